@@ -1,0 +1,48 @@
+"""Delassus: frictional contact problems of multibody dynamics, solved to a stated and verified accuracy.
+
+>>> import delassus
+>>> problem = delassus.Problem.dual([[2, 0, 0], [0, 2, 0], [0, 0, 2]], [-1, 0.1, 0], mu=[0.5])
+>>> solution = delassus.solve(problem, "nbgs", tol=1e-8)
+>>> solution.status.value
+'converged'
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+# Loaded on first use: the command line's --help must not wait for the compiler behind the kernels.
+_HOME = {
+    "Law": "delassus.law",
+    "Problem": "delassus.problem",
+    "ProductCone": "delassus.cones",
+    "Solution": "delassus.solvers",
+    "Status": "delassus.status",
+    "load_problem": "delassus.io",
+    "residuals": "delassus.residuals",
+    "solve": "delassus.solvers",
+    "SOLVERS": "delassus.solvers",
+}
+
+if TYPE_CHECKING:
+    from delassus import residuals as residuals
+    from delassus.cones import ProductCone as ProductCone
+    from delassus.io import load_problem as load_problem
+    from delassus.law import Law as Law
+    from delassus.problem import Problem as Problem
+    from delassus.solvers import SOLVERS as SOLVERS
+    from delassus.solvers import Solution as Solution
+    from delassus.solvers import solve as solve
+    from delassus.status import Status as Status
+
+
+def __getattr__(name: str):
+    if name not in _HOME:
+        raise AttributeError(f"module 'delassus' has no attribute {name!r}")
+    module = import_module(_HOME[name])
+    return module if name == "residuals" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*_HOME, "__version__"])

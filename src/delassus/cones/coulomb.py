@@ -1,0 +1,108 @@
+"""The Coulomb cone K_μ = {(x_n, x_t): ‖x_t‖ ≤ μ x_n} and its dual K*_μ = {x_n ≥ μ‖x_t‖}, normal first."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from delassus.errors import ProblemError
+
+
+@dataclass(frozen=True, eq=False)
+class Coulomb:
+    """A stack of Coulomb cones, one per contact.  mu: (n,) friction coefficients [-], x: (n, 3), normal first."""
+
+    mu: np.ndarray
+
+    def __post_init__(self):
+        mu = np.atleast_1d(np.ascontiguousarray(self.mu, dtype=float))
+        check_friction(mu)
+        object.__setattr__(self, "mu", mu)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.mu.size, 3)
+
+    def contains(self, x, tol: float = 0.0) -> bool:
+        """Is the distance of every triple to its cone at most tol?"""
+        return bool(np.all(self.distance(x) <= tol))
+
+    def project(self, x) -> np.ndarray:
+        """Nearest point of K_μ, per contact (paper 003 eq. 150)."""
+        return _apply(x, self.mu, _project_all)
+
+    def project_dual(self, x) -> np.ndarray:
+        """Nearest point of K*_μ, per contact (paper 003 eq. 151; μ = 0 gives the half-space x_n ≥ 0)."""
+        return _apply(x, self.mu, _project_dual_all)
+
+    def distance(self, x) -> np.ndarray:
+        """‖x − P_K x‖ per contact, (n,)."""
+        x = np.asarray(x, dtype=float).reshape(-1, 3)
+        return np.linalg.norm(x - self.project(x), axis=1)
+
+
+def check_friction(mu: np.ndarray) -> None:
+    """Refuse friction coefficients that are not finite and non-negative, naming the first bad contact."""
+    bad = ~(np.isfinite(mu) & (mu >= 0))
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise ProblemError(f"mu[{k}] is {mu[k]}: a friction coefficient must be finite and not negative")
+
+
+def _apply(x, mu, kernel):
+    x = np.ascontiguousarray(x, dtype=float).reshape(-1, 3)
+    if len(x) != len(mu):
+        raise ProblemError(f"x holds {len(x)} triples, the cone has {len(mu)} contacts: one triple per contact")
+    out = np.empty_like(x)
+    kernel(x, mu, out)
+    return out
+
+
+@njit(cache=True)
+def project_coulomb(xn, x1, x2, mu):
+    """P_K of one triple (003 eq. 150), written so that μ = 0 and μ = ∞-like values need no special case."""
+    xt = math.hypot(x1, x2)
+    if mu * xt <= -xn:
+        return 0.0, 0.0, 0.0
+    if xt <= mu * xn:
+        return xn, x1, x2
+    # Now xt > 0. The point lies on the boundary ray s (1, μ x_t/‖x_t‖).
+    s = (mu * xt + xn) / (mu * mu + 1.0)
+    f = mu * s / xt
+    return s, f * x1, f * x2
+
+
+@njit(cache=True)
+def project_coulomb_dual(xn, x1, x2, mu):
+    """P_K* of one triple (003 eq. 151)."""
+    xt = math.hypot(x1, x2)
+    if xt <= -mu * xn:
+        return 0.0, 0.0, 0.0
+    if xn >= mu * xt:
+        return xn, x1, x2
+    s = (xt + mu * xn) / (mu * mu + 1.0)
+    f = s / xt
+    return mu * s, f * x1, f * x2
+
+
+@njit(cache=True)
+def project_disk(x1, x2, radius):
+    """Nearest point of the disk ‖x‖ ≤ radius in the plane (003 eq. 148)."""
+    norm = math.hypot(x1, x2)
+    if norm <= radius:
+        return x1, x2
+    f = radius / norm
+    return f * x1, f * x2
+
+
+@njit(cache=True)
+def _project_all(x, mu, out):
+    for k in range(len(mu)):
+        out[k, 0], out[k, 1], out[k, 2] = project_coulomb(x[k, 0], x[k, 1], x[k, 2], mu[k])
+
+
+@njit(cache=True)
+def _project_dual_all(x, mu, out):
+    for k in range(len(mu)):
+        out[k, 0], out[k, 1], out[k, 2] = project_coulomb_dual(x[k, 0], x[k, 1], x[k, 2], mu[k])

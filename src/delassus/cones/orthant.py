@@ -1,0 +1,32 @@
+"""The non-negative orthant (reactions of limits), its own dual."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Orthant:
+    """R₊ⁿ: a limit only pushes."""
+
+    dim: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.dim,)
+
+    def contains(self, x, tol: float = 0.0) -> bool:
+        """Is no entry below −tol?"""
+        return bool(np.all(np.asarray(x) >= -tol))
+
+    def project(self, x) -> np.ndarray:
+        """max(0, x) (paper 003 eq. 147)."""
+        return np.maximum(np.asarray(x, dtype=float), 0.0)
+
+    def project_dual(self, x) -> np.ndarray:
+        """The same: the orthant is self-dual."""
+        return self.project(x)
+
+    def distance(self, x) -> np.ndarray:
+        """max(0, −x) per entry, (dim,)."""
+        return np.maximum(-np.asarray(x, dtype=float), 0.0)

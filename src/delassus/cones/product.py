@@ -1,0 +1,137 @@
+"""The cone of a whole problem: K = R^{m_e} × R₊^{m_u} × Π K_{μ_k}, rows in that order."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+
+from delassus.cones.coulomb import check_friction, project_coulomb, project_coulomb_dual
+from delassus.errors import ProblemError
+
+
+@dataclass(frozen=True, eq=False)
+class ProductCone:
+    """Which rows of a problem are what.
+
+    bilateral: sizes of the bilateral blocks, one per joint, (n_j,) [rows]; a plain integer means that many
+        blocks of one row;
+    unilateral: number of unilateral rows (limits);
+    mu: (n_c,) friction coefficient per contact [-]; each contact has three rows (n, t₁, t₂).
+    """
+
+    bilateral: np.ndarray
+    unilateral: int
+    mu: np.ndarray
+
+    def __init__(self, bilateral=(), unilateral: int = 0, mu=()):
+        if isinstance(bilateral, (int, np.integer)):
+            bilateral = np.ones(int(bilateral), dtype=np.int64)
+        sizes = np.ascontiguousarray(bilateral, dtype=np.int64).reshape(-1)
+        if (sizes < 1).any():
+            raise ProblemError("bilateral holds a block of size below 1: leave empty joints out")
+        if unilateral < 0:
+            raise ProblemError(f"unilateral is {unilateral}: a number of rows cannot be negative")
+        friction = np.ascontiguousarray(mu, dtype=float).reshape(-1)
+        check_friction(friction)
+        object.__setattr__(self, "bilateral", sizes)
+        object.__setattr__(self, "unilateral", int(unilateral))
+        object.__setattr__(self, "mu", friction)
+
+    @cached_property
+    def bilateral_rows(self) -> int:
+        return int(self.bilateral.sum())
+
+    @property
+    def contact_count(self) -> int:
+        return self.mu.size
+
+    @property
+    def contact_start(self) -> int:
+        """First row of the first contact."""
+        return self.bilateral_rows + self.unilateral
+
+    @property
+    def row_count(self) -> int:
+        return self.contact_start + 3 * self.mu.size
+
+    @property
+    def block_count(self) -> int:
+        return self.bilateral.size + self.unilateral + self.mu.size
+
+    @cached_property
+    def block_start(self) -> np.ndarray:
+        """First row of each block (joint, limit, contact) and, last, the number of rows: (block_count + 1,)."""
+        sizes = np.empty(self.block_count, dtype=np.int64)
+        joints = self.bilateral.size
+        sizes[:joints] = self.bilateral
+        sizes[joints : joints + self.unilateral] = 1
+        sizes[joints + self.unilateral :] = 3
+        start = np.zeros(self.block_count + 1, dtype=np.int64)
+        np.cumsum(sizes, out=start[1:])
+        return start
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.row_count,)
+
+    def with_friction(self, mu) -> "ProductCone":
+        """The same rows with other friction coefficients."""
+        return ProductCone(self.bilateral, self.unilateral, mu)
+
+    def contains(self, x, tol: float = 0.0) -> bool:
+        """Is the distance of every block to its cone at most tol?"""
+        return bool(np.all(self.distance(x) <= tol))
+
+    def project(self, x) -> np.ndarray:
+        """P_K x, (m,)."""
+        x = np.ascontiguousarray(x, dtype=float)
+        out = np.empty_like(x)
+        project_product(x, self.mu, self.bilateral_rows, self.unilateral, out)
+        return out
+
+    def project_dual(self, x) -> np.ndarray:
+        """P_K* x, (m,)."""
+        x = np.ascontiguousarray(x, dtype=float)
+        out = np.empty_like(x)
+        project_product_dual(x, self.mu, self.bilateral_rows, self.unilateral, out)
+        return out
+
+    def distance(self, x) -> np.ndarray:
+        """‖x − P_K x‖ per block, (block_count,)."""
+        if not self.block_count:
+            return np.zeros(0)
+        square = (np.asarray(x, dtype=float) - self.project(x)) ** 2
+        return np.sqrt(np.add.reduceat(square, self.block_start[:-1]))
+
+    def __repr__(self) -> str:
+        return (
+            f"ProductCone({self.bilateral.size} joints of {self.bilateral_rows} rows, "
+            f"{self.unilateral} limits, {self.contact_count} contacts)"
+        )
+
+
+@njit(cache=True)
+def project_product(x, mu, bilateral, unilateral, out):
+    """out = P_K x for the product cone with `bilateral` free rows, `unilateral` rows and len(mu) contacts."""
+    for i in range(bilateral):
+        out[i] = x[i]
+    start = bilateral + unilateral
+    for i in range(bilateral, start):
+        out[i] = max(x[i], 0.0)
+    for k in range(len(mu)):
+        i = start + 3 * k
+        out[i], out[i + 1], out[i + 2] = project_coulomb(x[i], x[i + 1], x[i + 2], mu[k])
+
+
+@njit(cache=True)
+def project_product_dual(x, mu, bilateral, unilateral, out):
+    """out = P_K* x, same layout."""
+    for i in range(bilateral):
+        out[i] = 0.0
+    start = bilateral + unilateral
+    for i in range(bilateral, start):
+        out[i] = max(x[i], 0.0)
+    for k in range(len(mu)):
+        i = start + 3 * k
+        out[i], out[i + 1], out[i + 2] = project_coulomb_dual(x[i], x[i + 1], x[i + 2], mu[k])

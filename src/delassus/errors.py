@@ -1,0 +1,32 @@
+"""Exceptions for misuse. Not converging is no exception but a `Status`.
+
+Every message is one sentence that names the culprit and says what to do about it.
+"""
+
+
+class DelassusError(Exception):
+    """Anything this package raises on purpose; the command line turns it into exit code 2."""
+
+
+class ProblemError(DelassusError, ValueError):
+    """A problem's data contradicts itself: wrong shape, NaN, negative friction, indefinite mass."""
+
+
+class SettingsError(DelassusError, ValueError):
+    """A setting has an impossible value, or a name is unknown."""
+
+
+class FileError(DelassusError):
+    """A file cannot be read or written as what it claims to be."""
+
+
+class SolveError(DelassusError):
+    """Raised by `solve(..., throw=True)` in place of a returned status other than converged."""
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """'did you mean …?' for an unknown name, or the list of what there is."""
+    import difflib
+
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)

@@ -1,0 +1,104 @@
+"""What an FCLIB file holds, as plain arrays.
+
+Each contact has three rows, normal first. With nc contacts, m = 3 nc, n degrees of freedom and p bilateral rows:
+
+    local    u = W r + V l + q,     0 = V' r + R l + s
+             W (m x m), V (m x p), R (p x p), q (m), s (p)
+    global   M v = H r + G l + f,   u = H' v + w,   0 = G' v + b
+             M (n x n), H (n x m), G (n x p), f (n), w (m), b (p)
+
+and for each contact  K* ∋ u + mu ||u_T|| e_N  ⊥  r ∈ K = {||r_T|| <= mu r_N}  (signs as documented in fclib.h, 3.1).
+Impulses r, l [N s], velocities u, v [m/s] for a time step; forces and displacements for a quasi-static problem.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .matrix import FclibMatrix
+
+Form = Literal["local", "global"]
+Vector = NDArray[np.float64]
+
+# Names in the file, the last ones (V, R, s and G, b) optional: the bilateral part.
+MATRICES = {"local": ("W", "V", "R"), "global": ("M", "H", "G")}
+VECTORS = {"local": ("q", "mu", "s"), "global": ("f", "w", "mu", "b")}
+BILATERAL = {"local": ("V", "R", "s"), "global": ("G", "b")}
+POINT = ("v", "u", "r", "l")
+
+
+@dataclass(frozen=True)
+class FclibInfo:
+    """Free text stored with a problem; None where the file says nothing."""
+
+    title: str | None = None
+    description: str | None = None
+    math_info: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class FclibPoint:
+    """A guess or a solution: v (n) velocities of the bodies, u (m) and r (m) at the contacts, l (p) multipliers.
+
+    Each may be None. libfclib's own reader insists on every one that is not empty in the problem, so leave none
+    out (no v in a local file, no l without bilateral rows) if others are to read the point.
+    """
+
+    v: Vector | None = None
+    u: Vector | None = None
+    r: Vector | None = None
+    l: Vector | None = None  # noqa: E741 - the name in the file format
+
+
+@dataclass(frozen=True, eq=False)
+class FclibFile:
+    """One problem with its guesses and solution; shapes and equations at the top of this module.
+
+    Local: W, q, mu and, all or none, V, R, s. Global: M, H, f, w, mu and, both or neither, G, b. The rest is None.
+    Not checked when built: `write_fclib` refuses what `read_fclib` would.
+    """
+
+    form: Form
+    mu: Vector
+    W: FclibMatrix | None = None
+    V: FclibMatrix | None = None
+    R: FclibMatrix | None = None
+    q: Vector | None = None
+    s: Vector | None = None
+    M: FclibMatrix | None = None
+    H: FclibMatrix | None = None
+    G: FclibMatrix | None = None
+    f: Vector | None = None
+    w: Vector | None = None
+    b: Vector | None = None
+    spacedim: int = 3
+    info: FclibInfo = FclibInfo()
+    guesses: tuple[FclibPoint, ...] = ()
+    solution: FclibPoint | None = None
+
+    @property
+    def contact_count(self) -> int:
+        return len(self.mu)
+
+    def matrices(self) -> dict[str, FclibMatrix]:
+        """The matrices of this form that are present, by name."""
+        found = {name: getattr(self, name) for name in MATRICES[self.form]}
+        return {name: matrix for name, matrix in found.items() if matrix is not None}
+
+    def vectors(self) -> dict[str, Vector]:
+        """The vectors of this form that are present, by name."""
+        found = {name: getattr(self, name) for name in VECTORS[self.form]}
+        return {name: vector for name, vector in found.items() if vector is not None}
+
+    def points(self) -> dict[str, FclibPoint]:
+        """Guesses and solution by the path of their group in the file."""
+        points = {f"guesses/{number}": guess for number, guess in enumerate(self.guesses, start=1)}
+        return points if self.solution is None else {**points, "solution": self.solution}
+
+
+def point_vectors(point: FclibPoint) -> dict[str, Vector]:
+    """The vectors of a guess or solution that are present, by name."""
+    found = {name: getattr(point, name) for name in POINT}
+    return {name: vector for name, vector in found.items() if vector is not None}

@@ -1,0 +1,45 @@
+"""Is a sparse pair (H, J) really a set of rigid bodies? Then it deserves 6×6 blocks."""
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+
+
+def rigid_blocks(H: sp.csr_array, J: sp.csr_array, block_start: np.ndarray):
+    """(mass, bodies, rows) as `RigidDelassus` takes them, or None when H is not 6×6 block diagonal, a mass block is
+    missing, or a block of rows touches more than two bodies.  H: (n, n), J: (m, n), block_start: (block_count + 1,)."""
+    n = H.shape[0]
+    if n == 0 or n % 6:
+        return None
+    H, J = sp.csr_array(H), sp.csr_array(J)
+    row = np.repeat(np.arange(n), np.diff(H.indptr))
+    if np.any((row // 6 != H.indices // 6) & (H.data != 0.0)):
+        return None
+    mass = np.zeros((n // 6, 6, 6))
+    inside = row // 6 == H.indices // 6
+    np.add.at(mass, (row[inside] // 6, row[inside] % 6, H.indices[inside] % 6), H.data[inside])
+    bodies = np.full((len(block_start) - 1, 2), -1, dtype=np.int64)
+    rows = np.zeros((J.shape[0], 12))
+    if not _split_rows(J.indptr, J.indices, J.data, block_start, bodies, rows):
+        return None
+    return mass, bodies, rows
+
+
+@njit(cache=True)
+def _split_rows(indptr, indices, data, block_start, bodies, rows):
+    """Fill bodies and rows; False when some block touches a third body."""
+    for k in range(len(block_start) - 1):
+        for i in range(block_start[k], block_start[k + 1]):
+            for p in range(indptr[i], indptr[i + 1]):
+                if data[p] == 0.0:
+                    continue
+                body = indices[p] // 6
+                if bodies[k, 0] == -1 or bodies[k, 0] == body:
+                    side = 0
+                elif bodies[k, 1] == -1 or bodies[k, 1] == body:
+                    side = 1
+                else:
+                    return False
+                bodies[k, side] = body
+                rows[i, 6 * side + indices[p] - 6 * body] += data[p]
+    return True

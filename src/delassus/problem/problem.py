@@ -1,0 +1,171 @@
+"""The one-step problem: everything a step needs from mathematics.
+
+    H u = p + Jᵀ λ,    v = J u + b + E λ,    K* ∋ v + Γ(v) ⊥ λ ∈ K
+
+or, with D = J H⁻¹ Jᵀ + E and v_f = J H⁻¹ p + b, in the dual view v = D λ + v_f. Velocities in m/s and rad/s, reactions
+are impulses in N s and N m s. Rows: bilateral, unilateral, then contacts as triples (n, t₁, t₂).
+"""
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from delassus.cones import ProductCone
+from delassus.errors import ProblemError
+from delassus.law import Law
+from delassus.linalg.matrix_delassus import MatrixDelassus
+from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.linalg.sparse_delassus import SparseDelassus
+from delassus.linalg.structure import rigid_blocks
+from delassus.problem import validate
+
+Delassus = MatrixDelassus | RigidDelassus | SparseDelassus
+
+
+class Problem:
+    """Build one with `Problem.dual`, `Problem.rigid` or `Problem.primal`; it is not changed afterwards.
+
+    >>> import numpy as np, delassus
+    >>> problem = delassus.Problem.dual(np.eye(3), [-1.0, 0.5, 0.0], mu=[0.3])
+    >>> delassus.solve(problem).reactions.round(3).tolist()
+    [1.0, -0.3, 0.0]
+    """
+
+    def __init__(self, delassus: Delassus, free_velocity, cone: ProductCone, law, *, u_f=None, bias=None):
+        self.delassus = delassus
+        self.free_velocity = free_velocity
+        self.cone = cone
+        self.law = Law.of(law)
+        self.u_f = u_f
+        self.bias = bias
+
+    # -- constructors ------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def dual(cls, D, v_f, *, mu=None, cone: ProductCone | None = None, law=Law.NCP) -> "Problem":
+        """v = D λ + v_f.  D: (m, m) [1/kg], dense or sparse, positive semi-definite up to a small non-symmetric part;
+        v_f: (m,) [m/s]; mu: (n_c,) for contacts only, or cone for other rows too."""
+        cone = _cone_of(mu, cone)
+        D = validate.sparse(D, "D", square=True)
+        validate.size("D", D.shape[0], cone.row_count, "rows of the cone (3 per contact)")
+        validate.diagonal_not_negative(D)
+        return cls(MatrixDelassus(D), validate.vector(v_f, "v_f", cone.row_count), cone, law)
+
+    @classmethod
+    def rigid(
+        cls, mass, bodies, rows, *, cone: ProductCone, p=None, u_f=None, b=None, compliance=None, law=Law.NCP
+    ) -> "Problem":
+        """Rigid bodies with structure kept.  mass: (n_b, 6, 6); bodies: (block_count, 2), −1 for the world;
+        rows: (m, 12); momentum p: (6 n_b,) [N s] or free velocity u_f: (6 n_b,); b, compliance: (m,)."""
+        mass = validate.array(mass, "mass", (None, 6, 6))
+        validate.blocks_positive_definite(mass)
+        bodies = validate.body_index(bodies, cone.block_count, len(mass))
+        rows = validate.array(rows, "rows", (cone.row_count, 12))
+        compliance = validate.compliance(compliance, cone.row_count)
+        delassus = RigidDelassus(mass, bodies, rows, cone.block_start, compliance)
+        n = 6 * len(mass)
+        if u_f is None:
+            p = validate.vector(p, "p", n)
+            u_f = np.einsum("kij,kj->ki", delassus.mass_inverse, p.reshape(-1, 6)).ravel()
+        return cls._of_primal(delassus, validate.vector(u_f, "u_f", n), b, cone, law)
+
+    @classmethod
+    def primal(
+        cls, H, J, *, mu=None, cone: ProductCone | None = None, p=None, u_f=None, b=None, compliance=None, law=Law.NCP
+    ) -> "Problem":
+        """General H: (n, n) [kg] and J: (m, n); recognised as rigid bodies when H is 6×6 block diagonal and no block
+        of rows touches more than two bodies. Momentum p: (n,) or free velocity u_f: (n,); b, compliance: (m,)."""
+        cone = _cone_of(mu, cone)
+        H = validate.sparse(H, "H", square=True)
+        J = validate.sparse(J, "J")
+        validate.size("J", J.shape[0], cone.row_count, "rows of the cone (3 per contact)")
+        validate.size("J", J.shape[1], H.shape[0], "columns, one per row of H")
+        compliance = validate.compliance(compliance, cone.row_count)
+        blocks = rigid_blocks(H, J, cone.block_start)
+        delassus: RigidDelassus | SparseDelassus
+        if blocks is not None:
+            validate.blocks_positive_definite(blocks[0])
+            mass, bodies, rows = blocks
+            delassus = RigidDelassus(mass, bodies, rows, cone.block_start, compliance)
+        else:
+            validate.positive_definite(H, "H")
+            delassus = SparseDelassus(H, J, compliance)
+        if u_f is None:
+            p = validate.vector(p, "p", H.shape[0])
+            u_f = _mass_solve(delassus, p)
+        return cls._of_primal(delassus, validate.vector(u_f, "u_f", H.shape[0]), b, cone, law)
+
+    @classmethod
+    def _of_primal(cls, delassus, u_f, b, cone, law) -> "Problem":
+        bias = np.zeros(cone.row_count) if b is None else validate.vector(b, "b", cone.row_count)
+        return cls(delassus, delassus.rows_times(u_f) + bias, cone, law, u_f=u_f, bias=bias)
+
+    # -- what a solver and the judge ask -----------------------------------------------------------------------------
+
+    @cached_property
+    def mu(self) -> np.ndarray:
+        """Friction coefficients of the law at hand, (n_c,): zero under FRICTIONLESS."""
+        return np.zeros_like(self.cone.mu) if self.law is Law.FRICTIONLESS else self.cone.mu
+
+    @property
+    def row_count(self) -> int:
+        return self.cone.row_count
+
+    @property
+    def contact_count(self) -> int:
+        return self.cone.contact_count
+
+    @cached_property
+    def diagonal_blocks(self) -> np.ndarray:
+        """The blocks D_kk of joints, limits and contacts, flat, row by row (Σ d_k²,)."""
+        return self.delassus.diagonal_blocks(self.cone.block_start)
+
+    @cached_property
+    def step(self) -> float:
+        """ρ = m / trace D over the limit and contact rows (all rows if there are none) [kg]: the step of the natural
+        map that makes the measure independent of units."""
+        diagonal = self.delassus.diagonal
+        first = self.cone.bilateral_rows if self.cone.bilateral_rows < self.row_count else 0
+        trace = float(diagonal[first:].sum())
+        return (self.row_count - first) / trace if trace > 0.0 else 1.0
+
+    def constraint_velocity(self, reactions: np.ndarray) -> np.ndarray:
+        """v = D λ + v_f, (m,) [m/s]."""
+        v = self.delassus.product(reactions)
+        v += self.free_velocity
+        return v
+
+    def body_velocity(self, reactions: np.ndarray) -> np.ndarray | None:
+        """u = u_f + H⁻¹ Jᵀ λ, (n,) [m/s, rad/s]; None where only the dual view is known."""
+        if self.u_f is None or isinstance(self.delassus, MatrixDelassus):
+            return None
+        return self.u_f + self.delassus.body_velocity(reactions)
+
+    def with_law(self, law) -> "Problem":
+        """The same data judged by another law."""
+        return Problem(self.delassus, self.free_velocity, self.cone, law, u_f=self.u_f, bias=self.bias)
+
+    def __repr__(self) -> str:
+        return f"Problem({self.law.value}, {self.cone!r}, {self.delassus!r})"
+
+
+def _cone_of(mu, cone):
+    if (mu is None) == (cone is None):
+        raise ProblemError("give either mu (contacts only) or cone (any rows), not both or neither")
+    return ProductCone(mu=mu) if cone is None else cone
+
+
+def _mass_solve(delassus: RigidDelassus | SparseDelassus, p: np.ndarray) -> np.ndarray:
+    """H⁻¹ p."""
+    if isinstance(delassus, SparseDelassus):
+        return delassus.factor.solve(p)
+    return np.einsum("kij,kj->ki", delassus.mass_inverse, p.reshape(-1, 6)).ravel()
+
+
+def mass_times(problem: Problem, u: np.ndarray) -> np.ndarray:
+    """H u, (n,) [N s]."""
+    if isinstance(problem.delassus, MatrixDelassus):
+        raise ProblemError("a dual problem has no mass matrix; build it with Problem.primal or Problem.rigid")
+    H: sp.csr_array = problem.delassus.mass_matrix()
+    return H @ u

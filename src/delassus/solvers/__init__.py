@@ -1,0 +1,10 @@
+"""Every solver behind one interface: `solve(problem, name)`."""
+
+from delassus.solvers.settings import Settings as Settings
+from delassus.solvers.solution import Solution as Solution
+from delassus.solvers.solution import Trace as Trace
+from delassus.solvers.solve_problem import DEFAULT_MAX_ITER as DEFAULT_MAX_ITER
+from delassus.solvers.solve_problem import DEFAULT_TOL as DEFAULT_TOL
+from delassus.solvers.solve_problem import solve as solve
+from delassus.solvers.splitting import Splitting as Splitting
+from delassus.solvers.table import SOLVERS as SOLVERS

@@ -1,0 +1,143 @@
+"""The one loop behind every solver: batches, limits, trace, and the name of the outcome.
+
+A method supplies `reactions`, `advance(n)` and `finished`; it may stop on what it likes. What the outcome is *called*
+is decided here, from `residuals.measure` on the iterate that is returned.
+"""
+
+import math
+from collections.abc import Callable
+from time import perf_counter
+from typing import Protocol
+
+import numpy as np
+
+from delassus import residuals
+from delassus.errors import SettingsError
+from delassus.problem import Problem
+from delassus.residuals import Measure
+from delassus.solvers.solution import Trace
+from delassus.status import Status
+
+_DIVERGED = 1e8  # growth of the residual over its best value that no convergent run has shown
+_STALL_AFTER = 2000  # iterations before which nobody is called stalled: Gauß–Seidel has long plateaus
+_STALL_GAIN = 0.98  # stalled: the last three quarters of all iterations gained less than 2 %
+_GROWTH = 0.25  # a batch is at most this fraction of the iterations done: bounds overshoot, and checks to a logarithm
+_BATCH_SECONDS = 0.5  # a batch is at most about this long, so that time limits and progress are kept
+
+
+class Method(Protocol):
+    """An iterative method at work on one problem."""
+
+    reactions: np.ndarray
+    finished: bool
+
+    def advance(self, count: int) -> None:
+        """Do `count` iterations, in one compiled call where possible."""
+
+
+class Limits:
+    """When to stop: tolerances, iterations, seconds. Validated here, once."""
+
+    def __init__(self, tol: float, tol_velocity: float | None, max_iter: int, time_limit: float | None):
+        if not (math.isfinite(tol) and tol > 0):
+            raise SettingsError(f"tol is {tol}: give a positive number such as 1e-6")
+        if tol_velocity is not None and not (math.isfinite(tol_velocity) and tol_velocity > 0):
+            raise SettingsError(f"tol_velocity is {tol_velocity}: give a positive number in m/s, or None")
+        if max_iter < 0:
+            raise SettingsError(f"max_iter is {max_iter}: give zero or more")
+        if time_limit is not None and not time_limit > 0:
+            raise SettingsError(f"time_limit is {time_limit}: give a positive number of seconds, or None")
+        self.tol = float(tol)
+        self.tol_velocity = math.inf if tol_velocity is None else float(tol_velocity)
+        self.max_iter = int(max_iter)
+        self.time_limit = math.inf if time_limit is None else float(time_limit)
+
+    def reached(self, measure: Measure) -> bool:
+        """Does the judge's measure satisfy both tolerances?"""
+        return measure.relative <= self.tol and measure.velocity <= self.tol_velocity
+
+    def excess(self, measure: Measure) -> float:
+        """How far above tolerance, as a factor: what `best` and progress are compared by."""
+        return max(measure.relative / self.tol, measure.velocity / self.tol_velocity)
+
+
+class Run:
+    """State of one drive: the best iterate, the trace and the clock."""
+
+    def __init__(self, problem: Problem, limits: Limits, start: float, trace: bool | Callable = True):
+        self.problem = problem
+        self.limits = limits
+        self.start = start
+        self.trace = Trace()
+        self.record = self.trace.add if trace is True else trace or None
+        self.best: np.ndarray = np.zeros(problem.row_count)
+        self.best_excess = math.inf
+        self.history: list[tuple[int, float]] = []  # (iterations, best excess so far)
+        self.seconds = 0.0  # spent judging
+
+    def judge(self, iteration: int, reactions: np.ndarray) -> float:
+        """Measure the iterate, remember it if it is the best, and return its excess over the tolerance."""
+        before = perf_counter()
+        measure = residuals.measure(self.problem, reactions)
+        excess = self.limits.excess(measure)
+        if not math.isfinite(excess):
+            excess = math.inf
+        if excess < self.best_excess:
+            self.best_excess = excess
+            self.best[:] = reactions
+        now = perf_counter()
+        if self.record is not None:
+            self.record(iteration, now - self.start, measure.relative, measure.velocity)
+        self.history.append((iteration, self.best_excess))
+        self.seconds += now - before
+        return excess
+
+    def elapsed(self) -> float:
+        return perf_counter() - self.start
+
+    def stalled(self, iteration: int) -> bool:
+        """Did the last three quarters of the iterations gain next to nothing?"""
+        if iteration < _STALL_AFTER:
+            return False
+        past = next((best for i, best in reversed(self.history) if i <= iteration // 4), math.inf)
+        return self.best_excess > _STALL_GAIN * past
+
+    def next_batch(self, iteration: int) -> int:
+        """Iterations to do before the next judgement: few at first, then in proportion to those done, and no more than
+        half of what the recent rate of convergence predicts is missing."""
+        count = max(1, int(_GROWTH * iteration))
+        count = min(count, self.limits.max_iter - iteration)
+        spent = self.elapsed()
+        if iteration and spent > 0:
+            rate = spent / iteration
+            count = min(count, max(1, int(min(_BATCH_SECONDS, self.limits.time_limit - spent) / rate)))
+        if len(self.history) >= 2:
+            (i0, e0), (i1, e1) = self.history[-2], self.history[-1]
+            if 1.0 < e1 < e0 and i1 > i0 and math.isfinite(e0):
+                missing = (i1 - i0) * math.log(e1) / math.log(e0 / e1)
+                count = min(count, max(1, int(0.5 * missing + 1)))
+        return count
+
+
+def drive(run: Run, method: Method) -> tuple[Status, int]:
+    """Advance the method until something stops it; (status, iterations). `run.best` holds the point to return."""
+    limits = run.limits
+    iteration = 0
+    excess = run.judge(0, method.reactions)
+    first = excess
+    while excess > 1.0:
+        if iteration >= limits.max_iter:
+            return Status.MAX_ITERATIONS, iteration
+        if run.elapsed() >= limits.time_limit:
+            return Status.TIME_LIMIT, iteration
+        if method.finished or run.stalled(iteration):
+            return Status.STALLED, iteration
+        count = run.next_batch(iteration)
+        method.advance(count)
+        iteration += count
+        if not np.isfinite(method.reactions).all():
+            return Status.DIVERGED, iteration
+        excess = run.judge(iteration, method.reactions)
+        if excess > _DIVERGED * max(run.best_excess, first, 1.0):
+            return Status.DIVERGED, iteration
+    return Status.CONVERGED, iteration

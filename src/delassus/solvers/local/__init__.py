@@ -1,0 +1,1 @@
+"""One-contact solvers: given the block D_kk and the velocity the rest of the system leaves, the contact's reaction."""

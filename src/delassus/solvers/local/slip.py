@@ -1,0 +1,83 @@
+"""One contact exactly, in one unknown: the slip rate.
+
+Sliding Coulomb friction with exact complementarity is v_n = 0, ‖r_t‖ = μ r_n and v_t = −s r_t with a slip rate s ≥ 0
+[1/kg], that is (D + s diag(0, 1, 1)) r = −q on the contact's own 3×3 block. Eliminating r_n leaves (S + s I) r_t = −b
+with the 2×2 Schur complement S = D_tt − D_tn D_nt / D_nn and b = q_t − D_tn q_n / D_nn. The ratio
+g(s) = μ r_n / ‖r_t‖ is below one at s = 0 exactly when sticking violates the cone, and grows without bound; for an
+uncoupled isotropic block it is linear in s, so Newton's method on g(s) = 1 needs two or three steps, and a bracket
+keeps it safe. Non-symmetric blocks need no special care.
+"""
+
+import math
+
+from numba import njit
+
+_STEPS = 100  # Newton needs a handful; bisection alone needs 60 to exhaust the digits
+_CLOSE = 4e-15  # |g − 1| at which the tangential reaction is on the cone to rounding
+_SINGULAR = 1e-14  # determinant of S relative to its diagonal below which sticking is not unique
+
+
+@njit(cache=True)
+def solve_slip(D, o, q0, q1, q2, mu, slip):
+    """(r_n, r_t1, r_t2, s) of exact Coulomb friction: v = D r + q.  D[o:o+9]: the 3×3 block, q: velocity without this
+    contact [m/s], slip: start for s (0 if unknown)."""
+    dnn = D[o]
+    if q0 >= 0.0 or dnn <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0
+    inverse = 1.0 / dnn
+    if mu == 0.0:
+        return -q0 * inverse, 0.0, 0.0, 0.0
+    d1, d2 = D[o + 1], D[o + 2]
+    c1, c2 = D[o + 3] * inverse, D[o + 6] * inverse
+    s11, s12 = D[o + 4] - c1 * d1, D[o + 5] - c1 * d2
+    s21, s22 = D[o + 7] - c2 * d1, D[o + 8] - c2 * d2
+    b1, b2 = q1 - c1 * q0, q2 - c2 * q0
+
+    trace = s11 + s22
+    low = 0.0
+    det = s11 * s22 - s12 * s21
+    if det <= _SINGULAR * trace * trace:
+        # Sticking reactions are not unique here (or S is zero): the limit s → 0 picks the smallest of them.
+        low = max(_SINGULAR * trace, 1e-14 * (D[o + 4] + D[o + 8] + dnn))
+        det = (s11 + low) * (s22 + low) - s12 * s21
+        if det <= 0.0:
+            return -q0 * inverse, 0.0, 0.0, 0.0
+    r1 = -((s22 + low) * b1 - s12 * b2) / det
+    r2 = -((s11 + low) * b2 - s21 * b1) / det
+    rn = -(q0 + d1 * r1 + d2 * r2) * inverse
+    norm = math.sqrt(r1 * r1 + r2 * r2)
+    if norm <= mu * rn:
+        return rn, r1, r2, 0.0
+
+    # ‖r_t‖ ≤ ‖b‖ / s and r_n ≥ −(q_n + ‖D_nt‖ ‖r_t‖) / D_nn put the root below this bound.
+    b = math.sqrt(b1 * b1 + b2 * b2)
+    high = b * (1.0 + mu * math.sqrt(d1 * d1 + d2 * d2) * inverse) / (-mu * q0 * inverse)
+    s = slip if low < slip < high else low
+    for _ in range(_STEPS):
+        a11, a22 = s11 + s, s22 + s
+        det = 1.0 / (a11 * a22 - s12 * s21)
+        r1 = -(a22 * b1 - s12 * b2) * det
+        r2 = -(a11 * b2 - s21 * b1) * det
+        rn = -(q0 + d1 * r1 + d2 * r2) * inverse
+        norm = math.sqrt(r1 * r1 + r2 * r2)
+        g = mu * rn / norm
+        if abs(g - 1.0) <= _CLOSE:
+            break
+        if g < 1.0:
+            low = s
+        else:
+            high = s
+        t1 = -(a22 * r1 - s12 * r2) * det
+        t2 = -(a11 * r2 - s21 * r1) * det
+        slope = -mu * inverse * (d1 * t1 + d2 * t2) / norm - g * (r1 * t1 + r2 * t2) / (norm * norm)
+        step = s - (g - 1.0) / slope if slope > 0.0 else low
+        if not (low < step < high):
+            step = 0.5 * (low + high)
+        if step == s:
+            break
+        s = step
+    if rn <= 0.0:
+        return 0.0, 0.0, 0.0, s
+    # Put the point on the cone to the last digit.
+    f = mu * rn / norm
+    return rn, f * r1, f * r2, s

@@ -1,0 +1,72 @@
+"""What a solve returns."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from delassus.law import Law
+from delassus.residuals import Residuals
+from delassus.status import Status
+
+
+@dataclass
+class Trace:
+    """The judged residual along a solve; entry i belongs to `iterations[i]`.
+
+    seconds: since the start of the solve [s]; natural_map_relative [-] and worst_velocity [m/s] as in `residuals`.
+    """
+
+    iterations: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    natural_map_relative: list[float] = field(default_factory=list)
+    worst_velocity: list[float] = field(default_factory=list)
+
+    def add(self, iteration: int, seconds: float, relative: float, velocity: float) -> None:
+        self.iterations.append(iteration)
+        self.seconds.append(seconds)
+        self.natural_map_relative.append(relative)
+        self.worst_velocity.append(velocity)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The best point seen, what the judge says of it, and how the solve went.
+
+    reactions: λ (m,) [N s]; velocities: v (m,) [m/s]; body_velocities: u (n,) or None for dual problems;
+    times: seconds by stage ("setup", "iterate", "judge", "total").
+    """
+
+    reactions: np.ndarray
+    velocities: np.ndarray
+    body_velocities: np.ndarray | None
+    status: Status
+    residuals: Residuals
+    iterations: int
+    solver: str
+    law: Law
+    tol: float
+    times: dict[str, float]
+    trace: Trace
+
+    @property
+    def converged(self) -> bool:
+        return self.status is Status.CONVERGED
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the whole call [s]."""
+        return self.times["total"]
+
+    @property
+    def message(self) -> str:
+        """One line: what happened and what to try next."""
+        return (
+            f"{self.solver}: {self.status.value} after {self.iterations} iterations, "
+            f"relative natural map {self.residuals.natural_map_relative:.2e} (tol {self.tol:.0e}). {self.status.advice}"
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.solver}, {self.law.value}, {self.status.value}, {self.iterations} iterations, "
+            f"{1e3 * self.seconds:.3g} ms, natural_map_relative={self.residuals.natural_map_relative:.2e})"
+        )

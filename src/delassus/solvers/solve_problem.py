@@ -1,0 +1,94 @@
+"""solve(): the front door."""
+
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+
+from delassus import residuals
+from delassus.errors import ProblemError, SolveError
+from delassus.problem import Problem
+from delassus.solvers.driver import Limits, Run, drive
+from delassus.solvers.settings import Settings
+from delassus.solvers.solution import Solution
+from delassus.solvers.table import default_solver, find
+from delassus.status import Status
+
+DEFAULT_TOL = 1e-6
+DEFAULT_MAX_ITER = 1_000_000
+
+
+def solve(
+    problem: Problem,
+    solver: str | Settings = "auto",
+    guess=None,
+    *,
+    tol: float = DEFAULT_TOL,
+    tol_velocity: float | None = None,
+    max_iter: int = DEFAULT_MAX_ITER,
+    time_limit: float | None = None,
+    trace: bool | Callable[[int, float, float, float], None] = True,
+    throw: bool = False,
+) -> Solution:
+    """Solve one step's problem under its own law to a stated accuracy.
+
+    solver: a name of the SOLVERS table, its settings object, or "auto"; guess: reactions to start from, (m,) [N s];
+    tol: relative natural map [-]; tol_velocity: worst velocity [m/s], optional; time_limit [s];
+    trace: keep the residual over iterations, or a function called with (iteration, seconds, relative natural map,
+    worst velocity) at each judgement; throw: raise `SolveError` unless converged.
+    `converged` is claimed only for a returned point that `residuals` found within tol.
+    """
+    start = perf_counter()
+    line, settings = find(default_solver(problem) if solver == "auto" else solver)
+    limits = Limits(tol, tol_velocity, max_iter, time_limit)
+    reactions = _start_point(problem, guess)
+    run = Run(problem, limits, start, trace)
+    if line.takes(problem):
+        method = line.start(problem, settings, reactions)
+        setup = perf_counter() - start
+        status, iterations = drive(run, method)
+    else:
+        setup, status, iterations = 0.0, Status.UNSUPPORTED, 0
+        run.judge(0, reactions)
+    judged = residuals.evaluate(problem, run.best)
+    # The verdict is on this very point: a best iterate that meets the tolerance is converged however the run ended.
+    if status is not Status.UNSUPPORTED and limits.reached(
+        residuals.Measure(judged.natural_map_relative, judged.worst_velocity)
+    ):
+        status = Status.CONVERGED
+    elif status is Status.CONVERGED:
+        status = Status.STALLED
+    total = perf_counter() - start
+    solution = Solution(
+        reactions=run.best,
+        velocities=problem.constraint_velocity(run.best),
+        body_velocities=problem.body_velocity(run.best),
+        status=status,
+        residuals=judged,
+        iterations=iterations,
+        solver=line.name,
+        law=problem.law,
+        tol=limits.tol,
+        times={
+            "setup": setup,
+            "iterate": total - setup - run.judge_seconds,
+            "judge": run.judge_seconds,
+            "total": total,
+        },
+        trace=run.trace,
+    )
+    if throw and not solution.converged:
+        raise SolveError(solution.message)
+    return solution
+
+
+def _start_point(problem: Problem, guess) -> np.ndarray:
+    """The guess as a fresh array, or zeros."""
+    if guess is None:
+        return np.zeros(problem.row_count)
+    out = np.array(guess, dtype=float)
+    if out.shape != (problem.row_count,):
+        raise ProblemError(f"guess has shape {out.shape}, expected ({problem.row_count},): one reaction per row")
+    if not np.isfinite(out).all():
+        raise ProblemError("guess holds NaN or Inf: leave it out to start from zero")
+    return out

@@ -1,0 +1,90 @@
+"""The table of solvers: one line each. The contract tests, `delassus solvers` and the benchmarks run over it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from delassus.errors import SettingsError, nearest
+from delassus.law import Law
+from delassus.problem import Problem
+from delassus.solvers.driver import Method
+from delassus.solvers.settings import Settings
+from delassus.solvers.splitting import Splitting, start_splitting
+
+BILATERAL, UNILATERAL, CONTACT = "bilateral", "unilateral", "contact"
+ALL_ROWS = (BILATERAL, UNILATERAL, CONTACT)
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A line of the table: what the method takes, where it comes from, when to use it, and how to start it."""
+
+    settings: Settings
+    laws: tuple[Law, ...]
+    rows: tuple[str, ...]
+    paper: str
+    advice: str
+    start: Callable[[Problem, Settings, np.ndarray], Method]
+
+    @property
+    def name(self) -> str:
+        return self.settings.solver
+
+    def takes(self, problem: Problem) -> bool:
+        """Does the method treat this law and these kinds of rows?"""
+        cone = problem.cone
+        present = [(BILATERAL, cone.bilateral.size), (UNILATERAL, cone.unilateral), (CONTACT, cone.contact_count)]
+        return problem.law in self.laws and all(kind in self.rows for kind, count in present if count)
+
+
+_EXACT = (Law.NCP, Law.FRICTIONLESS)
+_ANY = (Law.NCP, Law.CCP, Law.FRICTIONLESS)
+
+
+def _splitting(name, laws, paper, advice, **settings) -> Solver:
+    return Solver(Splitting(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_splitting)
+
+
+SOLVERS: dict[str, Solver] = {
+    solver.name: solver
+    for solver in [
+        _splitting("nbgs", _EXACT, "003 Alg. 4-5",
+                   "first choice for exact Coulomb friction to 1e-3…1e-6; slow on tall stacks and large mass ratios",
+                   local="slip"),
+        _splitting("pgs-ccp", _ANY, "003 Alg. 2, 5",
+                   "the convex relaxation at the lowest cost per sweep; under the ncp law with De Saxcé's term",
+                   local="ccp"),
+        _splitting("pgs-ncp", _EXACT, "003 Alg. 3, 5",
+                   "what game engines do; cheap sweeps, may oscillate on anisotropic contacts",
+                   local="ncp"),
+        _splitting("raisim", _EXACT, "003 Alg. 4-5",
+                   "bisection on the friction angle without De Saxcé's term: stalls where normal and tangent couple",
+                   local="bisection"),
+        _splitting("raisim-ds", _EXACT, "003 Alg. 4-5",
+                   "raisim with De Saxcé's term: exact Coulomb friction at its fixed point",
+                   local="bisection", desaxce=True),
+        _splitting("raisim-ds-es", _EXACT, "003 Alg. 4-5, eq. 160",
+                   "raisim-ds that stops when the energy no longer falls: for real time, not for accuracy",
+                   local="bisection", desaxce=True, early_stop=1e-8),
+    ]
+}  # fmt: skip
+"""Every solver by name."""
+
+
+def default_solver(problem: Problem) -> str:
+    """What `solver="auto"` means for this problem."""
+    return "pgs-ccp" if problem.law is Law.CCP else "nbgs"
+
+
+def find(solver: str | Settings) -> tuple[Solver, Settings]:
+    """The table line and the settings behind a name or a settings object."""
+    name = solver.solver if isinstance(solver, Settings) else solver
+    if name not in SOLVERS:
+        raise SettingsError(f"unknown solver {name!r}; {nearest(str(name), list(SOLVERS))}")
+    line = SOLVERS[name]
+    if isinstance(solver, Settings):
+        if type(solver) is not type(line.settings):
+            raise SettingsError(f"solver {name!r} takes {type(line.settings).__name__} settings")
+        return line, solver
+    return line, line.settings
