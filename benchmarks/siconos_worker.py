@@ -8,9 +8,8 @@ Choices made for the peer's benefit, measured on the shared FCLIB files:
 
 - storage: sparse blocks of 3×3 (SBM). Per sweep, compressed sparse costs 1.2 to 2.1 times as much and dense 1.2 (23
   contacts) to 43 times (570 contacts); nothing beat SBM anywhere.
-- options: `SolverOptions` as Siconos builds them (local solver NSN_GP_HYBRID at 1e-14, light error while iterating, full
-  error at the end) but for tolerance and iteration limit. The caller may ask for the full error at every sweep, since
-  the light one, ‖r⁺ − r‖ / ‖r‖, can go on for hundreds of sweeps after the residual has become small.
+- options: `SolverOptions` as Siconos builds them (local solver NSN_GP_HYBRID at 1e-14, light error ‖r⁺ − r‖ / ‖r‖ while
+  iterating, full error at the end) but for tolerance and iteration limit; the light error is the cheapest per sweep.
 - verbosity off, problem in memory, reactions and options new (and zero) before each run, only `fc3d_driver` timed.
 """
 
@@ -31,12 +30,14 @@ import numpy as np
 PYTHON = os.environ.get("DELASSUS_SICONOS_PYTHON", "/usr/bin/python3")  # where Debian installs python3-siconos
 HINT = "Siconos is not there for {}: apt-get install python3-siconos (or set DELASSUS_SICONOS_PYTHON)"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-EVALUATIONS = {"default": None, "full": 0}  # SICONOS_FRICTION_3D_NSGS_ERROR_EVALUATION_FULL is 0
+NEVER = 1e-15  # a tolerance that leaves stopping to max_iter; zero does not: NSGS then gives up after one sweep
+RUNGS = [10.0 ** (-k / 2) for k in range(25)]  # its tolerances, 1 to 1e-12 in half decades
+FEWEST_WITHIN = 0.02  # the fewest sweeps are searched to 2 %
 _START_LIMIT = 60.0  # seconds to import Siconos or to read a problem; both take well under one on a quiet machine
 
 
-class SiconosTimeout(Exception):
-    """The worker did not answer in time and was killed; the next `load` starts a new one."""
+class SiconosTimeoutError(Exception):
+    """The worker did not answer in time and was killed; the next request starts a new one with the same problem."""
 
 
 class Siconos:
@@ -45,6 +46,7 @@ class Siconos:
     def __init__(self):
         self._process = None
         self._folder = tempfile.TemporaryDirectory(prefix="siconos-")
+        self._path = Path(self._folder.name) / "problem.dat"
         self.version = None
 
     @staticmethod
@@ -52,23 +54,24 @@ class Siconos:
         """Whether that Python exists and imports siconos.numerics."""
         if shutil.which(PYTHON) is None:
             return False
-        return subprocess.run([PYTHON, "-c", "import siconos.numerics"], capture_output=True, check=False).returncode == 0
+        asked = subprocess.run([PYTHON, "-c", "import siconos.numerics"], capture_output=True, check=False)
+        return asked.returncode == 0
 
     def load(self, D, q, mu) -> None:
         """Hand over v = D r + q.  D: (3 n, 3 n) sparse [1/kg]; q: (3 n,) [m/s]; mu: (n,)."""
-        path = Path(self._folder.name) / "problem.dat"
-        write_problem(path, D, q, mu)
+        write_problem(self._path, D, q, mu)
         self._start()
-        self._ask(_START_LIMIT, load=str(path))
+        self._ask(_START_LIMIT, load=str(self._path))
 
-    def solve(self, *, tol, max_iter, repeats=1, evaluation="default", time_limit=60.0) -> dict:
+    def solve(self, *, tol, max_iter, repeats=1, time_limit=60.0) -> dict:
         """NSGS from zero, `repeats` times: seconds (list), iterations, info, error (its own, relative) and reactions.
 
-        Siconos has no time limit: the process is killed, and SiconosTimeout raised, after time_limit seconds in all.
+        Siconos has no time limit: after time_limit seconds in all the process is killed, which raises.
         """
-        reply = self._ask(
-            time_limit, solve=tol, max_iter=int(max_iter), repeats=repeats, evaluation=EVALUATIONS[evaluation]
-        )
+        if self._process is None:
+            self._start()
+            self._ask(_START_LIMIT, load=str(self._path))
+        reply = self._ask(time_limit, solve=tol, max_iter=int(max_iter), repeats=repeats)
         return reply | {"reactions": _decode(reply["reactions"])}
 
     def error(self, reactions) -> float:
@@ -96,9 +99,8 @@ class Siconos:
             return
         environment = os.environ | dict.fromkeys(THREAD_VARIABLES, "1")
         environment.pop("PYTHONPATH", None)  # ours would offer the wrong NumPy to the system Python
-        self._process = subprocess.Popen(
-            [PYTHON, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self._process = subprocess.Popen([PYTHON, __file__], env=environment, **pipes)
         self.version = self._ask(_START_LIMIT, version=True)["version"]
 
     def _ask(self, limit, **request) -> dict:
@@ -111,7 +113,7 @@ class Siconos:
             ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, end - time.monotonic()))
             if not ready:
                 self.close()
-                raise SiconosTimeout(f"no answer within {limit:g} s")
+                raise SiconosTimeoutError(f"no answer within {limit:g} s")
             chunk = os.read(self._process.stdout.fileno(), 1 << 16)
             if not chunk:
                 code = self._process.wait()
@@ -119,6 +121,42 @@ class Siconos:
                 raise RuntimeError(f"the Siconos worker ended with code {code}; try {PYTHON} {__file__} by hand")
             line += chunk
         return json.loads(line)
+
+
+def cheapest_runs(peer: Siconos, judge, tolerances, time_limit) -> dict:
+    """The least work with which NSGS meets each tolerance of *our* measure, `judge(reactions)`.
+
+    NSGS stops on its own error, so it climbs a ladder of its own tolerances, and the cheapest rung whose reactions pass
+    is "ladder". A rung may overshoot (by a factor of six on Capsules-i101), so bisection on the iteration limit between
+    the last failing rung and that one gives "fewest": what NSGS would need if its stopping test were perfect and free.
+    Returns {tolerance: {"ladder": arguments of `solve`, or None, "fewest": the same, "best": least residual seen}}.
+    """
+    probe = peer.solve(tol=NEVER, max_iter=20, repeats=5)
+    per_sweep = sorted(probe["seconds"])[2] / max(1, probe["iterations"])
+    sweep_limit = min(int(time_limit / per_sweep) + 1, 2**31 - 1)
+    ladder = []  # (sweeps, residual, its tolerance)
+    for rung in RUNGS:
+        try:
+            run = peer.solve(tol=rung, max_iter=sweep_limit, time_limit=2 * time_limit + 5)
+        except SiconosTimeoutError:
+            break
+        ladder.append((run["iterations"], judge(run["reactions"]), rung))
+        if ladder[-1][1] <= min(tolerances) or run["iterations"] >= sweep_limit:
+            break
+    plans = {}
+    for tol in tolerances:
+        passing = min((rung for rung in ladder if rung[1] <= tol), default=None)
+        plans[tol] = {"ladder": None, "fewest": None, "best": min((rung[1] for rung in ladder), default=float("inf"))}
+        if passing is not None:
+            low = max((sweeps for sweeps, residual, _ in ladder if residual > tol and sweeps < passing[0]), default=0)
+            high = passing[0]
+            while high - low > max(1, FEWEST_WITHIN * high):
+                middle = (low + high) // 2
+                run = peer.solve(tol=NEVER, max_iter=middle, time_limit=2 * time_limit + 5)
+                low, high = (low, middle) if judge(run["reactions"]) <= tol else (middle, high)
+            plans[tol]["ladder"] = {"tol": passing[2], "max_iter": sweep_limit}
+            plans[tol]["fewest"] = {"tol": NEVER, "max_iter": high}
+    return plans
 
 
 def write_problem(path, D, q, mu) -> None:
@@ -141,7 +179,7 @@ def write_problem(path, D, q, mu) -> None:
 
 
 def _three_by_three(D):
-    """Block rows of D: row starts, block columns, blocks (k, 3, 3); every diagonal block present, NSGS reads them all."""
+    """Block rows of D: row starts, block columns, blocks (k, 3, 3); NSGS needs every diagonal block, even of zeros."""
     blocks = D.tobsr((3, 3))
     contacts = D.shape[0] // 3
     row = np.repeat(np.arange(contacts), np.diff(blocks.indptr))
@@ -205,8 +243,6 @@ def _solve(sn, problem, request) -> dict:
         options = sn.SolverOptions(sn.SICONOS_FRICTION_3D_NSGS)
         options.iparam[sn.SICONOS_IPARAM_MAX_ITER] = request["max_iter"]
         options.dparam[sn.SICONOS_DPARAM_TOL] = request["solve"]
-        if request["evaluation"] is not None:
-            options.iparam[sn.SICONOS_FRICTION_3D_IPARAM_ERROR_EVALUATION] = request["evaluation"]
         reactions, velocities = np.zeros(size), np.zeros(size)
         start = time.perf_counter()
         info = sn.fc3d_driver(problem, reactions, velocities, options)

@@ -9,7 +9,7 @@ With v = D λ + v_f and w = v + Γ(v) (Γ = 0 under CCP and FRICTIONLESS, μ = 0
 | natural_map | ‖λ − P_K(λ − w)‖_∞ (paper 003 eq. 163, 176); mixes units, kept for comparison | – |
 | primal | ‖λ − P_K λ‖_∞ (003 eq. 156) | N s |
 | dual | ‖w − P_K* w‖_∞ (003 eq. 157, 174) | m/s |
-| complementarity | max_k |λ_k · w_k| (003 eq. 158, 175) | J |
+| complementarity | max_k |λ_k · w_k| (003 eq. 158, 175), bilateral rows one by one | J |
 | siconos | ‖λ − P_K(λ − w)‖₂ / max(‖v_f‖₂, ‖λ‖₂, ‖v‖₂), the scaling most Siconos solvers stop on | – |
 | cost | |λ · v| / n_c over contacts (004 §5.2.2) | J |
 | feasibility | max_k max(μ‖v_t‖ − v_n, ‖λ_t‖ − μ λ_n, 0) (004 §5.2.2); a CCP notion | mixed |

@@ -34,6 +34,9 @@ class Method(Protocol):
     def advance(self, count: int) -> None:
         """Do `count` iterations, in one compiled call where possible."""
 
+    def judged(self, excess: float) -> None:
+        """Told what the judge found, as a factor over the tolerance; a method may adapt to it."""
+
 
 class Limits:
     """When to stop: tolerances, iterations, seconds. Validated here, once."""
@@ -138,6 +141,7 @@ def drive(run: Run, method: Method) -> tuple[Status, int]:
         if not np.isfinite(method.reactions).all():
             return Status.DIVERGED, iteration
         excess = run.judge(iteration, method.reactions)
+        method.judged(excess)
         if excess > _DIVERGED * max(run.best_excess, first, 1.0):
             return Status.DIVERGED, iteration
     return Status.CONVERGED, iteration

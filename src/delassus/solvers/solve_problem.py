@@ -71,8 +71,8 @@ def solve(
         tol=limits.tol,
         times={
             "setup": setup,
-            "iterate": total - setup - run.judge_seconds,
-            "judge": run.judge_seconds,
+            "iterate": total - setup - run.seconds,
+            "judge": run.seconds,
             "total": total,
         },
         trace=run.trace,

@@ -15,7 +15,7 @@ from delassus.law import Law
 from delassus.linalg.rigid_delassus import RigidDelassus, add_response
 from delassus.linalg.sparse_delassus import SparseDelassus
 from delassus.problem import Problem
-from delassus.solvers.block_rows import NO_ROWS, block_rows
+from delassus.solvers.block_rows import NO_ROWS, BlockRows, block_rows
 from delassus.solvers.local.conic import solve_conic
 from delassus.solvers.local.projection import step_ccp, step_ncp
 from delassus.solvers.local.quartic import solve_quartic
@@ -37,6 +37,7 @@ class Splitting(Settings):
     omega: float = 1.0  # relaxation of every block update, 0 < omega < 2
     omega_decay: float = 1.0  # omega is multiplied by this after each sweep …
     omega_min: float = 1.0  # … until it reaches this
+    omega_backoff: float = 1.0  # factor on omega − omega_min whenever the judged residual rose; 1: never
     early_stop: float = 0.0  # stop when |Δ objective| / total inertia falls below this [J/kg] (003 eq. 160); 0: never
 
     def __post_init__(self):
@@ -44,7 +45,21 @@ class Splitting(Settings):
         require(0.0 < self.omega < 2.0, f"omega is {self.omega}: relaxation needs 0 < omega < 2")
         require(0.0 < self.omega_decay <= 1.0, f"omega_decay is {self.omega_decay}: give a factor in (0, 1]")
         require(0.0 < self.omega_min < 2.0, f"omega_min is {self.omega_min}: relaxation needs 0 < omega_min < 2")
+        require(0.0 < self.omega_backoff <= 1.0, f"omega_backoff is {self.omega_backoff}: give a factor in (0, 1]")
         require(self.early_stop >= 0.0, f"early_stop is {self.early_stop}: give zero (never) or a positive number")
+
+
+class Blocks(NamedTuple):
+    """The blocks of a sweep, joints first, then limits, then contacts."""
+
+    start: np.ndarray  # (block_count + 1,) first row of each block
+    joint_count: int
+    limit_count: int
+    mu: np.ndarray  # (n_c,)
+    diagonal: np.ndarray  # D_kk one after the other, row by row [1/kg]
+    joint_inverse: np.ndarray  # D_kk⁺ of the joints, same layout [kg]
+    offset: np.ndarray  # (m,) b in body space, v_f over block rows [m/s]
+    matrix_free: bool  # sweep in body space
 
 
 class Bodies(NamedTuple):
@@ -72,22 +87,15 @@ class SplittingMethod:
         self.slip = np.zeros(problem.contact_count)
         self.work = np.empty((7, max(10, problem.cone.bilateral.max(initial=0))))
         self.objective = np.inf
+        self.last_excess = np.inf
         self.total_inertia = _total_inertia(problem) if settings.early_stop else 0.0
-        self.joint_inverse = _joint_inverse(problem)
-        self._prepare_storage()
-
-    def _prepare_storage(self) -> None:
-        problem, delassus = self.problem, self.problem.delassus
-        if isinstance(delassus, RigidDelassus):
-            compliance = np.zeros(problem.row_count) if delassus.compliance is None else delassus.compliance
-            u = np.empty(6 * len(delassus.mass))
-            self.bodies = Bodies(delassus.bodies, delassus.rows, delassus.response, compliance, u)
-            self.rows = NO_ROWS
-            self.offset = problem.bias
-        else:
-            self.bodies = _NO_BODIES
-            self.rows = block_rows(delassus.matrix(), problem.cone.block_start, problem.cone.contact_start)
-            self.offset = problem.free_velocity
+        self.bodies, self.rows = _storage(problem)
+        matrix_free = self.rows is NO_ROWS
+        cone = problem.cone
+        self.blocks = Blocks(
+            cone.block_start, cone.bilateral.size, cone.unilateral, problem.mu, problem.diagonal_blocks,
+            _joint_inverse(problem), problem.bias if matrix_free else problem.free_velocity, matrix_free,
+        )  # fmt: skip
 
     def advance(self, count: int) -> None:
         """`count` sweeps; with early stopping, fewer once the objective no longer falls."""
@@ -103,22 +111,23 @@ class SplittingMethod:
                 return
             self.objective = objective
 
+    def judged(self, excess: float) -> None:
+        """Relax less after a rise of the residual: large omega is what makes Gauß–Seidel fast, and what makes it cycle."""
+        if excess > self.last_excess:
+            low = self.settings.omega_min
+            self.omega = low + self.settings.omega_backoff * (self.omega - low)
+        self.last_excess = excess
+
     def _sweep(self, count: int) -> None:
-        problem, settings = self.problem, self.settings
-        matrix_free = self.rows is NO_ROWS
-        if matrix_free:
+        settings, bodies = self.settings, self.bodies
+        if self.blocks.matrix_free:
             # start each batch from the velocities that belong to λ, so that rounding cannot pile up
-            assert isinstance(problem.delassus, RigidDelassus)
-            self.bodies.u[:] = problem.u_f
-            add_response(
-                self.bodies.pair, problem.cone.block_start, self.bodies.response, self.reactions, self.bodies.u
-            )
-        term = settings.desaxce or (settings.local == "ccp" and problem.law is Law.NCP)
+            bodies.u[:] = self.problem.u_f
+            add_response(bodies.pair, self.blocks.start, bodies.response, self.reactions, bodies.u)
+        term = settings.desaxce or (settings.local == "ccp" and self.problem.law is Law.NCP)
         self.omega = _sweeps(
-            count, LOCAL[settings.local], term, self.omega, settings.omega_decay, settings.omega_min, matrix_free,
-            problem.cone.block_start, problem.cone.bilateral.size, problem.cone.unilateral, problem.mu,
-            problem.diagonal_blocks, self.joint_inverse, self.rows, self.bodies, self.offset,
-            self.reactions, self.slip, self.work,
+            count, LOCAL[settings.local], term, self.omega, settings.omega_decay, settings.omega_min,
+            self.blocks, self.rows, bodies, self.reactions, self.slip, self.work,
         )  # fmt: skip
 
 
@@ -126,6 +135,16 @@ def start_splitting(problem: Problem, settings: Settings, reactions: np.ndarray)
     """A method of this family, at the given starting point."""
     assert isinstance(settings, Splitting)
     return SplittingMethod(problem, settings, reactions)
+
+
+def _storage(problem: Problem) -> tuple[Bodies, BlockRows]:
+    """What the sweeps read of D: bodies for rigid problems, block rows for all others."""
+    delassus = problem.delassus
+    if not isinstance(delassus, RigidDelassus):
+        return _NO_BODIES, block_rows(delassus.matrix(), problem.cone.block_start, problem.cone.contact_start)
+    compliance = np.zeros(problem.row_count) if delassus.compliance is None else delassus.compliance
+    u = np.empty(6 * len(delassus.mass))
+    return Bodies(delassus.bodies, delassus.rows, delassus.response, compliance, u), NO_ROWS
 
 
 def _joint_inverse(problem: Problem) -> np.ndarray:
@@ -154,56 +173,41 @@ def _total_inertia(problem: Problem) -> float:
 # -- kernels -----------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
-def _sweeps(
-    count, local, term, omega, decay, omega_min, matrix_free,
-    block_start, joints, limits, mu, diagonal, joint_inverse, rows, bodies, offset, reactions, slip, work,
-):  # fmt: skip
+@njit(cache=True, error_model="numpy")
+def _sweeps(count, local, term, omega, decay, omega_min, blocks, rows, bodies, reactions, slip, work):
     """`count` sweeps over all blocks: reactions, slip and bodies.u change in place; returns the relaxation reached."""
+    D = blocks.diagonal
+    first_contact = blocks.joint_count + blocks.limit_count
     for _ in range(count):
-        at = 0
-        for k in range(joints):
-            at = _joint(
-                k, at, omega, matrix_free, block_start, diagonal, joint_inverse, rows, bodies, offset, reactions
-            )
-        for k in range(joints, joints + limits):
-            _limit(k, at, omega, matrix_free, block_start, diagonal, rows, bodies, offset, reactions)
+        at = 0  # where the diagonal block of the current one starts
+        for k in range(blocks.joint_count):
+            at = _joint(k, at, omega, blocks, rows, bodies, reactions, work[0])
+        for k in range(blocks.joint_count, first_contact):
+            _limit(k, at, omega, blocks, rows, bodies, reactions)
             at += 1
-        for c in range(len(mu)):
-            k = joints + limits + c
-            i = block_start[k]
+        for c in range(len(blocks.mu)):
+            k = first_contact + c
+            i = blocks.start[k]
             r0, r1, r2 = reactions[i], reactions[i + 1], reactions[i + 2]
-            # q: velocity of the contact without its own reaction
-            if matrix_free:
-                a, b = bodies.pair[k, 0], bodies.pair[k, 1]
-                q0 = offset[i] + _row_times(bodies.rows, i, a, b, bodies.u)
-                q1 = offset[i + 1] + _row_times(bodies.rows, i + 1, a, b, bodies.u)
-                q2 = offset[i + 2] + _row_times(bodies.rows, i + 2, a, b, bodies.u)
-                q0 += bodies.compliance[i] * r0 - diagonal[at] * r0 - diagonal[at + 1] * r1 - diagonal[at + 2] * r2
-                q1 += bodies.compliance[i + 1] * r1 - (
-                    diagonal[at + 3] * r0 + diagonal[at + 4] * r1 + diagonal[at + 5] * r2
-                )
-                q2 += bodies.compliance[i + 2] * r2 - (
-                    diagonal[at + 6] * r0 + diagonal[at + 7] * r1 + diagonal[at + 8] * r2
-                )
+            if blocks.matrix_free:
+                q0, q1, q2 = _rows_times(k, i, at, blocks, bodies, r0, r1, r2)
             else:
-                q0, q1, q2 = _blocks_times(rows, c, i, reactions, offset)
-            n0, n1, n2, slip[c] = _contact(local, term, diagonal, at, q0, q1, q2, r0, r1, r2, mu[c], slip[c], work)
+                q0, q1, q2 = _blocks_times(c, i, blocks, rows, reactions)
+            n0, n1, n2, slip[c] = _contact(local, term, D, at, q0, q1, q2, r0, r1, r2, blocks.mu[c], slip[c], work)
             if omega != 1.0:
-                n0 = r0 + omega * (n0 - r0)
-                n1 = r1 + omega * (n1 - r1)
-                n2 = r2 + omega * (n2 - r2)
+                n0, n1, n2 = r0 + omega * (n0 - r0), r1 + omega * (n1 - r1), r2 + omega * (n2 - r2)
             reactions[i], reactions[i + 1], reactions[i + 2] = n0, n1, n2
-            if matrix_free and (n0 != r0 or n1 != r1 or n2 != r2):
+            if blocks.matrix_free and (n0 != r0 or n1 != r1 or n2 != r2):
                 _push(bodies, k, i, n0 - r0)
                 _push(bodies, k, i + 1, n1 - r1)
                 _push(bodies, k, i + 2, n2 - r2)
             at += 9
-        omega = max(omega_min, omega * decay) if omega > omega_min else omega
+        if omega > omega_min:
+            omega = max(omega_min, omega * decay)
     return omega
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _contact(local, term, D, o, q0, q1, q2, r0, r1, r2, mu, slip, work):
     """New reaction of one contact and its slip rate, by the local solver asked for."""
     if local == _SLIP:
@@ -225,57 +229,56 @@ def _contact(local, term, D, o, q0, q1, q2, r0, r1, r2, mu, slip, work):
     return n0, n1, n2, slip
 
 
-@njit(cache=True)
-def _joint(k, at, omega, matrix_free, block_start, diagonal, inverse, rows, bodies, offset, reactions, v):
+@njit(cache=True, error_model="numpy")
+def _joint(k, at, omega, blocks, rows, bodies, reactions, v):
     """Exact solve of one joint's rows: λ_k ← λ_k − ω D_kk⁺ v_k; returns where the next block starts."""
-    first = block_start[k]
-    size = block_start[k + 1] - first
+    first = blocks.start[k]
+    size = blocks.start[k + 1] - first
     for i in range(size):
-        v[i] = _velocity(
-            k, first + i, at + i * size, first, size, matrix_free, diagonal, rows, bodies, offset, reactions
-        )
+        v[i] = _velocity(k, first + i, at + i * size, first, size, blocks, rows, bodies, reactions)
     for i in range(size):
         change = 0.0
         for j in range(size):
-            change -= inverse[at + i * size + j] * v[j]
+            change -= blocks.joint_inverse[at + i * size + j] * v[j]
         change *= omega
         reactions[first + i] += change
-        if matrix_free and change != 0.0:
+        if blocks.matrix_free and change != 0.0:
             _push(bodies, k, first + i, change)
     return at + size * size
 
 
-@njit(cache=True)
-def _limit(k, at, omega, matrix_free, block_start, diagonal, rows, bodies, offset, reactions):
+@njit(cache=True, error_model="numpy")
+def _limit(k, at, omega, blocks, rows, bodies, reactions):
     """λ_k ← max(0, λ_k − v_k / D_kk), relaxed."""
-    i = block_start[k]
-    if diagonal[at] <= 0.0:
+    i = blocks.start[k]
+    own = blocks.diagonal[at]
+    if own <= 0.0:
         return
-    v = _velocity(k, i, at, i, 1, matrix_free, diagonal, rows, bodies, offset, reactions)
-    change = omega * (max(0.0, reactions[i] - v / diagonal[at]) - reactions[i])
+    v = _velocity(k, i, at, i, 1, blocks, rows, bodies, reactions)
+    change = omega * (max(0.0, reactions[i] - v / own) - reactions[i])
     reactions[i] += change
-    if matrix_free and change != 0.0:
+    if blocks.matrix_free and change != 0.0:
         _push(bodies, k, i, change)
 
 
-@njit(cache=True)
-def _velocity(k, i, at, first, size, matrix_free, diagonal, rows, bodies, offset, reactions):
+@njit(cache=True, error_model="numpy")
+def _velocity(k, i, at, first, size, blocks, rows, bodies, reactions):
     """v_i of a bilateral or unilateral row, own block included; `at` is where row i of the diagonal block starts."""
-    v = offset[i]
-    if matrix_free:
+    v = blocks.offset[i]
+    if blocks.matrix_free:
         v += _row_times(bodies.rows, i, bodies.pair[k, 0], bodies.pair[k, 1], bodies.u)
         return v + bodies.compliance[i] * reactions[i]
     for p in range(rows.rest_pointer[i], rows.rest_pointer[i + 1]):
         v += rows.rest_value[p] * reactions[rows.rest_column[p]]
     for j in range(size):
-        v += diagonal[at + j] * reactions[first + j]
+        v += blocks.diagonal[at + j] * reactions[first + j]
     return v
 
 
-@njit(cache=True)
-def _blocks_times(rows, c, i, reactions, offset):
+@njit(cache=True, error_model="numpy")
+def _blocks_times(c, i, blocks, rows, reactions):
     """The three velocities of contact c (first row i) without its own reaction, from block rows."""
-    a0, a1, a2 = offset[i], offset[i + 1], offset[i + 2]
+    a0, a1, a2 = blocks.offset[i], blocks.offset[i + 1], blocks.offset[i + 2]
     # nine partial sums instead of three: the additions need not wait for each other
     b0 = b1 = b2 = c0 = c1 = c2 = 0.0
     value = rows.value
@@ -304,7 +307,21 @@ def _blocks_times(rows, c, i, reactions, offset):
     return a0, a1, a2
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
+def _rows_times(k, i, at, blocks, bodies, r0, r1, r2):
+    """The three velocities of contact block k (first row i) without its own reaction, from the bodies' velocities."""
+    D, E, a, b = blocks.diagonal, bodies.compliance, bodies.pair[k, 0], bodies.pair[k, 1]
+    q0 = blocks.offset[i] + _row_times(bodies.rows, i, a, b, bodies.u)
+    q1 = blocks.offset[i + 1] + _row_times(bodies.rows, i + 1, a, b, bodies.u)
+    q2 = blocks.offset[i + 2] + _row_times(bodies.rows, i + 2, a, b, bodies.u)
+    # D_kk holds the compliance, J u does not
+    q0 += E[i] * r0 - (D[at] * r0 + D[at + 1] * r1 + D[at + 2] * r2)
+    q1 += E[i + 1] * r1 - (D[at + 3] * r0 + D[at + 4] * r1 + D[at + 5] * r2)
+    q2 += E[i + 2] * r2 - (D[at + 6] * r0 + D[at + 7] * r1 + D[at + 8] * r2)
+    return q0, q1, q2
+
+
+@njit(cache=True, error_model="numpy")
 def _row_times(rows, i, a, b, u):
     """Row i of J times u, for its bodies a and b (−1: the world)."""
     value = 0.0
@@ -317,7 +334,7 @@ def _row_times(rows, i, a, b, u):
     return value
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _push(bodies, k, i, change):
     """u += H⁻¹ Jᵀ times a change of the reaction of row i."""
     a, b = bodies.pair[k, 0], bodies.pair[k, 1]

@@ -20,7 +20,7 @@ from delassus.solvers.local.polynomial import positive_roots
 _BISECTIONS = 50  # halves an angle of at most 2π to 6e-15
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def solve_conic(D, o, q0, q1, q2, mu, sigma, bisect, work):
     """(r_n, r_t1, r_t2) of the program above.  D[o:o+9], q, mu as `solve_slip`; sigma: De Saxcé term [m/s], zero for
     the plain methods; bisect: angle bisection instead of the quartic; work: (7, 10) scratch."""
@@ -55,7 +55,7 @@ def solve_conic(D, o, q0, q1, q2, mu, sigma, bisect, work):
                        q0, q1, q2, sigma, work)  # fmt: skip
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _by_bisection(D, o, q0, q1, q2, mu, sigma, cn, c1, c2):
     """Angle θ of r_t at which the objective is stationary along the conic.
 
@@ -97,7 +97,7 @@ def _by_bisection(D, o, q0, q1, q2, mu, sigma, cn, c1, c2):
     return rn, mu * rn * e1, mu * rn * e2
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _by_quartic(s11, s12, s21, s22, b1, b2, rn0, g1, g2, mu, cn, c1, c2, D, o, q0, q1, q2, sigma, work):
     """Multiplier ν > 0 of ‖r_t‖² ≤ μ² r_n², r_n = rn0 + g·r_t: (S + ν G) r_t = −b + ν μ² rn0 g, G = I − μ² g gᵀ.
 
@@ -143,7 +143,7 @@ def _by_quartic(s11, s12, s21, s22, b1, b2, rn0, g1, g2, mu, cn, c1, c2, D, o, q
     return _by_bisection(D, o, q0, q1, q2, mu, sigma, cn, c1, c2)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _on_wedge(D, o, q1, q2, mu):
     """q_n = 0: the section is the apex alone (ellipse) or a wedge between two rays (hyperbola); least energy on it."""
     d = math.sqrt(D[o + 1] ** 2 + D[o + 2] ** 2)

@@ -5,7 +5,7 @@ from numba import njit
 from delassus.cones.coulomb import project_coulomb, project_disk
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def step_ccp(D, o, z0, z1, z2, r0, r1, r2, mu):
     """P_K(r − η z), η the inverse mean diagonal of the block (003 Alg. 2).  z: the contact's velocity [m/s]."""
     trace = D[o] + D[o + 4] + D[o + 8]
@@ -15,7 +15,7 @@ def step_ccp(D, o, z0, z1, z2, r0, r1, r2, mu):
     return project_coulomb(r0 - eta * z0, r1 - eta * z1, r2 - eta * z2, mu)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def step_ncp(D, o, z0, z1, z2, r0, r1, r2, mu):
     """Normal first, then tangent on the disk of radius μ r_n (003 Alg. 3); its fixed points obey Coulomb's law exactly.
 

@@ -12,7 +12,7 @@ from delassus.solvers.local.polynomial import positive_roots
 from delassus.solvers.local.slip import solve_slip
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def solve_quartic(D, o, q0, q1, q2, mu, work):
     """(r_n, r_t1, r_t2) of exact Coulomb friction.  Arguments as `solve_slip`; work: (7, 10) scratch."""
     dnn = D[o]
@@ -51,8 +51,10 @@ def solve_quartic(D, o, q0, q1, q2, mu, work):
     for i in range(count):
         s = roots[i]
         full = det + s * (trace + s)
+        if full <= 0.0:
+            continue
         rn = -(k0 + s * (k1 + s * k2)) / full
-        if full > 0.0 and rn > 0.0:
+        if rn > 0.0:
             r1, r2 = -(a1 + s * b1) / full, -(a2 + s * b2) / full
             norm = math.sqrt(r1 * r1 + r2 * r2)
             f = mu * rn / norm if norm > 0.0 else 0.0

@@ -17,7 +17,7 @@ _CLOSE = 4e-15  # |g − 1| at which the tangential reaction is on the cone to r
 _SINGULAR = 1e-14  # determinant of S relative to its diagonal below which sticking is not unique
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def solve_slip(D, o, q0, q1, q2, mu, slip):
     """(r_n, r_t1, r_t2, s) of exact Coulomb friction: v = D r + q.  D[o:o+9]: the 3×3 block, q: velocity without this
     contact [m/s], slip: start for s (0 if unknown)."""
@@ -76,8 +76,8 @@ def solve_slip(D, o, q0, q1, q2, mu, slip):
         if step == s:
             break
         s = step
-    if rn <= 0.0:
-        return 0.0, 0.0, 0.0, s
+    if not rn > 0.0:  # also when an overflow above left a NaN
+        return 0.0, 0.0, 0.0, 0.0
     # Put the point on the cone to the last digit.
     f = mu * rn / norm
     return rn, f * r1, f * r2, s

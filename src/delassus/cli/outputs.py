@@ -1,0 +1,80 @@
+"""Files the commands write: refused early if unusable, put in place whole or not at all, never over an input."""
+
+import json
+import math
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from delassus.errors import FileError
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def check_output(path: Path, inputs: list[Path]) -> None:
+    """Raise `FileError` if `path` cannot or must not be written. Nothing is created."""
+    if path.is_dir():
+        raise FileError(f"{path}: is a directory: give the path of a file in it")
+    if not path.parent.is_dir():
+        raise FileError(f"{path}: there is no directory {path.parent}: create it first")
+    if not os.access(path.parent, os.W_OK):
+        raise FileError(f"{path}: the directory {path.parent} is not writable: choose another")
+    refuse_input(path, inputs)
+    if path.exists() and not path.is_file():
+        raise FileError(f"{path}: is not a regular file: choose another name")  # replacing /dev/null would be a pity
+    if _is_hdf5(path):  # `--json *.hdf5` makes the shell hand over a problem file as the output
+        raise FileError(f"{path}: is an HDF5 file and would be overwritten: choose another name")
+
+
+def refuse_input(path: Path, inputs: list[Path]) -> None:
+    """Raise `FileError` if `path` is one of the inputs, under whatever name."""
+    for source in inputs:
+        if os.path.realpath(path) == os.path.realpath(source) or (
+            path.exists() and source.exists() and path.samefile(source)
+        ):
+            raise FileError(f"{path}: is an input file and would be overwritten: choose another name")
+
+
+def check_distinct(paths: list[Path]) -> None:
+    """Raise `FileError` if two outputs are one file."""
+    seen: set[str] = set()
+    for path in paths:
+        real = os.path.realpath(path)
+        if real in seen:
+            raise FileError(f"{path}: two outputs would go to this file: choose different names")
+        seen.add(real)
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Strict JSON: NaN and the infinities, which it cannot hold, become null."""
+    text = json.dumps(_finite(data), indent=2, ensure_ascii=False, allow_nan=False)
+    replace_file(path, (text + "\n").encode())
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Make `path` hold `content` in one step: a reader sees the old file or the new one, never a part."""
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error.strerror or error}): choose another place") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def _is_hdf5(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(_HDF5)) == _HDF5
+    except OSError:
+        return False

@@ -1,0 +1,128 @@
+"""Random problems for tests and benchmarks: solvable by construction, as hard as asked for."""
+
+import numpy as np
+
+from delassus.cones import ProductCone
+from delassus.errors import ProblemError
+from delassus.law import Law
+from delassus.problem.problem import Problem
+
+
+def random_rigid(
+    rng: np.random.Generator,
+    *,
+    bodies: int = 10,
+    contacts: int = 12,
+    joints: int = 0,
+    limits: int = 0,
+    mass_ratio: float = 1.0,
+    friction: tuple[float, float] = (0.1, 1.0),
+    frictionless_part: float = 0.0,
+    redundant_joints: bool = False,
+    compliance: float = 0.0,
+    law=Law.NCP,
+) -> Problem:
+    """Random rigid bodies with random joints, limits and contacts between them and the world.
+
+    A velocity that satisfies every constraint strictly is chosen first and the bias made to fit it, so reactions exist.
+    More contacts than twice the bodies make it hyperstatic; mass_ratio ≥ 1 spreads masses log-uniformly from 1 kg;
+    frictionless_part: share of contacts with μ = 0; redundant_joints: repeat every joint once; compliance [1/kg].
+    """
+    if mass_ratio < 1.0 or bodies < 1:
+        raise ProblemError(
+            f"bodies={bodies}, mass_ratio={mass_ratio}: give at least one body and a ratio of at least 1"
+        )
+    mass = _masses(rng, bodies, mass_ratio)
+    sizes = rng.choice([3, 5, 6], size=joints)
+    kinds = np.concatenate([sizes, np.ones(limits, np.int64), np.full(contacts, 3)]).astype(np.int64)
+    pair = _pairs(rng, bodies, len(kinds))
+    rows = np.concatenate([_block(rng, size, pair[k]) for k, size in enumerate(kinds)] or [np.zeros((0, 12))])
+    if redundant_joints and joints:
+        again = int(sizes.sum())
+        rows = np.concatenate([rows[:again], rows])
+        pair = np.concatenate([pair[:joints], pair])
+        sizes = np.concatenate([sizes, sizes])
+    mu = rng.uniform(*friction, size=contacts)
+    mu[rng.random(contacts) < frictionless_part] = 0.0
+    cone = ProductCone(sizes, limits, mu)
+    bias = _feasible_bias(rng, cone, pair, rows, bodies)
+    u_f = rng.normal(size=6 * bodies)
+    soft = np.full(cone.row_count, compliance) if compliance else None
+    return Problem.rigid(mass, pair, rows, cone=cone, u_f=u_f, b=bias, compliance=soft, law=law)
+
+
+def random_dual(
+    rng: np.random.Generator,
+    *,
+    contacts: int = 10,
+    rank: int | None = None,
+    friction: tuple[float, float] = (0.1, 1.0),
+    law=Law.NCP,
+) -> Problem:
+    """A dense positive semi-definite D of the given rank (default: full) with a solvable v_f."""
+    m = 3 * contacts
+    rank = m if rank is None else rank
+    J = rng.normal(size=(m, rank)) / np.sqrt(rank)
+    mu = rng.uniform(*friction, size=contacts)
+    inside = ProductCone(mu=mu).project_dual(rng.normal(size=m))
+    inside[::3] += 0.1
+    v_f = J @ rng.normal(size=rank) + inside
+    return Problem.dual(J @ J.T, v_f, mu=mu, law=law)
+
+
+def random_block(rng: np.random.Generator, *, condition: float = 10.0) -> np.ndarray:
+    """A symmetric positive definite 3×3 block with that ratio of largest to smallest eigenvalue, randomly oriented."""
+    basis, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    values = np.exp(np.log(condition) * np.array([0.0, rng.random(), 1.0]))
+    block = basis @ np.diag(values / values.mean()) @ basis.T
+    return 0.5 * (block + block.T)
+
+
+def _masses(rng, bodies: int, ratio: float) -> np.ndarray:
+    """Blocks diag(m I, Θ) with masses spread over the ratio (both ends present) and inertias of bodies about 1 m."""
+    spread = rng.random(bodies)
+    spread[0] = 0.0
+    spread[-1] = 1.0 if bodies > 1 else 0.0
+    mass = np.exp(np.log(ratio) * spread)
+    blocks = np.zeros((bodies, 6, 6))
+    for k in range(bodies):
+        blocks[k, :3, :3] = mass[k] * np.eye(3)
+        blocks[k, 3:, 3:] = 0.1 * mass[k] * random_block(rng, condition=3.0)
+    return blocks
+
+
+def _pairs(rng, bodies: int, count: int) -> np.ndarray:
+    """Two different bodies each, or the world and a body."""
+    first = rng.integers(-1, bodies, size=count)
+    second = rng.integers(0, bodies, size=count)
+    first[first == second] = -1
+    return np.stack([first, second], axis=1).astype(np.int64)
+
+
+def _block(rng, size: int, pair) -> np.ndarray:
+    """Rows of a contact (3), limit (1) or joint (3, 5, 6) at a random point with a random frame."""
+    frame, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    rows = np.zeros((size, 12))
+    for side, sign in ((0, -1.0), (1, 1.0)):
+        if pair[side] < 0:
+            continue
+        arm = 0.5 * rng.normal(size=3)
+        point = min(size, 3)
+        rows[:point, 6 * side : 6 * side + 3] = sign * frame[:point]
+        rows[:point, 6 * side + 3 : 6 * side + 6] = sign * np.cross(arm, frame[:point])
+        rows[point:, 6 * side + 3 : 6 * side + 6] = sign * frame[: size - point]
+    return rows
+
+
+def _feasible_bias(rng, cone: ProductCone, pair, rows, bodies: int) -> np.ndarray:
+    """b such that some velocity u gives v = J u + b strictly inside K* (and zero on bilateral rows)."""
+    u = rng.normal(size=(bodies + 1, 6))
+    u[-1] = 0.0  # the world, index −1
+    row_pair = np.repeat(pair, np.diff(cone.block_start), axis=0)
+    moving = np.einsum("ij,ij->i", rows[:, :6], u[row_pair[:, 0]]) + np.einsum(
+        "ij,ij->i", rows[:, 6:], u[row_pair[:, 1]]
+    )
+    wanted = cone.project_dual(rng.normal(size=cone.row_count))
+    wanted[cone.bilateral_rows : cone.contact_start] += 0.1
+    wanted[cone.contact_start :: 3] += 0.1
+    return wanted - moving

@@ -1,0 +1,74 @@
+"""Scaling that keeps the cones: one positive factor per block, one unit for D and one for v.
+
+With S the block factors, D̂ = S D S / α and v̂_f = S v_f / β, the solution is λ = (β/α) S λ̂ and v = β S⁻¹ v̂. A factor
+per *block* leaves every cone, its dual and De Saxcé's term as they are; a factor per row would not.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from delassus.errors import ProblemError
+from delassus.linalg.matrix_delassus import MatrixDelassus
+from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.linalg.sparse_delassus import SparseDelassus
+from delassus.problem.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """row: S, (m,), constant within each block; delassus: α [1/kg]; velocity: β [m/s]."""
+
+    row: np.ndarray
+    delassus: float
+    velocity: float
+
+    def reactions(self, scaled: np.ndarray) -> np.ndarray:
+        """λ of the original problem from λ̂."""
+        return (self.velocity / self.delassus) * self.row * scaled
+
+    def scaled_reactions(self, reactions: np.ndarray) -> np.ndarray:
+        """λ̂ from λ."""
+        return reactions * (self.delassus / self.velocity) / self.row
+
+
+def normalise(problem: Problem, *, per_block: bool = False) -> tuple[Problem, Scaling]:
+    """The problem in units where mean diag D̂ = 1 and the rms of v̂_f is 1, its structure kept.
+
+    per_block: additionally give every block a mean diagonal of one, which evens out mass ratios."""
+    start = problem.cone.block_start
+    row = np.ones(problem.row_count)
+    diagonal = problem.delassus.diagonal
+    if per_block and problem.row_count:
+        sizes = np.diff(start)
+        mean = np.add.reduceat(diagonal, start[:-1]) / sizes
+        row = np.repeat(1.0 / np.sqrt(np.where(mean > 0.0, mean, 1.0)), sizes)
+    alpha = float(np.mean(row * row * diagonal)) if problem.row_count else 1.0
+    beta = float(np.sqrt(np.mean((row * problem.free_velocity) ** 2))) if problem.row_count else 1.0
+    scaling = Scaling(row, alpha if alpha > 0.0 else 1.0, beta if beta > 0.0 else 1.0)
+    return scale(problem, scaling), scaling
+
+
+def scale(problem: Problem, scaling: Scaling) -> Problem:
+    """The scaled problem, in the same storage as the original."""
+    s, alpha, beta = scaling.row, scaling.delassus, scaling.velocity
+    if s.shape != (problem.row_count,) or not (s > 0).all() or alpha <= 0 or beta <= 0:
+        raise ProblemError("a scaling needs one positive factor per row and positive units")
+    delassus = problem.delassus
+    v_f = s * problem.free_velocity / beta
+    diagonal = sp.diags_array(s)
+    if isinstance(delassus, MatrixDelassus):
+        D = sp.csr_array(diagonal @ delassus.D @ diagonal) / alpha
+        return Problem(MatrixDelassus(D), v_f, problem.cone, problem.law)
+    assert problem.bias is not None
+    assert problem.u_f is not None
+    compliance = None if delassus.compliance is None else s * s * delassus.compliance / alpha
+    scaled: RigidDelassus | SparseDelassus
+    if isinstance(delassus, RigidDelassus):
+        scaled = RigidDelassus(
+            delassus.mass * alpha, delassus.bodies, s[:, None] * delassus.rows, delassus.block_start, compliance
+        )
+    else:
+        scaled = SparseDelassus(delassus.H * alpha, sp.csr_array(diagonal @ delassus.J), compliance)
+    return Problem(scaled, v_f, problem.cone, problem.law, u_f=problem.u_f / beta, bias=s * problem.bias / beta)

@@ -1,0 +1,45 @@
+"""Modules import only downwards, and optional or slow packages only where they are needed."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "delassus"
+
+# From the ground up: a module may import from its own layer's package and from any layer above it in this list.
+LAYERS = ["errors", "status", "law", "linalg", "cones", "problem", "residuals", "solvers", "io", "view", "cli"]
+
+
+def imports(path):
+    """Absolute module names a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def test_every_module_has_a_layer():
+    found = {p.stem if p.is_file() else p.name for p in SOURCE.iterdir() if p.suffix == ".py" or p.is_dir()}
+    assert found - {"__init__", "__pycache__", "py.typed"} == set(LAYERS)
+
+
+def test_imports_point_downwards():
+    for path in SOURCE.rglob("*.py"):
+        home = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if home == "__init__":
+            continue
+        for name in imports(path):
+            parts = name.split(".")
+            if parts[0] != "delassus" or len(parts) == 1 or parts[1] not in LAYERS:
+                continue
+            assert LAYERS.index(parts[1]) <= LAYERS.index(home), f"{path.name} imports upwards: {name}"
+
+
+def test_import_is_light():
+    """`import delassus` and the command line must not load the compiler, which takes half a second."""
+    code = "import sys, delassus, delassus.cli.main; print(sorted({'numba', 'scipy', 'h5py', 'matplotlib'} & set(sys.modules)))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"

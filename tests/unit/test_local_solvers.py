@@ -1,0 +1,178 @@
+"""Every one-contact solver against brute force: thousands of random blocks, ill-conditioned ones and all the corners."""
+
+import math
+
+import numpy as np
+import pytest
+
+from delassus.problem.random import random_block
+from delassus.solvers.local.conic import solve_conic
+from delassus.solvers.local.projection import step_ccp, step_ncp
+from delassus.solvers.local.quartic import solve_quartic
+from delassus.solvers.local.slip import solve_slip
+
+WORK = np.empty((7, 10))
+SEED = 20_261_115
+CASES = 3000
+
+# Relative to the size of the data. Seen over these cases: 4e-12 for the slip rate (friction of 1e3 amplifies rounding),
+# 4e-11 for the quartic, which squares the equation and so loses digits where roots come close.
+EXACT = 1e-11
+QUARTIC = 1e-9
+
+
+def slip(D, q, mu):
+    return np.array(solve_slip(np.ascontiguousarray(D).ravel(), 0, *q, mu, 0.0)[:3])
+
+
+def quartic(D, q, mu):
+    return np.array(solve_quartic(np.ascontiguousarray(D).ravel(), 0, *q, mu, WORK))
+
+
+def conic_quartic(D, q, mu, sigma=0.0):
+    return np.array(solve_conic(np.ascontiguousarray(D).ravel(), 0, *q, mu, sigma, False, WORK))
+
+
+def conic_bisection(D, q, mu, sigma=0.0):
+    return np.array(solve_conic(np.ascontiguousarray(D).ravel(), 0, *q, mu, sigma, True, WORK))
+
+
+def cases(count=CASES, seed=SEED, conditions=(1.0, 10.0, 1e4, 1e8)):
+    """(D, q, mu): blocks of every condition, velocities of every direction and scale, friction from 0 to 1e3."""
+    rng = np.random.default_rng(seed)
+    for k in range(count):
+        D = random_block(rng, condition=conditions[k % len(conditions)]) * 10.0 ** rng.uniform(-3, 3)
+        q = rng.normal(size=3) * 10.0 ** rng.uniform(-3, 3)
+        mu = [0.0, 0.05, 0.3, 0.8, 2.0, 1e3][rng.integers(6)]
+        if k % 11 == 0:
+            q[0] = 0.0
+        if k % 13 == 0:
+            q[1:] = 0.0
+        if k % 3:
+            q[0] = -abs(q[0])  # most contacts close
+        yield D, q, mu
+
+
+def coulomb_error(D, q, mu, r):
+    """Natural map of exact Coulomb friction with the block's own step, relative to the data (dimensionless)."""
+    step = 3.0 / np.trace(D)
+    v = D @ r + q
+    w = v + np.array([mu * math.hypot(v[1], v[2]), 0.0, 0.0])
+    x = r - step * w
+    t = math.hypot(x[1], x[2])
+    if mu * t <= -x[0]:
+        p = np.zeros(3)
+    elif t <= mu * x[0]:
+        p = x
+    else:
+        s = (mu * t + x[0]) / (1 + mu * mu)
+        p = np.array([s, mu * s * x[1] / t, mu * s * x[2] / t])
+    return np.linalg.norm(r - p) / max(step * np.linalg.norm(q), np.linalg.norm(r), 1e-300)
+
+
+@pytest.mark.parametrize(("solver", "bound"), [(slip, EXACT), (quartic, QUARTIC)], ids=["slip", "quartic"])
+def test_exact_solvers_satisfy_coulombs_law(solver, bound):
+    worst = max((coulomb_error(D, q, mu, solver(D, q, mu)), k) for k, (D, q, mu) in enumerate(cases()))
+    assert worst[0] < bound, f"case {worst[1]} of seed {SEED}"
+
+
+def test_slip_handles_non_symmetric_blocks():
+    rng = np.random.default_rng(SEED)
+    for D, q, mu in cases(1000, conditions=(3.0, 30.0)):
+        skew = rng.normal(size=(3, 3)) * 0.02 * np.trace(D)
+        assert coulomb_error(D + skew - skew.T, q, mu, slip(D + skew - skew.T, q, mu)) < EXACT
+
+
+def brute_force_conic(D, q, mu, sigma, samples=20_000):
+    """Least energy over the conic section v_n = 0, ‖r_t‖ ≤ μ r_n: inside by a linear solve, the boundary by sampling."""
+    g = -D[0, 1:] / D[0, 0]
+    base = np.array([-q[0] / D[0, 0], 0.0, 0.0])
+    lift = np.array([g, [1.0, 0.0], [0.0, 1.0]])  # r = base + lift r_t
+    linear = q + np.array([sigma, 0.0, 0.0])
+    A, c = lift.T @ D @ lift, lift.T @ (D @ base + linear)
+    centre = base + lift @ np.linalg.solve(A, -c)
+    if math.hypot(*centre[1:]) <= mu * centre[0]:
+        return centre
+    angle = np.linspace(0.0, 2.0 * np.pi, samples, endpoint=False)
+    for _ in range(4):  # refine around the best sample
+        den = D[0, 0] + mu * (D[0, 1] * np.cos(angle) + D[0, 2] * np.sin(angle))
+        n = np.where(den > 0, -q[0] / np.where(den > 0, den, 1.0), np.nan)
+        r = np.stack([n, mu * n * np.cos(angle), mu * n * np.sin(angle)])
+        energy = 0.5 * np.einsum("ik,ij,jk->k", r, D, r) + linear @ r
+        best = int(np.nanargmin(energy))
+        width = angle[1] - angle[0]
+        angle = np.linspace(angle[best] - 2 * width, angle[best] + 2 * width, 2001)
+    return r[:, best]
+
+
+@pytest.mark.parametrize("solver", [conic_quartic, conic_bisection])
+@pytest.mark.parametrize("with_term", [False, True], ids=["plain", "de-saxce"])
+def test_conic_solvers_find_the_least_energy(solver, with_term):
+    """Energies are compared, not points: a flat valley has many nearly best points and brute force finds one."""
+    rng = np.random.default_rng(SEED)
+    checked = 0
+    for D, q, mu in cases(400, conditions=(1.0, 10.0, 1e3)):
+        if q[0] >= 0.0 or mu == 0.0:
+            continue
+        sigma = abs(rng.normal()) * np.linalg.norm(q) * mu if with_term and mu < 10 else 0.0
+        want, got = brute_force_conic(D, q, mu, sigma), solver(D, q, mu, sigma)
+        linear = q + np.array([sigma, 0.0, 0.0])
+
+        def energy(r, D=D, linear=linear):
+            return 0.5 * r @ D @ r + linear @ r
+
+        scale = abs(energy(want)) + np.linalg.norm(q) ** 2 / np.trace(D)
+        assert energy(got) <= energy(want) + 1e-7 * scale, (D, q, mu, sigma)
+        assert abs((D @ got + q)[0]) <= 1e-8 * (np.linalg.norm(q) + np.linalg.norm(D @ got))
+        assert math.hypot(*got[1:]) <= mu * got[0] * (1 + 1e-9) + 1e-12 * np.linalg.norm(got)
+        checked += 1
+    assert checked > 150
+
+
+@pytest.mark.parametrize("solver", [conic_quartic, conic_bisection])
+def test_conic_with_its_own_de_saxce_term_is_coulomb(solver):
+    """The fixed point σ = μ‖v_t‖ turns the conic program into Coulomb's law (paper 003 §VI-C)."""
+    for D, q, mu in cases(200, conditions=(1.0, 5.0)):
+        if q[0] >= 0.0 or not 0.0 < mu < 1.0:
+            continue
+        exact = slip(D, q, mu)
+        v = D @ exact + q
+        got = solver(D, q, mu, mu * math.hypot(v[1], v[2]))
+        assert np.linalg.norm(got - exact) < 1e-6 * np.linalg.norm(exact)
+
+
+def test_conic_at_zero_normal_velocity_is_least_energy_on_the_wedge():
+    """q_n = 0: the apex for an elliptic section, possibly a ray for a hyperbolic one (003 Alg. 4 lines 9–14)."""
+    D = np.array([[1.0, -0.9, 0.0], [-0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert not conic_bisection(D, [0.0, -1.0, 0.0], 0.5).any()  # μ‖D_nt‖ < D_nn: ellipse
+    r = conic_bisection(D, [0.0, -1.0, 0.3], 1.2)  # hyperbola: pushing along the coupled direction keeps v_n = 0
+    assert r[0] > 0
+    assert abs((D @ r + [0.0, -1.0, 0.3])[0]) < 1e-12
+    assert 0.5 * r @ D @ r + r @ [0.0, -1.0, 0.3] < 0
+
+
+def test_steps_have_exact_solutions_as_fixed_points():
+    """003 Alg. 3 rests exactly at Coulomb's law; Alg. 2 with De Saxcé's term likewise."""
+    for D, q, mu in cases(600, conditions=(1.0, 10.0)):
+        r = slip(D, q, mu)
+        v = D @ r + q
+        flat = np.ascontiguousarray(D).ravel()
+        scale = np.linalg.norm(r) + np.linalg.norm(q) * 3 / np.trace(D)
+        assert np.linalg.norm(np.array(step_ncp(flat, 0, *v, *r, mu)) - r) <= 1e-8 * scale * max(1.0, mu)
+        z = v + np.array([mu * math.hypot(v[1], v[2]), 0, 0])
+        assert np.linalg.norm(np.array(step_ccp(flat, 0, *z, *r, mu)) - r) <= 1e-8 * scale * max(1.0, mu)
+
+
+@pytest.mark.parametrize("solver", [slip, quartic, conic_quartic, conic_bisection])
+def test_corners(solver):
+    eye = np.eye(3)
+    assert not solver(eye, [0.5, 1.0, -2.0], 0.7).any(), "opening"
+    assert np.allclose(solver(eye, [-1.0, 0.1, 0.2], 0.7), [1.0, -0.1, -0.2]), "sticking"
+    r = solver(eye, [-1.0, 3.0, -4.0], 0.5)
+    assert np.allclose(r, [1.0, -0.3, 0.4]), "sliding against the velocity"
+    assert np.allclose(solver(eye, [-2.0, 5.0, 1.0], 0.0), [2.0, 0.0, 0.0]), "no friction"
+    assert np.allclose(solver(eye, [-1.0, 5.0, 1.0], 1e3), [1.0, -5.0, -1.0]), "huge friction sticks"
+    assert not solver(np.zeros((3, 3)), [-1.0, 1.0, 0.0], 0.5).any(), "no mobility: no reaction, no NaN"
+    flat = np.diag([1.0, 0.0, 0.0])
+    assert np.isfinite(solver(flat, [-1.0, 1.0, 0.0], 0.5)).all(), "no tangential mobility"
+    assert not solver(eye, [0.0, 0.0, 0.0], 0.5).any(), "at rest"

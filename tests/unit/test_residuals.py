@@ -1,0 +1,115 @@
+"""The judge: its figures against plain NumPy, its independence of units, and what it says of known solutions."""
+
+import numpy as np
+import pytest
+
+from delassus import residuals
+from delassus.cones import ProductCone
+from delassus.law import Law
+from delassus.problem import Problem
+from delassus.problem.random import random_rigid
+from delassus.problem.scaling import Scaling, scale
+from delassus.solvers import solve
+
+
+def by_hand(problem, r):
+    """Every residual in plain NumPy, from the formulas in the module's table."""
+    cone = problem.cone.with_friction(problem.mu)
+    D = problem.delassus.matrix().toarray()
+    v = D @ r + problem.free_velocity
+    w = v.copy()
+    start, e = cone.contact_start, cone.bilateral_rows
+    t = v[start:].reshape(-1, 3)[:, 1:]
+    if problem.law is Law.NCP:
+        w[start::3] += problem.mu * np.linalg.norm(t, axis=1)
+    rows = slice(e, None) if e < len(r) else slice(0, None)
+    rho = len(r[rows]) / D.diagonal()[rows].sum()
+    worst = 0.0
+    for k in range(cone.block_count):
+        i, j = cone.block_start[k], cone.block_start[k + 1]
+        own = (j - i) / D.diagonal()[i:j].sum()
+        step = r.copy()
+        step[i:j] -= own * w[i:j]
+        worst = max(worst, np.linalg.norm((r - cone.project(step))[i:j]) / own)
+    rt = r[start:].reshape(-1, 3)
+    vt = v[start:].reshape(-1, 3)
+    blocks = np.add.reduceat(r * w, cone.block_start[:-1])
+    return {
+        "natural_map_relative": np.linalg.norm(r - cone.project(r - rho * w))
+        / max(rho * np.linalg.norm(problem.free_velocity), np.linalg.norm(r)),
+        "worst_velocity": worst,
+        "natural_map": np.abs(r - cone.project(r - w)).max(),
+        "primal": np.abs(r - cone.project(r)).max(),
+        "dual": np.abs(w - cone.project_dual(w)).max(),
+        "complementarity": max(np.abs(blocks[cone.bilateral.size :]).max(), np.abs((r * w)[:e]).max(initial=0.0)),
+        "siconos": np.linalg.norm(r - cone.project(r - w))
+        / max(np.linalg.norm(problem.free_velocity), np.linalg.norm(r), np.linalg.norm(v)),
+        "cost": abs((rt * vt).sum()) / len(rt),
+        "feasibility": max(
+            0.0,
+            (problem.mu * np.linalg.norm(vt[:, 1:], axis=1) - vt[:, 0]).max(),
+            (np.linalg.norm(rt[:, 1:], axis=1) - problem.mu * rt[:, 0]).max(),
+        ),
+        "projected_gradient": np.linalg.norm((r - cone.project(r - rho * v)) / rho),
+    }
+
+
+@pytest.mark.parametrize("law", list(Law))
+def test_every_residual_equals_its_formula(law):
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        problem = random_rigid(
+            rng, bodies=6, contacts=9, joints=3, limits=4, mass_ratio=100, frictionless_part=0.2, law=law
+        )
+        r = rng.normal(size=problem.row_count)
+        got, want = residuals.evaluate(problem, r).as_dict(), by_hand(problem, r)
+        for name, value in want.items():
+            assert got[name] == pytest.approx(value, rel=1e-9), name
+        assert got["error"] == max(got["cost"], got["feasibility"])
+
+
+def test_relative_measure_does_not_depend_on_units():
+    """Kilograms to grams, metres to millimetres, seconds to milliseconds: the same figure for the same point."""
+    rng = np.random.default_rng(12)
+    problem = random_rigid(rng, bodies=5, contacts=8, joints=2, limits=2)
+    r = rng.normal(size=problem.row_count)
+    units = Scaling(np.ones(problem.row_count), delassus=1e-3, velocity=1e3)
+    there = residuals.evaluate(scale(problem, units), units.scaled_reactions(r))
+    here = residuals.evaluate(problem, r)
+    assert there.natural_map_relative == pytest.approx(here.natural_map_relative, rel=1e-12)
+    assert there.worst_velocity * 1e3 == pytest.approx(here.worst_velocity, rel=1e-12)
+    assert there.natural_map != pytest.approx(here.natural_map, rel=0.1), "the absolute one does depend on them"
+
+
+def test_known_solutions_have_zero_residual():
+    sliding = Problem.dual(np.eye(3), [-1.0, 3.0, -4.0], mu=[0.5])
+    r = np.array([1.0, -0.3, 0.4])
+    assert residuals.measure(sliding, r).relative < 1e-15
+    assert residuals.evaluate(sliding, r).complementarity < 1e-15
+    # the convex law does not accept Coulomb's solution while sliding, nor the other way round
+    assert residuals.measure(sliding.with_law("ccp"), r).relative > 0.1
+    assert residuals.measure(sliding.with_law("frictionless"), np.array([1.0, 0.0, 0.0])).relative < 1e-15
+
+
+def test_worst_velocity_sees_the_light_contact_under_the_heavy_one():
+    """At mass ratio 1e9 the norm is blind to an unsolved light contact (design: why there is a second measure)."""
+    D = np.diag([1.0, 1.0, 1.0, 1e-9, 1e-9, 1e-9])
+    problem = Problem.dual(D, [-1.0, 0, 0, -1.0, 0, 0], mu=[0.5, 0.5])
+    unsolved_light = np.array([0.0, 0, 0, 1e9, 0, 0])
+    measure = residuals.measure(problem, unsolved_light)
+    assert measure.relative < 1e-8
+    assert measure.velocity == pytest.approx(1.0)
+
+
+def test_empty_problem_is_solved():
+    empty = Problem.dual(np.zeros((0, 0)), [], mu=[])
+    solution = solve(empty)
+    assert solution.converged
+    assert solution.reactions.shape == (0,)
+    assert residuals.evaluate(empty, np.zeros(0)).natural_map_relative == 0.0
+
+
+def test_bilateral_rows_are_judged_by_their_velocity():
+    problem = Problem.dual(np.eye(2), [0.3, -0.4], cone=ProductCone([2], 0, []))
+    assert residuals.measure(problem, np.zeros(2)).velocity == pytest.approx(0.5)
+    assert residuals.measure(problem, np.array([-0.3, 0.4])).relative < 1e-15
