@@ -75,7 +75,7 @@ def evaluate(problem: Problem, reactions: np.ndarray) -> Residuals:
     out = np.empty(7)
     cone = problem.cone
     _all(reactions, v, problem.mu, cone.bilateral_rows, cone.unilateral, _gamma(problem), problem.step, out)
-    largest = max(_norm(problem.free_velocity), _norm(reactions), _norm(v))
+    largest = max(problem.free_speed, _norm(reactions), _norm(v))
     return Residuals(
         natural_map_relative=both.relative,
         worst_velocity=both.velocity,
@@ -92,11 +92,11 @@ def evaluate(problem: Problem, reactions: np.ndarray) -> Residuals:
 
 def _measure_at(problem: Problem, reactions, v) -> Measure:
     cone = problem.cone
-    square, velocity = _natural_map(
+    square, velocity, size = _natural_map(
         reactions, v, problem.mu, cone.block_start, cone.bilateral.size, cone.unilateral,
         problem.diagonal_blocks, _gamma(problem), problem.step,
     )  # fmt: skip
-    scale = max(problem.step * _norm(problem.free_velocity), _norm(reactions))
+    scale = max(problem.step * problem.free_speed, math.sqrt(size))
     return Measure(_ratio(math.sqrt(square), scale), velocity)
 
 
@@ -117,8 +117,11 @@ def _ratio(value: float, scale: float) -> float:
 
 @njit(cache=True)
 def _natural_map(reactions, v, mu, block_start, joints, limits, diagonal_blocks, gamma, step):
-    """(‖λ − P_K(λ − ρ w)‖₂², worst velocity)."""
+    """(‖λ − P_K(λ − ρ w)‖₂², worst velocity, ‖λ‖₂²)."""
     square = 0.0
+    length = 0.0
+    for i in range(len(reactions)):
+        length += reactions[i] * reactions[i]
     worst = 0.0
     offset = 0
     for k in range(len(block_start) - 1):
@@ -143,7 +146,7 @@ def _natural_map(reactions, v, mu, block_start, joints, limits, diagonal_blocks,
             friction = mu[k - joints - limits]
             square += _contact_gap(reactions, v, i, friction, gamma, step)
             worst = max(worst, math.sqrt(_contact_gap(reactions, v, i, friction, gamma, own)) / own)
-    return square, worst
+    return square, worst, length
 
 
 @njit(cache=True)

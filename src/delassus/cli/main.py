@@ -43,9 +43,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(solve)
-app.command()(info)
-app.command()(solvers)
+app.command(short_help="Solve problem files and verify the accuracy.")(solve)
+app.command(short_help="Say what makes problem files easy or hard.")(info)
+app.command(short_help="List the solvers and their settings.")(solvers)
 
 
 def _show_version(wanted: bool) -> None:

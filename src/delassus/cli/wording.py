@@ -16,8 +16,8 @@ def seconds(value: float) -> str:
 
 
 def count(value: int | None) -> str:
-    """'12 000', or a dash."""
-    return MISSING if value is None else f"{value:,}".replace(",", " ")
+    """'12000' (no separators: tables are piped into other programs), or a dash."""
+    return MISSING if value is None else str(value)
 
 
 def scientific(value: float | None) -> str:

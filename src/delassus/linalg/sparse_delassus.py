@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from delassus.linalg.matrix_delassus import diagonal_blocks_of
+from delassus.linalg.matrix_delassus import csr_times, diagonal_blocks_of
 
 _COLUMNS_AT_ONCE = 256  # right-hand sides solved together when D is formed: bounds memory to 256 n doubles
 _DROP = 1e-15  # entries of D below this fraction of its largest are rounding noise of the triangular solves
@@ -35,15 +35,20 @@ class SparseDelassus:
 
     def body_velocity(self, reactions: np.ndarray) -> np.ndarray:
         """H⁻¹ Jᵀ λ, (n,)."""
-        return self.factor.solve(self.J.T @ reactions)
+        return self.factor.solve(csr_times(self.J_transposed, reactions))
+
+    @cached_property
+    def J_transposed(self) -> sp.csr_array:
+        """Jᵀ by rows, (n, m)."""
+        return sp.csr_array(self.J.T)
 
     def rows_times(self, u: np.ndarray) -> np.ndarray:
         """J u, (m,)."""
-        return self.J @ u
+        return csr_times(self.J, u)
 
     def product(self, reactions: np.ndarray) -> np.ndarray:
         """D λ, (m,)."""
-        v = self.J @ self.body_velocity(reactions)
+        v = self.rows_times(self.body_velocity(reactions))
         if self.compliance is not None:
             v += self.compliance * reactions
         return v

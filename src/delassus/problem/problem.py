@@ -6,10 +6,12 @@ or, with D = J H⁻¹ Jᵀ + E and v_f = J H⁻¹ p + b, in the dual view v = D 
 are impulses in N s and N m s. Rows: bilateral, unilateral, then contacts as triples (n, t₁, t₂).
 """
 
+import math
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from numba import njit
 
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
@@ -125,10 +127,15 @@ class Problem:
     def step(self) -> float:
         """ρ = m / trace D over the limit and contact rows (all rows if there are none) [kg]: the step of the natural
         map that makes the measure independent of units."""
-        diagonal = self.delassus.diagonal
-        first = self.cone.bilateral_rows if self.cone.bilateral_rows < self.row_count else 0
-        trace = float(diagonal[first:].sum())
-        return (self.row_count - first) / trace if trace > 0.0 else 1.0
+        joints = self.cone.bilateral.size if self.cone.bilateral_rows < self.row_count else 0
+        trace = _trace(self.diagonal_blocks, self.cone.block_start, joints)
+        first = self.cone.block_start[joints]
+        return float(self.row_count - first) / trace if trace > 0.0 else 1.0
+
+    @cached_property
+    def free_speed(self) -> float:
+        """‖v_f‖₂ [m/s]."""
+        return math.sqrt(float(self.free_velocity @ self.free_velocity))
 
     def constraint_velocity(self, reactions: np.ndarray) -> np.ndarray:
         """v = D λ + v_f, (m,) [m/s]."""
@@ -148,6 +155,20 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"Problem({self.law.value}, {self.cone!r}, {self.delassus!r})"
+
+
+@njit(cache=True)
+def _trace(diagonal_blocks, block_start, first):
+    """Sum of the diagonals of the blocks from number `first` on."""
+    at = 0
+    trace = 0.0
+    for k in range(len(block_start) - 1):
+        size = block_start[k + 1] - block_start[k]
+        if k >= first:
+            for i in range(size):
+                trace += diagonal_blocks[at + i * (size + 1)]
+        at += size * size
+    return trace
 
 
 def _cone_of(mu, cone):

@@ -22,7 +22,8 @@ _DIVERGED = 1e8  # growth of the residual over its best value that no convergent
 _STALL_AFTER = 2000  # iterations before which nobody is called stalled: Gauß–Seidel has long plateaus
 _STALL_GAIN = 0.98  # stalled: the last three quarters of all iterations gained less than 2 %
 _GROWTH = 0.25  # a batch is at most this fraction of the iterations done: bounds overshoot, and checks to a logarithm
-_BATCH_SECONDS = 0.5  # a batch is at most about this long, so that time limits and progress are kept
+_BATCH_ROWS = 10_000_000  # a batch updates at most this many rows: about half a second, so that limits are kept
+_FIRST_BATCH, _FIRST_ROWS = 8, 200  # the first batches of small problems: a sweep there costs less than a judgement
 
 
 class Method(Protocol):
@@ -106,20 +107,25 @@ class Run:
         return self.best_excess > _STALL_GAIN * past
 
     def next_batch(self, iteration: int) -> int:
-        """Iterations to do before the next judgement: few at first, then in proportion to those done, and no more than
-        half of what the recent rate of convergence predicts is missing."""
-        count = max(1, int(_GROWTH * iteration))
-        count = min(count, self.limits.max_iter - iteration)
-        spent = self.elapsed()
-        if iteration and spent > 0:
-            rate = spent / iteration
-            count = min(count, max(1, int(min(_BATCH_SECONDS, self.limits.time_limit - spent) / rate)))
+        """Iterations to do before the next judgement.
+
+        Few at first, then in proportion to those done, and no more than half of what the recent rate of convergence
+        predicts is missing. Apart from the last seconds before a time limit nothing here depends on the clock: where a
+        batch ends may influence a method, and the same input must give the same bits.
+        """
+        rows = max(1, self.problem.row_count)
+        least = max(1, min(_FIRST_BATCH, _FIRST_ROWS // rows))
+        count = max(least, min(int(_GROWTH * iteration), _BATCH_ROWS // rows))
         if len(self.history) >= 2:
             (i0, e0), (i1, e1) = self.history[-2], self.history[-1]
-            if 1.0 < e1 < e0 and i1 > i0 and math.isfinite(e0):
+            if 1.0 < e1 < e0 < math.inf:
                 missing = (i1 - i0) * math.log(e1) / math.log(e0 / e1)
-                count = min(count, max(1, int(0.5 * missing + 1)))
-        return count
+                count = min(count, max(least, int(0.5 * missing + 1)))
+        if iteration and self.limits.time_limit < math.inf:
+            spent = self.elapsed()
+            left = (self.limits.time_limit - spent) * iteration / max(spent, 1e-9)
+            count = min(count, max(1, int(left)))
+        return min(count, self.limits.max_iter - iteration)
 
 
 def drive(run: Run, method: Method) -> tuple[Status, int]:

@@ -46,7 +46,8 @@ def solve(
     if line.takes(problem):
         method = line.start(problem, settings, reactions)
         setup = perf_counter() - start
-        status, iterations = drive(run, method)
+        with np.errstate(over="ignore", invalid="ignore"):  # a diverging iterate overflows; that is data, not a warning
+            status, iterations = drive(run, method)
     else:
         setup, status, iterations = 0.0, Status.UNSUPPORTED, 0
         run.judge(0, reactions)

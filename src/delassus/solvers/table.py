@@ -51,7 +51,7 @@ SOLVERS: dict[str, Solver] = {
     for solver in [
         _splitting("nbgs", _EXACT, "003 Alg. 4-5",
                    "first choice for exact Coulomb friction to 1e-3…1e-6; slow on tall stacks and large mass ratios",
-                   local="slip"),
+                   local="slip", omega=1.6, omega_after=10, omega_min=0.8, omega_backoff=0.7),
         _splitting("pgs-ccp", _ANY, "003 Alg. 2, 5",
                    "the convex relaxation at the lowest cost per sweep; under the ncp law with De Saxcé's term",
                    local="ccp"),

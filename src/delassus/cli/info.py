@@ -1,0 +1,141 @@
+"""`delassus info`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from delassus.cli import console, wording
+from delassus.cli.inputs import expand, short_names
+from delassus.cli.outputs import check_output, write_json
+from delassus.cli.tables import Column, print_facts, print_table
+from delassus.errors import DelassusError
+
+if TYPE_CHECKING:
+    from delassus.problem.describe import Description
+
+Facts = list[tuple[Path, "Description", dict[str, Any]]]
+
+
+def info(
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="FCLIB problem files (HDF5).")],
+    json: Annotated[Path | None, typer.Option(metavar="OUT", help="Write every figure of every file as JSON.")] = None,
+) -> None:
+    """Say what problems are like: sizes, densities, rank, conditioning, mass ratio, islands.
+
+    A card for one file, a table for several. Local files know no bodies, so what depends on them is missing there.
+    `~` marks figures that are estimated because the problem is large.
+
+    \b
+      delassus info pile.hdf5
+      delassus info *.hdf5 --json facts.json
+    """
+    with console.errors_end_it():
+        paths, complaints = expand(files)
+        if json is not None:
+            check_output(json, paths)
+    for complaint in complaints:
+        console.say_error(complaint)
+    facts: Facts = []
+    code = console.BAD_INPUT if complaints else 0
+    try:
+        with _status() as status:
+            for path in paths:
+                status.update(path.name)
+                if not _look(path, facts):
+                    code = console.BAD_INPUT
+    except KeyboardInterrupt:
+        code = console.INTERRUPTED
+    _show(facts, short_names(paths), single=len(paths) == 1)
+    with console.errors_end_it():
+        if json is not None:
+            write_json(json, [{"file": str(path)} | text | found.as_dict() for path, found, text in facts])
+    raise typer.Exit(code)
+
+
+def _status():
+    return console.stderr().status("", spinner="line")  # shown in a terminal only
+
+
+def _look(path: Path, facts: Facts) -> bool:
+    """Describe one file; False, and a line on stderr, if it cannot be read."""
+    from delassus.io.fclib import read_fclib
+    from delassus.io.problems import to_problem
+    from delassus.problem.describe import describe
+
+    try:
+        raw = read_fclib(path)
+        found = describe(to_problem(raw, name=str(path)))
+    except DelassusError as error:
+        console.say_error(error)
+        return False
+    facts.append((path, found, {"title": raw.info.title, "description": raw.info.description}))
+    return True
+
+
+def _show(facts: Facts, names: dict[Path, str], single: bool) -> None:
+    out = console.stdout()
+    if single and facts:
+        path, found, text = facts[0]
+        said = [(key, " ".join(value.split())) for key, value in text.items() if value]
+        print_facts([("file", names[path]), *said, *_lines(found)], out)
+    elif facts:
+        print_table(_columns(facts, names), out)
+        if any(found.spectrum.method == "estimated" for _, found, _ in facts):
+            out.print("~ estimated", style="dim")
+
+
+def _lines(found: "Description") -> list[tuple[str, str]]:
+    """The card, line by line."""
+    size = f"{found.contacts} contacts, {found.bilateral_rows} bilateral and {found.unilateral_rows} unilateral rows"
+    bodies = {"matrix": "unknown (local form)", "sparse": f"flexible, {found.dofs} degrees of freedom"}
+    densities = (found.density_joints, found.density_contacts, found.density_total)
+    friction = wording.MISSING if found.friction is None else " to ".join(f"{mu:g}" for mu in sorted({*found.friction}))
+    return [
+        ("form", f"{found.form} ({'W, q' if found.form == 'local' else 'M, H, f, w'})"),
+        ("rows", f"{found.rows}: {size}"),
+        ("bodies", bodies.get(found.storage, f"{found.bodies} rigid, {found.dofs} degrees of freedom")),
+        ("densities", "joints {}, contacts {}, total {}".format(*map(wording.plain, densities))),
+        ("category", found.category or wording.MISSING),
+        ("rank of " + ("W" if found.form == "local" else "J"), f"{_about(found, _rank(found))} of {found.rows} rows"),
+        ("condition of " + ("W" if found.form == "local" else "D"), _condition(found)),
+        ("mass ratio", wording.plain(found.mass_ratio)),
+        ("asymmetry of " + ("W" if found.form == "local" else "M"), wording.scientific(found.asymmetry)),
+        ("friction", friction),
+        ("islands", wording.count(found.islands)),
+    ]
+
+
+def _columns(facts: Facts, names: dict[Path, str]) -> list[Column]:
+    """The table; least important columns last, since those go first in a narrow terminal."""
+    from rich.text import Text
+
+    found = [description for _, description, _ in facts]
+    condition = [_about(each, wording.scientific(each.spectrum.condition_nonzero)) for each in found]
+    return [
+        Column("file", [Text(names[path]) for path, _, _ in facts], narrow=16),
+        Column("contacts", [wording.count(each.contacts) for each in found], right=True),
+        Column("rows", [wording.count(each.rows) for each in found], right=True, spare=True),
+        Column("rank", [_about(each, _rank(each)) for each in found], right=True),
+        Column("condition, nonzero", condition, right=True),
+        Column("category", [each.category or wording.MISSING for each in found], narrow=11, spare=True),
+        Column("islands", [wording.count(each.islands) for each in found], right=True, spare=True),
+        Column("dofs", [wording.count(each.dofs) for each in found], right=True, spare=True),
+        Column("mass ratio", [wording.plain(each.mass_ratio) for each in found], right=True, spare=True),
+        Column("form", [each.form for each in found], spare=True),
+    ]
+
+
+def _rank(found: "Description") -> str:
+    return wording.count(found.spectrum.rank)
+
+
+def _condition(found: "Description") -> str:
+    over_nonzero = _about(found, wording.scientific(found.spectrum.condition_nonzero))
+    if found.spectrum.method == "skipped":
+        return "skipped: the problem is too large"
+    return over_nonzero if found.spectrum.full_rank else f"infinite; {over_nonzero} over nonzero singular values"
+
+
+def _about(found: "Description", text: str) -> str:
+    return f"~{text}" if found.spectrum.method == "estimated" else text

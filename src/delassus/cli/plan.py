@@ -1,0 +1,127 @@
+"""What one `delassus solve` is to do, with everything checked that can be before a file is read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from delassus.cli.inputs import expand
+from delassus.cli.outputs import check_distinct, check_output, refuse_input
+from delassus.errors import FileError, SettingsError, nearest
+from delassus.law import Law
+
+AUTO = "auto"
+FIGURES = (".png", ".pdf", ".svg")
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where results go besides the table; None: nowhere."""
+
+    json: Path | None = None
+    plot: Path | None = None
+    solution_dir: Path | None = None
+    overwrite: bool = False  # may files in solution_dir be replaced?
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Build with `make_plan`: every file is solved by every solver."""
+
+    files: list[Path]
+    solvers: list[str]
+    settings: dict[str, str]
+    law: Law
+    limits: dict  # keyword arguments of `delassus.solve`
+    outputs: Outputs
+    complaints: list[FileError] = field(default_factory=list)  # patterns that match no file
+
+    @property
+    def run_count(self) -> int:
+        return len(self.files) * len(self.solvers)
+
+    def solution_path(self, file: Path, solver: str) -> Path | None:
+        """Where the solution of this run goes."""
+        if self.outputs.solution_dir is None:
+            return None
+        name = file.name if len(self.solvers) == 1 else f"{file.stem}.{solver}{file.suffix}"
+        return self.outputs.solution_dir / name
+
+
+def make_plan(files: list[str], solvers: list[str], pairs: list[str], law: Law, limits: dict, outputs: Outputs) -> Plan:
+    """Check limits, names, settings and outputs, in the order of cost; raises SettingsError or FileError."""
+    paths, complaints = expand(files)
+    names = list(dict.fromkeys(solvers or [AUTO]))
+    plan = Plan(paths, names, _settings(pairs), law, limits, outputs, complaints)
+    _check_outputs(plan)
+    _check_solvers(plan)
+    if outputs.solution_dir is not None:
+        _make_directory(outputs.solution_dir)
+    return plan
+
+
+def _settings(pairs: list[str]) -> dict[str, str]:
+    texts = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not (equals and name.strip() and text.strip()):
+            raise SettingsError(f"--set {pair!r} is not key=value: write for instance --set omega=1.2")
+        texts[name.strip()] = text.strip()
+    return texts
+
+
+def _check_outputs(plan: Plan) -> None:
+    outputs = plan.outputs
+    for path in (outputs.json, outputs.plot):
+        if path is not None:
+            check_output(path, plan.files)
+    if outputs.plot is not None and outputs.plot.suffix.lower() not in FIGURES:
+        raise FileError(f"{outputs.plot}: not a kind of figure known here: end it in {', '.join(FIGURES)}")
+    solutions = [plan.solution_path(file, solver) for file in plan.files for solver in plan.solvers]
+    written = [path for path in [outputs.json, outputs.plot, *solutions] if path is not None]
+    for path in filter(None, solutions):
+        _check_solution(path, plan)
+    check_distinct(written)
+
+
+def _check_solution(path: Path, plan: Plan) -> None:
+    refuse_input(path, plan.files)
+    if path.is_dir():
+        raise FileError(f"{path}: is a directory: choose another --write-solution directory")
+    if path.exists() and not plan.outputs.overwrite:
+        raise FileError(f"{path}: exists already: give --overwrite or another --write-solution directory")
+
+
+def _make_directory(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise FileError(f"{directory}: cannot be made a directory ({reason}): choose another") from None
+
+
+def _check_solvers(plan: Plan) -> None:
+    """Names and settings of the solvers, and the limits: the first import that takes time."""
+    from dataclasses import fields
+
+    from delassus.solvers.driver import Limits
+    from delassus.solvers.table import SOLVERS, find
+
+    Limits(**plan.limits)
+    for name in plan.solvers:
+        if name != AUTO:
+            find(name)[1].parsed(plan.settings)
+    if AUTO in plan.solvers:  # which solver that is, and so whether it takes the values, shows once a file is read
+        known = sorted({f.name for line in SOLVERS.values() for f in fields(line.settings)} - {"solver"})
+        for name in plan.settings:
+            if name not in known:
+                raise SettingsError(f"no solver has a setting {name!r}; {nearest(name, known)}")
+
+
+def resolver(plan: Plan) -> Callable:
+    """(problem, name) -> settings object to solve with."""
+    from delassus.solvers.table import default_solver, find
+
+    def settings_of(problem, name: str):
+        return find(default_solver(problem) if name == AUTO else name)[1].parsed(plan.settings)
+
+    return settings_of

@@ -1,0 +1,113 @@
+"""`delassus solvers`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from delassus.cli import console
+from delassus.cli.outputs import check_output, write_json
+from delassus.cli.tables import Column, print_facts, print_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from delassus.solvers.settings import Settings
+    from delassus.solvers.table import Solver
+
+
+def solvers(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show one solver and its settings.")] = None,
+    json: Annotated[Path | None, typer.Option(metavar="OUT", help="Write names, laws, settings, ... as JSON.")] = None,
+) -> None:
+    """List the solvers: what they take, where they come from, when to use them, and their settings.
+
+    \b
+      delassus solvers
+      delassus solvers nbgs
+    """
+    with console.errors_end_it():
+        if json is not None:
+            check_output(json, [])
+        from delassus.solvers.table import SOLVERS, find
+
+        lines = list(SOLVERS.values()) if name is None else [find(name)[0]]
+        out = console.stdout()
+        if name is None:
+            print_table(_columns(lines), out)
+            out.print("`delassus solvers NAME` shows a solver's settings.", style="dim", soft_wrap=True)
+        else:
+            _show_one(lines[0], out)
+        if json is not None:
+            write_json(json, [_as_json(line) for line in lines])
+
+
+def setting_lines(settings: "Settings") -> list[tuple[str, Any, str]]:
+    """(name, default, meaning) of each setting; the meaning is the comment beside the field in the source."""
+    from dataclasses import fields
+
+    said = _comments(type(settings))
+    names = [field.name for field in fields(settings) if field.name != "solver"]
+    return [(name, getattr(settings, name), said.get(name, "")) for name in names]
+
+
+def _comments(kind: type) -> dict[str, str]:
+    """Trailing comments of a dataclass's fields by field name, those of its bases included."""
+    import inspect
+    import re
+
+    found: dict[str, str] = {}
+    for owner in reversed(kind.__mro__[:-1]):
+        try:
+            source = inspect.getsource(owner)
+        except OSError:  # a frozen application has no source: names and defaults must do
+            continue
+        found |= dict(re.findall(r"^    (\w+)\s*:[^#\n]*#\s*(.+?)\s*$", source, flags=re.MULTILINE))
+    return found
+
+
+def _laws(line: "Solver") -> str:
+    return ", ".join(law.value for law in line.laws)
+
+
+def _rows(line: "Solver") -> str:
+    from delassus.solvers.table import ALL_ROWS
+
+    return "all" if set(line.rows) == set(ALL_ROWS) else ", ".join(line.rows)
+
+
+def _columns(lines: list["Solver"]) -> list[Column]:
+    return [
+        Column("name", [line.name for line in lines]),
+        Column("laws", [_laws(line) for line in lines], narrow=13),
+        Column("rows", [_rows(line) for line in lines], narrow=10),
+        Column("advice", [line.advice for line in lines], narrow=30),
+        Column("paper", [line.paper for line in lines], narrow=12, spare=True),
+    ]
+
+
+def _show_one(line: "Solver", out: "Console") -> None:
+    shown = {"name": line.name, "laws": _laws(line), "rows": ", ".join(line.rows), "paper": line.paper}
+    print_facts(list((shown | {"advice": line.advice}).items()), out)
+    out.print()
+    rows = setting_lines(line.settings)
+    columns = [
+        Column("setting", [name for name, _, _ in rows]),
+        Column("default", [str(value) for _, value, _ in rows]),
+        Column("meaning", [said for _, _, said in rows], narrow=30),
+    ]
+    print_table(columns, out)
+    out.print(
+        f"change one with: delassus solve FILE --solver {line.name} --set SETTING=VALUE", style="dim", soft_wrap=True
+    )
+
+
+def _as_json(line: "Solver") -> dict[str, Any]:
+    return {
+        "name": line.name,
+        "laws": [law.value for law in line.laws],
+        "rows": list(line.rows),
+        "paper": line.paper,
+        "advice": line.advice,
+        "settings": {name: {"default": value, "meaning": said} for name, value, said in setting_lines(line.settings)},
+    }

@@ -1,0 +1,70 @@
+"""Tables that stay readable in a narrow terminal: columns are left out rather than numbers cut."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+_GAP = 2  # characters between columns
+
+
+@dataclass
+class Column:
+    """A column of texts; `narrow`: fewest characters if it may be broken over lines; `spare`: may be left out."""
+
+    heading: str
+    cells: "list[str] | list[Text]"
+    right: bool = False
+    narrow: int | None = None
+    spare: bool = False
+
+    @property
+    def least(self) -> int:
+        """Characters below which nothing of the column may be shown."""
+        words = max(len(word) for word in self.heading.split())
+        widest = max((len(cell) for cell in self.cells), default=0)
+        return max(words, widest if self.narrow is None else min(widest, self.narrow))
+
+
+def print_table(columns: list[Column], console: "Console") -> None:
+    """Print what fits; spare columns go from the right, and a line says so."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    shown = list(columns)
+    while _width(shown) > console.width and any(column.spare for column in shown):
+        shown.remove([column for column in shown if column.spare][-1])
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
+    for column in shown:
+        table.add_column(
+            column.heading,
+            justify="right" if column.right else "left",
+            no_wrap=column.narrow is None and " " not in column.heading,
+            overflow="fold",
+            min_width=column.least,
+        )
+    for cells in zip(*(column.cells for column in shown)):
+        table.add_row(*cells)
+    console.print(table)
+    left_out = [column.heading for column in columns if column not in shown]
+    if left_out:
+        console.print(f"narrow terminal: {', '.join(left_out)} left out", style="dim", soft_wrap=True)
+
+
+def print_facts(lines: list[tuple[str, str]], console: "Console") -> None:
+    """Two columns: what, and how much."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, _GAP, 0, 0))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for key, value in lines:
+        grid.add_row(key, Text(value))
+    console.print(grid)
+
+
+def _width(columns: list[Column]) -> int:
+    return sum(column.least for column in columns) + _GAP * (len(columns) - 1)
