@@ -131,11 +131,11 @@ def cheapest_runs(peer: Siconos, judge, tolerances, time_limit) -> dict:
     the last failing rung and that one gives "fewest": what NSGS would need if its stopping test were perfect and free.
     Returns {tolerance: {"ladder": arguments of `solve`, or None, "fewest": the same, "best": least residual seen}}.
     """
-    probe = peer.solve(tol=NEVER, max_iter=20, repeats=5)
-    per_sweep = sorted(probe["seconds"])[2] / max(1, probe["iterations"])
-    sweep_limit = min(int(time_limit / per_sweep) + 1, 2**31 - 1)
+    run = peer.solve(tol=NEVER, max_iter=20, repeats=5)
     ladder = []  # (sweeps, residual, its tolerance)
     for rung in RUNGS:
+        # As many sweeps as fit into the limit at the rate of the last run: a run that ends can be judged, a killed one not.
+        sweep_limit = min(int(time_limit * max(1, run["iterations"]) / min(run["seconds"])) + 1, 2**31 - 1)
         try:
             run = peer.solve(tol=rung, max_iter=sweep_limit, time_limit=2 * time_limit + 5)
         except SiconosTimeoutError:

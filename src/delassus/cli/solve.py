@@ -98,7 +98,7 @@ def _carry_out(plan: Plan) -> int:
 def _use_threads(count: int) -> None:
     import numba
 
-    most = numba.config.NUMBA_NUM_THREADS
+    most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set when numba starts
     if not 1 <= count <= most:
         raise SettingsError(f"--threads is {count}: give 1 to {most}, the number of cores here")
     numba.set_num_threads(count)

@@ -21,11 +21,15 @@ class Column:
     spare: bool = False
 
     @property
+    def widest(self) -> int:
+        """Characters of the longest cell, or of the longest word above it."""
+        return max([len(word) for word in self.heading.split()] + [len(cell) for cell in self.cells])
+
+    @property
     def least(self) -> int:
         """Characters below which nothing of the column may be shown."""
         words = max(len(word) for word in self.heading.split())
-        widest = max((len(cell) for cell in self.cells), default=0)
-        return max(words, widest if self.narrow is None else min(widest, self.narrow))
+        return self.widest if self.narrow is None else max(words, min(self.widest, self.narrow))
 
 
 def print_table(columns: list[Column], console: "Console") -> None:
@@ -34,17 +38,12 @@ def print_table(columns: list[Column], console: "Console") -> None:
     from rich.table import Table
 
     shown = list(columns)
-    while _width(shown) > console.width and any(column.spare for column in shown):
+    while _total([column.least for column in shown]) > console.width and any(column.spare for column in shown):
         shown.remove([column for column in shown if column.spare][-1])
+    # widths are set here because rich, when short of room, also narrows columns below their min_width and cuts numbers
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
-    for column in shown:
-        table.add_column(
-            column.heading,
-            justify="right" if column.right else "left",
-            no_wrap=column.narrow is None and " " not in column.heading,
-            overflow="fold",
-            min_width=column.least,
-        )
+    for column, width in zip(shown, _widths(shown, console.width)):
+        table.add_column(column.heading, justify="right" if column.right else "left", width=width, overflow="fold")
     for cells in zip(*(column.cells for column in shown)):
         table.add_row(*cells)
     console.print(table)
@@ -66,5 +65,14 @@ def print_facts(lines: list[tuple[str, str]], console: "Console") -> None:
     console.print(grid)
 
 
-def _width(columns: list[Column]) -> int:
-    return sum(column.least for column in columns) + _GAP * (len(columns) - 1)
+def _widths(columns: list[Column], room: int) -> list[int]:
+    """Least widths, then more for cells that would be broken, then for headings that would."""
+    widths = [column.least for column in columns]
+    for wish in ([column.widest for column in columns], [len(column.heading) for column in columns]):
+        for k, wanted in enumerate(wish):
+            widths[k] += max(0, min(wanted - widths[k], room - _total(widths)))
+    return widths
+
+
+def _total(widths: list[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
