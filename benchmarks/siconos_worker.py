@@ -134,7 +134,7 @@ def cheapest_runs(peer: Siconos, judge, tolerances, time_limit) -> dict:
     run = peer.solve(tol=NEVER, max_iter=20, repeats=5)
     ladder = []  # (sweeps, residual, its tolerance)
     for rung in RUNGS:
-        # As many sweeps as fit into the limit at the rate of the last run: a run that ends can be judged, a killed one not.
+        # As many sweeps as fit into the limit at the last run's rate: a run that ends can be judged, a killed one not.
         sweep_limit = min(int(time_limit * max(1, run["iterations"]) / min(run["seconds"])) + 1, 2**31 - 1)
         try:
             run = peer.solve(tol=rung, max_iter=sweep_limit, time_limit=2 * time_limit + 5)
@@ -154,7 +154,7 @@ def cheapest_runs(peer: Siconos, judge, tolerances, time_limit) -> dict:
                 middle = (low + high) // 2
                 run = peer.solve(tol=NEVER, max_iter=middle, time_limit=2 * time_limit + 5)
                 low, high = (low, middle) if judge(run["reactions"]) <= tol else (middle, high)
-            plans[tol]["ladder"] = {"tol": passing[2], "max_iter": sweep_limit}
+            plans[tol]["ladder"] = {"tol": passing[2], "max_iter": passing[0]}
             plans[tol]["fewest"] = {"tol": NEVER, "max_iter": high}
     return plans
 

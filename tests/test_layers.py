@@ -23,13 +23,13 @@ def imports(path):
 
 def test_every_module_has_a_layer():
     found = {p.stem if p.is_file() else p.name for p in SOURCE.iterdir() if p.suffix == ".py" or p.is_dir()}
-    assert found - {"__init__", "__pycache__", "py.typed"} == set(LAYERS)
+    assert found - {"__init__", "__main__", "__pycache__", "py.typed"} == set(LAYERS)
 
 
 def test_imports_point_downwards():
     for path in SOURCE.rglob("*.py"):
         home = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        if home == "__init__":
+        if home in ("__init__", "__main__"):
             continue
         for name in imports(path):
             parts = name.split(".")

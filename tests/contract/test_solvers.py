@@ -210,6 +210,9 @@ def test_misuse_is_named():
         SOLVERS["nbgs"].settings.changed(omegaa=1.0)
     with pytest.raises(SettingsError, match="did you mean 'quartic'"):
         SOLVERS["nbgs"].settings.parsed({"local": "quartik"})
+    assert SOLVERS["nbgs"].settings.parsed({"desaxce": "no", "omega": "1.2"}) == SOLVERS["nbgs"].settings.changed(omega=1.2)
+    with pytest.raises(SettingsError, match="desaxce='maybe' is not a bool"):
+        SOLVERS["nbgs"].settings.parsed({"desaxce": "maybe"})
     with pytest.raises(SolveError, match="iteration limit"):
         solve(problem, tol=1e-14, max_iter=1, throw=True)
 

@@ -137,6 +137,7 @@ def test_duplicates_are_summed_and_unused_room_ignored(index):
     assert triplets.to_csr().nnz == 2
     rows = FclibMatrix(1, 2, -2, 4, np.array([0, 2], index), np.array([1, 1, 9, 9], index), np.array([1.0, 2.0, 7, 7]))
     np.testing.assert_array_equal(rows.to_csr().toarray(), [[0, 3]])
+    assert rows.to_csr().nnz == 1
     np.testing.assert_array_equal(rows.x, [1, 2, 7, 7])  # summing worked on a copy
 
 

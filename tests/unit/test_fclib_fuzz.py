@@ -125,7 +125,9 @@ def _replace(target: h5py.File, name: str, data: np.ndarray, kind: int, rng: np.
     elif kind == 9 and data.size:
         dataset = target.create_dataset(name, data.shape, data.dtype, chunks=data.shape, compression="gzip")
         size = int(rng.choice([data.nbytes, data.nbytes - 1, data.nbytes + 1, 10**6]))
-        dataset.id.write_direct_chunk((0,), zlib.compress(bytes(size)) if rng.random() < 0.8 else rng.bytes(size % 99))
+        dataset.id.write_direct_chunk(
+            (0,), zlib.compress(bytes(size)) if rng.random() < 0.8 else rng.bytes(1 + size % 99)
+        )
     else:
         target[name] = data
 
@@ -154,7 +156,7 @@ def run_cases(mode: str, seed: int, first: int, count: int, log: Path, files: li
     """Child: cases first .. first + count - 1. Logs a case's number before it and its outcome after it."""
     faulthandler.enable()
     originals = [path.read_bytes() for path in files]
-    with tempfile.TemporaryDirectory(dir=log.parent) as place, open(log, "a", buffering=1) as out:
+    with tempfile.TemporaryDirectory(dir=log.parent) as place, open(log, "ab", buffering=0) as out:
         for case in range(first, first + count):
             path = Path(place) / f"{case}.hdf5"  # a new name each time: truncating an old file waits for the disk
             rng = np.random.default_rng([seed, case])
@@ -162,15 +164,15 @@ def run_cases(mode: str, seed: int, first: int, count: int, log: Path, files: li
             path.write_bytes(damage_bytes(data, rng) if mode == "bytes" else data)
             if mode == "structure":
                 damage_structure(path, rng)
-            out.write(f"{case} ")
+            out.write(f"{case} ".encode())  # unbuffered: the next lines may be the last
             signal.setitimer(signal.ITIMER_REAL, CASE_SECONDS)
-            out.write(_outcome(path) + "\n")
+            out.write(f"{_outcome(path)}\n".encode())
             signal.setitimer(signal.ITIMER_REAL, 0)
             path.unlink()
             if case == first:
                 start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         growth = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start) * 1024
-        out.write(f"end memory {growth}\n")
+        out.write(f"end memory {growth}\n".encode())
 
 
 def _outcome(path: Path) -> str:
@@ -189,31 +191,36 @@ def _outcome(path: Path) -> str:
 def campaign(mode: str, seed: int, count: int, files: list[Path], place: Path) -> tuple[Counter[str], list[str]]:
     """Run `count` cases, restarting the child after a crash; returns outcomes and what is wrong."""
     log, wrong, outcomes = place / f"{mode}.log", [], Counter[str]()
-    first = 0
-    while first < count:
+    first, is_done = 0, False
+    while not is_done:
         arguments = [mode, str(seed), str(first), str(count - first), os.fspath(log), *map(os.fspath, files)]
         child = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True, check=False)
-        lines = log.read_text().splitlines()
-        if child.returncode == 0:
-            break
-        case = int(lines[-1].split()[0])
-        frame = next((line for line in child.stderr.splitlines() if 'File "' in line), "no Python frame")
-        in_hdf5 = child.returncode == -signal.SIGSEGV and f"fclib{os.sep}source.py" in frame
-        outcomes["libhdf5 crashed"] += in_hdf5
-        if not in_hdf5:
-            wrong.append(f"case {case}: child ended with {child.returncode}: {child.stderr[-2000:]}")
-        if len(wrong) > 3 or case < first:
-            break
-        first = case + 1
-    for line in lines:
+        died_at = log.read_text().rpartition("\n")[2].strip()  # a case's number without an outcome
+        if died_at:
+            with log.open("a") as out:
+                out.write(_cause_of_death(child) + "\n")
+            first = int(died_at) + 1
+        elif child.returncode != 0:
+            wrong.append(f"the test itself failed: {child.stderr}")
+        is_done = not died_at or first == count
+    for line in log.read_text().splitlines():
         case, _, text = line.partition(" ")
-        if text in ("read", "refused", "damaged"):
+        if case == "end":
+            grown = int(text.split()[1])
+            wrong += [f"a child grew by {grown} bytes"] * (grown > MEMORY_GROWTH)
+        elif text in ("read", "refused", "damaged", "libhdf5 crashed"):
             outcomes[text] += 1
-        elif case != "end" and text:
+        else:
             wrong.append(f"case {case}: {text}")
-        elif case == "end" and int(text.split()[1]) > MEMORY_GROWTH:
-            wrong.append(f"a child grew by {text.split()[1]} bytes")
     return outcomes, wrong
+
+
+def _cause_of_death(child: "subprocess.CompletedProcess[str]") -> str:
+    """libhdf5's crash if the innermost Python frame is one of our h5py calls, else all there is to say about it."""
+    frame = next((line for line in child.stderr.splitlines() if 'File "' in line), "")
+    if child.returncode in (-signal.SIGSEGV, -signal.SIGABRT) and f"fclib{os.sep}source.py" in frame:
+        return "libhdf5 crashed"
+    return f"child ended with {child.returncode}: {child.stderr[-2000:]!r}"
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from delassus.cli.console import BAD_INPUT, INTERRUPTED
-from delassus.cli.plan import Plan, resolver
+from delassus.cli.plan import Plan, settings_for
 from delassus.cli.progress import Display
 from delassus.cli.warmup import WarmUp
 from delassus.errors import DelassusError
@@ -49,6 +49,7 @@ class Batch:
 
 def run_plan(plan: Plan, display: Display) -> Batch:
     """Solve everything; on Ctrl-C what is finished stays."""
+    _use_threads(plan.threads)
     batch = Batch(failed=bool(plan.complaints))
     warm_up = WarmUp()
     try:
@@ -60,6 +61,13 @@ def run_plan(plan: Plan, display: Display) -> Batch:
     except KeyboardInterrupt:
         batch.interrupted = True
     return batch
+
+
+def _use_threads(count: int | None) -> None:
+    if count is not None:
+        import numba
+
+        numba.set_num_threads(count)
 
 
 def _run_file(plan: Plan, file: Path, display: Display, batch: Batch, warm_up: WarmUp) -> None:
@@ -92,7 +100,7 @@ def _run(
     from delassus.solvers.solve_problem import solve
     from delassus.status import Status
 
-    settings = resolver(plan)(problem, solver)
+    settings = settings_for(plan, problem, solver)
     trace = Trace()
 
     def follow(iteration: int, seconds: float, relative: float, velocity: float) -> None:

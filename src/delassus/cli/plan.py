@@ -1,13 +1,17 @@
 """What one `delassus solve` is to do, with everything checked that can be before a file is read."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from delassus.cli.inputs import expand
 from delassus.cli.outputs import check_distinct, check_output, refuse_input
-from delassus.errors import FileError, SettingsError, nearest
+from delassus.errors import FileError, SettingsError
 from delassus.law import Law
+
+if TYPE_CHECKING:
+    from delassus.problem import Problem
+    from delassus.solvers.settings import Settings
 
 AUTO = "auto"
 FIGURES = (".png", ".pdf", ".svg")
@@ -33,6 +37,7 @@ class Plan:
     law: Law
     limits: dict  # keyword arguments of `delassus.solve`
     outputs: Outputs
+    threads: int | None = None  # for solvers that can use several
     complaints: list[FileError] = field(default_factory=list)  # patterns that match no file
 
     @property
@@ -47,11 +52,19 @@ class Plan:
         return self.outputs.solution_dir / name
 
 
-def make_plan(files: list[str], solvers: list[str], pairs: list[str], law: Law, limits: dict, outputs: Outputs) -> Plan:
-    """Check limits, names, settings and outputs, in the order of cost; raises SettingsError or FileError."""
+def make_plan(
+    files: list[str],
+    solvers: list[str],
+    pairs: list[str],
+    law: Law,
+    limits: dict,
+    outputs: Outputs,
+    threads: int | None = None,
+) -> Plan:
+    """Check settings, outputs, names and limits, in the order of cost; raises SettingsError or FileError."""
     paths, complaints = expand(files)
     names = list(dict.fromkeys(solvers or [AUTO]))
-    plan = Plan(paths, names, _settings(pairs), law, limits, outputs, complaints)
+    plan = Plan(paths, names, _settings(pairs), law, limits, outputs, threads, complaints)
     _check_outputs(plan)
     _check_solvers(plan)
     if outputs.solution_dir is not None:
@@ -101,27 +114,46 @@ def _make_directory(directory: Path) -> None:
 
 def _check_solvers(plan: Plan) -> None:
     """Names and settings of the solvers, and the limits: the first import that takes time."""
-    from dataclasses import fields
-
     from delassus.solvers.driver import Limits
-    from delassus.solvers.table import SOLVERS, find
+    from delassus.solvers.table import find
 
     Limits(**plan.limits)
     for name in plan.solvers:
         if name != AUTO:
             find(name)[1].parsed(plan.settings)
-    if AUTO in plan.solvers:  # which solver that is, and so whether it takes the values, shows once a file is read
-        known = sorted({f.name for line in SOLVERS.values() for f in fields(line.settings)} - {"solver"})
-        for name in plan.settings:
-            if name not in known:
-                raise SettingsError(f"no solver has a setting {name!r}; {nearest(name, known)}")
+    if AUTO in plan.solvers and plan.settings:
+        _check_some_solver_takes(plan.settings)
+    if plan.threads is not None:
+        _check_threads(plan.threads)
 
 
-def resolver(plan: Plan) -> Callable:
-    """(problem, name) -> settings object to solve with."""
+def _check_some_solver_takes(settings: dict[str, str]) -> None:
+    """Which solver "auto" is shows once a file is read; what none of them takes is refused before."""
+    from delassus.solvers.table import SOLVERS
+
+    errors = []
+    for line in SOLVERS.values():
+        try:
+            line.settings.parsed(settings)
+        except SettingsError as error:
+            errors.append(error)
+    if len(errors) == len(SOLVERS):
+        raise errors[0]
+
+
+def _check_threads(count: int) -> None:
+    import numba
+
+    most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set when numba starts
+    if not 1 <= count <= most:
+        raise SettingsError(f"--threads is {count}: give 1 to {most}, the number of cores here")
+
+
+def settings_for(plan: Plan, problem: "Problem", name: str) -> "Settings":
+    """What to solve this problem with when the command line said `name`."""
     from delassus.solvers.table import default_solver, find
 
-    def settings_of(problem, name: str):
-        return find(default_solver(problem) if name == AUTO else name)[1].parsed(plan.settings)
-
-    return settings_of
+    settings = find(default_solver(problem) if name == AUTO else name)[1].parsed(plan.settings)
+    if plan.threads is None or not hasattr(settings, "threads"):
+        return settings
+    return settings.changed(threads=plan.threads)

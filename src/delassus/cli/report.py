@@ -76,14 +76,14 @@ def _columns(rows: list[Row], names: dict[Path, str]) -> list[Column]:
     done = [row.solution for row in rows]
     times = [wording.seconds(row.solution.seconds) + ("*" if row.compiled else "") for row in rows]
     return [
-        Column("file", [Text(names[row.file]) for row in rows], narrow=16),
+        Column("file", [Text(names[row.file]) for row in rows], narrow=14),
         Column("solver", [solution.solver for solution in done]),
         Column("contacts", [wording.count(row.contacts) for row in rows], right=True, spare=True),
-        Column("status", [Text(_words(each.status), style=STYLE[each.status]) for each in done], narrow=11),
-        Column("iterations", [wording.count(solution.iterations) for solution in done], right=True),
+        Column("status", [Text(_words(each.status), style=STYLE[each.status]) for each in done], narrow=10),
+        Column("iter.", [wording.count(solution.iterations) for solution in done], right=True),
         Column("time", times, right=True),
         Column(
-            "relative natural map",
+            "rel. natural map",
             [wording.scientific(each.residuals.natural_map_relative) for each in done],
             right=True,
         ),

@@ -7,7 +7,6 @@ import typer
 
 from delassus.cli import console
 from delassus.cli.plan import Outputs, Plan, make_plan
-from delassus.errors import SettingsError
 from delassus.law import Law
 
 # The defaults of `delassus.solve`, repeated because importing them would cost --help a second; a test compares.
@@ -43,7 +42,10 @@ def solve(
     ] = None,
     max_iter: Annotated[int, typer.Option(metavar="N", help="Most iterations per run.")] = DEFAULT_MAX_ITER,
     time_limit: Annotated[float | None, typer.Option(metavar="S", help="Most seconds per run.")] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads of parallel kernels.")] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Threads, for solvers that can use several (they say so in their settings)."),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the solver; see `delassus solvers NAME`."),
@@ -75,9 +77,7 @@ def solve(
     limits = {"tol": tol, "tol_velocity": tol_velocity, "max_iter": max_iter, "time_limit": time_limit}
     outputs = Outputs(json=json, plot=plot, solution_dir=write_solution, overwrite=overwrite)
     with console.errors_end_it():
-        plan = make_plan(files, solver or [], settings or [], law, limits, outputs)
-        if threads is not None:
-            _use_threads(threads)
+        plan = make_plan(files, solver or [], settings or [], law, limits, outputs, threads)
     raise typer.Exit(_carry_out(plan))
 
 
@@ -90,15 +90,8 @@ def _carry_out(plan: Plan) -> int:
     names = short_names(plan.files)
     batch = run_plan(plan, Display(plan.run_count, names))
     print_report(batch, names, console.stdout())
+    if batch.interrupted:
+        typer.echo(f"interrupted: {len(batch.rows)} of {plan.run_count} runs finished", err=True)
     with console.errors_end_it():
         write_results(plan, batch, names)
     return batch.exit_code
-
-
-def _use_threads(count: int) -> None:
-    import numba
-
-    most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set when numba starts
-    if not 1 <= count <= most:
-        raise SettingsError(f"--threads is {count}: give 1 to {most}, the number of cores here")
-    numba.set_num_threads(count)

@@ -52,17 +52,24 @@ def setting_lines(settings: "Settings") -> list[tuple[str, Any, str]]:
 
 
 def _comments(kind: type) -> dict[str, str]:
-    """Trailing comments of a dataclass's fields by field name, those of its bases included."""
+    """Comments beside the fields of a dataclass by field name, those of its bases included."""
+    import ast
     import inspect
-    import re
+    import io
+    import tokenize
 
     found: dict[str, str] = {}
     for owner in reversed(kind.__mro__[:-1]):
         try:
-            source = inspect.getsource(owner)
+            source = inspect.cleandoc("\n" + inspect.getsource(owner))
         except OSError:  # a frozen application has no source: names and defaults must do
             continue
-        found |= dict(re.findall(r"^    (\w+)\s*:[^#\n]*#\s*(.+?)\s*$", source, flags=re.MULTILINE))
+        tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+        comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
+        for field in ast.parse(source).body[0].body:  # type: ignore[attr-defined]
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                lines = range(field.lineno, (field.end_lineno or field.lineno) + 1)
+                found[field.target.id] = " ".join(comments[line] for line in lines if line in comments)
     return found
 
 
@@ -82,7 +89,7 @@ def _columns(lines: list["Solver"]) -> list[Column]:
         Column("laws", [_laws(line) for line in lines], narrow=13),
         Column("rows", [_rows(line) for line in lines], narrow=10),
         Column("advice", [line.advice for line in lines], narrow=30),
-        Column("paper", [line.paper for line in lines], narrow=12, spare=True),
+        Column("paper", [line.paper for line in lines], narrow=12),
     ]
 
 

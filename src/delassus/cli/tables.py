@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _GAP = 2  # characters between columns
+_ENOUGH = 24  # characters of a file name that may be broken after them
 
 
 @dataclass
@@ -31,6 +32,11 @@ class Column:
         words = max(len(word) for word in self.heading.split())
         return self.widest if self.narrow is None else max(words, min(self.widest, self.narrow))
 
+    @property
+    def enough(self) -> int:
+        """Characters with which it looks well; to get them, spare columns are given up."""
+        return max(self.least, min(self.widest, _ENOUGH))
+
 
 def print_table(columns: list[Column], console: "Console") -> None:
     """Print what fits; spare columns go from the right, and a line says so."""
@@ -38,7 +44,7 @@ def print_table(columns: list[Column], console: "Console") -> None:
     from rich.table import Table
 
     shown = list(columns)
-    while _total([column.least for column in shown]) > console.width and any(column.spare for column in shown):
+    while _total([column.enough for column in shown]) > console.width and any(column.spare for column in shown):
         shown.remove([column for column in shown if column.spare][-1])
     # widths are set here because rich, when short of room, also narrows columns below their min_width and cuts numbers
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
@@ -46,6 +52,8 @@ def print_table(columns: list[Column], console: "Console") -> None:
         table.add_column(column.heading, justify="right" if column.right else "left", width=width, overflow="fold")
     for cells in zip(*(column.cells for column in shown)):
         table.add_row(*cells)
+    # in a terminal too narrow even for that, lines run over: better than numbers broken in two
+    console.width = max(console.width, _total([column.least for column in shown]))
     console.print(table)
     left_out = [column.heading for column in columns if column not in shown]
     if left_out:
@@ -75,4 +83,4 @@ def _widths(columns: list[Column], room: int) -> list[int]:
 
 
 def _total(widths: list[int]) -> int:
-    return sum(widths) + _GAP * (len(widths) - 1)
+    return sum(widths) + _GAP * len(widths) - 1  # rich reserves the last column's padding although it shows none

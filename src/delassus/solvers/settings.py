@@ -5,6 +5,8 @@ from typing import Any, get_args, get_type_hints
 
 from delassus.errors import SettingsError, nearest
 
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -28,8 +30,8 @@ class Settings:
             kinds = get_args(hints.get(name)) or (hints.get(name, str),)
             kind = next((k for k in kinds if k is not type(None)), str)
             try:
-                values[name] = kind(text)
-            except (TypeError, ValueError):
+                values[name] = _TRUTH[text.lower()] if kind is bool else kind(text)
+            except (KeyError, TypeError, ValueError):
                 raise SettingsError(f"{name}={text!r} is not a {kind.__name__}") from None
         return self.changed(**values)
 

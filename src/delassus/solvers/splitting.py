@@ -18,6 +18,10 @@ from delassus.solvers.colouring import colour_blocks
 from delassus.solvers.settings import Settings, require
 from delassus.solvers.sweeps import LOCAL, NO_BODIES, Blocks, Bodies, sweep_by_colour, sweep_in_order
 
+_FALL = 0.999  # a residual above this fraction of the last one has not fallen: it rises, or cycles
+
+_SETTLE = 10  # sweeps with the new omega before the residual may lower it: the change itself raises it at first
+
 
 @dataclass(frozen=True)
 class Splitting(Settings):
@@ -31,7 +35,7 @@ class Splitting(Settings):
     )
     omega_decay: float = 1.0  # omega is multiplied by this after each sweep …
     omega_min: float = 1.0  # … until it reaches this
-    omega_backoff: float = 1.0  # factor on omega − omega_min whenever the judged residual rose; 1: never
+    omega_backoff: float = 1.0  # factor on omega − omega_min whenever the judged residual did not fall; 1: never
     threads: int = 1  # more than one: sweep colour by colour, the blocks of a colour in parallel
     early_stop: float = 0.0  # stop when |Δ objective| / total inertia falls below this [J/kg] (003 eq. 160); 0: never
 
@@ -56,7 +60,7 @@ class SplittingMethod:
         self.finished = False
         self.term = settings.desaxce or (settings.local == "ccp" and problem.law is Law.NCP)
         self.omega = settings.omega
-        self.plain_left = settings.omega_after
+        self.sweep_count = 0
         self.slip = np.zeros(problem.contact_count)
         self.work = np.empty((settings.threads, 7, max(10, problem.cone.bilateral.max(initial=0))))
         self.objective = np.inf
@@ -77,9 +81,9 @@ class SplittingMethod:
 
     def advance(self, count: int) -> None:
         """`count` sweeps; with early stopping, fewer once the objective no longer falls."""
-        first = min(count, self.plain_left)
+        first = min(count, max(0, self.settings.omega_after - self.sweep_count))
+        self.sweep_count += count
         if first:
-            self.plain_left -= first
             count -= first
             self._sweep(first, 1.0, 1.0, 1.0)
         settings = self.settings
@@ -96,8 +100,11 @@ class SplittingMethod:
             self.objective = objective
 
     def judged(self, excess: float) -> None:
-        """Relax less after a rise of the residual: a large omega makes Gauß–Seidel fast, and makes it cycle."""
-        if excess > self.last_excess and not self.plain_left:
+        """Relax less when the residual did not fall: a large omega makes Gauß–Seidel fast, and makes it cycle."""
+        settled = (
+            self.sweep_count >= _SETTLE * self.settings.omega_after
+        )  # the change of omega itself raises the residual
+        if settled and excess > _FALL * self.last_excess:
             low = self.settings.omega_min
             self.omega = low + self.settings.omega_backoff * (self.omega - low)
         self.last_excess = excess

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NAMED = 16  # more files than this are not named one by one: nobody matches 40 colours
-_FLOOR = 1e-17  # where a residual of exactly zero is drawn
+_DEPTH = 1e-4  # smallest residual shown, as a fraction of tol: a run that ends at 1e-16 should not squeeze the rest
+_TOP = 1e3  # largest residual shown: a run that diverges leaves there
 _DASHES = ["solid", "dashed", "dotted", "dashdot", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 3))]
 
 
@@ -42,17 +43,20 @@ def draw(curves: list[Curve], *, tol: float) -> "Figure":
     dash = {name: _DASHES[k % len(_DASHES)] if by_file else "solid" for k, name in enumerate(solvers)}
     figure = Figure(figsize=(12, 5.2), dpi=120, layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
+    floor = _DEPTH * tol
     for curve in curves:
         style = {"color": colour[curve.file if by_file else curve.solver], "linestyle": dash[curve.solver]}
-        residual = np.maximum(curve.trace.natural_map_relative, _FLOOR)
+        residual = np.clip(np.nan_to_num(curve.trace.natural_map_relative, nan=_TOP, posinf=_TOP), floor, _TOP)
         _line(axes[0], curve.trace.iterations, residual, curve.converged, style)
         _line(axes[1], curve.trace.seconds, residual, curve.converged, style)
     for panel in axes:
         panel.axhline(tol, color="0.4", linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-        panel.annotate(f"tol {tol:g}", (0.995, tol), xycoords=("axes fraction", "data"), xytext=(0, 3),
-                       textcoords="offset points", ha="right", color="0.3", fontsize=8)  # fmt: skip
         panel.set_yscale("log")
         panel.grid(True, color="0.92")
+    axes[1].annotate(f"tol\n{tol:g}", (1.01, tol), xycoords=("axes fraction", "data"), va="center", fontsize=8)
+    if any(np.nanmin(curve.trace.natural_map_relative) < floor for curve in curves):
+        axes[0].set_ylim(bottom=floor)
+        axes[0].annotate(f"below {floor:g}: drawn at the edge", (0.01, 0.01), xycoords="axes fraction", fontsize=8)
     axes[0].set_xscale("symlog", linthresh=1.0)  # iteration 0 is worth showing
     axes[0].set_xlim(left=0.0)
     axes[1].set_xscale("log")
@@ -72,7 +76,15 @@ def image(figure: "Figure", kind: str) -> bytes:
 
 def _line(panel: "Axes", x: list, residual: np.ndarray, converged: bool, style: dict) -> None:
     panel.plot(x, residual, linewidth=1.3, alpha=0.85, **style)
-    panel.plot(x[-1:], residual[-1:], marker="o" if converged else "X", markersize=5, color=style["color"])
+    panel.plot(
+        x[-1:],
+        residual[-1:],
+        marker="o" if converged else "X",
+        markersize=5,
+        clip_on=False,
+        zorder=3,
+        color=style["color"],
+    )
 
 
 def _colours(count: int) -> list:

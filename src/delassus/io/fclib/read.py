@@ -18,7 +18,8 @@ def read_fclib(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> F
 
     path: an HDF5 file. max_bytes: budget for all arrays of the file together [bytes]; what the file declares is held
     against it before anything is allocated. Raises `FileError` (one line: file, field, fix) for anything but a
-    consistent, finite, three-dimensional problem. Zero contacts are legal. Arrays are fresh and writable.
+    consistent, finite, three-dimensional problem. Zero contacts are legal. Arrays are fresh and writable. Rare damage
+    to HDF5's own tables crashes libhdf5 whatever we do: read files from strangers in a process you can lose.
 
     raw = read_fclib("pile.hdf5")
     W = raw.W.to_csr()

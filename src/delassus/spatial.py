@@ -1,0 +1,117 @@
+"""Rotations and frames. Quaternions are (w, x, y, z), unit, body → world; angles in radians."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+def quaternion_to_matrix(q) -> np.ndarray:
+    """Rotation matrices of unit quaternions.  q: (…, 4) → (…, 3, 3)."""
+    q = np.asarray(q, dtype=float)
+    w, x, y, z = np.moveaxis(q, -1, 0)
+    R = np.empty((*q.shape[:-1], 3, 3))
+    R[..., 0, 0] = 1 - 2 * (y * y + z * z)
+    R[..., 0, 1] = 2 * (x * y - w * z)
+    R[..., 0, 2] = 2 * (x * z + w * y)
+    R[..., 1, 0] = 2 * (x * y + w * z)
+    R[..., 1, 1] = 1 - 2 * (x * x + z * z)
+    R[..., 1, 2] = 2 * (y * z - w * x)
+    R[..., 2, 0] = 2 * (x * z - w * y)
+    R[..., 2, 1] = 2 * (y * z + w * x)
+    R[..., 2, 2] = 1 - 2 * (x * x + y * y)
+    return R
+
+
+def matrix_to_quaternion(R) -> np.ndarray:
+    """The unit quaternion (w ≥ 0) of one rotation matrix (3, 3), by the largest of the four candidates (Shepperd)."""
+    R = np.asarray(R, dtype=float)
+    t = np.trace(R)
+    squares = np.array([t, R[0, 0], R[1, 1], R[2, 2]])
+    k = int(np.argmax(squares))
+    if k == 0:
+        q = np.array([1 + t, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    else:
+        i = k - 1
+        j, m = (i + 1) % 3, (i + 2) % 3
+        q = np.empty(4)
+        q[0] = R[m, j] - R[j, m]
+        q[1 + i] = 1 + R[i, i] - R[j, j] - R[m, m]
+        q[1 + j] = R[j, i] + R[i, j]
+        q[1 + m] = R[m, i] + R[i, m]
+    q /= np.linalg.norm(q)
+    return q if q[0] >= 0 else -q
+
+
+def quaternion_multiply(a, b) -> np.ndarray:
+    """Hamilton product: the rotation b, then a.  (…, 4)."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    aw, ax, ay, az = np.moveaxis(a, -1, 0)
+    bw, bx, by, bz = np.moveaxis(b, -1, 0)
+    return np.stack(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+        ],
+        axis=-1,
+    )
+
+
+def rotation_exp(vector) -> np.ndarray:
+    """Unit quaternions of rotation vectors [rad].  (…, 3) → (…, 4)."""
+    vector = np.asarray(vector, dtype=float)
+    angle = np.linalg.norm(vector, axis=-1, keepdims=True)
+    half = 0.5 * angle
+    # sinc keeps the small-angle limit exact: sin(half)/angle = ½ sinc(half/π)
+    return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * vector], axis=-1)
+
+
+def rotate(q, x) -> np.ndarray:
+    """Vectors from the body to the world frame.  q: (…, 4), x: (…, 3)."""
+    return np.einsum("...ij,...j->...i", quaternion_to_matrix(q), np.asarray(x, dtype=float))
+
+
+def axis_frame(axis) -> np.ndarray:
+    """A rotation matrix (3, 3) whose third column is the given axis (normalised): x, y, z = t₁, t₂, axis."""
+    z = np.asarray(axis, dtype=float)
+    z = z / np.linalg.norm(z)
+    t1, t2 = np.empty(3), np.empty(3)
+    tangents(z, t1, t2)
+    return np.stack([t1, t2, z], axis=1)
+
+
+@njit(cache=True)
+def tangents(n, t1, t2):
+    """Two unit vectors that make (n, t1, t2) a right-handed frame (Duff et al. 2017): no square root, continuous in n
+    except across n_z = 0."""
+    sign = 1.0 if n[2] >= 0.0 else -1.0
+    a = -1.0 / (sign + n[2])
+    b = n[0] * n[1] * a
+    t1[0] = 1.0 + sign * n[0] * n[0] * a
+    t1[1] = sign * b
+    t1[2] = -sign * n[0]
+    t2[0] = b
+    t2[1] = sign + n[1] * n[1] * a
+    t2[2] = -n[1]
+
+
+@njit(cache=True)
+def advance_rotations(q, omega, h, out):
+    """out = exp(h ω) q, renormalised: the exponential map with world-frame angular velocity.
+
+    q, out: (n, 4), may be the same array; omega: (n, 3) [rad/s]; h [s]."""
+    for i in range(len(q)):
+        ax, ay, az = h * omega[i, 0], h * omega[i, 1], h * omega[i, 2]
+        half = 0.5 * math.sqrt(ax * ax + ay * ay + az * az)
+        c = math.cos(half)
+        s = 0.5 * (math.sin(half) / half if half > 1e-8 else 1.0 - half * half / 6.0)
+        ax, ay, az = s * ax, s * ay, s * az
+        w, x, y, z = q[i, 0], q[i, 1], q[i, 2], q[i, 3]
+        nw = c * w - ax * x - ay * y - az * z
+        nx = c * x + ax * w + ay * z - az * y
+        ny = c * y - ax * z + ay * w + az * x
+        nz = c * z + ax * y - ay * x + az * w
+        f = 1.0 / math.sqrt(nw * nw + nx * nx + ny * ny + nz * nz)
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = f * nw, f * nx, f * ny, f * nz
