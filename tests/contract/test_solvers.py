@@ -89,6 +89,8 @@ class TestEverySolver:
 MUST = {
     "nbgs": (Law.NCP, ["well-posed", "hyperstatic", "partly-frictionless", "joints-and-limits", "redundant-joints",
                        "joints-only", "limits-only", "dense", "rank-deficient", "empty"]),
+    "nbgs-direct": (Law.NCP, ["well-posed", "hyperstatic", "partly-frictionless", "joints-and-limits", "joints-only",
+                              "redundant-joints", "limits-only", "dense", "rank-deficient", "empty"]),
     "pgs-ccp": (Law.CCP, ["well-posed", "hyperstatic", "compliant", "joints-only", "limits-only", "dense", "empty"]),
     "pgs-ncp": (Law.NCP, ["joints-only", "limits-only", "empty"]),
     "raisim": (Law.NCP, ["joints-only", "limits-only", "empty"]),
@@ -133,6 +135,15 @@ def test_joints_alone_are_a_linear_system():
     D = problem.delassus.matrix().toarray()
     u = problem.body_velocity(np.linalg.lstsq(D, -problem.free_velocity, rcond=1e-10)[0])
     assert np.allclose(solution.body_velocities, u, atol=1e-8)
+
+
+def test_direct_solves_joints_at_once():
+    """A mechanism without contacts is a linear system: one iteration, redundant rows and all."""
+    for kind in ("joints-only", "redundant-joints"):
+        problem = PROBLEMS[Law.NCP][kind]
+        solution = solve(problem, "nbgs-direct", tol=1e-9)
+        assert solution.converged
+        assert solution.iterations <= (10 if kind == "joints-only" else 100)
 
 
 @pytest.mark.parametrize("local", ["slip", "quartic"])
@@ -210,7 +221,9 @@ def test_misuse_is_named():
         SOLVERS["nbgs"].settings.changed(omegaa=1.0)
     with pytest.raises(SettingsError, match="did you mean 'quartic'"):
         SOLVERS["nbgs"].settings.parsed({"local": "quartik"})
-    assert SOLVERS["nbgs"].settings.parsed({"desaxce": "no", "omega": "1.2"}) == SOLVERS["nbgs"].settings.changed(omega=1.2)
+    assert SOLVERS["nbgs"].settings.parsed({"desaxce": "no", "omega": "1.2"}) == SOLVERS["nbgs"].settings.changed(
+        omega=1.2
+    )
     with pytest.raises(SettingsError, match="desaxce='maybe' is not a bool"):
         SOLVERS["nbgs"].settings.parsed({"desaxce": "maybe"})
     with pytest.raises(SolveError, match="iteration limit"):

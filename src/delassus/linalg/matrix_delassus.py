@@ -27,6 +27,10 @@ class MatrixDelassus:
         """D itself."""
         return self.D
 
+    def dense(self) -> np.ndarray:
+        """D as a full matrix, (m, m)."""
+        return self.D.toarray()
+
     def diagonal_blocks(self, block_start: np.ndarray) -> np.ndarray:
         """The diagonal blocks D_kk one after the other, each row by row: (Σ d_k²,)."""
         return diagonal_blocks_of(self.D, block_start)

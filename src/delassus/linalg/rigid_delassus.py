@@ -93,6 +93,14 @@ class RigidDelassus:
         D.sum_duplicates()
         return D
 
+    def dense(self) -> np.ndarray:
+        """D as a full matrix, (m, m): for small coupled mechanisms."""
+        out = np.zeros((self.row_count, self.row_count))
+        _dense(self.bodies, self.block_start, self.rows, self.response, out)
+        if self.compliance is not None:
+            out[np.diag_indices(self.row_count)] += self.compliance
+        return out
+
     def __repr__(self) -> str:
         return f"RigidDelassus({len(self.mass)} bodies, {self.row_count} rows)"
 
@@ -154,6 +162,25 @@ def _rows_times(bodies, block_start, rows, u, v):
                     for a in range(6):
                         value += rows[i, 6 * side + a] * u[6 * body + a]
             v[i] = value
+
+
+@njit(cache=True)
+def _dense(bodies, block_start, rows, response, out):
+    for k in range(len(bodies)):
+        for m in range(len(bodies)):
+            for side in range(2):
+                body = bodies[k, side]
+                if body < 0:
+                    continue
+                for other in range(2):
+                    if bodies[m, other] != body:
+                        continue
+                    for i in range(block_start[k], block_start[k + 1]):
+                        for j in range(block_start[m], block_start[m + 1]):
+                            value = 0.0
+                            for a in range(6):
+                                value += rows[i, 6 * side + a] * response[j, 6 * other + a]
+                            out[i, j] += value
 
 
 @njit(cache=True)

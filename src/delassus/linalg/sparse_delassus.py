@@ -72,6 +72,10 @@ class SparseDelassus:
         D.sum_duplicates()
         return D
 
+    def dense(self) -> np.ndarray:
+        """D as a full matrix, (m, m)."""
+        return self.matrix().toarray()
+
     def jacobian(self) -> sp.csr_array:
         """J, (m, n)."""
         return self.J

@@ -8,6 +8,7 @@ import numpy as np
 from delassus.errors import SettingsError, nearest
 from delassus.law import Law
 from delassus.problem import Problem
+from delassus.solvers.direct import Direct, DirectMethod
 from delassus.solvers.driver import Method
 from delassus.solvers.settings import Settings
 from delassus.solvers.splitting import Splitting, start_splitting
@@ -26,13 +27,16 @@ class Solver:
     paper: str
     advice: str
     start: Callable[[Problem, Settings, np.ndarray], Method]
+    most_rows: int | None = None  # where the method's cost or memory would get out of hand
 
     @property
     def name(self) -> str:
         return self.settings.solver
 
     def takes(self, problem: Problem) -> bool:
-        """Does the method treat this law and these kinds of rows?"""
+        """Does the method treat this law, these kinds of rows and this many of them?"""
+        if self.most_rows is not None and problem.row_count > self.most_rows:
+            return False
         cone = problem.cone
         present = [(BILATERAL, cone.bilateral.size), (UNILATERAL, cone.unilateral), (CONTACT, cone.contact_count)]
         return problem.law in self.laws and all(kind in self.rows for kind, count in present if count)
@@ -40,6 +44,13 @@ class Solver:
 
 _EXACT = (Law.NCP, Law.FRICTIONLESS)
 _ANY = (Law.NCP, Law.CCP, Law.FRICTIONLESS)
+
+
+def _start_direct(problem: Problem, settings: Settings, reactions: np.ndarray) -> Method:
+    assert isinstance(settings, Direct)
+    contacts = SOLVERS["nbgs"].settings
+    assert isinstance(contacts, Splitting)
+    return DirectMethod(problem, settings, reactions, contacts)
 
 
 def _splitting(name, laws, paper, advice, **settings) -> Solver:
@@ -52,6 +63,9 @@ SOLVERS: dict[str, Solver] = {
         _splitting("nbgs", _EXACT, "003 Alg. 4-5",
                    "first choice for exact Coulomb friction to 1e-3…1e-6; slow on tall stacks and large mass ratios",
                    local="slip", omega=1.6, omega_after=1, omega_min=0.8, omega_backoff=0.7),
+        Solver(Direct(solver="nbgs-direct"), _EXACT, ALL_ROWS, "003 Alg. 4-5; joints eliminated",
+               "mechanisms: all joints by one dense factorisation, contacts by nbgs; up to some thousand rows",
+               _start_direct, most_rows=4000),
         _splitting("pgs-ccp", _ANY, "003 Alg. 2, 5",
                    "the convex relaxation at the lowest cost per sweep; under the ncp law with De Saxcé's term",
                    local="ccp", omega_min=0.3, omega_backoff=0.7),
@@ -72,9 +86,14 @@ SOLVERS: dict[str, Solver] = {
 """Every solver by name."""
 
 
+_DENSE = 600  # rows up to which a dense factorisation per step costs less than the sweeps it saves
+
+
 def default_solver(problem: Problem) -> str:
     """What `solver="auto"` means for this problem."""
-    return "pgs-ccp" if problem.law is Law.CCP else "nbgs"
+    if problem.law is Law.CCP:
+        return "pgs-ccp"
+    return "nbgs-direct" if problem.cone.bilateral.size > 0 and problem.row_count <= _DENSE else "nbgs"
 
 
 def find(solver: str | Settings) -> tuple[Solver, Settings]:
