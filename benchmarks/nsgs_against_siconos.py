@@ -115,8 +115,9 @@ def race(problem: Problem, tol: float, peer: Siconos | None, plan: dict | None, 
             seconds[kind] += runner(max(1, min(100, int(ROUND_SECONDS / first[kind]))))
     out = {"rounds": rounds, "siconos_best": plan["best"] if plan else None}
     for kind, runner in runners.items():
-        out[kind] = runner.outcome | {"seconds": statistics.median(seconds[kind]), "tol_met": runner.residual <= tol}
-        out[kind]["residual"] = runner.residual
+        median = statistics.median(seconds[kind])
+        met = runner.residual <= tol and median <= args.time_limit  # the same limit for both
+        out[kind] = runner.outcome | {"seconds": median, "residual": runner.residual, "met": met}
     return out
 
 
@@ -164,15 +165,23 @@ def measure_call(row: dict, problem: Problem, tol: float) -> dict:
     return out | {"median": statistics.median(seconds), "siconos": peer["seconds"] if peer else None}
 
 
+def met(result: dict, kind: str) -> bool:
+    return kind in result and result[kind]["met"]
+
+
+def both_met(result: dict) -> bool:
+    return met(result, "ours") and met(result, "ladder")
+
+
 def means(rows: list[dict], tol: str) -> dict:
     """Geometric means of Siconos' time over ours, where both met the tolerance; the others are counted."""
     out = {}
     for group, least in (("large", TINY), ("all", 0)):
         races = [row[tol] for row in rows if row["contacts"] >= least]
-        both = [r for r in races if "ladder" in r and r["ours"]["tol_met"]]
+        both = [r for r in races if both_met(r)]
         out[group] = {"files": len(races), "compared": len(both)}
-        out[group]["siconos_failed"] = sum("ladder" not in r and r["siconos_best"] is not None for r in races)
-        out[group]["ours_failed"] = sum(not r["ours"]["tol_met"] for r in races)
+        out[group]["siconos_failed"] = sum(r["siconos_best"] is not None and not met(r, "ladder") for r in races)
+        out[group]["ours_failed"] = sum(not met(r, "ours") for r in races)
         for kind in ("ladder", "fewest"):
             logs = [math.log(r[kind]["seconds"] / r["ours"]["seconds"]) for r in both]
             out[group][kind] = math.exp(statistics.fmean(logs)) if logs else None
@@ -206,15 +215,14 @@ def race_cells(result: dict) -> list[str]:
     cells = []
     for kind in ("ladder", "fewest", "ours"):
         run = result.get(kind)
-        if run is not None and run["tol_met"]:
+        if met(result, kind):
             cells += [str(run["iterations"]), f"{1e3 * run['seconds']:.3g}"]
         elif kind == "ours":
             cells += [run["status"], f"({run['residual']:.0e})"]
         else:
             cells += ["–", "" if result["siconos_best"] is None else f"({result['siconos_best']:.0e})"]
-    comparable = "ladder" in result and result["ours"]["tol_met"]
     for kind in ("ladder", "fewest"):
-        cells.append(f"{result[kind]['seconds'] / result['ours']['seconds']:.2f}" if comparable else "–")
+        cells.append(f"{result[kind]['seconds'] / result['ours']['seconds']:.2f}" if both_met(result) else "–")
     return cells
 
 

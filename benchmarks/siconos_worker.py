@@ -4,10 +4,10 @@ Siconos comes from Debian and lives under the system Python, so this one file ha
 `Siconos`, which writes a problem, asks for a solve and gives up after a time limit. Started by `Siconos` under the
 system Python, it answers one line of JSON per line of JSON and needs nothing but NumPy and Siconos.
 
-Choices made for the peer's benefit, measured on the shared FCLIB files:
+Choices made for the peer's benefit; storage was measured on seven of the shared FCLIB files, 5 to 1284 contacts:
 
 - storage: sparse blocks of 3×3 (SBM). Per sweep, compressed sparse costs 1.2 to 2.1 times as much and dense 1.2 (23
-  contacts) to 43 times (570 contacts); nothing beat SBM anywhere.
+  contacts) to 43 times (570 contacts; not tried above); nothing beat SBM on any of them.
 - options: `SolverOptions` as Siconos builds them (local solver NSN_GP_HYBRID at 1e-14, light error ‖r⁺ − r‖ / ‖r‖ while
   iterating, full error at the end) but for tolerance and iteration limit; the light error is the cheapest per sweep.
 - verbosity off, problem in memory, reactions and options new (and zero) before each run, only `fc3d_driver` timed.

@@ -25,12 +25,18 @@ pytestmark = [
 
 # Small, both solvers converge to 1e-10, local and global form, with and without gyroscopic asymmetry. Velocities are
 # compared and not reactions: most of these are hyperstatic, so that many reactions give the same motion.
-FILES = [
+ONE_MOTION = [
     "OneContact-1c", "Flex-CubeH8-1", "Flex-TwoRods1", "Confeti-ex13-4contact", "Rover-1041", "NESpheres-10",
-    "OneObject-i1028-138", "Confeti-ex13", "Sim-soup-global-144-140",
+    "Sim-soup-global-47-060", "Confeti-ex13", "Sim-soup-global-144-140", "Spheres-i099-356",
+    "Sim-brickwall-local-380-002",
 ]  # fmt: skip
-# Both residuals are at most 1e-10; rank-deficient D magnifies them on the way to velocities, by 30 at worst here.
+# Exact Coulomb friction need not have one motion: on this file relaxation 0.8 to 1.2 finds the motion NSGS finds, 1.4
+# and 1.6 another one, 0.5 % away, and both judges accept both to 1e-10.
+SEVERAL_MOTIONS = ["OneObject-i1028-138"]
+# Both residuals are at most 1e-10; rank-deficient D magnifies them on the way to velocities, by 100 at worst here.
 VELOCITY_TOL = 1e-7
+# Our measure at 1e-10 in Siconos' scaling, which is up to four times larger on these files.
+ACCEPTED = 1e-9
 # The two programs add up D r in different orders: the errors differ by rounding, relative to max(|q|, |r|, |v|).
 ERROR_REL, ERROR_ABS = 1e-9, 1e-15
 
@@ -52,7 +58,7 @@ def hand_over(siconos, problem):
     siconos.load(problem.delassus.matrix(), problem.free_velocity, problem.mu)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", ONE_MOTION)
 def test_velocities_are_those_of_siconos(siconos, name):
     problem = load(name)
     hand_over(siconos, problem)
@@ -65,7 +71,15 @@ def test_velocities_are_those_of_siconos(siconos, name):
     assert np.abs(difference).max() <= VELOCITY_TOL * scale
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", ONE_MOTION + SEVERAL_MOTIONS)
+def test_siconos_accepts_our_reactions(siconos, name):
+    problem = load(name)
+    hand_over(siconos, problem)
+    ours = delassus.solve(problem, "nbgs", tol=1e-10, max_iter=100_000)
+    assert siconos.error(ours.reactions) <= ACCEPTED
+
+
+@pytest.mark.parametrize("name", ONE_MOTION + SEVERAL_MOTIONS)
 def test_siconos_reports_the_error_we_recompute(siconos, name):
     problem = load(name)
     hand_over(siconos, problem)

@@ -2,9 +2,9 @@
 
 Gauß–Seidel carries a joint's reaction along a chain one body per sweep; a dense factorisation of the bilateral block
 D_bb does it at once. With λ_b = −D_bb⁻¹ (D_bc λ_c + v_b) eliminated, the contacts see D_cc − D_cb D_bb⁻¹ D_bc, a
-smaller problem of the same kind. Redundant joints make D_bb singular: it is factorised with ε on the diagonal, and the joint
-reactions are refined, λ_b ← λ_b − (D_bb + ε)⁻¹ (D_bb λ_b + D_bc λ_c + v_b), which converges whenever the rows do not
-contradict each other.
+smaller problem of the same kind. Redundant joints make D_bb singular: it is factorised with ε on the diagonal, and the
+joint reactions are refined, λ_b ← λ_b − (D_bb + ε)⁻¹ (D_bb λ_b + D_bc λ_c + v_b), which converges whenever the rows do
+not contradict each other.
 """
 
 from dataclasses import dataclass

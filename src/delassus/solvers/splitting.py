@@ -75,7 +75,10 @@ class SplittingMethod:
             np.cumsum(sizes * sizes) - sizes * sizes, _joint_inverse(problem),
             problem.bias if matrix_free else problem.free_velocity, matrix_free,
         )  # fmt: skip
-        self.colours = colour_blocks(problem, self.rows) if settings.threads > 1 else None
+        if settings.threads > 1:
+            self.sweep, self.order = sweep_by_colour, colour_blocks(problem, self.rows)
+        else:
+            self.sweep, self.order = sweep_in_order, (np.arange(cone.block_count),)
         # plain tuples pass into compiled code some ten times faster than named ones
         self.plain = tuple(self.blocks), tuple(self.rows), tuple(self.bodies)
 
@@ -116,11 +119,10 @@ class SplittingMethod:
             # start each batch from the velocities that belong to λ, so that rounding cannot pile up
             bodies.u[:] = self.problem.u_f
             add_response(bodies.pair, self.blocks.start, bodies.response, self.reactions, bodies.u)
-        state = (
+        return self.sweep(
             count, LOCAL[self.settings.local], self.term, omega, decay, omega_min,
-            *self.plain, self.reactions, self.slip, self.work,
+            *self.plain, self.reactions, self.slip, self.work, *self.order,
         )  # fmt: skip
-        return sweep_in_order(*state) if self.colours is None else sweep_by_colour(*state, *self.colours)
 
 
 def start_splitting(problem: Problem, settings: Settings, reactions: np.ndarray) -> SplittingMethod:

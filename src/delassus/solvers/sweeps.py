@@ -45,14 +45,13 @@ NO_BODIES = Bodies(np.zeros((0, 2), np.int64), np.zeros((0, 12)), np.zeros((0, 1
 
 
 @njit(cache=True, error_model="numpy")
-def sweep_in_order(count, local, term, omega, decay, omega_min, blocks, rows, bodies, reactions, slip, work):
+def sweep_in_order(count, local, term, omega, decay, omega_min, blocks, rows, bodies, reactions, slip, work, order):
     """`count` sweeps, block after block: reactions, slip and bodies.u change in place; returns the relaxation reached.
 
-    blocks, rows, bodies: the fields of `Blocks`, `BlockRows` and `Bodies` as plain tuples; work: (1, 7, n) scratch."""
-    blocks, rows, bodies = Blocks(*blocks), BlockRows(*rows), Bodies(*bodies)
+    blocks, rows, bodies: the fields of `Blocks`, `BlockRows` and `Bodies` as plain tuples; work: (1, 7, n) scratch;
+    order: (block_count,) the blocks as they come."""
     for _ in range(count):
-        for k in range(len(blocks.diagonal_start)):
-            _update(k, local, term, omega, blocks, rows, bodies, reactions, slip, work[0])
+        _update(0, len(order), order, local, term, omega, blocks, rows, bodies, reactions, slip, work[0])
         if omega > omega_min:
             omega = max(omega_min, omega * decay)
     return omega
@@ -67,47 +66,60 @@ def sweep_by_colour(
 
     order: blocks sorted by colour; colour_start: first position of each colour and, twice last, of the blocks that are
     updated one after the other and the end; work: (threads, 7, n) scratch."""
-    blocks, rows, bodies = Blocks(*blocks), BlockRows(*rows), Bodies(*bodies)
     threads = len(work)
     for _ in range(count):
         for colour in range(len(colour_start) - 2):
             first, size = colour_start[colour], colour_start[colour + 1] - colour_start[colour]
             for t in prange(threads):
-                for p in range(first + size * t // threads, first + size * (t + 1) // threads):
-                    _update(order[p], local, term, omega, blocks, rows, bodies, reactions, slip, work[t])
-        for p in range(colour_start[-2], colour_start[-1]):
-            _update(order[p], local, term, omega, blocks, rows, bodies, reactions, slip, work[0])
+                low, high = first + size * t // threads, first + size * (t + 1) // threads
+                _update(low, high, order, local, term, omega, blocks, rows, bodies, reactions, slip, work[t])
+        first, last = colour_start[-2], colour_start[-1]
+        _update(first, last, order, local, term, omega, blocks, rows, bodies, reactions, slip, work[0])
         if omega > omega_min:
             omega = max(omega_min, omega * decay)
     return omega
 
 
 @njit(cache=True, error_model="numpy")
-def _update(k, local, term, omega, blocks, rows, bodies, reactions, slip, work):
-    """One block: solve it with everything else fixed, relax, and let the bodies feel the change."""
-    at = blocks.diagonal_start[k]
-    if k < blocks.joint_count:
-        _joint(k, at, omega, blocks, rows, bodies, reactions, work[0])
-        return
-    if k < blocks.joint_count + blocks.limit_count:
-        _limit(k, at, omega, blocks, rows, bodies, reactions)
-        return
-    c = k - blocks.joint_count - blocks.limit_count
-    i = blocks.start[k]
-    r0, r1, r2 = reactions[i], reactions[i + 1], reactions[i + 2]
-    if blocks.matrix_free:
-        q0, q1, q2 = _rows_times(k, i, at, blocks, bodies, r0, r1, r2)
-    else:
-        q0, q1, q2 = _blocks_times(c, i, blocks, rows, reactions)
-    D, mu = blocks.diagonal, blocks.mu[c]
-    n0, n1, n2, slip[c] = _contact(local, term, D, at, q0, q1, q2, r0, r1, r2, mu, slip[c], work)
-    if omega != 1.0:
-        n0, n1, n2 = r0 + omega * (n0 - r0), r1 + omega * (n1 - r1), r2 + omega * (n2 - r2)
-    reactions[i], reactions[i + 1], reactions[i + 2] = n0, n1, n2
-    if blocks.matrix_free and (n0 != r0 or n1 != r1 or n2 != r2):
-        _push(bodies, k, i, n0 - r0)
-        _push(bodies, k, i + 1, n1 - r1)
-        _push(bodies, k, i + 2, n2 - r2)
+def _update(first, last, order, local, term, omega, blocks, rows, bodies, reactions, slip, work):
+    """Blocks order[first:last]: solve each with everything else fixed, relax, and let the bodies feel the change.
+
+    The contacts' loop is written out here with plain arrays. Handing named tuples to a function per contact counts
+    references to every array in them, which made a sweep three to six times slower."""
+    blocks, rows, bodies = Blocks(*blocks), BlockRows(*rows), Bodies(*bodies)
+    joints, limits = blocks.joint_count, blocks.limit_count
+    start, diagonal_start, D, friction = blocks.start, blocks.diagonal_start, blocks.diagonal, blocks.mu
+    offset, matrix_free = blocks.offset, blocks.matrix_free
+    pair, J, response, compliance, u = bodies.pair, bodies.rows, bodies.response, bodies.compliance, bodies.u
+    pointer, column, value = rows.pointer, rows.column, rows.value
+    rest_pointer, rest_column, rest_value = rows.rest_pointer, rows.rest_column, rows.rest_value
+    for p in range(first, last):
+        k = order[p]
+        at = diagonal_start[k]
+        if k < joints:
+            _joint(k, at, omega, blocks, rows, bodies, reactions, work[0])
+            continue
+        if k < joints + limits:
+            _limit(k, at, omega, blocks, rows, bodies, reactions)
+            continue
+        c = k - joints - limits
+        i = start[k]
+        r0, r1, r2 = reactions[i], reactions[i + 1], reactions[i + 2]
+        if matrix_free:
+            q0, q1, q2 = _rows_times(i, at, pair[k, 0], pair[k, 1], D, J, compliance, u, offset, r0, r1, r2)
+        else:
+            q0, q1, q2 = _blocks_times(c, i, pointer, column, value, offset, reactions)
+            if len(rest_column):
+                q0 += _rest_times(i, rest_pointer, rest_column, rest_value, reactions)
+                q1 += _rest_times(i + 1, rest_pointer, rest_column, rest_value, reactions)
+                q2 += _rest_times(i + 2, rest_pointer, rest_column, rest_value, reactions)
+        n0, n1, n2, slip[c] = _contact(local, term, D, at, q0, q1, q2, r0, r1, r2, friction[c], slip[c], work)
+        if omega != 1.0:
+            n0, n1, n2 = r0 + omega * (n0 - r0), r1 + omega * (n1 - r1), r2 + omega * (n2 - r2)
+        reactions[i], reactions[i + 1], reactions[i + 2] = n0, n1, n2
+        if matrix_free and (n0 != r0 or n1 != r1 or n2 != r2):
+            _push_three(pair[k, 0], 0, response, i, n0 - r0, n1 - r1, n2 - r2, u)
+            _push_three(pair[k, 1], 6, response, i, n0 - r0, n1 - r1, n2 - r2, u)
 
 
 @njit(cache=True, error_model="numpy")
@@ -170,22 +182,20 @@ def _velocity(k, i, at, first, size, blocks, rows, bodies, reactions):
     if blocks.matrix_free:
         v += _row_times(bodies.rows, i, bodies.pair[k, 0], bodies.pair[k, 1], bodies.u)
         return v + bodies.compliance[i] * reactions[i]
-    for p in range(rows.rest_pointer[i], rows.rest_pointer[i + 1]):
-        v += rows.rest_value[p] * reactions[rows.rest_column[p]]
+    v += _rest_times(i, rows.rest_pointer, rows.rest_column, rows.rest_value, reactions)
     for j in range(size):
         v += blocks.diagonal[at + j] * reactions[first + j]
     return v
 
 
 @njit(cache=True, error_model="numpy")
-def _blocks_times(c, i, blocks, rows, reactions):
-    """The three velocities of contact c (first row i) without its own reaction, from block rows."""
-    a0, a1, a2 = blocks.offset[i], blocks.offset[i + 1], blocks.offset[i + 2]
+def _blocks_times(c, i, pointer, column, value, offset, reactions):
+    """The three velocities of contact c (first row i) without its own reaction, from the 3×3 blocks of its row."""
+    a0, a1, a2 = offset[i], offset[i + 1], offset[i + 2]
     # nine partial sums instead of three: the additions need not wait for each other
     b0 = b1 = b2 = c0 = c1 = c2 = 0.0
-    value = rows.value
-    for p in range(rows.pointer[c], rows.pointer[c + 1]):
-        j = rows.column[p]
+    for p in range(pointer[c], pointer[c + 1]):
+        j = column[p]
         x, y, z = reactions[j], reactions[j + 1], reactions[j + 2]
         a0 += value[p, 0] * x
         b0 += value[p, 1] * y
@@ -196,26 +206,24 @@ def _blocks_times(c, i, blocks, rows, reactions):
         a2 += value[p, 6] * x
         b2 += value[p, 7] * y
         c2 += value[p, 8] * z
-    a0 += b0 + c0
-    a1 += b1 + c1
-    a2 += b2 + c2
-    if len(rows.rest_column):
-        for p in range(rows.rest_pointer[i], rows.rest_pointer[i + 1]):
-            a0 += rows.rest_value[p] * reactions[rows.rest_column[p]]
-        for p in range(rows.rest_pointer[i + 1], rows.rest_pointer[i + 2]):
-            a1 += rows.rest_value[p] * reactions[rows.rest_column[p]]
-        for p in range(rows.rest_pointer[i + 2], rows.rest_pointer[i + 3]):
-            a2 += rows.rest_value[p] * reactions[rows.rest_column[p]]
-    return a0, a1, a2
+    return a0 + b0 + c0, a1 + b1 + c1, a2 + b2 + c2
 
 
 @njit(cache=True, error_model="numpy")
-def _rows_times(k, i, at, blocks, bodies, r0, r1, r2):
-    """The three velocities of contact block k (first row i) without its own reaction, from the bodies' velocities."""
-    D, E, a, b = blocks.diagonal, bodies.compliance, bodies.pair[k, 0], bodies.pair[k, 1]
-    q0 = blocks.offset[i] + _row_times(bodies.rows, i, a, b, bodies.u)
-    q1 = blocks.offset[i + 1] + _row_times(bodies.rows, i + 1, a, b, bodies.u)
-    q2 = blocks.offset[i + 2] + _row_times(bodies.rows, i + 2, a, b, bodies.u)
+def _rest_times(i, pointer, column, value, reactions):
+    """What the entries outside the 3×3 blocks add to the velocity of row i."""
+    out = 0.0
+    for p in range(pointer[i], pointer[i + 1]):
+        out += value[p] * reactions[column[p]]
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def _rows_times(i, at, a, b, D, J, E, u, offset, r0, r1, r2):
+    """The three velocities of the contact with first row i on bodies a and b without its own reaction."""
+    q0 = offset[i] + _row_times(J, i, a, b, u)
+    q1 = offset[i + 1] + _row_times(J, i + 1, a, b, u)
+    q2 = offset[i + 2] + _row_times(J, i + 2, a, b, u)
     # D_kk holds the compliance, J u does not
     q0 += E[i] * r0 - (D[at] * r0 + D[at + 1] * r1 + D[at + 2] * r2)
     q1 += E[i + 1] * r1 - (D[at + 3] * r0 + D[at + 4] * r1 + D[at + 5] * r2)
@@ -237,8 +245,17 @@ def _row_times(rows, i, a, b, u):
 
 
 @njit(cache=True, error_model="numpy")
+def _push_three(body, side, response, i, d0, d1, d2, u):
+    """u of one body += H⁻¹ Jᵀ times the change of a contact's three reactions; side: 0 or 6, its half of the rows."""
+    if body >= 0:
+        for j in range(6):
+            change = response[i, side + j] * d0 + response[i + 1, side + j] * d1 + response[i + 2, side + j] * d2
+            u[6 * body + j] += change
+
+
+@njit(cache=True, error_model="numpy")
 def _push(bodies, k, i, change):
-    """u += H⁻¹ Jᵀ times a change of the reaction of row i."""
+    """u += H⁻¹ Jᵀ times a change of the reaction of row i of block k."""
     a, b = bodies.pair[k, 0], bodies.pair[k, 1]
     if a >= 0:
         for j in range(6):

@@ -13,7 +13,7 @@ import math
 from numba import njit
 
 _STEPS = 100  # Newton needs a handful; bisection alone needs 60 to exhaust the digits
-_CLOSE = 4e-15  # |g − 1| at which the tangential reaction is on the cone to rounding
+_CLOSE = 1e-12  # |g − 1| below which Newton stops; the point is put on the cone exactly afterwards
 _SINGULAR = 1e-14  # determinant of S relative to its diagonal below which sticking is not unique
 
 
@@ -59,8 +59,8 @@ def solve_slip(D, o, q0, q1, q2, mu, slip):
         r1 = -(a22 * b1 - s12 * b2) * det
         r2 = -(a11 * b2 - s21 * b1) * det
         rn = -(q0 + d1 * r1 + d2 * r2) * inverse
-        norm = math.sqrt(r1 * r1 + r2 * r2)
-        g = mu * rn / norm
+        reciprocal = 1.0 / math.sqrt(r1 * r1 + r2 * r2)
+        g = mu * rn * reciprocal
         if abs(g - 1.0) <= _CLOSE:
             break
         if g < 1.0:
@@ -69,7 +69,7 @@ def solve_slip(D, o, q0, q1, q2, mu, slip):
             high = s
         t1 = -(a22 * r1 - s12 * r2) * det
         t2 = -(a11 * r2 - s21 * r1) * det
-        slope = -mu * inverse * (d1 * t1 + d2 * t2) / norm - g * (r1 * t1 + r2 * t2) / (norm * norm)
+        slope = -reciprocal * (mu * inverse * (d1 * t1 + d2 * t2) + g * reciprocal * (r1 * t1 + r2 * t2))
         step = s - (g - 1.0) / slope if slope > 0.0 else low
         if not (low < step < high):
             step = 0.5 * (low + high)
@@ -79,5 +79,5 @@ def solve_slip(D, o, q0, q1, q2, mu, slip):
     if not rn > 0.0:  # also when an overflow above left a NaN
         return 0.0, 0.0, 0.0, 0.0
     # Put the point on the cone to the last digit.
-    f = mu * rn / norm
+    f = mu * rn / math.sqrt(r1 * r1 + r2 * r2)
     return rn, f * r1, f * r2, s
