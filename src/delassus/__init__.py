@@ -14,6 +14,15 @@ __version__ = "0.1.0"
 
 # Loaded on first use: the command line's --help must not wait for the compiler behind the kernels.
 _HOME = {
+    "Inputs": "delassus.dynamics",
+    "Material": "delassus.builder",
+    "Memory": "delassus.simulation",
+    "Model": "delassus.model",
+    "ModelBuilder": "delassus.builder",
+    "Motor": "delassus.builder",
+    "State": "delassus.state",
+    "StepSettings": "delassus.simulation",
+    "step": "delassus.simulation",
     "Law": "delassus.law",
     "Problem": "delassus.problem",
     "ProductCone": "delassus.cones",
@@ -27,13 +36,22 @@ _HOME = {
 
 if TYPE_CHECKING:
     from delassus import residuals as residuals
+    from delassus.builder import Material as Material
+    from delassus.builder import ModelBuilder as ModelBuilder
+    from delassus.builder import Motor as Motor
     from delassus.cones import ProductCone as ProductCone
+    from delassus.dynamics import Inputs as Inputs
     from delassus.io import load_problem as load_problem
     from delassus.law import Law as Law
+    from delassus.model import Model as Model
     from delassus.problem import Problem as Problem
+    from delassus.simulation import Memory as Memory
+    from delassus.simulation import StepSettings as StepSettings
+    from delassus.simulation import step as step
     from delassus.solvers import SOLVERS as SOLVERS
     from delassus.solvers import Solution as Solution
     from delassus.solvers import solve as solve
+    from delassus.state import State as State
     from delassus.status import Status as Status
 
 

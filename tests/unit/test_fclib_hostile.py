@@ -94,4 +94,19 @@ def test_gzip_chunk_must_unpack_to_its_size(global_sample, path, packed):
     write_fclib(path, global_sample)
     with h5py.File(path, "r+") as target:
         target[f"{G}/vectors/w"].id.write_direct_chunk((0,), packed)
-    refusal(path, f"{G}/vectors/w has a chunk that does not unpack to its 2400 bytes")
+    refusal(path, f"{G}/vectors/w has a chunk that does not unpack to its size")
+
+
+def test_gzip_filter_without_its_level_is_refused(local_sample, path):
+    """h5py's own `compression` property leaks an IndexError here; found by fuzzing."""
+    write_fclib(path, local_sample)
+    with h5py.File(path, "r+") as target:
+        del target[f"{L}/vectors/q"]
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_chunk((6,))
+        plist.set_filter(h5py.h5z.FILTER_DEFLATE, h5py.h5z.FLAG_MANDATORY, ())
+        shape = h5py.h5s.create_simple((6,))
+        place = target[f"{L}/vectors"].id
+        dataset = h5py.h5d.create(place, b"q", h5py.h5t.IEEE_F64LE, shape, plist)
+        dataset.write_direct_chunk((0,), zlib.compress(bytes(48)))
+    refusal(path, f"{L}/vectors/q cannot be read", "damaged HDF5")

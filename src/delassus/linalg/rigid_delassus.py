@@ -14,26 +14,23 @@ class RigidDelassus:
     bodies: (block_count, 2) the two bodies of each block of rows, −1 for the world;
     rows: (m, 12) the row's entries for the first and for the second body (zero for the world);
     block_start: (block_count + 1,) first row of each block;
-    compliance: (m,) diagonal of E [1/kg], or None.
+    compliance: (m,) diagonal of E [1/kg], or None;
+    mass_inverse: (n_b, 6, 6) where it is known already, or None.
     """
 
     kind = "rigid"
 
-    def __init__(self, mass, bodies, rows, block_start, compliance=None):
+    def __init__(self, mass, bodies, rows, block_start, compliance=None, mass_inverse=None):
         self.mass = mass
         self.bodies = bodies
         self.rows = rows
         self.block_start = block_start
         self.compliance = compliance
+        self.mass_inverse = np.linalg.inv(mass) if mass_inverse is None else mass_inverse
 
     @property
     def row_count(self) -> int:
         return len(self.rows)
-
-    @cached_property
-    def mass_inverse(self) -> np.ndarray:
-        """H⁻¹ by blocks, (n_b, 6, 6)."""
-        return np.linalg.inv(self.mass)
 
     @cached_property
     def response(self) -> np.ndarray:

@@ -4,6 +4,7 @@ Rigid problems are swept in body space: the bodies' velocities u are kept up to 
 else is swept over block rows of D. One compiled call does a whole batch of sweeps.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,10 +76,10 @@ class SplittingMethod:
             np.cumsum(sizes * sizes) - sizes * sizes, _joint_inverse(problem),
             problem.bias if matrix_free else problem.free_velocity, matrix_free,
         )  # fmt: skip
+        self.sweep: Callable[..., float] = sweep_by_colour if settings.threads > 1 else sweep_in_order
+        self.order: tuple[np.ndarray, ...] = (np.arange(cone.block_count),)
         if settings.threads > 1:
-            self.sweep, self.order = sweep_by_colour, colour_blocks(problem, self.rows)
-        else:
-            self.sweep, self.order = sweep_in_order, (np.arange(cone.block_count),)
+            self.order = colour_blocks(problem, self.rows)
         # plain tuples pass into compiled code some ten times faster than named ones
         self.plain = tuple(self.blocks), tuple(self.rows), tuple(self.bodies)
 

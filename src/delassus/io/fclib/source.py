@@ -2,14 +2,14 @@
 
 Why not plain h5py: libhdf5 inflates whatever a gzip chunk contains (1 MB on disk became 1 GiB of work for a dataset of
 1000 numbers), spends about 4 kB and 10 us per chunk even if none is stored (1.4 kB on disk can declare 1e9 of them),
-follows external links, and reports trouble as any of seven exception types. Here each dataset is charged to one
+follows external links, and reports trouble as any of eight exception types. Here each dataset is charged to one
 budget for the whole file, links are not followed, and every failure is one `FileError` line naming file and field.
-What this cannot do is protect libhdf5 from itself: it reads the group tables before we see anything, and rare damage
-there (about one random damage in 100 000) makes it crash. tests/unit/test_fclib_fuzz.py keeps count.
+What this cannot do is protect libhdf5 from itself: it reads superblock and group tables before we see anything, and
+rare damage there (one in some 100 000 random ones) makes it crash or allocate what a 32-bit size field says.
+tests/unit/test_fclib_fuzz.py keeps count.
 """
 
 import os
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,17 +17,15 @@ from typing import Any, NoReturn
 
 import h5py
 import numpy as np
-from h5py import h5d, h5g, h5l, h5o, h5z
+from h5py import h5d, h5g, h5l, h5o
 from numpy.typing import NDArray
 
 from delassus.errors import FileError
 
-# What h5py raises for damaged data depends on the damage; caught only around single h5py calls (`_guarded`).
-H5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError, AttributeError, MemoryError)
+from . import chunks
 
-CHUNK_COST = 4096  # bytes; measured 3.9 kB of bookkeeping in libhdf5 2.0 per chunk read
-GZIP_RATIO = 1032  # deflate cannot do better, so a declared size beyond it is a lie
-PIPELINES = [(), (h5z.FILTER_SHUFFLE,), (h5z.FILTER_DEFLATE,), (h5z.FILTER_SHUFFLE, h5z.FILTER_DEFLATE)]
+# What h5py raises for damaged data depends on the damage; caught only around single h5py calls (`_guarded`).
+H5_ERRORS = (OSError, RuntimeError, LookupError, ValueError, TypeError, OverflowError, AttributeError, MemoryError)
 
 
 def label(path: str | os.PathLike[str]) -> str:
@@ -168,11 +166,11 @@ class Source:
             dataset = h5py.Dataset(node)
             plist = node.get_create_plist()
             outside = plist.get_layout() == h5d.VIRTUAL or plist.get_external_count() > 0
-            pipeline = tuple(plist.get_filter(k)[0] for k in range(plist.get_nfilters()))
+            pipeline = chunks.pipeline(node)
             shape = dataset.shape
         if outside:
             self.fail(f"{field} keeps its data in another file: store the data itself")
-        if pipeline not in PIPELINES:
+        if pipeline not in chunks.PIPELINES:
             self.fail(f"{field} uses HDF5 filters {pipeline}: only shuffle and gzip are read, repack it (h5repack)")
         if shape is None:
             self.fail(f"{field} has no dataspace (HDF5 null): store an array, of length 0 if there is nothing")
@@ -192,16 +190,17 @@ class Source:
         with self._guarded(field):
             file_item = dataset.id.get_type().get_size()
             item = max(file_item, dtype.itemsize)
-            chunk = int(dataset.chunks[0]) if dataset.chunks else 0
-            is_packed = dataset.compression is not None
+            chunk = chunks.length(dataset.id)
             stored = min(dataset.id.get_storage_size(), self._size)
         entries = shape[0] if shape else 1
         chunk_count = -(-entries // chunk) if chunk else 0
-        self._charge(field, max(entries, chunk) * item + chunk_count * CHUNK_COST)
-        if stored * GZIP_RATIO < entries * file_item:
+        self._charge(field, max(entries, chunk) * item + chunk_count * chunks.COST)
+        if stored * chunks.GZIP_RATIO < entries * file_item:
             self.fail(f"{field} declares {entries} entries but {stored} bytes are stored: damaged, write it again")
-        if is_packed:
-            self._refuse_bombs(field, dataset, chunk)
+        with self._guarded(field):
+            is_honest = chunks.unpack_to_their_size(dataset.id, self._size)
+        if not is_honest:
+            self.fail(f"{field} has a chunk that does not unpack to its size: damaged, copy or write it again")
         with self._guarded(field):
             out = np.empty(shape, dtype=dtype)
             if out.size:
@@ -229,34 +228,3 @@ class Source:
                 f"{field} declares too much: the file needs over {limit} bytes, raise max_bytes if it is meant to"
             )
         self._bytes_left -= cost
-
-    def _refuse_bombs(self, field: str, dataset: h5py.Dataset, chunk: int) -> None:
-        """Inflate each gzip chunk under a limit: libhdf5 sets itself none, neither above nor below the chunk's size."""
-        with self._guarded(field):
-            chunk_bytes = chunk * dataset.id.get_type().get_size()
-            deflate = 1 << (dataset.id.get_create_plist().get_nfilters() - 1)  # last in every accepted pipeline
-        for start in range(0, dataset.shape[0], chunk):
-            with self._guarded(field):
-                info = dataset.id.get_chunk_info_by_coord((start,))
-                stored = info.size or 0
-                is_raw = bool(info.filter_mask & deflate)
-            if stored == 0:
-                continue  # never written: libhdf5 fills it in
-            size = stored if is_raw else -1
-            if not is_raw and stored <= self._size:
-                with self._guarded(field):
-                    packed = dataset.id.read_direct_chunk((start,))[1]
-                size = _inflated_size(packed, chunk_bytes)
-            if size != chunk_bytes:
-                text = f"does not unpack to its {chunk_bytes} bytes: damaged, copy it again"
-                self.fail(f"{field} has a chunk that {text}")
-
-
-def _inflated_size(packed: bytes, limit: int) -> int:
-    """Length of the unpacked zlib stream, or -1 if it is broken, incomplete or longer than `limit`."""
-    stream = zlib.decompressobj()
-    try:
-        size = len(stream.decompress(packed, limit + 1))
-    except zlib.error:
-        return -1
-    return size if stream.eof else -1

@@ -1,0 +1,14 @@
+"""Collision: shapes attached to bodies in, contacts out.
+
+    arrays = shape_arrays(instances)                        once
+    contacts = detect(arrays, position, quaternion)         every step
+
+placement (where shapes are) → broad (which pairs are near) → narrow (contacts of each pair, one kernel per pair of
+kinds) and general (the pairs without a kernel, through `coal`)."""
+
+from delassus.collision.arrays import MIXING, ShapeArrays, shape_arrays
+from delassus.collision.contacts import Contacts
+from delassus.collision.detect import detect
+from delassus.collision.instances import Instance
+
+__all__ = ["MIXING", "Contacts", "Instance", "ShapeArrays", "detect", "shape_arrays"]

@@ -1,0 +1,33 @@
+"""The contacts of one configuration."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contacts:
+    """n contacts, sorted by the two shapes and, within a pair, in an order that depends on the geometry only."""
+
+    bodies: np.ndarray  # (n, 2) A, B; −1 for the world
+    shapes: np.ndarray  # (n, 2) rows of ShapeArrays, A < B
+    point: np.ndarray  # (n, 3) midway between the two surface points [m]
+    frame: np.ndarray  # (n, 3, 3) rows n, t1, t2, right-handed; n points from A to B
+    gap: np.ndarray  # (n,) negative when penetrating [m]
+    mu: np.ndarray  # (n,)
+    restitution: np.ndarray  # (n,)
+    feature: np.ndarray  # (n,) uint64, unique, the same from step to step as long as the same features touch
+
+    @property
+    def normal(self) -> np.ndarray:
+        """(n, 3) from A to B."""
+        return self.frame[:, 0]
+
+    def __len__(self) -> int:
+        return len(self.gap)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "Contacts(none)"
+        pairs = len(np.unique(self.shapes, axis=0))
+        return f"Contacts({len(self)} points of {pairs} pairs, gaps {self.gap.min():.3g} … {self.gap.max():.3g} m)"

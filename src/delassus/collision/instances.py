@@ -1,0 +1,54 @@
+"""A shape attached to a body: what the modelling side hands to collision."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from delassus.errors import ProblemError
+from delassus.shapes import Shape
+
+UNIT = 1e-6  # how far a quaternion's length may be from one
+ALL = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A shape with its pose in the body's frame and what contact needs to know about it.
+
+    body: index, −1 for the world; position [m]; quaternion (w, x, y, z); mu, restitution [-];
+    group, mask: two shapes may touch when each one's group shares a bit with the other's mask;
+    margin [m]: a contact is reported when gap ≤ the sum of the two margins."""
+
+    shape: Shape
+    body: int = -1
+    position: tuple[float, float, float] | np.ndarray = (0.0, 0.0, 0.0)
+    quaternion: tuple[float, float, float, float] | np.ndarray = (1.0, 0.0, 0.0, 0.0)
+    mu: float = 0.5
+    restitution: float = 0.0
+    group: int = 1
+    mask: int = ALL
+    margin: float = 0.0
+
+    def __post_init__(self):
+        name = f"{self.shape.kind} on body {self.body}"
+        position, quaternion = np.array(self.position, dtype=float), np.array(self.quaternion, dtype=float)
+        if position.shape != (3,) or not np.isfinite(position).all():
+            raise ProblemError(f"{name}: position is {self.position}, expected three finite numbers")
+        if quaternion.shape != (4,) or not abs(np.linalg.norm(quaternion) - 1) <= UNIT:
+            raise ProblemError(f"{name}: quaternion is {self.quaternion}, expected a unit (w, x, y, z)")
+        if self.body < -1:
+            raise ProblemError(f"{name}: body is {self.body}, give an index or −1 for the world")
+        if self.shape.static_only and self.body >= 0:
+            raise ProblemError(f"{name}: a {self.shape.kind} cannot move, attach it to the world (body −1)")
+        for field in ("mu", "restitution", "margin"):
+            value = getattr(self, field)
+            if not (math.isfinite(value) and value >= 0):
+                raise ProblemError(f"{name}: {field} is {value}, it must be finite and not negative")
+        if self.restitution > 1:
+            raise ProblemError(f"{name}: restitution is {self.restitution}, it must be at most 1")
+        for field in ("group", "mask"):
+            if not 0 <= getattr(self, field) <= ALL:
+                raise ProblemError(f"{name}: {field} is {getattr(self, field)}, it must fit in 32 bits")
+        object.__setattr__(self, "position", position)
+        object.__setattr__(self, "quaternion", quaternion / np.linalg.norm(quaternion))

@@ -1,0 +1,116 @@
+"""The contact points of two faces that look at each other."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+FLAT = 0.995  # cosine between a face and the normal (about 6 degrees) from which the other face is cut to it
+MOST = 16  # contacts of a pair at most
+NEAREST = 1 << 15  # feature of the nearest point, where no corner of the patch is it
+
+
+@njit(cache=True, error_model="numpy")
+def patch(one, two, flat_one, flat_two, n, nearest, gap, limit, scale, keep_nearest, frame, point, gaps, feature, k):
+    """Corners of the overlap of two faces seen along n, and the nearest point if none of them is it.
+
+    one, two: (·, 3) corners [m], each anticlockwise seen from the other; flat: their cosines to n; n from one to two;
+    nearest: midway between the nearest points, gap: their distance [m]. Returns the number of contacts written from k
+    on. A corner is where two lines meet, numbered from 0 for edges of the face that is cut and from 64 for sides of the
+    face it is cut to: that pair is its feature."""
+    count, lowest = 0, math.inf
+    cut_to_one = flat_one >= flat_two
+    if max(flat_one, flat_two) >= FLAT:
+        reference, incident, sign = (one, two, 1.0) if cut_to_one else (two, one, -1.0)
+        work = np.empty((2, 160, 4))
+        which, corners = _cut(reference, incident, n, sign, work)
+        polygon = work[which]
+        for c in range(corners):
+            # height over the reference face, along n
+            h = _height(reference, n, sign, polygon, c)
+            lowest = min(lowest, h)
+            if h > limit or count >= MOST - 1:
+                continue
+            before = c - 1 if c > 0 else corners - 1
+            low, high = int(polygon[c, 3]), int(polygon[before, 3])
+            low, high = min(low, high), max(low, high)
+            for i in range(3):
+                frame[k + count, 0, i] = n[i]
+                point[k + count, i] = polygon[c, i] - 0.5 * sign * h * n[i]
+            gaps[k + count] = h
+            feature[k + count] = low * 128 + high + (1 << 14 if cut_to_one else 0)
+            count += 1
+    if keep_nearest and lowest > gap + 1e-6 * scale and gap <= limit:
+        for i in range(3):
+            frame[k + count, 0, i] = n[i]
+            point[k + count, i] = nearest[i]
+        gaps[k + count], feature[k + count] = gap, NEAREST
+        count += 1
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def _height(reference, n, sign, polygon, c):
+    """Distance along sign · n from the plane of the reference face to corner c."""
+    ax, ay, az = (
+        reference[1, 0] - reference[0, 0],
+        reference[1, 1] - reference[0, 1],
+        reference[1, 2] - reference[0, 2],
+    )
+    bx, by, bz = (
+        reference[2, 0] - reference[0, 0],
+        reference[2, 1] - reference[0, 1],
+        reference[2, 2] - reference[0, 2],
+    )
+    mx, my, mz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    x, y, z = (
+        polygon[c, 0] - reference[0, 0],
+        polygon[c, 1] - reference[0, 1],
+        polygon[c, 2] - reference[0, 2],
+    )
+    return (mx * x + my * y + mz * z) / (sign * (mx * n[0] + my * n[1] + mz * n[2]))
+
+
+@njit(cache=True, error_model="numpy")
+def _cut(reference, incident, n, sign, work):
+    """The part of the incident face above the reference face (Sutherland–Hodgman): (half of work it is in, corners).
+
+    A segment is a polygon of two corners whose way back is the same line."""
+    for c in range(len(incident)):
+        for i in range(3):
+            work[0, c, i] = incident[c, i]
+        work[0, c, 3] = c
+    count, which = len(incident), 0
+    for line in range(len(reference)):
+        after = line + 1 if line + 1 < len(reference) else 0
+        ex, ey, ez = (
+            reference[after, 0] - reference[line, 0],
+            reference[after, 1] - reference[line, 1],
+            reference[after, 2] - reference[line, 2],
+        )
+        # outward across this side: e × (sign n)
+        ox = sign * (ey * n[2] - ez * n[1])
+        oy = sign * (ez * n[0] - ex * n[2])
+        oz = sign * (ex * n[1] - ey * n[0])
+        length = math.sqrt(ox * ox + oy * oy + oz * oz)
+        ox, oy, oz = ox / length, oy / length, oz / length
+        limit = ox * reference[line, 0] + oy * reference[line, 1] + oz * reference[line, 2]
+        slack = limit + 1e-6 * length
+        polygon, out = work[which], work[1 - which]
+        kept = 0
+        for c in range(count):
+            nxt = c + 1 if c + 1 < count else 0
+            dc = ox * polygon[c, 0] + oy * polygon[c, 1] + oz * polygon[c, 2]
+            dn = ox * polygon[nxt, 0] + oy * polygon[nxt, 1] + oz * polygon[nxt, 2]
+            if dc <= slack:
+                for i in range(4):
+                    out[kept, i] = polygon[c, i]
+                kept += 1
+            if (dc <= slack) != (dn <= slack) and not (count == 2 and c == 1):
+                f = min(max((limit - dc) / (dn - dc), 0.0), 1.0)
+                for i in range(3):
+                    out[kept, i] = polygon[c, i] + f * (polygon[nxt, i] - polygon[c, i])
+                out[kept, 3] = 64 + line if dc <= slack or count == 2 else polygon[c, 3]
+                kept += 1
+        count, which = kept, 1 - which
+    return which, count

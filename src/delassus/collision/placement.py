@@ -1,0 +1,80 @@
+"""Where the shapes are: body poses to shape poses and bounding boxes."""
+
+import math
+
+from numba import njit
+
+from delassus.collision.layout import CAPSULE, CYLINDER, PLANE, SPHERE
+
+UNIT = 1e-6  # how far the square of a quaternion's length may be from one
+
+
+@njit(cache=True, error_model="numpy")
+def check_poses(position, quaternion):
+    """The first body whose pose is not finite or whose quaternion is not of unit length, or −1."""
+    for b in range(len(position)):
+        x, y, z = position[b, 0], position[b, 1], position[b, 2]
+        q0, q1, q2, q3 = quaternion[b, 0], quaternion[b, 1], quaternion[b, 2], quaternion[b, 3]
+        # also false for NaN; the bound keeps cell numbers within 64 bits
+        if not (abs(x) < 1e15 and abs(y) < 1e15 and abs(z) < 1e15):
+            return b
+        if not abs(q0 * q0 + q1 * q1 + q2 * q2 + q3 * q3 - 1.0) < UNIT:
+            return b
+    return -1
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def place(t, threads, shapes, p, q, position, rotation, extent):
+    """World pose and half edges of the world-aligned bounding box (margin included) of share t of the shapes.
+
+    p: (n_b, 3), q: (n_b, 4) of the bodies; position (n, 4), rotation (n, 3, 3), extent (n, 3): written, see layout.py."""
+    kind, body, size, half, margin, local_position, local_rotation = shapes
+    n = len(kind)
+    for s in range(n * t // threads, n * (t + 1) // threads):
+        b, k = body[s], kind[s]
+        x, y, z = local_position[s, 0], local_position[s, 1], local_position[s, 2]
+        if k == SPHERE:
+            if x != 0.0 or y != 0.0 or z != 0.0:
+                if b >= 0:
+                    w, i, j, m = q[b, 0], q[b, 1], q[b, 2], q[b, 3]
+                    # x + 2 v × (v × x + w x)
+                    cx, cy, cz = j * z - m * y + w * x, m * x - i * z + w * y, i * y - j * x + w * z
+                    x, y, z = x + 2 * (j * cz - m * cy), y + 2 * (m * cx - i * cz), z + 2 * (i * cy - j * cx)
+            e = size[s, 0] + margin[s]
+            extent[s, 0] = extent[s, 1] = extent[s, 2] = e
+        elif b < 0:
+            for r in range(3):
+                for c in range(3):
+                    rotation[s, r, c] = local_rotation[s, r, c]
+            _extent(s, k, size, half, margin, rotation, extent)
+        else:
+            w, i, j, m = q[b, 0], q[b, 1], q[b, 2], q[b, 3]
+            r00, r01, r02 = 1 - 2 * (j * j + m * m), 2 * (i * j - w * m), 2 * (i * m + w * j)
+            r10, r11, r12 = 2 * (i * j + w * m), 1 - 2 * (i * i + m * m), 2 * (j * m - w * i)
+            r20, r21, r22 = 2 * (i * m - w * j), 2 * (j * m + w * i), 1 - 2 * (i * i + j * j)
+            for c in range(3):
+                l0, l1, l2 = local_rotation[s, 0, c], local_rotation[s, 1, c], local_rotation[s, 2, c]
+                rotation[s, 0, c] = r00 * l0 + r01 * l1 + r02 * l2
+                rotation[s, 1, c] = r10 * l0 + r11 * l1 + r12 * l2
+                rotation[s, 2, c] = r20 * l0 + r21 * l1 + r22 * l2
+            x, y, z = r00 * x + r01 * y + r02 * z, r10 * x + r11 * y + r12 * z, r20 * x + r21 * y + r22 * z
+            _extent(s, k, size, half, margin, rotation, extent)
+        if b >= 0:
+            x, y, z = x + p[b, 0], y + p[b, 1], z + p[b, 2]
+        position[s, 0], position[s, 1], position[s, 2], position[s, 3] = x, y, z, size[s, 0]
+
+
+@njit(cache=True, error_model="numpy")
+def _extent(s, k, size, half, margin, R, extent):
+    """Half edges of the bounding box of a shape that is no sphere."""
+    for c in range(3):
+        if k == CAPSULE:
+            e = size[s, 0] + size[s, 1] * abs(R[s, c, 2])
+        elif k == CYLINDER:
+            a = abs(R[s, c, 2])
+            e = size[s, 1] * a + size[s, 0] * math.sqrt(max(0.0, 1.0 - a * a))
+        elif k == PLANE:
+            e = math.inf
+        else:  # box, hull, triangle: the box in the shape's frame, turned
+            e = half[s, 0] * abs(R[s, c, 0]) + half[s, 1] * abs(R[s, c, 1]) + half[s, 2] * abs(R[s, c, 2])
+        extent[s, c] = e + margin[s]

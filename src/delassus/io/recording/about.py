@@ -1,0 +1,113 @@
+"""What a recording is of: enough to refuse to continue it with anything else."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from delassus import __version__
+from delassus.errors import FileError
+from delassus.model import Model
+from delassus.state import State
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class About:
+    """scene: name and parameters: its arguments; settings: of the steps, as plain values; model, start: hashes;
+    bodies, joints, coordinates: names; goal: steps the run was meant to have in the end."""
+
+    scene: str
+    parameters: dict[str, Any]
+    settings: dict[str, Any]
+    model: str
+    start: str
+    bodies: tuple[str, ...]
+    joints: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    goal: int
+    version: str = __version__
+    format: int = FORMAT
+
+    @classmethod
+    def of(cls, model: Model, state: State, settings, *, scene: str = "", parameters=None, goal: int = 0) -> "About":
+        """Of a run that starts from this state."""
+        return cls(
+            scene, plain(parameters or {}), plain(settings), fingerprint(model), state.hash, model.body_names,
+            model.joints.names, model.joints.coordinate_names, goal,
+        )  # fmt: skip
+
+    def to_text(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def from_text(cls, text: str, name: str) -> "About":
+        """Inverse of `to_text`; name: of the file, for the complaint."""
+        damaged = FileError(f"{name}: about is not what a recording says of itself: damaged, or not a recording")
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            raise damaged from None
+        if not isinstance(found, dict) or set(found) != {field.name for field in fields(cls)}:
+            raise damaged
+        if found["format"] != FORMAT:
+            raise FileError(f"{name}: recording format {found['format']!r}, this version reads {FORMAT}: update delassus")
+        lists = ("bodies", "joints", "coordinates")
+        texts = all(isinstance(found[key], str) for key in ("scene", "model", "start", "version"))
+        names = all(isinstance(found[key], list) and all(isinstance(n, str) for n in found[key]) for key in lists)
+        tables = isinstance(found["parameters"], dict) and isinstance(found["settings"], dict)
+        if not (texts and names and tables and type(found["goal"]) is int):
+            raise damaged
+        return cls(**{key: tuple(value) if key in lists else value for key, value in found.items()})
+
+    def difference(self, other: "About") -> str | None:
+        """What keeps `other` from continuing this recording, in a few words; None if nothing does."""
+        if self.version != other.version:
+            return f"was made by delassus {self.version}, this is {other.version}"
+        if self.scene != other.scene:
+            return f"is of the scene {self.scene!r}, not {other.scene!r}"
+        for what, mine, yours in (
+            ("parameter", self.parameters, other.parameters),
+            ("setting", self.settings, other.settings),
+        ):
+            for key in _paths(mine) | _paths(yours):
+                if _paths(mine).get(key) != _paths(yours).get(key):
+                    return f"has the {what} {key} = {_paths(mine).get(key)}, not {_paths(yours).get(key)}"
+        if self.model != other.model:
+            return "is of another model"
+        return None if self.start == other.start else "starts from another state"
+
+
+def plain(value: Any) -> Any:
+    """Settings and parameters as dictionaries, lists, numbers and texts: what JSON keeps to the last bit."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, Enum):
+        return value.value
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def fingerprint(model: Model) -> str:
+    """Sixteen hexadecimal digits of everything constant: bodies, joints and shapes."""
+    digest = hashlib.sha256(model.hash.encode())
+    for _, value in sorted(vars(model.shapes).items()):
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, np.ndarray):
+                digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _paths(table: dict[str, Any], above: str = "") -> dict[str, Any]:
+    """Nested tables as one, with dotted keys."""
+    out: dict[str, Any] = {}
+    for key, value in table.items():
+        out |= _paths(value, f"{above}{key}.") if isinstance(value, dict) else {above + key: value}
+    return out

@@ -1,0 +1,147 @@
+"""One part of a recording: an HDF5 file, written whole, read as if a stranger had made it.
+
+All datasets are contiguous and unpacked, so what a file declares can be held against its size before it is read."""
+
+import os
+import secrets
+from pathlib import Path
+
+import h5py
+import numpy as np
+from h5py import h5d, h5l
+
+from delassus.errors import FileError
+from delassus.io.fclib.source import H5_ERRORS, label
+
+SUFFIX = ".hdf5"
+STEM = "part-"
+_KINDS = "fiuS"
+_MOST_NAMES = 200
+
+
+def part_path(folder: Path, first: int) -> Path:
+    """Of the part whose first step has this number."""
+    return folder / f"{STEM}{first:08d}{SUFFIX}"
+
+
+def part_paths(folder: Path) -> list[Path]:
+    """All parts, in order."""
+    return sorted(folder.glob(f"{STEM}[0-9]*{SUFFIX}"), key=lambda path: (len(path.name), path.name))
+
+
+def write_part(path: Path, about: str, arrays: dict[str, np.ndarray]) -> None:
+    """Put the file in place whole, or leave what was there: the image is made in memory, since libhdf5 does not survive
+    a disk that fills up while it writes."""
+    with h5py.File("image", "w", driver="core", backing_store=False) as target:
+        target.create_dataset("about", data=np.bytes_(about.encode()))
+        for name, array in arrays.items():
+            target.create_dataset(name, data=array)
+        target.flush()
+        image = target.id.get_file_image()
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "wb") as stream:
+            stream.write(image)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        reason = error.strerror or "input/output error"
+        raise FileError(f"{label(path)}: cannot be written ({reason}): make room or choose another place") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+class Part:
+    """An open file; use as a context manager."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._name = label(path)
+
+    def __enter__(self) -> "Part":
+        try:
+            self._size = self._path.stat().st_size
+            self._file = h5py.File(self._path, "r")
+        except FileNotFoundError:
+            raise FileError(f"{self._name}: no such file: check the path") from None
+        except H5_ERRORS as error:
+            self.fail("is truncated or no HDF5 file: remove it to keep the steps before it", error)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._file.close()
+        except H5_ERRORS as error:
+            self.fail("is damaged (closing it failed): remove it to keep the steps before it", error)
+
+    def fail(self, text: str, cause: BaseException | None = None):
+        raise FileError(f"{self._name}: {text}") from cause
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Name and shape of every array, one group deep."""
+        out: dict[str, tuple[int, ...]] = {}
+        for name in self._children(self._file):
+            node = self._get(name)
+            if isinstance(node, h5py.Group):
+                for child in self._children(node):
+                    out[f"{name}/{child}"] = self._dataset(f"{name}/{child}").shape
+            elif name != "about":
+                out[name] = self._dataset(name).shape
+        return out
+
+    def about(self) -> str:
+        """The text every part carries."""
+        value = self.read("about")
+        if value.dtype.kind != "S" or value.shape != ():
+            self.fail("about is not a text: this is no part of a recording")
+        return value.item().decode("utf-8", "replace")
+
+    def read(self, name: str) -> np.ndarray:
+        """An array, after its size was found to be in the file."""
+        dataset = self._dataset(name)
+        try:
+            out = dataset[()] if dataset.shape == () else np.empty(dataset.shape, dataset.dtype)
+            if dataset.shape != () and out.size:
+                dataset.read_direct(out)
+        except H5_ERRORS as error:
+            self.fail(f"{name} cannot be read: damaged, remove the file to keep the steps before it", error)
+        return np.asarray(out)
+
+    def _children(self, group: h5py.Group) -> list[str]:
+        try:
+            if len(group) > _MOST_NAMES:
+                self.fail("has more groups and arrays than any recording: not a part of one")
+            names = [name.decode() for name in group.id]
+            hard = all(group.id.links.get_info(name.encode()).type == h5l.TYPE_HARD for name in names)
+        except H5_ERRORS as error:
+            self.fail("cannot be listed: damaged, remove it to keep the steps before it", error)
+        if not hard:
+            self.fail("holds soft or external links, which are not followed: not a part of a recording")
+        return names
+
+    def _get(self, name: str):
+        above, _, _ = name.rpartition("/")
+        parent = self._file[above] if above else self._file
+        if name.rpartition("/")[2] not in self._children(parent):
+            self.fail(f"{name} is missing: not a part of a recording, or damaged")
+        try:
+            return self._file[name]
+        except H5_ERRORS as error:
+            return self.fail(f"{name} cannot be opened: damaged, remove the file to keep the steps before it", error)
+
+    def _dataset(self, name: str) -> h5py.Dataset:
+        node = self._get(name)
+        if not isinstance(node, h5py.Dataset):
+            self.fail(f"{name} is not an array: not a part of a recording")
+        try:
+            plist = node.id.get_create_plist()
+            simple = plist.get_nfilters() == 0 and plist.get_external_count() == 0
+            simple = simple and plist.get_layout() in (h5d.CONTIGUOUS, h5d.COMPACT) and node.shape is not None
+            declared = int(np.prod(node.shape, dtype=object)) * node.dtype.itemsize if simple else 0
+            fits = declared <= self._size and node.dtype.kind in _KINDS
+        except H5_ERRORS as error:
+            self.fail(f"{name} cannot be opened: damaged, remove the file to keep the steps before it", error)
+        if not (simple and fits):
+            self.fail(f"{name} is not stored as recordings are, or declares more than the file holds: damaged")
+        return node

@@ -1,0 +1,95 @@
+"""Writing a recording while a simulation runs."""
+
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+
+from delassus.errors import FileError
+from delassus.io.fclib.source import label
+from delassus.io.recording.about import About
+from delassus.io.recording.columns import Columns, memory_arrays, start_arrays
+from delassus.io.recording.parts import part_path, part_paths, write_part
+from delassus.io.recording.recording import FOLDER, Recording
+from delassus.model import Model
+from delassus.simulation import Memory, StepReport
+from delassus.state import State
+
+FLUSH_SECONDS = 5.0  # a process that is killed loses at most this
+FLUSH_BYTES = 64 * 1024**2
+FLUSH_STEPS = 5000
+
+
+class Recorder:
+    """Collects steps and writes them as parts, every few seconds or megabytes, or when told.
+
+    Make one with `create` or `resume`; as a context manager it writes what is left when the block ends, however it
+    ends."""
+
+    def __init__(self, folder: Path, about: About, model: Model, state: State, first: int, memory: Memory | None):
+        self.folder = folder
+        self.about = about
+        self.step_count = first  # steps taken, written or not
+        self._first = first  # number of the first step not yet written
+        self._columns = Columns(model, state, float(about.settings["h"]))
+        self._memory = memory
+        self._state = state
+        self._last_flush = monotonic()
+
+    @classmethod
+    def create(cls, directory, about: About, model: Model, state: State, *, overwrite: bool = False) -> "Recorder":
+        """Start a recording in a directory that has none. What cannot be written shows here, not after an hour."""
+        folder = Path(directory) / FOLDER
+        old = part_paths(folder)
+        if old and not overwrite:
+            raise FileError(f"{label(directory)}: holds a recording already: resume it or choose another directory")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for path in old:
+                path.unlink()
+        except OSError as error:
+            reason = error.strerror or error
+            raise FileError(f"{label(folder)}: cannot be made a directory ({reason}): choose another") from None
+        recorder = cls(folder, about, model, state, 0, None)
+        recorder._write()
+        return recorder
+
+    @classmethod
+    def resume(cls, directory, about: About, model: Model) -> tuple["Recorder", State, Memory]:
+        """Continue a recording where it ends: (recorder, state, memory)."""
+        recording = Recording(directory)
+        difference = recording.about.difference(about)
+        if difference is not None:
+            raise FileError(
+                f"{label(directory)}: cannot be resumed, this recording {difference}: give the same again or start in "
+                "another directory"
+            )
+        state, memory = recording.state(-1), recording.memory()
+        about = replace(recording.about, goal=about.goal)
+        return cls(Path(directory) / FOLDER, about, model, state, recording.step_count, memory), state, memory
+
+    def add(self, state: State, report: StepReport, memory: Memory | None = None) -> None:
+        """Keep one step; writes a part when it is time to."""
+        self._columns.add(state, report)
+        self._state, self._memory = state, memory
+        self.step_count = self._first + len(self._columns.records)
+        due = monotonic() - self._last_flush > FLUSH_SECONDS or len(self._columns.records) >= FLUSH_STEPS
+        if due or self._columns.bytes >= FLUSH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the steps since the last part. If that fails they are kept and can be tried again."""
+        if self._columns.records:
+            self._write()
+            self._first += len(self._columns.records)
+            self._columns.clear(self._state)
+        self._last_flush = monotonic()
+
+    def _write(self) -> None:
+        arrays = start_arrays(self._columns.model, self._columns.start) | self._columns.arrays()
+        write_part(part_path(self.folder, self._first), self.about.to_text(), arrays | memory_arrays(self._memory))
+
+    def __enter__(self) -> "Recorder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.flush()

@@ -1,0 +1,111 @@
+"""Reading a recording."""
+
+from pathlib import Path
+
+import numpy as np
+
+from delassus.errors import FileError
+from delassus.io.fclib.source import label
+from delassus.io.recording.about import About
+from delassus.io.recording.columns import STATUSES, is_ragged
+from delassus.io.recording.parts import STEM, Part, part_paths
+from delassus.io.recording.trajectory import Trajectory
+from delassus.simulation import Memory
+
+FOLDER = "recording"
+MAX_BYTES = 8 * 1024**3
+
+
+class Recording(Trajectory):
+    """A trajectory whose columns are read when asked for.
+
+    directory: what was given to the run, or the folder with the parts; max_bytes: most that may be held in memory at a
+    time [bytes]. Raises `FileError` for anything but consecutive, undamaged parts."""
+
+    def __init__(self, directory, *, max_bytes: int = MAX_BYTES):
+        super().__init__({})
+        self._label = label(directory)
+        folder = Path(directory)
+        self._paths = part_paths(folder / FOLDER) or part_paths(folder)
+        if not self._paths:
+            raise FileError(f"{self._label}: holds no recording: check the path")
+        self._bytes_left = max_bytes
+        self._shapes: list[dict[str, tuple[int, ...]]] = []
+        self._loaded: dict[str, np.ndarray] = {}
+        self._look()
+        if self.step_count and self.array("solver/status").max() >= len(STATUSES):
+            raise FileError(f"{self._label}: solver/status has values without meaning: damaged")
+
+    def _look(self) -> None:
+        """Headers of all parts: the same run, one after the other, complete."""
+        expected = 0
+        for path in self._paths:
+            with Part(path) as part:
+                self.about = About.from_text(part.about(), label(path))
+                shapes = part.shapes()
+                steps = _step_count(part, shapes, len(self.about.bodies))
+                if int(path.stem.removeprefix(STEM)) != expected:
+                    part.fail(f"is not the next one, which would start at step {expected}: a part is missing")
+                expected += steps
+            self._shapes.append(shapes)
+        self._step_count = expected
+
+    @property
+    def step_count(self) -> int:
+        return self._step_count
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._shapes[-1] | self._shapes[0])
+
+    def memory(self) -> Memory:
+        """What the solve after the last step would start from."""
+        with Part(self._paths[-1]) as part:
+            found = [name for name in self._shapes[-1] if name.startswith("memory/")]
+            return Memory(**{name.removeprefix("memory/"): part.read(name) for name in found})
+
+    def _load(self, name: str) -> np.ndarray:
+        if name not in self._loaded:
+            self._loaded[name] = self._read(name)
+        return self._loaded[name]
+
+    def _read(self, name: str) -> np.ndarray:
+        only_first = name.startswith("start/")
+        parts = []
+        for path, shapes in list(zip(self._paths, self._shapes))[: 1 if only_first else None]:
+            if name in shapes:
+                with Part(path) as part:
+                    self._charge(name, shapes[name])
+                    parts.append(part.read(name))
+        try:
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        except ValueError:
+            raise FileError(f"{self._label}: {name} changes its shape from part to part: damaged") from None
+
+    def _charge(self, name: str, shape: tuple[int, ...]) -> None:
+        self._bytes_left -= 8 * int(np.prod(shape, dtype=object))
+        if self._bytes_left < 0:
+            raise FileError(f"{self._label}: {name} does not fit in memory: raise max_bytes if it is meant to")
+
+    def __repr__(self) -> str:
+        about = self.about
+        return f"{super().__repr__()[:-1]}, {about.scene or 'no scene'}, h = {about.settings.get('h')} s)"
+
+
+def _step_count(part: Part, shapes: dict[str, tuple[int, ...]], bodies: int) -> int:
+    """Steps in a part, all columns agreeing."""
+    start = {"start/t": (1,), "start/q": (bodies, 7), "start/u": (bodies, 6), "start/energy": (2,)}
+    for name, shape in start.items():
+        if shapes.get(name) != shape:
+            part.fail(f"{name} has shape {shapes.get(name)}, expected {shape}: damaged, or not a recording")
+    steps = shapes.get("t", (0,))[0] if shapes.get("t", (0,)) else -1
+    totals = {
+        group: int(part.read(f"{group}/count").sum()) for group in ("contacts", "limits") if f"{group}/count" in shapes
+    }
+    for name, shape in shapes.items():
+        if name.startswith(("start/", "memory/")):
+            continue
+        wanted = totals.get(name.partition("/")[0], -1) if is_ragged(name) else steps
+        if not shape or shape[0] != wanted:
+            part.fail(f"{name} has {shape[0] if shape else 'no'} entries, expected {wanted}: damaged")
+    return steps

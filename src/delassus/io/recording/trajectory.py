@@ -1,0 +1,152 @@
+"""What a run did, as arrays: from memory or from a recording."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from delassus.errors import SettingsError, nearest
+from delassus.io.recording.columns import STATUSES, Columns, start_arrays
+from delassus.state import State
+from delassus.status import Status
+
+
+@dataclass(frozen=True, eq=False)
+class StepContacts:
+    """The n contacts of one step.  bodies: (n, 2), −1 for the world; point, normal: (n, 3) [m]; force: (n, 3) [N], world
+    frame, on the second body; slip: (n, 3) [m/s]; gap: (n,) [m]; mu: (n,); status: (n,) 0 open, 1 stick, 2 slip;
+    feature: (n,) the same from step to step."""
+
+    bodies: np.ndarray
+    point: np.ndarray
+    normal: np.ndarray
+    force: np.ndarray
+    slip: np.ndarray
+    gap: np.ndarray
+    mu: np.ndarray
+    status: np.ndarray
+    feature: np.ndarray
+
+    def __repr__(self) -> str:
+        touching = int((self.status > 0).sum())
+        return f"StepContacts({len(self.gap)} points, {touching} with force, {int((self.status == 2).sum())} slipping)"
+
+
+class Trajectory:
+    """N steps from a first state. States have N + 1 entries, everything else N.
+
+    `array(name)` gives any column (names: `names`); the common ones are attributes."""
+
+    def __init__(self, arrays: dict[str, np.ndarray]):
+        self._arrays = arrays
+
+    @classmethod
+    def of(cls, columns: Columns) -> "Trajectory":
+        """What was collected in memory."""
+        return cls(start_arrays(columns.model, columns.start) | columns.arrays())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every column."""
+        return tuple(self._arrays)
+
+    def array(self, name: str) -> np.ndarray:
+        """One column, all steps; see columns.py for names and units."""
+        if name not in self.names:
+            raise SettingsError(f"a trajectory has no column {name!r}; {nearest(name, list(self.names))}")
+        return self._load(name)
+
+    def _load(self, name: str) -> np.ndarray:
+        return self._arrays[name]
+
+    @property
+    def step_count(self) -> int:
+        return len(self._load("t")) if "t" in self.names else 0
+
+    @cached_property
+    def t(self) -> np.ndarray:
+        """(N + 1,) [s]."""
+        return self._with_start("t")
+
+    @cached_property
+    def q(self) -> np.ndarray:
+        """(N + 1, n_b, 7): centres of mass [m] and quaternions."""
+        return self._with_start("q")
+
+    @cached_property
+    def u(self) -> np.ndarray:
+        """(N + 1, n_b, 6): twists [m/s, rad/s]."""
+        return self._with_start("u")
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """(N + 1, 2): kinetic and potential [J]."""
+        return self._with_start("energy")
+
+    @property
+    def total_energy(self) -> np.ndarray:
+        """(N + 1,) [J]."""
+        return self.energy.sum(axis=1)
+
+    @property
+    def drift(self) -> np.ndarray:
+        """(N,) worst joint error before each step [m, rad]."""
+        return self._column("drift")
+
+    @property
+    def penetration(self) -> np.ndarray:
+        """(N,) deepest [m]."""
+        return self._column("penetration")
+
+    @property
+    def residual(self) -> np.ndarray:
+        """(N,) relative natural map [-]."""
+        return self._column("solver/natural_map_relative")
+
+    @property
+    def iterations(self) -> np.ndarray:
+        return self._column("solver/iterations")
+
+    @property
+    def contact_counts(self) -> np.ndarray:
+        return self._column("contacts/count")
+
+    @property
+    def converged(self) -> np.ndarray:
+        """(N,) whether each step was."""
+        return self._column("solver/status") == STATUSES.index(Status.CONVERGED)
+
+    @property
+    def times(self) -> dict[str, np.ndarray]:
+        """Seconds by stage, (N,) each."""
+        return {name.removeprefix("times/"): self._load(name) for name in self.names if name.startswith("times/")}
+
+    def state(self, k: int) -> State:
+        """After k steps; negative: counted from the end."""
+        return State(self.q[k], self.u[k], float(self.t[k]))
+
+    def contacts(self, k: int) -> StepContacts:
+        """Of step k (the one that leads from state k to k + 1)."""
+        k = range(self.step_count)[k]
+        part = slice(self._contact_start[k], self._contact_start[k + 1])
+        return StepContacts(*(self._load(f"contacts/{name}")[part] for name in StepContacts.__dataclass_fields__))
+
+    @cached_property
+    def _contact_start(self) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum(self.contact_counts, dtype=np.int64)])
+
+    def _column(self, name: str) -> np.ndarray:
+        return self._load(name) if name in self.names else np.zeros(0)
+
+    def _with_start(self, name: str) -> np.ndarray:
+        first = self._load(f"start/{name}")
+        first = first if name == "t" else first[None]
+        return np.concatenate([first, self._load(name)]) if name in self.names else first
+
+    def __repr__(self) -> str:
+        failed = int((~self.converged).sum()) if self.step_count else 0
+        return (
+            f"{type(self).__name__}({self.step_count} steps, t = {self.t[0]:.6g} … {self.t[-1]:.6g} s, "
+            f"{self.q.shape[1]} bodies, {int(self.contact_counts.max(initial=0))} contacts at most, "
+            f"{failed} steps not converged)"
+        )

@@ -1,0 +1,157 @@
+"""All joints of a model as flat arrays, and the compiled calls that evaluate them at a state."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+
+from delassus.joints.primitives import constraint_row, coordinate_row
+
+PASSIVE, PD, IMPOSED = 0, 1, 2
+"""What drives a joint coordinate: nothing, an implicit proportional-derivative motor, or a prescribed motion."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointArrays:
+    """Constant data of n_j joints with m rows and n_d coordinates.
+
+    bodies: (n_j, 2) base and follower, −1 for the world; origin: (n_j, 2, 3) [m] and axes: (n_j, 2, 3, 3) of the joint
+    frame in each body's own frame (world frame for the world); length: (n_j,) [m], of distance joints.
+    Rows: row_start (n_j + 1,), row_primitive, row_base_axis, row_follower_axis (m,).
+    Coordinates: coordinate_start (n_j + 1,), coordinate_joint, coordinate_primitive, coordinate_axis (n_d,),
+    angular (n_d,): measured in rad; lower, upper: limits [m, rad], infinite where free; damping [N s/m, N m s];
+    friction: dry [N, N m];
+    drive (n_d,): PASSIVE, PD or IMPOSED; stiffness, rate_gain: PD gains [N/m, N s/m or with rad].
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    bodies: np.ndarray
+    origin: np.ndarray
+    axes: np.ndarray
+    length: np.ndarray
+    row_start: np.ndarray
+    row_primitive: np.ndarray
+    row_base_axis: np.ndarray
+    row_follower_axis: np.ndarray
+    coordinate_names: tuple[str, ...]
+    coordinate_start: np.ndarray
+    coordinate_joint: np.ndarray
+    coordinate_primitive: np.ndarray
+    coordinate_axis: np.ndarray
+    angular: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    damping: np.ndarray
+    friction: np.ndarray
+    drive: np.ndarray
+    stiffness: np.ndarray
+    rate_gain: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return len(self.names)
+
+    @property
+    def row_count(self) -> int:
+        return int(self.row_start[-1])
+
+    @property
+    def coordinate_count(self) -> int:
+        return len(self.coordinate_names)
+
+    @cached_property
+    def row_sizes(self) -> np.ndarray:
+        return np.diff(self.row_start)
+
+    def frames(self, position: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """World origins (n_j, 2, 3), axes (n_j, 2, 3, 3) and centres of mass (n_j, 2, 3).
+
+        position: (n_b, 3), rotation: (n_b, 3, 3) of the bodies."""
+        origin, axes = np.empty_like(self.origin), np.empty_like(self.axes)
+        centre = np.empty_like(self.origin)
+        _frames(self.bodies, self.origin, self.axes, position, rotation, origin, axes, centre)
+        return origin, axes, centre
+
+    def constraints(self, frames) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (m,) [m, rad] and rows (m, 12) of every joint."""
+        residual, rows = np.empty(self.row_count), np.empty((self.row_count, 12))
+        origin, axes, centre = frames
+        _constraints(
+            self.row_start, self.row_primitive, self.row_base_axis, self.row_follower_axis, self.length, self.bodies,
+            origin, axes, centre, residual, rows,
+        )  # fmt: skip
+        return residual, rows
+
+    def coordinates(self, frames) -> tuple[np.ndarray, np.ndarray]:
+        """Values (n_d,) [m, rad] and rate rows (n_d, 12) of every joint coordinate; angles in (−π, π]."""
+        values, rows = np.empty(self.coordinate_count), np.empty((self.coordinate_count, 12))
+        origin, axes, centre = frames
+        _coordinates(
+            self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis, self.bodies,
+            origin, axes, centre, values, rows,
+        )  # fmt: skip
+        return values, rows
+
+
+@njit(cache=True)
+def _frames(bodies, local_origin, local_axes, position, rotation, origin, axes, centre):
+    for j in range(len(bodies)):
+        for side in range(2):
+            b = bodies[j, side]
+            for i in range(3):
+                if b < 0:
+                    centre[j, side, i] = 0.0
+                    origin[j, side, i] = local_origin[j, side, i]
+                    for k in range(3):
+                        axes[j, side, i, k] = local_axes[j, side, i, k]
+                else:
+                    centre[j, side, i] = position[b, i]
+                    value = position[b, i]
+                    for a in range(3):
+                        value += rotation[b, i, a] * local_origin[j, side, a]
+                    origin[j, side, i] = value
+                    for k in range(3):
+                        value = 0.0
+                        for a in range(3):
+                            value += rotation[b, i, a] * local_axes[j, side, a, k]
+                        axes[j, side, i, k] = value
+
+
+@njit(cache=True)
+def _constraints(start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows):
+    for j in range(len(bodies)):
+        for r in range(start[j], start[j + 1]):
+            residual[r] = constraint_row(
+                primitive[r], base_axis[r], follower_axis[r], length[j],
+                origin[j, 0], axes[j, 0], centre[j, 0], origin[j, 1], axes[j, 1], centre[j, 1], rows[r],
+            )  # fmt: skip
+            _ground(bodies[j], rows[r])
+
+
+@njit(cache=True)
+def _coordinates(joint, primitive, axis, bodies, origin, axes, centre, values, rows):
+    for d in range(len(joint)):
+        j = joint[d]
+        values[d] = coordinate_row(
+            primitive[d],
+            axis[d],
+            origin[j, 0],
+            axes[j, 0],
+            centre[j, 0],
+            origin[j, 1],
+            axes[j, 1],
+            centre[j, 1],
+            rows[d],
+        )
+        _ground(bodies[j], rows[d])
+
+
+@njit(cache=True)
+def _ground(pair, row):
+    """The world does not move: its half of the row is zero."""
+    for side in range(2):
+        if pair[side] < 0:
+            for k in range(6):
+                row[6 * side + k] = 0.0

@@ -1,0 +1,63 @@
+"""What a kind of joint is: the rows it forbids and the coordinates it leaves."""
+
+from dataclasses import dataclass
+
+from delassus.joints.primitives import DISTANCE, DOT, FIRST, POINT, ROTVEC, SECOND, SLIDE, TURN
+
+
+@dataclass(frozen=True)
+class Row:
+    """One scalar constraint: a primitive, an axis of the base frame and, for DOT, one of the follower frame."""
+
+    primitive: int
+    base_axis: int = 0
+    follower_axis: int = 0
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One degree of freedom of a joint. `unit` is m or rad."""
+
+    name: str
+    primitive: int
+    axis: int = 0
+
+    @property
+    def unit(self) -> str:
+        return "m" if self.primitive == SLIDE else "rad"
+
+
+@dataclass(frozen=True)
+class JointKind:
+    """A line of the JOINTS table. The joint's axis is z of its frame."""
+
+    name: str
+    rows: tuple[Row, ...]
+    coordinates: tuple[Coordinate, ...]
+    meaning: str
+
+
+def point(*axes: int) -> tuple[Row, ...]:
+    """The origins coincide along these axes of the base."""
+    return tuple(Row(POINT, axis) for axis in axes)
+
+
+PARALLEL_Z = (Row(DOT, 0, 2), Row(DOT, 1, 2))
+"""The z axes of both frames stay parallel."""
+
+NO_ROTATION = (Row(DOT, 0, 1), Row(DOT, 1, 2), Row(DOT, 2, 0))
+"""The frames do not turn against each other: three right angles, non-singular up to a quarter turn."""
+
+DISTANCE_ROW = Row(DISTANCE)
+
+
+def slide(name: str, axis: int) -> Coordinate:
+    return Coordinate(name, SLIDE, axis)
+
+
+def turn_z(name: str = "angle") -> Coordinate:
+    return Coordinate(name, TURN)
+
+
+UNIVERSAL_ANGLES = (Coordinate("first", FIRST), Coordinate("second", SECOND))
+ROTATION_VECTOR = tuple(Coordinate(f"rotation_{axis}", ROTVEC, i) for i, axis in enumerate("xyz"))

@@ -1,0 +1,54 @@
+"""A cylinder about z with flat ends."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from delassus.shapes.base import positive, symmetric_bounds
+
+
+@dataclass(frozen=True)
+class Cylinder:
+    """radius [m]; length from end to end [m].  Axis z, centred."""
+
+    radius: float
+    length: float
+    kind: ClassVar[str] = "cylinder"
+    static_only: ClassVar[bool] = False
+
+    def __post_init__(self):
+        positive(self.kind, radius=self.radius, length=self.length)
+
+    @property
+    def volume(self) -> float:
+        return math.pi * self.radius**2 * self.length
+
+    @property
+    def centre_of_mass(self) -> np.ndarray:
+        return np.zeros(3)
+
+    @property
+    def inertia_per_density(self) -> np.ndarray:
+        r2, l2 = self.radius**2, self.length**2
+        return self.volume * np.diag([r2 / 4 + l2 / 12, r2 / 4 + l2 / 12, r2 / 2])
+
+    @property
+    def bounds(self) -> np.ndarray:
+        return symmetric_bounds(self.radius, self.radius, 0.5 * self.length)
+
+    @property
+    def bounding_radius(self) -> float:
+        return math.hypot(self.radius, 0.5 * self.length)
+
+    def surface_points(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        angle = rng.uniform(0, 2 * math.pi, count)
+        z = rng.uniform(-1, 1, count)
+        r = np.sqrt(rng.random(count))
+        side = rng.random(count) < 0.5
+        r[side] = 1.0
+        z[~side] = np.sign(z[~side])
+        return np.stack(
+            [self.radius * r * np.cos(angle), self.radius * r * np.sin(angle), 0.5 * self.length * z], axis=1
+        )

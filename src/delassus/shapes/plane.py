@@ -1,0 +1,55 @@
+"""A half-space: ground, walls. Static only."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from delassus.errors import ProblemError
+from delassus.shapes.base import positive
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The solid half-space normal·x ≤ offset.  normal: outward, normalised here; offset [m] along the unit normal."""
+
+    normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    offset: float = 0.0
+    kind: ClassVar[str] = "plane"
+    static_only: ClassVar[bool] = True
+
+    def __post_init__(self):
+        normal = np.asarray(self.normal, dtype=float)
+        if normal.shape != (3,):
+            raise ProblemError(f"plane: normal has shape {normal.shape}, expected (3,)")
+        length = float(np.linalg.norm(normal))
+        positive(self.kind, **{"the length of normal": length})
+        if not math.isfinite(self.offset):
+            raise ProblemError(f"plane: offset is {self.offset}, it must be finite")
+        object.__setattr__(self, "normal", tuple((normal / length).tolist()))
+
+    @property
+    def volume(self) -> None:
+        return None
+
+    @property
+    def centre_of_mass(self) -> None:
+        return None
+
+    @property
+    def inertia_per_density(self) -> None:
+        return None
+
+    @property
+    def bounds(self) -> np.ndarray:
+        return np.array([[-np.inf] * 3, [np.inf] * 3])
+
+    @property
+    def bounding_radius(self) -> float:
+        return math.inf
+
+    def surface_points(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        n = np.array(self.normal)
+        x = rng.uniform(-1, 1, (count, 3))
+        return x + np.outer(self.offset - x @ n, n)

@@ -1,0 +1,64 @@
+"""Where everything is and how it moves."""
+
+import hashlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from delassus.errors import ProblemError
+from delassus.spatial import quaternion_to_matrix
+
+_UNIT = 1e-3  # a quaternion this far from unit length is a mistake, not rounding
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """q: (n_b, 7) centre of mass [m] and quaternion (w, x, y, z); u: (n_b, 6) twist (linear, angular) [m/s, rad/s] in
+    the world frame, at the centre of mass; t: time [s]. Replaced, never changed."""
+
+    q: np.ndarray
+    u: np.ndarray
+    t: float = 0.0
+
+    def __post_init__(self):
+        q = np.ascontiguousarray(self.q, dtype=float)
+        u = np.ascontiguousarray(self.u, dtype=float)
+        if q.ndim != 2 or q.shape[1] != 7 or u.shape != (len(q), 6):
+            raise ProblemError(f"state has q {q.shape} and u {u.shape}, expected (n, 7) and (n, 6)")
+        if not (np.isfinite(q).all() and np.isfinite(u).all() and np.isfinite(self.t)):
+            raise ProblemError("state holds NaN or Inf: check initial velocities and forces")
+        off = np.abs(np.linalg.norm(q[:, 3:], axis=1) - 1.0)
+        if (off > _UNIT).any():
+            raise ProblemError(f"state: the quaternion of body {int(np.argmax(off))} is not of unit length")
+        object.__setattr__(self, "q", q)
+        object.__setattr__(self, "u", u)
+
+    @property
+    def position(self) -> np.ndarray:
+        """(n_b, 3) [m]."""
+        return self.q[:, :3]
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """(n_b, 4)."""
+        return self.q[:, 3:]
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """(n_b, 3, 3)."""
+        return quaternion_to_matrix(self.quaternion)
+
+    @property
+    def hash(self) -> str:
+        """Sixteen hexadecimal digits of every bit of the state: equal if and only if the states are."""
+        digest = hashlib.sha256()
+        for part in (self.q, self.u, np.float64(self.t)):
+            digest.update(part.tobytes())
+        return digest.hexdigest()[:16]
+
+    def at(self, t: float) -> "State":
+        """The same with another time."""
+        return replace(self, t=t)
+
+    def __repr__(self) -> str:
+        return f"State(t={self.t:.6g} s, {len(self.q)} bodies, {self.hash})"

@@ -1,0 +1,169 @@
+"""Joints at work: drift, loops, limits, motors, damping, dry friction, spinning bodies."""
+
+import numpy as np
+import pytest
+from mechanisms import bennett, four_bar, link, stewart
+from motion import simulate
+
+from delassus.builder import ModelBuilder, Motor
+from delassus.dynamics import momentum_of
+from delassus.joints import JOINTS
+
+G = 9.81
+DRIFT = 1e-6  # what the project promises for every joint at h = 1 ms [m, rad]
+
+
+@pytest.mark.parametrize("kind", JOINTS)
+def test_joint_stays_closed_while_it_tumbles(kind):
+    """One second of a two-body tumble per kind; ten seconds are in the slow test."""
+    run = tumble(kind, 1.0)
+    assert run.all_converged
+    assert run.drift < DRIFT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", JOINTS)
+def test_joint_stays_closed_for_ten_seconds(kind):
+    run = tumble(kind, 10.0)
+    assert run.all_converged
+    assert run.drift < DRIFT
+
+
+def tumble(kind, duration):
+    builder = ModelBuilder(
+        gravity=(0, 0, 0) if kind in ("cartesian", "planar", "prismatic", "cylindrical") else (0, 0, -G)
+    )
+    first = link(builder, (0, 0, 0), (1, 0, 0))
+    second = link(builder, (1, 0, 0), (1.5, 0.8, 0.3), mass=0.5, velocity=(0.2, -0.4, 0.3))
+    builder.joint("spherical", None, first, position=(0, 0, 0))
+    if kind == "distance":
+        builder.joint(kind, first, second, position=(1, 0, 0), follower_position=(1.25, 0.4, 0.15))
+    else:
+        builder.joint(kind, first, second, position=(1, 0, 0), axis=(0.2, 0.3, 1.0))
+    return simulate(*builder.build(), duration, h=1e-3)
+
+
+@pytest.mark.parametrize("name", ["four-bar", "bennett", "stewart"])
+def test_loops_stay_closed(name):
+    """Redundant rows, an over-constrained linkage that moves, and thirteen bodies in five loops."""
+    if name == "bennett":
+        model, state, gap = bennett()
+        assert gap < 1e-12, "the linkage is built closed"
+    else:
+        model, state = four_bar() if name == "four-bar" else stewart()
+    run = simulate(model, state, 1.0, h=1e-3)
+    moved = np.abs(run.states[-1].q - run.states[0].q).max()
+    assert run.all_converged
+    assert run.drift < DRIFT
+    assert moved > 0.05, "it really moves"
+
+
+def test_bennett_linkage_keeps_its_energy():
+    """One degree of freedom although counting rows says minus two."""
+    model, state, _ = bennett()
+    run = simulate(model, state, 1.0, h=1e-3)
+    assert np.ptp(run.energy) < 1e-3 * max(r.energy[0] for r in run.reports)
+
+
+def test_pendulum_period_and_second_order():
+    """Small swing of a rod about its end: T = 2π √(2L/3g); the scheme is of second order without contacts."""
+    errors = []
+    for h in (8e-3, 4e-3, 2e-3):
+        builder = ModelBuilder()
+        rod = link(builder, (0, 0, 0), (np.sin(0.05), 0, -np.cos(0.05)))
+        builder.joint("revolute", None, rod, position=(0, 0, 0), axis=(0, 1, 0))
+        model, state = builder.build()
+        w = np.sqrt(1.5 * G)
+        run = simulate(model, state, 1.6, h=h)
+        x = run.q()[:, 0] / (0.5 * np.sin(0.05))
+        errors.append(np.abs(x - np.cos(w * run.t)).max())
+    # amplitude 0.05 rad makes the linear solution itself wrong by 1e-4 · w t: stay above that
+    assert errors[0] < 0.02
+    assert np.log2(errors[0] / errors[1]) > 1.5
+
+
+def test_torque_free_body_keeps_momentum_and_energy():
+    """A tumbling brick about its unstable axis (Dzhanibekov): both are kept to the order of the scheme."""
+    loss = []
+    for h in (2e-3, 1e-3):
+        builder = ModelBuilder(gravity=(0, 0, 0))
+        builder.body(mass=1.0, inertia=(1.0, 2.0, 3.0), angular_velocity=(0.05, 5.0, 0.05))
+        model, state = builder.build()
+        run = simulate(model, state, 3.0, h=h)
+        before, after = (momentum_of(model, s.rotation, s.position, s.u) for s in (run.states[0], run.states[-1]))
+        loss.append([np.abs(after - before).max() / np.abs(before).max(), np.ptp(run.energy) / run.energy[0]])
+    assert np.ptp(run.u()[:, 4]) > 5.0, "it does flip"
+    assert max(loss[1]) < 2e-3
+    assert np.log2(loss[0][0] / loss[1][0]) > 0.9
+    assert np.log2(loss[0][1] / loss[1][1]) > 0.9
+
+
+def test_fast_top_precesses_at_the_gyroscopic_rate():
+    """Ω = m g l / (I₃ ω) for a spinning disk on an arm, axis level."""
+    builder = ModelBuilder()
+    spin, arm, mass, axial = 300.0, 0.2, 1.0, 0.02
+    top = builder.body(
+        position=(arm, 0, 0), mass=mass, inertia=(axial, axial / 2, axial / 2), angular_velocity=(spin, 0, 0)
+    )
+    builder.joint("spherical", None, top, position=(0, 0, 0))
+    run = simulate(*builder.build(), 1.0, h=5e-4)
+    heading = np.unwrap(np.arctan2(run.q()[:, 1], run.q()[:, 0]))
+    assert heading[-1] == pytest.approx(mass * G * arm / (axial * spin), rel=0.02)
+    assert np.abs(run.q()[:, 2]).max() < 0.02 * arm
+
+
+def swinging_arm(**options):
+    builder = ModelBuilder()
+    rod = link(builder, (0, 0, 0), (1, 0, 0), mass=1.0)
+    builder.joint("revolute", None, rod, position=(0, 0, 0), axis=(0, -1, 0), **options)
+    return builder.build()
+
+
+def coordinate(run):
+    return np.array([r.rows.coordinates[0] for r in run.reports])
+
+
+def test_limit_stops_the_arm():
+    """Falls from level, meets its lower stop without passing it, and stays there."""
+    run = simulate(*swinging_arm(limits=(-0.5, 2.0)), 1.0, h=1e-3)
+    angle = coordinate(run)
+    assert angle.min() > -0.5 - 1e-5
+    assert angle[-1] == pytest.approx(-0.5, abs=1e-5)
+    assert np.abs(run.u()[-1]).max() < 1e-6
+
+
+def test_motor_holds_the_static_angle():
+    """Implicit PD, stiff enough to blow up an explicit one: k (q* − q) = m g l/2 cos q at rest."""
+    run = simulate(*swinging_arm(motor=Motor(1e5, 1e3)), 0.5, h=1e-2)
+    torque = 1e5 * (0.0 - coordinate(run)[-1])
+    assert torque == pytest.approx(0.5 * G * np.cos(coordinate(run)[-1]), rel=1e-4)
+
+
+def test_imposed_motion_is_followed():
+    def target(t):
+        return {"target": [0.3 * np.sin(2 * (t + 1e-3))], "target_rate": [0.0]}
+
+    run = simulate(*swinging_arm(motor="imposed"), 1.0, h=1e-3, inputs=target)
+    assert coordinate(run)[-1] == pytest.approx(0.3 * np.sin(2 * run.t[-2]), abs=2e-3)
+
+
+def test_effort_balances_gravity():
+    run = simulate(*swinging_arm(), 0.3, h=1e-3, inputs=lambda t: {"effort": [0.5 * G]})
+    assert np.abs(run.u()).max() < 1e-9
+
+
+def test_dry_friction_holds_up_to_its_torque_and_then_slips():
+    """Coulomb friction of a hinge is exact: it holds m g l/2 = 4.905 N m at 5, and brakes with 2 when it slips."""
+    held = simulate(*swinging_arm(friction=5.0), 0.3, h=1e-3)
+    assert np.abs(held.u()).max() < 1e-6
+    slipped = simulate(*swinging_arm(friction=2.0), 0.02, h=1e-3)
+    expected = -(0.5 * G - 2.0) / (1.0 / 3.0 + 1e-3 * 0) * 0.02
+    assert slipped.u()[-1, 4] * -1 == pytest.approx(expected, rel=5e-3)
+
+
+def test_damping_decays_exponentially_without_gravity():
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    disk = builder.body(mass=1.0, inertia=(1.0, 1.0, 1.0), angular_velocity=(0, 0, 2.0))
+    builder.joint("revolute", None, disk, axis=(0, 0, 1), damping=0.5)
+    run = simulate(*builder.build(), 1.0, h=1e-3)
+    assert run.u()[-1, 5] == pytest.approx(2.0 * np.exp(-0.5), rel=1e-3)
