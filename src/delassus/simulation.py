@@ -92,7 +92,11 @@ def step(
     h, scheme = settings.h, integrator(settings.integrator)
     clock = _Clock()
 
+    closes = 0 < model.joints.row_count <= MOST_ROWS and np.isfinite(settings.stabilisation.closure)
     at = scheme.predict(state.q, state.u, h)
+    if closes:
+        # off its path an over-constrained linkage is rigid, and its rows ask for the impossible
+        at, _ = close_joints(model, at, state.u, tol=settings.stabilisation.closure)
     position, rotation = at[:, :3], quaternion_to_matrix(at[:, 3:])
     contacts = detect(model.shapes, position, at[:, 3:], threads=settings.threads)
     clock.stage("collision")
@@ -108,8 +112,8 @@ def step(
     assert solution.body_velocities is not None
     u = solution.body_velocities.reshape(-1, 6)
     q = scheme.advance(state.q, at, state.u, u, h)
-    if 0 < model.joints.row_count <= MOST_ROWS:
-        q = close_joints(model, q, tol=settings.stabilisation.closure)
+    if closes:
+        q, u = close_joints(model, q, u, tol=settings.stabilisation.closure)
     after = State(q, u, state.t + h)
     if memory is not None:
         memory.store(rows, solution.reactions)

@@ -9,17 +9,8 @@ from numba import njit
 def quaternion_to_matrix(q) -> np.ndarray:
     """Rotation matrices of unit quaternions.  q: (…, 4) → (…, 3, 3)."""
     q = np.asarray(q, dtype=float)
-    w, x, y, z = np.moveaxis(q, -1, 0)
     R = np.empty((*q.shape[:-1], 3, 3))
-    R[..., 0, 0] = 1 - 2 * (y * y + z * z)
-    R[..., 0, 1] = 2 * (x * y - w * z)
-    R[..., 0, 2] = 2 * (x * z + w * y)
-    R[..., 1, 0] = 2 * (x * y + w * z)
-    R[..., 1, 1] = 1 - 2 * (x * x + z * z)
-    R[..., 1, 2] = 2 * (y * z - w * x)
-    R[..., 2, 0] = 2 * (x * z - w * y)
-    R[..., 2, 1] = 2 * (y * z + w * x)
-    R[..., 2, 2] = 1 - 2 * (x * x + y * y)
+    _to_matrices(q.reshape(-1, 4), R.reshape(-1, 3, 3))
     return R
 
 
@@ -80,6 +71,21 @@ def axis_frame(axis) -> np.ndarray:
     t1, t2 = np.empty(3), np.empty(3)
     tangents(z, t1, t2)
     return np.stack([t1, t2, z], axis=1)
+
+
+@njit(cache=True)
+def _to_matrices(q, R):
+    for k in range(len(q)):
+        w, x, y, z = q[k, 0], q[k, 1], q[k, 2], q[k, 3]
+        R[k, 0, 0] = 1 - 2 * (y * y + z * z)
+        R[k, 0, 1] = 2 * (x * y - w * z)
+        R[k, 0, 2] = 2 * (x * z + w * y)
+        R[k, 1, 0] = 2 * (x * y + w * z)
+        R[k, 1, 1] = 1 - 2 * (x * x + z * z)
+        R[k, 1, 2] = 2 * (y * z - w * x)
+        R[k, 2, 0] = 2 * (x * z - w * y)
+        R[k, 2, 1] = 2 * (y * z + w * x)
+        R[k, 2, 2] = 1 - 2 * (x * x + y * y)
 
 
 @njit(cache=True)

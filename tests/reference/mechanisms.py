@@ -37,7 +37,7 @@ def four_bar(lengths=(1.0, 2.0, 1.5), ground=2.2, gravity=(0, 0, -9.81)):
     return builder.build()
 
 
-def bennett(alpha=np.radians(40.0), beta=np.radians(75.0), a=1.0, gravity=(0, 0, -9.81), theta=0.8):
+def bennett(alpha=0.7, beta=1.3, a=1.0, gravity=(0, 0, -9.81), theta=0.8):
     """Bennett's linkage: four revolutes that should be rigid and are not. a sin β = b sin α."""
     b = a * np.sin(beta) / np.sin(alpha)
     # closure of Denavit–Hartenberg frames: tan(θ1/2) tan(θ2/2) = sin((β+α)/2) / sin((β−α)/2), θ3 = −θ1, θ4 = −θ2

@@ -7,12 +7,21 @@ import typer
 
 from delassus import __version__
 from delassus.cli.info import info
+from delassus.cli.run import run as run_command
+from delassus.cli.scenes import scenes
 from delassus.cli.solve import solve
 from delassus.cli.solvers import solvers
 
-_HELP = """Frictional contact problems of multibody dynamics, solved to a stated and verified accuracy.
+_HELP = """Multibody dynamics with joints, impacts and Coulomb friction, each step solved to a stated and verified accuracy.
 Problems are FCLIB files (HDF5), local (W, q) or global (M, H, f, w); `converged` is claimed only after the residual
 was recomputed on the returned point.
+
+\b
+Simulate a scene, record it, check it against physics, continue it:
+  delassus scenes
+  delassus run four-bar
+  delassus run sphere-pile --set n=200 --duration 2 --out runs/pile
+  delassus run sphere-pile --out runs/pile --resume --duration 4
 
 \b
 Solve a file, compare solvers, keep the figures and the forces:
@@ -31,7 +40,7 @@ Choose a solver, look up its settings:
   delassus solvers nbgs
 
 \b
-Exit code: 0 all converged, 1 some did not, 2 bad input, 130 interrupted.
+Exit code: 0 all converged (and checks pass), 1 not so, 2 bad input, 130 interrupted.
 """
 
 app = typer.Typer(
@@ -43,6 +52,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("run", short_help="Simulate a scene, record and check it.")(run_command)
+app.command(short_help="List the scenes and their parameters.")(scenes)
 app.command(short_help="Solve problem files and verify the accuracy.")(solve)
 app.command(short_help="Say what makes problem files easy or hard.")(info)
 app.command(short_help="List the solvers and their settings.")(solvers)

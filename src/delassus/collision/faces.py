@@ -38,7 +38,7 @@ def _box(half: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, float]:
     corners = np.empty((4, 3))
     corners[:, i] = sign * half[i]
     corners[:, (i + 1) % 3] = half[(i + 1) % 3] * np.array([1, -sign, -1, sign])
-    corners[:, (i + 2) % 3] = half[(i + 2) % 3] * np.array([sign, 1, -sign, -1])
+    corners[:, (i + 2) % 3] = half[(i + 2) % 3] * np.array([1, sign, -1, -sign])
     return corners, abs(float(d[i]))
 
 

@@ -44,8 +44,9 @@ def _size_up(gridded, level_start, level_radius, position, origin, inverse, shap
             for p in range(level_start[l], level_start[l + 1]):
                 x = position[gridded[p], c]
                 lo, hi = min(lo, x), max(hi, x)
-            origin[l, c] = lo - width
-            shape[l, c] = np.int64((hi - lo) * inverse[l]) + 3
+            # half a cell more than the empty rim: rounding must not put the lowest shape into the rim
+            origin[l, c] = lo - 1.5 * width
+            shape[l, c] = np.int64((hi - lo) * inverse[l] + 1.5) + 3
             cells *= shape[l, c]
         size = 8
         while size < cells and size < 2 * (level_start[l + 1] - level_start[l]):

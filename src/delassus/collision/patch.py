@@ -32,7 +32,8 @@ def patch(one, two, flat_one, flat_two, n, nearest, gap, limit, scale, keep_near
             if h > limit or count >= MOST - 1:
                 continue
             before = c - 1 if c > 0 else corners - 1
-            low, high = int(polygon[c, 3]), int(polygon[before, 3])
+            # the ends of a segment have one line each
+            low, high = int(polygon[c, 3]), 127 if len(incident) == 2 else int(polygon[before, 3])
             low, high = min(low, high), max(low, high)
             for i in range(3):
                 frame[k + count, 0, i] = n[i]

@@ -2,17 +2,16 @@
 
 Gauß–Seidel carries a joint's reaction along a chain one body per sweep; a dense factorisation of the bilateral block
 D_bb does it at once. With λ_b = −D_bb⁻¹ (D_bc λ_c + v_b) eliminated, the contacts see D_cc − D_cb D_bb⁻¹ D_bc, a
-smaller problem of the same kind. Redundant joints make D_bb singular: it is factorised with ε on the diagonal, and the
-joint reactions are refined, λ_b ← λ_b − (D_bb + ε)⁻¹ (D_bb λ_b + D_bc λ_c + v_b), which converges whenever the rows do
-not contradict each other.
+smaller problem of the same kind. Redundant joints make D_bb singular: the pseudo-inverse then gives the smallest
+reactions.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
 
 from delassus.cones import ProductCone
+from delassus.linalg.dense_inverse import DenseInverse
 from delassus.problem import Problem
 from delassus.solvers.settings import Settings, require
 from delassus.solvers.splitting import Splitting, SplittingMethod
@@ -22,13 +21,9 @@ from delassus.solvers.splitting import Splitting, SplittingMethod
 class Direct(Settings):
     """Settings of the method with eliminated joints."""
 
-    regularisation: float = 1e-10  # ε relative to the mean diagonal of D_bb
-    refinements: int = 2  # corrections of the joint reactions after each batch of sweeps
+    refinements: int = 1  # corrections of the joint reactions after each batch of sweeps
 
     def __post_init__(self):
-        require(
-            0.0 < self.regularisation < 1.0, f"regularisation is {self.regularisation}: give a small positive number"
-        )
         require(self.refinements >= 0, f"refinements is {self.refinements}: give zero or more")
 
 
@@ -41,13 +36,13 @@ class DirectMethod:
         self.joints = problem.cone.bilateral_rows
         b, D, v = self.joints, problem.delassus.dense(), problem.free_velocity
         self.D_joint, self.coupling, self.v_joint = D[:b, :b], D[:b, b:], v[:b]
-        self.factor = _factorised(self.D_joint, settings.regularisation)
+        self.inverse = DenseInverse(self.D_joint)
         self.finished = False
         self.inner = None
         if b < problem.row_count:
-            carried = self._solved(np.column_stack([self.coupling, self.v_joint])) if b else np.zeros((0, 1))
-            rest = D[b:, b:] - D[b:, :b] @ carried[:, :-1] if b else D
-            free = v[b:] - D[b:, :b] @ carried[:, -1] if b else v
+            carried = self.inverse.solve(np.column_stack([self.coupling, self.v_joint]))
+            rest = D[b:, b:] - D[b:, :b] @ carried[:, :-1]
+            free = v[b:] - D[b:, :b] @ carried[:, -1]
             cone = ProductCone((), problem.cone.unilateral, problem.cone.mu)
             self.inner = SplittingMethod(
                 Problem.dual(rest, free, cone=cone, law=problem.law), contacts, reactions[b:].copy()
@@ -62,23 +57,8 @@ class DirectMethod:
         if b:
             push = self.coupling @ self.reactions[b:] + self.v_joint
             for _ in range(1 + self.settings.refinements):
-                self.reactions[:b] -= self._solved(self.D_joint @ self.reactions[:b] + push)
+                self.reactions[:b] -= self.inverse.solve(self.D_joint @ self.reactions[:b] + push)
 
     def judged(self, excess: float) -> None:
         if self.inner is not None:
             self.inner.judged(excess)
-
-    def _solved(self, right: np.ndarray) -> np.ndarray:
-        """(D_bb + ε)⁻¹ right."""
-        lu, pivots = self.factor
-        return lapack.dgetrs(lu, pivots, right)[0]
-
-
-def _factorised(D: np.ndarray, regularisation: float):
-    """LU of D + ε I: D may be slightly non-symmetric, so no Cholesky."""
-    if not len(D):
-        return None
-    shifted = D.copy()
-    shifted[np.diag_indices(len(D))] += regularisation * max(np.trace(D) / len(D), 1e-300)
-    lu, pivots, _ = lapack.dgetrf(shifted)
-    return lu, pivots

@@ -86,7 +86,7 @@ def record_of(state: State, report: StepReport, h: float) -> Record:
         "u": state.u,
         "energy": np.array(report.energy),
         "drift": report.drift,
-        "penetration": report.penetration,
+        "penetration": report.penetration + 0.0,
         "solver/status": np.uint8(STATUSES.index(solution.status)),
         "solver/name": np.bytes_(solution.solver.ljust(16)[:16]),
         "solver/iterations": np.int64(solution.iterations),

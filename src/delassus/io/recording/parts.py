@@ -5,6 +5,7 @@ All datasets are contiguous and unpacked, so what a file declares can be held ag
 import os
 import secrets
 from pathlib import Path
+from typing import NoReturn
 
 import h5py
 import numpy as np
@@ -75,7 +76,7 @@ class Part:
         except H5_ERRORS as error:
             self.fail("is damaged (closing it failed): remove it to keep the steps before it", error)
 
-    def fail(self, text: str, cause: BaseException | None = None):
+    def fail(self, text: str, cause: BaseException | None = None) -> NoReturn:
         raise FileError(f"{self._name}: {text}") from cause
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -128,7 +129,7 @@ class Part:
         try:
             return self._file[name]
         except H5_ERRORS as error:
-            return self.fail(f"{name} cannot be opened: damaged, remove the file to keep the steps before it", error)
+            self.fail(f"{name} cannot be opened: damaged, remove the file to keep the steps before it", error)
 
     def _dataset(self, name: str) -> h5py.Dataset:
         node = self._get(name)

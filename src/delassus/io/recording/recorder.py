@@ -28,7 +28,6 @@ class Recorder:
     def __init__(self, folder: Path, about: About, model: Model, state: State, first: int, memory: Memory | None):
         self.folder = folder
         self.about = about
-        self.step_count = first  # steps taken, written or not
         self._first = first  # number of the first step not yet written
         self._columns = Columns(model, state, float(about.settings["h"]))
         self._memory = memory
@@ -67,11 +66,20 @@ class Recorder:
         about = replace(recording.about, goal=about.goal)
         return cls(Path(directory) / FOLDER, about, model, state, recording.step_count, memory), state, memory
 
+    @property
+    def step_count(self) -> int:
+        """Steps taken, written or not."""
+        return self._first + len(self._columns.records)
+
+    @property
+    def written_count(self) -> int:
+        """Steps that are on disk."""
+        return self._first
+
     def add(self, state: State, report: StepReport, memory: Memory | None = None) -> None:
         """Keep one step; writes a part when it is time to."""
         self._columns.add(state, report)
         self._state, self._memory = state, memory
-        self.step_count = self._first + len(self._columns.records)
         due = monotonic() - self._last_flush > FLUSH_SECONDS or len(self._columns.records) >= FLUSH_STEPS
         if due or self._columns.bytes >= FLUSH_BYTES:
             self.flush()
@@ -91,5 +99,6 @@ class Recorder:
     def __enter__(self) -> "Recorder":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.flush()
+    def __exit__(self, kind, *_: object) -> None:
+        if kind is None or not issubclass(kind, FileError):  # the disk has just refused: asking again helps nobody
+            self.flush()

@@ -10,6 +10,8 @@ from delassus.io.recording.columns import STATUSES, Columns, start_arrays
 from delassus.state import State
 from delassus.status import Status
 
+_STAGES = ("collision", "assembly", "solve", "advance")  # in the order of a step; files know names only
+
 
 @dataclass(frozen=True, eq=False)
 class StepContacts:
@@ -26,6 +28,10 @@ class StepContacts:
     mu: np.ndarray
     status: np.ndarray
     feature: np.ndarray
+
+    def force_on(self, body: int) -> np.ndarray:
+        """Resultant on one body, (3,) [N], world frame."""
+        return self.force[self.bodies[:, 1] == body].sum(axis=0) - self.force[self.bodies[:, 0] == body].sum(axis=0)
 
     def __repr__(self) -> str:
         touching = int((self.status > 0).sum())
@@ -119,7 +125,9 @@ class Trajectory:
     @property
     def times(self) -> dict[str, np.ndarray]:
         """Seconds by stage, (N,) each."""
-        return {name.removeprefix("times/"): self._load(name) for name in self.names if name.startswith("times/")}
+        found = [name.removeprefix("times/") for name in self.names if name.startswith("times/")]
+        found.sort(key=lambda stage: _STAGES.index(stage) if stage in _STAGES else len(_STAGES))
+        return {stage: self._load(f"times/{stage}") for stage in found}
 
     def state(self, k: int) -> State:
         """After k steps; negative: counted from the end."""

@@ -1,0 +1,163 @@
+"""What one `delassus run` is to do, with everything checked that can be before the first step."""
+
+import os
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from delassus.cli.outputs import check_output
+from delassus.errors import FileError, SettingsError
+
+if TYPE_CHECKING:
+    from delassus.io.recording import About
+    from delassus.scenes import Scene, Setup
+    from delassus.simulation import StepSettings
+
+NEVER, FAILED = "never", "when-failed"
+SETTINGS = {"dt": "h", "solver": "solver", "tol": "tol", "integrator": "integrator", "law": "law", "threads": "threads"}
+"""Options of the command and the fields of StepSettings they set."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """The command line as given; None: not said."""
+
+    scene: str
+    pairs: list[str]
+    steps: int | None
+    duration: float | None
+    settings: dict[str, Any]  # by the keys of SETTINGS
+    out: Path | None
+    resume: bool
+    overwrite: bool
+    keep: str
+    json: Path | None
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Build with `make_plan`. steps: that the recording is to have in the end; keep_every: write every so many-th
+    problem, 0: those that failed, None: none."""
+
+    scene: "Scene"
+    setup: "Setup"
+    settings: "StepSettings"
+    about: "About"
+    steps: int
+    out: Path
+    resume: bool
+    overwrite: bool
+    keep_every: int | None
+    json: Path | None
+    resume_command: str
+
+
+def make_plan(wishes: Wishes) -> RunPlan:
+    """Check names, parameters, settings and places, in the order of cost; raises SettingsError or FileError."""
+    keep_every = _keep_every(wishes.keep)
+    if wishes.steps is not None and wishes.duration is not None:
+        raise SettingsError("--steps and --duration contradict each other: give one of them")
+    if wishes.steps is not None and wishes.steps < 1:
+        raise SettingsError(f"--steps is {wishes.steps}: give a positive number")
+    if wishes.resume and wishes.overwrite:
+        raise SettingsError("--resume and --overwrite contradict each other: give one of them")
+    if wishes.json is not None:
+        check_output(wishes.json, [])
+    from delassus.scenes import find
+
+    scene = find(wishes.scene)
+    parameters = scene.parsed(_pairs(wishes.pairs))
+    out = wishes.out or Path("runs") / scene.name
+    _check_place(out, wishes)
+    return _assembled(wishes, scene, parameters, out, keep_every)
+
+
+def _assembled(wishes: Wishes, scene: "Scene", parameters: dict[str, Any], out: Path, keep_every: int | None) -> RunPlan:
+    from delassus.io.recording import About, Recording
+
+    settings, goal = dict(wishes.settings), None
+    if wishes.resume:  # what is not said again is taken from the recording
+        old = Recording(out).about
+        if old.scene == scene.name:
+            parameters = {key: value for key, value in old.parameters.items() if key in scene.parameters} | parameters
+            settings = {key: old.settings.get(SETTINGS[key]) for key in SETTINGS} | settings
+            goal = old.goal
+    setup = scene.build(**parameters)
+    step_settings = _settings(setup, settings)
+    steps = wishes.steps or (goal if goal and wishes.duration is None else setup.steps(wishes.duration, step_settings))
+    about = About.of(
+        setup.model, setup.state, step_settings, scene=scene.name, parameters=setup.parameters, goal=steps
+    )
+    return RunPlan(
+        scene, replace(setup, settings=step_settings), step_settings, about, steps, out, wishes.resume,
+        wishes.overwrite, keep_every, wishes.json, _resume_command(wishes, scene, out),
+    )  # fmt: skip
+
+
+def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
+    """The scene's settings with what the command line says; every name checked now."""
+    from delassus.cli.plan import _check_threads
+    from delassus.integrators import integrator
+    from delassus.law import Law
+    from delassus.solvers.driver import Limits
+    from delassus.solvers.table import find
+
+    changes = {SETTINGS[key]: value for key, value in given.items()}
+    if "law" in changes:
+        changes["law"] = Law.of(changes["law"])
+    if "tol" in changes:
+        changes["tol_velocity"] = changes["tol"]
+    settings = replace(setup.settings, **changes)
+    Limits(settings.tol, settings.tol_velocity, settings.max_iter, None)
+    integrator(settings.integrator)
+    if settings.solver != "auto":
+        find(settings.solver)
+    if "threads" in given:
+        _check_threads(settings.threads)
+    return settings
+
+
+def _check_place(out: Path, wishes: Wishes) -> None:
+    from delassus.io.recording.parts import part_paths
+    from delassus.io.recording.recording import FOLDER
+
+    if out.exists() and not out.is_dir():
+        raise FileError(f"{out}: is not a directory: choose another --out")
+    there = bool(part_paths(out / FOLDER))
+    if wishes.resume and not there:
+        raise FileError(f"{out}: holds no recording to resume: check --out, or leave --resume out")
+    if there and not (wishes.resume or wishes.overwrite):
+        raise FileError(f"{out}: holds a recording already: give --resume, --overwrite or another --out")
+    if out.is_dir() and not os.access(out, os.W_OK):
+        raise FileError(f"{out}: is not writable: choose another --out")
+
+
+def _pairs(pairs: list[str]) -> dict[str, str]:
+    texts = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not (equals and name.strip() and text.strip()):
+            raise SettingsError(f"--set {pair!r} is not key=value: write for instance --set mu=0.3")
+        texts[name.strip()] = text.strip()
+    return texts
+
+
+def _keep_every(text: str) -> int | None:
+    """'never', 'when-failed' or 'every N'."""
+    if text in (NEVER, FAILED):
+        return None if text == NEVER else 0
+    word, _, number = text.replace(":", " ").replace("=", " ").strip().partition(" ")
+    if word == "every" and number.strip().isdecimal() and int(number) > 0:
+        return int(number)
+    raise SettingsError(f"--keep-problem is {text!r}: give when-failed, never or 'every N' with N steps, as 'every 100'")
+
+
+def _resume_command(wishes: Wishes, scene: "Scene", out: Path) -> str:
+    """Parameters and settings are in the recording; the rest is said again."""
+    words = ["delassus", "run", scene.name, "--out", str(out), "--resume"]
+    if wishes.keep != FAILED:
+        words += ["--keep-problem", wishes.keep]
+    if wishes.json is not None:
+        words += ["--json", str(wishes.json)]
+    return shlex.join(words)

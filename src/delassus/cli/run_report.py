@@ -1,0 +1,128 @@
+"""What `delassus run` says at the end: a card, the scene's checks, JSON and a figure."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from delassus.cli import wording
+from delassus.cli.outputs import replace_file, write_json
+from delassus.cli.run_plan import RunPlan
+from delassus.cli.tables import Column, print_facts, print_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from delassus.io.recording import Trajectory
+    from delassus.scenes import Check
+
+FIGURE = "summary.png"
+
+
+def summary(run: "Trajectory", seconds: float) -> dict[str, Any]:
+    """The figures of the card. seconds: wall time of the steps of this call, 0 if there were none."""
+    total = run.total_energy
+    return {
+        "steps": run.step_count,
+        "time": float(run.t[-1]),
+        "bodies": int(run.q.shape[1]),
+        "contacts_max": int(run.contact_counts.max(initial=0)),
+        "contacts_mean": _mean(run.contact_counts),
+        "iterations_max": int(run.iterations.max(initial=0)),
+        "iterations_mean": _mean(run.iterations),
+        "penetration_max": float(run.penetration.max(initial=0.0)),
+        "residual_max": float(run.residual.max(initial=0.0)),
+        "worst_velocity_max": float(run.array("solver/worst_velocity").max(initial=0.0)) if run.step_count else 0.0,
+        "drift_max": float(run.drift.max(initial=0.0)),
+        "energy_first": float(total[0]),
+        "energy_last": float(total[-1]),
+        "not_converged": int((~run.converged).sum()) if run.step_count else 0,
+        "stage_seconds_mean": {stage: _mean(values) for stage, values in run.times.items()},
+        "wall_seconds": seconds,
+    }
+
+
+def print_summary(facts: dict[str, Any], run: "Trajectory", taken: int, console: "Console") -> None:
+    """The card, then advice on each way of not converging that occurred. taken: steps of this call."""
+    stages = facts["stage_seconds_mean"]
+    per_step = ", ".join(f"{stage} {wording.seconds(seconds)}" for stage, seconds in stages.items())
+    change = facts["energy_last"] - facts["energy_first"]
+    wall = facts["wall_seconds"]
+    speed = f", {taken / wall:.3g} steps/s in this call" if taken and wall > 0 else ""
+    lines = [
+        ("steps", f"{facts['steps']} to t = {facts['time']:.6g} s{speed}"),
+        ("not converged", f"{facts['not_converged']} of {facts['steps']} steps"),
+        ("contacts", f"{facts['contacts_max']} at most, {facts['contacts_mean']:.3g} on average"),
+        ("iterations", f"{facts['iterations_max']} at most, {facts['iterations_mean']:.3g} on average"),
+        ("worst residual", f"{facts['residual_max']:.1e} (relative natural map)"),
+        ("worst velocity", f"{facts['worst_velocity_max']:.1e} m/s"),
+        ("worst penetration", f"{facts['penetration_max']:.1e} m"),
+        ("joint drift", f"{facts['drift_max']:.1e} m, rad"),
+        ("energy", f"{facts['energy_first']:.6g} J to {facts['energy_last']:.6g} J ({change:+.3g} J)"),
+        ("time per step", per_step or wording.MISSING),
+    ]
+    print_facts(lines, console)
+    for text in _advice(run):
+        console.print(text, soft_wrap=True)
+
+
+def print_checks(checks: "list[Check]", console: "Console") -> None:
+    from rich.text import Text
+
+    if not checks:
+        return
+    console.print()
+    verdicts = [Text("pass", style="green") if c.passed else Text("FAIL", style="red") for c in checks]
+    columns = [
+        Column("check", [check.name for check in checks], narrow=20),
+        Column("value", [_number(check.value) for check in checks], right=True),
+        Column("at most", [_number(check.bound) for check in checks], right=True),
+        Column("unit", [check.unit for check in checks]),
+        Column("verdict", verdicts),
+    ]
+    print_table(columns, console)
+
+
+def write_figure(plan: RunPlan, run: "Trajectory") -> Path:
+    """summary.png beside the recording."""
+    from delassus.view.convergence import image
+    from delassus.view.summary import draw
+
+    path = plan.out / FIGURE
+    replace_file(path, image(draw(run, title=plan.scene.name, tol=plan.settings.tol), "png"))
+    return path
+
+
+def write_result(
+    plan: RunPlan, facts: dict[str, Any], checks: "list[Check]", problems: list[Path], figure: Path | None,
+    interrupted: bool,
+) -> None:  # fmt: skip
+    """The JSON file, where asked for."""
+    if plan.json is None:
+        return
+    about = plan.about
+    data = {
+        "scene": about.scene, "parameters": about.parameters, "settings": about.settings, "version": about.version,
+        "model": about.model, "goal": plan.steps, "complete": facts["steps"] >= plan.steps, "interrupted": interrupted,
+        "summary": facts,
+        "checks": [{"name": c.name, "value": c.value, "bound": c.bound, "unit": c.unit, "passed": c.passed} for c in checks],
+        "recording": str(plan.out), "figure": None if figure is None else str(figure),
+        "problems": [str(path) for path in problems],
+    }  # fmt: skip
+    write_json(plan.json, data)
+
+
+def _advice(run: "Trajectory") -> list[str]:
+    from delassus.io.recording.columns import STATUSES
+
+    counts = {k: int((run.array("solver/status") == k).sum()) for k in range(len(STATUSES))} if run.step_count else {}
+    return [
+        f"{STATUSES[k].value.replace('_', ' ')} in {count} steps: {STATUSES[k].advice}"
+        for k, count in counts.items() if count and STATUSES[k].value != "converged"
+    ]  # fmt: skip
+
+
+def _mean(values) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value == int(value) and abs(value) < 1e6 else f"{value:.2e}"

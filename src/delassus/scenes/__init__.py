@@ -1,0 +1,34 @@
+"""Scenes: a mechanism, how long to watch it, and what physics says must come out. A scene is one file and one line here;
+the contract tests, `delassus scenes` and `delassus run` go over the table.
+
+>>> from delassus.scenes import SCENES
+>>> setup = SCENES["bouncing-ball"].build(height=0.5)
+>>> run = setup.run(duration=0.02)
+>>> run.step_count
+20
+"""
+
+from delassus.scenes import (
+    box_on_plane,
+    four_bar,
+)
+from delassus.scenes.scene import Check as Check
+from delassus.scenes.scene import Scene as Scene
+from delassus.scenes.scene import Setup as Setup
+from delassus.scenes.scene import find as _find
+from delassus.scenes.simulate import simulate as simulate
+
+SCENES: dict[str, Scene] = {
+    scene.name: scene
+    for scene in (
+        box_on_plane.SCENE,
+        four_bar.FIXED,
+        four_bar.FREE,
+    )
+}
+"""Every scene by name."""
+
+
+def find(name: str) -> Scene:
+    """The scene of that name."""
+    return _find(SCENES, name)

@@ -1,0 +1,132 @@
+"""A planar four-bar linkage: four rods, four hinges, one loop (paper 003, Table II).
+
+Fixed: a fifth joint holds the base rod to the world and a motor drives the crank; in the plane the loop has one degree of
+freedom, in space it is overconstrained three times. Free: the same loop dropped on the ground."""
+
+from typing import Annotated
+
+import numpy as np
+
+from delassus.builder import IMPOSED_MOTION, Material, ModelBuilder
+from delassus.dynamics import Inputs
+from delassus.io.recording import Trajectory
+from delassus.scenes.checks import all_converged, closed_joints, no_energy_gain, shallow
+from delassus.scenes.scene import Check, Scene, Setup, need
+from delassus.shapes import Box, Plane
+from delassus.spatial import axis_frame
+
+_THICK = 0.02  # m: rods are square
+
+
+def _linkage(builder: ModelBuilder, corners: np.ndarray, density: float, material=None, drive=None):
+    """Rods between successive corners (4, 3), hinged about y; the first one is the base, the second the crank."""
+    rods = []
+    for k in range(4):
+        a, b = corners[k], corners[(k + 1) % 4]
+        along = (b - a) / np.linalg.norm(b - a)
+        turned = np.stack([along, [0.0, 1.0, 0.0], np.cross(along, [0.0, 1.0, 0.0])], axis=1)
+        shape = Box((float(np.linalg.norm(b - a)), _THICK, _THICK))
+        rods.append(builder.body(("base", "crank", "coupler", "rocker")[k], position=(a + b) / 2, orientation=turned,
+                                 density=density, shapes=[shape], material=material))  # fmt: skip
+    hinge = axis_frame((0.0, 1.0, 0.0))
+    for k in range(4):
+        motor = drive if k == 0 else None
+        builder.joint("revolute", rods[k], rods[(k + 1) % 4], position=corners[(k + 1) % 4], frame=hinge, motor=motor,
+                      name=f"hinge-{k + 1}")  # fmt: skip
+    for first, second in ((0, 2), (1, 3)):
+        builder.exclude(rods[first], rods[second])
+    return rods
+
+
+def _corners(base: float, crank: float, coupler: float, rocker: float, height: float, angle: float) -> np.ndarray:
+    """Ends of the rods when the crank, at the base's second end, stands at `angle` [rad] to the base's direction."""
+    a, b = np.array([0.0, 0.0, height]), np.array([base, 0.0, height])
+    c = b + crank * np.array([np.cos(angle), 0.0, np.sin(angle)])
+    far = float(np.linalg.norm(c - a))
+    need(abs(coupler - rocker) < far < coupler + rocker, "the rods do not close: choose other lengths")
+    # d lies where the circles about c (coupler) and a (rocker) meet, on the upper side
+    x = (far**2 + rocker**2 - coupler**2) / (2 * far)
+    along = (c - a) / far
+    across = np.array([-along[2], 0.0, along[0]])
+    return np.array([a, b, c, a + x * along + np.sqrt(rocker**2 - x**2) * across])
+
+
+def build_fixed(
+    *,
+    base: Annotated[float, "length of the base rod [m]"] = 0.4,
+    crank: Annotated[float, "length of the crank [m]"] = 0.1,
+    coupler: Annotated[float, "length of the coupler [m]"] = 0.4,
+    rocker: Annotated[float, "length of the rocker [m]"] = 0.3,
+    density: Annotated[float, "of the rods [kg/m³]"] = 1000.0,
+    speed: Annotated[float, "of the crank [rad/s]; 0: it swings freely"] = 6.283185307179586,
+) -> Setup:
+    builder = ModelBuilder()
+    drive = IMPOSED_MOTION if speed else None
+    rods = _linkage(builder, _corners(base, crank, coupler, rocker, 1.0, np.pi / 2), density, drive=drive)
+    builder.joint("fixed", None, rods[0], name="mount")
+    model, state = builder.build()
+    where = model.joints.coordinate_names.index("hinge-1.angle")
+    return Setup(model, state, 5.0, inputs=_crank_motion(model, where, speed) if speed else None)
+
+
+def _crank_motion(model, where: int, speed: float):
+    """The crank's angle as a function of time. It starts at rest: the first step brings it to speed."""
+
+    def inputs(t, state):
+        target, rate = np.zeros(model.joints.coordinate_count), np.zeros(model.joints.coordinate_count)
+        target[where], rate[where] = (speed * t + np.pi) % (2 * np.pi) - np.pi, speed
+        return Inputs.of(model, target=target, target_rate=rate)
+
+    return inputs
+
+
+def check_fixed(setup: Setup, run: Trajectory) -> list[Check]:
+    out = [all_converged(run), closed_joints(run)]
+    where = setup.model.joints.coordinate_names.index("hinge-1.angle")
+    angle = run.array("joints/coordinate")[:, where]
+    if setup.parameters["speed"]:
+        wanted = setup.parameters["speed"] * run.t[:-1]
+        error = np.abs((angle - wanted + np.pi) % (2 * np.pi) - np.pi)
+        out.append(Check("crank angle against command", float(error.max()), 0.6 * setup.parameters["speed"] * setup.settings.h + 1e-6, "rad"))
+    else:
+        scale = float(setup.model.mass.sum()) * 9.81 * setup.parameters["crank"]
+        out.append(Check("energy error", float(np.abs(run.total_energy - run.total_energy[0]).max()) / scale, 1e-2, f"of {scale:.3g} J"))
+    flat = np.abs(run.q[:, :, 1]).max()
+    return [*out, Check("out of plane", float(flat), 1e-6, "m")]
+
+
+def build_free(
+    *,
+    side: Annotated[float, "length of every rod [m]"] = 0.3,
+    angle: Annotated[float, "between base and crank [rad]"] = 1.2,
+    height: Annotated[float, "of the lower rod above the ground [m]"] = 0.3,
+    density: Annotated[float, "of the rods [kg/m³]"] = 1000.0,
+    mu: Annotated[float, "friction [-]"] = 0.5,
+) -> Setup:
+    builder = ModelBuilder()
+    material = Material(mu)
+    builder.fixed("ground", shapes=[Plane()], material=material)
+    _linkage(builder, _corners(side, side, side, side, height, angle), density, material)
+    model, state = builder.build()
+    return Setup(model, state, 3.0)
+
+
+def check_free(setup: Setup, run: Trajectory) -> list[Check]:
+    scale = float(setup.model.mass.sum()) * 9.81 * setup.parameters["height"]
+    return [all_converged(run), closed_joints(run), shallow(run, 1e-3), no_energy_gain(run, scale, 1e-3)]
+
+
+FIXED = Scene(
+    "four-bar",
+    "a four-bar linkage on a mount, its crank driven at constant speed",
+    "the loop stays closed and in its plane; the crank follows its command, or energy is kept when it swings",
+    build_fixed,
+    check_fixed,
+)
+FREE = Scene(
+    "four-bar-free",
+    "a rhombus of four hinged rods dropped on the ground",
+    "the loop stays closed; shallow penetration; no energy gained",
+    build_free,
+    check_free,
+)

@@ -1,0 +1,143 @@
+"""What a scene is: a function that builds it, and one that checks what it did."""
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args, get_type_hints
+
+from delassus.dynamics import Inputs
+from delassus.errors import SettingsError, nearest
+from delassus.io.recording import Trajectory
+from delassus.model import Model
+from delassus.scenes.simulate import Watcher, simulate
+from delassus.simulation import Memory, StepSettings
+from delassus.state import State
+
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An argument of a scene. `meaning` ends with the unit in brackets."""
+
+    name: str
+    default: Any
+    meaning: str
+
+    def parsed(self, text: str) -> Any:
+        """The value written as text, of the default's type."""
+        kind = type(self.default)
+        try:
+            value = _TRUTH[text.lower()] if kind is bool else kind(text)
+        except (KeyError, ValueError):
+            raise SettingsError(f"{self.name}={text!r} is not {_KINDS[kind]}") from None
+        return value
+
+
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim about a run: `value` is at most `bound`. Both in `unit`."""
+
+    name: str
+    value: float
+    bound: float
+    unit: str = ""
+
+    def __post_init__(self):
+        object.__setattr__(self, "value", float(self.value))
+        object.__setattr__(self, "bound", float(self.bound))
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.value <= self.bound)  # a NaN fails
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """A scene built with certain parameters, ready to run.
+
+    inputs: (t, state) → what acts from outside during the step that starts there, a function of nothing else so that a
+    run can be resumed; None: nothing. duration [s]: how long it takes to see what the scene is about."""
+
+    model: Model
+    state: State
+    duration: float
+    settings: StepSettings = field(default_factory=StepSettings)
+    inputs: Callable[[float, State], Inputs | None] | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def steps(self, duration: float | None = None, settings: StepSettings | None = None) -> int:
+        """Steps that a duration [s] takes, the last one perhaps going a little beyond."""
+        wanted = self.duration if duration is None else duration
+        if not (math.isfinite(wanted) and wanted > 0):
+            raise SettingsError(f"duration is {wanted}: give a positive number of seconds")
+        return max(1, math.ceil(wanted / (settings or self.settings).h - 1e-9))
+
+    def run(
+        self, *, steps: int | None = None, duration: float | None = None, settings: StepSettings | None = None,
+        memory: Memory | None = None, watch: Watcher | None = None,
+    ) -> Trajectory:  # fmt: skip
+        """Take the steps and keep them in memory. watch: called with (step number, state, report, memory) after each."""
+        settings = settings or self.settings
+        count = self.steps(duration, settings) if steps is None else steps
+        return simulate(self.model, self.state, self.inputs, settings, count, memory=memory, watch=watch)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A line of the SCENES table. `build` takes keyword arguments annotated `Annotated[type, "meaning [unit]"]`, each
+    with a default; `judge` gives the checks that apply to a run of that length; claims: what these say, in words."""
+
+    name: str
+    summary: str
+    claims: str
+    construct: Callable[..., Setup]
+    judge: Callable[[Setup, Trajectory], list[Check]]
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """The scene's arguments by name."""
+        hints = get_type_hints(self.construct, include_extras=True)
+        signature = inspect.signature(self.construct).parameters
+        return {name: Parameter(name, argument.default, get_args(hints[name])[1])
+                for name, argument in signature.items()}  # fmt: skip
+
+    def build(self, **values: Any) -> Setup:
+        """The scene with some parameters changed; unknown names suggest the nearest."""
+        known = self.parameters
+        for name, value in values.items():
+            if name not in known:
+                raise SettingsError(f"scene {self.name!r} has no parameter {name!r}; {nearest(name, list(known))}")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise SettingsError(f"{name} is {value}: give a finite number")
+        given = {name: values.get(name, parameter.default) for name, parameter in known.items()}
+        return replace(self.construct(**given), parameters=given)
+
+    def parsed(self, texts: dict[str, str]) -> dict[str, Any]:
+        """Parameters given as text (`{"mu": "0.3"}`), converted to the types of their defaults."""
+        known = self.parameters
+        for name in texts:
+            if name not in known:
+                raise SettingsError(f"scene {self.name!r} has no parameter {name!r}; {nearest(name, list(known))}")
+        return {name: known[name].parsed(text) for name, text in texts.items()}
+
+    def check(self, setup: Setup, run: Trajectory) -> list[Check]:
+        """What physics says about this run, claim by claim; claims that need a longer run are left out."""
+        return self.judge(setup, run) if run.step_count else []
+
+
+def find(scenes: dict[str, Scene], name: str) -> Scene:
+    """The scene of that name."""
+    if name not in scenes:
+        raise SettingsError(f"unknown scene {name!r}; {nearest(name, list(scenes))}")
+    return scenes[name]
+
+
+def need(condition: bool, message: str) -> None:
+    """Refuse a parameter."""
+    if not condition:
+        raise SettingsError(message)

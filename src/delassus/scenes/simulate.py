@@ -1,0 +1,40 @@
+"""Many steps."""
+
+from collections.abc import Callable
+
+from delassus.dynamics import Inputs
+from delassus.io.recording import Columns, Trajectory
+from delassus.model import Model
+from delassus.simulation import Memory, StepReport, StepSettings, step
+from delassus.state import State
+
+Watcher = Callable[[int, State, StepReport, Memory], None]
+InputFunction = Callable[[float, State], Inputs | None]
+
+
+def advance(
+    model: Model, state: State, inputs: InputFunction | None, settings: StepSettings, steps: range, memory: Memory,
+    watch: Watcher,
+) -> State:  # fmt: skip
+    """Take the steps with these numbers, calling `watch` after each; the last state."""
+    for k in steps:
+        now = None if inputs is None else inputs(state.t, state)
+        state, report = step(model, state, now, settings, memory)
+        watch(k, state, report, memory)
+    return state
+
+
+def simulate(
+    model: Model, state: State, inputs: InputFunction | None, settings: StepSettings, steps: int, *,
+    memory: Memory | None = None, watch: Watcher | None = None,
+) -> Trajectory:  # fmt: skip
+    """Take some steps and keep them in memory.  inputs: (t, state) → Inputs or None."""
+    columns = Columns(model, state, settings.h)
+
+    def keep(k: int, state: State, report: StepReport, memory: Memory) -> None:
+        columns.add(state, report)
+        if watch is not None:
+            watch(k, state, report, memory)
+
+    advance(model, state, inputs, settings, range(steps), memory or Memory(), keep)
+    return Trajectory.of(columns)
