@@ -3,9 +3,10 @@
     python benchmarks/broad_phase.py --count 100000
 
 Ours is the whole `detect` call: placing, broad phase, narrow phase, contact points, frames, materials, feature ids,
-sorted. The peer is `cKDTree(centres).query_pairs(2 r_max)`, tree included (positions change every step), with its fastest
-settings of those tried here and output as an array; it gives pairs of centres only, neither gaps nor contact points, and
-must search with the largest radius since it knows no other. Runs alternate, since machines are noisy; medians compared.
+sorted. The peer is `cKDTree(centres).query_pairs(2 r_max)`, tree included (positions change every step), with its
+fastest settings of those tried here and output as an array; it gives pairs of centres only, neither gaps nor contact
+points, and must search with the largest radius since it knows no other. Runs alternate, since machines are noisy;
+medians compared.
 """
 # ruff: noqa: E402 - thread counts are read when NumPy and Numba are imported, so they come first
 

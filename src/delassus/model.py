@@ -49,7 +49,7 @@ class Model:
     def mass_blocks(self, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """H and H⁻¹ by blocks, each (n_b, 6, 6), at these rotations (n_b, 3, 3)."""
         mass, inverse = np.zeros((self.body_count, 6, 6)), np.zeros((self.body_count, 6, 6))
-        _mass_blocks(self.mass, self.inertia, self.inverse_inertia, rotation, mass, inverse)
+        form_mass_blocks(self.mass, self.inertia, self.inverse_inertia, rotation, mass, inverse)
         return mass, inverse
 
     @cached_property
@@ -71,7 +71,7 @@ class Model:
 
 
 @njit(cache=True)
-def _mass_blocks(mass, inertia, inverse_inertia, rotation, out, inverse):
+def form_mass_blocks(mass, inertia, inverse_inertia, rotation, out, inverse):
     """Blocks diag(m I, R Θ Rᵀ) and their inverses."""
     for b in range(len(mass)):
         R = rotation[b]

@@ -10,7 +10,7 @@ def quaternion_to_matrix(q) -> np.ndarray:
     """Rotation matrices of unit quaternions.  q: (…, 4) → (…, 3, 3)."""
     q = np.asarray(q, dtype=float)
     R = np.empty((*q.shape[:-1], 3, 3))
-    _to_matrices(q.reshape(-1, 4), R.reshape(-1, 3, 3))
+    matrices_of(q.reshape(-1, 4), R.reshape(-1, 3, 3))
     return R
 
 
@@ -74,7 +74,8 @@ def axis_frame(axis) -> np.ndarray:
 
 
 @njit(cache=True)
-def _to_matrices(q, R):
+def matrices_of(q, R):
+    """Rotation matrices R (n, 3, 3) of quaternions q (n, 4)."""
     for k in range(len(q)):
         w, x, y, z = q[k, 0], q[k, 1], q[k, 2], q[k, 3]
         R[k, 0, 0] = 1 - 2 * (y * y + z * z)

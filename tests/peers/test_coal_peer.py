@@ -16,8 +16,9 @@ COUNT = 600  # poses per pair
 MARGIN = 0.05  # of each shape: gaps up to 0.1 are found
 SPACING = 40.0  # between pairs, so that they do not meet each other
 
-# coal stops GJK and EPA at a duality gap of 1e-6 (with less, EPA fails on round shapes, see general.py). Face contacts of boxes are preferred by FACE_BIAS = 1e-4
-# of the smallest half edge (here at most 0.5) over edge contacts, so depths may be that much too large.
+# coal stops GJK and EPA at a duality gap of 1e-6 (with less, EPA fails on round shapes, see general.py).
+# Face contacts of boxes are preferred by FACE_BIAS = 1e-4 of the smallest half edge (here at most 0.5) over edge
+# contacts, so depths may be that much too large.
 GAP = {"separated": 2e-6, "penetrating": 1e-4}
 # Near a tie between two directions, as close as the gap tolerance, either normal is right; so gaps are compared along
 # *our* normal as well: translating B by it must change coal's distance at rate one. Normals agree where coal is smooth.
@@ -75,7 +76,7 @@ def unit(rng, size):
 
 
 def random_pairs(one, two, state, rng):
-    """COUNT pairs of shapes with poses, moved together along coal's normal to a wanted gap: (shape, p, q) twice, target."""
+    """COUNT pairs of shapes with poses, moved together along the normal to a wanted gap: (shape, p, q) twice, gap."""
     for k in range(COUNT):
         a, b = random_shape(one, rng), random_shape(two, rng)
         pa = SPACING * np.array([k % 30, k // 30, 0.0])
@@ -99,9 +100,10 @@ def deepest_by_pair(contacts, count):
 def test_gaps_and_normals_agree(one, two, state):
     rng = np.random.default_rng(7)
     pairs = list(random_pairs(one, two, state, rng))
-    instances = [Instance(x[0], body=2 * k + side, margin=MARGIN) for k, p in enumerate(pairs) for side, x in enumerate(p[:2])]
-    position = np.array([x[1] for p in pairs for x in p[:2]])
-    quaternion = np.array([x[2] for p in pairs for x in p[:2]])
+    solids = [x for p in pairs for x in p[:2]]
+    instances = [Instance(x[0], body=k, margin=MARGIN) for k, x in enumerate(solids)]
+    position = np.array([x[1] for x in solids])
+    quaternion = np.array([x[2] for x in solids])
     contacts = detect(shape_arrays(instances), position, quaternion)
     assert (contacts.bodies // 2 == (contacts.bodies // 2)[:, :1]).all()
     rows = deepest_by_pair(contacts, COUNT)

@@ -215,7 +215,9 @@ def test_features_are_stable_under_small_motion(kind):
 def test_frames_are_right_handed_and_continuous():
     rng = np.random.default_rng(0)
     normals = rng.normal(size=(1000, 3))
-    normals = np.concatenate([normals / np.linalg.norm(normals, axis=1, keepdims=True), [singular_normal()], np.eye(3), -np.eye(3)])
+    normals = np.concatenate(
+        [normals / np.linalg.norm(normals, axis=1, keepdims=True), [singular_normal()], np.eye(3), -np.eye(3)]
+    )
     frame = np.full((len(normals), 3, 3), np.nan)
     frame[:, 0] = normals
     for k in range(len(normals)):

@@ -12,7 +12,7 @@ from delassus.cli.scenes import scenes
 from delassus.cli.solve import solve
 from delassus.cli.solvers import solvers
 
-_HELP = """Multibody dynamics with joints, impacts and Coulomb friction, each step solved to a stated and verified accuracy.
+_HELP = """Multibody dynamics with joints, impacts and friction: every step solved to a stated and verified accuracy.
 Problems are FCLIB files (HDF5), local (W, q) or global (M, H, f, w); `converged` is claimed only after the residual
 was recomputed on the returned point.
 

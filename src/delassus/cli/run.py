@@ -34,10 +34,13 @@ def run(
     ] = None,
     tol: Annotated[
         float | None,
-        typer.Option(metavar="T", help="Relative accuracy of each step: natural map and worst velocity.  [default: 1e-6]"),
+        typer.Option(
+            metavar="T", help="Relative accuracy of each step: natural map and worst velocity.  [default: 1e-6]"
+        ),
     ] = None,
     integrator: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Time integrator: moreau, midpoint or euler.  [default: the scene's]")
+        str | None,
+        typer.Option(metavar="NAME", help="Time integrator: moreau, midpoint or euler.  [default: the scene's]"),
     ] = None,
     law: Annotated[Law | None, typer.Option(help="Contact law.  [default: ncp]")] = None,
     threads: Annotated[int | None, typer.Option(metavar="N", help="Threads.  [default: 1]")] = None,
@@ -76,9 +79,7 @@ def run(
     given = {"dt": dt, "solver": solver, "tol": tol, "integrator": integrator, "threads": threads,
              "law": None if law is None else law.value}  # fmt: skip
     settings = {key: value for key, value in given.items() if value is not None}
-    wishes = Wishes(
-        scene, parameters or [], steps, duration, settings, out, resume, overwrite, keep_problem, json
-    )
+    wishes = Wishes(scene, parameters or [], steps, duration, settings, out, resume, overwrite, keep_problem, json)
     with console.errors_end_it():
         plan = make_plan(wishes)
         code = _carry_out(plan)
@@ -115,9 +116,7 @@ def _open(plan: RunPlan):
 
     if plan.resume:
         return Recorder.resume(plan.out, plan.about, plan.setup.model)
-    recorder = Recorder.create(
-        plan.out, plan.about, plan.setup.model, plan.setup.state, overwrite=plan.overwrite
-    )
+    recorder = Recorder.create(plan.out, plan.about, plan.setup.model, plan.setup.state, overwrite=plan.overwrite)
     return recorder, plan.setup.state, Memory()
 
 
@@ -125,12 +124,9 @@ def _steps(plan: RunPlan, recorder: "Recorder", state, memory, problems: "_Probl
     from delassus.cli.run_display import RunDisplay
     from delassus.scenes.simulate import advance
 
-    if "threads" in plan.about.settings and plan.settings.threads > 1:
-        import numba
-
-        numba.set_num_threads(plan.settings.threads)
     first = recorder.step_count
-    with RunDisplay(plan.steps, first) as display:
+    display = RunDisplay(plan.steps, first)
+    with display:
 
         def watch(k, state, report, memory):
             recorder.add(state, report, memory)

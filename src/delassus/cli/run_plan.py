@@ -73,7 +73,9 @@ def make_plan(wishes: Wishes) -> RunPlan:
     return _assembled(wishes, scene, parameters, out, keep_every)
 
 
-def _assembled(wishes: Wishes, scene: "Scene", parameters: dict[str, Any], out: Path, keep_every: int | None) -> RunPlan:
+def _assembled(
+    wishes: Wishes, scene: "Scene", parameters: dict[str, Any], out: Path, keep_every: int | None
+) -> RunPlan:
     from delassus.io.recording import About, Recording
 
     settings, goal = dict(wishes.settings), None
@@ -86,9 +88,7 @@ def _assembled(wishes: Wishes, scene: "Scene", parameters: dict[str, Any], out: 
     setup = scene.build(**parameters)
     step_settings = _settings(setup, settings)
     steps = wishes.steps or (goal if goal and wishes.duration is None else setup.steps(wishes.duration, step_settings))
-    about = About.of(
-        setup.model, setup.state, step_settings, scene=scene.name, parameters=setup.parameters, goal=steps
-    )
+    about = About.of(setup.model, setup.state, step_settings, scene=scene.name, parameters=setup.parameters, goal=steps)
     return RunPlan(
         scene, replace(setup, settings=step_settings), step_settings, about, steps, out, wishes.resume,
         wishes.overwrite, keep_every, wishes.json, _resume_command(wishes, scene, out),
@@ -150,7 +150,9 @@ def _keep_every(text: str) -> int | None:
     word, _, number = text.replace(":", " ").replace("=", " ").strip().partition(" ")
     if word == "every" and number.strip().isdecimal() and int(number) > 0:
         return int(number)
-    raise SettingsError(f"--keep-problem is {text!r}: give when-failed, never or 'every N' with N steps, as 'every 100'")
+    raise SettingsError(
+        f"--keep-problem is {text!r}: give when-failed, never or 'every N' with N steps, as 'every 100'"
+    )
 
 
 def _resume_command(wishes: Wishes, scene: "Scene", out: Path) -> str:

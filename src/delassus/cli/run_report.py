@@ -1,5 +1,6 @@
 """What `delassus run` says at the end: a card, the scene's checks, JSON and a figure."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +104,7 @@ def write_result(
         "scene": about.scene, "parameters": about.parameters, "settings": about.settings, "version": about.version,
         "model": about.model, "goal": plan.steps, "complete": facts["steps"] >= plan.steps, "interrupted": interrupted,
         "summary": facts,
-        "checks": [{"name": c.name, "value": c.value, "bound": c.bound, "unit": c.unit, "passed": c.passed} for c in checks],
+        "checks": [asdict(check) | {"passed": check.passed} for check in checks],
         "recording": str(plan.out), "figure": None if figure is None else str(figure),
         "problems": [str(path) for path in problems],
     }  # fmt: skip

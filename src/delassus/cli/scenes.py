@@ -63,7 +63,9 @@ def _show_one(scene: "Scene", out: "Console") -> None:
     rows = list(scene.parameters.values())
     columns = [
         Column("parameter", [row.name for row in rows]),
-        Column("default", [f"{row.default:.6g}" if isinstance(row.default, float) else str(row.default) for row in rows]),
+        Column(
+            "default", [f"{row.default:.6g}" if isinstance(row.default, float) else str(row.default) for row in rows]
+        ),
         Column("meaning", [row.meaning for row in rows], narrow=30),
     ]
     print_table(columns, out)

@@ -17,17 +17,15 @@ from delassus.collision.layout import (
     SPHERE,
     TRIANGLE,
 )
+from delassus.collision.levels import size_classes
 from delassus.collision.mesh_edges import edge_directions
 from delassus.collision.pool import Pool
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.shapes import Box, Capsule, Compound, Convex, Cylinder, Mesh, Plane, Sphere
-from delassus.spatial import quaternion_multiply, quaternion_to_matrix
+from delassus.spatial import axis_frame, quaternion_multiply, quaternion_to_matrix
 
 MIXING = {"geometric": 0, "min": 1, "max": 2, "average": 3, "product": 4}
 """Friction of a pair from that of its shapes; geometric is √(μ_a μ_b). Restitution is always the larger of the two."""
-
-BRUTE = 32  # scenes of at most so many shapes are tested pair by pair
-FEW = 8  # a size class with so few shapes is not worth a grid: they are tested against everything, like planes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +54,9 @@ class ShapeArrays:
     gridded: np.ndarray  # the others, by level, finest last
     level_start: np.ndarray  # (levels + 1,) first of each level in gridded
     level_radius: np.ndarray  # (levels,) largest bounding radius [m]
-    hint: list[int]  # room for pairs, from the last detection: never changes a result, only how often memory is asked for
+    hint: list[
+        int
+    ]  # room for pairs, from the last detection: never changes a result, only how often memory is asked for
     plain: bool  # only spheres and planes, all of which may touch
     pool: Pool
     peer_shapes: dict  # `coal`'s objects, made when first needed
@@ -84,9 +84,9 @@ class ShapeArrays:
         return len(self.kind)
 
     def __repr__(self) -> str:
-        levels = len(self.level_radius)
+        levels, given = len(self.level_radius), len(np.unique(self.instance))
         return (
-            f"ShapeArrays({self.count} shapes of {len(np.unique(self.instance))} instances on {self.body_count} bodies, "
+            f"ShapeArrays({self.count} shapes of {given} instances on {self.body_count} bodies, "
             f"{len(self.common)} tested against all, {len(self.gridded)} in {levels} grid level{'s' * (levels != 1)})"
         )
 
@@ -118,7 +118,7 @@ def shape_arrays(
     mask = np.array([x.mask for x in given], dtype=np.uint32)[of]
     excluded = _pair_keys(exclude, body_count)
     everybody_sees_everybody = bool((mask == ALL).all() and (group != 0).all() and not len(excluded))
-    common, gridded, level_start, level_radius = _levels(kind, radius)
+    common, gridded, level_start, level_radius = size_classes(kind, radius)
     return ShapeArrays(
         instance=of,
         kind=kind,
@@ -154,7 +154,9 @@ def _take_apart(x: Instance):
     R = quaternion_to_matrix(x.quaternion)
     if isinstance(x.shape, Compound):
         for shape, position, quaternion in x.shape.parts:
-            yield _row(shape, x.position + R @ position, quaternion_to_matrix(quaternion_multiply(x.quaternion, quaternion)))
+            yield _row(
+                shape, x.position + R @ position, quaternion_to_matrix(quaternion_multiply(x.quaternion, quaternion))
+            )
     elif isinstance(x.shape, Mesh):
         edges = edge_directions(x.shape)
         for k, corners in enumerate(x.shape.vertices[x.shape.faces]):
@@ -180,7 +182,7 @@ def _row(shape, position, R):
         return CYLINDER, [shape.radius, 0.5 * shape.length, 0], position, R, hi, shape.bounding_radius, None
     if isinstance(shape, Plane):
         normal = R @ shape.normal
-        return PLANE, np.zeros(3), position + shape.offset * normal, _frame_of(normal), hi, np.inf, None
+        return PLANE, np.zeros(3), position + shape.offset * normal, axis_frame(normal), hi, np.inf, None
     if isinstance(shape, Convex):
         middle = 0.5 * (lo + hi)
         local = shape.vertices - middle
@@ -189,16 +191,13 @@ def _row(shape, position, R):
     raise ProblemError(f"{shape!r} is no shape that collision knows")
 
 
-def _frame_of(normal: np.ndarray) -> np.ndarray:
-    """A rotation whose third column is the normal."""
-    from delassus.spatial import axis_frame
-
-    return axis_frame(normal)
-
-
 def _vertices(rows) -> tuple:
     """The fields of Geometry from `vertex` on: corners and faces of hulls, corners and edge normals of triangles."""
-    vertex, vertex_start, face, face_start, shape_face, normal, edges = [], [0], [], [0], [0], [], []
+    vertex: list = []
+    face: list = []
+    normal: list = []
+    edges: list = []
+    vertex_start, face_start, shape_face = [0], [0], [0]
     triangle = np.full(len(rows), -1, dtype=np.int64)
     for k, row in enumerate(rows):
         extra = row[7]
@@ -238,25 +237,7 @@ def _pair_keys(exclude, body_count: int) -> np.ndarray:
     """Sorted keys lower · 2³² + higher."""
     pairs = np.array(list(exclude), dtype=np.int64).reshape(-1, 2)
     if len(pairs) and (pairs < 0).any():
-        raise ProblemError(f"exclude holds {pairs[(pairs < 0).any(axis=1)][0].tolist()}: give pairs of body indices ≥ 0")
+        raise ProblemError(
+            f"exclude holds {pairs[(pairs < 0).any(axis=1)][0].tolist()}: give pairs of body indices ≥ 0"
+        )
     return np.unique((pairs.min(axis=1, initial=2**31) << 32) + pairs.max(axis=1, initial=0))
-
-
-def _levels(kind: np.ndarray, radius: np.ndarray):
-    """Size classes by factors of two of the bounding radius, from the largest down.
-
-    One grid per class: a cell is as wide as the class's largest shape, so neighbours are one cell away at most. Planes
-    and the members of almost empty classes are tested against everything instead."""
-    n = len(kind)
-    if n <= BRUTE or not (kind != PLANE).any():
-        return np.arange(n), np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0)
-    finite = np.flatnonzero(kind != PLANE)
-    scale = np.floor(np.log2(radius[finite].max() / radius[finite]) + 1e-9).astype(np.int64)
-    common, grids = [np.flatnonzero(kind == PLANE)], []
-    for level in np.unique(scale):
-        members = finite[scale == level]
-        (common if len(members) <= FEW else grids).append(members)
-    start = np.cumsum([0] + [len(g) for g in grids])
-    gridded = np.concatenate(grids) if grids else np.zeros(0, np.int64)
-    largest = np.array([radius[g].max() for g in grids])
-    return np.sort(np.concatenate(common)), gridded, start.astype(np.int64), largest

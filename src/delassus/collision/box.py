@@ -3,8 +3,8 @@
 Penetrating boxes: the separating-axis theorem gives the shortest way out exactly, but for FACE_BIAS: an edge axis, or a
 face of the second box, must be better by that much to win. Without it a box at rest on another would flip between
 manifolds of four points and of one (ODE's `dBoxBox2` has a fudge factor for the same reason).
-Separated boxes: where the clipped faces (or the edges) reach the separation, it is the Euclidean distance. Where they do
-not, the nearest points are a corner and something, found by trying all corners."""
+Separated boxes: where the clipped faces (or the edges) reach the separation, it is the Euclidean distance. Where they
+do not, the nearest points are a corner and something, found by trying all corners."""
 
 import math
 
@@ -14,7 +14,9 @@ from delassus.collision.distance import point_box, segments_nearest
 from delassus.collision.layout import put, to_local, to_world
 
 FACE_BIAS = 1e-4  # of the smallest half edge
-CLIP_SLACK = 1e-6  # of the half edges: corners this far outside count as inside, so that aligned boxes keep their features
+CLIP_SLACK = (
+    1e-6  # of the half edges: corners this far outside count as inside, so that aligned boxes keep their features
+)
 EDGES, CORNER = 1 << 14, 1 << 15  # feature bits
 
 

@@ -18,7 +18,17 @@ def find_pairs(arrays: ShapeArrays, position, rotation, extent, *, threads: int 
     if len(arrays.gridded):
         grid = build_grid(arrays.gridded, arrays.level_start, arrays.level_radius, position, arrays.radius, arrays.pool)
     shapes = (arrays.kind, arrays.body, arrays.group, arrays.mask, arrays.excluded)
-    common = (arrays.common, arrays.is_common, arrays.kind, arrays.body, arrays.radius, arrays.margin, position, rotation, extent)
+    common = (
+        arrays.common,
+        arrays.is_common,
+        arrays.kind,
+        arrays.body,
+        arrays.radius,
+        arrays.margin,
+        position,
+        rotation,
+        extent,
+    )
     levels = (arrays.level_start, arrays.level_radius)
     while True:
         (found,) = arrays.pool.take(((threads, arrays.hint[0] // threads + 1, 2), np.int32))
@@ -63,21 +73,21 @@ def _search_common(t, threads, common, found, counts):
 def _search_grid(t, threads, levels, body, grid, found, counts):
     """Share t of the pairs of shapes in the grids: those whose balls overlap.
 
-    Of the same size class, an item meets those behind it in half of the 27 cells around; of a coarser class, those in the
-    cells that its ball, widened by the class's largest radius, reaches. One long function over plain arrays: taking them
-    out of a tuple in a callee costs more than the test of a pair."""
+    Of the same size class, an item meets those behind it in half of the 27 cells around; of a coarser class, those in
+    the cells that its ball, widened by the class's largest radius, reaches. One long function over plain arrays: taking
+    them out of a tuple in a callee costs more than the test of a pair."""
     level_start, level_radius = levels
     origin, inverse, shape, first, mask, start, item, ball = grid
     m, room = len(item), found.shape[1]
     count = counts[t]
     runs = np.empty((32, 4), np.int64)  # rows of cells to scan: row, first bucket, number of cells, column or −1
-    for l in range(len(level_radius)):
-        for p in range(max(m * t // threads, level_start[l]), min(m * (t + 1) // threads, level_start[l + 1])):
+    for own in range(len(level_radius)):
+        for p in range(max(m * t // threads, level_start[own]), min(m * (t + 1) // threads, level_start[own + 1])):
             x, y, z, r, owner = ball[p, 0], ball[p, 1], ball[p, 2], ball[p, 3], body[item[p]]
-            for level in range(l + 1):
-                if level == l:
-                    column, row = cell_of(x, y, z, l, origin, inverse, shape)
-                    n = _own_runs(column, row, shape[l, 0], shape[l, 1], runs)
+            for level in range(own + 1):
+                if level == own:
+                    column, row = cell_of(x, y, z, own, origin, inverse, shape)
+                    n = _own_runs(column, row, shape[own, 0], shape[own, 1], runs)
                 else:
                     n = _coarser_runs(x, y, z, r + level_radius[level], level, origin, inverse, shape, runs)
                 for k in range(n):
@@ -87,7 +97,7 @@ def _search_grid(t, threads, levels, body, grid, found, counts):
                         base = first[level]
                         begin = start[base] if part else start[base + lo]
                         end = start[base + over] if part else start[base + lo + cells - over]
-                        if level == l and k == 0:
+                        if level == own and k == 0:
                             begin = p + 1
                         for q in range(begin, end):
                             dx, dy, dz, reach = ball[q, 0] - x, ball[q, 1] - y, ball[q, 2] - z, ball[q, 3] + r
@@ -117,18 +127,18 @@ def _own_runs(x, row, nx, ny, runs):
 
 
 @njit(cache=True, error_model="numpy")
-def _coarser_runs(x, y, z, reach, l, origin, inverse, shape, runs):
-    """The rows of cells of level l that a box of half edge `reach` touches."""
-    x0, x1 = _cells(x - origin[l, 0], reach, inverse[l], shape[l, 0])
-    y0, y1 = _cells(y - origin[l, 1], reach, inverse[l], shape[l, 1])
-    z0, z1 = _cells(z - origin[l, 2], reach, inverse[l], shape[l, 2])
+def _coarser_runs(x, y, z, reach, level, origin, inverse, shape, runs):
+    """The rows of cells of a level that a box of half edge `reach` touches."""
+    x0, x1 = _cells(x - origin[level, 0], reach, inverse[level], shape[level, 0])
+    y0, y1 = _cells(y - origin[level, 1], reach, inverse[level], shape[level, 1])
+    z0, z1 = _cells(z - origin[level, 2], reach, inverse[level], shape[level, 2])
     n = 0
     if x0 > x1:
         return n
     for k in range(z0, z1 + 1):
         for j in range(y0, y1 + 1):
-            row = j + shape[l, 1] * k
-            runs[n, 0], runs[n, 1], runs[n, 2], runs[n, 3] = row, row * shape[l, 0] + x0, x1 - x0 + 1, -1
+            row = j + shape[level, 1] * k
+            runs[n, 0], runs[n, 1], runs[n, 2], runs[n, 3] = row, row * shape[level, 0] + x0, x1 - x0 + 1, -1
             n += 1
     return n
 

@@ -84,7 +84,7 @@ def _pair(g, a, b, s, t, limit, found, k, feature):
 
 @njit(cache=True, error_model="numpy")
 def box_capsule(g, a, b, limit, found, k):
-    """Box a, capsule b: over a face, one contact at each end of the part of the axis above it; else the nearest point."""
+    """Box a, capsule b: over a face, one contact at each end of the axis as far as it is above it; else the nearest."""
     R, r, h = g.rotation, g.size[b, 0], g.size[b, 1]
     hx, hy, hz = g.size[a, 0], g.size[a, 1], g.size[a, 2]
     cx, cy, cz = to_local(
@@ -138,9 +138,7 @@ def box_capsule(g, a, b, limit, found, k):
 def _slope(t, cx, cy, cz, ux, uy, uz, hx, hy, hz):
     """Half the derivative of the squared distance to the box along the segment: grows with t, linear between kinks."""
     x, y, z = cx + t * ux, cy + t * uy, cz + t * uz
-    return (
-        ux * (x - min(max(x, -hx), hx)) + uy * (y - min(max(y, -hy), hy)) + uz * (z - min(max(z, -hz), hz))
-    )
+    return ux * (x - min(max(x, -hx), hx)) + uy * (y - min(max(y, -hy), hy)) + uz * (z - min(max(z, -hz), hz))
 
 
 @njit(cache=True, error_model="numpy")

@@ -41,12 +41,16 @@ def _narrow(arrays: ShapeArrays, geometry: tuple, pairs: np.ndarray, threads: in
     columns = arrays.pool.take(*rows)
     found, owners = tuple(columns[:4]), tuple(columns[4:])
     if bits & 1:
-        share_out(spheres, threads, pairs, family, geometry[2], arrays.surface, arrays.mixing, found, owners, slots, counts)
+        share_out(
+            spheres, threads, pairs, family, geometry[2], arrays.surface, arrays.mixing, found, owners, slots, counts
+        )
     for number, kernel in FAMILIES.items():
         if bits >> number & 1:
             share_out(kernel, threads, pairs, family, geometry, arrays.margin, found, slots, counts)
     if bits & ~1:
-        share_out(finish, threads, pairs, family, arrays.kind, arrays.surface, arrays.mixing, found, owners, slots, counts)
+        share_out(
+            finish, threads, pairs, family, arrays.kind, arrays.surface, arrays.mixing, found, owners, slots, counts
+        )
     n = compact(found, owners, slots, counts)
     frame, point, gap, feature = found
     bodies, shape, mu, restitution = owners

@@ -14,11 +14,12 @@ SLACK = 1e-9  # of a cell: keeps rounding from putting touching balls two cells 
 
 
 def build_grid(gridded, level_start, level_radius, position, radius, pool: Pool) -> tuple:
-    """Shapes sorted into their level's grid; m of them.  Level l has table entries first[l] … first[l] + mask[l].
+    """Shapes sorted into their level's grid; m of them.  Level l has table entries first[level] … first[level] +
+    mask[level].
 
-    Returns (origin (levels, 3) [m], inverse (levels,) cells per metre, shape (levels, 3) cells along x, y, z with a rim of
-    empty ones, first (levels,), mask (levels,) table size − 1, start (entries + 1,) first item of each bucket, item (m,)
-    shapes, ball (m, 4) their centres and radii [m]); the last two sorted by level and bucket."""
+    Returns (origin (levels, 3) [m], inverse (levels,) cells per metre, shape (levels, 3) cells along x, y, z with a rim
+    of empty ones, first (levels,), mask (levels,) table size − 1, start (entries + 1,) first item of each bucket, item
+    (m,) shapes, ball (m, 4) their centres and radii [m]); the last two sorted by level and bucket."""
     levels, m = len(level_radius), len(gridded)
     origin, inverse, shape = np.empty((levels, 3)), np.empty(levels), np.empty((levels, 3), np.int64)
     first, mask = np.empty(levels, np.int64), np.empty(levels, np.int64)
@@ -35,33 +36,33 @@ def build_grid(gridded, level_start, level_radius, position, radius, pool: Pool)
 def _size_up(gridded, level_start, level_radius, position, origin, inverse, shape, first, mask):
     """Bounds and table of each level; returns the number of table entries."""
     entries = 0
-    for l in range(len(level_radius)):
-        width = 2.0 * level_radius[l] * (1.0 + SLACK)
-        inverse[l] = 1.0 / width
+    for level in range(len(level_radius)):
+        width = 2.0 * level_radius[level] * (1.0 + SLACK)
+        inverse[level] = 1.0 / width
         cells = 1.0
         for c in range(3):
-            lo = hi = position[gridded[level_start[l]], c]
-            for p in range(level_start[l], level_start[l + 1]):
+            lo = hi = position[gridded[level_start[level]], c]
+            for p in range(level_start[level], level_start[level + 1]):
                 x = position[gridded[p], c]
                 lo, hi = min(lo, x), max(hi, x)
             # half a cell more than the empty rim: rounding must not put the lowest shape into the rim
-            origin[l, c] = lo - 1.5 * width
-            shape[l, c] = np.int64((hi - lo) * inverse[l] + 1.5) + 3
-            cells *= shape[l, c]
+            origin[level, c] = lo - 1.5 * width
+            shape[level, c] = np.int64((hi - lo) * inverse[level] + 1.5) + 3
+            cells *= shape[level, c]
         size = 8
-        while size < cells and size < 2 * (level_start[l + 1] - level_start[l]):
+        while size < cells and size < 2 * (level_start[level + 1] - level_start[level]):
             size *= 2
-        first[l], mask[l] = entries, size - 1
+        first[level], mask[level] = entries, size - 1
         entries += size
     return entries
 
 
 @njit(cache=True, error_model="numpy")
-def cell_of(x, y, z, l, origin, inverse, shape):
+def cell_of(x, y, z, level, origin, inverse, shape):
     """(column, row) of a point: its cell along x, and along y and z as one number."""
-    j = np.int64((y - origin[l, 1]) * inverse[l])
-    k = np.int64((z - origin[l, 2]) * inverse[l])
-    return np.int64((x - origin[l, 0]) * inverse[l]), j + shape[l, 1] * k
+    j = np.int64((y - origin[level, 1]) * inverse[level])
+    k = np.int64((z - origin[level, 2]) * inverse[level])
+    return np.int64((x - origin[level, 0]) * inverse[level]), j + shape[level, 1] * k
 
 
 @njit(cache=True, error_model="numpy")
@@ -69,11 +70,11 @@ def _fill(gridded, level_start, position, radius, grid, bucket):
     """Sort by counting.  bucket: (m,) scratch."""
     origin, inverse, shape, first, mask, start, item, ball = grid
     start[:] = 0
-    for l in range(len(first)):
-        for p in range(level_start[l], level_start[l + 1]):
+    for level in range(len(first)):
+        for p in range(level_start[level], level_start[level + 1]):
             s = gridded[p]
-            column, row = cell_of(position[s, 0], position[s, 1], position[s, 2], l, origin, inverse, shape)
-            bucket[p] = first[l] + ((row * shape[l, 0] + column) & mask[l])
+            column, row = cell_of(position[s, 0], position[s, 1], position[s, 2], level, origin, inverse, shape)
+            bucket[p] = first[level] + ((row * shape[level, 0] + column) & mask[level])
             start[bucket[p] + 1] += 1
     for e in range(len(start) - 1):
         start[e + 1] += start[e]

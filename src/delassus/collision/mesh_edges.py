@@ -7,8 +7,8 @@ from delassus.shapes import Mesh
 
 def edge_directions(mesh: Mesh) -> np.ndarray:
     """(m, 3, 4) per triangle and edge (from corner e to the next): the unit vector in the plane of the neighbour that
-    points out of it across the edge, zero without one; then who reports: 1 if this triangle does for the edge, plus 2 if
-    it does for corner e. Each edge and corner has one triangle that reports, the lowest numbered."""
+    points out of it across the edge, zero without one; then who reports: 1 if this triangle does for the edge, plus 2
+    if it does for corner e. Each edge and corner has one triangle that reports, the lowest numbered."""
     faces, m = mesh.faces, len(mesh.faces)
     start, end = faces, np.roll(faces, -1, axis=1)
     corners = mesh.vertices[faces]

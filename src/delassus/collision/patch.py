@@ -11,15 +11,17 @@ NEAREST = 1 << 15  # feature of the nearest point, where no corner of the patch 
 
 
 @njit(cache=True, error_model="numpy")
-def patch(one, two, flat_one, flat_two, n, nearest, gap, limit, scale, keep_nearest, frame, point, gaps, feature, k):
+def patch(one, two, flat, n, nearest, gap, limit, scale, keep_nearest, found, k):
     """Corners of the overlap of two faces seen along n, and the nearest point if none of them is it.
 
     one, two: (·, 3) corners [m], each anticlockwise seen from the other; flat: their cosines to n; n from one to two;
     nearest: midway between the nearest points, gap: their distance [m]. Returns the number of contacts written from k
     on. A corner is where two lines meet, numbered from 0 for edges of the face that is cut and from 64 for sides of the
     face it is cut to: that pair is its feature."""
+    frame, point, gaps, feature = found
+    flat_one, flat_two = flat
     count, lowest = 0, math.inf
-    cut_to_one = flat_one >= flat_two
+    cut_to_one = flat_one >= flat_two - 1e-5  # a slight preference, so that trembling does not change the features
     if max(flat_one, flat_two) >= FLAT:
         reference, incident, sign = (one, two, 1.0) if cut_to_one else (two, one, -1.0)
         work = np.empty((2, 160, 4))

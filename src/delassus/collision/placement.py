@@ -27,19 +27,18 @@ def check_poses(position, quaternion):
 def place(t, threads, shapes, p, q, position, rotation, extent):
     """World pose and half edges of the world-aligned bounding box (margin included) of share t of the shapes.
 
-    p: (n_b, 3), q: (n_b, 4) of the bodies; position (n, 4), rotation (n, 3, 3), extent (n, 3): written, see layout.py."""
+    p: (n_b, 3), q: (n_b, 4) of the bodies; position (n, 4), rotation, extent (n, 3): written (layout.py)."""
     kind, body, size, half, margin, local_position, local_rotation = shapes
     n = len(kind)
     for s in range(n * t // threads, n * (t + 1) // threads):
         b, k = body[s], kind[s]
         x, y, z = local_position[s, 0], local_position[s, 1], local_position[s, 2]
         if k == SPHERE:
-            if x != 0.0 or y != 0.0 or z != 0.0:
-                if b >= 0:
-                    w, i, j, m = q[b, 0], q[b, 1], q[b, 2], q[b, 3]
-                    # x + 2 v × (v × x + w x)
-                    cx, cy, cz = j * z - m * y + w * x, m * x - i * z + w * y, i * y - j * x + w * z
-                    x, y, z = x + 2 * (j * cz - m * cy), y + 2 * (m * cx - i * cz), z + 2 * (i * cy - j * cx)
+            if b >= 0 and (x != 0.0 or y != 0.0 or z != 0.0):
+                w, i, j, m = q[b, 0], q[b, 1], q[b, 2], q[b, 3]
+                # x + 2 v × (v × x + w x)
+                cx, cy, cz = j * z - m * y + w * x, m * x - i * z + w * y, i * y - j * x + w * z
+                x, y, z = x + 2 * (j * cz - m * cy), y + 2 * (m * cx - i * cz), z + 2 * (i * cy - j * cx)
             e = size[s, 0] + margin[s]
             extent[s, 0] = extent[s, 1] = extent[s, 2] = e
         elif b < 0:

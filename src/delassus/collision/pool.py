@@ -1,8 +1,8 @@
 """Memory that is used again.
 
-Every detection of a large scene fills tens of megabytes. Fresh pages from the operating system cost several times as much
-as filling them (measured: 20–80 ms against 6 ms for 3·10⁵ contacts), so buffers are kept, and handed out again once
-nobody holds an array in them any more: a result that is kept keeps its memory."""
+Every detection of a large scene fills tens of megabytes. Fresh pages from the operating system cost several times as
+much as filling them (measured: 20–80 ms against 6 ms for 3·10⁵ contacts), so buffers are kept, and handed out again
+once nobody holds an array in them any more: a result that is kept keeps its memory."""
 
 import math
 import sys

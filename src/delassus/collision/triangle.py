@@ -67,7 +67,7 @@ def point_triangle(g, s, x, y, z, reach):
 
 @njit(cache=True, error_model="numpy")
 def nearest_barycentric(px, py, pz, ux, uy, uz, wx, wy, wz):
-    """Weights (a, b, c) of the point of a triangle (0, u, w) nearest to p (Ericson, Real-Time Collision Detection, 5.1.5)."""
+    """Weights (a, b, c) of the point of a triangle (0, u, w) nearest to p (Ericson 2005, 5.1.5)."""
     d1, d2 = ux * px + uy * py + uz * pz, wx * px + wy * py + wz * pz
     if d1 <= 0.0 and d2 <= 0.0:
         return 1.0, 0.0, 0.0

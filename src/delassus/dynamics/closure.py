@@ -7,15 +7,20 @@ they are now, which keeps redundant rows from contradicting each other in the ne
 """
 
 import numpy as np
+from numba import njit
 
-from delassus.integrators.motion import moved
+from delassus.integrators.motion import move, moved
+from delassus.joints.arrays import evaluate_constraints, joint_frames
 from delassus.linalg.dense_inverse import DenseInverse
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.model import Model
-from delassus.spatial import quaternion_to_matrix
+from delassus.linalg.pivoted import pivoted_cholesky, pivoted_solve
+from delassus.linalg.rigid_delassus import RigidDelassus, add_response, form_dense, form_response, multiply_rows
+from delassus.model import Model, form_mass_blocks
+from delassus.spatial import matrices_of, quaternion_to_matrix
 
 MOST_ROWS = 600  # joint rows up to which the dense factorisation is worth its time
+_COMPILED = 120  # rows up to which the compiled loop beats LAPACK behind Python
 _STEPS = 4  # simplified Newton steps: each gains a factor of the first correction, some 1e-6
+_REDUNDANT = 1e-10  # pivots below this fraction of the largest belong to redundant rows
 
 
 def close_joints(model: Model, q: np.ndarray, u: np.ndarray, *, tol: float) -> tuple[np.ndarray, np.ndarray]:
@@ -23,16 +28,57 @@ def close_joints(model: Model, q: np.ndarray, u: np.ndarray, *, tol: float) -> t
 
     q: (n_b, 7), u: (n_b, 6). One factorisation serves all steps; where it does not suffice, the best is returned."""
     joints = model.joints
-    operator, inverse = None, None
+    if joints.row_count <= _COMPILED:
+        q, u = q.copy(), u.copy()
+        _close(joints.plain, model.mass, model.inertia, model.inverse_inertia, tol, q, u)
+        return q, u
+    rotation = quaternion_to_matrix(q[:, 3:])
+    residual, rows = joints.constraints(joints.frames(q[:, :3], rotation))
+    mass, mass_inverse = model.mass_blocks(rotation)
+    operator = RigidDelassus(mass, joints.bodies, rows, joints.row_start, mass_inverse=mass_inverse)
+    inverse = DenseInverse(operator.dense())
     for _ in range(_STEPS):
-        position, rotation = q[:, :3], quaternion_to_matrix(q[:, 3:])
-        residual, rows = joints.constraints(joints.frames(position, rotation))
-        if operator is None or inverse is None:
-            mass, mass_inverse = model.mass_blocks(rotation)
-            operator = RigidDelassus(mass, joints.bodies, rows, joints.row_start, mass_inverse=mass_inverse)
-            inverse = DenseInverse(operator.dense())
         if np.abs(residual).max(initial=0.0) <= tol:
             break
         q = moved(q, operator.body_velocity(inverse.solve(-residual)).reshape(-1, 6), 1.0)
+        residual, _ = joints.constraints(joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
     rate = operator.rows_times(u.ravel())
     return q, u + operator.body_velocity(inverse.solve(-rate)).reshape(-1, 6)
+
+
+@njit(cache=True)
+def _close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
+    """The same in one compiled call, for small mechanisms; q and u change in place.  joints: `JointArrays.plain`."""
+    bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints
+    n, m, joint_count = len(q), start[-1], len(bodies)
+    origin, axes, centre = (
+        np.empty((joint_count, 2, 3)),
+        np.empty((joint_count, 2, 3, 3)),
+        np.empty((joint_count, 2, 3)),
+    )
+    rotation, mass, inverse = np.empty((n, 3, 3)), np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
+    residual, rows, response = np.empty(m), np.empty((m, 12)), np.empty((m, 12))
+    D, order, push, rate = np.zeros((m, m)), np.empty(m, np.int64), np.empty(m), np.empty(m)
+    rank = -1
+    for _ in range(_STEPS):
+        matrices_of(q[:, 3:], rotation)
+        joint_frames(bodies, local_origin, local_axes, q[:, :3], rotation, origin, axes, centre)
+        evaluate_constraints(
+            start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows
+        )
+        if rank < 0:
+            form_mass_blocks(body_mass, inertia, inverse_inertia, rotation, mass, inverse)
+            form_response(inverse, bodies, start, rows, response)
+            form_dense(bodies, start, rows, response, D)
+            rank = pivoted_cholesky(D, order, _REDUNDANT)
+        if np.abs(residual).max() <= tol:
+            break
+        pivoted_solve(D, order, rank, -residual, push)
+        step = np.zeros(6 * n)
+        add_response(bodies, start, response, push, step)
+        move(q, step.reshape(n, 6), 1.0, q)
+    multiply_rows(bodies, start, rows, u.ravel(), rate)
+    pivoted_solve(D, order, rank, -rate, push)
+    change = np.zeros(6 * n)
+    add_response(bodies, start, response, push, change)
+    u += change.reshape(n, 6)

@@ -50,6 +50,22 @@ def momentum_of(model: Model, q_rotation: np.ndarray, position: np.ndarray, u: n
 
 def energy_of(model: Model, rotation: np.ndarray, position: np.ndarray, u: np.ndarray) -> tuple[float, float]:
     """Kinetic and potential energy [J]; potential with respect to the origin."""
-    spin = np.einsum("bij,bj->bi", model.world_inertia(rotation), u[:, 3:])
-    kinetic = 0.5 * float((model.mass[:, None] * u[:, :3] ** 2).sum() + (spin * u[:, 3:]).sum())
-    return kinetic, -float((model.mass * (position @ model.gravity)).sum())
+    return _energy(model.mass, model.inertia, model.gravity, rotation, position, u)
+
+
+@njit(cache=True)
+def _energy(mass, inertia, gravity, rotation, position, u):
+    kinetic, potential = 0.0, 0.0
+    for b in range(len(mass)):
+        for i in range(3):
+            kinetic += 0.5 * mass[b] * u[b, i] ** 2
+            potential -= mass[b] * gravity[i] * position[b, i]
+            local = 0.0  # component i of ω in the body frame
+            for k in range(3):
+                local += rotation[b, k, i] * u[b, 3 + k]
+            for j in range(3):
+                other = 0.0
+                for k in range(3):
+                    other += rotation[b, k, j] * u[b, 3 + k]
+                kinetic += 0.5 * local * inertia[b, i, j] * other
+    return kinetic, potential

@@ -64,18 +64,20 @@ def assemble(
         frames = joints.frames(position, rotation)
         _, rows = joints.constraints(frames)
         residual, rows_before = joints.constraints(joints.frames(state.position, state.rotation))
-        # Velocities that obey the joints at the *end* of the step, half a step beyond the midpoint, differ there by what
-        # the rows turned since its start. Without this term the projection onto the turned joints loses energy at first
+        # Velocities that obey the joints at the *end* of the step, half a step beyond the midpoint, differ there by
+        # what the rows turned since its start. Without this term the projection onto the turned joints loses energy at first
         # order: 0.56 J of a double pendulum's in three seconds at h = 1 ms, instead of 0.0007 J.
-        bend = _rates_of(np.repeat(joints.bodies, joints.row_sizes, axis=0), rows - rows_before, u)
+        bend = _rates_of(joints.row_bodies, rows - rows_before, u)
         parts.add(joints.bodies, rows, stabilisation.joint_bias(residual, h) + bend, _JOINT + _numbers(joints.count))
         coordinates, rates = joints.coordinates(frames)
+    drive_sizes, limit_count, mu = np.zeros(0, np.int64), 0, contacts.mu
+    if joints.is_driven:
         drive_sizes = _add_drives(parts, joints, coordinates, rates, h, inputs)
+    if joints.is_limited:
         limit_count = _add_limits(parts, joints, coordinates, rates, u, h, stabilisation)
-    else:
-        drive_sizes, limit_count = np.zeros(0, np.int64), 0
-    mu = _add_contacts(parts, contacts, position, u, h, stabilisation)
-    if joints.count:
+    if len(mu) or not parts.pieces:
+        _add_contacts(parts, contacts, position, u, h, stabilisation)
+    if joints.has_friction:
         mu = np.concatenate([mu, _add_friction(parts, model, rotation, rates, h)])
     cone = ProductCone(np.concatenate([joints.row_sizes, drive_sizes]), limit_count, mu)
     bodies, rows, bias, compliance, names = parts.joined()
@@ -107,7 +109,10 @@ class _Parts:
         self.pieces.append((bodies, rows, bias, names, np.zeros(len(bias)) if compliance is None else compliance))
 
     def joined(self):
-        bodies, rows, bias, names, compliance = (np.concatenate(column) for column in zip(*self.pieces))
+        if len(self.pieces) == 1:
+            bodies, rows, bias, names, compliance = self.pieces[0]
+        else:
+            bodies, rows, bias, names, compliance = (np.concatenate(column) for column in zip(*self.pieces))
         return bodies, rows, bias, compliance if self.soft else None, names
 
 
@@ -154,8 +159,8 @@ def _add_limits(parts, joints, coordinates, rates, u, h, stabilisation: Stabilis
     return count
 
 
-def _add_contacts(parts, contacts: Contacts, position, u, h, stabilisation: Stabilisation) -> np.ndarray:
-    """Triples (n, t₁, t₂) of the contacts; returns their friction coefficients."""
+def _add_contacts(parts, contacts: Contacts, position, u, h, stabilisation: Stabilisation) -> None:
+    """Triples (n, t₁, t₂) of the contacts."""
     count = len(contacts.gap)
     rows = np.empty((3 * count, 12))
     _contact_rows(contacts.bodies, contacts.point, contacts.frame, position, rows)
@@ -163,15 +168,12 @@ def _add_contacts(parts, contacts: Contacts, position, u, h, stabilisation: Stab
     bias = np.zeros(3 * count)
     bias[::3] = stabilisation.contact_bias(contacts.gap, approach, contacts.restitution, h)
     parts.add(contacts.bodies, rows, bias, _CONTACT + (contacts.feature >> np.uint64(3)))
-    return contacts.mu
 
 
 def _add_friction(parts, model: Model, rotation, rates, h) -> np.ndarray:
     """Triples for dry friction of joint coordinates; returns their friction coefficients, all one."""
     joints = model.joints
     used = np.flatnonzero(joints.friction > 0.0)
-    if not len(used):
-        return np.zeros(0)
     bodies = joints.bodies[joints.coordinate_joint[used]]
     mobility = _mobility(bodies, rates[used], model.inverse_mass, model.world_inverse_inertia(rotation))
     rows = np.zeros((3 * len(used), 12))

@@ -62,8 +62,34 @@ class JointArrays:
         return len(self.coordinate_names)
 
     @cached_property
+    def row_bodies(self) -> np.ndarray:
+        """(m, 2) the two bodies of each row."""
+        return np.repeat(self.bodies, self.row_sizes, axis=0)
+
+    @cached_property
     def row_sizes(self) -> np.ndarray:
         return np.diff(self.row_start)
+
+    @cached_property
+    def plain(self) -> tuple:
+        """What compiled code needs for rows, as a plain tuple."""
+        return (
+            self.bodies, self.origin, self.axes, self.length,
+            self.row_start, self.row_primitive, self.row_base_axis, self.row_follower_axis,
+        )  # fmt: skip
+
+    @cached_property
+    def is_driven(self) -> bool:
+        """Does any coordinate have a motor, a prescribed motion or damping?"""
+        return bool((self.drive != PASSIVE).any() or self.damping.any())
+
+    @cached_property
+    def is_limited(self) -> bool:
+        return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+
+    @cached_property
+    def has_friction(self) -> bool:
+        return bool(self.friction.any())
 
     def frames(self, position: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """World origins (n_j, 2, 3), axes (n_j, 2, 3, 3) and centres of mass (n_j, 2, 3).
@@ -71,14 +97,14 @@ class JointArrays:
         position: (n_b, 3), rotation: (n_b, 3, 3) of the bodies."""
         origin, axes = np.empty_like(self.origin), np.empty_like(self.axes)
         centre = np.empty_like(self.origin)
-        _frames(self.bodies, self.origin, self.axes, position, rotation, origin, axes, centre)
+        joint_frames(self.bodies, self.origin, self.axes, position, rotation, origin, axes, centre)
         return origin, axes, centre
 
     def constraints(self, frames) -> tuple[np.ndarray, np.ndarray]:
         """Residuals (m,) [m, rad] and rows (m, 12) of every joint."""
         residual, rows = np.empty(self.row_count), np.empty((self.row_count, 12))
         origin, axes, centre = frames
-        _constraints(
+        evaluate_constraints(
             self.row_start, self.row_primitive, self.row_base_axis, self.row_follower_axis, self.length, self.bodies,
             origin, axes, centre, residual, rows,
         )  # fmt: skip
@@ -96,7 +122,7 @@ class JointArrays:
 
 
 @njit(cache=True)
-def _frames(bodies, local_origin, local_axes, position, rotation, origin, axes, centre):
+def joint_frames(bodies, local_origin, local_axes, position, rotation, origin, axes, centre):
     for j in range(len(bodies)):
         for side in range(2):
             b = bodies[j, side]
@@ -120,7 +146,9 @@ def _frames(bodies, local_origin, local_axes, position, rotation, origin, axes, 
 
 
 @njit(cache=True)
-def _constraints(start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows):
+def evaluate_constraints(
+    start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows
+):
     for j in range(len(bodies)):
         for r in range(start[j], start[j + 1]):
             residual[r] = constraint_row(

@@ -36,7 +36,7 @@ class RigidDelassus:
     def response(self) -> np.ndarray:
         """H⁻¹ Jᵀ by rows, (m, 12): how the two bodies of a row move under a unit reaction on it."""
         out = np.empty_like(self.rows)
-        _response(self.mass_inverse, self.bodies, self.block_start, self.rows, out)
+        form_response(self.mass_inverse, self.bodies, self.block_start, self.rows, out)
         return out
 
     def body_velocity(self, reactions: np.ndarray) -> np.ndarray:
@@ -48,7 +48,7 @@ class RigidDelassus:
     def rows_times(self, u: np.ndarray) -> np.ndarray:
         """J u, (m,)."""
         v = np.empty(self.row_count)
-        _rows_times(self.bodies, self.block_start, self.rows, u, v)
+        multiply_rows(self.bodies, self.block_start, self.rows, u, v)
         return v
 
     def product(self, reactions: np.ndarray) -> np.ndarray:
@@ -93,7 +93,7 @@ class RigidDelassus:
     def dense(self) -> np.ndarray:
         """D as a full matrix, (m, m): for small coupled mechanisms."""
         out = np.zeros((self.row_count, self.row_count))
-        _dense(self.bodies, self.block_start, self.rows, self.response, out)
+        form_dense(self.bodies, self.block_start, self.rows, self.response, out)
         if self.compliance is not None:
             out[np.diag_indices(self.row_count)] += self.compliance
         return out
@@ -122,7 +122,7 @@ def _rows_as_sparse(rows, bodies, block_start, width) -> sp.csr_array:
 
 
 @njit(cache=True)
-def _response(mass_inverse, bodies, block_start, rows, out):
+def form_response(mass_inverse, bodies, block_start, rows, out):
     for k in range(len(bodies)):
         for side in range(2):
             body = bodies[k, side]
@@ -149,7 +149,7 @@ def add_response(bodies, block_start, response, reactions, u):
 
 
 @njit(cache=True)
-def _rows_times(bodies, block_start, rows, u, v):
+def multiply_rows(bodies, block_start, rows, u, v):
     for k in range(len(bodies)):
         for i in range(block_start[k], block_start[k + 1]):
             value = 0.0
@@ -162,7 +162,7 @@ def _rows_times(bodies, block_start, rows, u, v):
 
 
 @njit(cache=True)
-def _dense(bodies, block_start, rows, response, out):
+def form_dense(bodies, block_start, rows, response, out):
     for k in range(len(bodies)):
         for m in range(len(bodies)):
             for side in range(2):

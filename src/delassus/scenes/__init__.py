@@ -1,5 +1,5 @@
-"""Scenes: a mechanism, how long to watch it, and what physics says must come out. A scene is one file and one line here;
-the contract tests, `delassus scenes` and `delassus run` go over the table.
+"""Scenes: a mechanism, how long to watch it, and what physics says must come out. A scene is one file and one line
+here; the contract tests, `delassus scenes` and `delassus run` go over the table.
 
 >>> from delassus.scenes import SCENES
 >>> setup = SCENES["bouncing-ball"].build(height=0.5)
@@ -9,8 +9,17 @@ the contract tests, `delassus scenes` and `delassus run` go over the table.
 """
 
 from delassus.scenes import (
+    bouncing_ball,
     box_on_plane,
+    boxes_fixed,
+    card_house,
     four_bar,
+    nunchuk,
+    pendulum_chain,
+    rolling_sphere,
+    sliding_block,
+    sphere_pile,
+    wall,
 )
 from delassus.scenes.scene import Check as Check
 from delassus.scenes.scene import Scene as Scene
@@ -22,8 +31,17 @@ SCENES: dict[str, Scene] = {
     scene.name: scene
     for scene in (
         box_on_plane.SCENE,
+        sliding_block.SCENE,
+        bouncing_ball.SCENE,
+        rolling_sphere.SCENE,
+        boxes_fixed.SCENE,
+        nunchuk.SCENE,
         four_bar.FIXED,
         four_bar.FREE,
+        pendulum_chain.SCENE,
+        sphere_pile.SCENE,
+        wall.SCENE,
+        card_house.SCENE,
     )
 }
 """Every scene by name."""

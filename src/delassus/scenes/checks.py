@@ -22,7 +22,15 @@ def shallow(run: Trajectory, bound: float) -> Check:
 def no_energy_gain(run: Trajectory, scale: float, bound: float = 1e-6) -> Check:
     """Passive systems: the total energy never rises above where it was before. scale: what it is compared with [J]."""
     total = run.total_energy
-    return Check("energy gained", float((total - np.minimum.accumulate(total)).max()) / scale, bound, f"of {scale:.3g} J")
+    gain = float((total - np.minimum.accumulate(total)).max())
+    return Check("energy gained", gain / scale, bound, f"of {scale:.3g} J")
+
+
+def energy_kept(run: Trajectory, scale: float, bound: float) -> Check:
+    """Conservative systems: the total energy stays what it was after the first step, which makes the given velocities
+    obey the joints. scale: what it is compared with [J]."""
+    change = run.total_energy[1:] - run.total_energy[1]
+    return Check("energy error", float(np.abs(change).max()) / scale, bound, f"of {scale:.3g} J")
 
 
 def at_rest(run: Trajectory, bound: float) -> Check:

@@ -81,7 +81,7 @@ class Setup:
         self, *, steps: int | None = None, duration: float | None = None, settings: StepSettings | None = None,
         memory: Memory | None = None, watch: Watcher | None = None,
     ) -> Trajectory:  # fmt: skip
-        """Take the steps and keep them in memory. watch: called with (step number, state, report, memory) after each."""
+        """Take the steps and keep them in memory. watch: called with (number, state, report, memory) after each."""
         settings = settings or self.settings
         count = self.steps(duration, settings) if steps is None else steps
         return simulate(self.model, self.state, self.inputs, settings, count, memory=memory, watch=watch)

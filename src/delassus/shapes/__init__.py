@@ -1,4 +1,4 @@
-"""Shapes: geometry in its own frame, with what a body needs (volume, centre, inertia) and what collision needs (bounds).
+"""Shapes: geometry in its own frame, with what bodies (volume, centre, inertia) and collision (bounds) need.
 
 A kind is one file and one line of `SHAPES`; the contract tests run over the table."""
 

@@ -27,7 +27,7 @@ class Shape(Protocol):
 
     @property
     def bounds(self) -> np.ndarray:
-        """(2, 3) lowest and highest corner of the box along the shape's axes that holds it [m]; a plane's is infinite."""
+        """(2, 3) lowest and highest corner of the box along the axes that holds the shape [m]; infinite for a plane."""
 
     @property
     def bounding_radius(self) -> float:

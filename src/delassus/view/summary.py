@@ -24,7 +24,7 @@ def draw(run: Trajectory, *, title: str, tol: float) -> "Figure":
     _logarithmic(panels[0], t, run.penetration, "penetration [m]", "no penetration")
     _logarithmic(panels[1], t, run.residual, "relative natural map [-]", "nothing to solve")
     panels[1].axhline(tol, color="0.4", linewidth=1, linestyle=(0, (4, 3)))
-    panels[1].annotate(f"tol {tol:g}", (1.0, tol), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
+    panels[1].annotate(f"tol {tol:g}", (1.0, tol), xycoords=("axes fraction", "data"), ha="right", va="top", fontsize=8)
     _logarithmic(panels[2], t, run.drift, "joint drift [m, rad]", "no joints, or exact")
     _energy(panels[3], run)
     _line(panels[4], t, run.iterations, "C0")
@@ -51,11 +51,11 @@ def draw(run: Trajectory, *, title: str, tol: float) -> "Figure":
 
 def _logarithmic(panel: "Axes", t, values, label: str, nothing: str) -> None:
     panel.set_ylabel(label)
-    panel.set_yscale("log")
     if not np.any(values > 0):
         panel.set_yticks([])
         panel.annotate(nothing, (0.5, 0.5), xycoords="axes fraction", ha="center", color="0.5")
         return
+    panel.set_yscale("log")
     _line(panel, t, np.maximum(values, _FLOOR), "C0")
 
 
@@ -64,8 +64,10 @@ def _energy(panel: "Axes", run: Trajectory) -> None:
     kinetic, potential = run.energy.T
     potential = potential - potential.min()
     for values, colour, label in (
-        (kinetic, "C1", "kinetic"), (potential, "C2", "potential, from its lowest"), (kinetic + potential, "0.2", "total")
-    ):  # fmt: skip
+        (kinetic, "C1", "kinetic"),
+        (potential, "C2", "potential, from its lowest"),
+        (kinetic + potential, "0.2", "total"),
+    ):
         _line(panel, run.t, values, colour, label)
     panel.set_ylabel("energy [J]")
     panel.legend(fontsize=8, frameon=False)

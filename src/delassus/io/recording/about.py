@@ -55,14 +55,15 @@ class About:
         if not isinstance(found, dict) or set(found) != {field.name for field in fields(cls)}:
             raise damaged
         if found["format"] != FORMAT:
-            raise FileError(f"{name}: recording format {found['format']!r}, this version reads {FORMAT}: update delassus")
+            raise FileError(f"{name}: format {found['format']!r}, this version reads {FORMAT}: update delassus")
         lists = ("bodies", "joints", "coordinates")
         texts = all(isinstance(found[key], str) for key in ("scene", "model", "start", "version"))
         names = all(isinstance(found[key], list) and all(isinstance(n, str) for n in found[key]) for key in lists)
         tables = isinstance(found["parameters"], dict) and isinstance(found["settings"], dict)
         if not (texts and names and tables and type(found["goal"]) is int):
             raise damaged
-        return cls(**{key: tuple(value) if key in lists else value for key, value in found.items()})
+        known: dict[str, Any] = {key: tuple(value) if key in lists else value for key, value in found.items()}
+        return cls(**known)
 
     def difference(self, other: "About") -> str | None:
         """What keeps `other` from continuing this recording, in a few words; None if nothing does."""

@@ -1,8 +1,8 @@
 """Steps as columns: what of a step is kept, under which name.
 
 Per step (N,): t [s]; q (n_b, 7), u (n_b, 6) after it; energy (2,) kinetic and potential [J]; drift [m, rad];
-penetration [m]; solver/…; times/<stage> [s]; joints/reaction (rows,), joints/drive, joints/friction, all impulse / h [N,
-N m]; joints/coordinate [m, rad] where the rows were evaluated; contacts/count and limits/count.
+penetration [m]; solver/…; times/<stage> [s]; joints/reaction (rows,), joints/drive, joints/friction, all
+impulse / h [N, N m]; joints/coordinate [m, rad] where the rows were evaluated; contacts/count and limits/count.
 Per contact and per limit, one step after the other: contacts/… and limits/….
 """
 
@@ -104,8 +104,8 @@ def record_of(state: State, report: StepReport, h: float) -> Record:
 
 
 def _contacts(report: StepReport, force: np.ndarray) -> Record:
-    """force: (n, 3) [N] in contact frames. In the record, forces and slips are in the world frame and act on, or are of,
-    the second body against the first."""
+    """force: (n, 3) [N] in contact frames. In the record, forces and slips are in the world frame, of the second body
+    against the first."""
     contacts, solution = report.contacts, report.solution
     start = report.rows.cone.contact_start
     v = solution.velocities[start : start + 3 * len(force)].reshape(-1, 3)

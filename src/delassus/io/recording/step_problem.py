@@ -39,7 +39,8 @@ def _global(problem: Problem) -> FclibFile:
     bilateral = {"G": FclibMatrix.from_sparse(J[:, :first]), "b": problem.bias[:first]} if first else {}
     return FclibFile(
         "global", mu=problem.mu, M=FclibMatrix.from_sparse(problem.delassus.mass_matrix()),
-        H=FclibMatrix.from_sparse(J[:, first:]), f=mass_times(problem, problem.u_f), w=problem.bias[first:], **bilateral,
+        H=FclibMatrix.from_sparse(J[:, first:]), f=mass_times(problem, problem.u_f), w=problem.bias[first:],
+        **bilateral,
     )  # fmt: skip
 
 
@@ -60,8 +61,8 @@ def _spread(problem: Problem) -> sp.csr_array:
     """The matrix that gives every limit two rows of zeros: (3 n_u + 3 n_c, n_u + 3 n_c)."""
     limits, contacts = problem.cone.unilateral, 3 * problem.cone.contact_count
     rows = np.concatenate([3 * np.arange(limits), 3 * limits + np.arange(contacts)])
-    values = np.ones(limits + contacts)
-    return sp.csr_array((values, (rows, np.arange(limits + contacts))), shape=(3 * limits + contacts, limits + contacts))
+    count = limits + contacts
+    return sp.csr_array((np.ones(count), (rows, np.arange(count))), shape=(3 * limits + contacts, count))
 
 
 def _point(problem: Problem, solution: Solution, file: FclibFile) -> FclibPoint:

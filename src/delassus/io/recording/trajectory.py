@@ -15,8 +15,8 @@ _STAGES = ("collision", "assembly", "solve", "advance")  # in the order of a ste
 
 @dataclass(frozen=True, eq=False)
 class StepContacts:
-    """The n contacts of one step.  bodies: (n, 2), −1 for the world; point, normal: (n, 3) [m]; force: (n, 3) [N], world
-    frame, on the second body; slip: (n, 3) [m/s]; gap: (n,) [m]; mu: (n,); status: (n,) 0 open, 1 stick, 2 slip;
+    """The n contacts of one step.  bodies: (n, 2), −1 for the world; point, normal: (n, 3) [m]; force: (n, 3) [N],
+    world frame, on the second body; slip: (n, 3) [m/s]; gap: (n,) [m]; mu: (n,); status: (n,) 0 open, 1 stick, 2 slip;
     feature: (n,) the same from step to step."""
 
     bodies: np.ndarray
