@@ -89,6 +89,8 @@ def run(
 def _carry_out(plan: RunPlan) -> int:
     recorder, state, memory = _open(plan)
     before, problems = recorder.step_count, _Problems(plan)
+    if before >= plan.steps:
+        typer.echo(f"nothing to do: {plan.out} has {before} steps; ask for more with --steps or --duration", err=True)
     start, trouble, interrupted = perf_counter(), None, False
     try:
         with recorder:
@@ -122,7 +124,7 @@ def _open(plan: RunPlan):
 
 def _steps(plan: RunPlan, recorder: "Recorder", state, memory, problems: "_Problems") -> None:
     from delassus.cli.run_display import RunDisplay
-    from delassus.scenes.simulate import advance
+    from delassus.scenes.stepping import advance
 
     first = recorder.step_count
     display = RunDisplay(plan.steps, first)
@@ -144,6 +146,9 @@ class _Problems:
         self.folder = plan.out / PROBLEMS
         self.scene = plan.scene.name
         self.paths: list[Path] = []
+        if plan.overwrite:  # the problems of the run that is being replaced would pass for those of this one
+            for path in self.folder.glob("step-*.hdf5"):
+                path.unlink()
 
     def look(self, k: int, state, report) -> None:
         """k: number of the step."""

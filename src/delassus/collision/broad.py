@@ -85,6 +85,8 @@ def _search_grid(t, threads, levels, body, grid, found, counts):
         for p in range(max(m * t // threads, level_start[own]), min(m * (t + 1) // threads, level_start[own + 1])):
             x, y, z, r, owner = ball[p, 0], ball[p, 1], ball[p, 2], ball[p, 3], body[item[p]]
             for level in range(own + 1):
+                # as floats: the number of cells may be beyond 64 bits
+                shared = 1.0 * shape[level, 0] * shape[level, 1] * shape[level, 2] > mask[level] + 1.0
                 if level == own:
                     column, row = cell_of(x, y, z, own, origin, inverse, shape)
                     n = _own_runs(column, row, shape[own, 0], shape[own, 1], runs)
@@ -103,9 +105,10 @@ def _search_grid(t, threads, levels, body, grid, found, counts):
                             dx, dy, dz, reach = ball[q, 0] - x, ball[q, 1] - y, ball[q, 2] - z, ball[q, 3] + r
                             if dx * dx + dy * dy + dz * dz > reach * reach:
                                 continue
-                            column, row = cell_of(ball[q, 0], ball[q, 1], ball[q, 2], level, origin, inverse, shape)
-                            if row != runs[k, 0] or (runs[k, 3] >= 0 and column != runs[k, 3]):
-                                continue  # another cell that shares the bucket
+                            if shared:
+                                column, row = cell_of(ball[q, 0], ball[q, 1], ball[q, 2], level, origin, inverse, shape)
+                                if row != runs[k, 0] or (runs[k, 3] >= 0 and column != runs[k, 3]):
+                                    continue  # another cell of the same bucket
                             if body[item[q]] == owner:
                                 continue
                             if count < room:

@@ -65,8 +65,8 @@ def assemble(
         _, rows = joints.constraints(frames)
         residual, rows_before = joints.constraints(joints.frames(state.position, state.rotation))
         # Velocities that obey the joints at the *end* of the step, half a step beyond the midpoint, differ there by
-        # what the rows turned since its start. Without this term the projection onto the turned joints loses energy at first
-        # order: 0.56 J of a double pendulum's in three seconds at h = 1 ms, instead of 0.0007 J.
+        # what the rows turned since its start. Without this term the projection onto the turned joints loses energy at
+        # first order: 0.56 J of a double pendulum's in three seconds at h = 1 ms, instead of 0.0007 J.
         bend = _rates_of(joints.row_bodies, rows - rows_before, u)
         parts.add(joints.bodies, rows, stabilisation.joint_bias(residual, h) + bend, _JOINT + _numbers(joints.count))
         coordinates, rates = joints.coordinates(frames)

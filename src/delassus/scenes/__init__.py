@@ -25,7 +25,7 @@ from delassus.scenes.scene import Check as Check
 from delassus.scenes.scene import Scene as Scene
 from delassus.scenes.scene import Setup as Setup
 from delassus.scenes.scene import find as _find
-from delassus.scenes.simulate import simulate as simulate
+from delassus.scenes.stepping import simulate as simulate
 
 SCENES: dict[str, Scene] = {
     scene.name: scene

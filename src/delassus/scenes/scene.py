@@ -10,7 +10,7 @@ from delassus.dynamics import Inputs
 from delassus.errors import SettingsError, nearest
 from delassus.io.recording import Trajectory
 from delassus.model import Model
-from delassus.scenes.simulate import Watcher, simulate
+from delassus.scenes.stepping import Watcher, simulate
 from delassus.simulation import Memory, StepSettings
 from delassus.state import State
 

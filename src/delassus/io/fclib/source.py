@@ -5,7 +5,7 @@ Why not plain h5py: libhdf5 inflates whatever a gzip chunk contains (1 MB on dis
 follows external links, and reports trouble as any of eight exception types. Here each dataset is charged to one
 budget for the whole file, links are not followed, and every failure is one `FileError` line naming file and field.
 What this cannot do is protect libhdf5 from itself: it reads superblock and group tables before we see anything, and
-rare damage there (one in some 100 000 random ones) makes it crash or allocate what a 32-bit size field says.
+rare damage there (one in some 200 000 random ones) makes it crash or allocate what a 32-bit size field says.
 tests/unit/test_fclib_fuzz.py keeps count.
 """
 
