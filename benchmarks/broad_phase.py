@@ -48,11 +48,12 @@ def main() -> None:
     parser.add_argument(
         "--margin", type=float, default=0.06, help="of each sphere; the default gives the 3 contacts a sphere of a heap"
     )
+    parser.add_argument("--ordered", action="store_true", help="number spheres by place, as scenes create them")
     parser.add_argument("--repeats", type=int, default=11, help="rounds of all in turn (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="of our second figure (default: %(default)s)")
     parser.add_argument("--json", type=Path, help="write the figures here")
     args = parser.parse_args()
-    radius, centre = heap(args.count, args.spread, np.random.default_rng(1))
+    radius, centre = heap(args.count, args.spread, np.random.default_rng(1), args.ordered)
     rotation = np.tile([1.0, 0, 0, 0], (args.count, 1))
     floor = Instance(Plane(offset=float((centre[:, 2] - radius).min()) + 1e-3))
     spheres = [Instance(Sphere(r), body=i, margin=args.margin) for i, r in enumerate(radius)]
@@ -75,16 +76,16 @@ def main() -> None:
     report(args, found, {name: statistics.median(t) for name, t in times.items()})
 
 
-def heap(count: int, spread: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def heap(count: int, spread: float, rng: np.random.Generator, ordered: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Radii and centres like those of a settled heap: a jittered close packing at the volume fraction of a random one,
-    numbered at random (bodies that have tumbled are not numbered by place)."""
+    numbered at random unless `ordered` (bodies that have been poured and stirred are not numbered by place)."""
     radius = rng.uniform(1 - spread, 1 + spread, count)
     side = int(np.ceil((count / 4) ** (1 / 3)))
     corner = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), axis=-1).reshape(-1, 1, 3)
     sites = (corner + np.array([[0, 0, 0], [0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]])).reshape(-1, 3)[:count]
     edge = (4 * np.mean(4 / 3 * np.pi * radius**3) / 0.62) ** (1 / 3)  # four spheres a cube, 62 % full
     centre = edge * sites + rng.normal(scale=0.1, size=(count, 3))
-    return radius, centre[rng.permutation(count)]
+    return radius, centre if ordered else centre[rng.permutation(count)]
 
 
 def report(args, found: dict, median: dict) -> None:

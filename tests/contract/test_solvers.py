@@ -91,6 +91,7 @@ MUST = {
                        "joints-only", "limits-only", "dense", "rank-deficient", "empty"]),
     "nbgs-direct": (Law.NCP, ["well-posed", "hyperstatic", "partly-frictionless", "joints-and-limits", "joints-only",
                               "redundant-joints", "limits-only", "dense", "rank-deficient", "empty"]),
+    "prox-ssn": (Law.NCP, [kind for kind in PROBLEMS[Law.NCP] if kind != "mass-ratio-1e8"]),
     "pgs-ccp": (Law.CCP, ["well-posed", "hyperstatic", "compliant", "joints-only", "limits-only", "dense", "empty"]),
     "pgs-ncp": (Law.NCP, ["joints-only", "limits-only", "empty"]),
     "raisim": (Law.NCP, ["joints-only", "limits-only", "empty"]),

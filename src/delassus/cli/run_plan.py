@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from delassus.simulation import StepSettings
 
 NEVER, FAILED = "never", "when-failed"
-SETTINGS = {"dt": "h", "solver": "solver", "tol": "tol", "integrator": "integrator", "law": "law", "threads": "threads"}
-"""Options of the command and the fields of StepSettings they set."""
+SETTINGS = {"dt": "h", "solver": "solver", "tol": "tol", "tol_velocity": "tol_velocity", "integrator": "integrator",
+            "law": "law", "threads": "threads"}  # fmt: skip
+"""Options of the command and the fields of StepSettings they set; tol_velocity goes with --tol."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,9 @@ def _assembled(
     if wishes.resume:  # what is not said again is taken from the recording
         old = Recording(out).about
         if old.scene == scene.name:
-            parameters = {key: value for key, value in old.parameters.items() if key in scene.parameters} | parameters
-            settings = {key: old.settings.get(SETTINGS[key]) for key in SETTINGS} | settings
+            defaults = {key: parameter.default for key, parameter in scene.parameters.items()}
+            parameters = _alike(old.parameters, defaults) | parameters
+            settings = _recorded_settings(old.settings) | settings
             goal = old.goal
     setup = scene.build(**parameters)
     step_settings = _settings(setup, settings)
@@ -93,6 +95,19 @@ def _assembled(
         scene, replace(setup, settings=step_settings), step_settings, about, steps, out, wishes.resume,
         wishes.overwrite, keep_every, wishes.json, _resume_command(wishes, scene, out),
     )  # fmt: skip
+
+
+def _alike(found: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """What of `found` could be a value of these names: files may hold anything. The rest shows as a difference later."""
+    return {key: found[key] for key, default in defaults.items() if key in found and type(found[key]) is type(default)}
+
+
+def _recorded_settings(found: dict[str, Any]) -> dict[str, Any]:
+    from delassus.io.recording.about import plain
+    from delassus.simulation import StepSettings
+
+    usable = _alike(found, plain(StepSettings()))
+    return {key: usable[name] for key, name in SETTINGS.items() if name in usable}
 
 
 def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
@@ -107,7 +122,7 @@ def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
     if "law" in changes:
         changes["law"] = Law.of(changes["law"])
     if "tol" in changes:
-        changes["tol_velocity"] = changes["tol"]
+        changes.setdefault("tol_velocity", changes["tol"])
     settings = replace(setup.settings, **changes)
     Limits(settings.tol, settings.tol_velocity, settings.max_iter, None)
     integrator(settings.integrator)

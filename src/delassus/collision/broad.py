@@ -118,7 +118,7 @@ def _search_grid(t, threads, levels, body, grid, found, counts):
     counts[t] = count
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", forceinline=True)
 def _own_runs(x, row, nx, ny, runs):
     """The rest of a cell, the next one along x, and four rows of three cells."""
     for k in range(2):

@@ -23,7 +23,7 @@ _AX, _AY, _AZ = _reflect_from_z(1.0, 0.0, 0.0)
 _BX, _BY, _BZ = _reflect_from_z(0.0, 1.0, 0.0)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", forceinline=True)
 def fill_tangents(frame, k):
     """Rows 1 and 2 of frame[k] from the unit normal in row 0: right-handed (n, t1, t2)."""
     vx, vy, vz = frame[k, 0, 0] - _DX, frame[k, 0, 1] - _DY, frame[k, 0, 2] - _DZ

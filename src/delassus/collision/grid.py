@@ -57,7 +57,7 @@ def _size_up(gridded, level_start, level_radius, position, origin, inverse, shap
     return entries
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", forceinline=True)
 def cell_of(x, y, z, level, origin, inverse, shape):
     """(column, row) of a point: its cell along x, and along y and z as one number."""
     j = np.int64((y - origin[level, 1]) * inverse[level])

@@ -207,7 +207,7 @@ def finish(t, threads, pairs, family, kind, surface, mixing, found_fields, owner
             _own(c, a, b, surface, mixing, feature, bodies, shapes, mu, restitution)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", forceinline=True)
 def _own(c, a, b, surface, mixing, feature, bodies, shapes, mu, restitution):
     """Bodies, shapes and material of contact c, and the pair into its feature."""
     bodies[c, 0], bodies[c, 1] = np.int64(surface[a, 3]), np.int64(surface[b, 3])

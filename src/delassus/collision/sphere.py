@@ -10,7 +10,7 @@ from delassus.collision.layout import BOX, CAPSULE, CONVEX, PLANE, put, to_local
 from delassus.collision.triangle import point_triangle
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", forceinline=True)
 def sphere_sphere(position, a, b, limit, frame, point, gap, feature, k):
     """Spheres a and b.  Returns the number of contacts written at k: those with gap ≤ limit.
 

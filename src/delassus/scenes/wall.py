@@ -54,7 +54,7 @@ def _bond(row: int, columns: int, length: float) -> list[tuple[float, float]]:
 def check(setup: Setup, run: Trajectory) -> list[Check]:
     p = setup.parameters
     energy = 0.5 * setup.model.mass[-1] * max(p["speed"], 1.0) ** 2
-    out = [all_converged(run), shallow(run, 2e-2 * p["brick"]), no_energy_gain(run, energy, 1e-2)]
+    out = [all_converged(run), shallow(run, 2e-2 * p["brick"]), no_energy_gain(run, energy, 1e-4)]
     before = int(np.searchsorted(run.t, 0.9 * p["quiet"]))
     if 0 < before < len(run.t):
         moved = np.abs(run.q[before, :-1, :3] - run.q[0, :-1, :3]).max()

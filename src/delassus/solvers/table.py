@@ -10,6 +10,7 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.direct import Direct, DirectMethod
 from delassus.solvers.driver import Method
+from delassus.solvers.prox_ssn import ProxSsn, ProxSsnMethod
 from delassus.solvers.settings import Settings
 from delassus.solvers.splitting import Splitting, start_splitting
 
@@ -50,7 +51,14 @@ def _start_direct(problem: Problem, settings: Settings, reactions: np.ndarray) -
     assert isinstance(settings, Direct)
     contacts = SOLVERS["nbgs"].settings
     assert isinstance(contacts, Splitting)
-    return DirectMethod(problem, settings, reactions, contacts)
+    return DirectMethod(problem, reactions, contacts)
+
+
+def _start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray) -> Method:
+    assert isinstance(settings, ProxSsn)
+    sweeps = SOLVERS["nbgs"].settings
+    assert isinstance(sweeps, Splitting)
+    return ProxSsnMethod(problem, settings, reactions, sweeps)
 
 
 def _splitting(name, laws, paper, advice, **settings) -> Solver:
@@ -66,6 +74,9 @@ SOLVERS: dict[str, Solver] = {
         Solver(Direct(solver="nbgs-direct"), _EXACT, ALL_ROWS, "003 Alg. 4-5; joints eliminated",
                "mechanisms: all joints by one dense factorisation, contacts by nbgs; up to some thousand rows",
                _start_direct, most_rows=4000),
+        Solver(ProxSsn(solver="prox-ssn"), _EXACT, ALL_ROWS, "Newton on Alart and Curnier's function, proximal",
+               "exact friction to 1e-8 and beyond where sweeps crawl: stacks, mass ratios, mechanisms; hundreds of rows",
+               _start_prox_ssn, most_rows=3000),
         _splitting("pgs-ccp", _ANY, "003 Alg. 2, 5",
                    "the convex relaxation at the lowest cost per sweep; under the ncp law with De Saxcé's term",
                    local="ccp", omega_min=0.3, omega_backoff=0.7),
@@ -86,6 +97,7 @@ SOLVERS: dict[str, Solver] = {
 """Every solver by name."""
 
 
+_NEWTON = 150  # rows up to which dense Newton steps cost no more than the sweeps they save
 _DENSE = 600  # rows up to which a dense factorisation per step costs less than the sweeps it saves
 
 

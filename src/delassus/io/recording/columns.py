@@ -25,6 +25,24 @@ _EDGE = 1e-6  # a reaction this near the cone's edge, relatively, is on it
 
 Record = dict[str, Any]
 
+# Most steps of a mechanism have neither; a record then costs half.
+_NO_CONTACTS: Record = {
+    "contacts/bodies": np.zeros((0, 2), np.int32),
+    "contacts/point": np.zeros((0, 3)),
+    "contacts/normal": np.zeros((0, 3)),
+    "contacts/force": np.zeros((0, 3)),
+    "contacts/slip": np.zeros((0, 3)),
+    "contacts/gap": np.zeros(0),
+    "contacts/mu": np.zeros(0),
+    "contacts/status": np.zeros(0, np.uint8),
+    "contacts/feature": np.zeros(0, np.uint64),
+}
+_NO_LIMITS: Record = {
+    "limits/coordinate": np.zeros(0, np.int32),
+    "limits/is_upper": np.zeros(0, np.uint8),
+    "limits/force": np.zeros(0),
+}
+
 
 class Columns:
     """Collects steps; `arrays()` gives what there is as one array per name."""
@@ -106,6 +124,8 @@ def record_of(state: State, report: StepReport, h: float) -> Record:
 def _contacts(report: StepReport, force: np.ndarray) -> Record:
     """force: (n, 3) [N] in contact frames. In the record, forces and slips are in the world frame, of the second body
     against the first."""
+    if not len(force):
+        return _NO_CONTACTS
     contacts, solution = report.contacts, report.solution
     start = report.rows.cone.contact_start
     v = solution.velocities[start : start + 3 * len(force)].reshape(-1, 3)
@@ -129,6 +149,8 @@ def _contacts(report: StepReport, force: np.ndarray) -> Record:
 def _limits(report: StepReport, impulses: np.ndarray) -> Record:
     """Limits are named 2·coordinate + side (dynamics/rows.py)."""
     cone = report.rows.cone
+    if not cone.unilateral:
+        return _NO_LIMITS
     first = cone.bilateral.size
     number = (report.rows.names[first : first + cone.unilateral] & _LOW_BITS).astype(np.int64)
     return {

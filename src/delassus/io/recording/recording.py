@@ -60,9 +60,19 @@ class Recording(Trajectory):
 
     def memory(self) -> Memory:
         """What the solve after the last step would start from."""
+        fresh, shapes = Memory(), self._shapes[-1]
         with Part(self._paths[-1]) as part:
-            found = [name for name in self._shapes[-1] if name.startswith("memory/")]
-            return Memory(**{name.removeprefix("memory/"): part.read(name) for name in found})
+            found = {name.removeprefix("memory/") for name in shapes if name.startswith("memory/")}
+            if not found:
+                return fresh
+            if found != set(vars(fresh)) or len({shapes[f"memory/{name}"][:1] for name in found}) != 1:
+                part.fail("memory/ is not what a solve starts from: damaged")
+            arrays = {name: part.read(f"memory/{name}") for name in found}
+            for name, array in arrays.items():
+                wanted = getattr(fresh, name)
+                if array.dtype != wanted.dtype or array.shape[1:] != wanted.shape[1:]:
+                    part.fail(f"memory/{name} is {array.dtype} {array.shape}: damaged")
+        return Memory(**arrays)
 
     def _load(self, name: str) -> np.ndarray:
         if name not in self._loaded:

@@ -1,0 +1,40 @@
+"""Joints eliminated by one dense factorisation.
+
+With λ_b = −D_bb⁻¹ (D_bc λ_c + v_b), limits and contacts see D_cc − D_cb D_bb⁻¹ D_bc, a smaller problem of the same
+kind. Redundant joints make D_bb singular: the pseudo-inverse then gives the smallest reactions.
+"""
+
+import numpy as np
+
+from delassus.cones import ProductCone
+from delassus.linalg.dense_inverse import DenseInverse
+from delassus.problem import Problem
+
+
+class Elimination:
+    """D: (m, m) and v: (m,) of limits and contacts alone [1/kg, m/s]; cone: theirs; `joints` gives the rest back."""
+
+    def __init__(self, problem: Problem):
+        b = self.joint_rows = problem.cone.bilateral_rows
+        D, v = problem.delassus.dense(), problem.free_velocity
+        self.cone = ProductCone((), problem.cone.unilateral, problem.cone.mu)
+        self.law = problem.law
+        self.D, self.v = D, v
+        if b:
+            self.D_joint, self.coupling, self.v_joint = D[:b, :b], D[:b, b:], v[:b]
+            self.inverse = DenseInverse(self.D_joint)
+            carried = self.inverse.solve(np.column_stack([self.coupling, self.v_joint]))
+            self.D = D[b:, b:] - D[b:, :b] @ carried[:, :-1]
+            self.v = v[b:] - D[b:, :b] @ carried[:, -1]
+
+    def write_joints(self, reactions: np.ndarray) -> None:
+        """Fill reactions[:joint_rows] with what goes with the limits and contacts behind them; refined once."""
+        b = self.joint_rows
+        if b:
+            push = self.coupling @ reactions[b:] + self.v_joint
+            for _ in range(2):
+                reactions[:b] -= self.inverse.solve(self.D_joint @ reactions[:b] + push)
+
+    def problem(self) -> Problem:
+        """The problem of limits and contacts."""
+        return Problem.dual(self.D, self.v, cone=self.cone, law=self.law)
