@@ -180,8 +180,8 @@ def _alart_curnier(r, u, rho, limits, mu, F):
 
 @njit(cache=True, error_model="numpy")
 def _derivative(r, u, rho, limits, mu, A, row):
-    """Rows of the block-diagonal derivative of the projection, (m, 3): columns n, t₁, t₂ (limits use the first), and the
-    rows of closed contacts and limits, written to `row`; returns their number."""
+    """Rows of the block-diagonal derivative of the projection, (m, 3): columns n, t₁, t₂ (limits use the first), and
+    the rows of closed contacts and limits, written to `row`; returns their number."""
     count = 0
     for i in range(limits):
         A[i, 0] = 1.0 if r[i] - rho * u[i] > 0.0 else 0.0

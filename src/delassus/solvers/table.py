@@ -75,7 +75,7 @@ SOLVERS: dict[str, Solver] = {
                "mechanisms: all joints by one dense factorisation, contacts by nbgs; up to some thousand rows",
                _start_direct, most_rows=4000),
         Solver(ProxSsn(solver="prox-ssn"), _EXACT, ALL_ROWS, "Newton on Alart and Curnier's function, proximal",
-               "exact friction to 1e-8 and beyond where sweeps crawl: stacks, mass ratios, mechanisms; hundreds of rows",
+               "exact friction to 1e-8 and beyond where sweeps crawl: stacks, mass ratios, loops; hundreds of rows",
                _start_prox_ssn, most_rows=3000),
         _splitting("pgs-ccp", _ANY, "003 Alg. 2, 5",
                    "the convex relaxation at the lowest cost per sweep; under the ncp law with De Saxcé's term",
@@ -105,7 +105,9 @@ def default_solver(problem: Problem) -> str:
     """What `solver="auto"` means for this problem."""
     if problem.law is Law.CCP:
         return "pgs-ccp"
-    return "nbgs-direct" if problem.cone.bilateral.size > 0 and problem.row_count <= _DENSE else "nbgs"
+    if problem.row_count <= _NEWTON:
+        return "prox-ssn"
+    return "nbgs-direct" if problem.cone.bilateral.size and problem.row_count <= _DENSE else "nbgs"
 
 
 def find(solver: str | Settings) -> tuple[Solver, Settings]:
