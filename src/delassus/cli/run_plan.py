@@ -98,7 +98,7 @@ def _assembled(
 
 
 def _alike(found: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """What of `found` could be a value of these names: files may hold anything. The rest shows as a difference later."""
+    """What of `found` can be a value of these names; files may hold anything. The rest shows as a difference later."""
     return {key: found[key] for key, default in defaults.items() if key in found and type(found[key]) is type(default)}
 
 
