@@ -152,7 +152,7 @@ def _natural_map(reactions, v, mu, block_start, joints, limits, diagonal_blocks,
 @njit(cache=True)
 def _contact_gap(reactions, v, i, mu, gamma, step):
     """‖λ_k − P(λ_k − ρ w_k)‖² of the contact whose rows start at i."""
-    wn = v[i] + mu * math.hypot(v[i + 1], v[i + 2]) if gamma else v[i]
+    wn = v[i] + mu * math.sqrt(v[i + 1] ** 2 + v[i + 2] ** 2) if gamma else v[i]
     pn, p1, p2 = project_coulomb(
         reactions[i] - step * wn, reactions[i + 1] - step * v[i + 1], reactions[i + 2] - step * v[i + 2], mu
     )

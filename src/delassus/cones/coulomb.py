@@ -62,7 +62,7 @@ def _apply(x, mu, kernel):
 @njit(cache=True)
 def project_coulomb(xn, x1, x2, mu):
     """P_K of one triple (003 eq. 150), written so that μ = 0 and μ = ∞-like values need no special case."""
-    xt = math.hypot(x1, x2)
+    xt = math.sqrt(x1 * x1 + x2 * x2)  # not hypot, which is ten times slower and saves only what is beyond 1e154
     if mu * xt <= -xn:
         return 0.0, 0.0, 0.0
     if xt <= mu * xn:
@@ -76,7 +76,7 @@ def project_coulomb(xn, x1, x2, mu):
 @njit(cache=True)
 def project_coulomb_dual(xn, x1, x2, mu):
     """P_K* of one triple (003 eq. 151)."""
-    xt = math.hypot(x1, x2)
+    xt = math.sqrt(x1 * x1 + x2 * x2)
     if xt <= -mu * xn:
         return 0.0, 0.0, 0.0
     if xn >= mu * xt:
@@ -89,7 +89,7 @@ def project_coulomb_dual(xn, x1, x2, mu):
 @njit(cache=True)
 def project_disk(x1, x2, radius):
     """Nearest point of the disk ‖x‖ ≤ radius in the plane (003 eq. 148)."""
-    norm = math.hypot(x1, x2)
+    norm = math.sqrt(x1 * x1 + x2 * x2)
     if norm <= radius:
         return x1, x2
     f = radius / norm

@@ -23,6 +23,7 @@ _STALL_AFTER = 2000  # iterations before which nobody is called stalled: GauÃŸâ€
 _STALL_GAIN = 0.98  # stalled: the last three quarters of all iterations gained less than 2 %
 _GROWTH = 0.25  # a batch is at most this fraction of the iterations done: bounds overshoot, and checks to a logarithm
 _BATCH_ROWS = 10_000_000  # a batch updates at most this many rows: about half a second, so that limits are kept
+_LEAST_BATCH = 4  # a judgement costs about as much as a sweep
 _FIRST_BATCH, _FIRST_ROWS = 8, 200  # the first batches of small problems: a sweep there costs less than a judgement
 
 
@@ -114,7 +115,7 @@ class Run:
         batch ends may influence a method, and the same input must give the same bits.
         """
         rows = max(1, self.problem.row_count)
-        least = max(1, min(_FIRST_BATCH, _FIRST_ROWS // rows))
+        least = max(_LEAST_BATCH, min(_FIRST_BATCH, _FIRST_ROWS // rows))
         count = max(least, min(int(_GROWTH * iteration), _BATCH_ROWS // rows))
         if len(self.history) >= 2:
             (i0, e0), (i1, e1) = self.history[-2], self.history[-1]

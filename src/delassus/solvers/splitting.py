@@ -21,6 +21,7 @@ from delassus.solvers.sweeps import LOCAL, NO_BODIES, Blocks, Bodies, sweep_by_c
 
 _FALL = 0.999  # a residual above this fraction of the last one has not fallen: it rises, or cycles
 
+_PLAIN = 100  # blocks updated with omega = 1 at the start: a handful of contacts is solved by then, without relaxation
 _SETTLE = 10  # sweeps with the new omega before the residual may lower it: the change itself raises it at first
 
 
@@ -31,9 +32,7 @@ class Splitting(Settings):
     local: str = "slip"  # one-contact solver, a name of LOCAL
     desaxce: bool = False  # give the local solver De Saxcé's term of the last iterate (003 Alg. 5 line 16)
     omega: float = 1.0  # relaxation of every block update, 0 < omega < 2
-    omega_after: int = (
-        0  # sweeps with omega = 1 before that: easy problems are done by then, and over-relaxing delays them
-    )
+    omega_after: int = 0  # sweeps with omega = 1 before that, more on small problems: they are done by then
     omega_decay: float = 1.0  # omega is multiplied by this after each sweep …
     omega_min: float = 1.0  # … until it reaches this
     omega_backoff: float = 1.0  # factor on omega − omega_min whenever the judged residual did not fall; 1: never
@@ -62,6 +61,7 @@ class SplittingMethod:
         self.term = settings.desaxce or (settings.local == "ccp" and problem.law is Law.NCP)
         self.omega = settings.omega
         self.sweep_count = 0
+        self.plain_sweeps = settings.omega_after * max(1, _PLAIN // max(1, problem.cone.block_count))
         self.slip = np.zeros(problem.contact_count)
         self.work = np.empty((settings.threads, 7, max(10, problem.cone.bilateral.max(initial=0))))
         self.objective = np.inf
@@ -85,7 +85,7 @@ class SplittingMethod:
 
     def advance(self, count: int) -> None:
         """`count` sweeps; with early stopping, fewer once the objective no longer falls."""
-        first = min(count, max(0, self.settings.omega_after - self.sweep_count))
+        first = min(count, max(0, self.plain_sweeps - self.sweep_count))
         self.sweep_count += count
         if first:
             count -= first
@@ -105,9 +105,7 @@ class SplittingMethod:
 
     def judged(self, excess: float) -> None:
         """Relax less when the residual did not fall: a large omega makes Gauß–Seidel fast, and makes it cycle."""
-        settled = (
-            self.sweep_count >= _SETTLE * self.settings.omega_after
-        )  # the change of omega itself raises the residual
+        settled = self.sweep_count >= _SETTLE + self.plain_sweeps
         if settled and excess > _FALL * self.last_excess:
             low = self.settings.omega_min
             self.omega = low + self.settings.omega_backoff * (self.omega - low)
