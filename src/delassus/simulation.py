@@ -6,7 +6,7 @@ from time import perf_counter
 import numpy as np
 
 from delassus.collision import Contacts, detect
-from delassus.dynamics import Inputs, Rows, Stabilisation, assemble, energy_of, free_velocity
+from delassus.dynamics import Inputs, Rows, Softening, Stabilisation, assemble, energy_of, free_velocity
 from delassus.dynamics.closure import MOST_ROWS, close_joints
 from delassus.dynamics.rows import effort_wrench
 from delassus.errors import SettingsError
@@ -32,6 +32,7 @@ class StepSettings:
     max_iter: int = 20_000
     integrator: str = "moreau"
     stabilisation: Stabilisation = field(default_factory=Stabilisation)
+    softening: Softening | None = None  # soft constraints in MuJoCo's manner; None: hard ones
     warm_start: bool = True
     threads: int = 1
 
@@ -100,7 +101,7 @@ def step(
     position, rotation = at[:, :3], quaternion_to_matrix(at[:, 3:])
     contacts = detect(model.shapes, position, at[:, 3:], threads=settings.threads)
     clock.stage("collision")
-    rows = assemble(model, position, rotation, state, contacts, h, settings.stabilisation, inputs)
+    rows = assemble(model, position, rotation, state, contacts, h, inputs, settings.stabilisation, settings.softening)
     problem = reduce(model, rotation, state.u, rows, inputs, settings)
     clock.stage("assembly")
     guess = memory.recall(rows) if memory is not None and settings.warm_start else None

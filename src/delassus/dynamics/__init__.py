@@ -6,4 +6,5 @@ from delassus.dynamics.forces import momentum_of as momentum_of
 from delassus.dynamics.inputs import Inputs as Inputs
 from delassus.dynamics.rows import Rows as Rows
 from delassus.dynamics.rows import assemble as assemble
+from delassus.dynamics.softening import Softening as Softening
 from delassus.dynamics.stabilisation import Stabilisation as Stabilisation

@@ -14,6 +14,7 @@ from numba import njit
 from delassus.collision import Contacts
 from delassus.cones import ProductCone
 from delassus.dynamics.inputs import Inputs
+from delassus.dynamics.softening import Softening
 from delassus.dynamics.stabilisation import Stabilisation
 from delassus.joints.arrays import IMPOSED, PD
 from delassus.joints.primitives import line
@@ -52,11 +53,13 @@ class Rows:
 
 
 def assemble(
-    model: Model, position, rotation, state: State, contacts: Contacts, h: float, stabilisation, inputs: Inputs
-) -> Rows:
+    model: Model, position, rotation, state: State, contacts: Contacts, h: float, inputs: Inputs,
+    stabilisation: Stabilisation, softening: Softening | None = None,
+) -> Rows:  # fmt: skip
     """All rows at the given configuration.  position: (n_b, 3), rotation: (n_b, 3, 3) where rows are evaluated; state:
     before the step, where the joints' errors are: a midpoint predicted along straight lines has errors of its own."""
     u = state.u
+    soft = _Soft(model, rotation, u, h, softening)
     parts = _Parts()
     joints = model.joints
     residual, coordinates, rates = np.zeros(0), np.zeros(0), np.zeros((0, 12))
@@ -68,15 +71,18 @@ def assemble(
         # what the rows turned since its start. Without this term the projection onto the turned joints loses energy at
         # first order: 0.56 J of a double pendulum's in three seconds at h = 1 ms, instead of 0.0007 J.
         bend = _rates_of(joints.row_bodies, rows - rows_before, u)
-        parts.add(joints.bodies, rows, stabilisation.joint_bias(residual, h) + bend, _JOINT + _numbers(joints.count))
+        bias, give = stabilisation.joint_bias(residual, h) + bend, None
+        if softening is not None and softening.joints:
+            bias, give = soft.rows(joints.row_bodies, rows, residual)
+        parts.add(joints.bodies, rows, bias, _JOINT + _numbers(joints.count), give)
         coordinates, rates = joints.coordinates(frames)
     drive_sizes, limit_count, mu = np.zeros(0, np.int64), 0, contacts.mu
     if joints.is_driven:
         drive_sizes = _add_drives(parts, joints, coordinates, rates, h, inputs)
     if joints.is_limited:
-        limit_count = _add_limits(parts, joints, coordinates, rates, u, h, stabilisation)
+        limit_count = _add_limits(parts, joints, coordinates, rates, u, h, stabilisation, soft)
     if len(mu) or not parts.pieces:
-        _add_contacts(parts, contacts, position, u, h, stabilisation)
+        _add_contacts(parts, contacts, position, u, h, stabilisation, soft)
     if joints.has_friction:
         mu = np.concatenate([mu, _add_friction(parts, model, rotation, rates, h)])
     cone = ProductCone(np.concatenate([joints.row_sizes, drive_sizes]), limit_count, mu)
@@ -95,6 +101,23 @@ def effort_wrench(model: Model, rows: Rows, inputs: Inputs) -> np.ndarray:
         part = inputs.effort[:, None] * rows.rates[:, 6 * side : 6 * side + 6]
         np.add.at(wrench, pairs[here, side], part[here])
     return wrench
+
+
+@dataclass(frozen=True, eq=False)
+class _Soft:
+    """Softening at one configuration."""
+
+    model: Model
+    rotation: np.ndarray
+    u: np.ndarray
+    h: float
+    settings: Softening | None
+
+    def rows(self, bodies, rows, residual) -> tuple[np.ndarray, np.ndarray]:
+        """Bias and compliance of soft rows, each (n,)."""
+        assert self.settings is not None
+        mobility = _mobility(bodies, rows, self.model.inverse_mass, self.model.world_inverse_inertia(self.rotation))
+        return self.settings.soften(residual, _rates_of(bodies, rows, self.u), mobility, self.h)
 
 
 class _Parts:
@@ -144,7 +167,7 @@ def _add_drives(parts, joints, coordinates, rates, h, inputs: Inputs) -> np.ndar
     return np.ones(len(used), dtype=np.int64)
 
 
-def _add_limits(parts, joints, coordinates, rates, u, h, stabilisation: Stabilisation) -> int:
+def _add_limits(parts, joints, coordinates, rates, u, h, stabilisation: Stabilisation, soft: _Soft) -> int:
     """Unilateral rows of the limits that are near; returns their number (003 eq. 28–31)."""
     speed = _rates_of(joints.bodies[joints.coordinate_joint], rates, u)
     count = 0
@@ -154,12 +177,17 @@ def _add_limits(parts, joints, coordinates, rates, u, h, stabilisation: Stabilis
         if len(near):
             bodies = joints.bodies[joints.coordinate_joint[near]]
             names = _LIMIT + (near * 2 + side).astype(np.uint64)
-            parts.add(bodies, sign * rates[near], stabilisation.limit_bias(gap[near], h), names)
+            bias, give = stabilisation.limit_bias(gap[near], h), None
+            if soft.settings is not None and soft.settings.limits:
+                reached = gap[near] <= 0.0  # what is still open stays hard: it may close within the step and no further
+                softened = soft.rows(bodies, sign * rates[near], gap[near])
+                bias, give = np.where(reached, softened[0], bias), np.where(reached, softened[1], 0.0)
+            parts.add(bodies, sign * rates[near], bias, names, give)
             count += len(near)
     return count
 
 
-def _add_contacts(parts, contacts: Contacts, position, u, h, stabilisation: Stabilisation) -> None:
+def _add_contacts(parts, contacts: Contacts, position, u, h, stabilisation: Stabilisation, soft: _Soft) -> None:
     """Triples (n, t₁, t₂) of the contacts."""
     count = len(contacts.gap)
     rows = np.empty((3 * count, 12))
@@ -167,7 +195,15 @@ def _add_contacts(parts, contacts: Contacts, position, u, h, stabilisation: Stab
     approach = _rates_of(contacts.bodies, rows[::3], u)
     bias = np.zeros(3 * count)
     bias[::3] = stabilisation.contact_bias(contacts.gap, approach, contacts.restitution, h)
-    parts.add(contacts.bodies, rows, bias, _CONTACT + (contacts.feature >> np.uint64(3)))
+    give = None
+    if soft.settings is not None and soft.settings.contacts:
+        depth = np.zeros(3 * count)
+        depth[::3] = contacts.gap
+        softened = soft.rows(np.repeat(contacts.bodies, 3, axis=0), rows, depth)
+        closed = np.repeat(contacts.gap <= 0.0, 3)
+        bias, give = np.where(closed, softened[0], bias), np.where(closed, softened[1], 0.0)
+    # shape numbers in a feature id leave its top bits free
+    parts.add(contacts.bodies, rows, bias, _CONTACT + contacts.feature, give)
 
 
 def _add_friction(parts, model: Model, rotation, rates, h) -> np.ndarray:
