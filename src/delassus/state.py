@@ -4,10 +4,12 @@ import hashlib
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numba import njit
 
 from delassus.errors import ProblemError
 from delassus.spatial import quaternion_to_matrix
 
+_FINE, _NOT_FINITE = -1, -2
 _UNIT = 1e-3  # a quaternion this far from unit length is a mistake, not rounding
 
 
@@ -25,11 +27,11 @@ class State:
         u = np.ascontiguousarray(self.u, dtype=float)
         if q.ndim != 2 or q.shape[1] != 7 or u.shape != (len(q), 6):
             raise ProblemError(f"state has q {q.shape} and u {u.shape}, expected (n, 7) and (n, 6)")
-        if not (np.isfinite(q).all() and np.isfinite(u).all() and np.isfinite(self.t)):
+        wrong = _first_wrong(q, u)
+        if wrong == _NOT_FINITE or not np.isfinite(self.t):
             raise ProblemError("state holds NaN or Inf: check initial velocities and forces")
-        off = np.abs(np.linalg.norm(q[:, 3:], axis=1) - 1.0)
-        if (off > _UNIT).any():
-            raise ProblemError(f"state: the quaternion of body {int(np.argmax(off))} is not of unit length")
+        if wrong >= 0:
+            raise ProblemError(f"state: the quaternion of body {wrong} is not of unit length")
         object.__setattr__(self, "q", q)
         object.__setattr__(self, "u", u)
 
@@ -62,3 +64,20 @@ class State:
 
     def __repr__(self) -> str:
         return f"State(t={self.t:.6g} s, {len(self.q)} bodies, {self.hash})"
+
+
+@njit(cache=True)
+def _first_wrong(q, u):
+    """The first body whose quaternion is not of unit length, _NOT_FINITE, or _FINE."""
+    for b in range(len(q)):
+        for i in range(7):
+            if not np.isfinite(q[b, i]):
+                return _NOT_FINITE
+        for i in range(6):
+            if not np.isfinite(u[b, i]):
+                return _NOT_FINITE
+    for b in range(len(q)):
+        norm = np.sqrt(q[b, 3] ** 2 + q[b, 4] ** 2 + q[b, 5] ** 2 + q[b, 6] ** 2)
+        if abs(norm - 1.0) > _UNIT:
+            return b
+    return _FINE

@@ -84,7 +84,7 @@ def test_slip_handles_non_symmetric_blocks():
 
 
 def brute_force_conic(D, q, mu, sigma, samples=20_000):
-    """Least energy over the conic section v_n = 0, ‖r_t‖ ≤ μ r_n: inside by a linear solve, its boundary by sampling."""
+    """Least energy over the section v_n = 0, ‖r_t‖ ≤ μ r_n: inside by a linear solve, on its boundary by sampling."""
     g = -D[0, 1:] / D[0, 0]
     base = np.array([-q[0] / D[0, 0], 0.0, 0.0])
     lift = np.array([g, [1.0, 0.0], [0.0, 1.0]])  # r = base + lift r_t

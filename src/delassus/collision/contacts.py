@@ -31,3 +31,10 @@ class Contacts:
             return "Contacts(none)"
         pairs = len(np.unique(self.shapes, axis=0))
         return f"Contacts({len(self)} points of {pairs} pairs, gaps {self.gap.min():.3g} … {self.gap.max():.3g} m)"
+
+
+NO_CONTACTS = Contacts(
+    np.zeros((0, 2), np.int64), np.zeros((0, 2), np.int32), np.zeros((0, 3)), np.zeros((0, 3, 3)), np.zeros(0),
+    np.zeros(0), np.zeros(0), np.zeros(0, np.uint64),
+)  # fmt: skip
+"""Of bodies without shapes."""

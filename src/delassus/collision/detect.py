@@ -4,7 +4,7 @@ import numpy as np
 
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.broad import find_pairs
-from delassus.collision.contacts import Contacts
+from delassus.collision.contacts import NO_CONTACTS, Contacts
 from delassus.collision.narrow import FAMILIES, FAMILY, GENERAL, POINTS, compact, deal, finish, spheres
 from delassus.collision.placement import check_poses, place
 from delassus.collision.threads import share_out
@@ -21,6 +21,8 @@ def detect(arrays: ShapeArrays, position, quaternion, *, threads: int = 1) -> Co
         contacts = detect(arrays, [[0, 0, 0.5]], [[1, 0, 0, 0]])
         len(contacts)  # 4
     """
+    if not arrays.count:
+        return NO_CONTACTS
     p, q = _poses(arrays, position, quaternion)
     n = arrays.count
     world = arrays.pool.take(((n, 4), float), ((n, 3, 3), float), ((n, 3), float))

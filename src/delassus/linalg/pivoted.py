@@ -61,3 +61,46 @@ def pivoted_solve(A, order, rank, b, x):
         for j in range(i + 1, rank):
             value -= A[order[j], p] * x[order[j]]
         x[p] = value / A[p, p]
+
+
+@njit(cache=True, error_model="numpy")
+def smallest_solution(A, order, rank, b, work, x):
+    """x of least norm with A x = b as far as the rows agree: x = L (LᵀL)⁻² Lᵀ b with the n × rank factor L.
+
+    A, order, rank of `pivoted_cholesky`; b, x: (n, k); work: (2 n + 1, n) scratch."""
+    n, k = b.shape
+    if rank == n:
+        for c in range(k):
+            pivoted_solve(A, order, n, b[:, c], x[:, c])
+        return
+    L, G, y = work[:n], work[n : 2 * n], work[2 * n]
+    for i in range(n):
+        p = order[i]
+        for j in range(rank):
+            L[p, j] = A[p, order[j]] if j <= i else 0.0  # the permuted factor is lower triangular
+    for i in range(rank):  # Cholesky of LᵀL
+        for j in range(i + 1):
+            value = 0.0
+            for m in range(n):
+                value += L[m, i] * L[m, j]
+            for m in range(j):
+                value -= G[i, m] * G[j, m]
+            G[i, j] = math.sqrt(value) if i == j else value / G[j, j]
+    for c in range(k):
+        for i in range(rank):
+            y[i] = 0.0
+            for m in range(n):
+                y[i] += L[m, i] * b[m, c]
+        for _ in range(2):
+            for i in range(rank):
+                for j in range(i):
+                    y[i] -= G[i, j] * y[j]
+                y[i] /= G[i, i]
+            for i in range(rank - 1, -1, -1):
+                for j in range(i + 1, rank):
+                    y[i] -= G[j, i] * y[j]
+                y[i] /= G[i, i]
+        for m in range(n):
+            x[m, c] = 0.0
+            for i in range(rank):
+                x[m, c] += L[m, i] * y[i]

@@ -24,6 +24,7 @@ class DirectMethod:
     def __init__(self, problem: Problem, reactions: np.ndarray, contacts: Splitting):
         self.reactions = reactions
         self.finished = False
+        self.is_costly = False
         self.eliminated = Elimination(problem)
         self.inner = None
         if len(self.eliminated.v):

@@ -32,6 +32,7 @@ class Method(Protocol):
 
     reactions: np.ndarray
     finished: bool
+    is_costly: bool  # one iteration costs far more than a judgement: judge after each
 
     def advance(self, count: int) -> None:
         """Do `count` iterations, in one compiled call where possible."""
@@ -107,13 +108,15 @@ class Run:
         past = next((best for i, best in reversed(self.history) if i <= iteration // 4), math.inf)
         return self.best_excess > _STALL_GAIN * past
 
-    def next_batch(self, iteration: int) -> int:
+    def next_batch(self, iteration: int, is_costly: bool) -> int:
         """Iterations to do before the next judgement.
 
         Few at first, then in proportion to those done, and no more than half of what the recent rate of convergence
         predicts is missing. Apart from the last seconds before a time limit nothing here depends on the clock: where a
         batch ends may influence a method, and the same input must give the same bits.
         """
+        if is_costly:
+            return 1
         rows = max(1, self.problem.row_count)
         least = max(_LEAST_BATCH, min(_FIRST_BATCH, _FIRST_ROWS // rows))
         count = max(least, min(int(_GROWTH * iteration), _BATCH_ROWS // rows))
@@ -129,12 +132,12 @@ class Run:
         return min(count, self.limits.max_iter - iteration)
 
 
-def drive(run: Run, method: Method) -> tuple[Status, int]:
-    """Advance the method until something stops it; (status, iterations). `run.best` holds the point to return."""
+def drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
+    """Advance the method until something stops it; (status, iterations). `run.best` holds the point to return.
+
+    first: excess of the starting point, judged already."""
     limits = run.limits
-    iteration = 0
-    excess = run.judge(0, method.reactions)
-    first = excess
+    iteration, excess = 0, first
     while excess > 1.0:
         if iteration >= limits.max_iter:
             return Status.MAX_ITERATIONS, iteration
@@ -142,7 +145,7 @@ def drive(run: Run, method: Method) -> tuple[Status, int]:
             return Status.TIME_LIMIT, iteration
         if method.finished or run.stalled(iteration):
             return Status.STALLED, iteration
-        count = run.next_batch(iteration)
+        count = run.next_batch(iteration, method.is_costly)
         method.advance(count)
         iteration += count
         if not np.isfinite(method.reactions).all():

@@ -47,6 +47,7 @@ class ProxSsnMethod:
         self.reactions = reactions
         self.sweeps = sweeps
         self.finished = False
+        self.is_costly = True
         self.alpha = settings.alpha
         self.failed_alpha = 0.0
         self.eliminated = Elimination(problem)
@@ -131,13 +132,14 @@ class ProxSsnMethod:
             if norm <= target * scale:
                 return r, step, True
             closed = _derivative(r, W @ r + v, rho, self.limits, self.mu, A, row)
-            J, right = np.empty((closed, closed)).T, np.empty(closed)
-            _newton_system(W, A, rho, self.limits, F, row[:closed], J, right)
-            _, _, moves, info = lapack.dgesv(J, right, overwrite_a=True)
-            if info != 0 or not np.isfinite(moves).all():
-                return r, step, False
             direction = -F  # of open contacts, whose reactions vanish; they are no unknowns of the system
-            direction[row[:closed]] = moves
+            if closed:
+                J, right = np.empty((closed, closed)).T, np.empty(closed)
+                _newton_system(W, A, rho, self.limits, F, row[:closed], J, right)
+                _, _, moves, info = lapack.dgesv(J, right, overwrite_a=True)
+                if info != 0 or not np.isfinite(moves).all():
+                    return r, step, False
+                direction[row[:closed]] = moves
             length = 1.0
             for _ in range(12):
                 trial = r + length * direction

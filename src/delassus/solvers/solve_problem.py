@@ -43,14 +43,16 @@ def solve(
     limits = Limits(tol, tol_velocity, max_iter, time_limit)
     reactions = _start_point(problem, guess)
     run = Run(problem, limits, start, trace)
-    if line.takes(problem):
+    setup, status, iterations = 0.0, Status.CONVERGED, 0
+    excess = run.judge(0, reactions)
+    if not line.takes(problem):
+        status = Status.UNSUPPORTED
+    elif excess > 1.0:
+        before = perf_counter()
         method = line.start(problem, settings, reactions)
-        setup = perf_counter() - start
+        setup = perf_counter() - before
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iterate overflows; that is data, not a warning
-            status, iterations = drive(run, method)
-    else:
-        setup, status, iterations = 0.0, Status.UNSUPPORTED, 0
-        run.judge(0, reactions)
+            status, iterations = drive(run, method, excess)
     judged = residuals.evaluate(problem, run.best)
     # The verdict is on this very point: a best iterate that meets the tolerance is converged however the run ended.
     if status is not Status.UNSUPPORTED and limits.reached(

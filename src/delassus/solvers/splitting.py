@@ -58,6 +58,7 @@ class SplittingMethod:
         self.settings = settings
         self.reactions = reactions
         self.finished = False
+        self.is_costly = False
         self.term = settings.desaxce or (settings.local == "ccp" and problem.law is Law.NCP)
         self.omega = settings.omega
         self.sweep_count = 0
