@@ -20,6 +20,7 @@ from delassus.status import Status
 
 _DIVERGED = 1e8  # growth of the residual over its best value that no convergent run has shown
 _STALL_AFTER = 2000  # iterations before which nobody is called stalled: Gauß–Seidel has long plateaus
+_STALL_AFTER_COSTLY = 80  # the same for methods whose iterations solve linear systems
 _STALL_GAIN = 0.98  # stalled: the last three quarters of all iterations gained less than 2 %
 _GROWTH = 0.25  # a batch is at most this fraction of the iterations done: bounds overshoot, and checks to a logarithm
 _BATCH_ROWS = 10_000_000  # a batch updates at most this many rows: about half a second, so that limits are kept
@@ -101,9 +102,9 @@ class Run:
     def elapsed(self) -> float:
         return perf_counter() - self.start
 
-    def stalled(self, iteration: int) -> bool:
+    def stalled(self, iteration: int, is_costly: bool) -> bool:
         """Did the last three quarters of the iterations gain next to nothing?"""
-        if iteration < _STALL_AFTER:
+        if iteration < (_STALL_AFTER_COSTLY if is_costly else _STALL_AFTER):
             return False
         past = next((best for i, best in reversed(self.history) if i <= iteration // 4), math.inf)
         return self.best_excess > _STALL_GAIN * past
@@ -143,7 +144,7 @@ def drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
             return Status.MAX_ITERATIONS, iteration
         if run.elapsed() >= limits.time_limit:
             return Status.TIME_LIMIT, iteration
-        if method.finished or run.stalled(iteration):
+        if method.finished or run.stalled(iteration, method.is_costly):
             return Status.STALLED, iteration
         count = run.next_batch(iteration, method.is_costly)
         method.advance(count)

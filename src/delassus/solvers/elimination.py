@@ -32,6 +32,7 @@ class Elimination:
         b = self.joint_rows
         if b:
             push = self.coupling @ reactions[b:] + self.v_joint
+            reactions[:b] = 0.0  # what a guess holds in redundant directions could not be removed again
             for _ in range(2):
                 reactions[:b] -= self.inverse.solve(self.D_joint @ reactions[:b] + push)
 

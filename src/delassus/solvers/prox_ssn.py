@@ -22,6 +22,10 @@ from delassus.solvers.settings import Settings, require
 from delassus.solvers.splitting import Splitting, SplittingMethod
 
 
+_POOR = 0.1  # relative residual above which a guess is not worth starting from
+_PATIENCE, _RESTARTS = 8, 6  # outer iterations without halving the residual before starting afresh, and how often
+
+
 @dataclass(frozen=True)
 class ProxSsn(Settings):
     """Settings of the proximal semismooth Newton method."""
@@ -59,9 +63,11 @@ class ProxSsnMethod:
         self.v = self.scaled.free_velocity
         self.limits, self.mu = self.scaled.cone.unilateral, self.scaled.mu
         self.r = self.scaling.scaled_reactions(reactions[self.eliminated.joint_rows :])
-        if not self.r.any():
-            self.r = self._swept(self.scaled, self.r, settings.warm_up)
-        self.residual = self._error(self.r)
+        self.restarts = 0
+        self.residual = self.milestone = self._error(self.r)
+        self.since = 0  # outer iterations since the residual last halved
+        if self.residual > _POOR:
+            self._restart()
 
     def advance(self, count: int) -> None:
         """`count` outer iterations, then the joints that go with the contacts."""
@@ -70,11 +76,27 @@ class ProxSsnMethod:
                 if self.residual <= 1e-15:
                     break
                 self._outer()
+                self._look_back()
             self.reactions[self.eliminated.joint_rows :] = self.scaling.reactions(self.r)
         self.eliminated.write_joints(self.reactions)
 
     def judged(self, excess: float) -> None:
         del excess
+
+    def _look_back(self) -> None:
+        """Start afresh where the residual no longer falls: other sweeps lead to another corner of a hyperstatic problem."""
+        self.since += 1
+        if self.residual <= 0.5 * self.milestone:
+            self.milestone, self.since = self.residual, 0
+        elif self.since >= _PATIENCE and self.restarts < _RESTARTS:
+            self.restarts += 1
+            self._restart()
+
+    def _restart(self) -> None:
+        """From zero, through some sweeps: after an impact the last step's reactions are worse than none."""
+        self.r = self._swept(self.scaled, np.zeros(len(self.v)), self.settings.warm_up * (1 + 2 * self.restarts))
+        self.residual = self.milestone = self._error(self.r)
+        self.alpha, self.failed_alpha, self.since = self.settings.alpha, 0.0, 0
 
     def _outer(self) -> None:
         """One proximal step, with a second try after Gauß–Seidel sweeps on the *same* regularised problem."""
@@ -92,8 +114,7 @@ class ProxSsnMethod:
                 start = self._swept(regular, solution, 50)
         if not solved:
             self.failed_alpha, self.alpha = alpha, min(4.0 * alpha, 1.0)
-            if self._error(solution) < self.residual:
-                self._accept(solution)
+            self._accept(solution)
             return
         # extrapolating pays while the proximal weight is felt
         step = 1.3 if alpha > 1e-5 else 1.0
