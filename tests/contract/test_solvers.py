@@ -246,6 +246,18 @@ def test_threads_change_the_order_but_not_the_result_of_threading(local, kind):
     assert two.reactions.tobytes() == three.reactions.tobytes()
 
 
+def test_auto_turns_to_newton_where_sweeps_crawl():
+    """Gauß–Seidel gives up on unequal masses, the portfolio does not, and its trace tells both parts."""
+    problem = random_rigid(np.random.default_rng(5), bodies=12, contacts=60, mass_ratio=1e6)
+    alone = solve(problem, "nbgs", tol=1e-9, tol_velocity=1e-9, max_iter=3000)
+    solution = solve(problem, tol=1e-9, tol_velocity=1e-9)
+    assert not alone.converged
+    assert solution.converged
+    assert solution.solver == "nbgs, prox-ssn"
+    assert np.all(np.diff(solution.trace.seconds) >= 0)
+    assert solution.trace.iterations[-1] == solution.iterations > alone.iterations
+
+
 def test_parallel_sweeps_converge():
     for kind in ("well-posed", "joints-and-limits", "dense"):
         solution = solve(PROBLEMS[Law.NCP][kind], SOLVERS["nbgs"].settings.changed(threads=2), tol=TOL)

@@ -212,13 +212,14 @@ def test_several_solvers_write_several_solutions(place):
 
 
 def test_a_written_point_that_did_not_converge_is_announced(place):
-    result = run(LOCAL, "--max-iter", "1", "--tol", "1e-14", "--write-solution", "out")
+    result = run(LOCAL, "--solver", "nbgs", "--max-iter", "1", "--tol", "1e-14", "--write-solution", "out")
     assert result.exit_code == 1
     assert "did not converge" in result.stderr
 
 
 def test_settings_reach_the_solver(place):
-    assert run(LOCAL, "--set", "omega=0.75", "--set", "local=quartic", "--json", "runs.json").exit_code == 0
+    given = ("--set", "omega=0.75", "--set", "local=quartic")
+    assert run(LOCAL, "--solver", "nbgs", *given, "--json", "runs.json").exit_code == 0
     (entry,) = json.loads((place / "runs.json").read_text())
     assert entry["settings"]["omega"] == 0.75
     assert entry["settings"]["local"] == "quartic"

@@ -21,7 +21,6 @@ from delassus.solvers.elimination import Elimination
 from delassus.solvers.settings import Settings, require
 from delassus.solvers.splitting import Splitting, SplittingMethod
 
-
 _POOR = 0.1  # relative residual above which a guess is not worth starting from
 _PATIENCE, _RESTARTS = 8, 6  # outer iterations without halving the residual before starting afresh, and how often
 
@@ -84,7 +83,7 @@ class ProxSsnMethod:
         del excess
 
     def _look_back(self) -> None:
-        """Start afresh where the residual no longer falls: other sweeps lead to another corner of a hyperstatic problem."""
+        """Start afresh where the residual no longer falls: hyperstatic problems have many corners to come from."""
         self.since += 1
         if self.residual <= 0.5 * self.milestone:
             self.milestone, self.since = self.residual, 0

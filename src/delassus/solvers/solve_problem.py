@@ -11,11 +11,12 @@ from delassus.problem import Problem
 from delassus.solvers.driver import Limits, Run, drive
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution
-from delassus.solvers.table import default_solver, find
+from delassus.solvers.table import Solver, default_solver, find
 from delassus.status import Status
 
 DEFAULT_TOL = 1e-6
 DEFAULT_MAX_ITER = 1_000_000
+_FIRST_TRY = 3000  # sweeps after which `auto` turns to Newton's method
 
 
 def solve(
@@ -38,10 +39,23 @@ def solve(
     worst velocity) at each judgement; throw: raise `SolveError` unless converged.
     `converged` is claimed only for a returned point that `residuals` found within tol.
     """
-    start = perf_counter()
-    line, settings = find(default_solver(problem) if solver == "auto" else solver)
     limits = Limits(tol, tol_velocity, max_iter, time_limit)
-    reactions = _start_point(problem, guess)
+    point = _start_point(problem, guess)
+    if solver == "auto":
+        solution = _portfolio(problem, point, limits, trace)
+    else:
+        line, settings = find(solver)
+        solution = _solve(problem, line, settings, point, limits, trace)
+    if throw and not solution.converged:
+        raise SolveError(solution.message)
+    return solution
+
+
+def _solve(
+    problem: Problem, line: Solver, settings: Settings, reactions: np.ndarray, limits: Limits, trace
+) -> Solution:
+    """One method from one starting point, which is overwritten."""
+    start = perf_counter()
     run = Run(problem, limits, start, trace)
     setup, status, iterations = 0.0, Status.CONVERGED, 0
     excess = run.judge(0, reactions)
@@ -62,7 +76,7 @@ def solve(
     elif status is Status.CONVERGED:
         status = Status.STALLED
     total = perf_counter() - start
-    solution = Solution(
+    return Solution(
         reactions=run.best,
         velocities=problem.constraint_velocity(run.best),
         body_velocities=problem.body_velocity(run.best),
@@ -80,9 +94,20 @@ def solve(
         },
         trace=run.trace,
     )
-    if throw and not solution.converged:
-        raise SolveError(solution.message)
-    return solution
+
+
+def _portfolio(problem: Problem, reactions: np.ndarray, limits: Limits, trace) -> Solution:
+    """What `auto` does: the default method and, where sweeps crawl, Newton's from the best point they reached."""
+    line, settings = find(default_solver(problem))
+    newton, newton_settings = find("prox-ssn")
+    if line is newton or not newton.takes(problem):
+        return _solve(problem, line, settings, reactions, limits, trace)
+    first = _solve(problem, line, settings, reactions, limits.within(_FIRST_TRY, 0.0), trace)
+    if first.converged or first.iterations >= limits.max_iter:
+        return first
+    left = limits.within(limits.max_iter - first.iterations, first.seconds)
+    second = _solve(problem, newton, newton_settings, first.reactions.copy(), left, trace)
+    return second.after(first)
 
 
 def _start_point(problem: Problem, guess) -> np.ndarray:
