@@ -169,6 +169,8 @@ class ModelBuilder:
             if matrix.shape != (3, 3) or not np.allclose(matrix.T @ matrix, np.eye(3), atol=1e-8):
                 raise ProblemError(f"joint {name}: {label} is not a rotation matrix; give orthonormal columns")
         far = float(np.linalg.norm(other - origin)) if length is None else float(length)
+        if not (np.isfinite(far) and far >= 0) or (kind == "distance" and far == 0):
+            raise ProblemError(f"joint {name}: length is {far}, it must be positive [m]")
         options = _coordinate_options(name, kind, limits, motor, damping, friction)
         self.joints.append(_Joint(name, kind, base, follower, origin, axes, other, other_axes, far, options))
         if not collide and base is not None:
@@ -297,15 +299,20 @@ def _coordinate_options(name: str, kind: str, limits, motor, damping, friction) 
     dampings, frictions = np.broadcast_to(damping, count), np.broadcast_to(friction, count)
     for k in range(count):
         lower, upper = (-np.inf, np.inf) if pairs[k] is None else pairs[k]
+        turns = coordinates[k].primitive != SLIDE
+        if turns and any(np.isfinite(x) and not -np.pi < x < np.pi for x in (lower, upper)):
+            raise ProblemError(f"joint {name}: limits [{lower}, {upper}] of an angle must lie within (−π, π) rad")
         if not lower <= upper:
             raise ProblemError(
                 f"joint {name}: limits [{lower}, {upper}] of {coordinates[k].name} are the wrong way round"
             )
-        if dampings[k] < 0 or frictions[k] < 0:
-            raise ProblemError(f"joint {name}: damping and friction must not be negative")
+        if not all(np.isfinite(x) and x >= 0 for x in (dampings[k], frictions[k])):
+            raise ProblemError(f"joint {name}: damping and friction must be finite and not negative")
+        if not (motors[k] is None or isinstance(motors[k], Motor) or motors[k] == IMPOSED_MOTION):
+            raise ProblemError(f"joint {name}: motor is {motors[k]!r}, give a Motor, {IMPOSED_MOTION!r} or None")
         gains = motors[k] if isinstance(motors[k], Motor) else Motor()
-        if gains.stiffness < 0 or gains.damping < 0:
-            raise ProblemError(f"joint {name}: motor gains must not be negative")
+        if not all(np.isfinite(x) and x >= 0 for x in (gains.stiffness, gains.damping)):
+            raise ProblemError(f"joint {name}: motor gains must be finite and not negative")
         drive = PASSIVE if motors[k] is None else IMPOSED if motors[k] == IMPOSED_MOTION else PD
         out.append({"lower": lower, "upper": upper, "damping": dampings[k], "friction": frictions[k], "drive": drive,
                     "stiffness": gains.stiffness, "rate_gain": gains.damping})  # fmt: skip

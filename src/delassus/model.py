@@ -59,8 +59,12 @@ class Model:
             repr((self.body_names, self.fixed_names, self.joints.names, self.joints.kinds)).encode()
         )
         joints = self.joints
-        for part in (self.mass, self.inertia, self.gravity, joints.bodies, joints.origin, joints.axes, joints.lower,
-                     joints.upper, joints.stiffness, joints.rate_gain, joints.damping, joints.friction):  # fmt: skip
+        parts = (
+            self.mass, self.inertia, self.gravity, joints.bodies, joints.origin, joints.axes, joints.length,
+            joints.lower, joints.upper, joints.drive, joints.stiffness, joints.rate_gain, joints.damping,
+            joints.friction,
+        )  # fmt: skip
+        for part in parts:
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()[:16]
 

@@ -18,6 +18,7 @@ from delassus.problem import Problem
 from delassus.solvers import Settings, Solution, solve
 from delassus.spatial import quaternion_to_matrix
 from delassus.state import State
+from delassus.status import Status
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,10 @@ class StepSettings:
     stabilisation: Stabilisation = field(default_factory=Stabilisation)
     softening: Softening | None = None  # soft constraints in MuJoCo's manner; None: hard ones
     warm_start: bool = True
-    threads: int = 1
+    threads: int = 1  # of collision detection
 
     def __post_init__(self):
+        object.__setattr__(self, "law", Law.of(self.law))
         if not (np.isfinite(self.h) and self.h > 0):
             raise SettingsError(f"h is {self.h}: give a positive time step in seconds")
 
@@ -89,6 +91,11 @@ def step(
 ) -> tuple[State, StepReport]:  # fmt: skip
     """The state one time step later, and a report that holds every object on the way."""
     settings = settings or StepSettings()
+    if model.joints.has_friction and settings.law is not Law.NCP:
+        raise SettingsError(
+            f"law {settings.law.value} does not keep the known normal force behind dry friction of joints: "
+            "use law ncp or take the friction out"
+        )
     inputs = inputs or Inputs.of(model)
     h, scheme = settings.h, integrator(settings.integrator)
     clock = _Clock()
@@ -110,6 +117,8 @@ def step(
         max_iter=settings.max_iter,
     )  # fmt: skip
     clock.stage("solve")
+    if solution.status is Status.UNSUPPORTED:
+        raise SettingsError(f"solver {solution.solver!r} cannot take this step: {solution.status.advice}")
     assert solution.body_velocities is not None
     u = solution.body_velocities.reshape(-1, 6)
     q = scheme.advance(state.q, at, state.u, u, h)

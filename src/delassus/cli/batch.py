@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from delassus.cli.console import BAD_INPUT, INTERRUPTED
-from delassus.cli.plan import Plan, settings_for
+from delassus.cli.plan import AUTO, Plan, settings_for
 from delassus.cli.progress import Display
 from delassus.cli.warmup import WarmUp
 from delassus.errors import DelassusError
@@ -110,7 +110,9 @@ def _run(
     display.now(file, settings.solver)
     warm_up(problem, settings)
     before = display.compiled_count
-    solution = solve(problem, settings, trace=follow, **plan.limits)
+    # settings belong to one method, so they turn the portfolio behind `auto` into the method it begins with
+    is_portfolio = solver == AUTO and not plan.settings and plan.threads is None
+    solution = solve(problem, AUTO if is_portfolio else settings, trace=follow, **plan.limits)
     compiled = display.compiled_count > before
     target = plan.solution_path(file, solver)
     if target is not None and solution.status is Status.UNSUPPORTED:

@@ -150,7 +150,7 @@ def _check_threads(count: int) -> None:
 
 
 def settings_for(plan: Plan, problem: "Problem", name: str) -> "Settings":
-    """What to solve this problem with when the command line said `name`."""
+    """What to solve this problem with when the command line said `name`; for `auto`, what it begins with."""
     from delassus.solvers.table import default_solver, find
 
     settings = find(default_solver(problem) if name == AUTO else name)[1].parsed(plan.settings)

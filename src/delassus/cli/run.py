@@ -40,10 +40,12 @@ def run(
     ] = None,
     integrator: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Time integrator: moreau, midpoint or euler.  [default: the scene's]"),
+        typer.Option(metavar="NAME", help="Time integrator: moreau or euler.  [default: the scene's]"),
     ] = None,
     law: Annotated[Law | None, typer.Option(help="Contact law.  [default: ncp]")] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads.  [default: 1]")] = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", help="Threads of collision detection.  [default: 1]")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Where the recording, figure and problems go.  [default: runs/SCENE]"),

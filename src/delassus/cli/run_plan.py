@@ -126,8 +126,10 @@ def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
     settings = replace(setup.settings, **changes)
     Limits(settings.tol, settings.tol_velocity, settings.max_iter, None)
     integrator(settings.integrator)
-    if settings.solver != "auto":
-        find(settings.solver)
+    if settings.solver != "auto" and settings.law not in find(settings.solver)[0].laws:
+        raise SettingsError(
+            f"solver {settings.solver!r} does not take the law {settings.law.value}; see delassus solvers"
+        )
     if "threads" in given:
         _check_threads(settings.threads)
     return settings

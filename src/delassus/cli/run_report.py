@@ -1,5 +1,6 @@
 """What `delassus run` says at the end: a card, the scene's checks, JSON and a figure."""
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,4 +127,5 @@ def _mean(values) -> float:
 
 
 def _number(value: float) -> str:
-    return f"{value:.0f}" if value == int(value) and abs(value) < 1e6 else f"{value:.2e}"
+    whole = math.isfinite(value) and abs(value) < 1e6 and value == int(value)
+    return f"{value:.0f}" if whole else f"{value:.2e}"

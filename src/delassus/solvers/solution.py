@@ -49,15 +49,14 @@ class Solution:
     trace: Trace
 
     def after(self, first: "Solution") -> "Solution":
-        """This solution as the second part of one that began with `first`: the better point, and what both cost."""
-        better = self if self.converged or _error(self) <= _error(first) else first
+        """This solution as the second part of one that began with `first`, from whose best point it started and than
+        which it is therefore no worse. Costs and traces add up."""
         trace = Trace()
         for part, offset, delay in ((first.trace, 0, 0.0), (self.trace, first.iterations, first.seconds)):
             for row in zip(part.iterations, part.seconds, part.natural_map_relative, part.worst_velocity):
                 trace.add(row[0] + offset, row[1] + delay, row[2], row[3])
         return replace(
-            better,
-            status=self.status if better is self else first.status,
+            self,
             iterations=first.iterations + self.iterations,
             solver=f"{first.solver}, {self.solver}",
             times={key: first.times[key] + self.times[key] for key in self.times},
@@ -86,7 +85,3 @@ class Solution:
             f"Solution({self.solver}, {self.law.value}, {self.status.value}, {self.iterations} iterations, "
             f"{1e3 * self.seconds:.3g} ms, natural_map_relative={self.residuals.natural_map_relative:.2e})"
         )
-
-
-def _error(solution: Solution) -> float:
-    return solution.residuals.natural_map_relative

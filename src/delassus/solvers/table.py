@@ -102,7 +102,7 @@ _DENSE = 600  # rows up to which a dense factorisation per step costs less than 
 
 
 def default_solver(problem: Problem) -> str:
-    """What `solver="auto"` means for this problem."""
+    """What `solver="auto"` begins with on this problem."""
     if problem.law is Law.CCP:
         return "pgs-ccp"
     if problem.row_count <= _NEWTON:

@@ -106,7 +106,7 @@ def record_of(state: State, report: StepReport, h: float) -> Record:
         "drift": report.drift,
         "penetration": report.penetration + 0.0,
         "solver/status": np.uint8(STATUSES.index(solution.status)),
-        "solver/name": np.bytes_(solution.solver.ljust(16)[:16]),
+        "solver/name": np.bytes_(solution.solver.ljust(32)[:32]),
         "solver/iterations": np.int64(solution.iterations),
         "solver/natural_map_relative": solution.residuals.natural_map_relative,
         "solver/worst_velocity": solution.residuals.worst_velocity,
