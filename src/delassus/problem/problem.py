@@ -149,6 +149,16 @@ class Problem:
             return None
         return self.u_f + self.delassus.body_velocity(reactions)
 
+    def velocities(self, reactions: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """v and u of the same reactions, through one solve with H where both are known."""
+        u = self.body_velocity(reactions)
+        if u is None or isinstance(self.delassus, MatrixDelassus):
+            return self.constraint_velocity(reactions), None
+        v = self.delassus.rows_times(u) + self.bias
+        if self.delassus.compliance is not None:
+            v += self.delassus.compliance * reactions
+        return v, u
+
     def with_law(self, law) -> "Problem":
         """The same data judged by another law."""
         return Problem(self.delassus, self.free_velocity, self.cone, law, u_f=self.u_f, bias=self.bias)

@@ -75,11 +75,12 @@ def _solve(
         status = Status.CONVERGED
     elif status is Status.CONVERGED:
         status = Status.STALLED
+    velocities, body_velocities = problem.velocities(run.best)
     total = perf_counter() - start
     return Solution(
         reactions=run.best,
-        velocities=problem.constraint_velocity(run.best),
-        body_velocities=problem.body_velocity(run.best),
+        velocities=velocities,
+        body_velocities=body_velocities,
         status=status,
         residuals=judged,
         iterations=iterations,
