@@ -68,7 +68,7 @@ def make_plan(
     _check_outputs(plan)
     _check_solvers(plan)
     if outputs.solution_dir is not None:
-        _make_directory(outputs.solution_dir)
+        make_directory(outputs.solution_dir)
     return plan
 
 
@@ -104,7 +104,7 @@ def _check_solution(path: Path, plan: Plan) -> None:
         raise FileError(f"{path}: exists already: give --overwrite or another --write-solution directory")
 
 
-def _make_directory(directory: Path) -> None:
+def make_directory(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -124,7 +124,7 @@ def _check_solvers(plan: Plan) -> None:
     if AUTO in plan.solvers and plan.settings:
         _check_some_solver_takes(plan.settings)
     if plan.threads is not None:
-        _check_threads(plan.threads)
+        check_threads(plan.threads)
 
 
 def _check_some_solver_takes(settings: dict[str, str]) -> None:
@@ -141,7 +141,7 @@ def _check_some_solver_takes(settings: dict[str, str]) -> None:
         raise errors[0]
 
 
-def _check_threads(count: int) -> None:
+def check_threads(count: int) -> None:
     import numba
 
     most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set when numba starts

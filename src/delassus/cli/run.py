@@ -158,11 +158,11 @@ class _Problems:
             return
         if self.every == 0 and (report.solution.converged or len(self.paths) >= _MOST_FAILED):
             return
-        from delassus.cli.plan import _make_directory
+        from delassus.cli.plan import make_directory
         from delassus.io.fclib import write_fclib
         from delassus.io.recording import problem_file
 
-        _make_directory(self.folder)
+        make_directory(self.folder)
         path = self.folder / f"step-{k:06d}.hdf5"
         title = f"{self.scene}, step {k} to t = {state.t:.9g} s"
         # a step repeated after a resume, or a run with --overwrite, replaces its own file
@@ -181,7 +181,10 @@ def _report(plan: RunPlan, taken: int, seconds: float, problems: list[Path], int
     print_summary(facts, recording, taken, out)
     print_checks(checks, out)
     if problems:
-        out.print(f"{len(problems)} problems kept; look at one with: delassus solve {problems[0]}", soft_wrap=True)
+        how = f"--law {plan.settings.law.value} --tol {plan.settings.tol:g}"
+        out.print(
+            f"{len(problems)} problems kept; look at one with: delassus solve {problems[0]} {how}", soft_wrap=True
+        )
     figure = write_figure(plan, recording) if recording.step_count else None
     out.print(f"recording: {plan.out}" + (f", figure: {figure}" if figure else ""), soft_wrap=True)
     write_result(plan, facts, checks, problems, figure, interrupted)

@@ -112,7 +112,7 @@ def _recorded_settings(found: dict[str, Any]) -> dict[str, Any]:
 
 def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
     """The scene's settings with what the command line says; every name checked now."""
-    from delassus.cli.plan import _check_threads
+    from delassus.cli.plan import check_threads
     from delassus.integrators import integrator
     from delassus.law import Law
     from delassus.solvers.driver import Limits
@@ -131,7 +131,7 @@ def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
             f"solver {settings.solver!r} does not take the law {settings.law.value}; see delassus solvers"
         )
     if "threads" in given:
-        _check_threads(settings.threads)
+        check_threads(settings.threads)
     return settings
 
 

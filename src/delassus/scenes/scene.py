@@ -12,9 +12,8 @@ from delassus.io.recording import Trajectory
 from delassus.model import Model
 from delassus.scenes.stepping import Watcher, simulate
 from delassus.simulation import Memory, StepSettings
+from delassus.solvers.settings import TRUTH
 from delassus.state import State
-
-_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Parameter:
         """The value written as text, of the default's type."""
         kind = type(self.default)
         try:
-            value = _TRUTH[text.lower()] if kind is bool else kind(text)
+            value = TRUTH[text.lower()] if kind is bool else kind(text)
         except (KeyError, ValueError):
             raise SettingsError(f"{self.name}={text!r} is not {_KINDS[kind]}") from None
         return value

@@ -5,7 +5,8 @@ from typing import Any, get_args, get_type_hints
 
 from delassus.errors import SettingsError, nearest
 
-_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+"""How yes and no may be written on a command line."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Settings:
             kinds = get_args(hints.get(name)) or (hints.get(name, str),)
             kind = next((k for k in kinds if k is not type(None)), str)
             try:
-                values[name] = _TRUTH[text.lower()] if kind is bool else kind(text)
+                values[name] = TRUTH[text.lower()] if kind is bool else kind(text)
             except (KeyError, TypeError, ValueError):
                 raise SettingsError(f"{name}={text!r} is not a {kind.__name__}") from None
         return self.changed(**values)
