@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100_000, help="spheres (default: %(default)s)")
     parser.add_argument("--spread", type=float, default=0.3, help="radii 1 ± this (default: %(default)s)")
     parser.add_argument(
-        "--margin", type=float, default=0.06, help="of each sphere; the default gives the 3 contacts a sphere of a heap"
+        "--margin", type=float, default=0.06, help="of each sphere [m]; the default gives 2.3 contacts per sphere"
     )
     parser.add_argument("--ordered", action="store_true", help="number spheres by place, as scenes create them")
     parser.add_argument("--repeats", type=int, default=11, help="rounds of all in turn (default: %(default)s)")

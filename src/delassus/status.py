@@ -6,7 +6,8 @@ from enum import Enum
 class Status(Enum):
     """A closed list; `value` is the name used in files and tables, `advice` what to do about it.
 
-    Only the driver hands these out, and `CONVERGED` only after `residuals` judged the returned point.
+    Methods do not name their own outcome: the driver and `solve` do, and `CONVERGED` only after `residuals` judged the
+    returned point. No method detects `INFEASIBLE` yet.
     """
 
     CONVERGED = "converged"
