@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "delassus"
 LAYERS = [
     "errors", "status", "law", "spatial", "linalg", "cones", "problem", "residuals", "solvers",
     # ---- nothing above this line knows bodies or time ----
-    "shapes", "joints", "collision", "model", "state", "builder", "integrators", "dynamics", "simulation",
+    "shapes", "joints", "collision", "model", "state", "builder", "integrators", "dynamics", "memory", "simulation",
     "io", "scenes", "view", "cli",
 ]  # fmt: skip
 

@@ -1,18 +1,19 @@
 """One step, one screen: from a state to the next, through one problem solved to a stated accuracy."""
 
+import math
 from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
+from numba import njit
 
 from delassus.collision import Contacts, detect
-from delassus.dynamics import Inputs, Rows, Softening, Stabilisation, assemble, energy_of, free_velocity
+from delassus.dynamics import Inputs, Rows, Softening, Stabilisation, assemble, energy_of, reduce
 from delassus.dynamics.closure import MOST_ROWS, close_joints
-from delassus.dynamics.rows import effort_wrench
 from delassus.errors import SettingsError
 from delassus.integrators import integrator
 from delassus.law import Law
-from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.memory import Memory
 from delassus.model import Model
 from delassus.problem import Problem
 from delassus.solvers import Settings, Solution, solve
@@ -43,33 +44,6 @@ class StepSettings:
             raise SettingsError(f"h is {self.h}: give a positive time step in seconds")
 
 
-class Memory:
-    """Reactions of the last step by block name: what the next solve starts from. Part of the state for exact resume."""
-
-    def __init__(self, names=None, reactions=None):
-        self.names = np.zeros(0, np.uint64) if names is None else np.asarray(names, np.uint64)
-        self.reactions = np.zeros((0, 6)) if reactions is None else np.asarray(reactions, float)
-
-    def recall(self, rows: Rows) -> np.ndarray:
-        """λ for these rows: remembered for blocks known by name, zero for new ones; (m,) [N s]."""
-        out = np.zeros(rows.cone.row_count)
-        if len(self.names) and len(rows.names):
-            at = np.minimum(np.searchsorted(self.names, rows.names), len(self.names) - 1)
-            known = self.names[at] == rows.names
-            block, component = _layout(rows)
-            remembered = np.where(known[:, None], self.reactions[at], 0.0)
-            out[:] = remembered[block, component]
-        return out
-
-    def store(self, rows: Rows, reactions: np.ndarray) -> None:
-        """Keep the reactions under their blocks' names."""
-        block, component = _layout(rows)
-        table = np.zeros((len(rows.names), 6))
-        table[block, component] = reactions
-        order = np.argsort(rows.names, kind="stable")
-        self.names, self.reactions = rows.names[order], table[order]
-
-
 @dataclass(frozen=True, eq=False)
 class StepReport:
     """What happened in a step. energy: kinetic and potential after it [J]; drift: worst joint error before it [m, rad];
@@ -91,7 +65,7 @@ def step(
 ) -> tuple[State, StepReport]:  # fmt: skip
     """The state one time step later, and a report that holds every object on the way."""
     settings = settings or StepSettings()
-    if model.joints.has_friction and settings.law is not Law.NCP:
+    if model.joints.friction_count and settings.law is not Law.NCP:
         raise SettingsError(
             f"law {settings.law.value} does not keep the known normal force behind dry friction of joints: "
             "use law ncp or take the friction out"
@@ -109,7 +83,7 @@ def step(
     contacts = detect(model.shapes, position, at[:, 3:], threads=settings.threads)
     clock.stage("collision")
     rows = assemble(model, position, rotation, state, contacts, h, inputs, settings.stabilisation, settings.softening)
-    problem = reduce(model, rotation, state.u, rows, inputs, settings)
+    problem = reduce(model, rotation, state.u, rows, inputs, h, settings.law)
     clock.stage("assembly")
     guess = memory.recall(rows) if memory is not None and settings.warm_start else None
     solution = solve(
@@ -129,35 +103,36 @@ def step(
         memory.store(rows, solution.reactions)
     report = StepReport(
         rows, problem, solution, contacts, energy_of(model, after.rotation, after.position, u),
-        float(np.abs(rows.residual).max(initial=0.0)), float(-contacts.gap.min(initial=0.0)), clock.times,
+        _largest(rows.residual), _deepest(contacts.gap), clock.times,
     )  # fmt: skip
     clock.stage("advance")
     return after, report
-
-
-def reduce(model: Model, rotation, u, rows: Rows, inputs: Inputs, settings: StepSettings) -> Problem:
-    """The one-step problem of these rows."""
-    mass, inverse = model.mass_blocks(rotation)
-    u_f = free_velocity(model, mass, inverse, u, effort_wrench(model, rows, inputs), settings.h).ravel()
-    # not `Problem.rigid`: the model was checked when it was built, and checking again would cost as much as the step
-    delassus = RigidDelassus(mass, rows.bodies, rows.rows, rows.cone.block_start, rows.compliance, inverse)
-    free = delassus.rows_times(u_f) + rows.bias
-    return Problem(delassus, free, rows.cone, settings.law, u_f=u_f, bias=rows.bias)
 
 
 def _velocity_tolerance(model: Model, problem: Problem, settings: StepSettings) -> float | None:
     """tol_velocity in m/s: relative to what moves, or would fall, in this step."""
     if settings.tol_velocity is None or not problem.row_count:
         return None
-    fall = settings.h * float(np.linalg.norm(model.gravity))
-    return settings.tol_velocity * max(float(np.abs(problem.free_velocity).max()), fall, 1e-300)
+    fall = settings.h * math.sqrt(float(model.gravity @ model.gravity))
+    return settings.tol_velocity * max(_largest(problem.free_velocity), fall, 1e-300)
 
 
-def _layout(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Block and component within it of every row."""
-    sizes = np.diff(rows.cone.block_start)
-    block = np.repeat(np.arange(len(sizes)), sizes)
-    return block, np.arange(rows.cone.row_count) - rows.cone.block_start[block]
+@njit(cache=True)
+def _largest(x):
+    """max |x|, zero for nothing."""
+    out = 0.0
+    for i in range(len(x)):
+        out = max(out, abs(x[i]))
+    return out
+
+
+@njit(cache=True)
+def _deepest(gap):
+    """max(−gap, 0), zero for nothing."""
+    out = 0.0
+    for i in range(len(gap)):
+        out = max(out, -gap[i])
+    return out
 
 
 class _Clock:

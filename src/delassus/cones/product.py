@@ -38,6 +38,13 @@ class ProductCone:
         object.__setattr__(self, "unilateral", int(unilateral))
         object.__setattr__(self, "mu", friction)
 
+    @classmethod
+    def trusted(cls, bilateral: np.ndarray, unilateral: int, mu: np.ndarray) -> "ProductCone":
+        """The same from arrays known to be sound: a step builds one of these, and checking costs more than building."""
+        out = cls.__new__(cls)
+        out.__dict__.update(bilateral=bilateral, unilateral=unilateral, mu=mu)
+        return out
+
     @cached_property
     def bilateral_rows(self) -> int:
         return int(self.bilateral.sum())
@@ -62,13 +69,8 @@ class ProductCone:
     @cached_property
     def block_start(self) -> np.ndarray:
         """First row of each block (joint, limit, contact) and, last, the number of rows: (block_count + 1,)."""
-        sizes = np.empty(self.block_count, dtype=np.int64)
-        joints = self.bilateral.size
-        sizes[:joints] = self.bilateral
-        sizes[joints : joints + self.unilateral] = 1
-        sizes[joints + self.unilateral :] = 3
-        start = np.zeros(self.block_count + 1, dtype=np.int64)
-        np.cumsum(sizes, out=start[1:])
+        start = np.empty(self.block_count + 1, dtype=np.int64)
+        _fill_block_start(self.bilateral, self.unilateral, start)
         return start
 
     @property
@@ -109,6 +111,15 @@ class ProductCone:
             f"ProductCone({self.bilateral.size} joints of {self.bilateral_rows} rows, "
             f"{self.unilateral} limits, {self.contact_count} contacts)"
         )
+
+
+@njit(cache=True)
+def _fill_block_start(bilateral, unilateral, start):
+    start[0] = 0
+    joints = len(bilateral)
+    for k in range(len(start) - 1):
+        size = bilateral[k] if k < joints else 1 if k < joints + unilateral else 3
+        start[k + 1] = start[k] + size
 
 
 @njit(cache=True)

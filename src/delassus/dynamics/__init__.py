@@ -1,9 +1,9 @@
 """From a model at a configuration to the one-step problem: forces, rows, biases."""
 
 from delassus.dynamics.forces import energy_of as energy_of
-from delassus.dynamics.forces import free_velocity as free_velocity
 from delassus.dynamics.forces import momentum_of as momentum_of
 from delassus.dynamics.inputs import Inputs as Inputs
+from delassus.dynamics.reduce import reduce as reduce
 from delassus.dynamics.rows import Rows as Rows
 from delassus.dynamics.rows import assemble as assemble
 from delassus.dynamics.softening import Softening as Softening

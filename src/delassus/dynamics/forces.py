@@ -8,19 +8,12 @@ from delassus.model import Model
 _GYRO_STEPS = 4  # each gains a factor h‖ω‖: enough for rounding at h‖ω‖ = 1e-3
 
 
-def free_velocity(model: Model, mass, mass_inverse, u: np.ndarray, wrench: np.ndarray, h: float) -> np.ndarray:
+@njit(cache=True)
+def fill_free_velocity(mass, inverse, gravity, u, wrench, h, out):
     """u_f = u + h H⁻¹ f, (n_b, 6), with the gyroscopic moment −ω × Θω at the mean of old and new ω.
 
-    mass, mass_inverse: (n_b, 6, 6) where the step evaluates them; u: (n_b, 6) before it; wrench: (n_b, 6) [N, N m].
-    """
-    out = np.empty_like(u)
-    _free_velocity(mass, mass_inverse, model.gravity, u, wrench, h, out)
-    return out
-
-
-@njit(cache=True)
-def _free_velocity(mass, inverse, gravity, u, wrench, h, out):
-    """Θ (ω⁺ − ω) = h (τ − ω̄ × Θ ω̄), ω̄ = (ω + ω⁺)/2, by fixed-point steps: the moment is workless for the mean, so that
+    mass, inverse: (n_b, 6, 6) where the step evaluates them; u: (n_b, 6) before it; wrench: (n_b, 6) [N, N m].
+    Θ (ω⁺ − ω) = h (τ − ω̄ × Θ ω̄), ω̄ = (ω + ω⁺)/2, by fixed-point steps: the moment is workless for the mean, so that
     kinetic energy is kept to second order where the explicit form gains some at every step."""
     for b in range(len(u)):
         for i in range(3):

@@ -10,8 +10,10 @@ rest under gravity a contact therefore sinks in by c g / k.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numba import njit
 
 from delassus.errors import SettingsError
 
@@ -41,21 +43,48 @@ class Softening:
         if not self.power >= 1.0:
             raise SettingsError(f"softening.power is {self.power}: give at least 1")
 
-    def impedance_of(self, residual: np.ndarray) -> np.ndarray:
-        """d(|r|), (n,) [-] (003 eq. 103–104)."""
-        x = np.minimum(np.abs(residual) / self.width, 1.0)
-        low = x**self.power / self.midpoint ** (self.power - 1.0)
-        high = 1.0 - (1.0 - x) ** self.power / (1.0 - self.midpoint) ** (self.power - 1.0)
-        return self.impedance + np.where(x <= self.midpoint, low, high) * (self.impedance_width - self.impedance)
+    @cached_property
+    def plain(self) -> tuple[float, ...]:
+        """What compiled code needs: joints, limits, contacts (1 or 0), T, ζ, d₀, d_w, w, midpoint, power."""
+        return (
+            float(self.joints), float(self.limits), float(self.contacts), self.time_constant, self.damping_ratio,
+            self.impedance, self.impedance_width, self.width, self.midpoint, self.power,
+        )  # fmt: skip
 
-    def soften(self, residual, speed, mobility, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """(bias [m/s], compliance [1/kg]) of rows with these residuals [m, rad], speeds before the step [m/s] and
-        mobilities D_jj [1/kg], each (n,)."""
+    def check_step(self, h: float) -> None:
+        """Refuse springs that are stiffer than a step of h [s] resolves."""
         if self.time_constant < 2.0 * h:
             raise SettingsError(
                 f"softening.time_constant is {self.time_constant} s, less than two steps of {h} s: raise it or lower h"
             )
-        d = self.impedance_of(residual)
-        damping = 2.0 / (self.impedance_width * self.time_constant)
-        stiffness = d / (self.impedance_width * self.time_constant * self.damping_ratio) ** 2
-        return -(1.0 - h * damping) * speed + h * stiffness * residual, (1.0 - d) / d * mobility
+
+    def impedance_of(self, residual: np.ndarray) -> np.ndarray:
+        """d(|r|), (n,) [-]."""
+        return np.array([impedance(self.plain, r) for r in residual])
+
+
+HARD = (0.0, 0.0, 0.0, 1.0, 1.0, 0.5, 0.5, 1.0, 0.5, 1.0)
+"""`Softening.plain` where nothing is soft."""
+
+
+@njit(cache=True)
+def impedance(plain, residual):
+    """d(|r|) [-] (003 eq. 103–104)."""
+    _, _, _, _, _, low, high, width, midpoint, power = plain
+    x = min(abs(residual) / width, 1.0)
+    if x <= midpoint:
+        y = x**power / midpoint ** (power - 1.0)
+    else:
+        y = 1.0 - (1.0 - x) ** power / (1.0 - midpoint) ** (power - 1.0)
+    return low + y * (high - low)
+
+
+@njit(cache=True)
+def soften(plain, residual, speed, mobility, h):
+    """(bias [m/s], compliance [1/kg]) of a row with this residual [m, rad], speed before the step [m/s] and mobility
+    D_jj [1/kg]."""
+    d = impedance(plain, residual)
+    T, ratio, end = plain[3], plain[4], plain[6]
+    damping = 2.0 / (end * T)
+    stiffness = d / (end * T * ratio) ** 2
+    return -(1.0 - h * damping) * speed + h * stiffness * residual, (1.0 - d) / d * mobility

@@ -1,8 +1,10 @@
 """Bias velocities: how violated constraints are driven back, and how impacts bounce (paper 003 eq. 53–55, 89–94)."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numba import njit
 
 from delassus.errors import SettingsError
 
@@ -35,21 +37,38 @@ class Stabilisation:
         """Φ/h on every row: the form of papers 000 and 002."""
         return cls(closure=np.inf, joint=1.0, limit=1.0, contact=1.0, depenetration_speed=np.inf)
 
-    def contact_bias(self, gap: np.ndarray, approach: np.ndarray, restitution: np.ndarray, h: float) -> np.ndarray:
-        """b on contact normals, (n,) [m/s]: v_n + b ≥ 0 (003 eq. 91, two-sided, and eq. 54).
+    @cached_property
+    def plain(self) -> tuple[float, ...]:
+        """What compiled code needs, in the order of the functions below."""
+        return (
+            self.joint, self.limit, self.contact, self.penetration_margin, self.depenetration_speed, self.bounce_speed,
+        )  # fmt: skip
 
-        gap: (n,) [m], negative when penetrating; approach: v_n before the step [m/s]; restitution: (n,) [-].
-        An open contact may close within the step and no further; a penetrating one is pushed out, not faster than the
-        cap; one that is closed and approaches bounces."""
-        r = gap + self.penetration_margin
-        out = np.maximum(r, 0.0) / h + np.maximum(self.contact * np.minimum(r, 0.0) / h, -self.depenetration_speed)
-        bounces = (r <= -approach * h) & (approach < -self.bounce_speed) & (restitution > 0.0)
-        return np.where(bounces, np.minimum(out, 0.0) + restitution * approach, out)
 
-    def limit_bias(self, gap: np.ndarray, h: float) -> np.ndarray:
-        """b on limits, (n,) [m/s, rad/s]: reach the limit and no further, come back at the given rate (003 eq. 90)."""
-        return np.maximum(gap, 0.0) / h + self.limit * np.minimum(gap, 0.0) / h
+@njit(cache=True)
+def joint_bias(plain, residual, h):
+    """b on a joint row [m/s, rad/s] (003 eq. 89).  plain: `Stabilisation.plain`; residual [m, rad]."""
+    return plain[0] * residual / h
 
-    def joint_bias(self, residual: np.ndarray, h: float) -> np.ndarray:
-        """b on joint rows, (m,) [m/s, rad/s] (003 eq. 89)."""
-        return self.joint * residual / h
+
+@njit(cache=True)
+def limit_bias(plain, gap, h):
+    """b on a limit [m/s, rad/s]: reach it and no further, come back at the given rate, capped (003 eq. 90)."""
+    if gap >= 0.0:
+        return gap / h
+    return max(plain[1] * gap / h, -plain[4])
+
+
+@njit(cache=True)
+def contact_bias(plain, gap, approach, restitution, h):
+    """b on a contact's normal [m/s]: v_n + b ≥ 0 (003 eq. 91, two-sided, and eq. 54).
+
+    gap [m], negative when penetrating; approach: v_n before the step [m/s]; restitution [-].
+    An open contact may close within the step and no further; a penetrating one is pushed out, not faster than the
+    cap; one that is closed and approaches bounces."""
+    _, _, rate, margin, cap, bounce_speed = plain
+    r = gap + margin
+    out = r / h if r >= 0.0 else max(rate * r / h, -cap)
+    if restitution > 0.0 and approach < -bounce_speed and r <= -approach * h:
+        return min(out, 0.0) + restitution * approach
+    return out

@@ -53,7 +53,7 @@ class JointArrays:
     def count(self) -> int:
         return len(self.names)
 
-    @property
+    @cached_property
     def row_count(self) -> int:
         return int(self.row_start[-1])
 
@@ -79,17 +79,26 @@ class JointArrays:
         )  # fmt: skip
 
     @cached_property
-    def is_driven(self) -> bool:
-        """Does any coordinate have a motor, a prescribed motion or damping?"""
-        return bool((self.drive != PASSIVE).any() or self.damping.any())
+    def plain_coordinates(self) -> tuple:
+        """What compiled code needs for coordinates, as a plain tuple."""
+        return (
+            self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis, self.angular,
+            self.lower, self.upper, self.damping, self.friction, self.drive, self.stiffness, self.rate_gain,
+        )  # fmt: skip
 
     @cached_property
-    def is_limited(self) -> bool:
-        return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+    def drive_count(self) -> int:
+        """Coordinates with a motor, a prescribed motion or damping."""
+        return int(((self.drive != PASSIVE) | (self.damping > 0.0)).sum())
 
     @cached_property
-    def has_friction(self) -> bool:
-        return bool(self.friction.any())
+    def limit_count(self) -> int:
+        return int(np.isfinite(self.lower).sum() + np.isfinite(self.upper).sum())
+
+    @cached_property
+    def friction_count(self) -> int:
+        """Coordinates with dry friction."""
+        return int((self.friction > 0.0).sum())
 
     def frames(self, position: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """World origins (n_j, 2, 3), axes (n_j, 2, 3, 3) and centres of mass (n_j, 2, 3).
@@ -114,7 +123,7 @@ class JointArrays:
         """Values (n_d,) [m, rad] and rate rows (n_d, 12) of every joint coordinate; angles in (−π, π]."""
         values, rows = np.empty(self.coordinate_count), np.empty((self.coordinate_count, 12))
         origin, axes, centre = frames
-        _coordinates(
+        evaluate_coordinates(
             self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis, self.bodies,
             origin, axes, centre, values, rows,
         )  # fmt: skip
@@ -159,7 +168,7 @@ def evaluate_constraints(
 
 
 @njit(cache=True)
-def _coordinates(joint, primitive, axis, bodies, origin, axes, centre, values, rows):
+def evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, values, rows):
     for d in range(len(joint)):
         j = joint[d]
         values[d] = coordinate_row(

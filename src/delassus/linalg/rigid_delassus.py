@@ -15,18 +15,20 @@ class RigidDelassus:
     rows: (m, 12) the row's entries for the first and for the second body (zero for the world);
     block_start: (block_count + 1,) first row of each block;
     compliance: (m,) diagonal of E [1/kg], or None;
-    mass_inverse: (n_b, 6, 6) where it is known already, or None.
+    mass_inverse: (n_b, 6, 6) and response: (m, 12), H⁻¹ Jᵀ by rows, where they are known already, or None.
     """
 
     kind = "rigid"
 
-    def __init__(self, mass, bodies, rows, block_start, compliance=None, mass_inverse=None):
+    def __init__(self, mass, bodies, rows, block_start, compliance=None, mass_inverse=None, response=None):
         self.mass = mass
         self.bodies = bodies
         self.rows = rows
         self.block_start = block_start
         self.compliance = compliance
         self.mass_inverse = np.linalg.inv(mass) if mass_inverse is None else mass_inverse
+        if response is not None:
+            self.response = response
 
     @property
     def row_count(self) -> int:
@@ -61,10 +63,10 @@ class RigidDelassus:
     def diagonal_blocks(self, block_start: np.ndarray) -> np.ndarray:
         """The diagonal blocks D_kk one after the other, each row by row: (Σ d_k²,), for the own partition."""
         del block_start
-        sizes = np.diff(self.block_start)
-        out = np.empty(int((sizes * sizes).sum()))
-        compliance = np.zeros(self.row_count) if self.compliance is None else self.compliance
-        _diagonal_blocks(self.block_start, self.rows, self.response, compliance, out)
+        out = np.empty(_block_area(self.block_start))
+        _diagonal_blocks(self.block_start, self.rows, self.response, out)
+        if self.compliance is not None:
+            _add_to_diagonals(self.block_start, self.compliance, out)
         return out
 
     @cached_property
@@ -181,7 +183,26 @@ def form_dense(bodies, block_start, rows, response, out):
 
 
 @njit(cache=True)
-def _diagonal_blocks(block_start, rows, response, compliance, out):
+def _block_area(block_start):
+    """Σ d_k²."""
+    total = 0
+    for k in range(len(block_start) - 1):
+        total += (block_start[k + 1] - block_start[k]) ** 2
+    return total
+
+
+@njit(cache=True)
+def _add_to_diagonals(block_start, values, blocks):
+    offset = 0
+    for k in range(len(block_start) - 1):
+        size = block_start[k + 1] - block_start[k]
+        for i in range(size):
+            blocks[offset + i * (size + 1)] += values[block_start[k] + i]
+        offset += size * size
+
+
+@njit(cache=True)
+def _diagonal_blocks(block_start, rows, response, out):
     offset = 0
     for k in range(len(block_start) - 1):
         first = block_start[k]
@@ -191,7 +212,5 @@ def _diagonal_blocks(block_start, rows, response, compliance, out):
                 value = 0.0
                 for a in range(12):
                     value += rows[first + i, a] * response[first + j, a]
-                if i == j:
-                    value += compliance[first + i]
                 out[offset + i * size + j] = value
         offset += size * size

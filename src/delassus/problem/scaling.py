@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numba import njit
 
 from delassus.errors import ProblemError
 from delassus.linalg.matrix_delassus import MatrixDelassus
@@ -72,3 +73,34 @@ def scale(problem: Problem, scaling: Scaling) -> Problem:
     else:
         scaled = SparseDelassus(delassus.H * alpha, sp.csr_array(diagonal @ delassus.J), compliance)
     return Problem(scaled, v_f, problem.cone, problem.law, u_f=problem.u_f / beta, bias=s * problem.bias / beta)
+
+
+def scale_dense(D: np.ndarray, v_f: np.ndarray, limits: int) -> tuple[np.ndarray, np.ndarray, Scaling]:
+    """D̂, v̂_f and the scaling of `normalise(per_block=True)`, for a full matrix of `limits` rows and contacts."""
+    scaled, v, row = np.empty_like(D), np.empty_like(v_f), np.empty_like(v_f)
+    delassus, velocity = _scale_dense(D, v_f, limits, scaled, v, row)
+    return scaled, v, Scaling(row, delassus, velocity)
+
+
+@njit(cache=True, error_model="numpy")
+def _scale_dense(D, v_f, limits, scaled, v, row):
+    m = len(v_f)
+    i, alpha, beta = 0, 0.0, 0.0
+    while i < m:
+        size = 1 if i < limits else 3
+        mean = 0.0
+        for a in range(size):
+            mean += D[i + a, i + a] / size
+        s = 1.0 / np.sqrt(mean) if mean > 0.0 else 1.0
+        for a in range(size):
+            row[i + a] = s
+            alpha += s * s * D[i + a, i + a] / m
+            beta += (s * v_f[i + a]) ** 2 / m
+        i += size
+    alpha = alpha if alpha > 0.0 else 1.0
+    beta = np.sqrt(beta) if beta > 0.0 else 1.0
+    for i in range(m):
+        v[i] = row[i] * v_f[i] / beta
+        for j in range(m):
+            scaled[i, j] = row[i] * D[i, j] * row[j] / alpha
+    return alpha, beta

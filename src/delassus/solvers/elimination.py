@@ -12,30 +12,32 @@ from delassus.problem import Problem
 
 
 class Elimination:
-    """D: (m, m) and v: (m,) of limits and contacts alone [1/kg, m/s]; cone: theirs; `joints` gives the rest back."""
+    """D: (m, m) and v: (m,) of limits and contacts alone [1/kg, m/s]; `write_joints` gives the rest back."""
 
     def __init__(self, problem: Problem):
         b = self.joint_rows = problem.cone.bilateral_rows
         D, v = problem.delassus.dense(), problem.free_velocity
-        self.cone = ProductCone((), problem.cone.unilateral, problem.cone.mu)
-        self.law = problem.law
+        self.whole = problem
         self.D, self.v = D, v
         if b:
-            self.D_joint, self.coupling, self.v_joint = D[:b, :b], D[:b, b:], v[:b]
+            self.D_joint, self.coupling, self.v_joint = np.ascontiguousarray(D[:b, :b]), D[:b, b:], v[:b]
             self.inverse = DenseInverse(self.D_joint)
+            self.D, self.v = D[b:, b:], v[b:]
+        if b and len(self.v):
             carried = self.inverse.solve(np.column_stack([self.coupling, self.v_joint]))
-            self.D = D[b:, b:] - D[b:, :b] @ carried[:, :-1]
-            self.v = v[b:] - D[b:, :b] @ carried[:, -1]
+            self.D = self.D - D[b:, :b] @ carried[:, :-1]
+            self.v = self.v - D[b:, :b] @ carried[:, -1]
 
     def write_joints(self, reactions: np.ndarray) -> None:
         """Fill reactions[:joint_rows] with what goes with the limits and contacts behind them; refined once."""
         b = self.joint_rows
         if b:
-            push = self.coupling @ reactions[b:] + self.v_joint
+            push = self.coupling @ reactions[b:] + self.v_joint if len(self.v) else self.v_joint
             reactions[:b] = 0.0  # what a guess holds in redundant directions could not be removed again
             for _ in range(2):
                 reactions[:b] -= self.inverse.solve(self.D_joint @ reactions[:b] + push)
 
     def problem(self) -> Problem:
         """The problem of limits and contacts."""
-        return Problem.dual(self.D, self.v, cone=self.cone, law=self.law)
+        cone = ProductCone((), self.whole.cone.unilateral, self.whole.cone.mu)
+        return Problem.dual(self.D, self.v, cone=cone, law=self.whole.law)

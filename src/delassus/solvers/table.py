@@ -10,7 +10,7 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.direct import Direct, DirectMethod
 from delassus.solvers.driver import Method
-from delassus.solvers.prox_ssn import ProxSsn, ProxSsnMethod
+from delassus.solvers.prox_ssn import ProxSsn, start_prox_ssn
 from delassus.solvers.settings import Settings
 from delassus.solvers.splitting import Splitting, start_splitting
 
@@ -54,13 +54,6 @@ def _start_direct(problem: Problem, settings: Settings, reactions: np.ndarray) -
     return DirectMethod(problem, reactions, contacts)
 
 
-def _start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray) -> Method:
-    assert isinstance(settings, ProxSsn)
-    sweeps = SOLVERS["nbgs"].settings
-    assert isinstance(sweeps, Splitting)
-    return ProxSsnMethod(problem, settings, reactions, sweeps)
-
-
 def _splitting(name, laws, paper, advice, **settings) -> Solver:
     return Solver(Splitting(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_splitting)
 
@@ -76,7 +69,7 @@ SOLVERS: dict[str, Solver] = {
                _start_direct, most_rows=4000),
         Solver(ProxSsn(solver="prox-ssn"), _EXACT, ALL_ROWS, "Newton on Alart and Curnier's function, proximal",
                "exact friction to 1e-8 and beyond where sweeps crawl: stacks, mass ratios, loops; hundreds of rows",
-               _start_prox_ssn, most_rows=3000),
+               start_prox_ssn, most_rows=3000),
         _splitting("pgs-ccp", _ANY, "003 Alg. 2, 5",
                    "the convex relaxation at the lowest cost per sweep; under the ncp law with De Saxcé's term",
                    local="ccp", omega_min=0.3, omega_backoff=0.7),

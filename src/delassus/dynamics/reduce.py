@@ -1,0 +1,52 @@
+"""From rows to the one-step problem: masses and free velocity at the configuration of the rows."""
+
+import numpy as np
+from numba import njit
+
+from delassus.dynamics.forces import fill_free_velocity
+from delassus.dynamics.inputs import Inputs
+from delassus.dynamics.rows import Rows
+from delassus.law import Law
+from delassus.linalg.rigid_delassus import RigidDelassus, form_response, multiply_rows
+from delassus.model import Model, form_mass_blocks
+from delassus.problem import Problem
+
+
+def reduce(model: Model, rotation, u, rows: Rows, inputs: Inputs, h: float, law: Law) -> Problem:
+    """The one-step problem of these rows.  rotation: (n_b, 3, 3) where they were evaluated; u: (n_b, 6) before it.
+
+    Not through `Problem.rigid`: the model was checked when it was built, and checking again would cost as much as the
+    step."""
+    n, m = model.body_count, len(rows.rows)
+    start = rows.cone.block_start
+    mass, inverse = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
+    u_f, free, response = np.empty((n, 6)), np.empty(m), np.empty((m, 12))
+    _reduce(
+        model.mass, model.inertia, model.inverse_inertia, model.gravity, rotation, u, inputs.wrench, inputs.effort,
+        model.joints.bodies, model.joints.coordinate_joint, rows.rates, h, rows.bodies, start, rows.rows, rows.bias,
+        mass, inverse, u_f, response, free,
+    )  # fmt: skip
+    delassus = RigidDelassus(mass, rows.bodies, rows.rows, start, rows.compliance, inverse, response)
+    return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=rows.bias)
+
+
+@njit(cache=True)
+def _reduce(
+    body_mass, inertia, inverse_inertia, gravity, rotation, u, wrench, effort, joint_bodies, coordinate_joint, rates, h,
+    bodies, start, rows, bias, mass, inverse, u_f, response, free,
+):  # fmt: skip
+    form_mass_blocks(body_mass, inertia, inverse_inertia, rotation, mass, inverse)
+    force = wrench
+    if np.any(effort != 0.0):
+        force = wrench.copy()
+        for d in range(len(effort)):
+            for side in range(2):
+                b = joint_bodies[coordinate_joint[d], side]
+                if b >= 0:
+                    for k in range(6):
+                        force[b, k] += effort[d] * rates[d, 6 * side + k]
+    fill_free_velocity(mass, inverse, gravity, u, force, h, u_f)
+    form_response(inverse, bodies, start, rows, response)
+    multiply_rows(bodies, start, rows, u_f.reshape(-1), free)
+    for i in range(len(free)):
+        free[i] += bias[i]

@@ -1,0 +1,55 @@
+"""What a step remembers for the next: reactions by block name, where the next solve starts from."""
+
+import numpy as np
+from numba import njit
+
+from delassus.dynamics import Rows
+
+_WIDTH = 6  # reactions of a block: no joint has more rows
+
+
+class Memory:
+    """Reactions of the last step by block name. Part of the state for exact resume.
+
+    names: (n,) uint64, ascending; reactions: (n, 6) [N s]."""
+
+    def __init__(self, names=None, reactions=None):
+        self.names = np.zeros(0, np.uint64) if names is None else np.ascontiguousarray(names, np.uint64)
+        self.reactions = np.zeros((0, _WIDTH)) if reactions is None else np.ascontiguousarray(reactions, float)
+
+    def recall(self, rows: Rows) -> np.ndarray:
+        """λ for these rows: remembered for blocks known by name, zero for new ones; (m,) [N s]."""
+        out = np.empty(rows.cone.row_count)
+        _recall(self.names, self.reactions, rows.names, rows.cone.block_start, out)
+        return out
+
+    def store(self, rows: Rows, reactions: np.ndarray) -> None:
+        """Keep the reactions under their blocks' names."""
+        order = np.argsort(rows.names, kind="stable")
+        self.names, self.reactions = np.empty_like(rows.names), np.empty((len(order), _WIDTH))
+        _store(rows.names, order, rows.cone.block_start, reactions, self.names, self.reactions)
+
+
+@njit(cache=True)
+def _recall(known, reactions, names, block_start, out):
+    for k in range(len(names)):
+        first, last = 0, len(known)
+        while first < last:
+            middle = (first + last) // 2
+            if known[middle] < names[k]:
+                first = middle + 1
+            else:
+                last = middle
+        found = first < len(known) and known[first] == names[k]
+        for i in range(block_start[k], block_start[k + 1]):
+            out[i] = reactions[first, i - block_start[k]] if found else 0.0
+
+
+@njit(cache=True)
+def _store(names, order, block_start, reactions, kept, table):
+    for p in range(len(order)):
+        k = order[p]
+        kept[p] = names[k]
+        for a in range(table.shape[1]):
+            i = block_start[k] + a
+            table[p, a] = reactions[i] if i < block_start[k + 1] else 0.0

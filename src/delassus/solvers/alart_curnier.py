@@ -1,0 +1,62 @@
+"""Alart and Curnier's function, whose root is exact Coulomb friction, and its derivative.
+
+    F_n = r_n − max(0, r_n − ρ u_n),    F_t = r_t − P_disk(μ max(0, r_n − ρ u_n))(r_t − ρ u_t)
+
+for contacts, the first alone for limits; u = W r + v.
+"""
+
+import math
+
+from numba import njit
+
+
+@njit(cache=True, error_model="numpy")
+def alart_curnier(r, u, rho, limits, mu, F):
+    """F into `F`, (m,); returns its norm.  r, u: (m,), rows: `limits` of them, then len(mu) contacts of three."""
+    total = 0.0
+    for i in range(limits):
+        F[i] = r[i] - max(0.0, r[i] - rho * u[i])
+        total += F[i] * F[i]
+    for k in range(len(mu)):
+        i = limits + 3 * k
+        n = max(0.0, r[i] - rho * u[i])
+        t1, t2 = r[i + 1] - rho * u[i + 1], r[i + 2] - rho * u[i + 2]
+        radius, length = mu[k] * n, math.sqrt(t1 * t1 + t2 * t2)
+        f = 1.0 if length <= radius else radius / length
+        F[i], F[i + 1], F[i + 2] = r[i] - n, r[i + 1] - f * t1, r[i + 2] - f * t2
+        total += F[i] ** 2 + F[i + 1] ** 2 + F[i + 2] ** 2
+    return math.sqrt(total)
+
+
+@njit(cache=True, error_model="numpy")
+def projection_derivative(r, u, rho, limits, mu, A, row):
+    """Rows of the block-diagonal derivative of the projection, (m, 3): columns n, t₁, t₂ (limits use the first), and
+    the rows of closed contacts and limits, written to `row`; returns their number."""
+    count = 0
+    for i in range(limits):
+        A[i, 0] = 1.0 if r[i] - rho * u[i] > 0.0 else 0.0
+        A[i, 1] = A[i, 2] = 0.0
+        if A[i, 0] > 0.0:
+            row[count] = i
+            count += 1
+    for k in range(len(mu)):
+        i = limits + 3 * k
+        for a in range(3):
+            A[i + a, 0] = A[i + a, 1] = A[i + a, 2] = 0.0
+        n = r[i] - rho * u[i]
+        if n <= 0.0:
+            continue
+        A[i, 0] = 1.0
+        t1, t2 = r[i + 1] - rho * u[i + 1], r[i + 2] - rho * u[i + 2]
+        radius, length = mu[k] * n, math.sqrt(t1 * t1 + t2 * t2)
+        if length <= radius:
+            A[i + 1, 1] = A[i + 2, 2] = 1.0
+        else:
+            e1, e2, f = t1 / length, t2 / length, radius / length
+            A[i + 1, 0], A[i + 2, 0] = mu[k] * e1, mu[k] * e2
+            A[i + 1, 1], A[i + 1, 2] = f * (1.0 - e1 * e1), -f * e1 * e2
+            A[i + 2, 1], A[i + 2, 2] = -f * e1 * e2, f * (1.0 - e2 * e2)
+        for a in range(3):
+            row[count] = i + a
+            count += 1
+    return count
