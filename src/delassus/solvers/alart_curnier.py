@@ -2,7 +2,8 @@
 
     F_n = r_n − max(0, r_n − ρ u_n),    F_t = r_t − P_disk(μ max(0, r_n − ρ u_n))(r_t − ρ u_t)
 
-for contacts, the first alone for limits; u = W r + v.
+for contacts, the first alone for limits, F = ρ u for joints; u = W r + v. Rows come as in every problem: joints,
+limits, contacts of three.
 """
 
 import math
@@ -11,14 +12,17 @@ from numba import njit
 
 
 @njit(cache=True, error_model="numpy")
-def alart_curnier(r, u, rho, limits, mu, F):
-    """F into `F`, (m,); returns its norm.  r, u: (m,), rows: `limits` of them, then len(mu) contacts of three."""
+def alart_curnier(r, u, rho, joints, limits, mu, F):
+    """F into `F`, (m,); returns its norm.  r, u: (m,); joints, limits: numbers of their rows."""
     total = 0.0
-    for i in range(limits):
+    for i in range(joints):
+        F[i] = rho * u[i]
+        total += F[i] * F[i]
+    for i in range(joints, joints + limits):
         F[i] = r[i] - max(0.0, r[i] - rho * u[i])
         total += F[i] * F[i]
     for k in range(len(mu)):
-        i = limits + 3 * k
+        i = joints + limits + 3 * k
         n = max(0.0, r[i] - rho * u[i])
         t1, t2 = r[i + 1] - rho * u[i + 1], r[i + 2] - rho * u[i + 2]
         radius, length = mu[k] * n, math.sqrt(t1 * t1 + t2 * t2)
@@ -29,18 +33,23 @@ def alart_curnier(r, u, rho, limits, mu, F):
 
 
 @njit(cache=True, error_model="numpy")
-def projection_derivative(r, u, rho, limits, mu, A, row):
-    """Rows of the block-diagonal derivative of the projection, (m, 3): columns n, t₁, t₂ (limits use the first), and
-    the rows of closed contacts and limits, written to `row`; returns their number."""
+def projection_derivative(r, u, rho, joints, limits, mu, A, row):
+    """Rows of the block-diagonal derivative of the projection, (m, 3): columns n, t₁, t₂ (joints and limits use the
+    first), and the rows of joints and of closed limits and contacts, written to `row`; returns their number."""
     count = 0
-    for i in range(limits):
+    for i in range(joints):
+        A[i, 0] = 1.0
+        A[i, 1] = A[i, 2] = 0.0
+        row[count] = i
+        count += 1
+    for i in range(joints, joints + limits):
         A[i, 0] = 1.0 if r[i] - rho * u[i] > 0.0 else 0.0
         A[i, 1] = A[i, 2] = 0.0
         if A[i, 0] > 0.0:
             row[count] = i
             count += 1
     for k in range(len(mu)):
-        i = limits + 3 * k
+        i = joints + limits + 3 * k
         for a in range(3):
             A[i + a, 0] = A[i + a, 1] = A[i + a, 2] = 0.0
         n = r[i] - rho * u[i]

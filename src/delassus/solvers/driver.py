@@ -20,7 +20,7 @@ from delassus.status import Status
 
 _DIVERGED = 1e8  # growth of the residual over its best value that no convergent run has shown
 _STALL_AFTER = 2000  # iterations before which nobody is called stalled: Gauß–Seidel has long plateaus
-_STALL_AFTER_COSTLY = 80  # the same for methods whose iterations solve linear systems
+_STALL_AFTER_COSTLY = 150  # the same for methods whose iterations solve linear systems
 _STALL_GAIN = 0.98  # stalled: the last three quarters of all iterations gained less than 2 %
 _GROWTH = 0.25  # a batch is at most this fraction of the iterations done: bounds overshoot, and checks to a logarithm
 _BATCH_ROWS = 10_000_000  # a batch updates at most this many rows: about half a second, so that limits are kept
@@ -35,11 +35,17 @@ class Method(Protocol):
     finished: bool
     is_costly: bool  # one iteration costs far more than a judgement: judge after each
 
-    def advance(self, count: int) -> None:
-        """Do `count` iterations, in one compiled call where possible."""
+    def advance(self, count: int) -> int | None:
+        """Do `count` iterations, in one compiled call where possible; or fewer, at least one, and say how many."""
 
     def judged(self, excess: float) -> None:
         """Told what the judge found, as a factor over the tolerance; a method may adapt to it."""
+
+
+def iterations_done(method: Method, count: int) -> int:
+    """Advance the method by at most `count` iterations; how many it did."""
+    done = method.advance(count)
+    return count if done is None else done
 
 
 class Limits:
@@ -153,8 +159,7 @@ def drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
         if method.finished or run.stalled(iteration, method.is_costly):
             return Status.STALLED, iteration
         count = run.next_batch(iteration, method.is_costly)
-        method.advance(count)
-        iteration += count
+        iteration += iterations_done(method, count)
         if not np.isfinite(method.reactions).all():
             return Status.DIVERGED, iteration
         excess = run.judge(iteration, method.reactions)

@@ -1,24 +1,32 @@
-"""Proximal semismooth Newton for exact Coulomb friction, dense: for problems of up to some thousand rows.
+"""Proximal semismooth Newton for exact Coulomb friction: dense for mechanisms, sparse for heaps.
 
 Outer loop, a proximal point iteration: r_{k+1} solves the law for (D + α I, v_f − α r_k), which is well-posed however
 hyperstatic D is, with α falling as long as the inner loop is quick. Inner loop: Newton on Alart and Curnier's function
 with Armijo's rule on ‖F‖. In units where the mean diagonal of D and the rms of v_f are one, ρ = 100 is decisive: a ρ of
-one costs several times more factorisations, a thousand breaks sphere piles. Every block is scaled by its own mobility
-first, so that mass ratios do not matter to the proximal term.
+one costs several times more factorisations, a thousand breaks sphere piles. Where mobilities are uneven, and in small
+problems, every block is scaled by its own first, so that mass ratios do not matter to the proximal term.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from delassus.problem import Problem
+from delassus.linalg.matrix_delassus import MatrixDelassus
+from delassus.problem import Problem, normalise
 from delassus.problem.scaling import Scaling, scale_dense
 from delassus.solvers.elimination import Elimination
-from delassus.solvers.newton_dense import DenseNewton
+from delassus.solvers.newton_full import FullNewton
+from delassus.solvers.newton_small import SmallNewton
+from delassus.solvers.newton_sparse import SparseNewton
 from delassus.solvers.settings import Settings, require
 
 _POOR = 0.1  # relative residual above which a guess is not worth starting from
 _PATIENCE, _RESTARTS = 8, 6  # outer iterations without halving the residual before starting afresh, and how often
+_WORTH_KEEPING = 1e-3  # relative residual below which nobody starts afresh
+_UNEVEN = 1e3  # ratio of mobilities above which every block gets a unit of its own
+_SMALL = 120  # rows up to which a compiled loop beats LAPACK
+_DENSE = 300  # rows up to which dense linear algebra is cheaper
+_MOST_DENSE, _FULL = 3000, 0.25  # … and, where more than this part of D is stored, rows up to which it is
 _SECOND_TRY = 50  # sweeps on the regularised problem before a failed Newton iteration is tried again
 _RESOLVED = 1e-15  # residual, in scaled units, below which there is nothing left to gain
 
@@ -41,23 +49,33 @@ class ProxSsn(Settings):
 
 
 class ProxSsnMethod:
-    """One iteration is one outer (proximal) iteration; joints are eliminated first."""
+    """One iteration is one outer (proximal) iteration; where D is dense, joints are eliminated first."""
 
     def __init__(self, problem: Problem, settings: ProxSsn, reactions: np.ndarray):
         self.settings = settings
         self.reactions = reactions
         self.finished = False
         self.is_costly = True
-        self.eliminated = Elimination(problem)
         self.alpha, self.failed_alpha = settings.alpha, 0.0
         self.restarts = 0
         self.since = 0  # outer iterations since the residual last halved
+        self.eliminated: Elimination | None = None
         self.scaling: Scaling | None = None
-        if len(self.eliminated.v):
-            limits, mu = problem.cone.unilateral, problem.mu
-            D, v, self.scaling = scale_dense(self.eliminated.D, self.eliminated.v, limits)
-            self.inner = DenseNewton(D, v, limits, mu, settings.rho)
-            self.r = self.scaling.scaled_reactions(reactions[self.eliminated.joint_rows :])
+        self.inner: SmallNewton | FullNewton | SparseNewton
+        self.first = 0  # row of the first reaction the iteration is about
+        if not _is_dense(problem):
+            scaled, self.scaling = normalise(problem, per_block=_is_uneven(problem))
+            self.inner = SparseNewton(scaled, settings.rho)
+        else:
+            self.eliminated = Elimination(problem)
+            self.first = self.eliminated.joint_rows
+            if len(self.eliminated.v):
+                limits = problem.cone.unilateral
+                D, v, self.scaling = scale_dense(self.eliminated.D, self.eliminated.v, limits)
+                kind = SmallNewton if len(v) <= _SMALL else FullNewton
+                self.inner = kind(D, v, limits, problem.mu, settings.rho)
+        if self.scaling is not None:
+            self.r = self.scaling.scaled_reactions(reactions[self.first :])
             self.residual = self.milestone = self.inner.error(self.r)
             if self.residual > _POOR:
                 self._restart()
@@ -70,8 +88,9 @@ class ProxSsnMethod:
                     break
                 self._outer()
                 self._look_back()
-            self.reactions[self.eliminated.joint_rows :] = self.scaling.reactions(self.r)
-        self.eliminated.write_joints(self.reactions)
+            self.reactions[self.first :] = self.scaling.reactions(self.r)
+        if self.eliminated is not None:
+            self.eliminated.write_joints(self.reactions)
 
     def judged(self, excess: float) -> None:
         del excess
@@ -81,7 +100,7 @@ class ProxSsnMethod:
         self.since += 1
         if self.residual <= 0.5 * self.milestone:
             self.milestone, self.since = self.residual, 0
-        elif self.since >= _PATIENCE and self.restarts < _RESTARTS:
+        elif self.since >= _PATIENCE and self.restarts < _RESTARTS and self.residual > _WORTH_KEEPING:
             self.restarts += 1
             self._restart()
 
@@ -123,6 +142,21 @@ class ProxSsnMethod:
             return False
         self.r, self.residual = r, error
         return True
+
+
+def _is_dense(problem: Problem) -> bool:
+    """Is dense linear algebra the cheaper one?"""
+    rows, D = problem.row_count, problem.delassus
+    if rows <= _DENSE or rows > _MOST_DENSE or not isinstance(D, MatrixDelassus):
+        return rows <= _DENSE
+    return D.D.nnz > _FULL * rows * rows
+
+
+def _is_uneven(problem: Problem) -> bool:
+    """Do mobilities differ so much that one unit for all would hide the light bodies?"""
+    diagonal = problem.delassus.diagonal
+    positive = diagonal[diagonal > 0.0]
+    return bool(len(positive)) and float(positive.max()) > _UNEVEN * float(positive.min())
 
 
 def start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray) -> ProxSsnMethod:

@@ -1,4 +1,4 @@
-"""Newton's method and Gauß–Seidel on a dense regularised problem of limits and contacts, each one compiled call."""
+"""Newton's method and Gauß–Seidel on a small dense regularised problem, each one compiled call: see newton.py."""
 
 import math
 
@@ -7,13 +7,10 @@ from numba import njit
 
 from delassus.solvers.alart_curnier import alart_curnier, projection_derivative
 from delassus.solvers.local.slip import solve_slip
-
-_OWN = 64  # unknowns up to which the loop below beats a call of LAPACK
-_HALVINGS = 12  # of the step, before Newton's method is said to have failed
-_ARMIJO = 1e-4
+from delassus.solvers.newton import ARMIJO, HALVINGS
 
 
-class DenseNewton:
+class SmallNewton:
     """D: (m, m) and v: (m,) of limits and contacts, in scaled units; mu: (n_c,); rho: of Alart and Curnier's function.
 
     The regularised problem is W = D + α I with v − α r₀."""
@@ -34,7 +31,7 @@ class DenseNewton:
         return _error(self.D, self.v, self.limits, self.mu, self.free, r, self.vectors)
 
     def solve(self, alpha: float, centre, start, target: float, steps: int) -> tuple[np.ndarray, int, bool]:
-        """(r, steps taken, solved): at most `steps` Newton steps towards a relative residual of `target` with ρ."""
+        """(r, steps taken, solved): at most `steps` Newton steps towards a relative residual, ρ = 1, of `target`."""
         r = np.empty_like(start)
         taken, solved = _newton(
             self.D, self.v, self.limits, self.mu, self.rho, alpha, centre, start, target, steps,
@@ -45,7 +42,7 @@ class DenseNewton:
     def sweep(self, alpha: float, centre, start, count: int) -> np.ndarray:
         """r after `count` Gauß–Seidel sweeps on the regularised problem."""
         r = start.copy()
-        _sweep(self.D, self.v, self.limits, self.mu, alpha, centre, count, r, self.vectors)
+        sweep_dense(self.D, self.v, self.limits, self.mu, alpha, centre, count, r, self.vectors)
         return r
 
 
@@ -71,7 +68,7 @@ def _norm(x):
 def _error(D, v, limits, mu, free, r, vectors):
     u, F = vectors[0], vectors[1]
     times_plus(D, r, v, u)
-    norm, scale = alart_curnier(r, u, 1.0, limits, mu, F), max(free, _norm(r))
+    norm, scale = alart_curnier(r, u, 1.0, 0, limits, mu, F), max(free, _norm(r))
     return norm / scale if scale > 0.0 else norm
 
 
@@ -90,11 +87,11 @@ def _newton(D, v, limits, mu, rho, alpha, centre, start, target, most, r, W, vec
         W[i, i] += alpha
     scale = max(_norm(shifted), _norm(r))
     times_plus(W, r, shifted, u)
-    norm = alart_curnier(r, u, rho, limits, mu, F)
+    norm = alart_curnier(r, u, rho, 0, limits, mu, F)
     for step in range(most):
-        if norm <= target * scale:
+        if alart_curnier(r, u, 1.0, 0, limits, mu, right) <= target * scale:
             return step, True
-        closed = projection_derivative(r, u, rho, limits, mu, A, row)
+        closed = projection_derivative(r, u, rho, 0, limits, mu, A, row)
         for i in range(m):
             direction[i] = -F[i]
         if closed:
@@ -105,12 +102,12 @@ def _newton(D, v, limits, mu, rho, alpha, centre, start, target, most, r, W, vec
             for p in range(closed):
                 direction[row[p]] = right[p]
         length, found = 1.0, False
-        for _ in range(_HALVINGS):
+        for _ in range(HALVINGS):
             for i in range(m):
                 trial[i] = r[i] + length * direction[i]
             times_plus(W, trial, shifted, trial_u)
-            trial_norm = alart_curnier(trial, trial_u, rho, limits, mu, trial_F)
-            if trial_norm <= (1.0 - _ARMIJO * length) * norm:
+            trial_norm = alart_curnier(trial, trial_u, rho, 0, limits, mu, trial_F)
+            if trial_norm <= (1.0 - ARMIJO * length) * norm:
                 found = True
                 break
             length *= 0.5
@@ -119,7 +116,7 @@ def _newton(D, v, limits, mu, rho, alpha, centre, start, target, most, r, W, vec
         norm = trial_norm
         for i in range(m):
             r[i], u[i], F[i] = trial[i], trial_u[i], trial_F[i]
-    return most, norm <= target * scale
+    return most, alart_curnier(r, u, 1.0, 0, limits, mu, right) <= target * scale
 
 
 @njit(cache=True, error_model="numpy")
@@ -152,8 +149,6 @@ def newton_system(W, A, rho, limits, F, row, J, right):
 def _solved(A, b):
     """Solve A x = b in place, with row pivoting; False where A is singular or the answer not finite."""
     n = len(b)
-    if n > _OWN:
-        return _solved_by_lapack(A, b)
     for k in range(n):
         best = k
         for i in range(k + 1, n):
@@ -183,20 +178,7 @@ def _solved(A, b):
 
 
 @njit(cache=True, error_model="numpy")
-def _solved_by_lapack(A, b):
-    try:
-        x = np.linalg.solve(A, b)
-    except Exception:  # singular or not finite; numba knows no narrower class
-        return False
-    for i in range(len(b)):
-        b[i] = x[i]
-        if not math.isfinite(x[i]):
-            return False
-    return True
-
-
-@njit(cache=True, error_model="numpy")
-def _sweep(D, v, limits, mu, alpha, centre, count, r, vectors):
+def sweep_dense(D, v, limits, mu, alpha, centre, count, r, vectors):
     """Block Gauß–Seidel on W = D + α I, v − α r₀, in place, with the exact solve of every contact."""
     m = len(v)
     slip, shifted = vectors[0], vectors[1]

@@ -1,0 +1,71 @@
+"""Intel's MKL, where pip or the system has installed it: the library and one PARDISO handle."""
+
+import ctypes
+import glob
+import sys
+from functools import cache
+
+import numpy as np
+
+ANALYSE, FACTOR, SOLVE, RELEASE = 11, 22, 33, -1
+"""Phases of PARDISO."""
+
+
+@cache
+def mkl() -> ctypes.CDLL | None:
+    """MKL's single dynamic library where pip installs it, or on the system's path."""
+    places = [f"{sys.prefix}/lib/libmkl_rt.so*", f"{sys.prefix}/Library/bin/mkl_rt*.dll"]
+    for name in [path for place in places for path in sorted(glob.glob(place))] + ["libmkl_rt.so", "mkl_rt.dll"]:
+        try:
+            library = ctypes.CDLL(name)
+        except OSError:
+            continue
+        library.pardiso.restype = None
+        return library
+    return None
+
+
+class PardisoHandle:
+    """One matrix pattern in PARDISO, called through preallocated arrays: the usual Python wrapper copies and hashes the
+    matrix at every call, which doubles the time of a solve.
+
+    kind: PARDISO's matrix type; pointer, column: compressed rows (of blocks), counted from zero; values, right, left:
+    contiguous arrays of the caller's that every call reads or writes; options: iparm, counted from zero as in Intel's C
+    reference."""
+
+    def __init__(self, kind: int, pointer, column, values, right, left, options, threads: int):
+        library = mkl()
+        assert library is not None
+        self.library, self.threads = library, threads
+        self.memory, nothing = np.zeros(64, np.int64), np.zeros(1, np.int32)
+        self.arrays = (
+            np.ascontiguousarray(pointer, np.int32), np.ascontiguousarray(column, np.int32), values, right, left,
+            options, nothing,
+        )  # fmt: skip
+        self.phase, self.error = ctypes.c_int32(0), ctypes.c_int32(0)
+        one, silent, matrix = ctypes.c_int32(1), ctypes.c_int32(0), ctypes.c_int32(kind)
+        size = ctypes.c_int32(len(pointer) - 1)
+        starts, columns = self.arrays[:2]
+        self.arguments = (
+            _at(self.memory), ctypes.byref(one), ctypes.byref(one), ctypes.byref(matrix), ctypes.byref(self.phase),
+            ctypes.byref(size), _at(values), _at(starts), _at(columns), _at(nothing), ctypes.byref(one), _at(options),
+            ctypes.byref(silent), _at(right), _at(left), ctypes.byref(self.error),
+        )  # fmt: skip
+        self.used = False
+
+    def call(self, phase: int) -> bool:
+        """Did PARDISO succeed?"""
+        self.used = True
+        self.phase.value = phase
+        before = self.library.MKL_Set_Num_Threads_Local(self.threads)
+        self.library.pardiso(*self.arguments)
+        self.library.MKL_Set_Num_Threads_Local(before)
+        return self.error.value == 0
+
+    def __del__(self):
+        if getattr(self, "used", False):
+            self.call(RELEASE)
+
+
+def _at(array: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)

@@ -1,0 +1,89 @@
+"""Newton's inner loop: small, full and sparse matrices must do the same, and its system must be the derivative."""
+
+import numpy as np
+import pytest
+
+from delassus.linalg import structural
+from delassus.problem.random import random_rigid
+from delassus.solvers import solve
+from delassus.solvers.alart_curnier import alart_curnier
+from delassus.solvers.newton_full import FullNewton
+from delassus.solvers.newton_small import SmallNewton
+from delassus.solvers.newton_sparse import SparseNewton, with_full_blocks
+
+RHO, ALPHA = 100.0, 1e-3
+
+
+@pytest.fixture
+def problem():
+    return random_rigid(np.random.default_rng(5), bodies=8, contacts=20, limits=3)
+
+
+def newtons(problem):
+    D, v, limits, mu = problem.delassus.dense(), problem.free_velocity, problem.cone.unilateral, problem.mu
+    return SmallNewton(D, v, limits, mu, RHO), FullNewton(D, v, limits, mu, RHO), SparseNewton(problem, RHO)
+
+
+@pytest.fixture(params=["installed", "superlu"])
+def back_end(request, monkeypatch):
+    if request.param == "superlu":
+        monkeypatch.setattr(structural, "mkl", lambda: None)
+    return request.param
+
+
+def point(problem, seed=1):
+    return np.random.default_rng(seed).normal(size=problem.row_count)
+
+
+def test_full_blocks_keep_the_matrix(problem):
+    D = problem.delassus.matrix()
+    D.data[::7] = 0.0
+    D.eliminate_zeros()
+    pointer, column, value = with_full_blocks(D, problem.cone.contact_start)
+    dense = np.zeros(D.shape)
+    for i in range(len(dense)):
+        np.add.at(dense[i], column[pointer[i] : pointer[i + 1]], value[pointer[i] : pointer[i + 1]])
+        assert (np.diff(column[pointer[i] : pointer[i + 1]]) > 0).all()
+    assert np.array_equal(dense, D.toarray())
+    first = problem.cone.contact_start
+    for k in range(problem.contact_count):
+        rows = [column[pointer[i] : pointer[i + 1]].tolist() for i in range(first + 3 * k, first + 3 * k + 3)]
+        assert rows[0] == rows[1] == rows[2]
+
+
+def test_direction_is_newtons(problem, back_end):
+    """A small part of the step reduces F by that part: the system is the derivative of the function."""
+    D, v = problem.delassus.dense(), problem.free_velocity
+    r = point(problem)
+    kinds = (0, problem.cone.unilateral, problem.mu)
+    F, moved = np.empty_like(r), np.empty_like(r)
+    u = D @ r + ALPHA * r + v
+    alart_curnier(r, u, RHO, *kinds, F)
+    for newton in newtons(problem)[1:]:
+        d = newton.direction(r, u, ALPHA, F)
+        t = 1e-7
+        alart_curnier(r + t * d, u + t * (D @ d + ALPHA * d), RHO, *kinds, moved)
+        assert np.allclose((moved - F) / t, -F, rtol=1e-4, atol=1e-4 * np.abs(F).max())
+
+
+def test_all_three_do_the_same(problem, back_end):
+    r = np.zeros(problem.row_count)
+    found = [newton.solve(ALPHA, r, r, 1e-12, 40) for newton in newtons(problem)]
+    assert all(solved for _, _, solved in found)
+    assert all(np.allclose(found[0][0], other, atol=1e-9) for other, _, _ in found)
+    swept = [newton.sweep(ALPHA, r, point(problem), 7) for newton in newtons(problem)]
+    assert all(np.allclose(swept[0], other, atol=1e-12) for other in swept)
+    errors = [newton.error(point(problem)) for newton in newtons(problem)]
+    assert errors == pytest.approx([errors[0]] * 3, rel=1e-12)
+
+
+def test_sparse_method_treats_joints_as_rows(back_end, monkeypatch):
+    """Joints, redundant ones too, in the sparse system give the velocities of the eliminated ones."""
+    problem = random_rigid(np.random.default_rng(8), bodies=10, contacts=12, joints=4, limits=3, redundant_joints=True)
+    dense = solve(problem, "prox-ssn", tol=1e-10)
+    monkeypatch.setattr("delassus.solvers.prox_ssn._DENSE", 0)
+    sparse = solve(problem, "prox-ssn", tol=1e-10)
+    assert dense.converged
+    assert sparse.converged
+    # contact forces of a random heap are not unique, velocities of this one are
+    assert np.allclose(dense.body_velocities, sparse.body_velocities, atol=1e-7)
