@@ -7,6 +7,7 @@ from delassus.linalg import structural
 from delassus.problem.random import random_rigid
 from delassus.solvers import solve
 from delassus.solvers.alart_curnier import alart_curnier
+from delassus.solvers.newton_body import BodyNewton
 from delassus.solvers.newton_full import FullNewton
 from delassus.solvers.newton_small import SmallNewton
 from delassus.solvers.newton_sparse import SparseNewton, with_full_blocks
@@ -21,7 +22,8 @@ def problem():
 
 def newtons(problem):
     D, v, limits, mu = problem.delassus.dense(), problem.free_velocity, problem.cone.unilateral, problem.mu
-    return SmallNewton(D, v, limits, mu, RHO), FullNewton(D, v, limits, mu, RHO), SparseNewton(problem, RHO)
+    whole = SparseNewton(problem, RHO), BodyNewton(problem, RHO)
+    return SmallNewton(D, v, limits, mu, RHO), FullNewton(D, v, limits, mu, RHO), *whole
 
 
 @pytest.fixture(params=["installed", "superlu"])
@@ -66,7 +68,7 @@ def test_direction_is_newtons(problem, back_end):
         assert np.allclose((moved - F) / t, -F, rtol=1e-4, atol=1e-4 * np.abs(F).max())
 
 
-def test_all_three_do_the_same(problem, back_end):
+def test_all_do_the_same(problem, back_end):
     r = np.zeros(problem.row_count)
     found = [newton.solve(ALPHA, r, r, 1e-12, 40) for newton in newtons(problem)]
     assert all(solved for _, _, solved in found)
@@ -74,14 +76,16 @@ def test_all_three_do_the_same(problem, back_end):
     swept = [newton.sweep(ALPHA, r, point(problem), 7) for newton in newtons(problem)]
     assert all(np.allclose(swept[0], other, atol=1e-12) for other in swept)
     errors = [newton.error(point(problem)) for newton in newtons(problem)]
-    assert errors == pytest.approx([errors[0]] * 3, rel=1e-12)
+    assert errors == pytest.approx([errors[0]] * 4, rel=1e-12)
 
 
-def test_sparse_method_treats_joints_as_rows(back_end, monkeypatch):
+@pytest.mark.parametrize("crowded", [False, True])
+def test_sparse_methods_treat_joints_as_rows(back_end, crowded, monkeypatch):
     """Joints, redundant ones too, in the sparse system give the velocities of the eliminated ones."""
     problem = random_rigid(np.random.default_rng(8), bodies=10, contacts=12, joints=4, limits=3, redundant_joints=True)
     dense = solve(problem, "prox-ssn", tol=1e-10)
     monkeypatch.setattr("delassus.solvers.prox_ssn._DENSE", 0)
+    monkeypatch.setattr("delassus.solvers.prox_ssn._is_crowded", lambda problem: crowded)
     sparse = solve(problem, "prox-ssn", tol=1e-10)
     assert dense.converged
     assert sparse.converged

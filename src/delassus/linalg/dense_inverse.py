@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from scipy.linalg import lapack
 
-from delassus.linalg.pivoted import pivoted_cholesky, smallest_solution
+from delassus.linalg.pivoted import least_norm_factors, pivoted_cholesky, smallest_solution
 
 _COMPILED = 80  # rows up to which compiled loops beat LAPACK behind Python
 _PIVOT = 1e-9  # ratio of smallest to largest pivot below which rows count as redundant
@@ -28,6 +28,8 @@ class DenseInverse:
             self.factor, self.order = D.copy(), np.empty(n, np.int64)
             self.rank = pivoted_cholesky(self.factor, self.order, _PIVOT)
             self.work = np.empty((2 * n + 1, n))
+            if self.rank < n:
+                least_norm_factors(self.factor, self.order, self.rank, self.work)
         elif n:
             self.lu, self.pivots, _ = lapack.dgetrf(D)
             diagonal = np.abs(self.lu.diagonal())

@@ -64,16 +64,11 @@ def pivoted_solve(A, order, rank, b, x):
 
 
 @njit(cache=True, error_model="numpy")
-def smallest_solution(A, order, rank, b, work, x):
-    """x of least norm with A x = b as far as the rows agree: x = L (LᵀL)⁻² Lᵀ b with the n × rank factor L.
-
-    A, order, rank of `pivoted_cholesky`; b, x: (n, k); work: (2 n + 1, n) scratch."""
-    n, k = b.shape
-    if rank == n:
-        for c in range(k):
-            pivoted_solve(A, order, n, b[:, c], x[:, c])
-        return
-    L, G, y = work[:n], work[n : 2 * n], work[2 * n]
+def least_norm_factors(A, order, rank, work):
+    """What `smallest_solution` needs where rows are redundant, into work: (2 n + 1, n): the n × rank factor L in the
+    rows' own order and the Cholesky factor of LᵀL.  A, order, rank of `pivoted_cholesky`."""
+    n = len(A)
+    L, G = work[:n], work[n : 2 * n]
     for i in range(n):
         p = order[i]
         for j in range(rank):
@@ -86,6 +81,19 @@ def smallest_solution(A, order, rank, b, work, x):
             for m in range(j):
                 value -= G[i, m] * G[j, m]
             G[i, j] = math.sqrt(value) if i == j else value / G[j, j]
+
+
+@njit(cache=True, error_model="numpy")
+def smallest_solution(A, order, rank, b, work, x):
+    """x of least norm with A x = b as far as the rows agree: x = L (LᵀL)⁻² Lᵀ b with the n × rank factor L.
+
+    A, order, rank of `pivoted_cholesky`; work: of `least_norm_factors`; b, x: (n, k)."""
+    n, k = b.shape
+    if rank == n:
+        for c in range(k):
+            pivoted_solve(A, order, n, b[:, c], x[:, c])
+        return
+    L, G, y = work[:n], work[n : 2 * n], work[2 * n]
     for c in range(k):
         for i in range(rank):
             y[i] = 0.0

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from delassus.linalg.structural import structural_factor
+from delassus.linalg.structural import PardisoLu, SuperLu, structural_factor
 from delassus.problem import Problem
 from delassus.solvers.alart_curnier import projection_derivative
 from delassus.solvers.local.slip import solve_slip
@@ -29,6 +29,7 @@ class SparseNewton(Newton):
         self.blocks, self.row = np.empty((m, 3)), np.empty(m, np.int64)
         self.is_member = np.zeros(m, np.bool_)
         self.members = np.zeros(0, np.int64)
+        self.factor: PardisoLu | SuperLu
 
     def velocity(self, r, alpha: float, v) -> np.ndarray:
         out = np.empty_like(r)

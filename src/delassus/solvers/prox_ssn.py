@@ -12,9 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from delassus.linalg.matrix_delassus import MatrixDelassus
+from delassus.linalg.rigid_delassus import RigidDelassus
 from delassus.problem import Problem, normalise
 from delassus.problem.scaling import Scaling, scale_dense
 from delassus.solvers.elimination import Elimination
+from delassus.solvers.newton import Newton
+from delassus.solvers.newton_body import BodyNewton
 from delassus.solvers.newton_full import FullNewton
 from delassus.solvers.newton_small import SmallNewton
 from delassus.solvers.newton_sparse import SparseNewton
@@ -61,11 +64,11 @@ class ProxSsnMethod:
         self.since = 0  # outer iterations since the residual last halved
         self.eliminated: Elimination | None = None
         self.scaling: Scaling | None = None
-        self.inner: SmallNewton | FullNewton | SparseNewton
+        self.inner: SmallNewton | Newton
         self.first = 0  # row of the first reaction the iteration is about
         if not _is_dense(problem):
             scaled, self.scaling = normalise(problem, per_block=_is_uneven(problem))
-            self.inner = SparseNewton(scaled, settings.rho)
+            self.inner = (BodyNewton if _is_crowded(problem) else SparseNewton)(scaled, settings.rho)
         else:
             self.eliminated = Elimination(problem)
             self.first = self.eliminated.joint_rows
@@ -150,6 +153,12 @@ def _is_dense(problem: Problem) -> bool:
     if rows <= _DENSE or rows > _MOST_DENSE or not isinstance(D, MatrixDelassus):
         return rows <= _DENSE
     return D.D.nnz > _FULL * rows * rows
+
+
+def _is_crowded(problem: Problem) -> bool:
+    """Rigid bodies with more rows than degrees of freedom: systems in body space are the smaller ones."""
+    D = problem.delassus
+    return isinstance(D, RigidDelassus) and 6 * len(D.mass) <= problem.row_count
 
 
 def _is_uneven(problem: Problem) -> bool:
