@@ -29,7 +29,10 @@ _FIRST_BATCH, _FIRST_ROWS = 8, 200  # the first batches of small problems: a swe
 
 
 class Method(Protocol):
-    """An iterative method at work on one problem."""
+    """An iterative method at work on one problem.
+
+    Two optional attributes: `details`, a dict of lists with one number per iteration, which ends up on the solution; and
+    `verdict`, what to call a finished run that did not converge (INFEASIBLE with a proof), instead of stalled."""
 
     reactions: np.ndarray
     finished: bool
@@ -157,7 +160,7 @@ def drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
         if run.elapsed() >= limits.time_limit:
             return Status.TIME_LIMIT, iteration
         if method.finished or run.stalled(iteration, method.is_costly):
-            return Status.STALLED, iteration
+            return getattr(method, "verdict", None) or Status.STALLED, iteration
         count = run.next_batch(iteration, method.is_costly)
         iteration += iterations_done(method, count)
         if not np.isfinite(method.reactions).all():

@@ -101,7 +101,7 @@ class BodyNewton(Newton):
 
 
 def _graph(bodies: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(starts, columns) of the graph of bodies with diagonal, sorted, and for every block of rows the places, (…, 4), of
+    """(starts, columns) of the graph of bodies with diagonal, sorted, and for every block of rows the places (…, 4) of
     its pairs (a, a), (a, b), (b, a), (b, b) among its entries, −1 for the world."""
     first, second = bodies[:, [0, 0, 1, 1]].ravel(), bodies[:, [0, 1, 0, 1]].ravel()
     there = (first >= 0) & (second >= 0)

@@ -8,6 +8,9 @@ from delassus.errors import SettingsError, nearest
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 """How yes and no may be written on a command line."""
 
+MOST = 10**9
+"""Largest whole number given as text: compiled code has no larger ones than 2⁶³, and nobody means them."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -34,6 +37,8 @@ class Settings:
                 values[name] = TRUTH[text.lower()] if kind is bool else kind(text)
             except (KeyError, TypeError, ValueError):
                 raise SettingsError(f"{name}={text!r} is not a {kind.__name__}") from None
+            if kind is int and abs(values[name]) > MOST:
+                raise SettingsError(f"{name}={text!r} is too large: give at most {MOST}")
         return self.changed(**values)
 
 

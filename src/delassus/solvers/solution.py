@@ -33,7 +33,7 @@ class Solution:
     """The best point seen, what the judge says of it, and how the solve went.
 
     reactions: λ (m,) [N s]; velocities: v (m,) [m/s]; body_velocities: u (n,) or None for dual problems;
-    times: seconds by stage ("setup", "iterate", "judge", "total").
+    times: seconds by stage ("setup", "iterate", "judge", "total"); details: what the method wrote down per iteration.
     """
 
     reactions: np.ndarray
@@ -47,6 +47,7 @@ class Solution:
     tol: float
     times: dict[str, float]
     trace: Trace
+    details: dict[str, list[float]] = field(default_factory=dict)
 
     def after(self, first: "Solution") -> "Solution":
         """This solution as the second part of one that began with `first`, from whose best point it started and than

@@ -58,6 +58,7 @@ def _solve(
     start = perf_counter()
     run = Run(problem, limits, start, trace)
     setup, status, iterations = 0.0, Status.CONVERGED, 0
+    details: dict[str, list[float]] = {}
     excess = run.judge(0, reactions)
     if not line.takes(problem):
         status = Status.UNSUPPORTED
@@ -67,6 +68,7 @@ def _solve(
         setup = perf_counter() - before
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iterate overflows; that is data, not a warning
             status, iterations = drive(run, method, excess)
+        details = getattr(method, "details", details)
     judged = residuals.evaluate(problem, run.best)
     # The verdict is on this very point: a best iterate that meets the tolerance is converged however the run ended.
     if status is not Status.UNSUPPORTED and limits.reached(
@@ -94,6 +96,7 @@ def _solve(
             "total": total,
         },
         trace=run.trace,
+        details=details,
     )
 
 

@@ -112,6 +112,33 @@ class SplittingMethod:
             self.omega = low + self.settings.omega_backoff * (self.omega - low)
         self.last_excess = excess
 
+    @property
+    def map_key(self) -> float:
+        """The relaxation: what a sweep depends on besides the reactions."""
+        return 1.0 if self.sweep_count < self.plain_sweeps else self.omega
+
+    @property
+    def can_be_fused(self) -> bool:
+        """Are the sweeps, one after the other with the same relaxation, all there is to an iteration?"""
+        settings = self.settings
+        steady = settings.omega_decay == settings.omega_backoff == 1.0 and (settings.omega == 1.0 or not self.plain_sweeps)
+        return steady and settings.threads == 1 and not settings.early_stop
+
+    def run_fused(self, kernel: Callable[..., tuple[int, int]], *arguments) -> tuple[int, int]:
+        """Call a compiled function of the given arguments that does the sweeps itself; see `anderson_sweeps`."""
+        u_f = self.problem.u_f if self.blocks.matrix_free else self.bodies.u
+        return kernel(
+            *arguments, LOCAL[self.settings.local], self.term, self.omega, *self.plain, u_f, self.reactions,
+            self.slip, self.work, *self.order,
+        )  # fmt: skip
+
+    def repose(self, problem: Problem) -> None:
+        """Go on with a problem that differs in its free velocity only."""
+        self.problem = problem
+        self.blocks = self.blocks._replace(offset=problem.bias if self.blocks.matrix_free else problem.free_velocity)
+        self.plain = tuple(self.blocks), tuple(self.rows), tuple(self.bodies)
+        self.objective = self.last_excess = np.inf
+
     def _sweep(self, count: int, omega: float, decay: float, omega_min: float) -> float:
         """`count` sweeps in one compiled call; returns the relaxation reached."""
         bodies = self.bodies

@@ -8,8 +8,21 @@ import numpy as np
 from delassus.errors import SettingsError, nearest
 from delassus.law import Law
 from delassus.problem import Problem
+from delassus.solvers.admm.admm import Admm, start_admm
+from delassus.solvers.anderson import ANDERSON
+from delassus.solvers.composition import Modifier, compose, same_kind
+from delassus.solvers.desaxce import DESAXCE
 from delassus.solvers.direct import Direct, DirectMethod
 from delassus.solvers.driver import Method
+from delassus.solvers.gradient.apgd import Apgd, start_apgd
+from delassus.solvers.gradient.gpminres import Gpminres, start_gpminres
+from delassus.solvers.gradient.gpminres_p import GpminresP, start_gpminres_p
+from delassus.solvers.gradient.jacobi import Jacobi, start_jacobi
+from delassus.solvers.gradient.kucera import Kucera, start_kucera
+from delassus.solvers.gradient.prox import Prox, start_prox
+from delassus.solvers.gradient.spg_fb import SpgFb, start_spg_fb
+from delassus.solvers.ipm.settings import Ipm
+from delassus.solvers.ipm.start import start_ipm
 from delassus.solvers.prox_ssn import ProxSsn, start_prox_ssn
 from delassus.solvers.settings import Settings
 from delassus.solvers.splitting import Splitting, start_splitting
@@ -29,6 +42,7 @@ class Solver:
     advice: str
     start: Callable[[Problem, Settings, np.ndarray], Method]
     most_rows: int | None = None  # where the method's cost or memory would get out of hand
+    is_map: bool = False  # iterates one map on its reactions, or on the `point` it offers: can be accelerated
 
     @property
     def name(self) -> str:
@@ -45,6 +59,7 @@ class Solver:
 
 _EXACT = (Law.NCP, Law.FRICTIONLESS)
 _ANY = (Law.NCP, Law.CCP, Law.FRICTIONLESS)
+_CONVEX = (Law.CCP, Law.FRICTIONLESS)
 
 
 def _start_direct(problem: Problem, settings: Settings, reactions: np.ndarray) -> Method:
@@ -55,7 +70,11 @@ def _start_direct(problem: Problem, settings: Settings, reactions: np.ndarray) -
 
 
 def _splitting(name, laws, paper, advice, **settings) -> Solver:
-    return Solver(Splitting(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_splitting)
+    return Solver(Splitting(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_splitting, is_map=True)
+
+
+def _admm(name, laws, paper, advice, **settings) -> Solver:
+    return Solver(Admm(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_admm)
 
 
 SOLVERS: dict[str, Solver] = {
@@ -68,8 +87,11 @@ SOLVERS: dict[str, Solver] = {
                "mechanisms: all joints by one dense factorisation, contacts by nbgs; up to some thousand rows",
                _start_direct, most_rows=4000),
         Solver(ProxSsn(solver="prox-ssn"), _EXACT, ALL_ROWS, "Newton on Alart and Curnier's function, proximal",
-               "exact friction to 1e-8 and beyond where sweeps crawl: stacks, mass ratios, loops; hundreds of rows",
-               start_prox_ssn, most_rows=3000),
+               "exact friction to 1e-8 and beyond where sweeps crawl: stacks, mass ratios, loops, heaps",
+               start_prox_ssn, most_rows=30_000),
+        Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "000 ch. 4, 001",
+               "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
+               start_ipm),
         _splitting("pgs-ccp", _ANY, "003 Alg. 2, 5",
                    "the convex relaxation at the lowest cost per sweep; under the ncp law with De Saxcé's term",
                    local="ccp", omega_min=0.3, omega_backoff=0.7),
@@ -85,9 +107,47 @@ SOLVERS: dict[str, Solver] = {
         _splitting("raisim-ds-es", _EXACT, "003 Alg. 4-5, eq. 160",
                    "raisim-ds that stops when the energy no longer falls: for real time, not for accuracy",
                    local="bisection", desaxce=True, early_stop=1e-8),
+        _admm("admm-ccp", _CONVEX, "003 Alg. 6",
+              "the convex relaxation, all rows at once: stacks and mechanisms to 1e-6 where sweeps crawl",
+              eta=0.0),
+        _admm("admm-ncp-fp", _EXACT, "003 Alg. 6",
+              "exact friction with one factorisation, the penalty kept: many like problems, once rho is tuned"),
+        _admm("admm-ncp-la", _EXACT, "003 Alg. 6, eq. 171",
+              "exact friction, the penalty balanced by a constant factor: small mechanisms, joints solved exactly",
+              penalty="linear"),
+        _admm("admm-ncp-sa", _EXACT, "003 Alg. 6, eq. 172",
+              "exact friction, the penalty from the spectrum of D: the first choice of the four, to 1e-6…1e-8",
+              penalty="spectral"),
+        Solver(Prox(solver="prox"), _EXACT, ALL_ROWS, "003 §VI-D, refs. 54 and 66",
+               "exact Coulomb friction by the cheapest sweeps; converges where exact local solves cycle",
+               start_prox),
+        Solver(Apgd(solver="apgd"), _CONVEX, ALL_ROWS, "Mazhar et al. 2015",
+               "the convex law on large heaps to 1e-3…1e-6, in parallel; for exact friction apgd+desaxce",
+               start_apgd),
+        Solver(SpgFb(solver="spg-fb"), _CONVEX, ALL_ROWS, "002 §4.3",
+               "the convex law, fast at first; returns the best iterate however soon it is stopped",
+               start_spg_fb),
+        Solver(Gpminres(solver="gpminres"), _ANY, ALL_ROWS, "002 §4.2; friction ours",
+               "heaps without friction to any accuracy in the fewest products; with friction apgd is faster on heaps",
+               start_gpminres),
+        Solver(GpminresP(solver="gpminres-p"), _ANY, ALL_ROWS, "002 §4.2; friction ours",
+               "the convex law to 1e-8 in tens of factorisations, small and middling problems; D is formed",
+               start_gpminres_p, most_rows=12_000),
+        Solver(Kucera(solver="kucera"), _ANY, ALL_ROWS, "002 §4.4, Kučera 2008; ncp by Tresca",
+               "heaps without friction; proved to converge with cones too, slowly where many contacts slide",
+               start_kucera),
+        Solver(Jacobi(solver="jacobi"), _ANY, ALL_ROWS, "002 eq. 12; 004 §5.2.4",
+               "the reference of papers 002 and 004 (PGJ): parallel and slow",
+               start_jacobi, is_map=True),
     ]
 }  # fmt: skip
 """Every solver by name."""
+
+ALIASES = {"gauss-seidel": "nbgs"}
+"""Other names of solvers: block Gauß–Seidel with exact local solves, the reference of papers 002 and 003."""
+
+MODIFIERS: dict[str, Modifier] = {modifier.name: modifier for modifier in [ANDERSON, DESAXCE]}
+"""What makes a solver of another one, by name: find("nbgs+anderson")."""
 
 
 _NEWTON = 150  # rows up to which dense Newton steps cost no more than the sweeps they save
@@ -104,13 +164,19 @@ def default_solver(problem: Problem) -> str:
 
 
 def find(solver: str | Settings) -> tuple[Solver, Settings]:
-    """The table line and the settings behind a name or a settings object."""
+    """The table line and the settings behind a name, composed or not, or a settings object."""
     name = solver.solver if isinstance(solver, Settings) else solver
-    if name not in SOLVERS:
-        raise SettingsError(f"unknown solver {name!r}; {nearest(str(name), list(SOLVERS))}")
-    line = SOLVERS[name]
+    base, *parts = str(name).split("+")
+    base = ALIASES.get(base, base)
+    if base not in SOLVERS:
+        raise SettingsError(f"unknown solver {base!r}; {nearest(base, list(SOLVERS))}")
+    line = SOLVERS[base]
+    for part in parts:
+        if part not in MODIFIERS:
+            raise SettingsError(f"unknown modifier {part!r} in {name!r}; {nearest(part, list(MODIFIERS))}")
+        line = compose(line, MODIFIERS[part])
     if isinstance(solver, Settings):
-        if type(solver) is not type(line.settings):
+        if not same_kind(solver, line.settings):
             raise SettingsError(f"solver {name!r} takes {type(line.settings).__name__} settings")
         return line, solver
     return line, line.settings

@@ -1,0 +1,272 @@
+"""Our ADMM against Pinocchio's on the same matrices: one run, one thread, cold starts, both judged by our residuals.
+
+    python benchmarks/admm_against_pinocchio.py --json out.json          mechanism scenes, then FCLIB files
+    python benchmarks/admm_against_pinocchio.py --files 'Capsules*' --scenes --clock cpu
+
+The peer is raced twice. "default": its settings as they come (dense operator, OSQP's penalty rule, Lanczos steps as many
+as rows), with the loosest of a ladder of tolerances whose answer meets ours. "tuned": the cheapest of its operators,
+penalty rules and Anderson depths with ten Lanczos steps, each with such a tolerance. Its time is the operator's
+construction and the solve, the matrix being there; ours is the whole `solve` call, D formed and the answer judged. It
+takes matrices for symmetric, so files with gyroscopic terms are replaced by their symmetric part for both. Runs
+alternate; medians count.
+"""
+# ruff: noqa: E402 - thread counts are read when NumPy and Numba are imported, so they come first
+
+import os
+
+for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
+    os.environ[f"{library}_NUM_THREADS"] = "1"
+
+import argparse
+import json
+import math
+import platform
+import statistics
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]  # a plain checkout is enough
+
+import numba
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import delassus
+from delassus import residuals
+from delassus.io import load_problem
+from delassus.problem import Problem
+from delassus.scenes import SCENES
+from delassus.simulation import Memory, step
+from pinocchio_admm import HINT, Choice, PinocchioAdmm
+
+TOL = 1e-6  # relative natural map both must meet
+LADDER = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12)  # of the peer's tolerances
+SCENE_NAMES = ["four-bar", "four-bar-free", "nunchuk", "box-on-plane", "boxes-fixed", "pendulum-chain", "card-house"]
+RULES, DEPTHS = ("OSQP", "SPECTRAL", "LINEAR"), (0, 5)
+LANCZOS = 10  # steps that estimate the largest eigenvalue well enough; its default takes as many as there are rows
+PEERS = ("default", "tuned")
+ROUND_SECONDS = 0.01  # short solves are repeated within a round until it lasts about this long
+CLOCKS = {"wall": time.perf_counter, "cpu": time.thread_time}
+MAX_ITER = 20_000  # of both
+MOST_DENSE = 2000  # rows beyond which the dense operator is not tried: a solve takes minutes
+
+
+def main() -> None:
+    args = parse_arguments()
+    try:
+        import pinocchio
+    except ImportError:
+        sys.exit(HINT)
+    console = Console() if sys.stdout.isatty() else Console(width=150)
+    report = {
+        "machine": machine(), "clock": args.clock, "load": os.getloadavg()[0], "scenes": [], "files": [],
+        "versions": {"delassus": delassus.__version__, "numba": numba.__version__, "numpy": np.__version__,
+                     "pinocchio": pinocchio.__version__, "python": platform.python_version()},
+    }  # fmt: skip
+    for group, problems in (("scenes", scene_problems(args)), ("files", file_problems(args))):
+        for name, problem in problems:
+            row = measure(name, problem, args)
+            report[group].append(row)
+            print(progress_line(row), file=sys.stderr, flush=True)
+    for group in ("scenes", "files"):
+        if report[group]:
+            show(group, report[group], args.solver, console)
+    how = f"{args.clock} clock, one thread, load {report['load']:.1f}"
+    console.print(f"{report['machine']}; {report['versions']}; {how}", soft_wrap=True)
+    if args.json:
+        args.json.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = Path(os.environ.get("DELASSUS_DATA", ROOT.parent / "shared" / "data" / "fclib"))
+    parser.add_argument("--data", type=Path, default=default, help="folder of FCLIB files (default: %(default)s)")
+    parser.add_argument("--files", default="*.hdf5", help="which of them, as a glob; '' for none")
+    parser.add_argument("--contacts", type=int, default=200, help="least number of contacts of a file")
+    parser.add_argument("--scenes", nargs="*", default=SCENE_NAMES, help="scenes to step; none for none")
+    parser.add_argument("--steps", type=int, default=800, help="steps of each scene, of which four are taken")
+    parser.add_argument("--solver", nargs="+", default=["admm-ncp-la", "admm-ncp-sa"], help="ours")
+    parser.add_argument("--repeats", type=int, default=7, help="rounds in turn")
+    parser.add_argument("--time-limit", type=float, default=20.0, help="seconds per solve of ours, and about of theirs")
+    parser.add_argument(
+        "--clock", choices=list(CLOCKS), default="wall", help="cpu: of the one thread, on a busy machine"
+    )
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write everything measured to this file")
+    return parser.parse_args()
+
+
+def scene_problems(args):
+    """(name, problem) of four steps of each scene: at a quarter, a half, three quarters and the end."""
+    for name in args.scenes:
+        setup = SCENES[name].build()
+        state, memory = setup.state, Memory()
+        for k in range(args.steps):
+            inputs = setup.inputs(state.t, state) if setup.inputs else None
+            state, report = step(setup.model, state, inputs, setup.settings, memory)
+            if (k + 1) % (args.steps // 4) == 0 and report.problem.row_count:
+                yield f"{name}, step {k + 1}", report.problem
+
+
+def file_problems(args):
+    """(name, problem) of the larger files by size, symmetric."""
+    paths = [path for path in args.data.glob(args.files)] if args.files else []
+    loaded = [(path.stem, load_problem(path)) for path in paths if path.suffix in (".hdf5", ".h5")]
+    large = [(name, problem) for name, problem in loaded if problem.contact_count >= args.contacts]
+    for name, problem in sorted(large, key=lambda pair: pair[1].row_count):
+        yield name, symmetric_part(problem)
+
+
+def symmetric_part(problem: Problem) -> Problem:
+    """The problem with the symmetric part of D, or of the masses, where it has gyroscopic terms."""
+    delassus_ = problem.delassus
+    D = delassus_.matrix()
+    if abs(D - D.T).max() <= 1e-12 * abs(D).max():
+        return problem
+    if delassus_.kind == "rigid":
+        mass = 0.5 * (delassus_.mass + delassus_.mass.transpose(0, 2, 1))
+        return Problem.rigid(
+            mass, delassus_.bodies, delassus_.rows, cone=problem.cone, u_f=problem.u_f, b=problem.bias,
+            compliance=delassus_.compliance, law=problem.law,
+        )  # fmt: skip
+    return Problem.dual(0.5 * (D + D.T), problem.free_velocity, cone=problem.cone, law=problem.law)
+
+
+def measure(name: str, problem: Problem, args) -> dict:
+    """Everything about one problem: the peer's cheapest choices, then the race."""
+    peer = PinocchioAdmm(problem, CLOCKS[args.clock])
+    runners = {solver: Ours(problem, solver, args) for solver in args.solver}
+    usual = ["dense"] if problem.row_count <= MOST_DENSE else []
+    plans = {"default": cheapest(peer, problem, [{}], usual, args), "tuned": tuned(peer, problem, args)}
+    row = {"name": name, "rows": problem.row_count, "joints": problem.cone.bilateral_rows}
+    row |= {"contacts": problem.contact_count, "form": problem.delassus.kind, "peer_best": {}}
+    for kind, (choice, best) in plans.items():
+        row["peer_best"][kind] = best
+        if choice:
+            runners[kind] = Theirs(peer, problem, choice)
+    row |= race(runners, args)
+    return row
+
+
+def tuned(peer: PinocchioAdmm, problem: Problem, args) -> tuple[Choice | None, float]:
+    """The peer's cheapest way to our accuracy."""
+    options = [{"lanczos_size": LANCZOS, "admm_update_rule": rule, "anderson_capacity": depth}
+               for rule in RULES for depth in DEPTHS]  # fmt: skip
+    storages = ["dense"] if problem.row_count < 60 else ["dense", "sparse"] if problem.row_count < 600 else ["sparse"]
+    return cheapest(peer, problem, options, storages, args)
+
+
+def cheapest(peer, problem, options: list[dict], storages: list[str], args) -> tuple[Choice | None, float]:
+    """(the quickest choice whose answer meets TOL, or None; the best residual seen): down the ladder of tolerances."""
+    found, best = [], math.inf
+    for storage in storages:
+        for option in options:
+            for tol in LADDER:
+                choice = Choice(storage, tol, MAX_ITER, option)
+                answer = peer.solve(choice)
+                residual = judge(problem, answer.reactions)
+                best = min(best, residual)
+                if residual <= TOL:
+                    found.append((min(answer.seconds, peer.solve(choice).seconds), choice))
+                    break
+                if answer.iterations >= MAX_ITER or answer.seconds > args.time_limit:
+                    break
+    return (min(found, key=lambda pair: pair[0])[1] if found else None), best
+
+
+def race(runners: dict, args) -> dict:
+    """Runs of all in turn; medians [s]."""
+    first = {kind: min(runner(), runner()) for kind, runner in runners.items()}
+    seconds = {kind: [] for kind in runners}
+    for _ in range(args.repeats if max(first.values()) < 1.0 else 3):
+        for kind, runner in runners.items():
+            seconds[kind] += [runner() for _ in range(max(1, min(50, int(ROUND_SECONDS / max(first[kind], 1e-6)))))]
+    return {kind: runner.outcome | {"seconds": statistics.median(seconds[kind])} for kind, runner in runners.items()}
+
+
+class Ours:
+    """`solve`, called and timed as a user would."""
+
+    def __init__(self, problem: Problem, solver: str, args):
+        self._problem, self._solver, self._limit = problem, solver, args.time_limit
+        self._clock = CLOCKS[args.clock]
+
+    def __call__(self) -> float:
+        start = self._clock()
+        solution = delassus.solve(self._problem, self._solver, tol=TOL, max_iter=MAX_ITER, time_limit=self._limit)
+        seconds = self._clock() - start
+        residual = judge(self._problem, solution.reactions)
+        self.outcome = {"iterations": solution.iterations, "residual": residual, "met": residual <= TOL}
+        self.outcome["method_seconds"] = solution.times["setup"] + solution.times["iterate"]  # by the wall clock
+        return seconds
+
+
+class Theirs:
+    """The peer with a planned choice."""
+
+    def __init__(self, peer: PinocchioAdmm, problem: Problem, choice: Choice):
+        self._peer, self._problem, self._choice = peer, problem, choice
+
+    def __call__(self) -> float:
+        answer = self._peer.solve(self._choice)
+        residual = judge(self._problem, answer.reactions)
+        self.outcome = {"iterations": answer.iterations, "residual": residual, "met": residual <= TOL}
+        self.outcome["choice"] = str(self._choice)
+        return answer.seconds
+
+
+def judge(problem: Problem, reactions: np.ndarray) -> float:
+    return float(residuals.measure(problem, reactions).relative)
+
+
+def ratio(row: dict, peer: str, solver: str) -> float | None:
+    """The peer's time over ours, where both met the tolerance."""
+    if peer in row and row[peer]["met"] and row[solver]["met"]:
+        return row[peer]["seconds"] / row[solver]["seconds"]
+    return None
+
+
+def show(group: str, rows: list[dict], solvers: list[str], console: Console) -> None:
+    """Every row, then geometric means and who failed where."""
+    table = Table(title=f"{group}: ms to {TOL:.0e} of our measure (iterations); × Pinocchio's time over ours")
+    for heading in ("problem", "rows", *PEERS, *solvers, *(f"× {s[-2:]} {p}" for s in solvers for p in PEERS)):
+        table.add_column(heading, justify="left" if heading == "problem" else "right", no_wrap=True)
+    for row in rows:
+        ratios = [ratio(row, peer, solver) for solver in solvers for peer in PEERS]
+        cells = [time_cell(row, kind) for kind in (*PEERS, *solvers)]
+        table.add_row(row["name"], str(row["rows"]), *cells, *("–" if r is None else f"{r:.2f}" for r in ratios))
+    console.print(table)
+    for solver in solvers:
+        for peer in PEERS:
+            logs = [math.log(r) for row in rows if (r := ratio(row, peer, solver))]
+            mean = f"{math.exp(statistics.fmean(logs)):.2f}" if logs else "–"
+            console.print(f"geometric mean, {solver} against Pinocchio {peer}: {mean} ({len(logs)} of {len(rows)})")
+    for kind in (*PEERS, *solvers):
+        missed = [row["name"] for row in rows if kind not in row or not row[kind]["met"]]
+        console.print(f"{kind} does not reach {TOL:.0e} on: {'; '.join(missed) or 'none'}", soft_wrap=True)
+
+
+def time_cell(row: dict, kind: str) -> str:
+    run = row.get(kind)
+    if run and run["met"]:
+        return f"{1e3 * run['seconds']:.3g} ({run['iterations']})"
+    best = run["residual"] if run else row["peer_best"][kind]
+    return f"({best:.0e})" if math.isfinite(best) else "not tried"
+
+
+def progress_line(row: dict) -> str:
+    kinds = [kind for kind in row if isinstance(row[kind], dict) and kind != "peer_best"]
+    return f"{row['name']} ({row['rows']})  " + "  ".join(f"{kind} {time_cell(row, kind)}" for kind in kinds)
+
+
+def machine() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+    return f"{model}, {os.cpu_count()} cores"
+
+
+if __name__ == "__main__":
+    main()

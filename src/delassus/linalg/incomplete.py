@@ -1,0 +1,206 @@
+"""Incomplete factorisation of symmetric block matrices without fill: IC(0) and ILU(0) (Saad 2003, §10.3; 004 §5.2.1).
+
+With strictly upper blocks U and pivots P_k, A ≈ (P + Uᵀ) P⁻¹ (P + U). Row k of U, once known, is subtracted from the rows
+behind, A_ij −= U_kiᵀ P_k⁻¹ U_kj, wherever A has a block (i, j) itself. For a symmetric matrix the factors of ILU(0) are
+those of IC(0), so that the upper blocks are enough for both. They differ in what is done about bad pivots: Cholesky asks
+for positive definite ones and begins again with a heavier diagonal where one is not, LU takes them as they come.
+Both are invariant under scaling by a block-diagonal matrix.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from delassus.linalg.block_product import side_of
+from delassus.linalg.symmetric import Pattern
+
+_FIRST_SHIFT, _SHIFT_GROWTH, _SHIFTS = 1e-3, 4.0, 10  # of diagonal blocks, relative to them
+
+
+class IncompleteFactor:
+    """IC(0) (definite) or ILU(0) of matrices of one pattern."""
+
+    def __init__(self, pattern: Pattern, *, definite: bool = True):
+        self.pattern, self.definite = pattern, definite
+        self.side = side_of(pattern)
+        self.upper = np.empty((len(pattern.indices), pattern.block, pattern.block))
+        self.pivots = np.empty((len(pattern.indptr) - 1, pattern.block, pattern.block))  # inverted
+        self.shift = 0.0  # of the last factorisation
+
+    def factor(self, values: np.ndarray) -> bool:
+        """Factor the matrix with these values; False where a pivot is singular (or no shift makes it definite)."""
+        blocks = values.reshape(self.upper.shape)
+        # what the last matrix needed is close to what this one needs
+        self.shift = self.shift / _SHIFT_GROWTH if self.shift > _FIRST_SHIFT else 0.0
+        for _ in range(_SHIFTS):
+            self.upper[:] = blocks
+            if _factor(self.side, self.pattern.indptr, self.pattern.indices, 1.0 + self.shift, self.definite,
+                       self.upper, self.pivots):  # fmt: skip
+                return True
+            if not self.definite:
+                return False
+            self.shift = max(_FIRST_SHIFT, _SHIFT_GROWTH * self.shift)
+        return False
+
+    def solve(self, right: np.ndarray, out: np.ndarray) -> None:
+        """out = M⁻¹ right, both (n,) and different arrays."""
+        _solve(self.side, self.pattern.indptr, self.pattern.indices, self.upper, self.pivots, right, out)
+
+
+class BlockDiagonal:
+    """Block-Jacobi: the inverses of the diagonal blocks."""
+
+    def __init__(self, pattern: Pattern):
+        self.at = pattern.indptr[:-1]  # the diagonal block is the first of its row
+        self.side = side_of(pattern)
+        self.pivots = np.empty((len(self.at), pattern.block, pattern.block))
+        self.shift = 0.0
+
+    def factor(self, values: np.ndarray) -> bool:
+        """Invert the diagonal blocks; False where one is not positive definite."""
+        self.pivots[:] = values.reshape(-1, *self.pivots.shape[1:])[self.at]
+        return _invert_all(self.side, self.pivots)
+
+    def solve(self, right: np.ndarray, out: np.ndarray) -> None:
+        """out = diag(A)⁻¹ right."""
+        _blocks_times(self.side, self.pivots, right, out)
+
+
+@njit(cache=True, error_model="numpy")
+def _factor(side, indptr, indices, heavier, definite, upper, pivots):
+    """Overwrite A's upper blocks by U and fill the inverse pivots; False at the first pivot that will not do."""
+    s = len(side)
+    n = len(indptr) - 1
+    work, scaled = np.empty((s, s)), np.empty((s, s))
+    for i in range(n):
+        block = upper[indptr[i]]
+        for a in range(s):
+            for b in range(s):
+                block[a, b] *= heavier
+    for k in range(n):
+        first, last = indptr[k], indptr[k + 1]
+        if not _invert(side, upper[first], definite, work, pivots[k]):
+            return False
+        P = pivots[k]
+        for p in range(first + 1, last):
+            i = indices[p]
+            for a in range(s):  # scaled = U_kiᵀ P⁻¹
+                for b in range(s):
+                    total = 0.0
+                    for c in range(s):
+                        total += upper[p, c, a] * P[c, b]
+                    scaled[a, b] = total
+            q, end = indptr[i], indptr[i + 1]
+            for r in range(p, last):  # both rows are sorted: walk along them together
+                j = indices[r]
+                while q < end and indices[q] < j:
+                    q += 1
+                if q == end:
+                    break
+                if indices[q] == j:
+                    for a in range(s):
+                        for b in range(s):
+                            total = 0.0
+                            for c in range(s):
+                                total += scaled[a, c] * upper[r, c, b]
+                            upper[q, a, b] -= total
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def _invert(side, A, definite, work, out):
+    """out = A⁻¹ by Gauß–Jordan elimination of a symmetric block; False where a pivot is not positive (or is zero)."""
+    s = len(side)
+    largest = 0.0
+    for a in range(s):
+        for b in range(s):
+            work[a, b] = A[a, b]
+            out[a, b] = 1.0 if a == b else 0.0
+            largest = max(largest, abs(A[a, b]))
+    for k in range(s):
+        row = k
+        if not definite:
+            for a in range(k + 1, s):  # of an indefinite block a diagonal entry may vanish
+                if abs(work[a, k]) > abs(work[row, k]):
+                    row = a
+            if row != k:
+                for b in range(s):
+                    work[k, b], work[row, b] = work[row, b], work[k, b]
+                    out[k, b], out[row, b] = out[row, b], out[k, b]
+        pivot = work[k, k]
+        if not math.isfinite(pivot) or abs(pivot) <= 1e-15 * largest or (definite and pivot <= 0.0):
+            return False
+        for b in range(s):
+            work[k, b] /= pivot
+            out[k, b] /= pivot
+        for a in range(s):
+            if a != k:
+                f = work[a, k]
+                for b in range(s):
+                    work[a, b] -= f * work[k, b]
+                    out[a, b] -= f * out[k, b]
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def _solve(side, indptr, indices, upper, pivots, right, x):
+    s = len(side)
+    n = len(indptr) - 1
+    for i in range(len(x)):
+        x[i] = right[i]
+    t = np.empty(s)
+    for k in range(n):  # (P + Uᵀ) t = right, t = P⁻¹ … kept in x
+        row = s * k
+        for a in range(s):
+            total = 0.0
+            for b in range(s):
+                total += pivots[k, a, b] * x[row + b]
+            t[a] = total
+        for a in range(s):
+            x[row + a] = t[a]
+        for p in range(indptr[k] + 1, indptr[k + 1]):
+            column = s * indices[p]
+            for b in range(s):
+                total = 0.0
+                for a in range(s):
+                    total += upper[p, a, b] * t[a]
+                x[column + b] -= total
+    for k in range(n - 1, -1, -1):  # (P + U) x = P t
+        row = s * k
+        for a in range(s):
+            t[a] = 0.0
+        for p in range(indptr[k] + 1, indptr[k + 1]):
+            column = s * indices[p]
+            for a in range(s):
+                total = 0.0
+                for b in range(s):
+                    total += upper[p, a, b] * x[column + b]
+                t[a] += total
+        for a in range(s):
+            total = 0.0
+            for b in range(s):
+                total += pivots[k, a, b] * t[b]
+            x[row + a] -= total
+
+
+@njit(cache=True, error_model="numpy")
+def _invert_all(side, blocks):
+    s = len(side)
+    work, out = np.empty((s, s)), np.empty((s, s))
+    for k in range(len(blocks)):
+        if not _invert(side, blocks[k], True, work, out):
+            return False
+        blocks[k] = out
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def _blocks_times(side, blocks, x, out):
+    s = len(side)
+    for k in range(len(blocks)):
+        for a in range(s):
+            total = 0.0
+            for b in range(s):
+                total += blocks[k, a, b] * x[s * k + b]
+            out[s * k + a] = total

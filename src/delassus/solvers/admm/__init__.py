@@ -1,0 +1,1 @@
+"""Alternating direction method of multipliers (paper 003 §VI-F)."""

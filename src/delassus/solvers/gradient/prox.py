@@ -1,0 +1,227 @@
+"""SOR-Prox: projected proximal-point steps in Gauß–Seidel order with an adaptive step per contact.
+
+The solver that paper 003 names (§VI-D, refs. 54 and 66: Erleben; Studer) and leaves out. With the augmented
+Lagrangian's parameter r as step, each contact in turn does
+
+    λ_n ← max(0, λ_n − r_n v_n),    λ_t ← P_disk(μ λ_n)(λ_t − r_t v_t)
+
+whose fixed points obey Coulomb's law exactly for any r > 0; r decides only whether, and how fast, they are reached.
+r_n = ρ / D_nn and r_t = ρ / (largest eigenvalue of D_tt) make ρ = 1 exact for one contact alone; more acts as
+over-relaxation. ρ shrinks at contacts whose change, for equal ρ, grew in a sweep after one whose change grew as a
+whole. Tangents see the new λ_n. Joint rows are free (λ ← λ − v / D_ii), limits like normals.
+
+Tried on the 15 FCLIB files of 20 contacts and more and below 250 kB, to 1e-5: halving instead of a tenth off, letting ρ
+recover, and judging contacts without looking at the sweep all cycle on some files; ρ = 1 throughout converges on all,
+in 1.4 times the sweeps (geometric mean).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from delassus.cones.coulomb import project_disk
+from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.problem import Problem
+from delassus.solvers.block_rows import NO_ROWS, block_rows
+from delassus.solvers.colouring import colour_blocks
+from delassus.solvers.gradient import passes
+from delassus.solvers.gradient.lanes import push_three, three_rows_times
+from delassus.solvers.gradient.operator import Operator
+from delassus.solvers.gradient.team import add_up, wait
+from delassus.solvers.settings import Settings, require
+
+
+@dataclass(frozen=True)
+class Prox(Settings):
+    """Settings of SOR-Prox."""
+
+    omega: float = 1.0  # relaxation of every update, 0 < omega < 2
+    step: float = 1.5  # first ρ
+    step_min: float = 0.7  # smallest ρ
+    shrink: float = 0.9  # factor on ρ where a contact's change grew
+    threads: int = 1  # more than one: sweep colour by colour, the blocks of a colour in parallel
+
+    def __post_init__(self):
+        require(0.0 < self.omega < 2.0, f"omega is {self.omega}: relaxation needs 0 < omega < 2")
+        require(self.step > 0.0, f"step is {self.step}: give a positive number")
+        require(
+            0.0 < self.step_min <= self.step, f"step_min is {self.step_min}: give a positive number up to {self.step}"
+        )
+        require(0.0 < self.shrink <= 1.0, f"shrink is {self.shrink}: give a factor in (0, 1]")
+        require(self.threads >= 1, f"threads is {self.threads}: give at least one")
+
+
+class ProxMethod:
+    """SOR-Prox at work on one problem."""
+
+    def __init__(self, problem: Problem, settings: Prox, reactions: np.ndarray):
+        self.reactions = reactions
+        self.finished = False
+        self.is_costly = False
+        self.settings = settings
+        self.operator = Operator(problem, settings.threads)
+        self.image = np.zeros(self.operator.image_size)
+        count = problem.contact_count
+        # per contact: ρ, the last change, r_n / ρ, r_t / ρ and D_tn
+        self.contacts = np.empty((count, 6))
+        blocks = problem.diagonal_blocks[len(problem.diagonal_blocks) - 9 * count :].reshape(-1, 3, 3)
+        normal, tangent = blocks[:, 0, 0], _largest(blocks[:, 1:, 1:])
+        self.contacts[:, 0] = settings.step
+        self.contacts[:, 1] = np.inf
+        self.contacts[:, 2] = np.divide(1.0, normal, where=normal > 0.0, out=np.zeros(count))
+        self.contacts[:, 3] = np.divide(1.0, tangent, where=tangent > 0.0, out=np.zeros(count))
+        self.contacts[:, 4:] = blocks[:, 1:, 0]
+        self.sweeps = np.array([np.inf, 0.0])  # squared change of the last sweep, and whether it grew
+        self.order = _order(problem, settings.threads)
+
+    def advance(self, count: int) -> None:
+        settings = self.settings
+        # start each batch from the image that belongs to λ, so that rounding cannot pile up
+        self.operator.image(self.reactions, self.image)
+        self.operator.run(
+            _advance, self.operator.data, count, settings.omega, settings.step_min, settings.shrink, self.sweeps,
+            self.operator.problem.cone.block_start, *self.order, self.contacts, self.image, self.reactions,
+        )  # fmt: skip
+
+    def judged(self, excess: float) -> None:
+        del excess
+
+
+def start_prox(problem: Problem, settings: Settings, reactions: np.ndarray) -> ProxMethod:
+    """SOR-Prox from the given starting point."""
+    assert isinstance(settings, Prox)
+    return ProxMethod(problem, settings, reactions)
+
+
+def _largest(blocks: np.ndarray) -> np.ndarray:
+    """Largest eigenvalue of the symmetric part of 2×2 blocks, (n,)."""
+    mean = 0.5 * (blocks[:, 0, 0] + blocks[:, 1, 1])
+    return mean + np.hypot(0.5 * (blocks[:, 0, 0] - blocks[:, 1, 1]), 0.5 * (blocks[:, 0, 1] + blocks[:, 1, 0]))
+
+
+def _order(problem: Problem, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Blocks as they are swept and the first of each colour; one thread takes them as they come, as the last colour."""
+    cone = problem.cone
+    if threads == 1:
+        return np.arange(cone.block_count), np.array([0, cone.block_count])
+    rows = NO_ROWS
+    if not isinstance(problem.delassus, RigidDelassus):
+        rows = block_rows(problem.delassus.matrix(), cone.block_start, cone.contact_start)
+    return colour_blocks(problem, rows)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _advance(
+    t, meeting, parts, data, count, omega, step_min, shrink, sweeps,
+    block_start, order, colour_start, contacts, image, x
+):  # fmt: skip
+    """`count` sweeps of one team member, which has its part of each colour; the last, uncoloured blocks belong to the
+    first member. Blocks of a colour share no body, so members do not disturb each other."""
+    threads = len(meeting)
+    total = np.empty(1)
+    for _ in range(count):
+        total[0] = 0.0
+        for colour in range(len(colour_start) - 1):
+            start, size = colour_start[colour], colour_start[colour + 1] - colour_start[colour]
+            low, high = start + size * t // threads, start + size * (t + 1) // threads
+            if colour == len(colour_start) - 2:
+                low, high = start, (start + size if t == 0 else start)
+            total[0] += _sweep(
+                low, high, order, data, omega, step_min, shrink, sweeps[1], block_start, contacts, image, x
+            )
+            if colour < len(colour_start) - 2:
+                wait(t, meeting)
+        add_up(t, meeting, parts, total)
+        if t == 0:
+            sweeps[0], sweeps[1] = total[0], 1.0 if total[0] > sweeps[0] else 0.0
+        wait(t, meeting)
+
+
+@njit(cache=True, error_model="numpy")
+def _sweep(low, high, order, data, omega, step_min, shrink, grew, block_start, contacts, image, x):
+    """Update the blocks order[low:high] one after the other."""
+    data = passes.Data(*data)
+    rigid, bilateral, singles, mu, scale, offset = (
+        data.rigid, data.bilateral, data.singles, data.mu, data.scale, data.offset,
+    )  # fmt: skip
+    pair, rows, skew, compliance = data.pair, data.rows, data.skew, data.compliance
+    pointer, column, value = data.pointer, data.column, data.value
+    soft, turned = len(compliance) > 0, len(skew) > 0
+    push = np.zeros(12)
+    total = 0.0
+    for p in range(low, high):
+        i = block_start[order[p]]
+        if i < singles:
+            for k in range(i, block_start[order[p] + 1]):
+                a, b = (6 * pair[k, 0], 6 * pair[k, 1]) if rigid else (0, 0)
+                if rigid:
+                    v = passes.row_times(rows, k, a, b, image)
+                else:
+                    v = _stored_row_times(k, pointer, column, value, x)
+                v += offset[k] + (compliance[k] * x[k] if soft else 0.0)
+                new = x[k] - scale[k] * v
+                if k >= bilateral:
+                    new = max(new, 0.0)
+                change = omega * (new - x[k])
+                x[k] += change
+                if rigid and change != 0.0:
+                    for j in range(12):
+                        push[j] = rows[k, j] * change
+                    _push(a, b, push, skew, turned, image)
+            continue
+        c = (i - singles) // 3
+        k = singles + c
+        a, b = (6 * pair[k, 0], 6 * pair[k, 1]) if rigid else (0, 0)
+        if rigid:
+            v0, v1, v2 = three_rows_times(rows, i, a, b, image)
+        else:
+            v0 = _stored_row_times(i, pointer, column, value, x)
+            v1 = _stored_row_times(i + 1, pointer, column, value, x)
+            v2 = _stored_row_times(i + 2, pointer, column, value, x)
+        x0, x1, x2 = x[i], x[i + 1], x[i + 2]
+        v0, v1, v2 = v0 + offset[i], v1 + offset[i + 1], v2 + offset[i + 2]
+        if soft:
+            v0, v1, v2 = v0 + compliance[i] * x0, v1 + compliance[i + 1] * x1, v2 + compliance[i + 2] * x2
+        rho = contacts[c, 0]
+        new = max(0.0, x0 - rho * contacts[c, 2] * v0)
+        v1, v2 = v1 + contacts[c, 4] * (new - x0), v2 + contacts[c, 5] * (new - x0)
+        t1, t2 = project_disk(x1 - rho * contacts[c, 3] * v1, x2 - rho * contacts[c, 3] * v2, mu[c] * new)
+        d0, d1, d2 = omega * (new - x0), omega * (t1 - x1), omega * (t2 - x2)
+        change = (d0 * d0 + d1 * d1 + d2 * d2) / (rho * rho)
+        total += change
+        if grew > 0.0 and change > contacts[c, 1]:
+            contacts[c, 0] = max(step_min, shrink * rho)
+        contacts[c, 1] = change
+        if change == 0.0:
+            continue
+        x[i], x[i + 1], x[i + 2] = x0 + d0, x1 + d1, x2 + d2
+        if rigid and turned:
+            for j in range(12):
+                push[j] = rows[i, j] * d0 + rows[i + 1, j] * d1 + rows[i + 2, j] * d2
+            _push(a, b, push, skew, turned, image)
+        elif rigid:
+            push_three(rows, i, a, b, d0, d1, d2, image)
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def _push(a, b, push, skew, turned, image):
+    """image += (I + K) push for the two bodies whose entries start at a and b; the world, the last body, has no K."""
+    for j in range(6):
+        image[a + j] += push[j]
+        image[b + j] += push[6 + j]
+    if turned:
+        for side, start in ((0, a), (6, b)):
+            if start < 6 * len(skew):
+                for j in range(6):
+                    for k in range(6):
+                        image[start + j] += skew[start // 6, j, k] * push[side + k]
+
+
+@njit(cache=True, error_model="numpy")
+def _stored_row_times(i, pointer, column, value, x):
+    total = 0.0
+    for p in range(pointer[i], pointer[i + 1]):
+        total += value[p] * x[column[p]]
+    return total

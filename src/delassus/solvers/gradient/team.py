@@ -1,0 +1,121 @@
+"""A team of threads inside one compiled call.
+
+Every member runs the same kernel on its own share of the work for a whole batch of iterations, and they meet at
+barriers. Numba's parallel loops would be compiled a second time for one thread and start anew at every loop; here one
+compiled function serves any number of threads, and a meeting costs a fraction of a microsecond. Partial sums are added
+in the order of the members, so that the same number of threads gives the same bits.
+"""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+
+import numpy as np
+from numba import config, njit, types
+from numba.extending import intrinsic
+
+_LINE = 8  # 8-byte words of a cache line: members must not write to the same one
+_SPINS = 50_000  # looks at a late member, about 0.1 ms, before giving the core to somebody else, who may be that member
+_pools: dict[int, tuple[ThreadPoolExecutor, Lock]] = {}
+
+
+class Team:
+    """What the members of a team share.  meeting: (threads, 8) how often each has arrived at a barrier;
+    parts: (2, threads, 8) partial sums, written and read in alternation."""
+
+    def __init__(self, threads: int):
+        self.threads = threads
+        self.meeting = np.zeros((threads, _LINE), dtype=np.int64)
+        self.parts = np.zeros((2, threads, _LINE))
+
+    def run(self, kernel, *arguments) -> None:
+        """Call kernel(t, meeting, parts, *arguments) for every member t at the same time.
+
+        The kernel must release the interpreter lock, must not raise, and must let all members reach every barrier."""
+        if self.threads == 1:
+            kernel(0, self.meeting, self.parts, *arguments)
+            return
+        if self.threads not in _pools:
+            _pools[self.threads] = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="gradient"), Lock()
+        pool, lock = _pools[self.threads]
+        with lock:  # two teams at once would each hold some of the threads and wait for the rest for ever
+            others = [
+                pool.submit(kernel, t, self.meeting, self.parts, *arguments) for t in range(1, self.threads)
+            ]  # fmt: skip
+            kernel(0, self.meeting, self.parts, *arguments)
+            for other in others:
+                other.result()
+
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    from time import sleep
+
+    def _load(words, i):
+        return words[i]
+
+    def _store(words, i, value):
+        words[i] = value
+
+    def _give_way():
+        sleep(0.0)
+
+else:
+    _give_way = types.ExternalFunction(
+        "SwitchToThread" if sys.platform == "win32" else "sched_yield", types.int32()
+    )  # fmt: skip
+
+    @intrinsic
+    def _load(typingctx, words, i):
+        """words[i], read from memory each time, and before everything that follows."""
+
+        def generate(context, builder, signature, arguments):
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            return builder.load_atomic(builder.gep(array.data, [arguments[1]]), "acquire", 8)
+
+        return types.int64(words, i), generate
+
+    @intrinsic
+    def _store(typingctx, words, i, value):
+        """words[i] = value, seen by others no earlier than all that was written before."""
+
+        def generate(context, builder, signature, arguments):
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            builder.store_atomic(arguments[2], builder.gep(array.data, [arguments[1]]), "release", 8)
+            return context.get_dummy_value()
+
+        return types.void(words, i, value), generate
+
+
+@njit(cache=True)
+def wait(t, meeting):
+    """Barrier: returns when all members have called it as often as this one."""
+    if len(meeting) == 1:
+        return
+    words = meeting.reshape(-1)
+    arrived = meeting[t, 0] + 1
+    _store(words, _LINE * t, arrived)
+    for other in range(len(meeting)):
+        looks = 0
+        while _load(words, _LINE * other) < arrived:
+            looks += 1
+            if looks > _SPINS:
+                _give_way()
+
+
+@njit(cache=True)
+def add_up(t, meeting, parts, values):
+    """Barrier that replaces values: (n ≤ 8,), each member's partial sums, by the totals, the same bits for all.
+
+    Two buffers in alternation suffice: who writes the one again has passed the next barrier, before which everybody
+    has read it."""
+    if len(meeting) == 1:
+        return
+    buffer = parts[meeting[t, 0] % 2]
+    for i in range(len(values)):
+        buffer[t, i] = values[i]
+    wait(t, meeting)
+    for i in range(len(values)):
+        total = 0.0
+        for other in range(len(meeting)):
+            total += buffer[other, i]
+        values[i] = total

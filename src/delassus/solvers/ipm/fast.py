@@ -1,0 +1,176 @@
+"""The interior-point method at work: presolve, interior iterations, polish.
+
+One iteration of the driver is one factorisation, of either phase.
+"""
+
+import math
+
+import numpy as np
+
+from delassus.problem import Problem
+from delassus.solvers.ipm.certificate import proves_infeasible
+from delassus.solvers.ipm.interior import Interior
+from delassus.solvers.ipm.natural_map import scaled_residual
+from delassus.solvers.ipm.polish import Polish
+from delassus.solvers.ipm.presolve import Forecast, forecast, violated
+from delassus.solvers.ipm.settings import Ipm
+from delassus.solvers.ipm.standard import Standard
+from delassus.solvers.ipm.systems import system_of
+from delassus.solvers.jordan import centred_pair, form_scaling, smallest_eigenvalue
+from delassus.status import Status
+
+_START = (
+    10.0  # τ of the start, over the mean square of reactions and velocities: too large costs an iteration, too small
+)
+# many, since points next to the boundary allow short steps only
+_SINGLE = 1e-6  # τ down to which single precision serves
+_SWITCH, _SWITCH_VELOCITY = 3e-7, 1e-4  # scaled residuals below which the polish takes over
+_FIRST_RHO = 0.01  # first ρ of the polish over 1/η, the root of reaction over velocity
+_SHORT, _SHORTS = 0.1, 3  # so many steps in a row shorter than this mean that the interior point has stalled
+_LATE = 1e-9  # τ below which a single short step means it
+_RECHECK = 1e-2  # τ below which open contacts are looked at again
+_PATIENCE = 25  # polish steps without halving the residual before giving up
+
+
+class FastIpm:
+    """See the module."""
+
+    def __init__(self, problem: Problem, settings: Ipm, reactions: np.ndarray):
+        self.problem, self.settings = problem, settings
+        self.reactions = reactions
+        self.finished, self.is_costly = False, True
+        self.verdict: Status | None = None
+        self.details: dict[str, list[float]] = {}
+        self.forecast: Forecast = forecast(problem, reactions, settings.presolve)
+        self.polish: Polish | None = None
+        self.shorts = 0
+        self.milestone, self.since = math.inf, 0
+        self._build(self.forecast.kept)
+        x = self.standard.from_reactions(self.forecast.reactions)
+        self.interior = self._enter(x, self._generous(x))
+        if self.standard.cone.degree == 0:
+            self._begin_polish()
+
+    def _build(self, kept: np.ndarray | None) -> None:
+        self.kept = kept
+        self.standard = Standard(self.problem, kept)
+        self.system = system_of(self.standard, self.settings)
+
+    def _generous(self, x: np.ndarray) -> float:
+        """τ to start from, near x and its velocities."""
+        standard, free = self.standard, self.standard.free
+        standard.correct(x)
+        square = (x[free:] - standard.velocity(x)[free:]) ** 2
+        return _START * float(square.mean()) if square.any() else 1.0
+
+    def _enter(self, x: np.ndarray, tau: float) -> Interior:
+        """An exactly centred pair near (x, D x + q)."""
+        standard, free = self.standard, self.standard.free
+        standard.correct(x)
+        v = standard.velocity(x)
+        y = np.empty(standard.row_count - free)
+        start = x.copy()
+        centred_pair(standard.limits, x[free:] - v[free:], tau, start[free:], y)
+        return self._interior(start, y)
+
+    def _interior(self, x: np.ndarray, y: np.ndarray) -> Interior:
+        return Interior(
+            self.standard, self.system, x, y, correctors=self.settings.correctors, joint=self.settings.joint,
+            single_above=_SINGLE if self.settings.mixed else math.inf,
+        )  # fmt: skip
+
+    # -- the driver's side -------------------------------------------------------------------------------------------
+
+    def advance(self, count: int) -> None:
+        """`count` factorisations."""
+        for _ in range(count):
+            if self.finished:
+                return
+            if self.polish is None:
+                self._interior_step()
+            else:
+                self._polish_step()
+
+    def judged(self, excess: float) -> None:
+        del excess
+
+    # -- phases ------------------------------------------------------------------------------------------------------
+
+    def _interior_step(self) -> None:
+        interior = self.interior
+        works = interior.step()
+        self._record(interior.details)
+        x = interior.x
+        self.reactions[:] = self.standard.reactions(x)
+        if proves_infeasible(self.standard, x) or proves_infeasible(self.standard, interior.dx):
+            self.verdict, self.finished = Status.INFEASIBLE, True
+            return
+        if interior.tau < _RECHECK and self._readmit():
+            return
+        self.shorts = self.shorts + 1 if interior.details.get("step", 0.0) < _SHORT else 0
+        stalled = not works or self.shorts >= _SHORTS or (self.shorts > 0 and interior.tau < _LATE)
+        norm, worst = scaled_residual(self.standard, x)
+        if stalled or (norm <= _SWITCH and worst <= _SWITCH_VELOCITY):
+            if not self.settings.polish:
+                self.finished = stalled
+            else:
+                self._begin_polish()
+
+    def _begin_polish(self) -> None:
+        interior, standard, free = self.interior, self.standard, self.standard.free
+        rho = np.full(standard.row_count, interior.joint)
+        if standard.cone.degree:
+            form_scaling(standard.limits, interior.x[free:], interior.y, interior.eta, interior.w, interior.z)
+            weight = _FIRST_RHO / interior.eta
+            rho[free : free + standard.limits] = weight[: standard.limits]
+            rho[free + standard.limits :] = np.repeat(weight[standard.limits :], 3)
+        self.polish = Polish(standard, self.system, interior.x.copy(), rho)
+        self.milestone, self.since = math.inf, 0
+
+    def _polish_step(self) -> None:
+        polish = self.polish
+        assert polish is not None
+        works = polish.step()
+        self._record(polish.details)
+        self.reactions[:] = self.standard.reactions(polish.best)
+        if proves_infeasible(self.standard, polish.best) or proves_infeasible(self.standard, polish.dx):
+            self.verdict, self.finished = Status.INFEASIBLE, True
+            return
+        if self._readmit():
+            return
+        residual = max(scaled_residual(self.standard, polish.best))
+        if residual <= 0.5 * self.milestone:
+            self.milestone, self.since = residual, 0
+        else:
+            self.since += 1
+        if not works or self.since >= _PATIENCE:
+            self.finished = True
+
+    def _readmit(self) -> bool:
+        """Take back contacts that were left out and are not open after all; True if there were any."""
+        if self.kept is None:
+            return False
+        bad = violated(self.problem, self.kept, self.reactions)
+        if not bad.any():
+            return False
+        self._build(self.kept | bad)
+        x = self.standard.from_reactions(self.reactions)
+        if self.polish is None:
+            self.interior = self._enter(x, max(self.interior.tau, self._missed(x)))
+        else:
+            self.polish = Polish(self.standard, self.system, x, np.full(self.standard.row_count, 1e2))
+        return True
+
+    def _missed(self, x: np.ndarray) -> float:
+        """τ at which the worst violation of a limit or contact is no more than the products allow."""
+        free, limits = self.standard.free, self.standard.limits
+        worst = smallest_eigenvalue(limits, self.standard.velocity(x)[free:])
+        return worst * worst if worst < 0.0 else 0.0
+
+    def _record(self, values: dict[str, float]) -> None:
+        """One entry per iteration in every list; NaN where a phase has none."""
+        length = max((len(series) for series in self.details.values()), default=0)
+        for name in values:
+            self.details.setdefault(name, [math.nan] * length)
+        for name, series in self.details.items():
+            series.append(values.get(name, math.nan))

@@ -1,0 +1,36 @@
+"""The natural map in scaled units: how a phase knows where it stands. What a solve is called is not decided here."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from delassus.cones.coulomb import project_coulomb
+from delassus.linalg.conjugate_gradients import dot
+from delassus.solvers.ipm.standard import Standard
+
+
+def scaled_residual(standard: Standard, x: np.ndarray) -> tuple[float, float]:
+    """With r = x − P_C(x − v), v = D x + q: ‖r‖ / max(‖q‖, ‖x‖), and the worst ‖r_k‖ as a velocity, over the rms of free ones."""
+    v = standard.velocity(x)
+    square, worst = _residual(standard.start, standard.joints, standard.limits, x, v, standard.speed)
+    size = max(dot(standard.q, standard.q), dot(x, x))
+    return math.sqrt(square / size) if size > 0.0 else math.sqrt(square), math.sqrt(worst)
+
+
+@njit(cache=True, error_model="numpy")
+def _residual(start, joints, limits, x, v, speed):
+    total, worst = 0.0, 0.0
+    for k in range(len(start) - 1):
+        i, part = start[k], 0.0
+        if k < joints:
+            for j in range(i, start[k + 1]):
+                part += v[j] * v[j]
+        elif k < joints + limits:
+            part = (x[i] - max(0.0, x[i] - v[i])) ** 2
+        else:
+            a, b, c = project_coulomb(x[i] - v[i], x[i + 1] - v[i + 1], x[i + 2] - v[i + 2], 1.0)
+            part = (x[i] - a) ** 2 + (x[i + 1] - b) ** 2 + (x[i + 2] - c) ** 2
+        total += part
+        worst = max(worst, part / speed[i] ** 2)
+    return total, worst
