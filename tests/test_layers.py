@@ -12,7 +12,7 @@ LAYERS = [
     "errors", "status", "law", "spatial", "linalg", "cones", "problem", "residuals", "solvers",
     # ---- nothing above this line knows bodies or time ----
     "shapes", "joints", "collision", "model", "state", "builder", "integrators", "dynamics", "memory", "simulation",
-    "io", "scenes", "view", "cli",
+    "io", "scenes", "view", "bench", "cli",
 ]  # fmt: skip
 
 

@@ -1,11 +1,23 @@
 """What a step remembers for the next: reactions by block name, where the next solve starts from."""
 
+from typing import Protocol
+
 import numpy as np
 from numba import njit
 
-from delassus.dynamics import Rows
+from delassus.cones import ProductCone
 
 _WIDTH = 6  # reactions of a block: no joint has more rows
+
+
+class Named(Protocol):
+    """Blocks of rows that have names: `dynamics.Rows`, for one."""
+
+    @property
+    def names(self) -> np.ndarray: ...
+
+    @property
+    def cone(self) -> ProductCone: ...
 
 
 class Memory:
@@ -17,13 +29,13 @@ class Memory:
         self.names = np.zeros(0, np.uint64) if names is None else np.ascontiguousarray(names, np.uint64)
         self.reactions = np.zeros((0, _WIDTH)) if reactions is None else np.ascontiguousarray(reactions, float)
 
-    def recall(self, rows: Rows) -> np.ndarray:
+    def recall(self, rows: Named) -> np.ndarray:
         """λ for these rows: remembered for blocks known by name, zero for new ones; (m,) [N s]."""
         out = np.empty(rows.cone.row_count)
         _recall(self.names, self.reactions, rows.names, rows.cone.block_start, out)
         return out
 
-    def store(self, rows: Rows, reactions: np.ndarray) -> None:
+    def store(self, rows: Named, reactions: np.ndarray) -> None:
         """Keep the reactions under their blocks' names."""
         order = np.argsort(rows.names, kind="stable")
         self.names, self.reactions = np.empty_like(rows.names), np.empty((len(order), _WIDTH))

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from delassus import __version__
+from delassus.cli.bench import bench, report
 from delassus.cli.info import info
 from delassus.cli.run import run as run_command
 from delassus.cli.scenes import scenes
@@ -40,6 +41,10 @@ Choose a solver, look up its settings:
   delassus solvers nbgs
 
 \b
+Compare solvers on problems of real time steps, with a report:
+  delassus bench quick
+
+\b
 Exit code: 0 all converged (and checks pass), 1 not so, 2 bad input, 130 interrupted.
 """
 
@@ -57,6 +62,8 @@ app.command(short_help="List the scenes and their parameters.")(scenes)
 app.command(short_help="Solve problem files and verify the accuracy.")(solve)
 app.command(short_help="Say what makes problem files easy or hard.")(info)
 app.command(short_help="List the solvers and their settings.")(solvers)
+app.command(short_help="Compare solvers on problems of real time steps.")(bench)
+app.command(short_help="Write the report of a benchmark again.")(report)
 
 
 def _show_version(wanted: bool) -> None:

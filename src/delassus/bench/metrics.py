@@ -1,0 +1,110 @@
+"""What rows say together: performance and data profiles, means that count failures, warm against cold, tails, truth."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from delassus.bench.row import Row
+
+SHIFT = 1e-3  # of the shifted geometric mean [s]: what happens below a millisecond should not decide
+
+
+@dataclass(frozen=True)
+class Score:
+    """One solver over many samples. mean: shifted geometric mean of the seconds with failures at the limit; p50, p95,
+    p99 [s]; best: part of the samples on which it was the fastest; iterations: median over the solved ones."""
+
+    solver: str
+    start: str
+    count: int
+    solved: int
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+    best: float
+    iterations: float
+    untrue: int
+
+    @property
+    def rate(self) -> float:
+        return self.solved / self.count if self.count else 0.0
+
+
+def scores(rows: Sequence[Row], limit: float) -> list[Score]:
+    """One line per solver and start, the most solved and fastest first."""
+    table = times(rows, limit)
+    fastest = {key: min(column.values()) for key, column in _columns(table).items()}
+    out = []
+    for (solver, start), seconds in table.items():
+        mine = [row for row in rows if (row.solver, row.start) == (solver, start)]
+        values = np.array([min(t, limit) for t in seconds.values()])
+        wins = sum(t <= fastest[key] and math.isfinite(t) for key, t in seconds.items())
+        iterations = [row.iterations for row in mine if row.solved]
+        p50, p95, p99 = (float(np.quantile(values, q)) for q in (0.5, 0.95, 0.99))
+        out.append(Score(
+            solver, start, len(mine), sum(row.solved for row in mine), shifted_mean(values), p50, p95, p99,
+            wins / max(1, len(seconds)), float(np.median(iterations)) if iterations else math.nan,
+            sum(not row.is_true for row in mine),
+        ))  # fmt: skip
+    return sorted(out, key=lambda score: (-score.rate, score.mean))
+
+
+def times(rows: Iterable[Row], limit: float) -> dict[tuple[str, str], dict[str, float]]:
+    """Seconds by (solver, start) and sample; infinite where not solved. Below a microsecond nothing is measured."""
+    out: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows:
+        seconds = max(row.seconds, 1e-6) if row.solved and row.seconds <= limit * 1.05 + 0.1 else math.inf
+        out.setdefault((row.solver, row.start), {})[row.sample] = seconds
+    return out
+
+
+def shifted_mean(values, shift: float = SHIFT) -> float:
+    """exp mean log(t + s) − s."""
+    values = np.asarray(values, float)
+    return float(np.exp(np.log(values + shift).mean()) - shift) if len(values) else math.nan
+
+
+def performance_profile(rows: Sequence[Row], limit: float) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
+    """Dolan and Moré: by solver, (τ, part of the samples solved within τ times the fastest), τ ascending. Samples that
+    nobody solved count for nobody."""
+    table = times(rows, limit)
+    fastest = {key: min(column.values()) for key, column in _columns(table).items()}
+    out = {}
+    for solver, seconds in table.items():
+        ratios = np.sort([seconds[key] / fastest[key] if math.isfinite(seconds[key]) else math.inf for key in seconds])
+        out[solver] = _steps(ratios)
+    return out
+
+
+def data_profile(rows: Sequence[Row], limit: float) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
+    """By solver, (seconds, part of the samples solved by then)."""
+    return {solver: _steps(np.sort(list(seconds.values()))) for solver, seconds in times(rows, limit).items()}
+
+
+def warm_gain(rows: Sequence[Row]) -> dict[str, tuple[float, float]]:
+    """By solver, geometric mean of cold over warm (seconds, iterations) on samples that both solved."""
+    cold = {(row.solver, row.sample): row for row in rows if row.start == "cold" and row.solved}
+    pairs: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        other = cold.get((row.solver, row.sample))
+        if row.start == "warm" and row.solved and other is not None:
+            gain = max(other.seconds, 1e-6) / max(row.seconds, 1e-6), (other.iterations + 1) / (row.iterations + 1)
+            pairs.setdefault(row.solver, []).append(gain)
+    return {solver: tuple(np.exp(np.log(np.array(gains)).mean(axis=0)).tolist()) for solver, gains in pairs.items()}
+
+
+def _columns(table) -> dict[str, dict]:
+    out: dict[str, dict] = {}
+    for solver, seconds in table.items():
+        for key, value in seconds.items():
+            out.setdefault(key, {})[solver] = value
+    return out
+
+
+def _steps(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The finite values and the part of all that is at most each."""
+    finite = values[np.isfinite(values)]
+    return finite, np.arange(1, len(finite) + 1) / max(1, len(values))

@@ -1,0 +1,52 @@
+"""Other people's solvers behind one call, where they are installed. Each gets its own best form of the problem, and its
+answer goes to our judge like everybody's."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from delassus.bench.peers import conic, pinocchio, siconos
+from delassus.errors import SettingsError, nearest
+from delassus.problem import Problem
+
+Answer = tuple[np.ndarray, int, str, float, str]
+"""Reactions (m,), iterations, the status it claims in our words, seconds, and a note."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """available: is it installed; solve: (variant, problem, tol, time_limit) → Answer."""
+
+    name: str
+    summary: str
+    available: Callable[[], bool]
+    solve: Callable[[str, Problem, float, float], Answer]
+
+
+PEERS: dict[str, Peer] = {
+    peer.name: peer
+    for peer in (
+        Peer("clarabel", "interior point, convex relaxation only", conic.has_clarabel, conic.solve_clarabel),
+        Peer("scs", "operator splitting, convex relaxation only", conic.has_scs, conic.solve_scs),
+        Peer("pinocchio-admm", "Pinocchio's ADMM on the dense Delassus matrix", pinocchio.available, pinocchio.admm),
+        Peer("pinocchio-pgs", "Pinocchio's Gauß–Seidel on the same", pinocchio.available, pinocchio.pgs),
+        Peer("siconos", "siconos:NSGS, siconos:NSN_AC, siconos:ADMM …", siconos.available, siconos.solve),
+    )
+}
+"""Every peer by name; what follows a colon is its variant."""
+
+
+def find_peer(name: str) -> Peer:
+    """The peer of that name, if it can be run here."""
+    base = name.partition(":")[0]
+    if base not in PEERS:
+        raise SettingsError(f"unknown peer {base!r}; {nearest(base, list(PEERS))}")
+    if not PEERS[base].available():
+        raise SettingsError(f"{base} is not installed: pip install 'delassus[peers]', or apt-get for Siconos")
+    return PEERS[base]
+
+
+def peer_solve(name: str, problem: Problem, tol: float, time_limit: float) -> Answer:
+    """One solve by a peer."""
+    return find_peer(name).solve(name.partition(":")[2], problem, tol, time_limit)

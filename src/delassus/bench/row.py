@@ -1,0 +1,91 @@
+"""One row per run: what was asked, what was claimed, and what the judge found on the returned point."""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from delassus.errors import FileError
+
+ROWS = "rows.jsonl"
+
+
+@dataclass(frozen=True)
+class Row:
+    """start: "cold" or "warm"; status: what the solver said of itself; relative: natural map recomputed [-]; solved: is
+    that within tol; seconds [s]; memory: growth of the peak [MiB]; note: why a run has no result."""
+
+    solver: str
+    tol: float
+    start: str
+    sample: str
+    sequence: str
+    step: int
+    category: str
+    contacts: int
+    rows: int
+    status: str
+    solved: bool
+    relative: float
+    worst_velocity: float
+    penetration: float
+    dual: float
+    complementarity: float
+    natural_map: float
+    iterations: int
+    seconds: float
+    memory: float
+    note: str = ""
+
+    @property
+    def key(self) -> tuple[str, float, str, str]:
+        return self.solver, self.tol, self.start, self.sample
+
+    @property
+    def claimed(self) -> bool:
+        return self.status == "converged"
+
+    @property
+    def is_true(self) -> bool:
+        """Does the claim agree with the judge?"""
+        return self.claimed == self.solved
+
+
+class Rows:
+    """Rows in a file, one line of JSON each, written as they come: an interrupted benchmark loses the one in flight."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.rows: list[Row] = []
+        if path.exists():
+            self.rows = _read(path)
+
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
+        try:
+            with open(self.path, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps(asdict(row)) + "\n")
+        except OSError as error:
+            raise FileError(f"{self.path}: cannot be written ({error.strerror}): make room or choose --out") from None
+
+    @property
+    def keys(self) -> set[tuple[str, float, str, str]]:
+        return {row.key for row in self.rows}
+
+
+def _read(path: Path) -> list[Row]:
+    """All whole rows; half a line at the end, which an interruption leaves, is cut off."""
+    data = path.read_bytes()
+    whole, _, rest = data.rpartition(b"\n")
+    if rest:
+        path.write_bytes(whole + b"\n" if whole else b"")
+    names = {field.name for field in fields(Row)}
+    rows = []
+    for number, line in enumerate(whole.splitlines(), 1):
+        try:
+            values = json.loads(line)
+            rows.append(Row(**{name: values[name] for name in names}))
+        except (json.JSONDecodeError, KeyError, TypeError, RecursionError, UnicodeDecodeError):
+            raise FileError(
+                f"{path}: line {number} is no row of a benchmark: remove it, or give another --out"
+            ) from None
+    return rows

@@ -1,0 +1,89 @@
+"""The built-in suites: which sequences of which scenes, or which files."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from delassus.bench.extract import Take, extract
+from delassus.bench.sample import Sample
+from delassus.bench.suite_file import read_suite, write_suite
+from delassus.errors import FileError, SettingsError, nearest
+from delassus.law import Law
+
+
+@dataclass(frozen=True)
+class Suite:
+    """takes: sequences to run; files: whether its problems come from a folder instead; solvers, tol, time_limit: what a
+    benchmark of it does unless told otherwise."""
+
+    name: str
+    summary: str
+    takes: tuple[Take, ...] = ()
+    files: bool = False
+    solvers: tuple[str, ...] = ("nbgs", "nbgs+anderson", "prox-ssn", "admm-ncp-sa", "raisim-ds", "pgs-ncp", "jacobi")
+    tol: float = 1e-6
+    time_limit: float = 10.0
+
+    def samples(self, folder: Path | None = None) -> Iterator[Sample]:
+        """Make the samples, in order; folder: of a suite of files."""
+        if self.files:
+            yield from file_samples(folder)
+        for take in self.takes:
+            yield from extract(take)
+
+    def store(self, path: Path) -> list[Sample]:
+        """The samples from `path`, made and written there first where it does not exist."""
+        if not path.exists():
+            write_suite(path, list(self.samples()))
+        return read_suite(path)
+
+
+def file_samples(folder: Path | None) -> Iterator[Sample]:
+    """One sample per FCLIB file of a folder, by name."""
+    from delassus.io import load_problem
+
+    if folder is None:
+        raise SettingsError("the suite of files needs to know where they are: give --files FOLDER")
+    paths = sorted(folder.glob("*.hdf5")) if folder.is_dir() else []
+    if not paths:
+        raise FileError(f"{folder}: no *.hdf5 files in it: give a folder of FCLIB files")
+    for path in paths:
+        yield Sample(path.stem, 0, load_problem(path, law=Law.NCP))
+
+
+_PRIMITIVES = (
+    Take("box-on-plane", 400), Take("sliding-block", 300), Take("bouncing-ball", 400), Take("rolling-sphere", 300),
+    Take("boxes-fixed", 300), Take("nunchuk", 600), Take("pendulum-chain", 400),
+)  # fmt: skip
+_LOOPS = (Take("four-bar", 400, 5), Take("four-bar-free", 500, 5))
+_ROBOTS: tuple[Take, ...] = ()
+_GRANULAR = (
+    Take("sphere-pile", 400, 4, 3, {"n": 60}), Take("sphere-pile", 300, 3, 3, {"n": 300}),
+    Take("card-house", 300, 4), Take("wall", 300, 4),
+)  # fmt: skip
+_QUICK = (
+    Take("box-on-plane", 200, 2), Take("boxes-fixed", 200, 2), Take("nunchuk", 400, 3), Take("four-bar", 200, 2),
+    Take("four-bar-free", 400, 3), Take("card-house", 100, 2), Take("sphere-pile", 150, 2, 3, {"n": 40}),
+)  # fmt: skip
+
+SUITES: dict[str, Suite] = {
+    suite.name: suite
+    for suite in (
+        Suite("quick", "a little of everything, in less than three minutes on two cores", _QUICK,
+              solvers=("nbgs", "nbgs+anderson", "prox-ssn", "admm-ncp-sa", "raisim-ds", "pgs-ncp"), time_limit=2.0),
+        Suite("primitives", "the toy systems of paper 003 and their kin", _PRIMITIVES),
+        Suite("robots", "articulated systems of paper 003, Table II", _ROBOTS),
+        Suite("loops", "closed kinematic loops", _LOOPS),
+        Suite("granular", "heaps, stacks and walls", _GRANULAR, time_limit=30.0),
+        Suite("fclib", "FCLIB files of a folder", files=True, time_limit=20.0),
+        Suite("all", "everything that is built in", _PRIMITIVES + _LOOPS + _ROBOTS + _GRANULAR, time_limit=30.0),
+    )
+}  # fmt: skip
+"""Every suite by name."""
+
+
+def find_suite(name: str) -> Suite:
+    """The suite of that name."""
+    if name not in SUITES:
+        raise SettingsError(f"unknown suite {name!r}; {nearest(name, list(SUITES))}")
+    return SUITES[name]

@@ -1,0 +1,97 @@
+"""What one process of a benchmark does: solve samples one after the other and send a row for each."""
+
+import resource
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from delassus import residuals
+from delassus.bench.peers import PEERS, peer_solve
+from delassus.bench.row import Row
+from delassus.bench.sample import Sample
+from delassus.bench.suite_file import is_suite, read_suite
+from delassus.bench.suites import file_samples
+from delassus.memory import Memory
+from delassus.solvers import solve
+
+_SHOUTS = 1.05  # a run may exceed its own limit by this factor before it counts as late
+
+
+@dataclass(frozen=True)
+class Task:
+    """Samples (by number, in order) for one solver. start "warm": each begins at the reactions of the one before it."""
+
+    solver: str
+    tol: float
+    start: str
+    samples: tuple[int, ...]
+    time_limit: float
+
+
+def load_samples(source: Path) -> list[Sample]:
+    """Of a suite file, or one per FCLIB file of a folder."""
+    if source.is_dir() or not is_suite(source):
+        return list(file_samples(source))
+    return read_suite(source)
+
+
+def work(source: Path, pipe) -> None:
+    """Serve tasks from the pipe until None comes; every row is sent as soon as it is there."""
+    samples = load_samples(source)
+    seen: set[tuple[str, str]] = set()
+    while (task := pipe.recv()) is not None:
+        memory = Memory()
+        for number in task.samples:
+            sample = samples[number]
+            kind = task.solver, type(sample.problem.delassus).__name__
+            if kind not in seen:  # compilation is not what is compared
+                seen.add(kind)
+                _solve(sample, task, None, warm_up=True)
+            pipe.send(("begin", number))
+            is_named = task.start == "warm" and sample.names is not None
+            row, reactions = _solve(sample, task, memory.recall(sample) if is_named else None)
+            if is_named:
+                memory.store(sample, reactions)
+            pipe.send(("row", row))
+        pipe.send(("done", None))
+
+
+def _solve(sample: Sample, task: Task, guess, *, warm_up: bool = False) -> tuple[Row, np.ndarray]:
+    problem = sample.problem
+    memory = _peak()
+    start = perf_counter()
+    if task.solver.partition(":")[0] in PEERS:
+        reactions, iterations, status, seconds, note = peer_solve(task.solver, problem, task.tol, task.time_limit)
+    else:
+        limit = min(task.time_limit, 1.0) if warm_up else task.time_limit
+        solution = solve(problem, task.solver, guess, tol=task.tol, time_limit=limit, max_iter=5 if warm_up else 10**9)
+        seconds = perf_counter() - start
+        reactions, iterations, status, note = solution.reactions, solution.iterations, solution.status.value, ""
+    judged = residuals.evaluate(problem, reactions)
+    relative = judged.natural_map_relative
+    row = Row(
+        solver=task.solver, tol=task.tol, start=task.start, sample=sample.name, sequence=sample.sequence,
+        step=sample.step, category=sample.category, contacts=problem.contact_count, rows=problem.row_count,
+        status=status, solved=bool(relative <= task.tol and seconds <= _SHOUTS * task.time_limit + 0.1),
+        relative=relative, worst_velocity=judged.worst_velocity, penetration=_penetration(problem, reactions),
+        dual=judged.dual, complementarity=judged.complementarity, natural_map=judged.natural_map,
+        iterations=iterations, seconds=seconds, memory=max(0.0, _peak() - memory), note=note,
+    )  # fmt: skip
+    return row, reactions
+
+
+def _penetration(problem, reactions) -> float:
+    """Worst approach speed left at contacts and limits [m/s]: what penetration grows by per second (003 eq. 173)."""
+    v = problem.constraint_velocity(reactions)
+    first, contacts = problem.cone.bilateral_rows, problem.cone.contact_start
+    normal = np.concatenate([v[first:contacts], v[contacts::3]])
+    return float(max(0.0, -normal.min(initial=0.0)))
+
+
+def _peak() -> float:
+    """Peak memory of this process [MiB]."""
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

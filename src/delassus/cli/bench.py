@@ -1,0 +1,160 @@
+"""`delassus bench` and `delassus report`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from delassus.cli import console
+from delassus.cli.tables import Column, print_table
+
+if TYPE_CHECKING:
+    from delassus.bench.benchmark import Benchmark
+    from delassus.bench.row import Row
+
+
+def bench(
+    suite: Annotated[
+        str | None, typer.Argument(metavar="[SUITE]", help="Name of a suite; without one, list the suites.")
+    ] = None,
+    solvers: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="Solvers and peers (clarabel, siconos:NSGS, …).  [default: the suite's]"),
+    ] = None,
+    tol: Annotated[
+        float | None, typer.Option(metavar="T", help="Relative natural map.  [default: the suite's]")
+    ] = None,
+    start: Annotated[str, typer.Option(metavar="cold|warm|both", help="Where solves begin.")] = "both",
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="S", help="Seconds per solve, kept from outside.  [default: the suite's]")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where rows and report go.  [default: bench/SUITE]")
+    ] = None,
+    processes: Annotated[
+        int, typer.Option(metavar="N", help="Solves at the same time; 1 gives the cleanest times.")
+    ] = 1,
+    only: Annotated[list[str] | None, typer.Option(metavar="SAMPLE", help="Only samples of that name.")] = None,
+    files: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the files of suite fclib are.")] = None,
+) -> None:
+    """Compare solvers on problems taken from real time steps, and write a report.
+
+    Every solver gets every problem, from zero (cold) and from the reactions of the step before (warm). Each row goes to
+    rows.jsonl as soon as it is there: an interrupted benchmark continues where it stopped when called again. What a
+    solver claims is checked by our own residual on the point it returns.
+
+    \b
+      delassus bench quick
+      delassus bench loops --solvers nbgs,prox-ssn,pinocchio-admm --tol 1e-8
+      delassus bench fclib --files path/to/fclib --solvers nbgs+anderson,siconos:NSGS
+      delassus report bench/quick
+
+    Exit code: 0 done, 1 some claim was not true, 2 bad input, 130 interrupted.
+    """
+    with console.errors_end_it():
+        if suite is None:
+            _list_suites()
+            return
+        code = _run(suite, solvers, tol, start, time_limit, out, processes, only or [], files)
+    raise typer.Exit(code)
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `delassus bench --out` wrote.")],
+) -> None:
+    """Write report.html, CSV files and the profile of a benchmark again, from its rows."""
+    with console.errors_end_it():
+        from delassus.bench.report import read_rows, write_report
+
+        rows, about = read_rows(folder)
+        path = write_report(folder, rows, about)
+        _print_scores(rows, float(about["time_limit"]))
+        console.stdout().print(f"report: {path}", soft_wrap=True)
+
+
+def _list_suites() -> None:
+    from delassus.bench import SUITES
+
+    lines = list(SUITES.values())
+    columns = [
+        Column("suite", [line.name for line in lines]),
+        Column("what", [line.summary for line in lines], narrow=40),
+        Column("sequences", [", ".join(take.sequence for take in line.takes) or "files" for line in lines], narrow=40),
+        Column("tol", [f"{line.tol:g}" for line in lines]),
+    ]
+    print_table(columns, console.stdout())
+
+
+def _run(name, solvers, tol, start, time_limit, out, processes, only, files) -> int:
+    from delassus.bench.benchmark import Benchmark, Wish
+    from delassus.bench.report import write_report
+    from delassus.bench.suites import find_suite
+
+    suite = find_suite(name)
+    wish = Wish(
+        suite=suite, out=out or Path("bench") / name,
+        solvers=tuple(solvers.split(",")) if solvers else suite.solvers,
+        tol=suite.tol if tol is None else tol, starts=("cold", "warm") if start == "both" else (start,),
+        time_limit=suite.time_limit if time_limit is None else time_limit, processes=processes, only=tuple(only),
+        folder=files,
+    )  # fmt: skip
+    err = console.stderr()
+    err.print(f"suite {name}: making samples…", style="dim")
+    benchmark = Benchmark(wish)
+    err.print(f"{len(benchmark.samples)} samples, {benchmark.left} runs to do", style="dim")
+    try:
+        rows = _watch(benchmark)
+    except KeyboardInterrupt:
+        err.print(f"interrupted; continue with the same command (--out {wish.out})")
+        return console.INTERRUPTED
+    about = benchmark.about()
+    path = write_report(wish.out, rows, about)
+    _print_scores(rows, wish.time_limit)
+    console.stdout().print(f"report: {path}", soft_wrap=True)
+    return 1 if any(not row.is_true and row.solver.partition(":")[0] not in _peers() for row in rows) else 0
+
+
+def _peers():
+    from delassus.bench.peers import PEERS
+
+    return PEERS
+
+
+def _watch(benchmark: "Benchmark") -> "list[Row]":
+    """Run with a bar that estimates how long it will take."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    out = console.stderr()
+    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
+               TimeRemainingColumn(), TextColumn("{task.fields[now]}", markup=False))  # fmt: skip
+    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
+        task = bar.add_task("", total=benchmark.left, now="starting…")
+
+        def progress(row: "Row") -> None:
+            bar.update(task, advance=1, now=f"{row.solver} {row.start} {row.sample} {row.status}")
+
+        return benchmark.run(progress)
+
+
+def _print_scores(rows: "list[Row]", limit: float) -> None:
+    from delassus.bench.metrics import scores
+
+    table = scores(rows, limit)
+    columns = [
+        Column("solver", [line.solver for line in table]),
+        Column("start", [line.start for line in table]),
+        Column("solved", [f"{line.solved}/{line.count}" for line in table]),
+        Column("mean", [f"{1e3 * line.mean:.3g} ms" for line in table]),
+        Column("p95", [f"{1e3 * line.p95:.3g} ms" for line in table]),
+        Column("fastest on", [f"{100 * line.best:.0f} %" for line in table]),
+        Column("iterations", [f"{line.iterations:.0f}" for line in table]),
+        Column("untrue", [str(line.untrue) for line in table]),
+    ]
+    print_table(columns, console.stdout())
