@@ -17,10 +17,13 @@ from delassus.scenes import (
     nunchuk,
     pendulum_chain,
     rolling_sphere,
+    silo,
     sliding_block,
     sphere_pile,
     wall,
 )
+from delassus.scenes.machines import animatronics, robots
+from delassus.scenes.scene import MOST_STEPS as MOST_STEPS
 from delassus.scenes.scene import Check as Check
 from delassus.scenes.scene import Scene as Scene
 from delassus.scenes.scene import Setup as Setup
@@ -40,8 +43,11 @@ SCENES: dict[str, Scene] = {
         four_bar.FREE,
         pendulum_chain.SCENE,
         sphere_pile.SCENE,
+        silo.SCENE,
         wall.SCENE,
         card_house.SCENE,
+        *robots.SCENES,
+        *animatronics.SCENES,
     )
 }
 """Every scene by name."""

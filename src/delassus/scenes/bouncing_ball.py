@@ -21,6 +21,7 @@ def build(
     density: Annotated[float, "of the ball [kg/m³]"] = 1000.0,
 ) -> Setup:
     need(0.0 <= restitution <= 1.0, f"restitution is {restitution}: give 0 to 1")
+    need(height >= 0.0, f"height is {height}: the ball starts on the ground or above it, give zero or more")
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     material = Material(0.0, restitution)
     builder.fixed("ground", shapes=[Plane()], material=material)

@@ -22,6 +22,7 @@ def build(
     mu: Annotated[float, "friction [-]"] = 0.7,
 ) -> Setup:
     need(ratio > 0, f"ratio is {ratio}: masses must be positive")
+    need(height >= 0, f"height is {height}: the boxes start on the ground or above it, give zero or more")
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     material = Material(mu)
     builder.fixed("ground", shapes=[Plane()], material=material)

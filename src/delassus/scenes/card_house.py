@@ -7,7 +7,7 @@ import numpy as np
 from delassus.builder import Material, ModelBuilder
 from delassus.io.recording import Trajectory
 from delassus.scenes.checks import all_converged, shallow
-from delassus.scenes.scene import Check, Scene, Setup, need
+from delassus.scenes.scene import Check, Scene, Setup, need, need_bodies
 from delassus.shapes import Box, Plane
 from delassus.simulation import StepSettings
 from delassus.spatial import rotation_exp
@@ -25,6 +25,7 @@ def build(
     density: Annotated[float, "of the cards [kg/m³]"] = 800.0,
 ) -> Setup:
     need(storeys >= 1, f"storeys is {storeys}: give at least one")
+    need_bodies((3 * storeys**2 + storeys) // 2, f"storeys = {storeys}")
     need(0 < angle < 60, f"angle is {angle}: give 0 to 60 degrees")
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     material = Material(mu)

@@ -19,15 +19,17 @@ _THICK = 0.02  # m: rods are square
 
 
 def _linkage(builder: ModelBuilder, corners: np.ndarray, density: float, material=None, drive=None):
-    """Rods between successive corners (4, 3), hinged about y; the first one is the base, the second the crank."""
+    """Rods of equal mass between successive corners (4, 3), hinged about y; the first is the base, the second the crank.
+    density: of a rod of mean length [kg/m³]."""
     rods = []
+    mass = density * _THICK**2 * float(np.linalg.norm(corners - np.roll(corners, -1, axis=0), axis=1).mean())
     for k in range(4):
         a, b = corners[k], corners[(k + 1) % 4]
         along = (b - a) / np.linalg.norm(b - a)
         turned = np.stack([along, [0.0, 1.0, 0.0], np.cross(along, [0.0, 1.0, 0.0])], axis=1)
         shape = Box((float(np.linalg.norm(b - a)), _THICK, _THICK))
         rods.append(builder.body(("base", "crank", "coupler", "rocker")[k], position=(a + b) / 2, orientation=turned,
-                                 density=density, shapes=[shape], material=material))  # fmt: skip
+                                 mass=mass, shapes=[shape], material=material))  # fmt: skip
     hinge = axis_frame((0.0, 1.0, 0.0))
     for k in range(4):
         motor = drive if k == 0 else None
@@ -40,6 +42,7 @@ def _linkage(builder: ModelBuilder, corners: np.ndarray, density: float, materia
 
 def _corners(base: float, crank: float, coupler: float, rocker: float, height: float, angle: float) -> np.ndarray:
     """Ends of the rods when the crank, at the base's second end, stands at `angle` [rad] to the base's direction."""
+    need(min(base, crank, coupler, rocker) > 0, "the rods have no length: give positive lengths")
     a, b = np.array([0.0, 0.0, height]), np.array([base, 0.0, height])
     c = b + crank * np.array([np.cos(angle), 0.0, np.sin(angle)])
     far = float(np.linalg.norm(c - a))
@@ -105,6 +108,7 @@ def build_free(
     density: Annotated[float, "of the rods [kg/m³]"] = 1000.0,
     mu: Annotated[float, "friction [-]"] = 0.5,
 ) -> Setup:
+    need(height > 0, f"height is {height}: it falls from above the ground, give a positive number")
     builder = ModelBuilder()
     material = Material(mu)
     builder.fixed("ground", shapes=[Plane()], material=material)

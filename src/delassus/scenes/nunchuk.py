@@ -7,7 +7,7 @@ import numpy as np
 from delassus.builder import Material, ModelBuilder
 from delassus.io.recording import Trajectory
 from delassus.scenes.checks import all_converged, at_rest, closed_joints, no_energy_gain, shallow
-from delassus.scenes.scene import Check, Scene, Setup
+from delassus.scenes.scene import Check, Scene, Setup, need
 from delassus.shapes import Box, Plane, Sphere
 from delassus.spatial import rotate, rotation_exp
 
@@ -22,6 +22,7 @@ def build(
     height: Annotated[float, "of the ball above the ground at the start [m]"] = 0.3,
     mu: Annotated[float, "friction [-]"] = 0.5,
 ) -> Setup:
+    need(height > 0, f"height is {height}: it falls from above the ground, give a positive number")
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     material = Material(mu)
     builder.fixed("ground", shapes=[Plane()], material=material)

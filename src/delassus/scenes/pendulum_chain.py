@@ -7,7 +7,7 @@ import numpy as np
 from delassus.builder import ModelBuilder
 from delassus.io.recording import Trajectory
 from delassus.scenes.checks import all_converged, closed_joints, energy_kept
-from delassus.scenes.scene import Check, Scene, Setup, need
+from delassus.scenes.scene import Check, Scene, Setup, need, need_bodies
 from delassus.shapes import Capsule
 from delassus.spatial import rotation_exp
 
@@ -24,6 +24,7 @@ def build(
     spatial: Annotated[bool, "ball joints instead of hinges, and a push sideways [-]"] = False,
 ) -> Setup:
     need(n >= 1, f"n is {n}: a chain has at least one link")
+    need_bodies(n, f"n = {n}")
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     theta = np.radians(angle)
     along = np.array([np.sin(theta), 0.0, -np.cos(theta)])

@@ -15,6 +15,15 @@ from delassus.simulation import Memory, StepSettings
 from delassus.solvers.settings import TRUTH
 from delassus.state import State
 
+MOST_STEPS = 10**9
+"""Of one run: a slip of the keyboard would otherwise compute for years."""
+MOST_BODIES = 200_000
+"""Of one scene: what a builder written in Python puts together in a minute."""
+
+FAR = 1e12
+"""Largest parameter, and one over the smallest: beyond, squares and cubes of sizes and speeds leave the range of
+floating point, and nobody means it."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -74,7 +83,13 @@ class Setup:
         wanted = self.duration if duration is None else duration
         if not (math.isfinite(wanted) and wanted > 0):
             raise SettingsError(f"duration is {wanted}: give a positive number of seconds")
-        return max(1, math.ceil(wanted / (settings or self.settings).h - 1e-9))
+        h = (settings or self.settings).h
+        if wanted / h > MOST_STEPS:
+            raise SettingsError(
+                f"{wanted:g} s in steps of {h:g} s are {wanted / h:.3g} steps, at most {MOST_STEPS} are taken: give a "
+                "shorter duration or a longer time step"
+            )
+        return max(1, math.ceil(wanted / h - 1e-9))
 
     def run(
         self, *, steps: int | None = None, duration: float | None = None, settings: StepSettings | None = None,
@@ -111,8 +126,8 @@ class Scene:
         for name, value in values.items():
             if name not in known:
                 raise SettingsError(f"scene {self.name!r} has no parameter {name!r}; {nearest(name, list(known))}")
-            if isinstance(value, float) and not math.isfinite(value):
-                raise SettingsError(f"{name} is {value}: give a finite number")
+            if isinstance(value, float) and value and not 1.0 / FAR <= abs(value) <= FAR:
+                raise SettingsError(f"{name} is {value}: give zero or a number between {1.0 / FAR:g} and {FAR:g}")
         given = {name: values.get(name, parameter.default) for name, parameter in known.items()}
         return replace(self.construct(**given), parameters=given)
 
@@ -140,3 +155,8 @@ def need(condition: bool, message: str) -> None:
     """Refuse a parameter."""
     if not condition:
         raise SettingsError(message)
+
+
+def need_bodies(count: int, what: str) -> None:
+    """Refuse to build more bodies than anybody can wait for. what: the parameters that say so, as "n = 5"."""
+    need(count <= MOST_BODIES, f"{what} makes {count} bodies, a scene has at most {MOST_BODIES}: give less")

@@ -7,7 +7,7 @@ import numpy as np
 from delassus.builder import Material, ModelBuilder
 from delassus.io.recording import Trajectory
 from delassus.scenes.checks import all_converged, no_energy_gain, shallow
-from delassus.scenes.scene import Check, Scene, Setup, need
+from delassus.scenes.scene import Check, Scene, Setup, need, need_bodies
 from delassus.shapes import Plane, Sphere
 from delassus.simulation import StepSettings
 
@@ -24,6 +24,7 @@ def build(
     seed: Annotated[int, "of the random radii and places [-]"] = 1,
 ) -> Setup:
     need(n >= 1, f"n is {n}: give at least one sphere")
+    need_bodies(n, f"n = {n}")
     need(seed >= 0, f"seed is {seed}: give zero or more")
     rng = np.random.default_rng(seed)
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))

@@ -7,7 +7,7 @@ import numpy as np
 from delassus.builder import Material, ModelBuilder
 from delassus.io.recording import Trajectory
 from delassus.scenes.checks import all_converged, no_energy_gain, shallow
-from delassus.scenes.scene import Check, Scene, Setup, need
+from delassus.scenes.scene import Check, Scene, Setup, need, need_bodies
 from delassus.shapes import Box, Plane, Sphere
 from delassus.simulation import StepSettings
 
@@ -26,6 +26,8 @@ def build(
     quiet: Annotated[float, "time before the ball arrives [s]"] = 0.2,
 ) -> Setup:
     need(rows >= 1 and columns >= 1, f"rows = {rows}, columns = {columns}: give at least one of each")
+    need(quiet >= 0, f"quiet is {quiet}: give zero or more seconds")
+    need_bodies(rows * (columns + 1) + 1, f"rows = {rows}, columns = {columns}")
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     material = Material(mu)
     builder.fixed("ground", shapes=[Plane()], material=material)
