@@ -17,6 +17,8 @@ from delassus.state import State
 
 _REACH = 0.05  # contacts are reported this fraction of a shape's radius before they touch
 
+_ROUNDING = 1e-4  # relative: principal moments of flat bodies, a + b = c, are often written with five digits
+
 WORLD = -1
 """The base of unary joints and the owner of fixed shapes."""
 
@@ -46,6 +48,7 @@ class Body:
     material: Material
     group: int
     mask: int
+    fixture: int = 0  # number among the fixed bodies, which all have the index of the world
 
     @property
     def is_fixed(self) -> bool:
@@ -98,7 +101,9 @@ class ModelBuilder:
         self.bodies: list[Body] = []
         self.fixtures: list[Body] = []
         self.joints: list[_Joint] = []
-        self.excluded: list[tuple[int, int]] = []
+        self.excluded: list[tuple[int, int]] = []  # moving bodies that never touch
+        self.excluded_fixed: list[tuple[int, int]] = []  # moving body and fixture that never touch
+        self._names: dict[str, set[str]] = {"bodies": set(), "joints": set()}
 
     # -- bodies --------------------------------------------------------------------------------------------------------
 
@@ -109,7 +114,7 @@ class ModelBuilder:
     ) -> Body:  # fmt: skip
         """A moving body: from density [kg/m³] and shapes, or mass [kg] (with shapes spread over them) and inertia
         (3, 3) or (3,) [kg m²] about the centre of mass. shapes: shape, or (shape, position, quaternion) each."""
-        name = self._name(name, "body", self.bodies + self.fixtures)
+        name = self._name(name, "body", "bodies")
         parts = [_placed(name, part) for part in shapes]
         m, centre, theta = _mass_properties(name, parts, mass, inertia, density)
         position, quaternion = _vector(position, f"{name}: position", 3), _unit(orientation, f"{name}: orientation")
@@ -118,6 +123,7 @@ class ModelBuilder:
             _vector(angular_velocity, f"{name}: angular_velocity", 3), parts, material or Material(), group, mask,
         )  # fmt: skip
         self.bodies.append(made)
+        self._names["bodies"].add(name)
         return made
 
     def fixed(
@@ -125,18 +131,27 @@ class ModelBuilder:
         material: Material | None = None, group: int = 1, mask: int = ALL,
     ) -> Body:  # fmt: skip
         """A body that never moves: ground, container, pedestal."""
-        name = self._name(name, "fixed", self.bodies + self.fixtures)
+        name = self._name(name, "fixed", "bodies")
         made = Body(
             name, WORLD, _vector(position, f"{name}: position", 3), _unit(orientation, f"{name}: orientation"),
             np.zeros(3), 0.0, np.zeros((3, 3)), np.zeros(3), np.zeros(3), [_placed(name, part) for part in shapes],
-            material or Material(), group, mask,
+            material or Material(), group, mask, len(self.fixtures),
         )  # fmt: skip
         self.fixtures.append(made)
+        self._names["bodies"].add(name)
         return made
 
     def exclude(self, first: Body, second: Body) -> None:
-        """Never test these two bodies for contact."""
-        self.excluded.append((first.index, second.index))
+        """Never test these two bodies for contact; one of them may be fixed."""
+        for body in (first, second):
+            if not self._knows(body):
+                raise ProblemError(f"exclude: body {body.name!r} does not belong to this builder")
+        if first.is_fixed:
+            first, second = second, first
+        if second.is_fixed and not first.is_fixed:  # two fixed bodies never touch anyway
+            self.excluded_fixed.append((first.index, second.fixture))
+        elif not first.is_fixed:
+            self.excluded.append((first.index, second.index))
 
     # -- joints --------------------------------------------------------------------------------------------------------
 
@@ -151,16 +166,15 @@ class ModelBuilder:
         with the axes as columns. follower_position, follower_frame: where they differ on the follower (distance
         joints, or joints not yet assembled). limits: (lower, upper) per coordinate; motor: Motor or "imposed" per
         coordinate; damping [N s/m, N m s] and dry friction [N, N m]: one number or one per coordinate. collide: let
-        the pair touch (joints to the world never exclude contact with it)."""
+        the pair touch; otherwise the two bodies are excluded from contact, a fixed base with its own shapes only."""
         if kind not in JOINTS:
             raise ProblemError(f"unknown joint {kind!r}; {nearest(kind, list(JOINTS))}")
         for body in (base, follower):
-            if body is not None and not any(body is known for known in self.bodies + self.fixtures):
+            if body is not None and not self._knows(body):
                 raise ProblemError(f"joint {name or kind}: body {body.name!r} does not belong to this builder")
-        base = None if base is None or base.is_fixed else base
         if follower.is_fixed or base is follower:
             raise ProblemError(f"joint {name or kind}: the follower must be a moving body other than the base")
-        name = self._name(name, kind, self.joints)
+        name = self._name(name, kind, "joints")
         origin = follower.position if position is None else _vector(position, f"{name}: position", 3)
         axes = axis_frame(_vector(axis, f"{name}: axis", 3)) if frame is None else np.array(frame, dtype=float)
         other = origin if follower_position is None else _vector(follower_position, f"{name}: follower_position", 3)
@@ -172,10 +186,11 @@ class ModelBuilder:
         if not (np.isfinite(far) and far >= 0) or (kind == "distance" and far == 0):
             raise ProblemError(f"joint {name}: length is {far}, it must be positive [m]")
         options = _coordinate_options(name, kind, limits, motor, damping, friction)
-        self.joints.append(_Joint(name, kind, base, follower, origin, axes, other, other_axes, far, options))
+        moving_base = None if base is None or base.is_fixed else base
+        self.joints.append(_Joint(name, kind, moving_base, follower, origin, axes, other, other_axes, far, options))
+        self._names["joints"].add(name)
         if not collide and base is not None:
-            # the world is one body to collision: leaving it out would let the follower fall through the ground too
-            self.excluded.append((base.index, follower.index))
+            self.exclude(base, follower)
         return name
 
     # -- building ------------------------------------------------------------------------------------------------------
@@ -212,10 +227,11 @@ class ModelBuilder:
                 m = body.material
                 instances.append(
                     Instance(
-                        shape, body.index, position, quaternion, m.mu, m.restitution, body.group, body.mask, margin
+                        shape, body.index, position, quaternion, m.mu, m.restitution, body.group, body.mask, margin,
+                        body.fixture,
                     )
-                )
-        return shape_arrays(instances, exclude=self.excluded, mixing=self.mixing)
+                )  # fmt: skip
+        return shape_arrays(instances, exclude=self.excluded, exclude_fixed=self.excluded_fixed, mixing=self.mixing)
 
     def _joint_arrays(self) -> JointArrays:
         kinds = [JOINTS[joint.kind] for joint in self.joints]
@@ -251,15 +267,19 @@ class ModelBuilder:
             drive=column("drive").astype(np.int64), stiffness=column("stiffness"), rate_gain=column("rate_gain"),
         )  # fmt: skip
 
-    def _name(self, name: str | None, stem: str, taken) -> str:
-        used = {thing.name for thing in taken}
+    def _name(self, name: str | None, stem: str, among: str) -> str:
+        used = self._names[among]
         if name is None:
-            name = f"{stem}-{len(taken) + 1}"
+            name = f"{stem}-{len(used) + 1}"
             while name in used:
                 name += "+"
         if name in used:
             raise ProblemError(f"the name {name!r} is taken: names must be unique")
         return name
+
+    def _knows(self, body: Body) -> bool:
+        mine, k = (self.fixtures, body.fixture) if body.is_fixed else (self.bodies, body.index)
+        return k < len(mine) and mine[k] is body
 
 
 def _joint_ends(joint: _Joint):
@@ -301,7 +321,10 @@ def _coordinate_options(name: str, kind: str, limits, motor, damping, friction) 
         lower, upper = (-np.inf, np.inf) if pairs[k] is None else pairs[k]
         turns = coordinates[k].primitive != SLIDE
         if turns and any(np.isfinite(x) and not -np.pi < x < np.pi for x in (lower, upper)):
-            raise ProblemError(f"joint {name}: limits [{lower}, {upper}] of an angle must lie within (−π, π) rad")
+            raise ProblemError(
+                f"joint {name}: limits [{lower}, {upper}] of an angle must lie within (−π, π) rad, full turns are not "
+                "counted: give radians, move the zero with a turned follower_frame, or inf for no limit"
+            )
         if not lower <= upper:
             raise ProblemError(
                 f"joint {name}: limits [{lower}, {upper}] of {coordinates[k].name} are the wrong way round"
@@ -346,8 +369,14 @@ def _mass_properties(name: str, parts, mass, inertia, density):
         raise ProblemError(f"{name}: mass is {m}, it must be positive [kg]; use fixed() for bodies that never move")
     if theta.shape != (3, 3) or not np.isfinite(theta).all() or not np.allclose(theta, theta.T, rtol=1e-8):
         raise ProblemError(f"{name}: inertia must be a symmetric 3×3 matrix or three principal moments [kg m²]")
-    if np.linalg.eigvalsh(theta)[0] <= 0:
+    a, b, c = np.linalg.eigvalsh(theta)
+    if a <= 0:
         raise ProblemError(f"{name}: inertia is not positive definite; check its principal moments [kg m²]")
+    if a + b < c * (1.0 - _ROUNDING):
+        raise ProblemError(
+            f"{name}: no distribution of mass has the principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m²: the largest "
+            "must not exceed the sum of the others"
+        )
     return m, centre, theta
 
 

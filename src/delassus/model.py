@@ -1,8 +1,9 @@
 """What a mechanism is: constant arrays, batched by kind. Built by `ModelBuilder` (builder.py), never changed."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -54,24 +55,33 @@ class Model:
 
     @cached_property
     def hash(self) -> str:
-        """Sixteen hexadecimal digits of masses, inertias, gravity and joints: a recording resumes only its own."""
-        digest = hashlib.sha256(
-            repr((self.body_names, self.fixed_names, self.joints.names, self.joints.kinds)).encode()
-        )
-        joints = self.joints
-        parts = (
-            self.mass, self.inertia, self.gravity, joints.bodies, joints.origin, joints.axes, joints.length,
-            joints.lower, joints.upper, joints.drive, joints.stiffness, joints.rate_gain, joints.damping,
-            joints.friction,
-        )  # fmt: skip
-        for part in parts:
-            digest.update(np.ascontiguousarray(part).tobytes())
+        """Sixteen hexadecimal digits of everything constant, shapes, materials and filters included: a recording
+        resumes only its own."""
+        digest = hashlib.sha256()
+        for part in (self, self.joints, self.shapes):
+            for name, value in constants(part).items():
+                digest.update(name.encode())
+                for piece in value if isinstance(value, tuple) else (value,):
+                    is_array = isinstance(piece, np.ndarray)
+                    digest.update(f"{piece.dtype} {piece.shape}".encode() if is_array else repr(piece).encode())
+                    digest.update(piece.tobytes() if is_array else b"")
         return digest.hexdigest()[:16]
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{self.joints.kinds.count(k)} {k}" for k in dict.fromkeys(self.joints.kinds)) or "no joints"
         mass = f"{self.mass.sum():.4g} kg" if len(self.mass) else "nothing"
         return f"Model({self.body_count} bodies of {mass}, {len(self.fixed_names)} fixed, {kinds})"
+
+
+def constants(arrays: Any) -> dict[str, Any]:
+    """Fields of a dataclass that hold data: arrays, numbers, texts and tuples of them. What is left out (caches, memory
+    that is used again) never changes a result."""
+    plain = (np.ndarray, int, float, str)
+    found = {field.name: getattr(arrays, field.name) for field in fields(arrays)}
+    return {
+        name: value for name, value in found.items()
+        if isinstance(value, plain) or (isinstance(value, tuple) and all(isinstance(x, plain) for x in value))
+    }  # fmt: skip
 
 
 @njit(cache=True)

@@ -6,7 +6,8 @@ from mechanisms import bennett, four_bar, link, stewart
 from motion import simulate
 
 from delassus.builder import ModelBuilder, Motor
-from delassus.dynamics import momentum_of
+from delassus.dynamics import Stabilisation, momentum_of
+from delassus.errors import SettingsError
 from delassus.joints import JOINTS
 
 G = 9.81
@@ -136,6 +137,21 @@ def test_limit_stops_the_arm():
     assert angle.min() > -0.5 - 1e-5
     assert angle[-1] == pytest.approx(-0.5, abs=1e-5)
     assert np.abs(run.u()[-1]).max() < 1e-6
+
+
+@pytest.mark.parametrize("speed", [0.5, 2.0])
+def test_arm_far_beyond_its_limit_comes_back_at_the_capped_speed(speed):
+    """Half a radian over: a fraction of it per step would be 100 rad/s."""
+    stabilisation = Stabilisation(depenetration_speed=speed)
+    run = simulate(*swinging_arm(limits=(0.5, 2.0)), 0.1, h=1e-3, stabilisation=stabilisation)
+    assert np.abs(run.u()[:, 3:]).max() == pytest.approx(speed, rel=1e-6)
+    assert coordinate(run)[-1] == pytest.approx(0.1 * speed, rel=0.02)
+
+
+@pytest.mark.parametrize("wrong", [{"closure": np.nan}, {"closure": 0.0}, {"penetration_margin": -1.0}, {"limit": 2.0}])
+def test_impossible_stabilisation_is_refused(wrong):
+    with pytest.raises(SettingsError, match=f"stabilisation.{next(iter(wrong))} is"):
+        Stabilisation(**wrong)
 
 
 def test_motor_holds_the_static_angle():

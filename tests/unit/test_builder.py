@@ -1,10 +1,15 @@
 """The builder refuses what makes no sense, in one sentence, and places what does."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
-from delassus.builder import ModelBuilder, Motor
+from delassus.builder import Material, ModelBuilder, Motor
+from delassus.collision import ShapeArrays, detect
 from delassus.errors import ProblemError, SettingsError
+from delassus.joints.arrays import JointArrays
+from delassus.model import constants
 from delassus.shapes import Box, Plane, Sphere
 from delassus.simulation import StepSettings, step
 
@@ -19,7 +24,7 @@ def hinged(**options):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"limits": (-1.0, 4.0)}, "must lie within"),
+        ({"limits": (-1.0, 4.0)}, "must lie within.*follower_frame"),
         ({"limits": (1.0, -1.0)}, "swapped|wrong way round"),
         ({"friction": np.nan}, "damping and friction must be finite"),
         ({"damping": -1.0}, "damping and friction must be finite"),
@@ -39,6 +44,7 @@ def test_bad_joint_options_are_named(options, message):
         ({"mass": 0.0, "inertia": (1, 1, 1)}, "mass is 0.0"),
         ({"mass": -1.0, "inertia": (1, 1, 1)}, "mass is -1.0"),
         ({"mass": 1.0, "inertia": (1, 1, -1)}, "inertia is not positive definite"),
+        ({"mass": 1.0, "inertia": (1, 2.5, 1)}, "must not exceed the sum"),
         ({"mass": 1.0}, "give density and shapes"),
         ({"density": 0.0, "shapes": [Sphere(0.1)]}, "density is 0.0"),
         ({"density": 1.0, "shapes": [Plane()]}, "planes and meshes belong to fixed bodies"),
@@ -75,6 +81,73 @@ def test_centre_of_mass_and_inertia_follow_the_shapes():
     assert model.mass[0] == pytest.approx(4.0)
     assert state.position[0] == pytest.approx([0, 0, 5.5])
     assert np.diag(model.inertia[0]) == pytest.approx([4 / 12 * 5, 4 / 12 * 5, 4 / 12 * 2])
+
+
+def test_flat_bodies_have_possible_inertias():
+    """A thin plate: the largest moment is the sum of the others, to the digits it was written with."""
+    ModelBuilder().body(mass=1.0, inertia=(0.333333, 0.333333, 0.666667))
+    ModelBuilder().body(density=1.0, shapes=[Box((1, 1, 1e-9))])
+
+
+def test_zero_of_an_angle_moves_with_the_followers_frame():
+    """What the complaint about limits beyond half a turn advises: [−1, 4] rad becomes [−2.5, 2.5]."""
+    shift = np.array([[np.cos(1.5), np.sin(1.5), 0], [-np.sin(1.5), np.cos(1.5), 0], [0, 0, 1]])  # by −1.5 rad
+    model, state = hinged(axis=(0, 0, 1), frame=np.eye(3), follower_frame=shift, limits=(-2.5, 2.5))
+    angle, _ = model.joints.coordinates(model.joints.frames(state.position, state.rotation))
+    assert angle == pytest.approx([-1.5])
+
+
+def touching(builder):
+    """Pairs of bodies in contact, −1 for the world, with the heights of the points."""
+    model, state = builder.build()
+    contacts = detect(model.shapes, state.position, state.quaternion)
+    return {(*sorted(pair), round(z, 6)) for pair, z in zip(contacts.bodies.tolist(), contacts.point[:, 2])}
+
+
+def on_a_pedestal():
+    """A box that sticks in the ground and in a pedestal, both fixed; a second one beside it, in the ground only."""
+    builder = ModelBuilder()
+    ground = builder.fixed("ground", shapes=[Plane()])
+    pedestal = builder.fixed("pedestal", position=(0, 0, 1), shapes=[Box((1, 1, 1))])
+    box = builder.body("box", position=(0, 0, 0.25), mass=1.0, shapes=[Box((0.5, 0.5, 0.52))])
+    builder.body("other", position=(3, 0, 0.25), mass=1.0, shapes=[Box((0.5, 0.5, 0.52))])
+    return builder, ground, pedestal, box
+
+
+def test_joint_to_a_fixture_excludes_contact_with_that_fixture_only():
+    on_ground, on_pedestal, beside = (-1, 0, -0.005), (-1, 0, 0.505), (-1, 1, -0.005)
+    assert touching(on_a_pedestal()[0]) == {on_ground, on_pedestal, beside}
+    for which, left in ((1, {on_pedestal, beside}), (2, {on_ground, beside})):
+        parts = on_a_pedestal()
+        parts[0].joint("revolute", parts[which], parts[3])
+        assert touching(parts[0]) == left
+    builder, ground, pedestal, box = on_a_pedestal()
+    builder.joint("revolute", pedestal, box, collide=True)
+    builder.joint("revolute", None, box)
+    assert touching(builder) == {on_ground, on_pedestal, beside}
+    builder.exclude(ground, box)
+    builder.exclude(box, pedestal)
+    builder.exclude(pedestal, ground)  # they never touch anyway
+    assert touching(builder) == {beside}
+
+
+def test_every_constant_of_a_model_enters_its_hash():
+    def model(shape=1.0, mu=0.5, restitution=0.0, group=1, excluded=False, mixing="geometric", limit=1.0):
+        builder = ModelBuilder(mixing=mixing)
+        ground = builder.fixed("ground", shapes=[Plane()], material=Material(mu, restitution))
+        arm = builder.body("arm", mass=1.0, inertia=(1, 1, 1), shapes=[Box((shape, 1, 1))], group=group)
+        builder.joint("revolute", None, arm, limits=(-limit, limit))
+        if excluded:
+            builder.exclude(arm, ground)
+        return builder.build()[0]
+
+    changes = [{}, {"shape": 2.0}, {"mu": 0.4}, {"restitution": 0.1}, {"group": 2}, {"excluded": True},
+               {"mixing": "min"}, {"limit": 2.0}]  # fmt: skip
+    assert len({model(**change).hash for change in changes}) == len(changes)
+    assert model().hash == model().hash
+    left_out = {field.name for field in fields(ShapeArrays)} - constants(model().shapes).keys()
+    assert left_out == {"hint", "pool", "peer_shapes"}
+    assert {field.name for field in fields(JointArrays)} == constants(model().joints).keys()
 
 
 def test_laws_and_solvers_that_cannot_take_a_step_are_refused():

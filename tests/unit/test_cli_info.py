@@ -6,12 +6,11 @@ import sys
 from dataclasses import dataclass
 
 import pytest
+from command_line import delassus as run
 from rich.console import Console
-from typer.testing import CliRunner
 
 import delassus
 from delassus.cli import wording
-from delassus.cli.main import app
 from delassus.cli.solvers import setting_lines
 from delassus.cli.tables import Column, print_table
 from delassus.problem.describe import describe
@@ -19,10 +18,6 @@ from delassus.solvers import SOLVERS
 from delassus.solvers.settings import Settings
 
 LOCAL, GLOBAL = "OneObject-i1028-138.hdf5", "Flex-TwoRods1.hdf5"
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def command(*arguments):

@@ -5,9 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from command_line import delassus
 
-from delassus.cli.main import app
 from delassus.solvers.solution import Trace
 from delassus.view.convergence import Curve, draw, image
 
@@ -30,8 +29,8 @@ def test_plot_option_writes_a_readable_picture(tmp_path, data_dir):
     from matplotlib.image import imread
 
     out = tmp_path / "race.png"
-    files = [str(data_dir / name) for name in ("Rover-4396.hdf5", "OneObject-i1028-138.hdf5")]
-    result = CliRunner().invoke(app, ["solve", *files, "--solver", "nbgs", "--solver", "raisim-ds", "--plot", str(out)])
+    files = [data_dir / name for name in ("Rover-4396.hdf5", "OneObject-i1028-138.hdf5")]
+    result = delassus("solve", *files, "--solver", "nbgs", "--solver", "raisim-ds", "--plot", out)
     assert result.exit_code == 0, result.output
     width, height = png_size(out.read_bytes())
     assert 800 <= width <= 3000

@@ -4,9 +4,9 @@ import json
 import shlex
 
 import pytest
-from typer.testing import CliRunner
+from command_line import assert_refused, delassus
+from numba import config
 
-from delassus.cli.main import app
 from delassus.io.recording import Recording
 from delassus.scenes import SCENES, stepping
 
@@ -18,18 +18,7 @@ def place(tmp_path, monkeypatch):
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["run", *map(str, arguments)])
-
-
-def assert_refused(result, *words):
-    """Exit code 2, nothing on stdout, one line on stderr that holds the words."""
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    lines = result.stderr.splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("error: ")
-    for word in words:
-        assert word in lines[0]
+    return delassus("run", *arguments)
 
 
 def interrupt_after(monkeypatch, count):
@@ -57,19 +46,8 @@ def test_run_records_draws_and_checks(place):
 
 
 def test_json_holds_parameters_settings_summary_and_checks(place):
-    run(
-        "sliding-block",
-        "--duration",
-        "0.03",
-        "--set",
-        "angle=20",
-        "--tol",
-        "1e-8",
-        "--dt",
-        "2e-3",
-        "--json",
-        "out.json",
-    )
+    options = {"--duration": 0.03, "--set": "angle=20", "--tol": 1e-8, "--dt": 2e-3, "--json": "out.json"}
+    run("sliding-block", *(word for option in options.items() for word in option))
     data = json.loads((place / "out.json").read_text(), parse_constant=pytest.fail)
     assert data["scene"] == "sliding-block"
     assert data["parameters"]["angle"] == 20.0
@@ -141,12 +119,31 @@ def test_resume_with_something_else_is_refused():
         (["four-bar", "--set", "crank=9"], ["do not close"]),
         (["four-bar", "--steps", "5", "--duration", "1"], ["--steps and --duration"]),
         (["four-bar", "--steps", "0"], ["--steps is 0"]),
+        (["four-bar", "--steps", "-3"], ["--steps is -3"]),
+        (["four-bar", "--steps", "1" + "0" * 30], ["--steps is 1", "give 1 to 1000000000"]),
+        (["four-bar", "--duration", "1e300"], ["at most 1000000000", "shorter duration"]),
+        (["four-bar", "--duration", "inf"], ["duration is inf"]),
+        (["four-bar", "--dt", "1e-320"], ["--dt is 1e-320", "seconds"]),
+        (["four-bar", "--dt", "1e-320", "--steps", "3"], ["--dt is 1e-320", "seconds"]),
+        (["four-bar", "--dt", "1e-12"], ["5e+12 steps", "longer time step"]),
+        (["four-bar", "--dt", "1e300"], ["--dt is 1e+300"]),
+        (["four-bar", "--dt", "nan"], ["h is nan"]),
+        (["sphere-pile", "--set", "n=1000000000"], ["1000000000 bodies", "at most 200000"]),
+        (["sphere-pile", "--set", "n=10**9"], ["n='10**9' is not a whole number"]),
+        (["sphere-pile", "--set", "n="], ["not key=value"]),
+        (["wall", "--set", "rows=99999", "--set", "columns=99999"], ["rows = 99999", "at most 200000"]),
+        (["wall", "--set", "speed=nan"], ["speed is nan"]),
+        (["wall", "--set", "ball=1e-200"], ["ball is 1e-200"]),
+        (["bouncing-ball", "--set", "height=-1"], ["height is -1.0", "zero or more"]),
         (["four-bar", "--duration", "nan"], ["duration is nan"]),
         (["four-bar", "--dt", "-1"], ["h is -1.0"]),
         (["four-bar", "--solver", "nbgz"], ["did you mean 'nbgs'?"]),
         (["four-bar", "--integrator", "moreu"], ["did you mean 'moreau'?"]),
         (["four-bar", "--tol", "-1"], ["tol"]),
         (["four-bar", "--threads", "0"], ["--threads is 0"]),
+        (["four-bar", "--threads", "100000", "--solver", "nbgs"], ["--threads is 100000"]),
+        (["four-bar", "--out", "a" * 300], ["File name too long", "choose another"]),
+        (["four-bar", "--json", "a" * 300], ["File name too long", "choose another"]),
         (["four-bar", "--keep-problem", "always"], ["every N"]),
         (["four-bar", "--resume", "--overwrite"], ["--resume and --overwrite"]),
         (["four-bar", "--json", "nowhere/out.json"], ["nowhere"]),
@@ -163,11 +160,39 @@ def test_out_that_is_a_file_is_refused(place):
     assert (place / "file").read_text() == "mine"
 
 
+def test_out_that_is_empty_is_refused(place):
+    """As an unset shell variable leaves it: the folder we are in is not what was meant."""
+    result = run("four-bar", "--out", "")
+    assert result.exit_code == 2
+    assert "the path is empty" in result.stderr
+    assert list(place.iterdir()) == []
+
+
+def test_file_in_the_place_of_the_problems_is_refused(place):
+    (place / "x").mkdir()
+    (place / "x" / "problems").write_text("mine")
+    assert_refused(run("four-bar", "--out", "x"), "problems: is not a directory")
+    assert [path.name for path in (place / "x").iterdir()] == ["problems"]
+
+
+@pytest.mark.skipif(config.NUMBA_NUM_THREADS < 2, reason="needs two cores")
+def test_threads_reach_a_solver_that_takes_them_and_the_run_resumes():
+    assert run("bouncing-ball", "--steps", 5, "--solver", "nbgs", "--threads", 2, "--out", "x").exit_code == 0
+    settings = Recording("x").about.settings
+    assert settings["threads"] == settings["solver"]["threads"] == 2
+    assert run("bouncing-ball", "--steps", 9, "--out", "x", "--resume").exit_code == 0
+    assert_refused(run("bouncing-ball", "--out", "x", "--resume", "--threads", 1), "threads = 2, not 1")
+    for solver in ("auto", "prox-ssn"):  # neither has a setting for threads
+        assert run("bouncing-ball", "--steps", 2, "--solver", solver, "--threads", 2, "--out", solver).exit_code == 0
+        assert Recording(solver).about.settings["solver"] == solver
+    assert "with --solver" in " ".join(run("--help").stdout.split())
+
+
 def test_kept_problems_open_in_solve(place):
     assert run("box-on-plane", "--steps", 7, "--keep-problem", "every 3").exit_code == 0
     files = sorted(path.name for path in (place / "runs/box-on-plane/problems").iterdir())
     assert files == ["step-000000.hdf5", "step-000003.hdf5", "step-000006.hdf5"]
-    result = CliRunner().invoke(app, ["solve", "runs/box-on-plane/problems/step-000003.hdf5"])
+    result = delassus("solve", "runs/box-on-plane/problems/step-000003.hdf5")
     assert result.exit_code == 0
     assert "converged" in result.stdout
     assert run("box-on-plane", "--steps", 7, "--keep-problem", "never", "--overwrite").exit_code == 0
@@ -175,12 +200,12 @@ def test_kept_problems_open_in_solve(place):
 
 
 def test_scenes_lists_all_and_shows_one(place):
-    result = CliRunner().invoke(app, ["scenes", "--json", "scenes.json"])
+    result = delassus("scenes", "--json", "scenes.json")
     assert result.exit_code == 0
     assert all(name in result.stdout for name in SCENES)
     assert [entry["name"] for entry in json.loads((place / "scenes.json").read_text())] == list(SCENES)
-    one = CliRunner().invoke(app, ["scenes", "wall"])
+    one = delassus("scenes", "wall")
     assert one.exit_code == 0
     assert "speed" in one.stdout
     assert "[m/s]" in one.stdout
-    assert CliRunner().invoke(app, ["scenes", "wal"]).exit_code == 2
+    assert delassus("scenes", "wal").exit_code == 2

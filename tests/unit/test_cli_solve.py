@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from command_line import assert_refused
+from command_line import delassus as invoke
 
 import delassus
 from delassus.cli import solve as command
-from delassus.cli.main import app
 from delassus.io.fclib import read_fclib
 from delassus.solvers import solve_problem
 
@@ -29,18 +29,7 @@ def place(tmp_path, data_dir, monkeypatch):
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["solve", *map(str, arguments)])
-
-
-def assert_refused(result, *words):
-    """Exit code 2, nothing on stdout, one line on stderr that holds the words."""
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    lines = result.stderr.splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("error: ")
-    for word in words:
-        assert word in lines[0]
+    return invoke("solve", *arguments)
 
 
 def test_every_file_with_every_solver_is_one_row(place):
@@ -132,10 +121,18 @@ def test_bad_files_are_named_in_one_line(place, name, content, word):
         (["--time-limit", "0"], ["time_limit"]),
         (["--threads", "0"], ["--threads", "1 to "]),
         (["--threads", "100000"], ["--threads", "1 to "]),
+        (["--set", "threads=100000"], ["threads is 100000", "1 to "]),
+        (["--solver", "nbgs", "--set", "threads=100000"], ["threads is 100000", "1 to "]),
+        (["--solver", "nbgs", "--set", "threads=-1"], ["threads is -1"]),
+        (["--solver", "prox-ssn", "--set", "warm_up=1" + "0" * 30], ["warm_up", "too large"]),
+        (["--set", "omega=nan"], ["omega is nan"]),
+        (["--time-limit", "nan"], ["time_limit is nan"]),
+        (["--json", "a" * 300], ["File name too long"]),
+        (["--write-solution", "a" * 300], ["File name too long"]),
         (["--set", "omega"], ["key=value"]),
         (["--set", "omga=1.2"], ["did you mean 'omega'?"]),
         (["--set", "omega=much"], ["omega", "float"]),
-        (["--set", "omega=2.5"], ["omega", "2.5"]),
+        (["--set", "omega=-1"], ["omega", "-1.0"]),
         (["--solver", "nbgs", "--set", "omega=2.5"], ["omega", "2.5"]),
         (["--json", "absent/out.json"], ["absent", "create it first"]),
         (["--json", "."], ["is a directory"]),
@@ -157,7 +154,9 @@ def test_misuse_is_refused_before_a_file_is_read(place, monkeypatch, arguments, 
     assert sorted(place.iterdir()) == before
 
 
-@pytest.mark.parametrize("arguments", [["--law", "cpp"], ["--tol", "small"], ["--nonsense"], []])
+@pytest.mark.parametrize(
+    "arguments", [["--law", "cpp"], ["--tol", "small"], ["--nonsense"], ["--write-solution", " "], []]
+)
 def test_usage_errors_exit_with_two(place, arguments):
     result = run(*([LOCAL] if arguments else []), *arguments)
     assert result.exit_code == 2

@@ -60,6 +60,20 @@ def test_resume_with_another_model_or_setting_is_refused(tmp_path, setup):
         Recorder.resume(tmp_path, about_of(other), other.model)
 
 
+def test_part_of_another_run_is_refused(tmp_path, setup):
+    """Two runs of the same length, a part of one among those of the other."""
+    other = SCENES["box-on-plane"].build(size=0.3)
+    for name, one in (("mine", setup), ("theirs", other)):
+        record(one, tmp_path / name, 6, flush_every=3)
+    mine, theirs = part_files(tmp_path / "mine"), part_files(tmp_path / "theirs")
+    good = mine[1].read_bytes()
+    mine[1].write_bytes(theirs[1].read_bytes())
+    with pytest.raises(FileError, match=f"{mine[1].name}: belongs to another run.*another model"):
+        Recording(tmp_path / "mine")
+    mine[1].write_bytes(good)
+    assert Recording(tmp_path / "mine").step_count == 6
+
+
 def test_recording_that_was_never_there(tmp_path):
     with pytest.raises(FileError, match="holds no recording"):
         Recording(tmp_path / "nowhere")

@@ -1,10 +1,19 @@
-"""Files named on the command line."""
+"""Files and folders named on the command line."""
 
 import glob
 import os
 from pathlib import Path
 
+import typer
+
 from delassus.errors import FileError
+
+
+def folder(text: str) -> Path:
+    """The path of a folder. An empty one, as an unset shell variable leaves it, would mean the one we are in."""
+    if not text.strip():
+        raise typer.BadParameter("the path is empty: name a folder")
+    return Path(text)
 
 
 def expand(names: list[str]) -> tuple[list[Path], list[FileError]]:

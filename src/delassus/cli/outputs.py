@@ -4,6 +4,8 @@ import json
 import math
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,22 @@ from delassus.errors import FileError
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
+@contextmanager
+def looking_at(path: Path) -> Iterator[None]:
+    """Names that are too long and folders that are locked: merely asking whether such a path exists may fail."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"{path}: cannot be used ({error.strerror or error}): choose another path") from None
+
+
 def check_output(path: Path, inputs: list[Path]) -> None:
     """Raise `FileError` if `path` cannot or must not be written. Nothing is created."""
+    with looking_at(path):
+        _check_output(path, inputs)
+
+
+def _check_output(path: Path, inputs: list[Path]) -> None:
     if path.is_dir():
         raise FileError(f"{path}: is a directory: give the path of a file in it")
     if not path.parent.is_dir():

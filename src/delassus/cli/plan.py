@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from delassus.cli.inputs import expand
-from delassus.cli.outputs import check_distinct, check_output, refuse_input
+from delassus.cli.outputs import check_distinct, check_output, looking_at, refuse_input
 from delassus.errors import FileError, SettingsError
 from delassus.law import Law
 
@@ -64,7 +64,7 @@ def make_plan(
     """Check settings, outputs, names and limits, in the order of cost; raises SettingsError or FileError."""
     paths, complaints = expand(files)
     names = list(dict.fromkeys(solvers or [AUTO]))
-    plan = Plan(paths, names, _settings(pairs), law, limits, outputs, threads, complaints)
+    plan = Plan(paths, names, key_values(pairs, "omega=1.2"), law, limits, outputs, threads, complaints)
     _check_outputs(plan)
     _check_solvers(plan)
     if outputs.solution_dir is not None:
@@ -72,12 +72,13 @@ def make_plan(
     return plan
 
 
-def _settings(pairs: list[str]) -> dict[str, str]:
+def key_values(pairs: list[str], example: str) -> dict[str, str]:
+    """The texts given with --set, by name."""
     texts = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not (equals and name.strip() and text.strip()):
-            raise SettingsError(f"--set {pair!r} is not key=value: write for instance --set omega=1.2")
+            raise SettingsError(f"--set {pair!r} is not key=value: write for instance --set {example}")
         texts[name.strip()] = text.strip()
     return texts
 
@@ -92,7 +93,8 @@ def _check_outputs(plan: Plan) -> None:
     solutions = [plan.solution_path(file, solver) for file in plan.files for solver in plan.solvers]
     written = [path for path in [outputs.json, outputs.plot, *solutions] if path is not None]
     for path in filter(None, solutions):
-        _check_solution(path, plan)
+        with looking_at(path):
+            _check_solution(path, plan)
     check_distinct(written)
 
 
@@ -120,7 +122,7 @@ def _check_solvers(plan: Plan) -> None:
     Limits(**plan.limits)
     for name in plan.solvers:
         if name != AUTO:
-            find(name)[1].parsed(plan.settings)
+            with_threads(find(name)[1].parsed(plan.settings), plan.threads)
     if AUTO in plan.solvers and plan.settings:
         _check_some_solver_takes(plan.settings)
     if plan.threads is not None:
@@ -134,26 +136,34 @@ def _check_some_solver_takes(settings: dict[str, str]) -> None:
     errors = []
     for line in SOLVERS.values():
         try:
-            line.settings.parsed(settings)
+            with_threads(line.settings.parsed(settings), None)
         except SettingsError as error:
             errors.append(error)
     if len(errors) == len(SOLVERS):
         raise errors[0]
 
 
-def check_threads(count: int) -> None:
+def check_threads(count: int, name: str = "--threads") -> None:
     import numba
 
     most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set when numba starts
     if not 1 <= count <= most:
-        raise SettingsError(f"--threads is {count}: give 1 to {most}, the number of cores here")
+        raise SettingsError(f"{name} is {count}: give 1 to {most}, the number of cores here")
+
+
+def with_threads(settings: "Settings", count: int | None) -> "Settings":
+    """The settings with so many threads where the solver can use several (None: as they are), which must exist."""
+    if not hasattr(settings, "threads"):
+        return settings
+    if count is not None:
+        check_threads(count)
+        return settings.changed(threads=count)
+    check_threads(settings.threads, "threads")
+    return settings
 
 
 def settings_for(plan: Plan, problem: "Problem", name: str) -> "Settings":
     """What to solve this problem with when the command line said `name`; for `auto`, what it begins with."""
     from delassus.solvers.table import default_solver, find
 
-    settings = find(default_solver(problem) if name == AUTO else name)[1].parsed(plan.settings)
-    if plan.threads is None or not hasattr(settings, "threads"):
-        return settings
-    return settings.changed(threads=plan.threads)
+    return with_threads(find(default_solver(problem) if name == AUTO else name)[1].parsed(plan.settings), plan.threads)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from delassus.cli import console
-from delassus.cli.run_plan import FAILED, RunPlan, Wishes, make_plan
+from delassus.cli.inputs import folder
+from delassus.cli.run_plan import FAILED, PROBLEMS, RunPlan, Wishes, make_plan
 from delassus.errors import DelassusError
 from delassus.law import Law
 
 if TYPE_CHECKING:
     from delassus.io.recording import Recorder
 
-PROBLEMS = "problems"
 _MOST_FAILED = 100  # problem files of failed steps: a run that never converges must not fill the disk
 
 
@@ -44,11 +44,18 @@ def run(
     ] = None,
     law: Annotated[Law | None, typer.Option(help="Contact law.  [default: ncp]")] = None,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", help="Threads of collision detection.  [default: 1]")
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Threads of collision detection and, with --solver, of a solver whose settings have threads; `auto` "
+            "solves with one.  [default: 1]",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where the recording, figure and problems go.  [default: runs/SCENE]"),
+        typer.Option(
+            metavar="DIR", parser=folder, help="Where the recording, figure and problems go.  [default: runs/SCENE]"
+        ),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the recording in DIR, bit for bit as if never stopped.")

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from delassus.cli.outputs import check_output
+from delassus.cli.outputs import check_output, looking_at
+from delassus.cli.plan import AUTO, check_threads, key_values, with_threads
 from delassus.errors import FileError, SettingsError
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from delassus.simulation import StepSettings
 
 NEVER, FAILED = "never", "when-failed"
+PROBLEMS = "problems"
+"""Folder below --out for the problems of steps."""
 SETTINGS = {"dt": "h", "solver": "solver", "tol": "tol", "tol_velocity": "tol_velocity", "integrator": "integrator",
             "law": "law", "threads": "threads"}  # fmt: skip
 """Options of the command and the fields of StepSettings they set; tol_velocity goes with --tol."""
@@ -59,18 +62,19 @@ def make_plan(wishes: Wishes) -> RunPlan:
     keep_every = _keep_every(wishes.keep)
     if wishes.steps is not None and wishes.duration is not None:
         raise SettingsError("--steps and --duration contradict each other: give one of them")
-    if wishes.steps is not None and wishes.steps < 1:
-        raise SettingsError(f"--steps is {wishes.steps}: give a positive number")
     if wishes.resume and wishes.overwrite:
         raise SettingsError("--resume and --overwrite contradict each other: give one of them")
     if wishes.json is not None:
         check_output(wishes.json, [])
-    from delassus.scenes import find
+    from delassus.scenes import MOST_STEPS, find
 
+    if wishes.steps is not None and not 1 <= wishes.steps <= MOST_STEPS:
+        raise SettingsError(f"--steps is {wishes.steps}: give 1 to {MOST_STEPS}")
     scene = find(wishes.scene)
-    parameters = scene.parsed(_pairs(wishes.pairs))
+    parameters = scene.parsed(key_values(wishes.pairs, "mu=0.3"))
     out = wishes.out or Path("runs") / scene.name
-    _check_place(out, wishes)
+    with looking_at(out):
+        _check_place(out, wishes)
     return _assembled(wishes, scene, parameters, out, keep_every)
 
 
@@ -78,6 +82,7 @@ def _assembled(
     wishes: Wishes, scene: "Scene", parameters: dict[str, Any], out: Path, keep_every: int | None
 ) -> RunPlan:
     from delassus.io.recording import About, Recording
+    from delassus.scenes import MOST_STEPS
 
     settings, goal = dict(wishes.settings), None
     if wishes.resume:  # what is not said again is taken from the recording
@@ -86,7 +91,7 @@ def _assembled(
             defaults = {key: parameter.default for key, parameter in scene.parameters.items()}
             parameters = _alike(old.parameters, defaults) | parameters
             settings = _recorded_settings(old.settings) | settings
-            goal = old.goal
+            goal = old.goal if 1 <= old.goal <= MOST_STEPS else None
     setup = scene.build(**parameters)
     step_settings = _settings(setup, settings)
     steps = wishes.steps or (goal if goal and wishes.duration is None else setup.steps(wishes.duration, step_settings))
@@ -106,15 +111,17 @@ def _recorded_settings(found: dict[str, Any]) -> dict[str, Any]:
     from delassus.io.recording.about import plain
     from delassus.simulation import StepSettings
 
+    if isinstance(found.get("solver"), dict):  # settings of a solver: its name and the threads make them again
+        found = found | {"solver": found["solver"].get("solver")}
     usable = _alike(found, plain(StepSettings()))
     return {key: usable[name] for key, name in SETTINGS.items() if name in usable}
 
 
 def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
     """The scene's settings with what the command line says; every name checked now."""
-    from delassus.cli.plan import check_threads
     from delassus.integrators import integrator
     from delassus.law import Law
+    from delassus.scenes.scene import FAR
     from delassus.solvers.driver import Limits
     from delassus.solvers.table import find
 
@@ -124,14 +131,19 @@ def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
     if "tol" in changes:
         changes.setdefault("tol_velocity", changes["tol"])
     settings = replace(setup.settings, **changes)
+    if not 1.0 / FAR <= settings.h <= FAR:
+        raise SettingsError(f"--dt is {settings.h}: give {1.0 / FAR:g} to {FAR:g} seconds")
     Limits(settings.tol, settings.tol_velocity, settings.max_iter, None)
     integrator(settings.integrator)
-    if settings.solver != "auto" and settings.law not in find(settings.solver)[0].laws:
-        raise SettingsError(
-            f"solver {settings.solver!r} does not take the law {settings.law.value}; see delassus solvers"
-        )
     if "threads" in given:
         check_threads(settings.threads)
+    if settings.solver == AUTO:
+        return settings
+    solver, solver_settings = find(settings.solver)
+    if settings.law not in solver.laws:
+        raise SettingsError(f"solver {solver.name!r} does not take the law {settings.law.value}; see delassus solvers")
+    if settings.threads > 1 and hasattr(solver_settings, "threads"):
+        return replace(settings, solver=with_threads(solver_settings, settings.threads))
     return settings
 
 
@@ -146,18 +158,10 @@ def _check_place(out: Path, wishes: Wishes) -> None:
         raise FileError(f"{out}: holds no recording to resume: check --out, or leave --resume out")
     if there and not (wishes.resume or wishes.overwrite):
         raise FileError(f"{out}: holds a recording already: give --resume, --overwrite or another --out")
+    if (out / PROBLEMS).exists() and not (out / PROBLEMS).is_dir():
+        raise FileError(f"{out / PROBLEMS}: is not a directory: remove it or choose another --out")
     if out.is_dir() and not os.access(out, os.W_OK):
         raise FileError(f"{out}: is not writable: choose another --out")
-
-
-def _pairs(pairs: list[str]) -> dict[str, str]:
-    texts = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not (equals and name.strip() and text.strip()):
-            raise SettingsError(f"--set {pair!r} is not key=value: write for instance --set mu=0.3")
-        texts[name.strip()] = text.strip()
-    return texts
 
 
 def _keep_every(text: str) -> int | None:

@@ -7,7 +7,7 @@ import typer
 
 from delassus.cli import console
 from delassus.cli.outputs import check_output, write_json
-from delassus.cli.tables import Column, print_facts, print_table
+from delassus.cli.tables import Column, print_facts, print_options, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,16 +60,11 @@ def _show_one(scene: "Scene", out: "Console") -> None:
     ]
     print_facts(facts, out)
     out.print()
-    rows = list(scene.parameters.values())
-    columns = [
-        Column("parameter", [row.name for row in rows]),
-        Column(
-            "default", [f"{row.default:.6g}" if isinstance(row.default, float) else str(row.default) for row in rows]
-        ),
-        Column("meaning", [row.meaning for row in rows], narrow=30),
+    rows = [
+        (p.name, f"{p.default:.6g}" if isinstance(p.default, float) else str(p.default), p.meaning)
+        for p in scene.parameters.values()
     ]
-    print_table(columns, out)
-    out.print(f"change one with: delassus run {scene.name} --set PARAMETER=VALUE", style="dim", soft_wrap=True)
+    print_options("parameter", rows, f"delassus run {scene.name}", out)
 
 
 def _as_json(scene: "Scene") -> dict[str, Any]:

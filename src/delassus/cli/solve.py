@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from delassus.cli import console
+from delassus.cli.inputs import folder
 from delassus.cli.plan import Outputs, Plan, make_plan
 from delassus.law import Law
 
@@ -54,7 +55,8 @@ def solve(
         Path | None, typer.Option(metavar="OUT", help="Write all residuals, times and settings of every run as JSON.")
     ] = None,
     write_solution: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write a copy of each file with its solution group filled.")
+        Path | None,
+        typer.Option(metavar="DIR", parser=folder, help="Write a copy of each file with its solution group filled."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Let --write-solution replace files in DIR.")] = False,
     plot: Annotated[

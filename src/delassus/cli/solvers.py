@@ -7,11 +7,12 @@ import typer
 
 from delassus.cli import console
 from delassus.cli.outputs import check_output, write_json
-from delassus.cli.tables import Column, print_facts, print_table
+from delassus.cli.tables import Column, print_facts, print_options, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from delassus.solvers.composition import Modifier
     from delassus.solvers.settings import Settings
     from delassus.solvers.table import Solver
 
@@ -22,19 +23,24 @@ def solvers(
 ) -> None:
     """List the solvers: what they take, where they come from, when to use them, and their settings.
 
+    Modifiers make a solver of another one: put them behind its name with a plus.
+
     \b
       delassus solvers
       delassus solvers nbgs
+      delassus solvers nbgs+anderson
     """
     with console.errors_end_it():
         if json is not None:
             check_output(json, [])
-        from delassus.solvers.table import SOLVERS, find
+        from delassus.solvers.table import MODIFIERS, SOLVERS, find
 
         lines = list(SOLVERS.values()) if name is None else [find(name)[0]]
         out = console.stdout()
         if name is None:
             print_table(_columns(lines), out)
+            out.print()
+            print_table(_modifier_columns(list(MODIFIERS.values())), out)
             out.print("`delassus solvers NAME` shows a solver's settings.", style="dim", soft_wrap=True)
         else:
             _show_one(lines[0], out)
@@ -44,11 +50,13 @@ def solvers(
 
 def setting_lines(settings: "Settings") -> list[tuple[str, Any, str]]:
     """(name, default, meaning) of each setting; the meaning is the comment beside the field in the source."""
-    from dataclasses import fields
+    from delassus.solvers.composition import Composed, setting_names
 
+    if isinstance(settings, Composed):
+        own = [(f"{settings.modifier.solver}.{name}", *rest) for name, *rest in setting_lines(settings.modifier)]
+        return setting_lines(settings.base) + own
     said = _comments(type(settings))
-    names = [field.name for field in fields(settings) if field.name != "solver"]
-    return [(name, getattr(settings, name), said.get(name, "")) for name in names]
+    return [(name, getattr(settings, name), said.get(name, "")) for name in setting_names(settings)]
 
 
 def _comments(kind: type) -> dict[str, str]:
@@ -93,20 +101,20 @@ def _columns(lines: list["Solver"]) -> list[Column]:
     ]
 
 
+def _modifier_columns(modifiers: list["Modifier"]) -> list[Column]:
+    return [
+        Column("modifier", [f"+{modifier.name}" for modifier in modifiers]),
+        Column("advice", [modifier.advice for modifier in modifiers], narrow=30),
+        Column("paper", [modifier.paper for modifier in modifiers], narrow=12),
+    ]
+
+
 def _show_one(line: "Solver", out: "Console") -> None:
     shown = {"name": line.name, "laws": _laws(line), "rows": ", ".join(line.rows), "paper": line.paper}
     print_facts(list((shown | {"advice": line.advice}).items()), out)
     out.print()
-    rows = setting_lines(line.settings)
-    columns = [
-        Column("setting", [name for name, _, _ in rows]),
-        Column("default", [str(value) for _, value, _ in rows]),
-        Column("meaning", [said for _, _, said in rows], narrow=30),
-    ]
-    print_table(columns, out)
-    out.print(
-        f"change one with: delassus solve FILE --solver {line.name} --set SETTING=VALUE", style="dim", soft_wrap=True
-    )
+    rows = [(name, str(value), said) for name, value, said in setting_lines(line.settings)]
+    print_options("setting", rows, f"delassus solve FILE --solver {line.name}", out)
 
 
 def _as_json(line: "Solver") -> dict[str, Any]:

@@ -60,6 +60,13 @@ def print_table(columns: list[Column], console: "Console") -> None:
         console.print(f"narrow terminal: {', '.join(left_out)} left out", style="dim", soft_wrap=True)
 
 
+def print_options(kind: str, rows: list[tuple[str, str, str]], command: str, console: "Console") -> None:
+    """Names, defaults and meanings, and how to change one. kind: what they are called."""
+    names, defaults, meanings = ([row[k] for row in rows] for k in range(3))
+    print_table([Column(kind, names), Column("default", defaults), Column("meaning", meanings, narrow=30)], console)
+    console.print(f"change one with: {command} --set {kind.upper()}=VALUE", style="dim", soft_wrap=True)
+
+
 def print_facts(lines: list[tuple[str, str]], console: "Console") -> None:
     """Two columns: what, and how much."""
     from rich.table import Table

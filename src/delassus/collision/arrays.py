@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from delassus.collision.instances import ALL, Instance
+from delassus.collision.instances import ALL, FIXTURES, Instance
 from delassus.collision.layout import (
     BOX,
     CAPSULE,
@@ -35,6 +35,7 @@ class ShapeArrays:
     instance: np.ndarray  # (n,) which of the instances given
     kind: np.ndarray  # (n,) see layout.py
     body: np.ndarray  # (n,) −1 for the world
+    owner: np.ndarray  # (n,) the body, or 2³¹ + fixture for the world: what exclusions are about
     size: np.ndarray  # (n, 3) [m]
     local_position: np.ndarray  # (n, 3) of the centre of the bounding ball, in the body's frame [m]
     local_rotation: np.ndarray  # (n, 3, 3) shape → body
@@ -47,7 +48,7 @@ class ShapeArrays:
     mask: np.ndarray  # (n,) bits
     mixing: int
     vertices: tuple  # the fields of Geometry from `vertex` on
-    excluded: np.ndarray  # sorted keys of body pairs that never touch
+    excluded: np.ndarray  # sorted keys of pairs of owners that never touch
     body_count: int  # bodies the arrays know of: one more than the largest index
     common: np.ndarray  # shapes tested against everything
     is_common: np.ndarray  # (n,)
@@ -95,12 +96,14 @@ def shape_arrays(
     instances: Iterable[Instance | Sequence],
     *,
     exclude: Iterable[tuple[int, int]] = (),
+    exclude_fixed: Iterable[tuple[int, int]] = (),
     mixing: str = "geometric",
 ) -> ShapeArrays:
     """Build the arrays `detect` works on, once.
 
-    instances: `Instance`s, or their fields in a row; exclude: pairs of body indices that never touch; mixing: how the
-    friction coefficients of two shapes combine, one of `MIXING`."""
+    instances: `Instance`s, or their fields in a row; exclude: pairs of body indices that never touch; exclude_fixed:
+    pairs (body index, fixture) that never touch; mixing: how the friction coefficients of two shapes combine, one of
+    `MIXING`."""
     if mixing not in MIXING:
         raise SettingsError(f"mixing is {mixing!r}: {nearest(mixing, list(MIXING))}")
     given = [x if isinstance(x, Instance) else Instance(*x) for x in instances]
@@ -116,13 +119,16 @@ def shape_arrays(
     body_count = int(body.max(initial=-1)) + 1
     group = np.array([x.group for x in given], dtype=np.uint32)[of]
     mask = np.array([x.mask for x in given], dtype=np.uint32)[of]
-    excluded = _pair_keys(exclude, body_count)
+    fixture = np.array([x.fixture for x in given], dtype=np.int64)[of]
+    owner = np.where(body >= 0, body, FIXTURES + fixture)
+    excluded = _pair_keys(exclude, exclude_fixed)
     everybody_sees_everybody = bool((mask == ALL).all() and (group != 0).all() and not len(excluded))
     common, gridded, level_start, level_radius = size_classes(kind, radius)
     return ShapeArrays(
         instance=of,
         kind=kind,
         body=body,
+        owner=owner,
         size=np.array([row[2] for row in rows], dtype=float).reshape(n, 3),
         local_position=np.array([row[3] for row in rows], dtype=float).reshape(n, 3),
         local_rotation=np.array([row[4] for row in rows], dtype=float).reshape(n, 3, 3),
@@ -233,11 +239,12 @@ def _normal(polygon: np.ndarray) -> np.ndarray:
     return n / np.linalg.norm(n)
 
 
-def _pair_keys(exclude, body_count: int) -> np.ndarray:
-    """Sorted keys lower · 2³² + higher."""
-    pairs = np.array(list(exclude), dtype=np.int64).reshape(-1, 2)
-    if len(pairs) and (pairs < 0).any():
-        raise ProblemError(
-            f"exclude holds {pairs[(pairs < 0).any(axis=1)][0].tolist()}: give pairs of body indices ≥ 0"
-        )
+def _pair_keys(exclude, exclude_fixed) -> np.ndarray:
+    """Sorted keys lower · 2³² + higher of owners."""
+    bodies, fixtures = (np.array(list(x), dtype=np.int64).reshape(-1, 2) for x in (exclude, exclude_fixed))
+    for name, pairs in (("exclude", bodies), ("exclude_fixed", fixtures)):
+        if len(pairs) and (pairs < 0).any():
+            wrong = pairs[(pairs < 0).any(axis=1)][0].tolist()
+            raise ProblemError(f"{name} holds {wrong}: give pairs of body indices ≥ 0")
+    pairs = np.concatenate([bodies, fixtures + (0, FIXTURES)])
     return np.unique((pairs.min(axis=1, initial=2**31) << 32) + pairs.max(axis=1, initial=0))

@@ -17,7 +17,7 @@ def find_pairs(arrays: ShapeArrays, position, rotation, extent, *, threads: int 
     grid = ()
     if len(arrays.gridded):
         grid = build_grid(arrays.gridded, arrays.level_start, arrays.level_radius, position, arrays.radius, arrays.pool)
-    shapes = (arrays.kind, arrays.body, arrays.group, arrays.mask, arrays.excluded)
+    shapes = (arrays.kind, arrays.body, arrays.owner, arrays.group, arrays.mask, arrays.excluded)
     common = (
         arrays.common,
         arrays.is_common,
@@ -177,7 +177,7 @@ def _note(t, i, j, found, counts):
 def _sort_pairs(found, counts, plain, shapes, position, extent, pairs, start, end):
     """The pairs that may touch and whose boxes overlap, from all shares, sorted: counting by the first shape, insertion
     by the second.  Returns their number.  plain: nothing but spheres and planes that all may touch."""
-    kind, body, group, mask, excluded = shapes
+    kind, body, owner, group, mask, excluded = shapes
     n = len(kind)
     start[:] = 0
     for t in range(len(counts)):
@@ -187,7 +187,8 @@ def _sort_pairs(found, counts, plain, shapes, position, extent, pairs, start, en
                 start[a + 1] += 1
                 continue
             balls = kind[a] == SPHERE and kind[b] == SPHERE
-            if (balls or _boxes_overlap(a, b, position, extent)) and may_touch(a, b, body, group, mask, excluded):
+            near = balls or _boxes_overlap(a, b, position, extent)
+            if near and may_touch(a, b, body, owner, group, mask, excluded):
                 start[a + 1] += 1
             else:
                 found[t, k, 0] = -1

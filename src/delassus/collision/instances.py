@@ -10,6 +10,7 @@ from delassus.shapes import Shape
 
 UNIT = 1e-6  # how far a quaternion's length may be from one
 ALL = 0xFFFFFFFF
+FIXTURES = 1 << 31  # fixed bodies, and bodies, that exclusions can tell apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +19,8 @@ class Instance:
 
     body: index, −1 for the world; position [m]; quaternion (w, x, y, z); mu, restitution [-];
     group, mask: two shapes may touch when each one's group shares a bit with the other's mask;
-    margin [m]: a contact is reported when gap ≤ the sum of the two margins."""
+    margin [m]: a contact is reported when gap ≤ the sum of the two margins;
+    fixture: which fixed body a shape of the world belongs to, for exclusions."""
 
     shape: Shape
     body: int = -1
@@ -29,6 +31,7 @@ class Instance:
     group: int = 1
     mask: int = ALL
     margin: float = 0.0
+    fixture: int = 0
 
     def __post_init__(self):
         name = f"{self.shape.kind} on body {self.body}"
@@ -47,6 +50,8 @@ class Instance:
                 raise ProblemError(f"{name}: {field} is {value}, it must be finite and not negative")
         if self.restitution > 1:
             raise ProblemError(f"{name}: restitution is {self.restitution}, it must be at most 1")
+        if not 0 <= self.fixture < FIXTURES:
+            raise ProblemError(f"{name}: fixture is {self.fixture}, give a number from 0 to {FIXTURES - 1}")
         for field in ("group", "mask"):
             if not 0 <= getattr(self, field) <= ALL:
                 raise ProblemError(f"{name}: {field} is {getattr(self, field)}, it must fit in 32 bits")

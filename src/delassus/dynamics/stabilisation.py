@@ -21,7 +21,7 @@ class Stabilisation:
     limit: float = 0.2  # fraction of a limit's overshoot removed per step
     contact: float = 0.1  # fraction of a penetration removed per step
     penetration_margin: float = 0.0  # δ [m]: penetration left alone when positive (003 eq. 91a)
-    depenetration_speed: float = 1.0  # cap on the speed that penetration is pushed out with [m/s]
+    depenetration_speed: float = 1.0  # cap on the speed of pushing out penetration and overshoot [m/s, rad/s]
     bounce_speed: float = 1e-3  # approach slower than this does not bounce [m/s]
 
     def __post_init__(self):
@@ -31,6 +31,10 @@ class Stabilisation:
                 raise SettingsError(f"stabilisation.{name} is {value}: give a fraction from 0 to 1")
         if not self.depenetration_speed > 0.0 or not self.bounce_speed >= 0.0:
             raise SettingsError("stabilisation speeds must be positive: depenetration_speed, bounce_speed [m/s]")
+        if not self.closure > 0.0:
+            raise SettingsError(f"stabilisation.closure is {self.closure}: give a positive number, inf for no closing")
+        if not 0.0 <= self.penetration_margin < np.inf:
+            raise SettingsError(f"stabilisation.penetration_margin is {self.penetration_margin}: give zero or more [m]")
 
     @classmethod
     def full(cls) -> "Stabilisation":

@@ -1,5 +1,6 @@
 """Reading a recording."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,10 +39,17 @@ class Recording(Trajectory):
 
     def _look(self) -> None:
         """Headers of all parts: the same run, one after the other, complete."""
-        expected = 0
+        expected, run = 0, None
         for path in self._paths:
             with Part(path) as part:
                 self.about = About.from_text(part.about(), label(path))
+                # a resumed run may be meant to be longer than it was at first; all else is the same
+                run, before = replace(self.about, goal=0), run
+                if before is not None and before != run:
+                    how = before.difference(run) or "has other names"
+                    part.fail(
+                        f"belongs to another run, the part before it {how}: remove it to keep the steps before it"
+                    )
                 shapes = part.shapes()
                 steps = _step_count(part, shapes, len(self.about.bodies))
                 if int(path.stem.removeprefix(STEM)) != expected:
