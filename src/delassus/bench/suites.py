@@ -55,8 +55,11 @@ _PRIMITIVES = (
     Take("box-on-plane", 400), Take("sliding-block", 300), Take("bouncing-ball", 400), Take("rolling-sphere", 300),
     Take("boxes-fixed", 300), Take("nunchuk", 600), Take("pendulum-chain", 400),
 )  # fmt: skip
-_LOOPS = (Take("four-bar", 400, 5), Take("four-bar-free", 500, 5))
-_ROBOTS: tuple[Take, ...] = ()
+_LOOPS = (
+    Take("four-bar", 400, 5), Take("four-bar-free", 500, 5), Take("misha", 60, 2), Take("walker", 80, 2),
+    Take("gazelle", 40, 2), Take("ironman", 20, 2, 2),
+)  # fmt: skip
+_ROBOTS = (Take("arm7d", 200), Take("quadruped", 150), Take("bdx", 150), Take("lima", 150))
 _GRANULAR = (
     Take("sphere-pile", 400, 4, 3, {"n": 60}), Take("sphere-pile", 300, 3, 3, {"n": 300}),
     Take("card-house", 300, 4), Take("wall", 300, 4),

@@ -19,7 +19,10 @@ from delassus.solvers.ipm.weights import Weights, apply_weights
 _ROUNDING = 1e-13  # relative residual of a solve beyond which there is nothing to gain
 _MOST, _MOST_DOUBLE = 40, 8  # conjugate gradient iterations with a factor of single or double precision
 _POOR = 3  # iterations per solve that cost more than the factor in double precision would: use that from now on
-_WEAK, _NOTICED = 0.1, 1.0  # weights, against masses of one: left out when the pattern is made; too large to be left out
+_WEAK, _NOTICED = (
+    0.1,
+    1.0,
+)  # weights, against masses of one: left out when the pattern is made; too large to be left out
 _WORTH = 0.12  # part of the coupled pairs that must have become weak before a new pattern pays
 _LEAST = 300  # blocks of rows below which all of this is not worth while
 

@@ -32,12 +32,12 @@ from delassus.solvers.jordan import (
 _REACH = 0.3  # a corrector aims at a step longer by this (Gondzio's δ) …
 _GAIN = 0.1  # … and is kept when it gains this part of it
 _BAND = 0.1  # eigenvalues below this fraction of the target, or above its inverse, are corrected
-_SLOPPY = 0.3  # residual of a solve, against what closed contacts still move
-_STIFFEST = 1e10  # penalty of joints: 1e-16 of it is lost in the rest of the matrix
-_ROUGH = 30.0  # the predictor may be this much rougher: it is not followed, only looked at
 _CENTRING = 0.1  # σ is at least this times what the predictor falls short of a full step
 _FRACTION = 0.99  # of the way to the boundary
 _CENTRED = 1e-3  # smallest eigenvalue of a product, as a fraction of τ, that a step may leave
+_SLOPPY = 0.3  # residual of a solve, against what closed contacts still move
+_ROUGH = 30.0  # the predictor may be this much rougher: it is not followed, only looked at
+_STIFFEST = 1e10  # penalty of joints: 1e-16 of it is lost in the rest of the matrix
 
 
 class System(Protocol):
@@ -55,7 +55,10 @@ class System(Protocol):
 
 
 class Interior:
-    """x: (m',) bilateral rows first; y: (m' − free,).  plain: as published, without correctors."""
+    """x: (m',) bilateral rows first; y: (m' − free,); correctors: Gondzio's, at most; joint: penalty of bilateral rows;
+    single_above: τ down to which the factor may have single precision."""
+
+    centring, sloppy, centred = _CENTRING, _SLOPPY, _CENTRED
 
     def __init__(self, standard: Standard, system: System, x: np.ndarray, y: np.ndarray, *, correctors: int,
                  joint: float, single_above: float):  # fmt: skip
@@ -81,7 +84,7 @@ class Interior:
         form_scaling(limits, x[free:], y, self.eta, self.w, self.z)
         self.weights.from_scaling(self.eta, self.w, standard.compliance, self.joint)
         # what a solve leaves over becomes primal residual; it should stay well below the velocities of closed contacts
-        self.goal = _SLOPPY * self.tau / (1.0 + math.sqrt(dot(x, x) / max(1, len(x))))
+        self.goal = self.sloppy * self.tau / (1.0 + math.sqrt(dot(x, x) / max(1, len(x))))
         begin = perf_counter()
         if not self.system.factor(self.weights, self.tau > self.single_above):
             return False
@@ -96,7 +99,7 @@ class Interior:
         step = min(1.0, self._longest(dx, dy))
         tau_aff, _ = centrality(limits, x[free:] + step * dx[free:], y + step * dy)
         sigma = min(1.0, max(tau_aff / self.tau, 0.0)) ** 3 if self.tau > 0.0 else 0.0
-        sigma = max(sigma, _CENTRING * (1.0 - step))
+        sigma = max(sigma, self.centring * (1.0 - step))
         # corrector, with the predictor's second-order term
         target = sigma * self.tau
         scale_by(limits, self.eta, self.w, dx[free:], self.scaled_dx)
@@ -116,15 +119,15 @@ class Interior:
             if new < longest + _GAIN * _REACH and new < 1.0:
                 break
             (dx, dy), longest = better, new
-        step = self._stay_inside(dx, dy, min(1.0, _FRACTION * longest))
+        step = self._stay_inside(dx, dy, min(1.0, self._fraction() * longest))
         x += step * dx
         y += step * dy
         self.tau, _ = centrality(limits, x[free:], y)
         self._stiffen(step, dx, v[:free])
         self.details = {
             "tau": self.tau, "step": step, "sigma": sigma, "correctors": float(tried), "krylov": float(self.krylov),
-            "primal": float(np.abs(primal).max(initial=0.0)), "joint": float(np.abs(v[:free]).max(initial=0.0)), "factor": factored - begin,
-            "solve": perf_counter() - factored, "single": float(self.system.is_single),
+            "primal": float(np.abs(primal).max(initial=0.0)), "joint": float(np.abs(v[:free]).max(initial=0.0)),
+            "factor": factored - begin, "solve": perf_counter() - factored, "single": float(self.system.is_single),
         }  # fmt: skip
         return step > 0.0
 
@@ -172,6 +175,10 @@ class Interior:
         free, limits = self.standard.free, self.standard.limits
         return min(largest_step(limits, self.x[free:], dx[free:]), largest_step(limits, self.y, dy))
 
+    def _fraction(self) -> float:
+        """How much of the way to the boundary is taken."""
+        return _FRACTION
+
     def _stay_inside(self, dx, dy, step: float) -> float:
         """The step, shortened until no product falls far behind the others: a point next to the boundary of one cone would
         be held there by it in all iterations to come."""
@@ -180,7 +187,7 @@ class Interior:
             x, y = self.x[free:] + step * dx[free:], self.y + step * dy
             if min(smallest_eigenvalue(limits, x), smallest_eigenvalue(limits, y)) > 0.0:
                 tau, least = centrality(limits, x, y)
-                if least >= _CENTRED * tau:
+                if least >= self.centred * tau:
                     return step
             step *= 0.85
         return 0.0

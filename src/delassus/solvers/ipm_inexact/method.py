@@ -26,6 +26,7 @@ from delassus.solvers.ipm_inexact.settings import IpmInexact
 from delassus.solvers.jordan import centrality, fill_unit, invert, largest_step, smallest_eigenvalue
 from delassus.solvers.settings import Settings
 
+GAMMA=1e-2; BMAX=0.9; POW=1.
 _GAIN = 0.1  # a direction leaves at most this part of its right side, or small corrections would be none at all
 _GAIN_LINEAR = 1e-10  # … where there are bilateral rows only, which one direction should settle
 _SHORT, _SHORTS = 1e-6, 3  # so many steps in a row shorter than this: nothing will change any more
@@ -100,6 +101,11 @@ class IpmInexactMethod:
             dy += ds * self.d
         longest = min(largest_step(limits, x[free:], dx[free:]), largest_step(limits, y[free:], dy[free:]))
         step = min(1.0, self.settings.fraction * longest)
+        if self.settings.strategy == "adaptive":
+            for _ in range(30):
+                t, least = centrality(limits, x[free:]+step*dx[free:], y[free:]+step*dy[free:])
+                if least >= GAMMA*t: break
+                step *= 0.85
         if not (math.isfinite(step) and np.isfinite(dx).all()):
             self.finished = True
             return
@@ -119,7 +125,7 @@ class IpmInexactMethod:
     def _reduction(self, spread: float) -> float:
         if self.settings.strategy != "adaptive":
             return reduction(self.settings.strategy, spread)
-        return min(0.9, max(0.1, 1.0 - self.last_step))
+        return min(BMAX, max(0.1, (1.0 - self.last_step)**POW))
 
     def _drop_artificial(self) -> None:
         """Go on without s where y itself is inside the cone."""

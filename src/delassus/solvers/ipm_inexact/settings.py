@@ -23,7 +23,7 @@ class IpmInexact(Settings):
     krylov: int = 500  # iterations per direction, at most (004 §5.2.2)
     start: float = 10.0  # x = start e at the beginning, in scaled units
     fraction: float = 0.95  # of the way to the boundary
-    regularisation: float = 1e-6  # softness of contacts in the systems, relative to their mobility
+    regularisation: float = 1e-8  # softness of contacts in the systems, relative to their mobility
     stiffness: float | tuple[float, ...] | None = None  # h² k_n [kg] instead, for all contacts or each (004 eq. 32)
     poisson: float = 0.3  # ν, which makes k_t of k_n (004 eq. 33)
 

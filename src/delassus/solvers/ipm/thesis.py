@@ -1,0 +1,68 @@
+"""The published method: Mehrotra's predictor-corrector on the problem as it is (000 §4.11, §4.14; 001 §2), nothing added.
+
+What is kept of it: Nesterov–Todd scaling, one factorisation used for predictor and corrector, σ = (τ_p/τ)³, one step length
+for all variables (000 eq. 4.12), and η = 0.9 + 0.1 exp(−τ n) of the way to the boundary (000 §4.12, where the sign of the
+exponent is lost). The bodies' velocities are eliminated, which does not change the iterates.
+"""
+
+import math
+
+import numpy as np
+
+from delassus.problem import Problem
+from delassus.solvers.ipm.certificate import proves_infeasible
+from delassus.solvers.ipm.interior import Interior
+from delassus.solvers.ipm.settings import Ipm
+from delassus.solvers.ipm.standard import Standard
+from delassus.solvers.ipm.starting_points import starting_point
+from delassus.solvers.ipm.systems import system_of
+from delassus.status import Status
+
+_STUCK, _STUCKS = 1e-6, 3  # so many steps in a row shorter than this: rounding has won
+
+
+class Published(Interior):
+    """An interior point that moves as the thesis says."""
+
+    centring, sloppy, centred = 0.0, 0.0, 0.0
+
+    def _fraction(self) -> float:
+        return 0.9 + 0.1 * math.exp(-self.tau * max(1, self.standard.cone.degree))
+
+
+class ThesisIpm:
+    """One iteration of the driver is one of the method's."""
+
+    def __init__(self, problem: Problem, settings: Ipm, reactions: np.ndarray):
+        self.reactions = reactions
+        self.finished, self.is_costly = False, True
+        self.verdict: Status | None = None
+        self.details: dict[str, list[float]] = {}
+        self.standard = Standard(problem, scaled=False)
+        self.scaled = Standard(problem)  # for the proof of infeasibility, which needs units
+        self.system = system_of(self.standard, settings)
+        free = self.standard.free
+        mobility = float(problem.delassus.diagonal[:free].mean()) if free else 1.0
+        joint = settings.joint / mobility if mobility > 0.0 else settings.joint
+        x, y = starting_point(self.standard, self.system, settings, reactions, joint)
+        self.interior = Published(self.standard, self.system, x, y, correctors=0, joint=joint, single_above=math.inf)
+        self.stuck = 0
+
+    def advance(self, count: int) -> None:
+        """`count` iterations. Without limits and contacts each solves the linear system of the joints (000 §4.9), the second
+        to remove what their penalty left."""
+        for _ in range(count):
+            if self.finished:
+                return
+            works = self.interior.step()
+            for name, value in self.interior.details.items():
+                self.details.setdefault(name, []).append(value)
+            self.reactions[:] = self.standard.reactions(self.interior.x)
+            if proves_infeasible(self.scaled, self.scaled.from_reactions(self.reactions)):
+                self.verdict, self.finished = Status.INFEASIBLE, True
+            self.stuck = self.stuck + 1 if self.interior.details.get("step", 0.0) < _STUCK else 0
+            if not works or self.stuck >= _STUCKS:
+                self.finished = True
+
+    def judged(self, excess: float) -> None:
+        del excess

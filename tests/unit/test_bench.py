@@ -1,0 +1,216 @@
+"""Samples, suites, rows, metrics and the report of a benchmark."""
+
+import json
+import math
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from delassus.bench.benchmark import Benchmark, Wish, machine
+from delassus.bench.extract import Take, extract
+from delassus.bench.metrics import data_profile, performance_profile, scores, shifted_mean, warm_gain
+from delassus.bench.report import write_report
+from delassus.bench.row import Row, Rows
+from delassus.bench.runs import plan
+from delassus.bench.sample import CATEGORIES, Sample, category_of
+from delassus.bench.suite_file import read_suite, write_suite
+from delassus.bench.suites import SUITES, Suite
+from delassus.errors import FileError, ProblemError, SettingsError
+from delassus.memory import Memory
+from delassus.problem.random import random_dual, random_rigid
+from delassus.scenes import SCENES
+from delassus.solvers import solve
+
+ROW = Row(
+    solver="a", tol=1e-6, start="cold", sample="s/0", sequence="s", step=0, category="dense contacts", contacts=4,
+    rows=12, status="converged", solved=True, relative=1e-7, worst_velocity=1e-8, penetration=0.0, dual=0.0,
+    complementarity=0.0, natural_map=1e-9, iterations=3, seconds=0.01, memory=0.0,
+)  # fmt: skip
+
+
+def rng():
+    return np.random.default_rng(4)
+
+
+@pytest.fixture(scope="module")
+def samples():
+    return list(extract(Take("box-on-plane", 30, 2, 3))) + list(extract(Take("four-bar", 6, 1, 3)))
+
+
+def test_categories_follow_densities():
+    """Paper 003 §VII-C, each from a problem made for it."""
+    made = {
+        "independent joints": random_rigid(rng(), bodies=6, contacts=0, joints=3),
+        "redundant joints": random_rigid(rng(), bodies=9, contacts=0, joints=3, redundant_joints=True),
+        "single contact": random_rigid(rng(), bodies=3, contacts=1, joints=1),
+        "sparse contacts": random_rigid(rng(), bodies=9, contacts=6),
+        "dense contacts": random_rigid(rng(), bodies=3, contacts=20),
+        "dense constraints": random_rigid(rng(), bodies=3, contacts=10, joints=2),
+    }
+    assert {name: category_of(problem) for name, problem in made.items()} == {name: name for name in made}
+    assert set(made) < set(CATEGORIES)
+
+
+def test_samples_follow_each_other_and_fall_within_the_run(samples):
+    steps = [sample.step for sample in samples if sample.sequence.startswith("box")]
+    assert steps == sorted(steps)
+    assert steps[-1] == 29
+    assert any(b == a + 1 for a, b in zip(steps, steps[1:]))
+
+
+def test_suite_file_gives_back_the_same_bits(samples, tmp_path):
+    again = read_suite(write_suite(tmp_path / "suite.hdf5", samples))
+    assert [sample.name for sample in again] == [sample.name for sample in samples]
+    for old, new in zip(samples, again):
+        assert old.category == new.category
+        assert np.array_equal(old.names, new.names)
+        for field in ("mass", "bodies", "rows", "block_start"):
+            assert np.array_equal(getattr(old.problem.delassus, field), getattr(new.problem.delassus, field)), field
+        assert np.allclose(old.problem.free_velocity, new.problem.free_velocity, rtol=1e-13, atol=1e-15)
+
+
+def test_suite_file_is_not_trusted(samples, tmp_path):
+    path = write_suite(tmp_path / "suite.hdf5", samples)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FileError):
+        read_suite(path)
+    path.write_text("no suite")
+    with pytest.raises(FileError):
+        read_suite(path)
+    with pytest.raises(ProblemError, match="not a problem of rigid bodies"):
+        write_suite(path, [Sample("dual", 0, random_dual(rng(), contacts=3))])
+
+
+def test_reactions_of_one_sample_start_the_next(samples):
+    first, second = samples[0], samples[1]
+    memory = Memory()
+    memory.store(first, solve(first.problem, tol=1e-10).reactions)
+    guess = memory.recall(second)
+    cold, warm = solve(second.problem, "nbgs"), solve(second.problem, "nbgs", guess)
+    assert warm.iterations < cold.iterations
+
+
+def test_every_take_names_a_scene_and_its_parameters():
+    for suite in SUITES.values():
+        for take in suite.takes:
+            assert set(take.parameters) <= set(SCENES[take.scene].parameters)
+            assert all(0 <= step < take.steps for step in take.wanted())
+
+
+def test_rows_survive_an_interruption(tmp_path):
+    rows = Rows(tmp_path / "rows.jsonl")
+    rows.add(ROW)
+    rows.add(replace(ROW, sample="s/1"))
+    with open(rows.path, "a") as stream:
+        stream.write('{"solver": "a", "to')  # the power went here
+    again = Rows(rows.path)
+    assert again.rows == rows.rows
+    again.add(replace(ROW, sample="s/2"))
+    assert len(Rows(rows.path).rows) == 3
+    rows.path.write_text("[1, 2]\n")
+    with pytest.raises(FileError, match="line 1"):
+        Rows(rows.path)
+
+
+def test_what_is_done_is_not_planned_again(samples):
+    tasks = plan(samples, ["nbgs"], 1e-6, ["cold"], 1.0, set())
+    assert sorted(n for task in tasks for n in task.samples) == list(range(len(samples)))
+    done = {("nbgs", 1e-6, "cold", sample.name) for sample in samples[1:]}
+    assert [task.samples for task in plan(samples, ["nbgs"], 1e-6, ["cold"], 1.0, done)] == [(0,)]
+    # a warm start needs the ones before it
+    done = {("nbgs", 1e-6, "warm", samples[0].name)}
+    assert plan(samples, ["nbgs"], 1e-6, ["warm"], 1.0, done)[0].samples[0] == 0
+
+
+def test_metrics_on_a_made_up_race():
+    """b is twice as slow as a and misses one of four."""
+    rows = [replace(ROW, sample=f"s/{k}", seconds=0.1) for k in range(4)]
+    rows += [replace(ROW, solver="b", sample=f"s/{k}", seconds=0.2) for k in range(3)]
+    rows += [replace(ROW, solver="b", sample="s/3", seconds=9.0, solved=False)]
+    first, second = scores(rows, 10.0)
+    assert (first.solver, first.solved, first.best) == ("a", 4, 1.0)
+    assert (second.solver, second.solved, second.best, second.untrue) == ("b", 3, 0.0, 1)
+    assert first.mean == pytest.approx(0.1)
+    assert second.mean == pytest.approx(shifted_mean([0.2, 0.2, 0.2, 10.0]))
+    ratio, part = performance_profile(rows, 10.0)["b", "cold"]
+    assert ratio.tolist() == pytest.approx([2.0] * 3)
+    assert part[-1] == 0.75
+    assert data_profile(rows, 10.0)["a", "cold"][1][-1] == 1.0
+    warm = [replace(row, start="warm", seconds=row.seconds / 4) for row in rows if row.solver == "a"]
+    assert warm_gain(rows + warm)["a"][0] == pytest.approx(4.0)
+    assert math.isnan(shifted_mean([]))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A benchmark of two solvers on a handful of samples, run through real processes."""
+    suite = Suite("tiny", "for this test", (Take("box-on-plane", 30, 2, 2), Take("four-bar", 4, 1, 2)))
+    out = tmp_path_factory.mktemp("bench")
+    wish = Wish(suite, out, ("nbgs", "prox-ssn"), 1e-6, ("cold", "warm"), 20.0, 1)
+    benchmark = Benchmark(wish)
+    seen = []
+    rows = benchmark.run(seen.append)
+    write_report(out, rows, benchmark.about())
+    return wish, rows, seen
+
+
+def test_benchmark_runs_reports_and_continues(finished):
+    wish, rows, seen = finished
+    assert len(rows) == len(seen) == 2 * 2 * len({row.sample for row in rows})
+    assert all(row.is_true for row in rows)
+    assert all(row.solved for row in rows if row.solver == "prox-ssn")
+    again = Benchmark(wish)
+    assert again.left == 0
+    lines = (wish.out / "rows.jsonl").read_text().splitlines()
+    (wish.out / "rows.jsonl").write_text("\n".join(lines[:-2]) + "\n")
+    assert 2 <= Benchmark(wish).left <= 3  # a warm row brings the ones before it
+    (wish.out / "rows.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(FileError, match="another suite"):
+        Benchmark(replace(wish, suite=SUITES["quick"]))
+
+
+def test_same_seeds_give_the_same_iterations(finished, tmp_path):
+    wish, rows, _ = finished
+    again = Benchmark(replace(wish, out=tmp_path, solvers=("nbgs",), starts=("cold",))).run()
+    before = {row.sample: row.iterations for row in rows if (row.solver, row.start) == ("nbgs", "cold")}
+    assert {row.sample: row.iterations for row in again} == before
+
+
+def test_wishes_are_checked(tmp_path):
+    good = {"suite": SUITES["quick"], "out": tmp_path, "solvers": ("nbgs",), "tol": 1e-6, "starts": ("cold",),
+            "time_limit": 1.0, "processes": 1}  # fmt: skip
+    for change, words in (
+        ({"solvers": ("nbg",)}, "did you mean 'nbgs'"), ({"solvers": ()}, "no solvers"), ({"starts": ("hot",)}, "cold"),
+        ({"tol": 0.0}, "positive"), ({"processes": 0}, "1 to 256"),
+    ):  # fmt: skip
+        with pytest.raises(SettingsError, match=words):
+            Wish(**(good | change))
+    assert "delassus" in machine()
+
+
+def test_report_opens_without_errors(finished, tmp_path):
+    """In a real browser, wide and narrow: tables and plots are there, the console stays silent."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium to open the report with")
+    page = finished[0].out / "report.html"
+    flags = [
+        "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+        "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path}", "--enable-logging=stderr",
+        "--virtual-time-budget=8000",
+    ]  # fmt: skip
+    for width in (400, 1400):
+        done = subprocess.run(
+            [browser, *flags, f"--window-size={width},900", "--dump-dom", page.as_uri()],
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0
+        assert done.stdout.count('<svg class="main-svg"') >= 4
+        assert done.stdout.count("<table") == 3
+        assert "CONSOLE" not in done.stderr, [line for line in done.stderr.splitlines() if "CONSOLE" in line][:3]
+    assert json.loads((finished[0].out / "about.json").read_text())["suite"] == "tiny"
+    assert (finished[0].out / "scores.csv").read_text().startswith("solver,start,count,solved")
