@@ -3,7 +3,7 @@
     python benchmarks/admm_against_pinocchio.py --json out.json          mechanism scenes, then FCLIB files
     python benchmarks/admm_against_pinocchio.py --files 'Capsules*' --scenes --clock cpu
 
-The peer is raced twice. "default": its settings as they come (dense operator, OSQP's penalty rule, Lanczos steps as many
+The peer is raced twice. "default": its settings as they come (dense operator, OSQP's rule, as many Lanczos steps
 as rows), with the loosest of a ladder of tolerances whose answer meets ours. "tuned": the cheapest of its operators,
 penalty rules and Anderson depths with ten Lanczos steps, each with such a tolerance. Its time is the operator's
 construction and the solve, the matrix being there; ours is the whole `solve` call, D formed and the answer judged. It

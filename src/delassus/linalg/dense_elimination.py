@@ -57,15 +57,16 @@ def _carry(D, v, carried):
             skew = max(skew, abs(D[i, j] - D[j, i]))
     if skew > 1e-13 * largest:
         return False
-    A, order = D[:n, :n].copy(), np.empty(n, np.int64)
+    A, order = np.empty((n, n)), np.empty(n, np.int64)
+    for i in range(n):
+        for j in range(n):
+            A[i, j] = D[i, j]
     rank = pivoted_cholesky(A, order, _PIVOT)
     L, G = np.zeros((n, rank)), np.zeros((rank, rank))
     for i in range(n):
         for j in range(min(i + 1, rank)):
             L[i, j] = A[order[i], order[j]]
-    if rank == n:
-        G[:, :] = L
-    else:
+    if rank < n:
         _cholesky_of_gram(L, G)
     right, step, inner = np.empty((n, columns)), np.empty((n, columns)), np.empty((rank, columns))
     for attempt in range(2):
@@ -101,26 +102,24 @@ def _cholesky_of_gram(L, G):
 
 @njit(cache=True, error_model="numpy")
 def _smallest(L, G, right, inner, out):
-    """out = (L Lᵀ)⁺ right: L⁻ᵀ L⁻¹ where L is square (G = L), L (LᵀL)⁻² Lᵀ with G Gᵀ = LᵀL where rows are redundant."""
+    """out = (L Lᵀ)⁺ right: L⁻ᵀ L⁻¹ where L is square, L (LᵀL)⁻² Lᵀ with G Gᵀ = LᵀL where rows are redundant."""
     n, rank = L.shape
     columns = right.shape[1]
+    for i in range(n):
+        for c in range(columns):
+            out[i, c] = right[i, c] if rank == n else 0.0
     if rank == n:
-        for i in range(n):
-            for c in range(columns):
-                inner[i, c] = right[i, c]
-        _forward_backward(G, inner)
-        for i in range(n):
-            for c in range(columns):
-                out[i, c] = inner[i, c]
+        _forward_backward(L, out)
         return
-    inner[:, :] = 0.0
+    for i in range(rank):  # not `inner[:] = 0`, whose check of shapes takes seconds to compile
+        for c in range(columns):
+            inner[i, c] = 0.0
     for i in range(n):
         for j in range(min(i + 1, rank)):
             for c in range(columns):
                 inner[j, c] += L[i, j] * right[i, c]
     _forward_backward(G, inner)
     _forward_backward(G, inner)
-    out[:, :] = 0.0
     for i in range(n):
         for j in range(min(i + 1, rank)):
             for c in range(columns):

@@ -89,7 +89,7 @@ class AndersonMethod:
         self.state = first_state()
         self.rule = float(settings.growth), int(settings.patience), float(settings.regularisation)
         self.cone = problem.cone.bilateral_rows, problem.cone.unilateral, problem.mu, self.in_reactions
-        weight = _energy_weight(problem) if self.in_reactions else np.ones(len(self.inner.point))
+        weight = _energy_weight(problem) if self.in_reactions else np.ones_like(self._point())
         self.buffers = tuple(buffers(settings.memory, weight))
         self.fused = isinstance(inner, SplittingMethod) and inner.can_be_fused
 

@@ -1,9 +1,9 @@
 """Anderson acceleration, compiled: what happens between two maps.
 
-`begin_map` puts the planned point in place, the map is applied, `end_map` accepts or refuses the result and plans the next
-point. Arguments the two share. state: (STATE_SIZE,), see below; rule: (growth, patience, regularisation), see
-`Anderson`; cone: (rows of joints, limits, mu, may jump?); buffers: fields of `Buffers`, as a plain tuple; point: (n,) where
-the iteration is, written.
+`begin_map` puts the planned point in place, the map is applied, `end_map` accepts or refuses the result and plans the
+next point. Arguments the two share. state: (STATE_SIZE,), see below; rule: (growth, patience, regularisation), see
+`Anderson`; cone: (rows of joints, limits, mu, may jump?); buffers: the fields of `Buffers` as a plain tuple;
+point: (n,) where the iteration is, written.
 """
 
 import math
@@ -14,10 +14,11 @@ from numba import njit
 
 from delassus.solvers.anderson_window import combine, insert, residual, weighted_norm
 
-# entries of `state`: ‖f‖ of the last accepted map; is the next point on trial, planned at all; do g and f hold a map;
-# entries of the window, and where the next one goes; ‖f‖ at the last progress, and maps since; following the drift, and
-# for how many maps at most; steps × ‖Δf‖ / ‖f‖ of the jump on trial, and its bound; what the judge said last, and ‖f‖ then
+# Entries of `state`: ‖f‖ of the last accepted map; is the next point on trial, planned at all; do g and f hold a map;
+# entries of the window, and where the next one goes; ‖f‖ at the last progress, and maps since then; …
 NORM, ON_TRIAL, HAS_NEXT, HAS_LAST, COUNT, SLOT, MILESTONE, IDLE = 0, 1, 2, 3, 4, 5, 6, 7
+# … following the drift, and for how many maps at most; steps × ‖Δf‖ / ‖f‖ of the jump on trial, and its bound; what the
+# judge said last, as a factor over the tolerance, and ‖f‖ then.
 FOLLOWS, FOLLOW, JUMPED, REACH, EXCESS, EXCESS_NORM = 8, 9, 10, 11, 12, 13
 STATE_SIZE = 14
 

@@ -1,4 +1,4 @@
-"""Anderson acceleration of Gauß–Seidel sweeps in one compiled call: on small problems a call costs more than a sweep."""
+"""Anderson acceleration of Gauß–Seidel sweeps in one compiled call: calls cost as much as small sweeps."""
 
 from numba import njit
 

@@ -1,7 +1,7 @@
 """The window of Anderson acceleration: the last differences of a fixed-point iteration, and their best combination.
 
-G, F: (memory, n) rows ΔG_j = G(x_j) − G(x_{j−1}) and Δf_j of a map G with f = weight (G(x) − x); gram: (memory, memory) the
-products Δf_i · Δf_j. The first `count` rows are in use, in any order.
+G, F: (memory, n) rows ΔG_j = G(x_j) − G(x_{j−1}) and Δf_j of a map G with f = weight (G(x) − x); gram: (memory, memory)
+the products Δf_i · Δf_j. The first `count` rows are in use, in any order.
 """
 
 import math

@@ -119,18 +119,20 @@ class SplittingMethod:
 
     @property
     def can_be_fused(self) -> bool:
-        """Are the sweeps, one after the other with the same relaxation, all there is to an iteration?"""
+        """Are sweeps in order, with one relaxation per batch, all there is to an iteration?"""
         settings = self.settings
-        steady = settings.omega_decay == settings.omega_backoff == 1.0 and (settings.omega == 1.0 or not self.plain_sweeps)
-        return steady and settings.threads == 1 and not settings.early_stop
+        one_omega = settings.omega_decay == 1.0 and (settings.omega == 1.0 or not self.plain_sweeps)
+        return one_omega and settings.threads == 1 and not settings.early_stop
 
     def run_fused(self, kernel: Callable[..., tuple[int, int]], *arguments) -> tuple[int, int]:
         """Call a compiled function of the given arguments that does the sweeps itself; see `anderson_sweeps`."""
         u_f = self.problem.u_f if self.blocks.matrix_free else self.bodies.u
-        return kernel(
-            *arguments, LOCAL[self.settings.local], self.term, self.omega, *self.plain, u_f, self.reactions,
-            self.slip, self.work, *self.order,
+        done, left = kernel(
+            *arguments, LOCAL[self.settings.local], self.term, self.omega, *self.plain, u_f, self.reactions, self.slip,
+            self.work, *self.order,
         )  # fmt: skip
+        self.sweep_count += done
+        return done, left
 
     def repose(self, problem: Problem) -> None:
         """Go on with a problem that differs in its free velocity only."""

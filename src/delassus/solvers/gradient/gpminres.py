@@ -24,7 +24,7 @@ from numba import njit
 
 from delassus.problem import Problem
 from delassus.solvers.gradient import passes
-from delassus.solvers.gradient.faces import NORMAL, SHUT, along_face, curvature, descent, face_of
+from delassus.solvers.gradient.face_passes import add_bending, along, descend, form_faces
 from delassus.solvers.gradient.program import Program, gap, move
 from delassus.solvers.gradient.team import add_up
 from delassus.solvers.settings import Settings, require
@@ -163,7 +163,7 @@ def _advance(t, meeting, parts, data, sets, count, target, pause, limits, kept, 
             else:  # no decrease this way
                 s[PHASE] = RESTART if phase == TRY else CYCLE
         if moved or phase == NEW:
-            changed, binding = _faces(t, meeting, parts, data, sets, x, g, face, sums)
+            changed, binding = form_faces(t, meeting, parts, data, sets, x, g, face, sums)
             s[PHASE] = CYCLE
             if phase == TRY:
                 s[_STEPS] += 1
@@ -198,7 +198,7 @@ def _prepare(t, meeting, parts, data, sets, limits, s, vectors, face, sums):
         s[_STEPS], s[_DROP], s[_ETA], s[_LIMIT], s[PHASE] = 0, 0.0, limits[2], limits[4], SLOPE
     elif s[PHASE] == RESTART:
         s[_INNER], s[_GAIN], s[_RAR], s[PHASE] = 0, 0.0, 0.0, KRYLOV
-        _along(t, data, sets, face, g, r)
+        along(t, data, sets, face, g, r)
         for i in range(first, last):
             r[i] = -r[i]
             w[i] = p[i] = ap[i] = 0.0
@@ -207,14 +207,14 @@ def _prepare(t, meeting, parts, data, sets, limits, s, vectors, face, sums):
         for i in range(first, last):
             d[i] = x[i]
     elif phase == SLOPE:
-        _steepest(t, data, sets, g, face, d)
+        descend(t, data, sets, g, face, d)
     elif phase == KRYLOV:
-        _along(t, data, sets, face, r, d)
+        along(t, data, sets, face, r, d)
     else:
         if phase == SEARCH:
-            _along(t, data, sets, face, w, q)
-        along, step = (g, -s[ALPHA]) if phase == TRY else (q, s[ALPHA])
-        sums[0] = 0.0 if move(t, data, sets, x, step, along, trial) else 1.0
+            along(t, data, sets, face, w, q)
+        way, step = (g, -s[ALPHA]) if phase == TRY else (q, s[ALPHA])
+        sums[0] = 0.0 if move(t, data, sets, x, step, way, trial) else 1.0
         for i in range(first, last):
             d[i] = trial[i] - x[i]
         add_up(t, meeting, parts, sums)
@@ -225,8 +225,8 @@ def _prepare(t, meeting, parts, data, sets, limits, s, vectors, face, sums):
 def _residual_step(t, meeting, parts, data, sets, s, face, sums, q, w, r, p, ap):
     """One step of conjugate residuals on (T A T + C) w = −T g, from q = A T r; whether it was the last."""
     first, last = passes.own_rows(t, data)
-    _along(t, data, sets, face, q, q)
-    _add_bending(t, data, face, r, q)
+    along(t, data, sets, face, q, q)
+    add_bending(t, data, face, r, q)
     sums[:] = 0.0
     for i in range(first, last):
         sums[0] += r[i] * q[i]
@@ -254,79 +254,3 @@ def _residual_step(t, meeting, parts, data, sets, s, face, sums, q, w, r, p, ap)
     slowed = gain <= s[_ETA] * s[_GAIN]
     s[_GAIN] = max(s[_GAIN], gain)
     return slowed or s[_INNER] >= s[_LIMIT]
-
-
-@njit(cache=True, error_model="numpy")
-def _faces(t, meeting, parts, data, sets, x, g, face, sums):
-    """Write own faces; (how many changed, whether all bind) for the whole team. Collective."""
-    whole = passes.Data(*data)
-    tresca, mu, radius = sets
-    singles = whole.singles
-    sums[:] = 0.0
-    first, last = whole.unit_share[t], whole.unit_share[t + 1]
-    for i in range(first, min(last, singles)):
-        now = NORMAL if i < whole.bilateral or x[i] > 0.0 else SHUT
-        sums[0] += face[i, 0] != now
-        sums[1] += now == SHUT and g[i] < 0.0
-        face[i, 0] = now
-    for k in range(max(first, singles) - singles, last - singles):
-        i = singles + 3 * k
-        now, e1, e2, length = face_of(tresca, mu[k], radius[k], x[i], x[i + 1], x[i + 2])
-        binds = descent(now, tresca, mu[k], e1, e2, g[i], g[i + 1], g[i + 2])[3]
-        own = face[singles + k]
-        sums[0] += own[0] != now
-        sums[1] += not binds
-        own[0], own[1], own[2] = now, e1, e2
-        own[3] = curvature(now, mu[k], e1, e2, length, g[i], g[i + 1], g[i + 2])
-    add_up(t, meeting, parts, sums)
-    return sums[0], sums[1] == 0.0
-
-
-@njit(cache=True, error_model="numpy")
-def _steepest(t, data, sets, g, face, d):
-    """d: minus the projected gradient (002 eq. 14) on own rows."""
-    whole = passes.Data(*data)
-    tresca, mu, _ = sets
-    singles = whole.singles
-    first, last = whole.unit_share[t], whole.unit_share[t + 1]
-    for i in range(first, min(last, singles)):
-        d[i] = -g[i] if face[i, 0] == NORMAL else max(-g[i], 0.0)
-    for k in range(max(first, singles) - singles, last - singles):
-        i = singles + 3 * k
-        own = face[singles + k]
-        d[i], d[i + 1], d[i + 2], _ = descent(
-            int(own[0]), tresca, mu[k], own[1], own[2], g[i], g[i + 1], g[i + 2]
-        )  # fmt: skip
-
-
-@njit(cache=True, error_model="numpy")
-def _along(t, data, sets, face, y, out):
-    """out = T y on own rows; out may be y."""
-    whole = passes.Data(*data)
-    mu = sets[1]
-    singles = whole.singles
-    first, last = whole.unit_share[t], whole.unit_share[t + 1]
-    for i in range(first, min(last, singles)):
-        out[i] = y[i] if face[i, 0] == NORMAL else 0.0
-    for k in range(max(first, singles) - singles, last - singles):
-        i = singles + 3 * k
-        own = face[singles + k]
-        soft = 1.0 / np.sqrt(1.0 + own[3])
-        out[i], out[i + 1], out[i + 2] = along_face(
-            int(own[0]), mu[k], own[1], own[2], soft, y[i], y[i + 1], y[i + 2]
-        )  # fmt: skip
-
-
-@njit(cache=True, error_model="numpy")
-def _add_bending(t, data, face, r, out):
-    """out += C r on own rows: the circumferential part of r times c / (1 + c)."""
-    whole = passes.Data(*data)
-    singles = whole.singles
-    first, last = whole.unit_share[t], whole.unit_share[t + 1]
-    for k in range(max(first, singles) - singles, last - singles):
-        own = face[singles + k]
-        if own[3] > 0.0:
-            i = singles + 3 * k
-            part = own[3] / (1.0 + own[3]) * (own[1] * r[i + 2] - own[2] * r[i + 1])
-            out[i + 1] -= part * own[2]
-            out[i + 2] += part * own[1]

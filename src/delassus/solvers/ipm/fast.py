@@ -19,17 +19,18 @@ from delassus.solvers.ipm.systems import system_of
 from delassus.solvers.jordan import centred_pair, form_scaling, smallest_eigenvalue
 from delassus.status import Status
 
-_START = (
-    10.0  # τ of the start, over the mean square of reactions and velocities: too large costs an iteration, too small
-)
-# many, since points next to the boundary allow short steps only
+# τ of the start, over the mean square of reactions and velocities: too large costs an iteration, too small many, since
+# points next to the boundary allow short steps only. It falls with the square of what a guess left, below _FAR.
+_START, _FAR, _LEAST_START = 10.0, 0.03, 1e-3
 _SINGLE = 1e-6  # τ down to which single precision serves
 _SWITCH, _SWITCH_VELOCITY = 3e-7, 1e-4  # scaled residuals below which the polish takes over
 _FIRST_RHO = 0.01  # first ρ of the polish over 1/η, the root of reaction over velocity
 _SHORT, _SHORTS = 0.1, 3  # so many steps in a row shorter than this mean that the interior point has stalled
 _LATE = 1e-9  # τ below which a single short step means it
 _RECHECK = 1e-2  # τ below which open contacts are looked at again
-_PATIENCE = 25  # polish steps without halving the residual before giving up
+_PATIENCE = 20  # polish steps without halving the residual before giving up
+_EARLY = 1e-4  # scaled residual above which a stalled interior point starts again instead of being polished …
+_RESTARTS = 2  # … so many times, each from further inside
 
 
 class FastIpm:
@@ -43,7 +44,7 @@ class FastIpm:
         self.details: dict[str, list[float]] = {}
         self.forecast: Forecast = forecast(problem, reactions, settings.presolve)
         self.polish: Polish | None = None
-        self.shorts = 0
+        self.shorts = self.restarts = 0
         self.milestone, self.since = math.inf, 0
         self._build(self.forecast.kept)
         x = self.standard.from_reactions(self.forecast.reactions)
@@ -56,12 +57,15 @@ class FastIpm:
         self.standard = Standard(self.problem, kept)
         self.system = system_of(self.standard, self.settings)
 
-    def _generous(self, x: np.ndarray) -> float:
-        """τ to start from, near x and its velocities."""
+    def _generous(self, x: np.ndarray, far: float = 0.0) -> float:
+        """τ to start from, near x and its velocities.  far: at least this much of the usual one, or zero."""
         standard, free = self.standard, self.standard.free
         standard.correct(x)
         square = (x[free:] - standard.velocity(x)[free:]) ** 2
-        return _START * float(square.mean()) if square.any() else 1.0
+        if not square.any():
+            return 1.0
+        near = (scaled_residual(standard, x)[0] / _FAR) ** 2
+        return max(_LEAST_START, _START * max(far, min(1.0, near))) * float(square.mean())
 
     def _enter(self, x: np.ndarray, tau: float) -> Interior:
         """An exactly centred pair near (x, D x + q)."""
@@ -110,6 +114,8 @@ class FastIpm:
         self.shorts = self.shorts + 1 if interior.details.get("step", 0.0) < _SHORT else 0
         stalled = not works or self.shorts >= _SHORTS or (self.shorts > 0 and interior.tau < _LATE)
         norm, worst = scaled_residual(self.standard, x)
+        if stalled and norm > _EARLY and self._restart(x):
+            return
         if stalled or (norm <= _SWITCH and worst <= _SWITCH_VELOCITY):
             if not self.settings.polish:
                 self.finished = stalled
@@ -144,7 +150,16 @@ class FastIpm:
         else:
             self.since += 1
         if not works or self.since >= _PATIENCE:
-            self.finished = True
+            self.finished = not self._restart(polish.best)
+
+    def _restart(self, x: np.ndarray) -> bool:
+        """The interior phase again, near x but from far inside; False after too many times."""
+        if self.restarts >= _RESTARTS or not self.standard.cone.degree:
+            return False
+        self.restarts += 1
+        self.shorts, self.polish = 0, None
+        self.interior = self._enter(x.copy(), self._generous(x, far=100.0**self.restarts))
+        return True
 
     def _readmit(self) -> bool:
         """Take back contacts that were left out and are not open after all; True if there were any."""

@@ -18,6 +18,7 @@ from delassus.solvers.ipm.starting_points import starting_point
 from delassus.solvers.ipm.systems import system_of
 from delassus.status import Status
 
+_INSIDE = 0.99  # largest η: with the published limit of one, steps end on the boundary and stay there
 _STUCK, _STUCKS = 1e-6, 3  # so many steps in a row shorter than this: rounding has won
 
 
@@ -27,7 +28,7 @@ class Published(Interior):
     centring, sloppy, centred = 0.0, 0.0, 0.0
 
     def _fraction(self) -> float:
-        return 0.9 + 0.1 * math.exp(-self.tau * max(1, self.standard.cone.degree))
+        return min(_INSIDE, 0.9 + 0.1 * math.exp(-self.tau * max(1, self.standard.cone.degree)))
 
 
 class ThesisIpm:
