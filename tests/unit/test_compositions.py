@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,13 +74,7 @@ def test_mistakes_are_named():
     with pytest.raises(SettingsError, match="memory is 0"):
         settings.changed(**{"anderson.memory": 0})
     with pytest.raises(SettingsError, match="takes Composed settings"):
-        find(copy.replace(settings, base=find("prox-ssn")[1]) if hasattr(copy, "replace") else mixed(settings))
-
-
-def mixed(settings):
-    from dataclasses import replace
-
-    return replace(settings, base=find("prox-ssn")[1])
+        find(replace(settings, base=find("prox-ssn")[1]))
 
 
 def test_settings_reach_both_parts():

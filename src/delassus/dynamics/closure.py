@@ -59,6 +59,7 @@ def _close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
     rotation, mass, inverse = np.empty((n, 3, 3)), np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
     residual, rows, response = np.empty(m), np.empty((m, 12)), np.empty((m, 12))
     D, order, push, rate = np.zeros((m, m)), np.empty(m, np.int64), np.empty(m), np.empty(m)
+    scale = np.empty(m)
     rank = -1
     for _ in range(_STEPS):
         matrices_of(q[:, 3:], rotation)
@@ -70,15 +71,22 @@ def _close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
             form_mass_blocks(body_mass, inertia, inverse_inertia, rotation, mass, inverse)
             form_response(inverse, bodies, start, rows, response)
             form_dense(bodies, start, rows, response, D)
+            for i in range(m):
+                scale[i] = 1.0 / np.sqrt(D[i, i]) if D[i, i] > 0.0 else 1.0
+            for i in range(m):  # unit diagonals, or the rows of heavy bodies look redundant beside those of light ones
+                for j in range(m):
+                    D[i, j] *= scale[i] * scale[j]
             rank = pivoted_cholesky(D, order, _REDUNDANT)
         if np.abs(residual).max() <= tol:
             break
-        pivoted_solve(D, order, rank, -residual, push)
+        pivoted_solve(D, order, rank, -scale * residual, push)
+        push *= scale
         step = np.zeros(6 * n)
         add_response(bodies, start, response, push, step)
         move(q, step.reshape(n, 6), 1.0, q)
     multiply_rows(bodies, start, rows, u.ravel(), rate)
-    pivoted_solve(D, order, rank, -rate, push)
+    pivoted_solve(D, order, rank, -scale * rate, push)
+    push *= scale
     change = np.zeros(6 * n)
     add_response(bodies, start, response, push, change)
     u += change.reshape(n, 6)

@@ -148,7 +148,7 @@ def _start(problem: Problem, settings: Composed, reactions: np.ndarray, line: "S
 def _prepare(settings: Settings) -> Settings:
     """Sweeps without over-relaxation: with it, G has complex eigenvalues, which a short window cannot follow."""
     if isinstance(settings, Splitting) and settings.omega > 1.0:
-        return settings.changed(omega=1.0, omega_min=1.0, omega_backoff=1.0)
+        return settings.changed(omega=1.0, omega_after=0, omega_min=1.0, omega_backoff=1.0)
     return settings
 
 

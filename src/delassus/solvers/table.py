@@ -131,7 +131,7 @@ SOLVERS: dict[str, Solver] = {
                "heaps without friction to any accuracy in the fewest products; with friction apgd is faster on heaps",
                start_gpminres),
         Solver(GpminresP(solver="gpminres-p"), _ANY, ALL_ROWS, "002 §4.2; friction ours",
-               "the convex law to 1e-8 in tens of factorisations, small and middling problems; D is formed",
+               "small convex problems, and heaps without friction, in tens of factorisations; D is formed",
                start_gpminres_p, most_rows=12_000),
         Solver(Kucera(solver="kucera"), _ANY, ALL_ROWS, "002 §4.4, Kučera 2008; ncp by Tresca",
                "heaps without friction; proved to converge with cones too, slowly where many contacts slide",

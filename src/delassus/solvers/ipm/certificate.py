@@ -7,13 +7,18 @@ none, and one with small D d that reactions of at least −d·q / ‖D d‖ woul
 import math
 
 import numpy as np
-from numba import njit
 
-from delassus.cones.coulomb import project_coulomb
 from delassus.linalg.conjugate_gradients import dot
+from delassus.problem import Problem
+from delassus.solvers.ipm.natural_map import project_standard
+from delassus.solvers.ipm.settings import Ipm
 from delassus.solvers.ipm.standard import Standard
+from delassus.solvers.ipm.systems import system_of
+from delassus.solvers.ipm.weights import Weights
 
-_BEYOND = 1e8  # reactions, in scaled units where those of a single contact are about one, that nobody means
+_BEYOND = 1e7  # reactions, in scaled units where those of a single contact are about one, that nobody means
+_PENALTY, _REFINEMENTS = 1e4, 8  # of joints looked at alone; stiffer ones would drown the contradiction in rounding
+_CONSISTENT = 1e-9  # what may be left of their velocities
 
 
 def proves_infeasible(standard: Standard, direction: np.ndarray) -> bool:
@@ -30,10 +35,31 @@ def proves_infeasible(standard: Standard, direction: np.ndarray) -> bool:
     return push > _BEYOND * math.sqrt(standard.row_count * dot(image, image))
 
 
-@njit(cache=True, error_model="numpy")
-def project_standard(free, limits, x):
-    """x ← P_C x in place; bilateral rows stay."""
-    for i in range(free, free + limits):
-        x[i] = max(0.0, x[i])
-    for i in range(free + limits, len(x), 3):
-        x[i], x[i + 1], x[i + 2] = project_coulomb(x[i], x[i + 1], x[i + 2], 1.0)
+def joints_contradict(problem: Problem, settings: Ipm) -> bool:
+    """Do the bilateral rows alone ask for the impossible?
+
+    Looked at before anything else: penalties would answer a contradiction with reactions as large as they are stiff, and
+    against such reactions any residual is small."""
+    count = problem.cone.bilateral.size
+    if count == 0:
+        return False
+    kept = np.zeros(problem.cone.block_count, bool)
+    kept[:count] = True
+    standard = Standard(problem, kept)
+    system = system_of(standard, settings)
+    weights = Weights(standard.free, 0, 0, system.needs_roots)
+    weights.diagonal[:] = _PENALTY
+    if standard.compliance is not None:
+        weights.diagonal[:] = 1.0 / (1.0 / _PENALTY + standard.compliance)
+    if not system.factor(weights, False):
+        return False
+    x, dx, image = np.zeros(standard.row_count), np.empty(standard.row_count), np.empty(standard.row_count)
+    v = standard.q
+    for _ in range(_REFINEMENTS):
+        if not system.solve(-weights.times(v), dx, image, 0.0):
+            return False
+        x += dx
+        v = standard.product(x) + standard.q
+        if np.abs(v).max() <= _CONSISTENT * np.abs(standard.q).max():
+            return False
+    return proves_infeasible(standard, -v)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.ipm.certificate import proves_infeasible
+from delassus.solvers.ipm.certificate import joints_contradict, proves_infeasible
 from delassus.solvers.ipm.interior import Interior
 from delassus.solvers.ipm.natural_map import scaled_residual
 from delassus.solvers.ipm.polish import Polish
@@ -42,6 +42,9 @@ class FastIpm:
         self.finished, self.is_costly = False, True
         self.verdict: Status | None = None
         self.details: dict[str, list[float]] = {}
+        if joints_contradict(problem, settings):
+            self.verdict, self.finished = Status.INFEASIBLE, True
+            return
         self.forecast: Forecast = forecast(problem, reactions, settings.presolve)
         self.polish: Polish | None = None
         self.shorts = self.restarts = 0
@@ -150,7 +153,8 @@ class FastIpm:
         else:
             self.since += 1
         if not works or self.since >= _PATIENCE:
-            self.finished = not self._restart(polish.best)
+            again = scaled_residual(self.standard, polish.best)[0] > _EARLY
+            self.finished = not (again and self._restart(polish.best))
 
     def _restart(self, x: np.ndarray) -> bool:
         """The interior phase again, near x but from far inside; False after too many times."""

@@ -34,3 +34,12 @@ def _residual(start, joints, limits, x, v, speed):
         total += part
         worst = max(worst, part / speed[i] ** 2)
     return total, worst
+
+
+@njit(cache=True, error_model="numpy")
+def project_standard(free, limits, x):
+    """x ← P_C x in place; bilateral rows stay."""
+    for i in range(free, free + limits):
+        x[i] = max(0.0, x[i])
+    for i in range(free + limits, len(x), 3):
+        x[i], x[i + 1], x[i + 2] = project_coulomb(x[i], x[i + 1], x[i + 2], 1.0)

@@ -16,8 +16,8 @@ from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
 from delassus.linalg.conjugate_gradients import dot
-from delassus.solvers.ipm.certificate import project_standard
 from delassus.solvers.ipm.interior import System
+from delassus.solvers.ipm.natural_map import project_standard
 from delassus.solvers.ipm.standard import Standard
 from delassus.solvers.ipm.weights import Weights
 

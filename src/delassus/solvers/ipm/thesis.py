@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.ipm.certificate import proves_infeasible
+from delassus.solvers.ipm.certificate import joints_contradict, proves_infeasible
 from delassus.solvers.ipm.interior import Interior
 from delassus.solvers.ipm.settings import Ipm
 from delassus.solvers.ipm.standard import Standard
@@ -39,6 +39,9 @@ class ThesisIpm:
         self.finished, self.is_costly = False, True
         self.verdict: Status | None = None
         self.details: dict[str, list[float]] = {}
+        if joints_contradict(problem, settings):
+            self.verdict, self.finished = Status.INFEASIBLE, True
+            return
         self.standard = Standard(problem, scaled=False)
         self.scaled = Standard(problem)  # for the proof of infeasibility, which needs units
         self.system = system_of(self.standard, settings)
@@ -59,8 +62,10 @@ class ThesisIpm:
             for name, value in self.interior.details.items():
                 self.details.setdefault(name, []).append(value)
             self.reactions[:] = self.standard.reactions(self.interior.x)
-            if proves_infeasible(self.scaled, self.scaled.from_reactions(self.reactions)):
-                self.verdict, self.finished = Status.INFEASIBLE, True
+            change = self.scaled.from_reactions(self.standard.reactions(self.interior.dx))
+            for direction in (self.scaled.from_reactions(self.reactions), change):
+                if proves_infeasible(self.scaled, direction):
+                    self.verdict, self.finished = Status.INFEASIBLE, True
             self.stuck = self.stuck + 1 if self.interior.details.get("step", 0.0) < _STUCK else 0
             if not works or self.stuck >= _STUCKS:
                 self.finished = True
