@@ -117,6 +117,7 @@ MUST = {
     "nbgs+anderson": (Law.NCP, [kind for kind in PROBLEMS[Law.NCP] if kind != "compliant"]),
     "pgs-ccp+anderson": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "pgs-ccp+desaxce": (Law.NCP, list(PROBLEMS[Law.NCP])),
+    "ipm-inexact": (Law.CCP, list(PROBLEMS[Law.CCP])),
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import typer
 from delassus import __version__
 from delassus.cli.bench import bench, report
 from delassus.cli.info import info
+from delassus.cli.reproduce import reproduce
 from delassus.cli.run import run as run_command
 from delassus.cli.scenes import scenes
 from delassus.cli.solve import solve
@@ -43,6 +44,7 @@ Choose a solver, look up its settings:
 \b
 Compare solvers on problems of real time steps, with a report:
   delassus bench quick
+  delassus reproduce all --quick
 
 \b
 Exit code: 0 all converged (and checks pass), 1 not so, 2 bad input, 130 interrupted.
@@ -64,6 +66,7 @@ app.command(short_help="Say what makes problem files easy or hard.")(info)
 app.command(short_help="List the solvers and their settings.")(solvers)
 app.command(short_help="Compare solvers on problems of real time steps.")(bench)
 app.command(short_help="Write the report of a benchmark again.")(report)
+app.command(short_help="Run the papers' experiments beside their figures.")(reproduce)
 
 
 def _show_version(wanted: bool) -> None:

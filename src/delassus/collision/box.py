@@ -4,10 +4,11 @@ Penetrating boxes: the separating-axis theorem gives the shortest way out exactl
 face of the second box, must be better by that much to win. Without it a box at rest on another would flip between
 manifolds of four points and of one (ODE's `dBoxBox2` has a fudge factor for the same reason).
 Separated boxes: where the clipped faces (or the edges) reach the separation, it is the Euclidean distance. Where they
-do not, the nearest points are a corner and something, found by trying all corners."""
+do not, the nearest points are a corner and something, out by trying all corners."""
 
 import math
 
+import numpy as np
 from numba import njit
 
 from delassus.collision.distance import point_box, segments_nearest
@@ -21,56 +22,54 @@ EDGES, CORNER = 1 << 14, 1 << 15  # feature bits
 
 
 @njit(cache=True, error_model="numpy")
-def box_box(g, a, b, limit, found, k, work):
+def box_box(position, R, size, a, b, limit, out, k, work):
     """Boxes a and b.  Returns the number of contacts (≤ 8) written from k on.  work: (≥ 2, 24, 4) scratch."""
-    smallest = min(g.size[a, 0], g.size[a, 1], g.size[a, 2], g.size[b, 0], g.size[b, 1], g.size[b, 2])
+    smallest = min(size[a, 0], size[a, 1], size[a, 2], size[b, 0], size[b, 1], size[b, 2])
     bias = FACE_BIAS * smallest
     tx, ty, tz = (
-        g.position[b, 0] - g.position[a, 0],
-        g.position[b, 1] - g.position[a, 1],
-        g.position[b, 2] - g.position[a, 2],
+        position[b, 0] - position[a, 0],
+        position[b, 1] - position[a, 1],
+        position[b, 2] - position[a, 2],
     )
-    s_a, axis_a = _best_face(g, a, b, tx, ty, tz)
-    s_b, axis_b = _best_face(g, b, a, -tx, -ty, -tz)
-    s_edge, i, j, ex, ey, ez = _best_edges(g, a, b, tx, ty, tz)
+    s_a, axis_a = _best_face(R, size, a, b, tx, ty, tz)
+    s_b, axis_b = _best_face(R, size, b, a, -tx, -ty, -tz)
+    s_edge, i, j, ex, ey, ez = _best_edges(R, size, a, b, tx, ty, tz)
     if max(s_a, s_b, s_edge) > limit:
         return 0
     face = max(s_a, s_b)
     count, exact = 0, True
     if s_edge > face + bias:
-        s, t, d = _edge_points(g, a, b, i, j, ex, ey, ez, work[0])
+        s, t, d = _edge_points(position, R, size, a, b, i, j, ex, ey, ez, work[0])
         exact = s_edge <= 0.0 or d <= s_edge + 1e-9 * smallest
         if exact:
-            count = _put_edges(g, a, b, i, j, s, t, ex, ey, ez, s_edge, limit, found, k, work[0])
+            count = _put_edges(position, R, size, a, b, i, j, s, t, ex, ey, ez, s_edge, limit, out, k, work[0])
     else:
         flip = s_b > s_a + bias
         one, two, axis, m = (b, a, axis_b, -1.0) if flip else (a, b, axis_a, 1.0)
-        count, lowest = _faces(g, one, two, axis, m * tx, m * ty, m * tz, flip, limit, found, k, work)
+        count, lowest = _faces(position, R, size, one, two, axis, m * tx, m * ty, m * tz, flip, limit, out, k, work)
         exact = face <= 0.0 or lowest <= face + 1e-9 * smallest
     if not exact:
-        count = _nearest_corner(g, a, b, i, j, ex, ey, ez, limit, found, k, work[0])
+        count = _nearest_corner(position, R, size, a, b, i, j, ex, ey, ez, limit, out, k, work[0])
     return count
 
 
 @njit(cache=True, error_model="numpy")
-def _best_face(g, a, b, tx, ty, tz):
+def _best_face(R, size, a, b, tx, ty, tz):
     """(separation, axis) of the face of box a that separates it most from box b at t = p_b − p_a."""
-    R = g.rotation
     best, axis = -math.inf, 0
     for i in range(3):
         ax, ay, az = R[a, 0, i], R[a, 1, i], R[a, 2, i]
-        s = abs(ax * tx + ay * ty + az * tz) - g.size[a, i]
+        s = abs(ax * tx + ay * ty + az * tz) - size[a, i]
         for j in range(3):
-            s -= abs(ax * R[b, 0, j] + ay * R[b, 1, j] + az * R[b, 2, j]) * g.size[b, j]
+            s -= abs(ax * R[b, 0, j] + ay * R[b, 1, j] + az * R[b, 2, j]) * size[b, j]
         if s > best:
             best, axis = s, i
     return best, axis
 
 
 @njit(cache=True, error_model="numpy")
-def _best_edges(g, a, b, tx, ty, tz):
+def _best_edges(R, size, a, b, tx, ty, tz):
     """(separation, edge axis of a, of b, unit direction from a to b) of the best axis across two edges."""
-    R = g.rotation
     best, bi, bj, bx, by, bz = -math.inf, 0, 0, 0.0, 0.0, 1.0
     for i in range(3):
         for j in range(3):
@@ -85,22 +84,21 @@ def _best_edges(g, a, b, tx, ty, tz):
             if s < 0.0:
                 x, y, z, s = -x, -y, -z, -s
             for m in range(3):
-                s -= g.size[a, m] * abs(x * R[a, 0, m] + y * R[a, 1, m] + z * R[a, 2, m])
-                s -= g.size[b, m] * abs(x * R[b, 0, m] + y * R[b, 1, m] + z * R[b, 2, m])
+                s -= size[a, m] * abs(x * R[a, 0, m] + y * R[a, 1, m] + z * R[a, 2, m])
+                s -= size[b, m] * abs(x * R[b, 0, m] + y * R[b, 1, m] + z * R[b, 2, m])
             if s > best:
                 best, bi, bj, bx, by, bz = s, i, j, x, y, z
     return best, bi, bj, bx, by, bz
 
 
 @njit(cache=True, error_model="numpy")
-def _faces(g, a, b, axis, tx, ty, tz, flip, limit, found, k, work):
+def _faces(position, R, size, a, b, axis, tx, ty, tz, flip, limit, out, k, work):
     """Clip the face of box b that looks at face `axis` of box a to that face.  (contacts written, lowest gap).
 
     In the frame of a: u, v span its face, w points out of it. A corner of the result is where two lines meet, numbered
     0–3 for edges of b's face and 4–7 for sides of a's: that pair is its feature, the same from step to step."""
-    R = g.rotation
     u, v = (axis + 1) % 3, (axis + 2) % 3
-    hu, hv, hw = g.size[a, u], g.size[a, v], g.size[a, axis]
+    hu, hv, hw = size[a, u], size[a, v], size[a, axis]
     sign = 1.0 if R[a, 0, axis] * tx + R[a, 1, axis] * ty + R[a, 2, axis] * tz >= 0.0 else -1.0
     nx, ny, nz = sign * R[a, 0, axis], sign * R[a, 1, axis], sign * R[a, 2, axis]
     facing, most = 0, -1.0
@@ -110,11 +108,11 @@ def _faces(g, a, b, axis, tx, ty, tz, flip, limit, found, k, work):
             facing, most = j, c
     side = -1.0 if nx * R[b, 0, facing] + ny * R[b, 1, facing] + nz * R[b, 2, facing] > 0.0 else 1.0
     p, q = (facing + 1) % 3, (facing + 2) % 3
-    polygon, other, count = work[0], work[1], 4
+    polygon, other, count = work[0], work[1], np.int64(4)
     for corner in range(4):
-        cp = g.size[b, p] if corner == 0 or corner == 3 else -g.size[b, p]
-        cq = g.size[b, q] if corner < 2 else -g.size[b, q]
-        cf = side * g.size[b, facing]
+        cp = size[b, p] if corner == 0 or corner == 3 else -size[b, p]
+        cq = size[b, q] if corner < 2 else -size[b, q]
+        cf = side * size[b, facing]
         x = tx + cp * R[b, 0, p] + cq * R[b, 0, q] + cf * R[b, 0, facing]
         y = ty + cp * R[b, 1, p] + cq * R[b, 1, q] + cf * R[b, 1, facing]
         z = tz + cp * R[b, 2, p] + cq * R[b, 2, q] + cf * R[b, 2, facing]
@@ -127,7 +125,7 @@ def _faces(g, a, b, axis, tx, ty, tz, flip, limit, found, k, work):
         count = _clip(polygon, count, along, 1.0 if line % 2 else -1.0, hu if line < 2 else hv, 4.0 + line, other)
         polygon, other = other, polygon
     written, lowest = 0, math.inf
-    px, py, pz = g.position[a, 0], g.position[a, 1], g.position[a, 2]
+    px, py, pz = position[a, 0], position[a, 1], position[a, 2]
     for c in range(count):
         x, y, gap = polygon[c, 0], polygon[c, 1], polygon[c, 2]
         lowest = min(lowest, gap)
@@ -140,7 +138,7 @@ def _faces(g, a, b, axis, tx, ty, tz, flip, limit, found, k, work):
         feature += 1024 * (facing + (3 if side > 0.0 else 0))
         m = -1.0 if flip else 1.0
         put(
-            found,
+            out,
             k + written,
             m * nx,
             m * ny,
@@ -178,19 +176,18 @@ def _clip(polygon, count, along, sign, half, line, out):
 
 
 @njit(cache=True, error_model="numpy")
-def _edge_points(g, a, b, i, j, ex, ey, ez, work):
+def _edge_points(position, R, size, a, b, i, j, ex, ey, ez, work):
     """Nearest points of edge i of box a and edge j of box b, furthest along ±e: (s, t, distance); work rows 0 and 1
     receive the middles of the two edges, relative to p_a."""
-    R = g.rotation
     for c in range(3):
-        work[0, c], work[1, c] = 0.0, g.position[b, c] - g.position[a, c]
+        work[0, c], work[1, c] = 0.0, position[b, c] - position[a, c]
     for m in range(3):
         if m != i:
-            h = math.copysign(g.size[a, m], ex * R[a, 0, m] + ey * R[a, 1, m] + ez * R[a, 2, m])
+            h = math.copysign(size[a, m], ex * R[a, 0, m] + ey * R[a, 1, m] + ez * R[a, 2, m])
             for c in range(3):
                 work[0, c] += h * R[a, c, m]
         if m != j:
-            h = math.copysign(g.size[b, m], ex * R[b, 0, m] + ey * R[b, 1, m] + ez * R[b, 2, m])
+            h = math.copysign(size[b, m], ex * R[b, 0, m] + ey * R[b, 1, m] + ez * R[b, 2, m])
             for c in range(3):
                 work[1, c] -= h * R[b, c, m]
     s, t = segments_nearest(
@@ -200,14 +197,14 @@ def _edge_points(g, a, b, i, j, ex, ey, ez, work):
         R[a, 0, i],
         R[a, 1, i],
         R[a, 2, i],
-        g.size[a, i],
+        size[a, i],
         work[1, 0],
         work[1, 1],
         work[1, 2],
         R[b, 0, j],
         R[b, 1, j],
         R[b, 2, j],
-        g.size[b, j],
+        size[b, j],
     )
     square = 0.0
     for c in range(3):
@@ -216,11 +213,10 @@ def _edge_points(g, a, b, i, j, ex, ey, ez, work):
 
 
 @njit(cache=True, error_model="numpy")
-def _put_edges(g, a, b, i, j, s, t, ex, ey, ez, gap, limit, found, k, work):
+def _put_edges(position, R, size, a, b, i, j, s, t, ex, ey, ez, gap, limit, out, k, work):
     """The contact of two edges, after _edge_points."""
     if gap > limit:
         return 0
-    R = g.rotation
     feature, bit = EDGES + 3 * i + j, 16
     for m in range(3):
         if m != i:
@@ -229,37 +225,37 @@ def _put_edges(g, a, b, i, j, s, t, ex, ey, ez, gap, limit, found, k, work):
         if m != j:
             feature += bit if ex * R[b, 0, m] + ey * R[b, 1, m] + ez * R[b, 2, m] > 0.0 else 0
             bit *= 2
-    x = g.position[a, 0] + 0.5 * (work[0, 0] + s * R[a, 0, i] + work[1, 0] + t * R[b, 0, j])
-    y = g.position[a, 1] + 0.5 * (work[0, 1] + s * R[a, 1, i] + work[1, 1] + t * R[b, 1, j])
-    z = g.position[a, 2] + 0.5 * (work[0, 2] + s * R[a, 2, i] + work[1, 2] + t * R[b, 2, j])
-    put(found, k, ex, ey, ez, x, y, z, gap, feature)
+    x = position[a, 0] + 0.5 * (work[0, 0] + s * R[a, 0, i] + work[1, 0] + t * R[b, 0, j])
+    y = position[a, 1] + 0.5 * (work[0, 1] + s * R[a, 1, i] + work[1, 1] + t * R[b, 1, j])
+    z = position[a, 2] + 0.5 * (work[0, 2] + s * R[a, 2, i] + work[1, 2] + t * R[b, 2, j])
+    put(out, k, ex, ey, ez, x, y, z, gap, feature)
     return 1
 
 
 @njit(cache=True, error_model="numpy")
-def _nearest_corner(g, a, b, i, j, ex, ey, ez, limit, found, k, work):
+def _nearest_corner(position, R, size, a, b, i, j, ex, ey, ez, limit, out, k, work):
     """Separated boxes: the nearest of all corners to the other box, and of the best pair of edges."""
-    s, t, best = _edge_points(g, a, b, i, j, ex, ey, ez, work)
-    R, feature = g.rotation, -1
+    s, t, best = _edge_points(position, R, size, a, b, i, j, ex, ey, ez, work)
+    feature = -1
     ox = oy = oz = cx = cy = cz = 0.0
     for swap in range(2):
         owner, other = (a, b) if swap else (b, a)
         tx, ty, tz = (
-            g.position[owner, 0] - g.position[other, 0],
-            g.position[owner, 1] - g.position[other, 1],
-            g.position[owner, 2] - g.position[other, 2],
+            position[owner, 0] - position[other, 0],
+            position[owner, 1] - position[other, 1],
+            position[owner, 2] - position[other, 2],
         )
         for corner in range(8):
-            hx = g.size[owner, 0] if corner & 1 else -g.size[owner, 0]
-            hy = g.size[owner, 1] if corner & 2 else -g.size[owner, 1]
-            hz = g.size[owner, 2] if corner & 4 else -g.size[owner, 2]
+            hx = size[owner, 0] if corner & 1 else -size[owner, 0]
+            hy = size[owner, 1] if corner & 2 else -size[owner, 1]
+            hz = size[owner, 2] if corner & 4 else -size[owner, 2]
             wx, wy, wz = to_world(R, owner, hx, hy, hz)
             x, y, z = to_local(R, other, tx + wx, ty + wy, tz + wz)
-            d, nx, ny, nz = point_box(x, y, z, g.size[other, 0], g.size[other, 1], g.size[other, 2])
+            d, nx, ny, nz = point_box(x, y, z, size[other, 0], size[other, 1], size[other, 2])
             if d < best:
                 best, feature = d, CORNER + 8 * swap + corner
                 ox, oy, oz = to_world(R, other, nx, ny, nz)
-                cx, cy, cz = g.position[owner, 0] + wx, g.position[owner, 1] + wy, g.position[owner, 2] + wz
+                cx, cy, cz = position[owner, 0] + wx, position[owner, 1] + wy, position[owner, 2] + wz
     if best > limit:
         return 0
     if feature < 0:
@@ -267,8 +263,8 @@ def _nearest_corner(g, a, b, i, j, ex, ey, ez, limit, found, k, work):
         x = work[1, 0] + t * R[b, 0, j] - work[0, 0] - s * R[a, 0, i]
         y = work[1, 1] + t * R[b, 1, j] - work[0, 1] - s * R[a, 1, i]
         z = work[1, 2] + t * R[b, 2, j] - work[0, 2] - s * R[a, 2, i]
-        return _put_edges(g, a, b, i, j, s, t, x / best, y / best, z / best, best, limit, found, k, work)
+        return _put_edges(position, R, size, a, b, i, j, s, t, x / best, y / best, z / best, best, limit, out, k, work)
     m = -1.0 if feature & 8 else 1.0
     px, py, pz = cx - 0.5 * best * ox, cy - 0.5 * best * oy, cz - 0.5 * best * oz
-    put(found, k, m * ox, m * oy, m * oz, px, py, pz, best, feature)
+    put(out, k, m * ox, m * oy, m * oz, px, py, pz, best, np.int64(feature))
     return 1

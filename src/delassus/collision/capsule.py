@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 from numba import njit
 
 from delassus.collision.distance import TINY, segments_nearest
@@ -12,13 +13,12 @@ CLOSER = 1e-6  # of the radii: the crossing of two such capsules is a third cont
 
 
 @njit(cache=True, error_model="numpy")
-def capsule_capsule(g, a, b, limit, found, k):
+def capsule_capsule(position, R, size, a, b, limit, out, k):
     """One contact at the nearest points of the two segments; near parallel, one at each end of the overlap."""
-    R = g.rotation
     ux, uy, uz = R[a, 0, 2], R[a, 1, 2], R[a, 2, 2]
     vx, vy, vz = R[b, 0, 2], R[b, 1, 2], R[b, 2, 2]
-    p, q = g.position[a], g.position[b]
-    ra, rb, ha, hb = g.size[a, 0], g.size[b, 0], g.size[a, 1], g.size[b, 1]
+    p, q = position[a], position[b]
+    ra, rb, ha, hb = size[a, 0], size[b, 0], size[a, 1], size[b, 1]
     s, t = segments_nearest(p[0], p[1], p[2], ux, uy, uz, ha, q[0], q[1], q[2], vx, vy, vz, hb)
     count, nearest = 0, math.inf
     cosine = ux * vx + uy * vy + uz * vz
@@ -30,35 +30,35 @@ def capsule_capsule(g, a, b, limit, found, k):
                 at = hi if end else lo
                 x, y, z = p[0] + at * ux - q[0], p[1] + at * uy - q[1], p[2] + at * uz - q[2]
                 along = min(max(vx * x + vy * y + vz * z, -hb), hb)
-                gap, written = _pair(g, a, b, at, along, limit, found, k + count, 1 + end)
+                gap, written = _pair(position, R, size, a, b, at, along, limit, out, k + count, 1 + end)
                 nearest = min(nearest, gap)
                 count += written
-    gap = _gap(g, a, b, s, t) - ra - rb
+    gap = _gap(position, R, a, b, s, t) - ra - rb
     if gap < nearest - CLOSER * (ra + rb):
-        _, written = _pair(g, a, b, s, t, limit, found, k + count, 0)
+        _, written = _pair(position, R, size, a, b, s, t, limit, out, k + count, np.int64(0))
         count += written
     return count
 
 
 @njit(cache=True, error_model="numpy")
-def _gap(g, a, b, s, t):
+def _gap(position, R, a, b, s, t):
     """Distance of two points on the axes."""
-    x = g.position[b, 0] + t * g.rotation[b, 0, 2] - g.position[a, 0] - s * g.rotation[a, 0, 2]
-    y = g.position[b, 1] + t * g.rotation[b, 1, 2] - g.position[a, 1] - s * g.rotation[a, 1, 2]
-    z = g.position[b, 2] + t * g.rotation[b, 2, 2] - g.position[a, 2] - s * g.rotation[a, 2, 2]
+    x = position[b, 0] + t * R[b, 0, 2] - position[a, 0] - s * R[a, 0, 2]
+    y = position[b, 1] + t * R[b, 1, 2] - position[a, 1] - s * R[a, 1, 2]
+    z = position[b, 2] + t * R[b, 2, 2] - position[a, 2] - s * R[a, 2, 2]
     return math.sqrt(x * x + y * y + z * z)
 
 
 @njit(cache=True, error_model="numpy")
-def _pair(g, a, b, s, t, limit, found, k, feature):
+def _pair(position, R, size, a, b, s, t, limit, out, k, feature):
     """The contact of the balls at two points on the axes, written when near enough: (gap, contacts written)."""
-    R, ra, rb = g.rotation, g.size[a, 0], g.size[b, 0]
-    cx = g.position[a, 0] + s * R[a, 0, 2]
-    cy = g.position[a, 1] + s * R[a, 1, 2]
-    cz = g.position[a, 2] + s * R[a, 2, 2]
-    x = g.position[b, 0] + t * R[b, 0, 2] - cx
-    y = g.position[b, 1] + t * R[b, 1, 2] - cy
-    z = g.position[b, 2] + t * R[b, 2, 2] - cz
+    ra, rb = size[a, 0], size[b, 0]
+    cx = position[a, 0] + s * R[a, 0, 2]
+    cy = position[a, 1] + s * R[a, 1, 2]
+    cz = position[a, 2] + s * R[a, 2, 2]
+    x = position[b, 0] + t * R[b, 0, 2] - cx
+    y = position[b, 1] + t * R[b, 1, 2] - cy
+    z = position[b, 2] + t * R[b, 2, 2] - cz
     square = x * x + y * y + z * z
     if square > TINY:
         d = math.sqrt(square)
@@ -78,21 +78,21 @@ def _pair(g, a, b, s, t, limit, found, k, feature):
     if gap > limit:
         return gap, 0
     at = 0.5 * (d + ra - rb)
-    put(found, k, x, y, z, cx + at * x, cy + at * y, cz + at * z, gap, feature)
+    put(out, k, x, y, z, cx + at * x, cy + at * y, cz + at * z, gap, feature)
     return gap, 1
 
 
 @njit(cache=True, error_model="numpy")
-def box_capsule(g, a, b, limit, found, k):
+def box_capsule(position, R, size, a, b, limit, out, k):
     """Box a, capsule b: over a face, one contact at each end of the axis as far as it is above it; else the nearest."""
-    R, r, h = g.rotation, g.size[b, 0], g.size[b, 1]
-    hx, hy, hz = g.size[a, 0], g.size[a, 1], g.size[a, 2]
+    r, h = size[b, 0], size[b, 1]
+    hx, hy, hz = size[a, 0], size[a, 1], size[a, 2]
     cx, cy, cz = to_local(
         R,
         a,
-        g.position[b, 0] - g.position[a, 0],
-        g.position[b, 1] - g.position[a, 1],
-        g.position[b, 2] - g.position[a, 2],
+        position[b, 0] - position[a, 0],
+        position[b, 1] - position[a, 1],
+        position[b, 2] - position[a, 2],
     )
     ux, uy, uz = to_local(R, a, R[b, 0, 2], R[b, 1, 2], R[b, 2, 2])
     t = _nearest_on_segment(cx, cy, cz, ux, uy, uz, h, hx, hy, hz)
@@ -128,8 +128,8 @@ def box_capsule(g, a, b, limit, found, k):
             feature = 1 + 2 * axis + end + (8 if ox + oy + oz > 0.0 else 0)
         if gap <= limit:
             x, y, z = to_world(R, a, x - (r + 0.5 * gap) * ox, y - (r + 0.5 * gap) * oy, z - (r + 0.5 * gap) * oz)
-            px, py, pz = g.position[a, 0] + x, g.position[a, 1] + y, g.position[a, 2] + z
-            put(found, k + count, nx, ny, nz, px, py, pz, gap, feature)
+            px, py, pz = position[a, 0] + x, position[a, 1] + y, position[a, 2] + z
+            put(out, k + count, nx, ny, nz, px, py, pz, gap, feature)
             count += 1
     return count
 

@@ -5,8 +5,12 @@ import numpy as np
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.broad import find_pairs
 from delassus.collision.contacts import NO_CONTACTS, Contacts
-from delassus.collision.narrow import FAMILIES, FAMILY, GENERAL, POINTS, compact, deal, finish, spheres
-from delassus.collision.placement import check_poses, place
+from delassus.collision.families import FAMILIES, POINTS
+from delassus.collision.few import find_few, work_space
+from delassus.collision.heap import heap_contacts
+from delassus.collision.narrow import narrow
+from delassus.collision.partners import deal
+from delassus.collision.placement import place
 from delassus.collision.threads import share_out
 from delassus.errors import ProblemError
 
@@ -24,59 +28,57 @@ def detect(arrays: ShapeArrays, position, quaternion, *, threads: int = 1) -> Co
     if not arrays.count:
         return NO_CONTACTS
     p, q = _poses(arrays, position, quaternion)
+    if arrays.few:
+        return _detect_few(arrays, p, q)
     n = arrays.count
-    world = arrays.pool.take(((n, 4), float), ((n, 3, 3), float), ((n, 3), float))
-    share_out(place, threads, arrays.placing, p, q, *world)
-    pairs = find_pairs(arrays, *world, threads=threads)
-    geometry = (arrays.kind, arrays.size, world[0], world[1], *arrays.vertices)
-    return _narrow(arrays, geometry, pairs, threads)
+    placed, rotation, extent = arrays.pool.take(((n, 8), float), ((n, 3, 3), float), ((n, 3), float))
+    for bad in share_out(place, threads, arrays.placing, p, q, placed, rotation, extent):
+        if bad >= 0:
+            _refuse(bad, p, q)
+    end, partner = find_pairs(arrays, placed, rotation, extent, threads=threads)
+    if arrays.plain:
+        return heap_contacts(arrays, placed, rotation, end, partner, threads)
+    pairs, dealt = arrays.pool.take(((len(partner), 2), np.int32), ((len(partner), 3), np.int32))
+    rows, direct, bits = deal(end, partner, arrays.kind, FAMILIES, POINTS, pairs, dealt)
+    (out,) = arrays.pool.take(((rows, 8), float))
+    geometry = (placed, rotation, arrays.size, arrays.kind, *arrays.vertices)
+    return narrow(arrays, geometry, (len(partner), direct, bits), pairs, dealt, out, threads)
 
 
-def _narrow(arrays: ShapeArrays, geometry: tuple, pairs: np.ndarray, threads: int) -> Contacts:
-    """Contacts of the pairs, family by family."""
-    count = len(pairs)
-    family, slots, counts = arrays.pool.take(((count,), np.int8), ((count + 1,), np.int64), ((count,), np.int64))
-    counts[:] = 0
-    m, bits, general = deal(pairs, arrays.kind, FAMILY, POINTS, family, slots)
-    rows = [((m, 3, 3), float), ((m, 3), float), ((m,), float), ((m,), np.uint64)]
-    rows += [((m, 2), np.int64), ((m, 2), np.int32), ((m,), float), ((m,), float)]
-    columns = arrays.pool.take(*rows)
-    found, owners = tuple(columns[:4]), tuple(columns[4:])
-    if bits & 1:
-        share_out(
-            spheres, threads, pairs, family, geometry[2], arrays.surface, arrays.mixing, found, owners, slots, counts
-        )
-    for number, kernel in FAMILIES.items():
-        if bits >> number & 1:
-            share_out(kernel, threads, pairs, family, geometry, arrays.margin, found, slots, counts)
-    if bits & ~1:
-        share_out(
-            finish, threads, pairs, family, arrays.kind, arrays.surface, arrays.mixing, found, owners, slots, counts
-        )
-    n = compact(found, owners, slots, counts)
-    frame, point, gap, feature = found
-    bodies, shape, mu, restitution = owners
-    contacts = Contacts(bodies[:n], shape[:n], point[:n], frame[:n], gap[:n], mu[:n], restitution[:n], feature[:n])
-    if general:
-        from delassus.collision.general import add_general
-
-        return add_general(arrays, geometry, pairs[family == GENERAL], contacts)
+def _detect_few(arrays: ShapeArrays, p: np.ndarray, q: np.ndarray) -> Contacts:
+    """The same for few shapes, on one thread: starting another would take longer."""
+    try:
+        work = arrays.pool.spare.pop()  # without a lock: every call gets another one
+    except IndexError:
+        work = work_space(arrays.count, arrays.candidates)
+    position, rotation, _, pairs, dealt, out = work
+    bad, *near = find_few(arrays.placing, arrays.radius, p, q, arrays.candidates, *work[:5])
+    if bad >= 0:
+        _refuse(bad, p, q)
+    contacts = NO_CONTACTS
+    if near[0]:
+        geometry = (position, rotation, arrays.size, arrays.kind, *arrays.vertices)
+        contacts = narrow(arrays, geometry, near, pairs, dealt, out, 1)
+    arrays.pool.spare.append(work)
     return contacts
 
 
 def _poses(arrays: ShapeArrays, position, quaternion) -> tuple[np.ndarray, np.ndarray]:
-    """Body poses as contiguous arrays, or an error that says what is wrong with them."""
-    p = np.ascontiguousarray(position, dtype=float).reshape(-1, 3)
-    q = np.ascontiguousarray(quaternion, dtype=float).reshape(-1, 4)
+    """Body poses as contiguous arrays, or an error that says that some are missing."""
+    p = np.ascontiguousarray(position, dtype=float)
+    q = np.ascontiguousarray(quaternion, dtype=float)
+    if p.shape[-1:] != (3,) or q.shape[-1:] != (4,) or not p.ndim == q.ndim == 2:
+        p, q = p.reshape(-1, 3), q.reshape(-1, 4)
     if len(p) != len(q) or len(p) < arrays.body_count:
         raise ProblemError(
             f"{len(p)} positions and {len(q)} quaternions for {arrays.body_count} bodies with shapes: "
             "give one of each per body"
         )
-    bad = check_poses(p, q)
-    if bad >= 0:
-        raise ProblemError(
-            f"body {bad} is at {p[bad].tolist()} turned by {q[bad].tolist()}: "
-            "a pose must be finite, its quaternion (w, x, y, z) of unit length"
-        )
     return p, q
+
+
+def _refuse(bad: int, p: np.ndarray, q: np.ndarray) -> None:
+    raise ProblemError(
+        f"body {bad} is at {p[bad].tolist()} turned by {q[bad].tolist()}: "
+        "a pose must be finite, its quaternion (w, x, y, z) of unit length"
+    )

@@ -1,56 +1,108 @@
-"""The face of a solid that looks in a direction: a polygon, or a segment along a round side."""
+"""What a solid shows in a direction: the face that looks there (a polygon, or a segment along a round side), and how
+far it reaches."""
 
 import math
 
-import numpy as np
+from numba import njit
 
-from delassus.collision.layout import BOX, CAPSULE, CYLINDER, TRIANGLE, Geometry
+from delassus.collision.layout import BOX, CAPSULE, CYLINDER, TRIANGLE, to_local, to_world
 
 RIM = 8  # corners that stand for the rim of a cylinder's end
 
 
-def looking_face(g: Geometry, s: int, direction: np.ndarray) -> tuple[np.ndarray, float]:
-    """(corners (k, 3) in the world, anticlockwise seen against the direction, cosine between the face and it).
+@njit(cache=True, error_model="numpy")
+def looking_face(
+    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, s, nx, ny, nz, corners
+):  # fmt: skip
+    """Write the face of shape s that looks along n into corners (·, 3), in the world, anticlockwise seen against n.
+    Returns (corners written, cosine between the face and n).
 
-    k = 2 for the sides of capsules and cylinders, whose cosine is 0: a segment is never the face others are cut to."""
-    R, d = g.rotation[s], g.rotation[s].T @ direction
-    kind, size = g.kind[s], g.size[s]
-    if kind == BOX:
-        local, cosine = _box(size, d)
-    elif kind in (CAPSULE, CYLINDER):
-        local, cosine = _round(kind, size, d)
-    elif kind == TRIANGLE:
-        local = g.vertex[g.vertex_start[s] : g.vertex_start[s + 1]]
-        normal = np.cross(local[1] - local[0], local[2] - local[0])
-        cosine = float(normal @ d) / float(np.linalg.norm(normal))
+    Two corners for the sides of capsules and cylinders, whose cosine is 0: a segment is never the face others are cut
+    to."""
+    x, y, z = to_local(R, s, nx, ny, nz)
+    if kind[s] == BOX:
+        count, cosine = _box(size[s, 0], size[s, 1], size[s, 2], x, y, z, corners)
+    elif kind[s] == CAPSULE:
+        r, h = size[s, 0], size[s, 1]
+        count, cosine = _segment(r * x, r * y, r * z, h, corners), 0.0
+    elif kind[s] == CYLINDER:
+        count, cosine = _cylinder(size[s, 0], size[s, 1], x, y, z, corners)
+    elif kind[s] == TRIANGLE:
+        first, count = vertex_start[s], 3
+        for c in range(3):
+            for i in range(3):
+                corners[c, i] = vertex[first + c, i]
+        mx, my, mz = area(corners)
+        cosine = (mx * x + my * y + mz * z) / math.sqrt(mx * mx + my * my + mz * mz)
     else:
-        first, last = g.shape_face[s], g.shape_face[s + 1]
-        cosines = g.face_normal[first:last] @ d
-        f = first + int(np.argmax(cosines))
-        local = g.vertex[g.vertex_start[s] + g.face[g.face_start[f] : g.face_start[f + 1]]]
-        cosine = float(cosines.max())
-    return np.ascontiguousarray(g.position[s, :3] + local @ R.T), cosine
+        best, cosine = shape_face[s], -2.0
+        for f in range(shape_face[s], shape_face[s + 1]):
+            c = face_normal[f, 0] * x + face_normal[f, 1] * y + face_normal[f, 2] * z
+            if c > cosine:
+                best, cosine = f, c
+        first, count = vertex_start[s], face_start[best + 1] - face_start[best]
+        for c in range(count):
+            v = first + face[face_start[best] + c]
+            corners[c, 0], corners[c, 1], corners[c, 2] = vertex[v, 0], vertex[v, 1], vertex[v, 2]
+    for c in range(count):
+        wx, wy, wz = to_world(R, s, corners[c, 0], corners[c, 1], corners[c, 2])
+        corners[c, 0], corners[c, 1], corners[c, 2] = position[s, 0] + wx, position[s, 1] + wy, position[s, 2] + wz
+    return count, cosine
 
 
-def _box(half: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, float]:
-    i = int(np.argmax(np.abs(d)))
-    sign = math.copysign(1.0, d[i])
-    corners = np.empty((4, 3))
-    corners[:, i] = sign * half[i]
-    corners[:, (i + 1) % 3] = half[(i + 1) % 3] * np.array([1, -sign, -1, sign])
-    corners[:, (i + 2) % 3] = half[(i + 2) % 3] * np.array([1, sign, -1, -sign])
-    return corners, abs(float(d[i]))
+@njit(cache=True, error_model="numpy")
+def area(corners):
+    """Twice the area vector of the triangle of the first three corners: across the face."""
+    ax, ay, az = corners[1, 0] - corners[0, 0], corners[1, 1] - corners[0, 1], corners[1, 2] - corners[0, 2]
+    bx, by, bz = corners[2, 0] - corners[0, 0], corners[2, 1] - corners[0, 1], corners[2, 2] - corners[0, 2]
+    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
-def _round(kind: int, size: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, float]:
-    """Side of a capsule or cylinder, or end of a cylinder."""
-    r, h = size[0], size[1]
-    if kind == CAPSULE:
-        return r * d + np.array([[0, 0, -h], [0, 0, h]]), 0.0
-    if abs(d[2]) > 0.7071:
-        sign = math.copysign(1.0, d[2])
-        angle = sign * 2 * math.pi / RIM * np.arange(RIM)
-        rim = np.stack([r * np.cos(angle), r * np.sin(angle), np.full(RIM, sign * h)], axis=1)
-        return rim, abs(float(d[2]))
-    across = r * d[:2] / math.hypot(d[0], d[1])
-    return np.array([[*across, -h], [*across, h]]), 0.0
+@njit(cache=True, error_model="numpy")
+def _box(hx, hy, hz, x, y, z, corners):
+    i = 0 if abs(x) >= abs(y) and abs(x) >= abs(z) else (1 if abs(y) >= abs(z) else 2)
+    d = x if i == 0 else (y if i == 1 else z)
+    sign = math.copysign(1.0, d)
+    for c in range(4):
+        one = 1.0 if c == 0 else (-sign if c == 1 else (-1.0 if c == 2 else sign))
+        two = 1.0 if c == 0 else (sign if c == 1 else (-1.0 if c == 2 else -sign))
+        corners[c, i] = sign * (hx if i == 0 else (hy if i == 1 else hz))
+        corners[c, (i + 1) % 3] = one * (hy if i == 0 else (hz if i == 1 else hx))
+        corners[c, (i + 2) % 3] = two * (hz if i == 0 else (hx if i == 1 else hy))
+    return 4, abs(d)
+
+
+@njit(cache=True, error_model="numpy")
+def _segment(x, y, z, h, corners):
+    corners[0, 0], corners[0, 1], corners[0, 2] = x, y, z - h
+    corners[1, 0], corners[1, 1], corners[1, 2] = x, y, z + h
+    return 2
+
+
+@njit(cache=True, error_model="numpy")
+def _cylinder(r, h, x, y, z, corners):
+    """Side or end."""
+    if abs(z) > 0.7071:
+        sign = math.copysign(1.0, z)
+        for c in range(RIM):
+            angle = sign * 2.0 * math.pi / RIM * c
+            corners[c, 0], corners[c, 1], corners[c, 2] = r * math.cos(angle), r * math.sin(angle), sign * h
+        return RIM, abs(z)
+    across = math.hypot(x, y)
+    return _segment(r * x / across, r * y / across, 0.0, h, corners), 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def support(R, size, kind, vertex, vertex_start, s, nx, ny, nz):
+    """How far solid or triangle s reaches from its origin along n, a unit vector [m]."""
+    x, y, z = to_local(R, s, nx, ny, nz)
+    if kind[s] == BOX:
+        return abs(x) * size[s, 0] + abs(y) * size[s, 1] + abs(z) * size[s, 2]
+    if kind[s] == CAPSULE:
+        return size[s, 0] + size[s, 1] * abs(z)
+    if kind[s] == CYLINDER:
+        return size[s, 0] * math.hypot(x, y) + size[s, 1] * abs(z)
+    most = -math.inf
+    for v in range(vertex_start[s], vertex_start[s + 1]):
+        most = max(most, x * vertex[v, 0] + y * vertex[v, 1] + z * vertex[v, 2])
+    return most

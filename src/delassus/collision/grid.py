@@ -1,23 +1,28 @@
-"""One hashed grid per size class: shapes sorted by cell, so that three neighbouring cells are one run of memory.
+"""One hashed grid per size class: shapes sorted by cell, so that neighbouring cells of a row are one run of memory.
 
-A cell is as wide as the largest ball of its class, so balls that overlap are at most one cell apart. The bucket of a
-cell is its number in the bounding box of the class, modulo the table: a compact heap gets a plain grid without
-collisions, and one ball that has rolled a kilometre away costs nothing. Cells that share a bucket are told apart by
-recomputing the cell of the few balls that pass the distance test."""
+Rows along x are as wide and high as the largest ball of their class, so balls that overlap are at most one row apart.
+Along x cells are COLUMNS times finer: the part of a row that a ball can reach is cut out closely. The bucket of a cell
+is its number in the bounding box of the class, modulo the table: a compact heap gets a plain grid without collisions,
+and one ball that has rolled a kilometre away costs nothing. Cells that share a bucket are told apart by recomputing the
+cell of the few balls that pass the distance test."""
 
 import numpy as np
 from numba import njit
 
 from delassus.collision.pool import Pool
+from delassus.collision.prefetch import AHEAD, prefetch
 
-SLACK = 1e-9  # of a cell: keeps rounding from putting touching balls two cells apart
+COLUMNS = 4
+SLACK = 1e-7  # of a row's width: keeps rounding from putting touching balls two rows apart
+FINEST = 2.0**-26
+"""Of the bounds: the least width of a row. Rounding then moves a ball by less than SLACK of a row."""
 
 
 def build_grid(gridded, level_start, level_radius, position, radius, pool: Pool) -> tuple:
     """Shapes sorted into their level's grid; m of them.  Level l has table entries first[level] … first[level] +
     mask[level].
 
-    Returns (origin (levels, 3) [m], inverse (levels,) cells per metre, shape (levels, 3) cells along x, y, z with a rim
+    Returns (origin (levels, 3) [m], inverse (levels,) rows per metre, shape (levels, 3) cells along x, y, z with a rim
     of empty ones, first (levels,), mask (levels,) table size − 1, start (entries + 1,) first item of each bucket, item
     (m,) shapes, ball (m, 4) their centres and radii [m]); the last two sorted by level and bucket."""
     levels, m = len(level_radius), len(gridded)
@@ -25,7 +30,7 @@ def build_grid(gridded, level_start, level_radius, position, radius, pool: Pool)
     first, mask = np.empty(levels, np.int64), np.empty(levels, np.int64)
     entries = _size_up(gridded, level_start, level_radius, position, origin, inverse, shape, first, mask)
     start, item, ball, bucket = pool.take(
-        ((entries + 1,), np.int64), ((m,), np.int32), ((m, 4), float), ((m,), np.int32)
+        ((entries + 1,), np.int32), ((m,), np.int32), ((m, 4), float), ((m,), np.int32)
     )
     grid = (origin, inverse, shape, first, mask, start, item, ball)
     _fill(gridded, level_start, position, radius, grid, bucket)
@@ -37,20 +42,26 @@ def _size_up(gridded, level_start, level_radius, position, origin, inverse, shap
     """Bounds and table of each level; returns the number of table entries."""
     entries = 0
     for level in range(len(level_radius)):
-        width = 2.0 * level_radius[level] * (1.0 + SLACK)
+        begin, end = level_start[level], level_start[level + 1]
+        x0 = x1 = position[gridded[begin], 0]
+        y0 = y1 = position[gridded[begin], 1]
+        z0 = z1 = position[gridded[begin], 2]
+        for p in range(begin, end):
+            s = gridded[p]
+            x, y, z = position[s, 0], position[s, 1], position[s, 2]
+            x0, y0, z0 = min(x0, x), min(y0, y), min(z0, z)
+            x1, y1, z1 = max(x1, x), max(y1, y), max(z1, z)
+        width = max(2.0 * level_radius[level] * (1.0 + 2.0 * SLACK), FINEST * max(x1 - x0, y1 - y0, z1 - z0))
         inverse[level] = 1.0 / width
-        cells = 1.0
-        for c in range(3):
-            lo = hi = position[gridded[level_start[level]], c]
-            for p in range(level_start[level], level_start[level + 1]):
-                x = position[gridded[p], c]
-                lo, hi = min(lo, x), max(hi, x)
-            # half a cell more than the empty rim: rounding must not put the lowest shape into the rim
-            origin[level, c] = lo - 1.5 * width
-            shape[level, c] = np.int64((hi - lo) * inverse[level] + 1.5) + 3
-            cells *= shape[level, c]
-        size = 8
-        while size < cells and size < 2 * (level_start[level + 1] - level_start[level]):
+        # half a row more than the empty rim: rounding must not put the lowest shape into the rim
+        origin[level, 0], origin[level, 1], origin[level, 2] = x0 - 1.5 * width, y0 - 1.5 * width, z0 - 1.5 * width
+        shape[level, 0] = COLUMNS * (np.int64((x1 - x0) * inverse[level] + 1.5) + 3)
+        shape[level, 1] = np.int64((y1 - y0) * inverse[level] + 1.5) + 3
+        shape[level, 2] = np.int64((z1 - z0) * inverse[level] + 1.5) + 3
+        # as floats: the number of cells may be beyond 64 bits
+        cells = 1.0 * shape[level, 0] * shape[level, 1] * shape[level, 2]
+        size = 8 * COLUMNS  # more than the cells of a run
+        while size < cells and size < COLUMNS * (end - begin):
             size *= 2
         first[level], mask[level] = entries, size - 1
         entries += size
@@ -62,7 +73,7 @@ def cell_of(x, y, z, level, origin, inverse, shape):
     """(column, row) of a point: its cell along x, and along y and z as one number."""
     j = np.int64((y - origin[level, 1]) * inverse[level])
     k = np.int64((z - origin[level, 2]) * inverse[level])
-    return np.int64((x - origin[level, 0]) * inverse[level]), j + shape[level, 1] * k
+    return np.int64((x - origin[level, 0]) * inverse[level] * COLUMNS), j + shape[level, 1] * k
 
 
 @njit(cache=True, error_model="numpy")
@@ -74,16 +85,21 @@ def _fill(gridded, level_start, position, radius, grid, bucket):
         for p in range(level_start[level], level_start[level + 1]):
             s = gridded[p]
             column, row = cell_of(position[s, 0], position[s, 1], position[s, 2], level, origin, inverse, shape)
-            bucket[p] = first[level] + ((row * shape[level, 0] + column) & mask[level])
-            start[bucket[p] + 1] += 1
+            e = first[level] + ((row * shape[level, 0] + column) & mask[level])
+            bucket[p] = e
+            start[e + 1] += 1
     for e in range(len(start) - 1):
         start[e + 1] += start[e]
     for p in range(len(gridded)):
-        s = gridded[p]
-        at = start[bucket[p]]
-        start[bucket[p]] = at + 1
-        item[at] = s
-        ball[at, 0], ball[at, 1], ball[at, 2], ball[at, 3] = position[s, 0], position[s, 1], position[s, 2], radius[s]
+        e = bucket[p]
+        at = start[e]
+        start[e] = at + 1
+        item[at] = gridded[p]
     for e in range(len(start) - 1, 0, -1):  # filling moved every start to the next one
         start[e] = start[e - 1]
     start[0] = 0
+    last = len(item) - 1
+    for at in range(len(item)):
+        prefetch(position, item[min(at + AHEAD, last)])
+        s = item[at]
+        ball[at, 0], ball[at, 1], ball[at, 2], ball[at, 3] = position[s, 0], position[s, 1], position[s, 2], radius[s]

@@ -34,26 +34,33 @@ class Instance:
     fixture: int = 0
 
     def __post_init__(self):
-        name = f"{self.shape.kind} on body {self.body}"
+        # there may be very many instances: plain numbers are checked several times faster than small arrays
         position, quaternion = np.array(self.position, dtype=float), np.array(self.quaternion, dtype=float)
-        if position.shape != (3,) or not np.isfinite(position).all():
-            raise ProblemError(f"{name}: position is {self.position}, expected three finite numbers")
-        if quaternion.shape != (4,) or not abs(np.linalg.norm(quaternion) - 1) <= UNIT:
-            raise ProblemError(f"{name}: quaternion is {self.quaternion}, expected a unit (w, x, y, z)")
+        if position.shape != (3,) or not all(map(math.isfinite, position.tolist())):
+            raise self._error("position", "expected three finite numbers")
+        length = math.hypot(*quaternion.tolist()) if quaternion.shape == (4,) else math.nan
+        if not abs(length - 1) <= UNIT:
+            raise self._error("quaternion", "expected a unit (w, x, y, z)")
         if self.body < -1:
-            raise ProblemError(f"{name}: body is {self.body}, give an index or −1 for the world")
+            raise self._error("body", "give an index or −1 for the world")
         if self.shape.static_only and self.body >= 0:
-            raise ProblemError(f"{name}: a {self.shape.kind} cannot move, attach it to the world (body −1)")
-        for field in ("mu", "restitution", "margin"):
-            value = getattr(self, field)
+            raise ProblemError(f"{self._name}: a {self.shape.kind} cannot move, attach it to the world (body −1)")
+        for field, value in (("mu", self.mu), ("restitution", self.restitution), ("margin", self.margin)):
             if not (math.isfinite(value) and value >= 0):
-                raise ProblemError(f"{name}: {field} is {value}, it must be finite and not negative")
+                raise self._error(field, "it must be finite and not negative")
         if self.restitution > 1:
-            raise ProblemError(f"{name}: restitution is {self.restitution}, it must be at most 1")
+            raise self._error("restitution", "it must be at most 1")
         if not 0 <= self.fixture < FIXTURES:
-            raise ProblemError(f"{name}: fixture is {self.fixture}, give a number from 0 to {FIXTURES - 1}")
-        for field in ("group", "mask"):
-            if not 0 <= getattr(self, field) <= ALL:
-                raise ProblemError(f"{name}: {field} is {getattr(self, field)}, it must fit in 32 bits")
+            raise self._error("fixture", f"give a number from 0 to {FIXTURES - 1}")
+        for field, value in (("group", self.group), ("mask", self.mask)):
+            if not 0 <= value <= ALL:
+                raise self._error(field, "it must fit in 32 bits")
         object.__setattr__(self, "position", position)
-        object.__setattr__(self, "quaternion", quaternion / np.linalg.norm(quaternion))
+        object.__setattr__(self, "quaternion", quaternion / length)
+
+    @property
+    def _name(self) -> str:
+        return f"{self.shape.kind} on body {self.body}"
+
+    def _error(self, field: str, wanted: str) -> ProblemError:
+        return ProblemError(f"{self._name}: {field} is {getattr(self, field)}, {wanted}")

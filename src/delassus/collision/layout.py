@@ -1,4 +1,4 @@
-"""Layout that all collision kernels share: kinds by number, the arrays a kernel reads, the arrays it writes."""
+"""Layout that all collision kernels share: kinds by number, the arrays a kernel reads, the array it writes."""
 
 from typing import NamedTuple
 
@@ -7,18 +7,20 @@ from numba import njit
 
 SPHERE, PLANE, BOX, CAPSULE, CYLINDER, CONVEX, TRIANGLE = range(7)
 KIND_COUNT = 7
-FEATURE_BITS = 16
-"""Of a feature id: 24 bits for each of the two shapes, 16 for what touches (vertex, edge, face numbers)."""
 SHAPES_MAX = 1 << 24
+"""A feature id has 24 bits for each of the two shapes and 16 for what touches (vertex, edge, face numbers)."""
 
 
 class Geometry(NamedTuple):
-    """Shapes placed in the world, as kernels read them.  Every shape's origin is the centre of its bounding ball."""
+    """Shapes placed in the world.  Every shape's origin is the centre of its bounding ball.
 
-    kind: np.ndarray  # (n,)
-    size: np.ndarray  # (n, 3) [m] sphere: radius; box: half edges; capsule, cylinder: radius, half length
-    position: np.ndarray  # (n, 4) [m], and size[:, 0] once more, so that spheres need only this
+    Kernels get it as a plain tuple and hand its arrays on one by one: taking an array out of a tuple costs two atomic
+    additions, and compiles slowly."""
+
+    position: np.ndarray  # (n, 8) x, y, z [m], size[:, 0] and the four columns of ShapeArrays.surface: one cache line
     rotation: np.ndarray  # (n, 3, 3) shape → world; a sphere's is never written; a plane's third column is its normal
+    size: np.ndarray  # (n, 3) [m] sphere: radius; box: half edges; capsule, cylinder: radius, half length
+    kind: np.ndarray  # (n,)
     vertex: np.ndarray  # (v, 3) corners of hulls and triangles in their shape's frame [m]
     vertex_start: np.ndarray  # (n + 1,)
     face: np.ndarray  # corners of hull faces, one face after the other, numbered within their shape
@@ -29,25 +31,20 @@ class Geometry(NamedTuple):
     triangle: np.ndarray  # (n,) number of a mesh triangle among them, or −1
 
 
-class Found(NamedTuple):
-    """What kernels write, one row per contact."""
-
-    frame: np.ndarray  # (m, 3, 3) rows n, t1, t2; kernels write n
-    point: np.ndarray  # (m, 3) [m]
-    gap: np.ndarray  # (m,) [m]
-    feature: np.ndarray  # (m,) what touches, within the pair
+MARGIN, MU, RESTITUTION, BODY = 4, 5, 6, 7  # columns of Geometry.position
+FAMILY, SLOT, COUNT = 0, 1, 2
+"""Columns of `dealt` (p, 3): which kernel a pair goes to, its first row of `out`, contacts found."""
 
 
-@njit(cache=True)
-def put(found, k, nx, ny, nz, px, py, pz, gap, feature):
-    """Write contact k: normal, point, gap, feature."""
-    found.frame[k, 0, 0], found.frame[k, 0, 1], found.frame[k, 0, 2] = nx, ny, nz
-    found.point[k, 0], found.point[k, 1], found.point[k, 2] = px, py, pz
-    found.gap[k] = gap
-    found.feature[k] = feature
+@njit(cache=True, error_model="numpy")
+def put(out, k, nx, ny, nz, px, py, pz, gap, feature):
+    """Write a contact into row k of out (m, 8): normal, point [m], gap [m], what touches within the pair."""
+    out[k, 0], out[k, 1], out[k, 2] = nx, ny, nz
+    out[k, 3], out[k, 4], out[k, 5] = px, py, pz
+    out[k, 6], out[k, 7] = gap, feature
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def to_local(R, s, x, y, z):
     """Rᵀ d: a direction into the frame of shape s."""
     return (
@@ -57,7 +54,7 @@ def to_local(R, s, x, y, z):
     )
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def to_world(R, s, x, y, z):
     """R d: a direction out of the frame of shape s."""
     return (
@@ -65,3 +62,14 @@ def to_world(R, s, x, y, z):
         R[s, 1, 0] * x + R[s, 1, 1] * y + R[s, 1, 2] * z,
         R[s, 2, 0] * x + R[s, 2, 1] * y + R[s, 2, 2] * z,
     )
+
+
+@njit(cache=True, error_model="numpy")
+def pair_at(position, kind, pairs, dealt, p):
+    """(shapes a and b of pair p, the one with the lower kind first; largest gap of a contact [m]; first row of out).
+
+    All numbers leave here as 64 bits: a kernel compiles once for every type it is called with."""
+    a, b = np.int64(pairs[p, 0]), np.int64(pairs[p, 1])
+    if kind[a] > kind[b]:
+        a, b = b, a
+    return a, b, position[a, MARGIN] + position[b, MARGIN], np.int64(dealt[p, SLOT])

@@ -4,7 +4,7 @@ import numpy as np
 
 from delassus.collision.layout import PLANE
 
-BRUTE = 32  # scenes of at most so many shapes are tested pair by pair
+BRUTE = 64  # scenes of at most so many shapes are tested pair by pair
 FEW = 8  # a size class with so few shapes is not worth a grid: they are tested against everything, like planes
 
 

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 from numba import njit
 
 FLAT = 0.995  # cosine between a face and the normal (about 6 degrees) from which the other face is cut to it
@@ -11,20 +10,18 @@ NEAREST = 1 << 15  # feature of the nearest point, where no corner of the patch 
 
 
 @njit(cache=True, error_model="numpy")
-def patch(one, two, flat, n, nearest, gap, limit, scale, keep_nearest, found, k):
+def patch(one, two, flat_one, flat_two, n, nearest, gap, limit, scale, keep_nearest, out, k, work):
     """Corners of the overlap of two faces seen along n, and the nearest point if none of them is it.
 
     one, two: (·, 3) corners [m], each anticlockwise seen from the other; flat: their cosines to n; n from one to two;
-    nearest: midway between the nearest points, gap: their distance [m]. Returns the number of contacts written from k
-    on. A corner is where two lines meet, numbered from 0 for edges of the face that is cut and from 64 for sides of the
-    face it is cut to: that pair is its feature."""
-    frame, point, gaps, feature = found
-    flat_one, flat_two = flat
+    nearest: midway between the nearest points, gap: their distance [m]; work: (2, ·, 4) scratch for as many corners as
+    both faces have together. Returns the number of contacts written into `out` from k on. A corner is where two lines
+    meet, numbered from 0 for edges of the face that is cut and from 64 for sides of the face it is cut to: that pair is
+    its feature."""
     count, lowest = 0, math.inf
     cut_to_one = flat_one >= flat_two - 1e-5  # a slight preference, so that trembling does not change the features
     if max(flat_one, flat_two) >= FLAT:
         reference, incident, sign = (one, two, 1.0) if cut_to_one else (two, one, -1.0)
-        work = np.empty((2, 160, 4))
         which, corners = _cut(reference, incident, n, sign, work)
         polygon = work[which]
         for c in range(corners):
@@ -38,16 +35,14 @@ def patch(one, two, flat, n, nearest, gap, limit, scale, keep_nearest, found, k)
             low, high = int(polygon[c, 3]), 127 if len(incident) == 2 else int(polygon[before, 3])
             low, high = min(low, high), max(low, high)
             for i in range(3):
-                frame[k + count, 0, i] = n[i]
-                point[k + count, i] = polygon[c, i] - 0.5 * sign * h * n[i]
-            gaps[k + count] = h
-            feature[k + count] = low * 128 + high + (1 << 14 if cut_to_one else 0)
+                out[k + count, i] = n[i]
+                out[k + count, 3 + i] = polygon[c, i] - 0.5 * sign * h * n[i]
+            out[k + count, 6], out[k + count, 7] = h, low * 128 + high + (1 << 14 if cut_to_one else 0)
             count += 1
     if keep_nearest and lowest > gap + 1e-6 * scale and gap <= limit:
         for i in range(3):
-            frame[k + count, 0, i] = n[i]
-            point[k + count, i] = nearest[i]
-        gaps[k + count], feature[k + count] = gap, NEAREST
+            out[k + count, i], out[k + count, 3 + i] = n[i], nearest[i]
+        out[k + count, 6], out[k + count, 7] = gap, NEAREST
         count += 1
     return count
 

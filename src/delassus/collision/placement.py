@@ -10,9 +10,10 @@ UNIT = 1e-6  # how far the square of a quaternion's length may be from one
 
 
 @njit(cache=True, error_model="numpy")
-def check_poses(position, quaternion):
-    """The first body whose pose is not finite or whose quaternion is not of unit length, or −1."""
-    for b in range(len(position)):
+def bad_pose(t, threads, position, quaternion):
+    """The first body of share t whose pose is not finite or whose quaternion is not of unit length, or −1."""
+    n = len(position)
+    for b in range(n * t // threads, n * (t + 1) // threads):
         x, y, z = position[b, 0], position[b, 1], position[b, 2]
         q0, q1, q2, q3 = quaternion[b, 0], quaternion[b, 1], quaternion[b, 2], quaternion[b, 3]
         # also false for NaN; the bound keeps cell numbers within 64 bits
@@ -25,10 +26,13 @@ def check_poses(position, quaternion):
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def place(t, threads, shapes, p, q, position, rotation, extent):
-    """World pose and half edges of the world-aligned bounding box (margin included) of share t of the shapes.
+    """World pose and half edges of the world-aligned bounding box (margin included) of share t of the shapes.  Returns
+    the first body of the share with a bad pose, or −1.
 
-    p: (n_b, 3), q: (n_b, 4) of the bodies; position (n, 4), rotation, extent (n, 3): written (layout.py)."""
-    kind, body, size, half, margin, local_position, local_rotation = shapes
+    shapes: ShapeArrays.placing; p: (n_b, 3), q: (n_b, 4) of the bodies; position (n, 8), rotation (layout.py), extent
+    (n, 3): written."""
+    kind, body, size, half, surface, local_position, local_rotation = shapes
+    bad = bad_pose(t, threads, p, q)
     n = len(kind)
     for s in range(n * t // threads, n * (t + 1) // threads):
         b, k = body[s], kind[s]
@@ -39,13 +43,13 @@ def place(t, threads, shapes, p, q, position, rotation, extent):
                 # x + 2 v × (v × x + w x)
                 cx, cy, cz = j * z - m * y + w * x, m * x - i * z + w * y, i * y - j * x + w * z
                 x, y, z = x + 2 * (j * cz - m * cy), y + 2 * (m * cx - i * cz), z + 2 * (i * cy - j * cx)
-            e = size[s, 0] + margin[s]
+            e = size[s, 0] + surface[s, 0]
             extent[s, 0] = extent[s, 1] = extent[s, 2] = e
         elif b < 0:
             for r in range(3):
                 for c in range(3):
                     rotation[s, r, c] = local_rotation[s, r, c]
-            _extent(s, k, size, half, margin, rotation, extent)
+            _extent(s, k, size, half, surface[s, 0], rotation, extent)
         else:
             w, i, j, m = q[b, 0], q[b, 1], q[b, 2], q[b, 3]
             r00, r01, r02 = 1 - 2 * (j * j + m * m), 2 * (i * j - w * m), 2 * (i * m + w * j)
@@ -57,10 +61,13 @@ def place(t, threads, shapes, p, q, position, rotation, extent):
                 rotation[s, 1, c] = r10 * l0 + r11 * l1 + r12 * l2
                 rotation[s, 2, c] = r20 * l0 + r21 * l1 + r22 * l2
             x, y, z = r00 * x + r01 * y + r02 * z, r10 * x + r11 * y + r12 * z, r20 * x + r21 * y + r22 * z
-            _extent(s, k, size, half, margin, rotation, extent)
+            _extent(s, k, size, half, surface[s, 0], rotation, extent)
         if b >= 0:
             x, y, z = x + p[b, 0], y + p[b, 1], z + p[b, 2]
         position[s, 0], position[s, 1], position[s, 2], position[s, 3] = x, y, z, size[s, 0]
+        for c in range(4):
+            position[s, 4 + c] = surface[s, c]
+    return bad
 
 
 @njit(cache=True, error_model="numpy")
@@ -76,4 +83,4 @@ def _extent(s, k, size, half, margin, R, extent):
             e = math.inf
         else:  # box, hull, triangle: the box in the shape's frame, turned
             e = half[s, 0] * abs(R[s, c, 0]) + half[s, 1] * abs(R[s, c, 1]) + half[s, 2] * abs(R[s, c, 2])
-        extent[s, c] = e + margin[s]
+        extent[s, c] = e + margin

@@ -4,59 +4,20 @@ import math
 
 from numba import njit
 
-from delassus.collision.layout import BOX, CAPSULE, put
+from delassus.collision.layout import CAPSULE, put, to_local
 
 STANDING = 1e-4  # sine of the tilt below which a cylinder stands on its end
 HULL_POINTS = 8  # most contacts of a hull on a plane
 
 
 @njit(cache=True, error_model="numpy")
-def plane_primitive(g, a, b, limit, found, k):
-    """Plane a against box, capsule or cylinder b.  Returns the number of contacts written from k on."""
-    kind = g.kind[b]
-    nx, ny, nz = g.rotation[a, 0, 2], g.rotation[a, 1, 2], g.rotation[a, 2, 2]
-    cx, cy, cz = g.position[b, 0], g.position[b, 1], g.position[b, 2]
-    d = nx * (cx - g.position[a, 0]) + ny * (cy - g.position[a, 1]) + nz * (cz - g.position[a, 2])
-    if kind == BOX:
-        return _box(g, b, nx, ny, nz, cx, cy, cz, d, limit, found, k)
-    if kind == CAPSULE:
-        return _capsule(g, b, nx, ny, nz, cx, cy, cz, d, limit, found, k)
-    return _cylinder(g, b, nx, ny, nz, cx, cy, cz, d, limit, found, k)
-
-
-@njit(cache=True, error_model="numpy")
-def plane_hull(g, a, b, limit, found, k, work):
-    """Plane a against hull b.  work: (HULL_POINTS,) scratch."""
-    nx, ny, nz = g.rotation[a, 0, 2], g.rotation[a, 1, 2], g.rotation[a, 2, 2]
-    cx, cy, cz = g.position[b, 0], g.position[b, 1], g.position[b, 2]
-    d = nx * (cx - g.position[a, 0]) + ny * (cy - g.position[a, 1]) + nz * (cz - g.position[a, 2])
-    return _hull(g, b, nx, ny, nz, cx, cy, cz, d, limit, found, k, work)
-
-
-@njit(cache=True, error_model="numpy")
-def _capsule(g, b, nx, ny, nz, cx, cy, cz, d, limit, found, k):
-    """The lowest point under each end of the axis."""
-    ax, ay, az = g.rotation[b, 0, 2], g.rotation[b, 1, 2], g.rotation[b, 2, 2]
-    r, count = g.size[b, 0], 0
-    for end in range(2):
-        h = g.size[b, 1] if end else -g.size[b, 1]
-        gap = d + h * (nx * ax + ny * ay + nz * az) - r
-        if gap <= limit:
-            at = r + 0.5 * gap
-            x, y, z = cx + h * ax - at * nx, cy + h * ay - at * ny, cz + h * az - at * nz
-            put(found, k + count, nx, ny, nz, x, y, z, gap, end)
-            count += 1
-    return count
-
-
-@njit(cache=True, error_model="numpy")
-def _box(g, b, nx, ny, nz, cx, cy, cz, d, limit, found, k):
-    """The four deepest corners, those of one face (the one facing the plane most), that are near enough."""
-    R = g.rotation
-    lx = nx * R[b, 0, 0] + ny * R[b, 1, 0] + nz * R[b, 2, 0]
-    ly = nx * R[b, 0, 1] + ny * R[b, 1, 1] + nz * R[b, 2, 1]
-    lz = nx * R[b, 0, 2] + ny * R[b, 1, 2] + nz * R[b, 2, 2]
-    hx, hy, hz = g.size[b, 0], g.size[b, 1], g.size[b, 2]
+def plane_box(position, R, size, a, b, limit, out, k):
+    """Plane a against box b: the four deepest corners, those of one face (the one facing the plane most), where they
+    are near enough.  Returns the number of contacts written from k on; so do the others."""
+    nx, ny, nz, d = height(position, R, a, b)
+    lx, ly, lz = to_local(R, b, nx, ny, nz)
+    cx, cy, cz = position[b, 0], position[b, 1], position[b, 2]
+    hx, hy, hz = size[b, 0], size[b, 1], size[b, 2]
     # Changing the axis with the largest |n_i| h_i costs the most height: fix it, and the other four are the deepest.
     wx, wy, wz = abs(lx) * hx, abs(ly) * hy, abs(lz) * hz
     fixed = 0 if wx >= wy and wx >= wz else (1 if wy >= wz else 2)
@@ -77,19 +38,44 @@ def _box(g, b, nx, ny, nz, cx, cy, cz, d, limit, found, k):
         x = cx + R[b, 0, 0] * sx + R[b, 0, 1] * sy + R[b, 0, 2] * sz - 0.5 * gap * nx
         y = cy + R[b, 1, 0] * sx + R[b, 1, 1] * sy + R[b, 1, 2] * sz - 0.5 * gap * ny
         z = cz + R[b, 2, 0] * sx + R[b, 2, 1] * sy + R[b, 2, 2] * sz - 0.5 * gap * nz
-        put(found, k + count, nx, ny, nz, x, y, z, gap, corner)
+        put(out, k + count, nx, ny, nz, x, y, z, gap, corner)
         count += 1
     return count
 
 
 @njit(cache=True, error_model="numpy")
-def _cylinder(g, b, nx, ny, nz, cx, cy, cz, d, limit, found, k):
+def plane_round(position, R, size, kind, a, b, limit, out, k):
+    """Plane a against capsule or cylinder b."""
+    nx, ny, nz, d = height(position, R, a, b)
+    if kind[b] == CAPSULE:
+        return _capsule(position, R, size, b, nx, ny, nz, d, limit, out, k)
+    return _cylinder(position, R, size, b, nx, ny, nz, d, limit, out, k)
+
+
+@njit(cache=True, error_model="numpy")
+def _capsule(position, R, size, b, nx, ny, nz, d, limit, out, k):
+    """The lowest point under each end of the axis."""
+    ax, ay, az = R[b, 0, 2], R[b, 1, 2], R[b, 2, 2]
+    cx, cy, cz = position[b, 0], position[b, 1], position[b, 2]
+    r, count = size[b, 0], 0
+    for end in range(2):
+        h = size[b, 1] if end else -size[b, 1]
+        gap = d + h * (nx * ax + ny * ay + nz * az) - r
+        if gap <= limit:
+            at = r + 0.5 * gap
+            x, y, z = cx + h * ax - at * nx, cy + h * ay - at * ny, cz + h * az - at * nz
+            put(out, k + count, nx, ny, nz, x, y, z, gap, end)
+            count += 1
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def _cylinder(position, R, size, b, nx, ny, nz, d, limit, out, k):
     """Standing: four points of the rim, fixed to the body so that they do not wander. Otherwise the lowest point of
     each rim and two more of the lower one, 120 degrees away."""
-    R, r, h = g.rotation, g.size[b, 0], g.size[b, 1]
-    lx = nx * R[b, 0, 0] + ny * R[b, 1, 0] + nz * R[b, 2, 0]
-    ly = nx * R[b, 0, 1] + ny * R[b, 1, 1] + nz * R[b, 2, 1]
-    lz = nx * R[b, 0, 2] + ny * R[b, 1, 2] + nz * R[b, 2, 2]
+    r, h = size[b, 0], size[b, 1]
+    lx, ly, lz = to_local(R, b, nx, ny, nz)
+    cx, cy, cz = position[b, 0], position[b, 1], position[b, 2]
     low = -h if lz > 0.0 else h
     tilt = math.sqrt(lx * lx + ly * ly)
     standing = tilt < STANDING
@@ -117,24 +103,24 @@ def _cylinder(g, b, nx, ny, nz, cx, cy, cz, d, limit, found, k):
         px = cx + R[b, 0, 0] * x + R[b, 0, 1] * y + R[b, 0, 2] * z - 0.5 * gap * nx
         py = cy + R[b, 1, 0] * x + R[b, 1, 1] * y + R[b, 1, 2] * z - 0.5 * gap * ny
         pz = cz + R[b, 2, 0] * x + R[b, 2, 1] * y + R[b, 2, 2] * z - 0.5 * gap * nz
-        put(found, k + count, nx, ny, nz, px, py, pz, gap, feature + end)
+        put(out, k + count, nx, ny, nz, px, py, pz, gap, feature + end)
         count += 1
     return count
 
 
 @njit(cache=True, error_model="numpy")
-def _hull(g, b, nx, ny, nz, cx, cy, cz, d, limit, found, k, work):
-    """All near corners when they are few; otherwise the deepest and the outermost in directions fixed to the body.
+def plane_hull(position, R, vertex, vertex_start, a, b, limit, out, k, work):
+    """Plane a against hull b: all near corners when they are few; otherwise the deepest and the outermost in directions
+    fixed to the body.
 
     work: (≥ HULL_POINTS,) scratch of chosen corners."""
-    R = g.rotation
-    lx = nx * R[b, 0, 0] + ny * R[b, 1, 0] + nz * R[b, 2, 0]
-    ly = nx * R[b, 0, 1] + ny * R[b, 1, 1] + nz * R[b, 2, 1]
-    lz = nx * R[b, 0, 2] + ny * R[b, 1, 2] + nz * R[b, 2, 2]
-    first, last = g.vertex_start[b], g.vertex_start[b + 1]
+    nx, ny, nz, d = height(position, R, a, b)
+    lx, ly, lz = to_local(R, b, nx, ny, nz)
+    cx, cy, cz = position[b, 0], position[b, 1], position[b, 2]
+    first, last = vertex_start[b], vertex_start[b + 1]
     near, deepest, lowest = 0, first, math.inf
     for v in range(first, last):
-        gap = d + lx * g.vertex[v, 0] + ly * g.vertex[v, 1] + lz * g.vertex[v, 2]
+        gap = d + lx * vertex[v, 0] + ly * vertex[v, 1] + lz * vertex[v, 2]
         if gap <= limit:
             if near < HULL_POINTS:
                 work[near] = v
@@ -145,7 +131,7 @@ def _hull(g, b, nx, ny, nz, cx, cy, cz, d, limit, found, k, work):
         work[0] = deepest
         near = 1
         for direction in range(HULL_POINTS - 1):
-            v = _outermost(g, first, last, lx, ly, lz, limit - d, direction)
+            v = _outermost(vertex, first, last, lx, ly, lz, limit - d, direction)
             known = False
             for i in range(near):
                 known = known or work[i] == v
@@ -154,17 +140,17 @@ def _hull(g, b, nx, ny, nz, cx, cy, cz, d, limit, found, k, work):
                 near += 1
     for i in range(near):
         v = work[i]
-        x, y, z = g.vertex[v, 0], g.vertex[v, 1], g.vertex[v, 2]
+        x, y, z = vertex[v, 0], vertex[v, 1], vertex[v, 2]
         gap = d + lx * x + ly * y + lz * z
         px = cx + R[b, 0, 0] * x + R[b, 0, 1] * y + R[b, 0, 2] * z - 0.5 * gap * nx
         py = cy + R[b, 1, 0] * x + R[b, 1, 1] * y + R[b, 1, 2] * z - 0.5 * gap * ny
         pz = cz + R[b, 2, 0] * x + R[b, 2, 1] * y + R[b, 2, 2] * z - 0.5 * gap * nz
-        put(found, k + i, nx, ny, nz, px, py, pz, gap, v - first)
+        put(out, k + i, nx, ny, nz, px, py, pz, gap, v - first)
     return near
 
 
 @njit(cache=True, error_model="numpy")
-def _outermost(g, first, last, lx, ly, lz, height, direction):
+def _outermost(vertex, first, last, lx, ly, lz, height, direction):
     """The corner below `height` that lies furthest in one of seven directions across the normal."""
     # an axis of the body that is not along the normal spans the tangent plane with it
     ax, ay, az = (0.0, -lz, ly) if abs(lx) < 0.6 else (lz, 0.0, -lx)
@@ -174,7 +160,15 @@ def _outermost(g, first, last, lx, ly, lz, height, direction):
     ux, uy, uz = c * ax + s * bx, c * ay + s * by, c * az + s * bz
     best, value = first, -math.inf
     for v in range(first, last):
-        x, y, z = g.vertex[v, 0], g.vertex[v, 1], g.vertex[v, 2]
+        x, y, z = vertex[v, 0], vertex[v, 1], vertex[v, 2]
         if lx * x + ly * y + lz * z <= height and ux * x + uy * y + uz * z > value:
             best, value = v, ux * x + uy * y + uz * z
     return best
+
+
+@njit(cache=True, error_model="numpy")
+def height(position, R, a, b):
+    """(normal of plane a, distance of the origin of shape b from it)."""
+    nx, ny, nz = R[a, 0, 2], R[a, 1, 2], R[a, 2, 2]
+    x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
+    return nx, ny, nz, nx * x + ny * y + nz * z

@@ -20,22 +20,25 @@ class Pool:
     def __init__(self) -> None:
         self._buffers: list[np.ndarray] = []
         self._lock = Lock()
+        self.spare: list[tuple] = []  # work spaces of small scenes that nobody uses now
 
-    def take(self, *wanted: tuple) -> list[np.ndarray]:
+    def take(self, *wanted: tuple) -> tuple[np.ndarray, ...]:
         """Uninitialised arrays, one for each (shape, dtype), in one buffer."""
         sizes = [math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in wanted]
         starts, total = [], 0
         for size in sizes:
             starts.append(total)
             total += -(-size // _ALIGN) * _ALIGN
+        total += _ALIGN
         if total < 1 << 17:  # small ones come cheaper from NumPy
-            return [np.empty(shape, dtype) for shape, dtype in wanted]
+            return tuple([np.empty(shape, dtype) for shape, dtype in wanted])
         with self._lock:
             buffer = self._free(total)
-            return [
-                buffer[start : start + size].view(dtype).reshape(shape)
+            skip = -buffer.ctypes.data % _ALIGN  # rows of 64 bytes are to lie in one cache line, not in two
+            return tuple(
+                buffer[skip + start : skip + start + size].view(dtype).reshape(shape)
                 for start, size, (shape, dtype) in zip(starts, sizes, wanted)
-            ]
+            )
 
     def _free(self, total: int) -> np.ndarray:
         """The smallest free buffer that is large enough, or a new one in place of the oldest free one."""

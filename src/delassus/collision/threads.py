@@ -8,14 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
-def share_out(kernel, threads: int, *arguments) -> None:
-    """Call kernel(t, threads, *arguments) for every share t < threads, at the same time."""
+def share_out(kernel, threads: int, *arguments) -> list:
+    """What kernel(t, threads, *arguments) returns for every share t < threads, run at the same time."""
     if threads == 1:
-        kernel(0, 1, *arguments)
-        return
+        return [kernel(0, 1, *arguments)]
     if threads not in _pools:
         _pools[threads] = ThreadPoolExecutor(threads - 1, thread_name_prefix="collision")
     others = [_pools[threads].submit(kernel, t, threads, *arguments) for t in range(1, threads)]
-    kernel(0, threads, *arguments)
-    for other in others:
-        other.result()
+    mine = kernel(0, threads, *arguments)
+    return [mine, *(other.result() for other in others)]

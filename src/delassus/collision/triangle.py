@@ -14,21 +14,20 @@ ON_EDGE = 1e-9  # barycentric coordinates below this are zero
 
 
 @njit(cache=True, error_model="numpy")
-def point_triangle(g, s, x, y, z, reach):
-    """(counts, distance, ox, oy, oz) of a point in the frame of triangle s; behind the surface by less than `reach` the
-    distance is negative, further behind it does not count."""
-    v, e = g.vertex_start[s], g.edge_normal[g.triangle[s]]
-    a, b, c = g.vertex[v], g.vertex[v + 1], g.vertex[v + 2]
-    ux, uy, uz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-    wx, wy, wz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
+def point_triangle(vertex, v, edge_normal, e, x, y, z, reach):
+    """(counts, distance, ox, oy, oz) of a point in the frame of triangle e, whose corners are v, v + 1, v + 2; behind
+    the surface by less than `reach` the distance is negative, further behind it does not count."""
+    ax, ay, az = vertex[v, 0], vertex[v, 1], vertex[v, 2]
+    ux, uy, uz = vertex[v + 1, 0] - ax, vertex[v + 1, 1] - ay, vertex[v + 1, 2] - az
+    wx, wy, wz = vertex[v + 2, 0] - ax, vertex[v + 2, 1] - ay, vertex[v + 2, 2] - az
     nx, ny, nz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
     length = math.sqrt(nx * nx + ny * ny + nz * nz)
     nx, ny, nz = nx / length, ny / length, nz / length
-    l0, l1, l2 = nearest_barycentric(x - a[0], y - a[1], z - a[2], ux, uy, uz, wx, wy, wz)
-    dx = x - (a[0] + l1 * ux + l2 * wx)
-    dy = y - (a[1] + l1 * uy + l2 * wy)
-    dz = z - (a[2] + l1 * uz + l2 * wz)
-    height = nx * (x - a[0]) + ny * (y - a[1]) + nz * (z - a[2])
+    l0, l1, l2 = nearest_barycentric(x - ax, y - ay, z - az, ux, uy, uz, wx, wy, wz)
+    dx = x - (ax + l1 * ux + l2 * wx)
+    dy = y - (ay + l1 * uy + l2 * wy)
+    dz = z - (az + l1 * uz + l2 * wz)
+    height = nx * (x - ax) + ny * (y - ay) + nz * (z - az)
     zeros = (1 if l0 < ON_EDGE else 0) + (1 if l1 < ON_EDGE else 0) + (1 if l2 < ON_EDGE else 0)
     if zeros == 0:
         return height > -reach, height, nx, ny, nz
@@ -45,16 +44,16 @@ def point_triangle(g, s, x, y, z, reach):
         if opposite >= ON_EDGE:
             continue
         if zeros == 1:
-            owner = e[i, 3] % 2.0
+            owner = edge_normal[e, i, 3] % 2.0
         else:
             corner = l0 if i == 0 else (l1 if i == 1 else l2)
-            if corner >= ON_EDGE and e[i, 3] >= 2.0:
+            if corner >= ON_EDGE and edge_normal[e, i, 3] >= 2.0:
                 owner = 1.0
-        ox, oy, oz = e[i, 0], e[i, 1], e[i, 2]
+        ox, oy, oz = edge_normal[e, i, 0], edge_normal[e, i, 1], edge_normal[e, i, 2]
         if ox != 0.0 or oy != 0.0 or oz != 0.0:
             counts = counts and ox * dx + oy * dy + oz * dz > -ON_EDGE
-            p, q = g.vertex[v + i], g.vertex[v + (i + 1) % 3]
-            tx, ty, tz = p[0] - q[0], p[1] - q[1], p[2] - q[2]
+            p, q = v + i, v + (i + 1) % 3
+            tx, ty, tz = vertex[p, 0] - vertex[q, 0], vertex[p, 1] - vertex[q, 1], vertex[p, 2] - vertex[q, 2]
             # the neighbour's normal is o × t, with t along its own direction of the edge
             fx, fy, fz = oy * tz - oz * ty, oz * tx - ox * tz, ox * ty - oy * tx
             front = front or fx * dx + fy * dy + fz * dz > 0.0

@@ -97,7 +97,7 @@ def gmres(
     H = np.zeros((_RESTART + 1, _RESTART))
     size, done = measure(r), 0
     while size > tol and done < most:
-        length, before = math.sqrt(dot(r, r)), size
+        length = math.sqrt(dot(r, r))
         basis[0] = r / length
         target = np.zeros(_RESTART + 1)
         target[0] = length
@@ -116,7 +116,7 @@ def gmres(
         apply(x, image)
         _subtract(right, 1.0, image, r)
         size = measure(r)
-        if not size < 0.99 * before:
+        if not math.sqrt(dot(r, r)) < 0.999 * length:  # stagnation, or rounding
             break
     return done, size
 

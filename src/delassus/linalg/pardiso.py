@@ -1,5 +1,5 @@
-"""Symmetric systems by PARDISO from Intel's MKL, called directly: its Python wrapper copies and hashes the matrix at every
-call, which doubles the time of a solve.
+"""Symmetric systems by PARDISO from Intel's MKL, called directly: its Python wrapper copies and hashes the matrix at
+every call, which doubles the time of a solve.
 
 Blocks go to PARDISO as they are (iparm 37): the order is then found on the graph of bodies, several times faster.
 """

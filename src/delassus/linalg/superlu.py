@@ -29,9 +29,7 @@ class SuperLu:
             self.order = np.argsort(self.lu.perm_c)
             self._arrange(self.lu.perm_c)
             self.A.data[:] = values.reshape(-1)[self.source]
-            self.lu = spla.splu(
-                self.A, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-            )
+            self.lu = spla.splu(self.A, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         return bool(np.isfinite(self.lu.U.diagonal()).all())
 
     def _arrange(self, number: np.ndarray) -> None:

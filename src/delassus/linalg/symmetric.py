@@ -1,7 +1,7 @@
 """Direct solution of symmetric sparse systems: one interface, three libraries behind it.
 
-The pattern is fixed when a factorisation is built; `factor` may then be called with any number of values on it. All back
-ends give the same answers up to rounding, and the same bits for the same number of threads.
+The pattern is fixed when a factorisation is built; `factor` may then be called with any number of values on it. All
+back ends give the same answers up to rounding, and the same bits for the same number of threads.
 """
 
 from dataclasses import dataclass

@@ -1,5 +1,6 @@
 """What every shape answers: volume, centre of mass, inertia, bounds, points on its surface."""
 
+import math
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -40,7 +41,7 @@ class Shape(Protocol):
 def positive(kind: str, **sizes) -> None:
     """Refuse sizes that are not finite and positive, naming the first bad one."""
     for name, value in sizes.items():
-        if not (np.isfinite(value) and value > 0):
+        if not (math.isfinite(value) and value > 0):
             raise ProblemError(f"{kind}: {name} is {value}, it must be finite and positive")
 
 

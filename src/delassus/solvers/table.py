@@ -23,6 +23,8 @@ from delassus.solvers.gradient.prox import Prox, start_prox
 from delassus.solvers.gradient.spg_fb import SpgFb, start_spg_fb
 from delassus.solvers.ipm.settings import Ipm
 from delassus.solvers.ipm.start import start_ipm
+from delassus.solvers.ipm_inexact.method import start_ipm_inexact
+from delassus.solvers.ipm_inexact.settings import IpmInexact
 from delassus.solvers.prox_ssn import ProxSsn, start_prox_ssn
 from delassus.solvers.settings import Settings
 from delassus.solvers.splitting import Splitting, start_splitting
@@ -139,6 +141,9 @@ SOLVERS: dict[str, Solver] = {
         Solver(Jacobi(solver="jacobi"), _ANY, ALL_ROWS, "002 eq. 12; 004 §5.2.4",
                "the reference of papers 002 and 004 (PGJ): parallel and slow",
                start_jacobi, is_map=True),
+        Solver(IpmInexact(solver="ipm-inexact"), _CONVEX, ALL_ROWS, "004",
+               "interior point with Krylov directions: large heaps to 1e-2…1e-4; space=body, linear=cg is the fastest",
+               start_ipm_inexact),
     ]
 }  # fmt: skip
 """Every solver by name."""

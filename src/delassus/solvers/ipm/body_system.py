@@ -1,8 +1,8 @@
 """(I + S J Jᵀ) dx = right through the bodies: (I + Jᵀ S J) du = Jᵀ right, dx = right − S J du.
 
 Positive definite with 6×6 blocks on the graph of bodies, half the size of the system between contacts, and never rank
-deficient however hyperstatic the contacts are. Contacts about to open have weights that vanish: they are left out of the
-pattern of the factor, which then only preconditions. A third of the contacts less halves the time of a factorisation.
+deficient however hyperstatic the contacts are. Contacts about to open have weights that vanish: they are left out of
+the pattern of the factor, which then only preconditions. A third of the contacts less halves the time of a factor.
 """
 
 import math

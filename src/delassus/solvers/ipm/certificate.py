@@ -18,7 +18,8 @@ from delassus.solvers.ipm.weights import Weights
 
 _BEYOND = 1e7  # reactions, in scaled units where those of a single contact are about one, that nobody means
 _PENALTY, _REFINEMENTS = 1e4, 8  # of joints looked at alone; stiffer ones would drown the contradiction in rounding
-_CONSISTENT = 1e-9  # what may be left of their velocities
+_CONSISTENT = 1e-12  # what may be left of their velocities
+_DRIFT = 1e-2  # contradiction, over what joints ask for, up to which it is left out instead of refused
 
 
 def proves_infeasible(standard: Standard, direction: np.ndarray) -> bool:
@@ -35,14 +36,14 @@ def proves_infeasible(standard: Standard, direction: np.ndarray) -> bool:
     return push > _BEYOND * math.sqrt(standard.row_count * dot(image, image))
 
 
-def joints_contradict(problem: Problem, settings: Ipm) -> bool:
-    """Do the bilateral rows alone ask for the impossible?
+def joint_contradiction(problem: Problem, settings: Ipm) -> np.ndarray | None:
+    """What bilateral rows ask of each other in vain: velocities (m_e,) [m/s] that no reactions change, or None.
 
-    Looked at before anything else: penalties would answer a contradiction with reactions as large as they are stiff, and
-    against such reactions any residual is small."""
+    Looked at before anything else: penalties would answer with reactions as large as they are stiff, and against such
+    reactions any residual is small."""
     count = problem.cone.bilateral.size
     if count == 0:
-        return False
+        return None
     kept = np.zeros(problem.cone.block_count, bool)
     kept[:count] = True
     standard = Standard(problem, kept)
@@ -52,14 +53,22 @@ def joints_contradict(problem: Problem, settings: Ipm) -> bool:
     if standard.compliance is not None:
         weights.diagonal[:] = 1.0 / (1.0 / _PENALTY + standard.compliance)
     if not system.factor(weights, False):
-        return False
+        return None
     x, dx, image = np.zeros(standard.row_count), np.empty(standard.row_count), np.empty(standard.row_count)
     v = standard.q
     for _ in range(_REFINEMENTS):
         if not system.solve(-weights.times(v), dx, image, 0.0):
-            return False
+            return None
         x += dx
         v = standard.product(x) + standard.q
         if np.abs(v).max() <= _CONSISTENT * np.abs(standard.q).max():
-            return False
-    return proves_infeasible(standard, -v)
+            return None
+    return v * standard.unit / standard.factor if proves_infeasible(standard, -v) else None
+
+
+def is_hopeless(problem: Problem, contradiction: np.ndarray | None) -> bool:
+    """Is it more than the drift of a closed mechanism, whose redundant rows never agree exactly?"""
+    if contradiction is None:
+        return False
+    asked = problem.free_velocity[: len(contradiction)]
+    return bool(np.abs(contradiction).max() > _DRIFT * np.abs(asked).max())

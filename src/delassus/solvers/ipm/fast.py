@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.ipm.certificate import joints_contradict, proves_infeasible
+from delassus.solvers.ipm.certificate import is_hopeless, joint_contradiction, proves_infeasible
 from delassus.solvers.ipm.interior import Interior
 from delassus.solvers.ipm.natural_map import scaled_residual
 from delassus.solvers.ipm.polish import Polish
@@ -42,8 +42,11 @@ class FastIpm:
         self.finished, self.is_costly = False, True
         self.verdict: Status | None = None
         self.details: dict[str, list[float]] = {}
-        if joints_contradict(problem, settings):
-            self.verdict, self.finished = Status.INFEASIBLE, True
+        self.contradiction = joint_contradiction(problem, settings)
+        if self.contradiction is not None:  # what to say where it keeps the tolerance from being reached
+            self.verdict = Status.INFEASIBLE
+        if is_hopeless(problem, self.contradiction):
+            self.finished = True
             return
         self.forecast: Forecast = forecast(problem, reactions, settings.presolve)
         self.polish: Polish | None = None
@@ -57,7 +60,7 @@ class FastIpm:
 
     def _build(self, kept: np.ndarray | None) -> None:
         self.kept = kept
-        self.standard = Standard(self.problem, kept)
+        self.standard = Standard(self.problem, kept, contradiction=self.contradiction)
         self.system = system_of(self.standard, self.settings)
 
     def _generous(self, x: np.ndarray, far: float = 0.0) -> float:

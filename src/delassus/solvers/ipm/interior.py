@@ -1,7 +1,7 @@
 """Mehrotra's predictor-corrector with Nesterov–Todd scaling, and Gondzio's correctors (000 §4.11, §4.14).
 
-The bodies' velocities are eliminated: with equal steps for all variables the iterates (x, y) do not depend on where they
-start, since the momentum equation is linear. What is left is r_p = y − (D x + q), and per iteration
+The bodies' velocities are eliminated: with equal steps for all variables the iterates (x, y) do not depend on where
+they start, since the momentum equation is linear. What is left is r_p = y − (D x + q), and per iteration
 
     (D + W²) dx = W (z \\ r_z) + r_p,    dy = D dx − r_p,    r_z = σ τ e − z∘z − (W dx_p)∘(W⁻¹ dy_p).
 """
@@ -135,13 +135,12 @@ class Interior:
         """Raise the penalty of joints where a nearly full step did not close them: other constraints leave them little
         mobility then."""
         free = self.standard.free
-        if free and step > 0.8 and self.joint < _STIFFEST:
-            if np.abs(dx[:free]).max() > 0.03 * self.joint * np.abs(before).max():
-                self.joint = min(30.0 * self.joint, _STIFFEST)
+        if free and step > 0.8 and np.abs(dx[:free]).max() > 0.03 * self.joint * np.abs(before).max():
+            self.joint = min(30.0 * self.joint, max(self.joint, _STIFFEST))
 
     def _direction(self, q, primal, carried, rough=1.0):
-        """(dx, dy) of (D + W²) dx = W q + r_p, or (None, None). carried: S r_p, with −S v on bilateral rows; rough: factor
-        on the residual of the solve."""
+        """(dx, dy) of (D + W²) dx = W q + r_p, or (None, None). carried: S r_p, with −S v on bilateral rows; rough:
+        factor on the residual of the solve."""
         standard, free, limits = self.standard, self.standard.free, self.standard.limits
         if standard.compliance is None:
             unscale_by(limits, self.eta, self.w, q, self.right[free:])  # S W = W⁻¹, without its rounding
@@ -180,8 +179,8 @@ class Interior:
         return _FRACTION
 
     def _stay_inside(self, dx, dy, step: float) -> float:
-        """The step, shortened until no product falls far behind the others: a point next to the boundary of one cone would
-        be held there by it in all iterations to come."""
+        """The step, shortened until no product falls far behind the others: a point next to the boundary of one cone
+        would be held there by it in all iterations to come."""
         free, limits = self.standard.free, self.standard.limits
         for _ in range(40):
             x, y = self.x[free:] + step * dx[free:], self.y + step * dy

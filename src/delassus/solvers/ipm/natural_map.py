@@ -11,7 +11,8 @@ from delassus.solvers.ipm.standard import Standard
 
 
 def scaled_residual(standard: Standard, x: np.ndarray) -> tuple[float, float]:
-    """With r = x − P_C(x − v), v = D x + q: ‖r‖ / max(‖q‖, ‖x‖), and the worst ‖r_k‖ as a velocity, over the rms of free ones."""
+    """With r = x − P_C(x − v), v = D x + q: ‖r‖ / max(‖q‖, ‖x‖), and the worst ‖r_k‖ as a velocity, over the rms of
+    free ones."""
     v = standard.velocity(x)
     square, worst = _residual(standard.start, standard.joints, standard.limits, x, v, standard.speed)
     size = max(dot(standard.q, standard.q), dot(x, x))

@@ -1,12 +1,13 @@
 """Semismooth Newton on the augmented Lagrangian: what brings an interior point from 1e-6 to rounding.
 
-The interior-point method ends where the distance of a point to its cone is lost in rounding. The proximal point iteration
+The interior-point method ends where the distance of a point to its cone is lost in rounding. The proximal point
+iteration
 
     x ← argmin over C of ½ ξ·D ξ + q·ξ + ‖ξ − x‖²/(2ρ)
 
-has no such limit. Its dual in the velocities is smooth: with p(ξ) = P_G(G⁻¹ (x/ρ − q − D ξ)), G = 1/ρ + E, it is the root of
-D (ξ − p(ξ)), the gradient of ½ ξ·Dξ + ½ p·G p. Newton's system is (I + S D) dξ = p − ξ with S the derivative of the
-projection: the interior point's system on the same pattern, with other weights.
+has no such limit. Its dual in the velocities is smooth: with p(ξ) = P_G(G⁻¹ (x/ρ − q − D ξ)), G = 1/ρ + E, it is the
+root of D (ξ − p(ξ)), the gradient of ½ ξ·Dξ + ½ p·G p. Newton's system is (I + S D) dξ = p − ξ with S the derivative
+of the projection: the interior point's system on the same pattern, with other weights.
 """
 
 import math
@@ -68,7 +69,7 @@ class Polish:
     def step(self) -> bool:
         """One Newton step, and a new centre where the inner problem is solved.
 
-        The reactions to judge are `best`, the projection of ξ, not p: of ρ v in p, ρ times the rounding of v remains."""
+        The reactions to judge are `best`, the projection of ξ, not p, in which ρ times the rounding of v remains."""
         standard = self.standard
         if not self.system.factor(self.weights, False):
             return False

@@ -1,7 +1,7 @@
 """Contacts that will stay open can be left out: Gauß–Seidel sweeps predict them, and every one is checked again.
 
-A contact stays open when its velocity lies deep inside the dual cone: v_n − μ‖v_t‖ large (not v_n alone, since contacts that
-slide under the convex law have v_n = μ‖v_t‖). Large means against how much the prediction still moves.
+A contact stays open when its velocity lies deep inside the dual cone: v_n − μ‖v_t‖ large (not v_n alone, since
+contacts that slide under the convex law have v_n = μ‖v_t‖). Large means against how much the prediction still moves.
 """
 
 from dataclasses import dataclass

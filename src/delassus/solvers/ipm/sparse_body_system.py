@@ -15,7 +15,7 @@ _ROUNDING, _MOST = 1e-14, 4  # as in `body_system`
 
 
 class SparseBodySystem:
-    """H: (n, n) symmetric positive definite, J: (m', n) in scaled rows; start: (blocks + 1,) first row of each block."""
+    """H: (n, n) symmetric positive definite, J: (m', n) scaled rows; start: (blocks + 1,) first row of each block."""
 
     needs_roots = False
 

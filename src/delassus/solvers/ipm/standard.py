@@ -2,9 +2,9 @@
 
     y = D x + q,    C ∋ x ⊥ y ∈ C    (bilateral rows: y = 0)
 
-with λ = β F x and y = F v / β: F holds the cone map T of `jordan` and one factor per block that gives D unit diagonal on
-average, β makes the rms of q one. D is symmetric here. Where the problem's own D is not (gyroscopic terms), its skew part
-acts through `offset`, which `correct` renews (design: v_f ← v_f + N λ).
+with λ = β F x and y = F v / β: F holds the cone map T of `jordan` and one factor per block that gives D unit diagonal
+on average, β makes the rms of q one. D is symmetric here. Where the problem's own D is not (gyroscopic terms), its skew
+part acts through `offset`, which `correct` renews: v_f ← v_f + N λ.
 """
 
 import math
@@ -24,10 +24,17 @@ _SYMMETRIC = 1e-12  # relative skew part below which a matrix is taken as symmet
 
 
 class Standard:
-    """kept: (block_count,) bool, the blocks to keep (joints always), or None for all; scaled: False leaves the problem in
-    its own units (the published method)."""
+    """kept: (block_count,) bool, the blocks to keep (joints always), or None for all; scaled: False leaves the problem
+    in its own units (the published method); contradiction: (m_e,) velocities of bilateral rows to leave out."""
 
-    def __init__(self, problem: Problem, kept: np.ndarray | None = None, *, scaled: bool = True):
+    def __init__(
+        self,
+        problem: Problem,
+        kept: np.ndarray | None = None,
+        *,
+        scaled: bool = True,
+        contradiction: np.ndarray | None = None,
+    ):
         self.problem = problem
         self.cone: StandardCone = standard_cone(problem, kept)
         cone = self.cone
@@ -47,6 +54,10 @@ class Standard:
         size = _rms(velocity)
         self.unit = size if scaled and size > 0.0 else 1.0
         self.q = velocity / self.unit
+        self.left_out = np.zeros(self.free)
+        if contradiction is not None:
+            self.left_out = self.factor[: self.free] * contradiction / self.unit
+            self.q[: self.free] -= self.left_out
         # what the rms of free velocities is in scaled units, per row: large where heavy bodies touch
         speed = _rms(cone.factor * problem.free_velocity[cone.rows])
         self.speed = scale * speed / self.unit if scaled and speed > 0.0 else np.ones(self.row_count)
@@ -81,6 +92,7 @@ class Standard:
         if not self.is_exact:
             true = self.problem.constraint_velocity(self.reactions(x))
             self.offset = self.factor * true[self.cone.rows] / self.unit - self.product(x)
+            self.offset[: self.free] -= self.left_out
 
     def reactions(self, x: np.ndarray) -> np.ndarray:
         """λ (m,) [N s] of x (m',); zero on rows left out."""
@@ -94,7 +106,7 @@ class Standard:
 
 
 class RigidRows:
-    """D = J Jᵀ with unit masses: J holds L⁻¹ of every body's mass L Lᵀ. Twelve numbers per row, two bodies per block."""
+    """D = J Jᵀ with unit masses: J holds L⁻¹ of every body's mass L Lᵀ. Twelve numbers per row, two bodies a block."""
 
     def __init__(self, delassus: RigidDelassus, standard: Standard):
         cone = standard.cone

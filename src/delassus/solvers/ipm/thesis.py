@@ -1,8 +1,8 @@
-"""The published method: Mehrotra's predictor-corrector on the problem as it is (000 §4.11, §4.14; 001 §2), nothing added.
+"""The published method: Mehrotra's predictor-corrector on the problem as it is (000 §4.11, §4.14; 001 §2).
 
-What is kept of it: Nesterov–Todd scaling, one factorisation used for predictor and corrector, σ = (τ_p/τ)³, one step length
-for all variables (000 eq. 4.12), and η = 0.9 + 0.1 exp(−τ n) of the way to the boundary (000 §4.12, where the sign of the
-exponent is lost). The bodies' velocities are eliminated, which does not change the iterates.
+Nesterov–Todd scaling, one factorisation for predictor and corrector, σ = (τ_p/τ)³, one step length for all variables
+(000 eq. 4.12), and η = 0.9 + 0.1 exp(−τ n) of the way to the boundary (000 §4.12, where the exponent's sign is lost).
+The bodies' velocities are eliminated, which does not change the iterates.
 """
 
 import math
@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.ipm.certificate import joints_contradict, proves_infeasible
+from delassus.solvers.ipm.certificate import is_hopeless, joint_contradiction, proves_infeasible
 from delassus.solvers.ipm.interior import Interior
 from delassus.solvers.ipm.settings import Ipm
 from delassus.solvers.ipm.standard import Standard
@@ -39,10 +39,13 @@ class ThesisIpm:
         self.finished, self.is_costly = False, True
         self.verdict: Status | None = None
         self.details: dict[str, list[float]] = {}
-        if joints_contradict(problem, settings):
-            self.verdict, self.finished = Status.INFEASIBLE, True
+        contradiction = joint_contradiction(problem, settings)
+        if contradiction is not None:
+            self.verdict = Status.INFEASIBLE
+        if is_hopeless(problem, contradiction):
+            self.finished = True
             return
-        self.standard = Standard(problem, scaled=False)
+        self.standard = Standard(problem, scaled=False, contradiction=contradiction)
         self.scaled = Standard(problem)  # for the proof of infeasibility, which needs units
         self.system = system_of(self.standard, settings)
         free = self.standard.free
@@ -53,8 +56,8 @@ class ThesisIpm:
         self.stuck = 0
 
     def advance(self, count: int) -> None:
-        """`count` iterations. Without limits and contacts each solves the linear system of the joints (000 §4.9), the second
-        to remove what their penalty left."""
+        """`count` iterations. Without limits and contacts each solves the linear system of the joints (000 §4.9), the
+        second to remove what their penalty left."""
         for _ in range(count):
             if self.finished:
                 return

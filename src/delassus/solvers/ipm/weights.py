@@ -1,5 +1,5 @@
-"""The block-diagonal S in (I + S D) dx = right, which both phases solve: (W² + E)⁻¹ of the interior point, and the derivative
-of the projection in the polish. One number per bilateral and orthant row, one symmetric 3×3 block per contact.
+"""The block-diagonal S in (I + S D) dx = right, which both phases solve: (W² + E)⁻¹ of the interior point, and the
+derivative of the projection in the polish. One number per bilateral and orthant row, a symmetric 3×3 block per contact.
 """
 
 import math

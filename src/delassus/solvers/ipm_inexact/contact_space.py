@@ -12,16 +12,17 @@ from delassus.solvers.ipm_inexact.settings import IpmInexact
 from delassus.solvers.ipm_inexact.units import Units, between_units
 
 
-class ContactSystem:
+class ContactSpace:
     """softness: (m',) the diagonal of R. Without preconditioner D is never formed."""
 
     def __init__(self, standard: Standard, settings: IpmInexact, softness: np.ndarray):
         self.standard, self.settings, self.softness = standard, settings, softness
         self.shift = 0.0
         # two passes over the rows of bodies read half of what the blocks of D between contacts take
-        self.is_matrix_free = settings.preconditioner == "none" or isinstance(standard.operator, RigidRows)
-        self.preconditioner: Factorisation | IncompleteFactor | BlockDiagonal | None = None
+        self.is_matrix_free = isinstance(standard.operator, RigidRows)
+        self.preconditioner: Factorisation | None = None
         if settings.linear != "direct" and settings.preconditioner == "none":
+            self.is_matrix_free = True
             return
         self.units = Units(standard)
         pattern, self.base = between_units(standard, self.units)
@@ -63,7 +64,7 @@ class ContactSystem:
             self._apply, self._precondition, b, dx, self.scaling.measure, tol, most
         )
 
-    def _residual(self, b, dx):
+    def _residual(self, b: np.ndarray, dx: np.ndarray) -> np.ndarray:
         out = np.empty_like(b)
         self._apply(dx, out)
         return b - out

@@ -1,13 +1,14 @@
 """The inexact interior-point method (004 Algorithm 1).
 
+    (D + W² + R) dx = τ⁺ x⁻¹ − ȳ − (τ⁺ − s) d,    τ⁺ = β τ
+
 Feasible start by an artificial variable (004 §4.3): for any x inside the cone there is d such that ȳ = D x + q + s d is on
 the central path at x, x∘ȳ = s e. s follows τ down; as soon as ȳ − s d itself is inside the cone, s and d are dropped and
 from then on every iterate is feasible. Since ȳ is always computed from x, an inexact direction costs centrality, never
-feasibility.
+feasibility; nor does R, the softness of contacts, change the point approached.
 
-    (D + W² + R) dx = τ⁺ x⁻¹ − ȳ − (τ⁺ − s) d,    τ⁺ = β τ
-
-Bilateral rows have no cone: there ȳ begins at zero, W is zero and the target is zero.
+Bilateral rows have no cone: there ȳ begins at zero, W is zero and the target is zero. In units where x∘y = τ e, not 2α as
+in 004; see `jordan`.
 """
 
 import math
@@ -18,47 +19,55 @@ import numpy as np
 from delassus.problem import Problem
 from delassus.solvers.ipm.standard import Standard
 from delassus.solvers.ipm_inexact.barrier import off_centre, reduction
-from delassus.solvers.ipm_inexact.body_space import BodySystem
-from delassus.solvers.ipm_inexact.contact_space import ContactSystem
+from delassus.solvers.ipm_inexact.body_space import BodySpace
+from delassus.solvers.ipm_inexact.contact_space import ContactSpace
 from delassus.solvers.ipm_inexact.directions import Scaling
 from delassus.solvers.ipm_inexact.regularisation import softness
 from delassus.solvers.ipm_inexact.settings import IpmInexact
 from delassus.solvers.jordan import centrality, fill_unit, invert, largest_step, smallest_eigenvalue
 from delassus.solvers.settings import Settings
 
-GAMMA=1e-2; BMAX=0.9; POW=1.
 _GAIN = 0.1  # a direction leaves at most this part of its right side, or small corrections would be none at all
 _GAIN_LINEAR = 1e-10  # … where there are bilateral rows only, which one direction should settle
 _SHORT, _SHORTS = 1e-6, 3  # so many steps in a row shorter than this: nothing will change any more
+_CENTRED = 1e-1  # adaptive: smallest eigenvalue of a product, as a fraction of τ, that a step may leave
+_LEAST, _MOST = 0.1, 0.9  # adaptive: bounds of β
 
 
 class IpmInexactMethod:
-    """One iteration is one direction."""
+    """One iteration is one direction.  details: τ, step, β, f_cen ("spread"), products with the matrix ("krylov"), measure of
+    the direction's error, s, shift of the preconditioner's diagonal, and seconds to build it ("factor") and to solve."""
 
     def __init__(self, problem: Problem, settings: IpmInexact, reactions: np.ndarray):
-        self.problem, self.settings, self.reactions = problem, settings, reactions
+        self.settings, self.reactions = settings, reactions
         self.finished, self.is_costly = False, True
         self.details: dict[str, list[float]] = {}
-        self.standard = Standard(problem)
+        self.standard = standard = Standard(problem)
+        self.scaling = Scaling(standard.free, standard.limits, standard.cones)
+        space = ContactSpace if settings.space == "contact" else BodySpace
+        self.system: ContactSpace | BodySpace = space(standard, settings, softness(standard, settings))
+        self.last_step, self.shorts = 1.0, 0
+        self._start()
+
+    def _start(self) -> None:
+        """x = start e, ȳ on the central path at x (004 §4.3)."""
         standard, free, limits = self.standard, self.standard.free, self.standard.limits
-        self.scaling = Scaling(free, limits, standard.cones)
-        system = ContactSystem if settings.space == "contact" else BodySystem
-        self.system = system(standard, settings, softness(standard, settings))
-        self.x = np.zeros(standard.row_count)
+        self.x, self.y = np.zeros(standard.row_count), np.zeros(standard.row_count)
+        self.tau = self.s = 0.0
+        self.d = np.zeros(standard.row_count)
         fill_unit(limits, self.x[free:])
-        self.x *= settings.start
+        self.x *= self.settings.start
+        standard.correct(self.x)
         v = standard.velocity(self.x)
-        products = np.abs(self.x * v)[free:]
-        # 004 eq. 34: τ such that ȳ is about as large as y
-        self.tau = float(products.sum()) / max(1, standard.cone.degree) or 1.0
+        if standard.cone.degree == 0:
+            self.y = v
+            return
+        # eq. 34: τ such that ȳ is about as large as y
+        self.tau = float(np.abs(self.x * v)[free:].sum()) / standard.cone.degree or 1.0
         self.s = self.tau
-        y = np.zeros(standard.row_count)
-        if standard.cone.degree:
-            invert(limits, self.x[free:], y[free:])
-            y *= self.tau
-        self.d = (y - v) / self.s
-        self.y = y
-        self.beta, self.shorts, self.last_step = 1.0, 0, 1.0
+        invert(limits, self.x[free:], self.y[free:])
+        self.y *= self.tau
+        self.d = (self.y - v) / self.s
         self._drop_artificial()
 
     def advance(self, count: int) -> None:
@@ -67,73 +76,83 @@ class IpmInexactMethod:
             if self.finished:
                 return
             self._iterate()
-        self.reactions[:] = self.standard.reactions(self.x)
+            self.reactions[:] = self.standard.reactions(self.x)
 
     def judged(self, excess: float) -> None:
         del excess
 
     def _iterate(self) -> None:
         standard, free, limits = self.standard, self.standard.free, self.standard.limits
-        x, y = self.x, self.y
-        spread = off_centre(limits, x[free:], y[free:], self.s)
+        spread = off_centre(limits, self.x[free:], self.y[free:], self.s)
         beta = self._reduction(spread)
         target = beta * self.tau
         ds = target - self.s if self.s > 0.0 else 0.0
-        b = np.zeros_like(x)
-        if standard.cone.degree:
-            invert(limits, x[free:], b[free:])
+        b = np.zeros(standard.row_count)
+        if target > 0.0:
+            invert(limits, self.x[free:], b[free:])
         b *= target
-        b -= y
-        if self.s > 0.0:
-            b -= ds * self.d
-        dx = np.zeros_like(x)
+        b -= self.y + ds * self.d
+
         begin = perf_counter()
-        self.scaling.form(x[free:], y[free:], target)
+        self.scaling.form(self.x[free:], self.y[free:], target)
         if not self.system.factor(self.scaling):
             self.finished = True
             return
         factored = perf_counter()
-        tol = min(self.settings.accuracy, (_GAIN if standard.cone.degree else _GAIN_LINEAR) * self.scaling.measure(b))
+        dx = np.zeros(standard.row_count)
+        gain = _GAIN if standard.cone.degree else _GAIN_LINEAR
+        tol = min(self.settings.accuracy, gain * self.scaling.measure(b))
         krylov, error = self.system.solve(b, dx, tol, self.settings.krylov)
         solved = perf_counter()
-        dy = standard.product(dx)
-        if self.s > 0.0:
-            dy += ds * self.d
-        longest = min(largest_step(limits, x[free:], dx[free:]), largest_step(limits, y[free:], dy[free:]))
-        step = min(1.0, self.settings.fraction * longest)
-        if self.settings.strategy == "adaptive":
-            for _ in range(30):
-                t, least = centrality(limits, x[free:]+step*dx[free:], y[free:]+step*dy[free:])
-                if least >= GAMMA*t: break
-                step *= 0.85
+
+        dy = standard.product(dx) + ds * self.d
+        step = self._step(dx, dy)
         if not (math.isfinite(step) and np.isfinite(dx).all()):
             self.finished = True
             return
-        self.x = x + step * dx
-        self.s += step * ds
-        standard.correct(self.x)
-        fresh = standard.velocity(self.x) + self.s * self.d
-        self.y = fresh if smallest_eigenvalue(limits, fresh[free:]) > 0.0 else y + step * dy
-        self._drop_artificial()
-        self.tau, _ = centrality(limits, self.x[free:], self.y[free:])
-        self.last_step = step
+        self._move(step, dx, dy, ds)
         self.shorts = self.shorts + 1 if step < _SHORT else 0
         self.finished = self.shorts >= _SHORTS
-        self._record(tau=self.tau, step=step, beta=beta, spread=spread, krylov=krylov, error=error, primal=self.s,
+        self._record(tau=self.tau, step=step, beta=beta, spread=spread, krylov=krylov, error=error, artificial=self.s,
                      shift=self.system.shift, factor=factored - begin, solve=solved - factored)  # fmt: skip
 
     def _reduction(self, spread: float) -> float:
-        if self.settings.strategy != "adaptive":
-            return reduction(self.settings.strategy, spread)
-        return min(BMAX, max(0.1, (1.0 - self.last_step)**POW))
+        """β; adaptive: after a long step much is asked for, after a short one little."""
+        if self.settings.strategy == "adaptive":
+            return min(_MOST, max(_LEAST, 1.0 - self.last_step))
+        return reduction(self.settings.strategy, spread)
+
+    def _step(self, dx: np.ndarray, dy: np.ndarray) -> float:
+        """θ: a fraction of the way to the boundary (004 Lemma 2), at most the whole direction."""
+        free, limits = self.standard.free, self.standard.limits
+        x, y, dx, dy = self.x[free:], self.y[free:], dx[free:], dy[free:]
+        step = min(1.0, self.settings.fraction * min(largest_step(limits, x, dx), largest_step(limits, y, dy)))
+        if self.settings.strategy == "adaptive":
+            for _ in range(30):
+                tau, least = centrality(limits, x + step * dx, y + step * dy)
+                if least >= _CENTRED * tau:
+                    break
+                step *= 0.85
+        return step
+
+    def _move(self, step: float, dx: np.ndarray, dy: np.ndarray, ds: float) -> None:
+        standard, free, limits = self.standard, self.standard.free, self.standard.limits
+        self.x = self.x + step * dx
+        self.s += step * ds
+        standard.correct(self.x)
+        y = standard.velocity(self.x) + self.s * self.d
+        # computed afresh, so that rounding does not add up, unless rounding itself leaves the cone
+        self.y = y if smallest_eigenvalue(limits, y[free:]) > 0.0 else self.y + step * dy
+        self._drop_artificial()
+        self.tau, _ = centrality(limits, self.x[free:], self.y[free:])
+        self.last_step = step
 
     def _drop_artificial(self) -> None:
         """Go on without s where y itself is inside the cone."""
         if self.s == 0.0:
             return
-        free, limits = self.standard.free, self.standard.limits
         y = self.y - self.s * self.d
-        if smallest_eigenvalue(limits, y[free:]) > 0.0:
+        if smallest_eigenvalue(self.standard.limits, y[self.standard.free :]) > 0.0:
             self.y, self.s = y, 0.0
 
     def _record(self, **values: float) -> None:
@@ -142,6 +161,6 @@ class IpmInexactMethod:
 
 
 def start_ipm_inexact(problem: Problem, settings: Settings, reactions: np.ndarray) -> IpmInexactMethod:
-    """The method; a guess is not used: interior points do not start from the boundary."""
+    """The method. A guess is not used: interior points do not start from the boundary."""
     assert isinstance(settings, IpmInexact)
     return IpmInexactMethod(problem, settings, reactions)

@@ -1,0 +1,20 @@
+"""The papers' experiments as functions: what the paper says, what came out here, and whether that agrees by a criterion
+that was written down before the run."""
+
+from delassus.bench.experiments import comparison, table_ii
+from delassus.bench.experiments.experiment import Experiment
+from delassus.bench.experiments.experiment import Line as Line
+from delassus.bench.experiments.experiment import Outcome as Outcome
+from delassus.errors import SettingsError, nearest
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment for experiment in (table_ii.EXPERIMENT, comparison.EXPERIMENT)
+}
+"""Every experiment by name."""
+
+
+def find_experiment(name: str) -> Experiment:
+    """The experiment of that name."""
+    if name not in EXPERIMENTS:
+        raise SettingsError(f"unknown experiment {name!r}; {nearest(name, [*EXPERIMENTS, 'all'])}")
+    return EXPERIMENTS[name]

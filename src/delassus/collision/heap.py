@@ -1,0 +1,51 @@
+"""Heaps of spheres on planes: every pair that the broad phase finds is one contact, so it is written at once.
+
+There may be very many of these, and memory is what they wait for: no lists of pairs are made in between."""
+
+import numpy as np
+from numba import njit
+
+from delassus.collision.contacts import Contacts
+from delassus.collision.frames import fill_tangents
+from delassus.collision.layout import BODY, MU, RESTITUTION
+from delassus.collision.narrow import empty_contacts, mix
+from delassus.collision.partners import sort_partners
+from delassus.collision.prefetch import AHEAD, prefetch
+from delassus.collision.sphere import sphere_on_plane, sphere_sphere
+from delassus.collision.threads import share_out
+
+
+def heap_contacts(arrays, position, rotation, end, partner, threads: int) -> Contacts:
+    """Contacts of the pairs that `group` made of what the broad phase found.
+
+    arrays: plain ShapeArrays; position, rotation: of the shapes; end, partner: see partners.py."""
+    columns = empty_contacts(arrays.pool, len(partner))
+    share_out(_write, threads, end, partner, position, rotation, arrays.mixing, columns)
+    return Contacts(*columns)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _write(t, threads, end, partner, position, rotation, mixing, contacts):
+    """The contacts of share t of the shapes with their partners."""
+    bodies, shapes, point, frame, gap, mu, restitution, feature = contacts
+    n, last = len(end), len(partner) - 1
+    first = n * t // threads
+    begin = np.int64(end[first - 1] if first else 0)
+    for a in range(first, n * (t + 1) // threads):
+        sort_partners(partner, begin, np.int64(end[a]))
+        for k in range(begin, end[a]):
+            prefetch(position, partner[min(k + AHEAD, last)])
+            b = np.int64(partner[k])
+            if position[a, 3] == 0.0:  # a plane has no size
+                sphere_on_plane(position, rotation, b, a, 1.0, frame, point, gap, k)
+            elif position[b, 3] == 0.0:
+                sphere_on_plane(position, rotation, a, b, -1.0, frame, point, gap, k)
+            else:
+                sphere_sphere(position, a, b, frame, point, gap, k)
+            fill_tangents(frame, k)
+            bodies[k, 0], bodies[k, 1] = np.int64(position[a, BODY]), np.int64(position[b, BODY])
+            shapes[k, 0], shapes[k, 1] = a, b
+            mu[k] = mix(mixing, position[a, MU], position[b, MU])
+            restitution[k] = max(position[a, RESTITUTION], position[b, RESTITUTION])
+            feature[k] = (np.uint64(a) << np.uint64(40)) | (np.uint64(b) << np.uint64(16))
+        begin = np.int64(end[a])

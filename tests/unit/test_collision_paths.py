@@ -1,0 +1,155 @@
+"""Few shapes, many shapes and heaps of spheres take different ways to the same contacts."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from delassus.collision import Contacts, Instance, detect, shape_arrays
+from delassus.collision.levels import BRUTE
+from delassus.shapes import Box, Capsule, Convex, Cylinder, Mesh, Plane, Sphere
+
+ONE = np.array([1.0, 0, 0, 0])
+
+
+def same_bits(a: Contacts, b: Contacts) -> bool:
+    return all(getattr(a, f.name).tobytes() == getattr(b, f.name).tobytes() for f in fields(Contacts))
+
+
+def random_heap(rng, count):
+    """Spheres of different sizes and materials that overlap here and there, two planes in between them."""
+    radius = rng.uniform(0.3, 0.6, count)
+    shapes = [
+        Instance(Sphere(r), body=k, margin=0.1 * r, mu=rng.uniform(), restitution=rng.uniform())
+        for k, r in enumerate(radius)
+    ]
+    shapes.insert(count // 3, Instance(Plane(), margin=0.02))
+    shapes.insert(count // 2, Instance(Plane((1.0, 0.2, 0.1), -1.0), mu=0.1))
+    side = count ** (1 / 3)
+    position = rng.uniform(0, side, (count, 3))
+    quaternion = rng.normal(size=(count, 4))
+    return shapes, position, quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("count", [40, 500])
+def test_a_heap_is_no_special_case(count):
+    """One exclusion of two bodies that are far apart sends it the way of all other scenes."""
+    instances, position, quaternion = random_heap(np.random.default_rng(count), count)
+    d = np.linalg.norm(position[:, None] - position, axis=2)
+    far = tuple(int(i) for i in np.unravel_index(np.argmax(d), d.shape))
+    plain, other = shape_arrays(instances), shape_arrays(instances, exclude=[far])
+    assert plain.plain
+    assert not other.plain
+    contacts = detect(plain, position, quaternion)
+    assert len(contacts) > count
+    assert (contacts.bodies == -1).any()
+    assert same_bits(contacts, detect(other, position, quaternion))
+    assert same_bits(contacts, detect(plain, position, quaternion, threads=3))
+
+
+def test_two_spheres_of_a_body_are_no_heap():
+    arrays = shape_arrays([Instance(Sphere(1.0), body=k // 2) for k in range(2 * BRUTE)])
+    assert not arrays.plain
+    position = 10.0 * np.arange(BRUTE)[:, None] * np.array([1.0, 0, 0])
+    assert len(detect(arrays, position, np.tile(ONE, (BRUTE, 1)))) == 0
+
+
+def mixed_scene(rng, count):
+    kinds = [Sphere(0.4), Box((0.6, 0.8, 0.5)), Capsule(0.3, 0.5)]
+    instances = [Instance(Plane((0.1, 0, 1)), margin=0.01)]
+    instances += [Instance(kinds[k % 3], body=k, margin=0.03, mask=0b11 if k % 5 else 1) for k in range(count)]
+    quaternion = rng.normal(size=(count, 4))
+    position = rng.uniform(0, 0.8 * count ** (1 / 3), (count, 3))
+    return instances, position, quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_few_shapes_are_no_special_case(seed):
+    instances, position, quaternion = mixed_scene(np.random.default_rng(seed), BRUTE // 2)
+    few = shape_arrays(instances, exclude=[(1, 2), (0, 7)])
+    assert few.few
+    contacts = detect(few, position, quaternion)
+    assert len(contacts) > 10
+    assert same_bits(contacts, detect(replace(few, few=False), position, quaternion))
+
+
+def test_detections_at_the_same_time_do_not_disturb_each_other():
+    """Memory of small scenes is used again, but by one call at a time."""
+    instances, position, quaternion = mixed_scene(np.random.default_rng(9), 30)
+    arrays, rng = shape_arrays(instances), np.random.default_rng(1)
+    places = [position + 0.3 * rng.normal(size=position.shape) for _ in range(200)]
+    alone = [detect(arrays, place, quaternion) for place in places]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda place: detect(arrays, place, quaternion), places))
+    assert all(map(same_bits, alone, together))
+
+
+def test_detection_leaves_no_array_in_the_arrays():
+    """The hash of a model is made of all of them, and must be the same after a step."""
+    instances, position, quaternion = mixed_scene(np.random.default_rng(2), 12)
+    arrays = shape_arrays(instances)
+    before = set(vars(arrays))
+    detect(arrays, position, quaternion)
+    assert set(vars(arrays)) == before
+
+
+def test_one_that_got_away_takes_no_contacts_with_it():
+    """Cells are counted from the lowest corner of all shapes, so its distance rounds everybody's cell."""
+    count = 400
+    centre = 1.99e-6 * np.stack(np.meshgrid(*[np.arange(8)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)[:count]
+    arrays = shape_arrays([Instance(Sphere(1e-6), body=k) for k in range(count)])
+    quaternion = np.tile(ONE, (count, 1))
+    near = detect(arrays, centre, quaternion)
+    assert len(near) > 2 * count
+    away = centre.copy()
+    away[-1] = [-1e9, 3e8, 2e8]
+    expected = near.feature[(near.bodies != count - 1).all(axis=1)]
+    np.testing.assert_array_equal(detect(arrays, away, quaternion).feature, expected)
+
+
+def test_many_partners_are_sorted():
+    """Large spheres among very many small ones, numbered at random."""
+    rng = np.random.default_rng(0)
+    large, each = 12, 300
+    direction = rng.normal(size=(large, each, 3))
+    around = 1.05 * direction / np.linalg.norm(direction, axis=2, keepdims=True)
+    centre = 4.0 * np.arange(large)[:, None] * np.array([1.0, 0, 0])
+    position = np.concatenate([centre, (centre[:, None] + around).reshape(-1, 3)])
+    shapes = [Instance(Sphere(1.0 if k < large else 0.05), body=k, margin=1e-3) for k in range(len(position))]
+    arrays = shape_arrays([shapes[k] for k in rng.permutation(len(shapes))])
+    assert len(arrays.level_radius) == 2
+    contacts = detect(arrays, position, np.tile(ONE, (len(position), 1)))
+    key = contacts.shapes[:, 0].astype(np.int64) * len(shapes) + contacts.shapes[:, 1]
+    assert (np.diff(key) > 0).all()
+    assert (contacts.bodies < large).any(axis=1).sum() == large * each
+
+
+SOLIDS = [Cylinder(0.4, 0.7), Convex(np.random.default_rng(4).normal(size=(12, 3)) * 0.4), Box((0.7, 0.5, 0.6))]
+FLOOR = Mesh([[-9, -9, 0], [9, -9, 0], [9, 9, 0], [-9, 9, 0]], [[0, 1, 2], [0, 2, 3]])
+
+
+@pytest.mark.parametrize("other", [*SOLIDS, FLOOR], ids=lambda s: s.kind)
+def test_no_contact_at_the_edge_of_the_margin_is_lost(other):
+    """Pairs that an axis separates are not looked at closely: that must not cost those which just count."""
+    pytest.importorskip("coal", reason="pip install coal")
+    rng, seen = np.random.default_rng(6), 0
+    for k in range(60):
+        shape = SOLIDS[k % 2]
+        quaternion = rng.normal(size=(2, 4))
+        quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
+        position = np.array([[0.0, 0, 0], rng.normal(size=3)])
+        position[1, 2] = abs(position[1, 2])
+        static = other.static_only
+        body = -1 if static else 0
+
+        def found(margin, body=body, shape=shape, position=position, quaternion=quaternion):
+            pair = [Instance(other, body=body), Instance(shape, body=1, margin=margin)]
+            return detect(shape_arrays(pair), position, quaternion)
+
+        gap = found(3.0).gap.min(initial=np.inf)
+        if 0 < gap < 3.0:
+            seen += 1
+            assert len(found(gap + 3e-6)) > 0  # coal's tolerance, and a little
+            assert len(found(gap - 3e-6)) == 0
+    assert seen > 20
