@@ -34,9 +34,9 @@ from rich.table import Table
 
 import delassus
 from delassus import residuals
+from delassus.bench.peers.siconos_worker import HINT, PYTHON, Siconos, SiconosTimeoutError, cheapest_runs
 from delassus.io import load_problem
 from delassus.problem import Problem
-from siconos_worker import HINT, PYTHON, Siconos, SiconosTimeoutError, cheapest_runs
 
 ROUND_SECONDS = 0.02  # short solves are repeated within a round until it lasts about this long
 RACE_SECONDS = 60.0  # long solves get fewer rounds (two at least) so that a file does not take all day

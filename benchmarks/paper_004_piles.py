@@ -1,10 +1,11 @@
 """The two piles of paper 004 §5.1, made by our own code: 2 048 and 5 040 spheres that do not rotate.
 
-A loose block of spheres falls into a pit with sloping walls, stepped by 004's scheme: implicit Euler at h = 0.01 s, every pair
-closer than `REACH` is a potential contact, gap / h in the normal row (004 eq. 10). (On a plane, spheres that fall freely slide
-apart into a single layer, and those let down slowly stand in columns. Between upright walls no motion keeps all sliding
-contacts open, v_n > μ |v_t|, so that the convex law has no interior.) What is kept is the problem of one step of the pile at
-rest, under the convex law. Piles are stored in a folder, since making them takes a minute.
+A loose block of spheres falls into a pit with sloping walls, stepped by 004's scheme: implicit Euler at h = 0.01 s,
+every pair closer than `REACH` is a potential contact, gap / h in the normal row (004 eq. 10). (On a plane, spheres
+that fall freely slide apart into a single layer, and those let down slowly stand in columns. Between upright walls no
+motion keeps all sliding contacts open, v_n > μ |v_t|, so that the convex law has no interior.) What is kept is the
+problem of one step of the pile at rest, under the convex law. Piles are stored in a folder, since making them takes a
+minute.
 """
 
 import tempfile
@@ -33,7 +34,8 @@ WALL = np.deg2rad(60.0)  # from the horizontal
 
 @dataclass(frozen=True)
 class Pile:
-    """Spheres at one instant.  radius: (n,) [m]; position, velocity: (n, 3); width: of the floor, which begins at zero [m]."""
+    """Spheres at one instant.  radius: (n,) [m]; position, velocity: (n, 3); width: of the floor, which begins at zero
+    [m]."""
 
     radius: np.ndarray
     position: np.ndarray
@@ -47,8 +49,8 @@ class Pile:
 
 @dataclass(frozen=True)
 class PotentialContacts:
-    """Pairs that may touch within a step.  bodies: (n_c, 2), −1 the pit; normal: (n_c, 3) from the first to the second; gap: (n_c,)
-    [m]; radii: (n_c,) sum of the radii, as 004 eq. 33 asks [m]."""
+    """Pairs that may touch within a step.  bodies: (n_c, 2), −1 the pit; normal: (n_c, 3) from the first to the
+    second; gap: (n_c,) [m]; radii: (n_c,) sum of the radii, as 004 eq. 33 asks [m]."""
 
     bodies: np.ndarray
     normal: np.ndarray

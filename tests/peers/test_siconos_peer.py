@@ -1,6 +1,5 @@
 """Siconos' NSGS and our nbgs find the same velocities, and we recompute the very error Siconos reports."""
 
-import importlib.util
 import os
 from pathlib import Path
 
@@ -9,14 +8,11 @@ import pytest
 
 import delassus
 from delassus import residuals
+from delassus.bench.peers import siconos_worker as worker
 from delassus.io import load_problem
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("DELASSUS_DATA", ROOT.parent / "shared" / "data" / "fclib"))
-
-_spec = importlib.util.spec_from_file_location("siconos_worker", ROOT / "benchmarks" / "siconos_worker.py")
-worker = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(worker)
 
 pytestmark = [
     pytest.mark.peer,

@@ -6,8 +6,6 @@ from scipy.optimize import linprog
 
 from delassus.scenes.arch import LEAST, SCENE
 
-# See test_touching_hulls.py: while that fails, blocks are thrown about within ten steps, and SCENES has no arch.
-SHAKY = pytest.mark.xfail(strict=True, reason="normals of touching hulls are wrong")
 MU = 0.7
 CLOSE = 0.01  # relative: how near to the limit the simulation must be on the right side of it
 STANDS = 1e-6  # m: blocks of an arch at rest move by rounding and tolerances only
@@ -71,7 +69,6 @@ def run(blocks, ratio):
 
 
 @pytest.mark.slow
-@SHAKY
 @pytest.mark.parametrize("blocks", [7, 11])
 def test_arch_stands_above_the_least_thickness_and_falls_below(blocks):
     least = least_thickness(blocks)
@@ -82,7 +79,6 @@ def test_arch_stands_above_the_least_thickness_and_falls_below(blocks):
 
 
 @pytest.mark.slow
-@SHAKY
 def test_thin_arch_passes_the_check_that_it_falls():
     setup = SCENE.build(thickness=0.8 * LEAST * 2.0)
     checks = SCENE.check(setup, setup.run())

@@ -266,6 +266,16 @@ def test_slow_convergence_gains_several_times(data_dir):
     assert fast.iterations < own.iterations / 5
 
 
+def test_the_norm_is_an_energy():
+    """Each block of rows counts with the mean of its own diagonal of D: joints, limits, contacts."""
+    problem = random_rigid(np.random.default_rng(10), bodies=6, contacts=5, joints=3, limits=2, mass_ratio=1e4)
+    method = AndersonMethod(problem, Map(lambda x: x, np.zeros(problem.row_count)), PLAIN)
+    diagonal = problem.delassus.matrix().diagonal()
+    start = problem.cone.block_start
+    expected = np.concatenate([np.full(b - a, diagonal[a:b].mean()) for a, b in zip(start, start[1:])])
+    assert np.allclose(method.buffers[0] ** 2, expected, rtol=1e-12)
+
+
 def test_units_do_not_matter():
     """Grams instead of kilograms, millimetres instead of metres: powers of two, so even the bits agree."""
     rng = np.random.default_rng(9)

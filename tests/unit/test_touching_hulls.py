@@ -12,11 +12,6 @@ COUNT = 100  # pairs
 WEDGE = np.array([(x, y, z) for z, half in ((-0.5, 0.3), (0.5, 0.4)) for x in (-half, half) for y in (-0.3, 0.3)])
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="EPA returns wrong normals for hulls that overlap and tilt by next to nothing; when they are right, take "
-    "this mark and SHAKY of test_arch.py away and put arch.SCENE into scenes.SCENES",
-)
 @pytest.mark.parametrize("tilt", [1e-11, 1e-9, 1e-7])
 def test_normal_of_touching_faces_is_that_of_the_faces(tilt):
     """One wedge on another, off by a hair as any body at rest is."""

@@ -22,7 +22,8 @@ class BlockProduct:
 
 
 def side_of(pattern: Pattern) -> tuple[int, ...]:
-    """A tuple as long as the blocks are wide: compiled code knows its length, so that loops over a block are unrolled."""
+    """A tuple as long as the blocks are wide: compiled code knows its length, so that loops over a block are
+    unrolled."""
     return (0,) * pattern.block
 
 

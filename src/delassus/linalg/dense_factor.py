@@ -37,6 +37,9 @@ class DenseFactor:
         else:
             out[:] = lapack.dsytrs(self.L, self.pivots, right, lower=1)[0]
 
+    def release(self) -> None:
+        """Nothing: the matrix is small."""
+
 
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def _cholesky(A, L):

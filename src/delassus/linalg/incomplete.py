@@ -1,10 +1,10 @@
 """Incomplete factorisation of symmetric block matrices without fill: IC(0) and ILU(0) (Saad 2003, §10.3; 004 §5.2.1).
 
-With strictly upper blocks U and pivots P_k, A ≈ (P + Uᵀ) P⁻¹ (P + U). Row k of U, once known, is subtracted from the rows
-behind, A_ij −= U_kiᵀ P_k⁻¹ U_kj, wherever A has a block (i, j) itself. For a symmetric matrix the factors of ILU(0) are
-those of IC(0), so that the upper blocks are enough for both. They differ in what is done about bad pivots: Cholesky asks
-for positive definite ones and begins again with a heavier diagonal where one is not, LU takes them as they come.
-Both are invariant under scaling by a block-diagonal matrix.
+With strictly upper blocks U and pivots P_k, A ≈ (P + Uᵀ) P⁻¹ (P + U). Row k of U, once known, is subtracted from the
+rows behind, A_ij −= U_kiᵀ P_k⁻¹ U_kj, wherever A has a block (i, j) itself. For a symmetric matrix the factors of
+ILU(0) are those of IC(0), so that the upper blocks are enough for both. They differ in what is done about bad pivots:
+Cholesky asks for positive definite ones and begins again with a heavier diagonal where one is not, LU takes them as
+they come. Both are invariant under scaling by a block-diagonal matrix.
 """
 
 import math

@@ -84,13 +84,11 @@ def bicgstab(
     return done, least
 
 
-def gmres(
-    apply: Apply, precondition: Apply, right: np.ndarray, x: np.ndarray, measure: Measure, tol: float, most: int
-):
+def gmres(apply: Apply, precondition: Apply, right: np.ndarray, x: np.ndarray, measure: Measure, tol: float, most: int):
     """A x = right for any A by GMRES, restarted, preconditioned from the right; (products with A, measure reached).
 
-    The recurrence knows the Euclidean norm only; the measure is taken of the true residual at every restart, and whenever
-    that norm has fallen as far as the measure was missing."""
+    The recurrence knows the Euclidean norm only; the measure is taken of the true residual at every restart, and
+    whenever that norm has fallen as far as the measure was missing."""
     n = len(right)
     x[:] = 0.0
     basis, r, z, image = np.empty((_RESTART + 1, n)), right.copy(), np.empty(n), np.empty(n)

@@ -88,6 +88,14 @@ class Pardiso:
         self.library.MKL_Set_Num_Threads_Local(before)
         return self.error.value == 0
 
+    def release(self) -> None:
+        """Give the memory back; the next factorisation starts from the order, which is kept."""
+        if self.analysed:
+            self._call(_RELEASE)
+            self.analysed = False
+            self.memory[:] = 0
+            self.options[4] = 1
+
     def __del__(self):
         if getattr(self, "analysed", False):
             self._call(_RELEASE)

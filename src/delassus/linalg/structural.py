@@ -14,7 +14,7 @@ _STRUCTURALLY_SYMMETRIC = 1
 
 
 def structural_factor(pointer: np.ndarray, column: np.ndarray, *, threads: int = 1) -> "PardisoLu | SuperLu":
-    """A factorisation for one pattern in compressed rows: pointer (n + 1,), column (entries,), sorted, with diagonal."""
+    """A factorisation for one pattern in compressed rows: pointer (n + 1,), column (entries,), sorted, diagonal too."""
     return SuperLu(pointer, column) if mkl() is None else PardisoLu(pointer, column, threads)
 
 

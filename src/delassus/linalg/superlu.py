@@ -46,3 +46,6 @@ class SuperLu:
         arranged = np.empty_like(right)
         arranged[self.number] = right
         out[:] = self.lu.solve(arranged)[self.number]
+
+    def release(self) -> None:
+        self.lu = None

@@ -61,6 +61,9 @@ class Factorisation(Protocol):
     def solve(self, right: np.ndarray, out: np.ndarray) -> None:
         """out = A⁻¹ right, both (n,) and different arrays."""
 
+    def release(self) -> None:
+        """Give the memory of the factors back; `factor` may be called again."""
+
 
 def factorisation(
     pattern: Pattern,

@@ -9,6 +9,7 @@ here; the contract tests, `delassus scenes` and `delassus run` go over the table
 """
 
 from delassus.scenes import (
+    arch,
     bouncing_ball,
     box_on_plane,
     boxes_fixed,
@@ -46,6 +47,7 @@ SCENES: dict[str, Scene] = {
         silo.SCENE,
         wall.SCENE,
         card_house.SCENE,
+        arch.SCENE,
         *robots.SCENES,
         *animatronics.SCENES,
     )

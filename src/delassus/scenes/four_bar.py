@@ -19,7 +19,8 @@ _THICK = 0.02  # m: rods are square
 
 
 def _linkage(builder: ModelBuilder, corners: np.ndarray, density: float, material=None, drive=None):
-    """Rods of equal mass between successive corners (4, 3), hinged about y; the first is the base, the second the crank.
+    """Rods of equal mass between successive corners (4, 3), hinged about y; first the base, then the crank.
+
     density: of a rod of mean length [kg/m³]."""
     rods = []
     mass = density * _THICK**2 * float(np.linalg.norm(corners - np.roll(corners, -1, axis=0), axis=1).mean())

@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from delassus.solvers.table import Solver
 
 
+_BATCH = 64  # iterations between two judgements at least, unless f asks for one: each costs a sweep or two
+
+
 @dataclass(frozen=True)
 class Anderson(Settings):
     """Settings of the acceleration."""
@@ -84,6 +87,7 @@ class AndersonMethod:
         self.inner: Any = inner
         self.reactions, self.finished, self.is_costly = inner.reactions, inner.finished, inner.is_costly
         self.in_reactions = not hasattr(inner, "move_to")
+        self.batch_min = 1
         self.left, self.stride = 0, settings.stride  # iterations that the present map still lacks, and of each
         self.key = getattr(inner, "map_key", None)
         self.state = first_state()
@@ -111,6 +115,7 @@ class AndersonMethod:
     def judged(self, excess: float) -> None:
         self.inner.judged(excess)
         self.state[EXCESS], self.state[EXCESS_NORM] = excess, self.state[NORM]
+        self.batch_min = _BATCH  # from now on f tells when to ask again
         key = getattr(self.inner, "map_key", None)
         if key != self.key:
             self.key = key

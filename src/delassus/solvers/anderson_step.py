@@ -26,7 +26,7 @@ _PROGRESS = 0.8  # a smaller ‖f‖ than this fraction of the last milestone's 
 _STEADY = 0.01  # relative change of f between maps below which it drifts
 _REACH = 0.3  # first bound on what a jump multiplies the change of f by, relative to f
 _FOLLOW = 20  # plain maps on a plateau before the window gets another chance; twice as many the next time
-_MET = 0.5  # the judge is called once ‖f‖ has fallen to this fraction of what, in proportion, meets the tolerance
+_MET = 0.8  # the judge is called once ‖f‖ has fallen to this fraction of what, in proportion, meets the tolerance
 _TRUST = 0.3  # a combination or jump longer than this part of the point itself is shortened …
 _TRUST_AFTER = 5  # … combinations only after so many maps without progress, where they follow null directions of D
 

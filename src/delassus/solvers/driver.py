@@ -31,8 +31,8 @@ _FIRST_BATCH, _FIRST_ROWS = 8, 200  # the first batches of small problems: a swe
 class Method(Protocol):
     """An iterative method at work on one problem.
 
-    Two optional attributes: `details`, a dict of lists with one number per iteration, which ends up on the solution; and
-    `verdict`, what to call a finished run that did not converge (INFEASIBLE with a proof), instead of stalled."""
+    Two optional attributes: `details`, a dict of lists with one number per iteration, which ends up on the solution;
+    and `verdict`, what to call a finished run that did not converge (INFEASIBLE with a proof), instead of stalled."""
 
     reactions: np.ndarray
     finished: bool
@@ -124,8 +124,8 @@ class Run:
         past = next((best for i, best in reversed(self.history) if i <= iteration // 4), math.inf)
         return self.best_excess > _STALL_GAIN * past
 
-    def next_batch(self, iteration: int, is_costly: bool) -> int:
-        """Iterations to do before the next judgement.
+    def next_batch(self, iteration: int, is_costly: bool, batch_min: int = 1) -> int:
+        """Iterations to do before the next judgement; at least batch_min, for a method that knows when to ask for one.
 
         Few at first, then in proportion to those done, and no more than half of what the recent rate of convergence
         predicts is missing. Apart from the last seconds before a time limit nothing here depends on the clock: where a
@@ -134,7 +134,7 @@ class Run:
         if is_costly:
             return 1
         rows = max(1, self.problem.row_count)
-        least = max(_LEAST_BATCH, min(_FIRST_BATCH, _FIRST_ROWS // rows))
+        least = max(_LEAST_BATCH, min(_FIRST_BATCH, _FIRST_ROWS // rows), min(batch_min, _BATCH_ROWS // rows))
         count = max(least, min(int(_GROWTH * iteration), _BATCH_ROWS // rows))
         if len(self.history) >= 2:
             (i0, e0), (i1, e1) = self.history[-2], self.history[-1]
@@ -161,7 +161,7 @@ def drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
             return Status.TIME_LIMIT, iteration
         if method.finished or run.stalled(iteration, method.is_costly):
             return getattr(method, "verdict", None) or Status.STALLED, iteration
-        count = run.next_batch(iteration, method.is_costly)
+        count = run.next_batch(iteration, method.is_costly, getattr(method, "batch_min", 1))
         iteration += iterations_done(method, count)
         if not np.isfinite(method.reactions).all():
             return Status.DIVERGED, iteration

@@ -1,4 +1,4 @@
-"""Siconos' NSGS in a process of its own, and how to talk to it.
+"""Siconos' NSGS, and its other solvers, in a process of its own, and how to talk to it.
 
 Siconos comes from Debian and lives under the system Python, so this one file has two sides. Imported, it gives
 `Siconos`, which writes a problem, asks for a solve and gives up after a time limit. Started by `Siconos` under the
@@ -11,7 +11,12 @@ Choices made for the peer's benefit; storage was measured on seven of the shared
 - options: `SolverOptions` as Siconos builds them (local solver NSN_GP_HYBRID at 1e-14, light error ‖r⁺ − r‖ / ‖r‖ while
   iterating, full error at the end) but for tolerance and iteration limit; the light error is the cheapest per sweep.
 - verbosity off, problem in memory, reactions and options new (and zero) before each run, only `fc3d_driver` timed.
+- other solvers (SOLVERS): options as Siconos builds them; in SBM too, which was fastest or within 10 % of it for PROX,
+  ADMM and the fixed-point methods; Newton's also in compressed columns ("-sparse"), which are faster on some files.
 """
+
+# mypy: ignore-errors
+# (one half of this file runs under the system Python, whose Siconos has no types)
 
 import base64
 import contextlib
@@ -33,6 +38,20 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 NEVER = 1e-15  # a tolerance that leaves stopping to max_iter; zero does not: NSGS then gives up after one sweep
 RUNGS = [10.0 ** (-k / 2) for k in range(25)]  # its tolerances, 1 to 1e-12 in half decades
 FEWEST_WITHIN = 0.02  # the fewest sweeps are searched to 2 %
+SOLVERS = {
+    "NSGS": ("NSGS", {}),
+    "NSGS-PLI": ("NSGS", {"local": "ONECONTACT_ProjectionOnConeWithLocalIteration"}),
+    "NSN_AC": ("NSN_AC", {}),
+    "NSN_AC-sparse": ("NSN_AC", {"sparse": True}),
+    "NSN_AC-vieg": ("NSN_AC", {"hybrid": "VI_EG_NSN"}),
+    "NSN_FB": ("NSN_FB", {}),
+    "NSN_FB-sparse": ("NSN_FB", {"sparse": True}),
+    "PROX": ("PROX", {}),
+    "ADMM": ("ADMM", {}),
+    "ACLMFP": ("ACLMFP", {}),
+    "VI_EG": ("VI_EG", {}),
+}
+"""Solvers by the names of the baseline: Siconos' name, and what differs from its defaults."""
 _START_LIMIT = 60.0  # seconds to import Siconos or to read a problem; both take well under one on a quiet machine
 
 
@@ -63,15 +82,16 @@ class Siconos:
         self._start()
         self._ask(_START_LIMIT, load=str(self._path))
 
-    def solve(self, *, tol, max_iter, repeats=1, time_limit=60.0) -> dict:
-        """NSGS from zero, `repeats` times: seconds (list), iterations, info, error (its own, relative) and reactions.
+    def solve(self, *, tol, max_iter, repeats=1, time_limit=60.0, solver="NSGS") -> dict:
+        """One of SOLVERS from zero, `repeats` times: seconds and processor time "cpu" (lists), iterations, info, error
+        (its own, relative) and reactions.
 
         Siconos has no time limit: after time_limit seconds in all the process is killed, which raises.
         """
         if self._process is None:
             self._start()
             self._ask(_START_LIMIT, load=str(self._path))
-        reply = self._ask(time_limit, solve=tol, max_iter=int(max_iter), repeats=repeats)
+        reply = self._ask(time_limit, solve=tol, max_iter=int(max_iter), repeats=repeats, solver=solver)
         return reply | {"reactions": _decode(reply["reactions"])}
 
     def error(self, reactions) -> float:
@@ -218,9 +238,14 @@ def serve() -> None:
             reply = {"version": _version(siconos)}
         elif "load" in request:
             problem = sn.frictionContact_new_from_filename(request["load"])
+            path, sparse = request["load"], None
             reply = {"contacts": problem.numberOfContacts}
         elif "solve" in request:
-            reply = _solve(sn, problem, request)
+            if SOLVERS[request["solver"]][1].get("sparse"):
+                sparse = sparse or _sparse(sn, path)
+                reply = _solve(sn, sparse, request)
+            else:
+                reply = _solve(sn, problem, request)
         else:
             reply = {"error": _error(sn, problem, _decode(request["error"]))}
         answers.write(json.dumps(reply) + "\n")
@@ -238,22 +263,44 @@ def _version(siconos) -> str:
 
 def _solve(sn, problem, request) -> dict:
     size = 3 * problem.numberOfContacts
-    seconds = []
+    seconds, cpu = [], []
     for _ in range(request["repeats"]):
-        options = sn.SolverOptions(sn.SICONOS_FRICTION_3D_NSGS)
+        options = _options(sn, *SOLVERS[request["solver"]])
         options.iparam[sn.SICONOS_IPARAM_MAX_ITER] = request["max_iter"]
         options.dparam[sn.SICONOS_DPARAM_TOL] = request["solve"]
         reactions, velocities = np.zeros(size), np.zeros(size)
-        start = time.perf_counter()
+        start, processor = time.perf_counter(), time.process_time()
         info = sn.fc3d_driver(problem, reactions, velocities, options)
+        cpu.append(time.process_time() - processor)
         seconds.append(time.perf_counter() - start)
     return {
         "seconds": seconds,
+        "cpu": cpu,
         "iterations": int(options.iparam[sn.SICONOS_IPARAM_ITER_DONE]),
         "info": int(info),
         "error": float(options.dparam[sn.SICONOS_DPARAM_RESIDU]),
         "reactions": _encode(reactions),
     }
+
+
+def _options(sn, name, changes):
+    """Siconos' defaults for a solver, but for what SOLVERS says."""
+    options = sn.SolverOptions(getattr(sn, f"SICONOS_FRICTION_3D_{name}"))
+    if "local" in changes:
+        sn.solver_options_update_internal(options, 0, getattr(sn, f"SICONOS_FRICTION_3D_{changes['local']}"))
+    if "hybrid" in changes:
+        strategy = getattr(sn, f"SICONOS_FRICTION_3D_NSN_HYBRID_STRATEGY_{changes['hybrid']}")
+        options.iparam[sn.SICONOS_FRICTION_3D_NSN_HYBRID_STRATEGY] = strategy
+    return options
+
+
+def _sparse(sn, path):
+    """The problem of a file with its matrix in compressed columns."""
+    problem = sn.frictionContact_new_from_filename(path)
+    matrix = sn.NM_create(sn.NM_SPARSE, problem.M.size0, problem.M.size1)
+    sn.NM_copy_to_sparse(problem.M, matrix, 0.0)
+    problem.M = matrix
+    return problem
 
 
 def _error(sn, problem, reactions) -> float:

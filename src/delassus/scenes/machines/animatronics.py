@@ -49,13 +49,15 @@ def walker(*, wave: Wave = 0.0, stiffness: Stiffness = 2500.0) -> Setup:
         steps = [(0, 0, -0.04), (0, 0, -0.04), (0, 0, -0.35), (0, 0, -0.35), (0, 0, -0.05)]
         _chain(biped, f"{name}-leg", trunk, hip, steps, (Z, X, Y, Y, Y), 0.55)
         links = [_named(biped, f"{name}-leg-{k + 1}") for k in range(5)]
-        foot = biped.block(f"{name}-foot", (0.03, 0.12 * side, 0.02), (0.26, 0.11, 0.04), biped.between(0.4), touches=True)
-        biped._hinge(f"{name}-ankle", links[4], foot, hip + np.sum(steps, axis=0), X, True, 0.0, 0.0)
+        sole = (0.26, 0.11, 0.04)
+        foot = biped.block(f"{name}-foot", (0.03, 0.12 * side, 0.02), sole, biped.between(0.4), touches=True)
+        biped.hinge(f"{name}-ankle", links[4], foot, hip + np.sum(steps, axis=0), X, True, 0.0, 0.0)
         joints = np.cumsum([hip, *steps], axis=0)
         for k, (parent, child, axis) in enumerate(((1, 2, Y), (2, 3, Y), (3, 4, Y))):
             arm = 0.02 if child == 4 else 0.06
             biped.push_rod(f"{name}-push-{k + 1}", links[parent], links[child], joints[child], steps[child], axis,
-                           arm=arm, offset=0.06, phase=0.6 * child, crank_mass=biped.between(0.05), rod_mass=biped.lightest)  # fmt: skip
+                           arm=arm, offset=0.06, phase=0.6 * child, crank_mass=biped.between(0.05),
+                           rod_mass=biped.lightest)  # fmt: skip
     return setup_of(biped)
 
 
@@ -109,7 +111,8 @@ def ironman(*, wave: Wave = 0.1, stiffness: Stiffness = 1500.0) -> Setup:
         pushed += 1
     for k in range(7):
         place = np.array([-0.2, 0.05 * (k - 3), 0.9])
-        suit.link(f"plate-{k + 1}", base, place, place + [-0.02, 0, -0.15], Y, suit.between(0.2), driven=False, damping=0.02)
+        end = place + [-0.02, 0, -0.15]
+        suit.link(f"plate-{k + 1}", base, place, end, Y, suit.between(0.2), driven=False, damping=0.02)
     return setup_of(suit)
 
 

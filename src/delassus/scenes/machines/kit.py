@@ -48,7 +48,7 @@ class Machine:
     ) -> Body:  # fmt: skip
         """A rod from `at` to `to` [m, world], hinged to its parent at `at` about `axis`."""
         body = self._rod(name, at, to, mass, thick, touches)
-        self._hinge(name, parent, body, at, axis, driven, damping, phase)
+        self.hinge(name, parent, body, at, axis, driven, damping, phase)
         return body
 
     def push_rod(
@@ -65,11 +65,11 @@ class Machine:
         aside = np.cross(axis, along)
         pivot = hinge + offset * aside / np.linalg.norm(aside)
         crank = self._rod(f"{name}-crank", pivot, pivot + reach, crank_mass, 0.3 * arm, False)
-        self._hinge(f"{name}-crank", parent, crank, pivot, axis, driven, 0.0, phase)
+        self.hinge(f"{name}-crank", parent, crank, pivot, axis, driven, 0.0, phase)
         rod = self._rod(f"{name}-rod", pivot + reach, hinge + reach, rod_mass, 0.2 * offset, False)
         if drive_ends:  # the rod does not turn: it goes back against the crank what the child goes forth against it
-            self._hinge(f"{name}-near", crank, rod, pivot + reach, axis, True, 0.0, phase + np.pi)
-            self._hinge(f"{name}-far", rod, child, hinge + reach, axis, True, 0.0, phase)
+            self.hinge(f"{name}-near", crank, rod, pivot + reach, axis, True, 0.0, phase + np.pi)
+            self.hinge(f"{name}-far", rod, child, hinge + reach, axis, True, 0.0, phase)
             return
         frame = axis_frame(axis)
         self.builder.joint(ends[0], crank, rod, position=pivot + reach, frame=frame, name=f"{name}-near")
@@ -89,7 +89,7 @@ class Machine:
             group=_MACHINE, mask=_GROUND if touches else 0,
         )  # fmt: skip
 
-    def _hinge(self, name, parent, body, at, axis, driven, damping, phase) -> None:
+    def hinge(self, name, parent, body, at, axis, driven, damping, phase) -> None:
         self.builder.joint(
             "revolute", parent, body, position=at, axis=axis, motor=self.motor if driven else None, damping=damping,
             name=name,

@@ -87,7 +87,7 @@ def _leg(machine: Machine, name: str, trunk: Body, hip, axes, drop: float, mass:
         parent = machine.link(f"{name}-leg-{k + 1}", parent, at, to, axis, share * mass, thick=0.012, phase=0.5 * k)
         at = to
     foot = machine.block(f"{name}-foot", (at[0] + 0.03, at[1], sole / 2), (0.22, 0.1, sole), 0.5 * mass, touches=True)
-    machine._hinge(f"{name}-ankle", parent, foot, at, axes[-1], True, 0.0, 0.0)
+    machine.hinge(f"{name}-ankle", parent, foot, at, axes[-1], True, 0.0, 0.0)
     return foot
 
 

@@ -74,6 +74,8 @@ class BodySystem:
                 self.factors[is_single] = factorisation(
                     self.pattern, backend=self.backend, single=is_single, threads=self.threads, like=other
                 )
+            if not is_single and True in self.factors:
+                self.factors[True].release()  # it is rarely needed again
             self.active, self.is_single = self.factors[is_single], is_single
             if self.active.factor(self.values):
                 return True

@@ -22,10 +22,10 @@ _CONSISTENT = 1e-12  # what may be left of their velocities
 _DRIFT = 1e-2  # contradiction, over what joints ask for, up to which it is left out instead of refused
 
 
-def proves_infeasible(standard: Standard, direction: np.ndarray) -> bool:
-    """Is this direction, projected onto C, such a proof?"""
+def proves_infeasible(standard: Standard, direction: np.ndarray, least: float = 0.0) -> bool:
+    """Is this direction, projected onto C, such a proof?  least: size below which it is not worth looking."""
     size = float(np.abs(direction).max(initial=0.0))
-    if not (size > 0.0 and math.isfinite(size)):
+    if not (size >= least and math.isfinite(size)) or size == 0.0:
         return False
     d = direction / size
     project_standard(standard.free, standard.limits, d)

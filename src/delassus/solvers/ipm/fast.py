@@ -28,6 +28,8 @@ _FIRST_RHO = 0.01  # first ρ of the polish over 1/η, the root of reaction over
 _SHORT, _SHORTS = 0.1, 3  # so many steps in a row shorter than this mean that the interior point has stalled
 _LATE = 1e-9  # τ below which a single short step means it
 _RECHECK = 1e-2  # τ below which open contacts are looked at again
+_LARGE = 1e3  # scaled reactions that suggest there is no solution
+_DOUBT = 4  # polish steps without halving it before the interior point goes on from where it was left
 _PATIENCE = 20  # polish steps without halving the residual before giving up
 _EARLY = 1e-4  # scaled residual above which a stalled interior point starts again instead of being polished …
 _RESTARTS = 2  # … so many times, each from further inside
@@ -51,6 +53,7 @@ class FastIpm:
         self.forecast: Forecast = forecast(problem, reactions, settings.presolve)
         self.polish: Polish | None = None
         self.shorts = self.restarts = 0
+        self.switch, self.may_return = 1.0, False
         self.milestone, self.since = math.inf, 0
         self._build(self.forecast.kept)
         x = self.standard.from_reactions(self.forecast.reactions)
@@ -112,8 +115,7 @@ class FastIpm:
         self._record(interior.details)
         x = interior.x
         self.reactions[:] = self.standard.reactions(x)
-        if proves_infeasible(self.standard, x) or proves_infeasible(self.standard, interior.dx):
-            self.verdict, self.finished = Status.INFEASIBLE, True
+        if self._hopeless(x, interior.dx):
             return
         if interior.tau < _RECHECK and self._readmit():
             return
@@ -122,11 +124,18 @@ class FastIpm:
         norm, worst = scaled_residual(self.standard, x)
         if stalled and norm > _EARLY and self._restart(x):
             return
-        if stalled or (norm <= _SWITCH and worst <= _SWITCH_VELOCITY):
+        if stalled or (norm <= self.switch * _SWITCH and worst <= self.switch * _SWITCH_VELOCITY):
             if not self.settings.polish:
                 self.finished = stalled
             else:
+                self.may_return = not stalled
                 self._begin_polish()
+
+    def _hopeless(self, *directions: np.ndarray) -> bool:
+        """Does one of these prove that nothing can satisfy the constraints? Ordinary reactions are not looked at."""
+        if any(proves_infeasible(self.standard, direction, _LARGE) for direction in directions):
+            self.verdict, self.finished = Status.INFEASIBLE, True
+        return self.finished
 
     def _begin_polish(self) -> None:
         interior, standard, free = self.interior, self.standard, self.standard.free
@@ -145,8 +154,7 @@ class FastIpm:
         works = polish.step()
         self._record(polish.details)
         self.reactions[:] = self.standard.reactions(polish.best)
-        if proves_infeasible(self.standard, polish.best) or proves_infeasible(self.standard, polish.dx):
-            self.verdict, self.finished = Status.INFEASIBLE, True
+        if self._hopeless(polish.best, polish.dx):
             return
         if self._readmit():
             return
@@ -155,7 +163,10 @@ class FastIpm:
             self.milestone, self.since = residual, 0
         else:
             self.since += 1
-        if not works or self.since >= _PATIENCE:
+        if self.may_return and (not works or self.since >= _DOUBT):
+            # reactions far away along a flat direction: the interior point gets there faster
+            self.polish, self.switch = None, 0.01 * self.switch
+        elif not works or self.since >= _PATIENCE:
             again = scaled_residual(self.standard, polish.best)[0] > _EARLY
             self.finished = not (again and self._restart(polish.best))
 
@@ -181,6 +192,7 @@ class FastIpm:
             self.interior = self._enter(x, max(self.interior.tau, self._missed(x)))
         else:
             self.polish = Polish(self.standard, self.system, x, np.full(self.standard.row_count, 1e2))
+            self.may_return = False
         return True
 
     def _missed(self, x: np.ndarray) -> float:

@@ -18,7 +18,8 @@ def reduction(strategy: str, spread: float) -> float:
 
 @njit(cache=True, error_model="numpy")
 def off_centre(limits, x, y, extra):
-    """f_cen = 2 n log(τ / geometric mean of √(det x det y)) ≥ 0 over all n cones (004 eq. 17); zero on the central path.
+    """f_cen = 2 n log(τ / geometric mean of √(det x det y)) ≥ 0 over all n cones (004 eq. 17); zero on the central
+    path.
 
     extra: the artificial variable's product, one more cone, or 0 where it is gone."""
     total, logs, count = 0.0, 0.0, 0

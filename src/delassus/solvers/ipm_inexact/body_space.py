@@ -1,8 +1,8 @@
 """(D + W² + R) dx = b through the bodies: with S = (W² + E + R)⁻¹, (I + Jᵀ S J) du = Jᵀ S b and dx = S (b − J du).
 
-Fewer unknowns, never rank deficient, and one pass over the rows per product. If the residual of du is ρ, that of dx is J ρ,
-and rounding of S on top, which refinement takes away as long as √τ is well above 1e-5: natural maps below about 1e-7 are
-for `space="contact"`.
+Fewer unknowns, never rank deficient, and one pass over the rows per product. If the residual of du is ρ, that of dx is
+J ρ, and rounding of S on top, which refinement takes away as long as √τ is well above 1e-5: natural maps below about
+1e-7 are for `space="contact"`.
 """
 
 import numpy as np
@@ -28,7 +28,9 @@ class BodySpace:
     def __init__(self, standard: Standard, settings: IpmInexact, softness: np.ndarray):
         operator = standard.operator
         if not isinstance(operator, RigidRows):
-            raise SettingsError("space='body' needs rigid bodies, which this problem does not hold: use space='contact'")
+            raise SettingsError(
+                "space='body' needs rigid bodies, and this problem holds none: use space='contact'"
+            )
         self.standard, self.settings, self.operator = standard, settings, operator
         self.softness = softness
         self.soft = softness if standard.compliance is None else softness + standard.compliance

@@ -56,7 +56,8 @@ class ContactSpace:
         return works
 
     def solve(self, b: np.ndarray, dx: np.ndarray, tol: float, most: int) -> tuple[int, float]:
-        """dx with a residual of at most tol in the measure of the scaling, if `most` products do; (products, measure)."""
+        """dx with a residual of at most tol in the measure of the scaling, if `most` products do; (products,
+        measure)."""
         if self.settings.linear == "direct":
             self._precondition(b, dx)
             return 0, self.scaling.measure(self._residual(b, dx))

@@ -1,9 +1,9 @@
 """What both spaces share: the scaling of an iteration, the measure of a direction's error, the Krylov methods by name.
 
-Let A dx = b + r. To first order the products x∘y after the step are the target plus W⁻¹ r in the scaled space, where x and y
-coincide, whatever A: r matters relative to √τ there. So the Krylov methods stop on the largest ‖W⁻¹ r‖ / √τ of a cone, not
-on ‖r‖: it is the worst cone that shortens the step. (The root mean square over cones let a few be wrong, and steps of a
-tenth alternate with long ones.)
+Let A dx = b + r. To first order the products x∘y after the step are the target plus W⁻¹ r in the scaled space, where x
+and y coincide, whatever A: r matters relative to √τ there. So the Krylov methods stop on the largest ‖W⁻¹ r‖ / √τ of a
+cone, not on ‖r‖: it is the worst cone that shortens the step. (The root mean square over cones let a few be wrong, and
+steps of a tenth alternate with long ones.)
 """
 
 import math

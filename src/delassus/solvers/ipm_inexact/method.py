@@ -2,13 +2,13 @@
 
     (D + W² + R) dx = τ⁺ x⁻¹ − ȳ − (τ⁺ − s) d,    τ⁺ = β τ
 
-Feasible start by an artificial variable (004 §4.3): for any x inside the cone there is d such that ȳ = D x + q + s d is on
-the central path at x, x∘ȳ = s e. s follows τ down; as soon as ȳ − s d itself is inside the cone, s and d are dropped and
-from then on every iterate is feasible. Since ȳ is always computed from x, an inexact direction costs centrality, never
-feasibility; nor does R, the softness of contacts, change the point approached.
+Feasible start by an artificial variable (004 §4.3): for any x inside the cone there is d such that ȳ = D x + q + s d
+is on the central path at x, x∘ȳ = s e. s follows τ down; as soon as ȳ − s d itself is inside the cone, s and d are
+dropped and from then on every iterate is feasible. Since ȳ is always computed from x, an inexact direction costs
+centrality, never feasibility; nor does R, the softness of contacts, change the point approached.
 
-Bilateral rows have no cone: there ȳ begins at zero, W is zero and the target is zero. In units where x∘y = τ e, not 2α as
-in 004; see `jordan`.
+Bilateral rows have no cone: there ȳ begins at zero, W is zero and the target is zero. In units where x∘y = τ e, not 2α
+as in 004; see `jordan`.
 """
 
 import math
@@ -35,8 +35,9 @@ _LEAST, _MOST = 0.1, 0.9  # adaptive: bounds of β
 
 
 class IpmInexactMethod:
-    """One iteration is one direction.  details: τ, step, β, f_cen ("spread"), products with the matrix ("krylov"), measure of
-    the direction's error, s, shift of the preconditioner's diagonal, and seconds to build it ("factor") and to solve."""
+    """One iteration is one direction.  details: τ, step, β, f_cen ("spread"), products with the matrix ("krylov"),
+    measure of the direction's error, s, shift of the preconditioner's diagonal, and seconds to build it ("factor") and
+    to solve."""
 
     def __init__(self, problem: Problem, settings: IpmInexact, reactions: np.ndarray):
         self.settings, self.reactions = settings, reactions
@@ -105,7 +106,7 @@ class IpmInexactMethod:
         krylov, error = self.system.solve(b, dx, tol, self.settings.krylov)
         solved = perf_counter()
 
-        dy = standard.product(dx) + ds * self.d
+        dy = self._image(dx) + ds * self.d
         step = self._step(dx, dy)
         if not (math.isfinite(step) and np.isfinite(dx).all()):
             self.finished = True
@@ -115,6 +116,15 @@ class IpmInexactMethod:
         self.finished = self.shorts >= _SHORTS
         self._record(tau=self.tau, step=step, beta=beta, spread=spread, krylov=krylov, error=error, artificial=self.s,
                      shift=self.system.shift, factor=factored - begin, solve=solved - factored)  # fmt: skip
+
+    def _image(self, dx: np.ndarray) -> np.ndarray:
+        """D dx with the problem's own D, which need not be symmetric: the matrix of a direction is, y is not to be
+        wrong."""
+        standard = self.standard
+        if standard.is_exact:
+            return standard.product(dx)
+        v = standard.problem.delassus.product(standard.reactions(dx))
+        return standard.factor * v[standard.cone.rows] / standard.unit
 
     def _reduction(self, spread: float) -> float:
         """β; adaptive: after a long step much is asked for, after a short one little."""

@@ -35,7 +35,7 @@ def softness(standard: Standard, settings: IpmInexact) -> np.ndarray:
         given = np.asarray(settings.stiffness, dtype=float)
         if given.ndim and len(given) != problem.contact_count:
             raise SettingsError(
-                f"stiffness holds {len(given)} values for {problem.contact_count} contacts: give one each, or one for all"
+                f"stiffness holds {len(given)} values for {problem.contact_count} contacts: give one each or one in all"
             )
         first = problem.cone.bilateral.size + problem.cone.unilateral
         per_block = np.full(problem.cone.block_count, np.nan)

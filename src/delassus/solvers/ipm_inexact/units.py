@@ -1,7 +1,7 @@
 """The rows of a problem in blocks of one size, and D between these blocks.
 
-A contact is a block of three rows. Limits and rows of joints stand beside contacts in blocks of three too, filled up with
-rows of the identity (a joint's rows by threes); without contacts every row is a block of its own.
+A contact is a block of three rows. Limits and rows of joints stand beside contacts in blocks of three too, filled up
+with rows of the identity (a joint's rows by threes); without contacts every row is a block of its own.
 """
 
 import numpy as np
@@ -13,8 +13,8 @@ from delassus.solvers.ipm.standard import RigidRows, Standard
 
 
 class Units:
-    """start: (n + 1,) first row of each unit; block: (n,) the block of `Standard` it belongs to; position: (m',) where each
-    row lies in a vector of n·side numbers."""
+    """start: (n + 1,) first row of each unit; block: (n,) the block of `Standard` it belongs to; position: (m',) where
+    each row lies in a vector of n·side numbers."""
 
     def __init__(self, standard: Standard):
         self.side = 3 if standard.cones else 1

@@ -1,0 +1,283 @@
+"""Our `ipm` against Clarabel on convex contact problems: one thread, runs in turn, both judged by our residuals.
+
+    python benchmarks/ipm_against_clarabel.py --bodies 1000 4000 --repeats 3 --json out.json
+
+Problems: spheres falling into a box and settled in it, with the closest 3.7 pairs per body as contacts, and steps of
+mechanism scenes. Piles are simulated once and kept in the system's temporary folder; --seed chooses which: 1 and 2
+served for tuning, 3 and above for measuring. Clarabel gets the program in velocities, its fastest form (min ½ u·Hu −
+p·u over J u + b in K*), its `faer` factorisation and tolerances of 1e-8; its constructor and solve are timed, ours is
+the whole `solve` call to 1e-8 of our measure. "same contacts" is ours without its presolve. Seconds are those of the
+processor, which a busy machine disturbs less than the clock; memory is what a solve adds, in a process of its own.
+"""
+# ruff: noqa: E402 - thread counts are read when NumPy and Numba are imported, so they come first
+
+import os
+
+for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"):
+    os.environ[f"{library}_NUM_THREADS"] = "1"
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "src"))  # a plain checkout is enough
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial import cKDTree
+
+from delassus import residuals
+from delassus.cones import ProductCone
+from delassus.law import Law
+from delassus.problem import Problem
+from delassus.scenes import SCENES
+from delassus.simulation import Memory, StepSettings, step
+from delassus.solvers import SOLVERS, solve
+
+TOL = 1e-8
+STEP, FALLING, SETTLED = 4e-3, 90, 300  # time step [s], and the steps at which piles are looked at
+MECHANISMS = {"wall": 40, "card-house": 20, "four-bar-free": 100, "nunchuk": 100}  # scene: step taken from it
+
+
+def main() -> None:
+    args = parse_arguments()
+    if args.worker:
+        print(json.dumps(measure_memory(args.worker, Path(args.problem))))
+        return
+    rows = []
+    for name, path in problems(args):
+        rows.append(compare(name, path, args))
+        print(line(rows[-1]), flush=True)
+    if args.json:
+        Path(args.json).write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bodies", type=int, nargs="*", default=[1000, 4000], help="spheres per pile")
+    parser.add_argument("--seed", type=int, default=3, help="of the piles: 1 and 2 are for tuning")
+    parser.add_argument("--per-body", type=float, default=3.7, help="contacts per sphere, the closest pairs")
+    parser.add_argument("--repeats", type=int, default=3, help="rounds of the three in turn")
+    parser.add_argument("--scenes", action="store_true", help="steps of mechanism scenes too")
+    parser.add_argument("--no-memory", action="store_true", help="leave the memory out")
+    parser.add_argument("--json", help="write the figures there")
+    parser.add_argument("--worker", choices=["ipm", "clarabel"], help=argparse.SUPPRESS)
+    parser.add_argument("--problem", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+# -- problems --------------------------------------------------------------------------------------------------------
+
+
+def problems(args):
+    """(name, file) of each problem, made where it does not exist yet."""
+    folder = Path(tempfile.gettempdir()) / "delassus-ipm-benchmark"
+    folder.mkdir(exist_ok=True)
+    for count in args.bodies:
+        for kind in ("fall", "rest"):
+            state = folder / f"{kind}-{count}-{args.seed}.npz"
+            if not state.exists():
+                simulate_pile(folder, count, args.seed)
+            path = folder / f"{state.stem}-{args.per_body:g}.npz"
+            if not path.exists():
+                save(pile_problem(np.load(state), args.per_body), path)
+            yield f"{kind} {count}", path
+    for name, when in MECHANISMS.items() if args.scenes else ():
+        path = folder / f"{name}-{when}.npz"
+        if not path.exists():
+            save(scene_problem(name, when), path)
+        yield name, path
+
+
+def simulate_pile(folder: Path, count: int, seed: int) -> None:
+    """Positions, velocities and radii of the spheres while they fall and when they have settled."""
+    setup = SCENES["sphere-pile"].build(n=count, seed=seed)
+    settings = StepSettings(h=STEP, law=Law.CCP, solver="pgs-ccp", tol=1e-3, tol_velocity=None, max_iter=60)
+    radius = (3.0 * setup.model.mass / (4.0 * np.pi * setup.parameters["density"])) ** (1 / 3)
+    side = max(2, round((0.5 * count) ** (1 / 3)) + 1)
+    half = 0.5 * side * 2.4 * setup.parameters["radius"]
+    state, memory = setup.state, Memory()
+    for k in range(SETTLED):
+        state, _ = step(setup.model, state, None, settings, memory)
+        if k + 1 in (FALLING, SETTLED):
+            np.savez(
+                folder / f"{'fall' if k + 1 == FALLING else 'rest'}-{count}-{seed}.npz", position=state.position,
+                u=state.u, radius=radius, mass=setup.model.mass, half=half, mu=setup.parameters["mu"],
+            )  # fmt: skip
+
+
+def pile_problem(data, per_body: float) -> Problem:
+    """One step of spheres with their closest neighbours and walls as contacts."""
+    x, r, half = data["position"], data["radius"], float(data["half"])
+    count = len(x)
+    pairs = cKDTree(x).query_pairs(3.0 * r.max(), output_type="ndarray")
+    apart = x[pairs[:, 1]] - x[pairs[:, 0]]
+    distance = np.linalg.norm(apart, axis=1)
+    normals = [apart / distance[:, None]]
+    gaps = [distance - r[pairs].sum(axis=1)]
+    bodies = [pairs]
+    for axis, sign in ((0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0), (2, 1.0)):  # normals into the box; z: the floor
+        normal = np.zeros(3)
+        normal[axis] = sign
+        normals.append(np.tile(normal, (count, 1)))
+        gaps.append(sign * x[:, axis] + (half if axis < 2 else 0.0) - r)
+        bodies.append(np.stack([np.full(count, -1), np.arange(count)], axis=1))
+    n, gap, pair = np.concatenate(normals), np.concatenate(gaps), np.concatenate(bodies)
+    closest = np.argsort(gap, kind="stable")[: int(per_body * count)]
+    n, gap, pair = n[closest], gap[closest], pair[closest]
+    frame = np.stack(frames(n), axis=1)  # (contacts, 3, 3)
+    rows = np.zeros((len(n), 3, 12))
+    for side, sign in ((0, -1.0), (1, 1.0)):
+        arm = -sign * r[pair[:, side]][:, None] * n  # from the centre to the point of contact
+        there = pair[:, side] >= 0
+        rows[there, :, 6 * side : 6 * side + 3] = sign * frame[there]
+        rows[there, :, 6 * side + 3 : 6 * side + 6] = sign * np.cross(arm[:, None, :], frame)[there]
+    mass = np.zeros((count, 6, 6))
+    mass[:, range(3), range(3)] = data["mass"][:, None]
+    mass[:, range(3, 6), range(3, 6)] = (0.4 * data["mass"] * r**2)[:, None]
+    u = data["u"].reshape(count, 6).copy()
+    u[:, 2] -= 9.81 * STEP
+    bias = np.zeros((len(n), 3))
+    bias[:, 0] = np.where(gap > 0.0, gap / STEP, 0.2 * gap / STEP)
+    cone = ProductCone(mu=np.full(len(n), float(data["mu"])))
+    return Problem.rigid(mass, pair, rows.reshape(-1, 12), cone=cone, u_f=u.ravel(), b=bias.ravel(), law=Law.CCP)
+
+
+def frames(n):
+    """n and two unit vectors across it, each (contacts, 3)."""
+    helper = np.where(np.abs(n[:, :1]) < 0.6, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
+    t = np.cross(n, helper)
+    t /= np.linalg.norm(t, axis=1, keepdims=True)
+    return [n, t, np.cross(n, t)]
+
+
+def scene_problem(name: str, when: int) -> Problem:
+    """The problem of one step of a scene, under the convex law."""
+    setup = SCENES[name].build()
+    state, memory, report = setup.state, Memory(), None
+    for _ in range(when):
+        inputs = setup.inputs(state.t, state) if setup.inputs else None
+        state, report = step(setup.model, state, inputs, setup.settings, memory)
+    assert report is not None
+    return report.problem.with_law(Law.CCP)
+
+
+def save(problem: Problem, path: Path) -> None:
+    d, cone = problem.delassus, problem.cone
+    np.savez(
+        path, mass=d.mass, bodies=d.bodies, rows=d.rows, u_f=problem.u_f, b=problem.bias, mu=cone.mu,
+        bilateral=cone.bilateral, unilateral=cone.unilateral,
+        compliance=np.zeros(problem.row_count) if d.compliance is None else d.compliance,
+    )  # fmt: skip
+
+
+def load(path: Path) -> Problem:
+    d = np.load(path)
+    cone = ProductCone(d["bilateral"], int(d["unilateral"]), d["mu"])
+    soft = d["compliance"] if d["compliance"].any() else None
+    return Problem.rigid(
+        d["mass"], d["bodies"], d["rows"], cone=cone, u_f=d["u_f"], b=d["b"], compliance=soft, law=Law.CCP
+    )
+
+
+# -- the two solvers -------------------------------------------------------------------------------------------------
+
+
+def ours(problem: Problem, **settings):
+    """(processor seconds, wall seconds, iterations, reactions)."""
+    chosen = SOLVERS["ipm"].settings.changed(**settings)
+    start, wall = time.process_time(), time.perf_counter()
+    solution = solve(problem, chosen, tol=TOL)
+    return time.process_time() - start, time.perf_counter() - wall, solution.iterations, solution.reactions
+
+
+def theirs(problem: Problem):
+    """The same for Clarabel; the conversion to its form is not timed."""
+    import clarabel
+
+    cone, d = problem.cone, problem.delassus
+    if d.compliance is not None or (problem.mu == 0.0).any():
+        raise SystemExit("the comparison knows neither compliance nor frictionless contacts")
+    factor = np.ones(problem.row_count)
+    factor[cone.contact_start :: 3] = 1.0 / problem.mu
+    H = d.mass_matrix()
+    P, A = sp.csc_matrix(sp.triu(H)), sp.csc_matrix(-sp.diags_array(factor) @ d.jacobian())
+    q, b = -(H @ problem.u_f), factor * problem.bias
+    cones = [clarabel.ZeroConeT(cone.bilateral_rows)] if cone.bilateral_rows else []
+    cones += [clarabel.NonnegativeConeT(cone.unilateral)] if cone.unilateral else []
+    cones += [clarabel.SecondOrderConeT(3)] * cone.contact_count
+    settings = clarabel.DefaultSettings()
+    settings.verbose, settings.max_threads, settings.direct_solve_method = False, 1, "faer"
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOL
+    start, wall = time.process_time(), time.perf_counter()
+    solution = clarabel.DefaultSolver(P, q, A, b, cones, settings).solve()
+    return (
+        time.process_time() - start, time.perf_counter() - wall, solution.iterations, factor * np.array(solution.z),
+    )  # fmt: skip
+
+
+def compare(name: str, path: Path, args) -> dict:
+    """Medians of rounds in which the three take turns; the first, which compiles, does not count."""
+    kinds = {"ipm": lambda p: ours(p), "same contacts": lambda p: ours(p, presolve=False), "clarabel": theirs}
+    ours(load(path))
+    runs: dict[str, list] = {kind: [] for kind in kinds}
+    for _ in range(args.repeats):
+        for kind, run in kinds.items():
+            runs[kind].append(run(load(path)))
+    problem = load(path)
+    row: dict = {"problem": name, "bodies": len(problem.delassus.mass), "contacts": problem.contact_count,
+                 "joint rows": problem.cone.bilateral_rows}  # fmt: skip
+    for kind, all_runs in runs.items():
+        row[kind] = {
+            "cpu": statistics.median(run[0] for run in all_runs),
+            "wall": statistics.median(run[1] for run in all_runs),
+            "iterations": all_runs[0][2],
+            "residual": residuals.measure(problem, all_runs[0][3]).relative,
+        }
+        if kind != "same contacts" and not args.no_memory:
+            command = [sys.executable, __file__, "--worker", kind, "--problem", str(path)]
+            row[kind]["memory"] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    return row
+
+
+def measure_memory(kind: str, path: Path) -> float:
+    """Megabytes that one solve adds to the peak of this process, compiled code and libraries loaded before."""
+    run = ours if kind == "ipm" else theirs
+    rng = np.random.default_rng(0)
+    from delassus.problem.random import random_rigid
+
+    run(random_rigid(rng, bodies=40, contacts=150, law=Law.CCP))
+    problem = load(path)
+    residuals.measure(problem, np.zeros(problem.row_count))
+    before = resident()
+    run(problem)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0 - before
+
+
+def resident() -> float:
+    """Megabytes in memory now (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 2.0**20
+
+
+def line(row: dict) -> str:
+    a, b, c = row["ipm"], row["same contacts"], row["clarabel"]
+    sizes = (f"{row[name]} {name}" for name in ("bodies", "contacts", "joint rows"))
+    text = f"{row['problem']:14s} {', '.join(sizes)}"
+    for kind in ("clarabel", "same contacts", "ipm"):
+        one = row[kind]
+        text += f" | {kind} {one['cpu']:.3f} s, {one['iterations']} it, {one['residual']:.0e}"
+        if "memory" in one:
+            text += f", {one['memory']:.0f} MB"
+    return text + f" | {c['cpu'] / b['cpu']:.1f}x same contacts, {c['cpu'] / a['cpu']:.1f}x"
+
+
+if __name__ == "__main__":
+    main()

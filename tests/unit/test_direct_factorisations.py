@@ -1,0 +1,111 @@
+"""Sparse symmetric systems: every back end solves the same system."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from delassus.errors import SettingsError
+from delassus.linalg import symmetric
+from delassus.linalg.conjugate_gradients import conjugate_gradients
+from delassus.linalg.pardiso import pardiso_is_there
+from delassus.linalg.symmetric import Pattern, factorisation, pattern_of
+
+EXACT = 1e-12  # condition about 1e2
+SINGLE = 1e-4  # the same in single precision
+
+backends = pytest.mark.parametrize(
+    "backend",
+    [
+        pytest.param("pardiso", marks=pytest.mark.skipif(not pardiso_is_there(), reason="MKL is not installed")),
+        "superlu",
+        "dense",
+    ],
+)
+
+
+def block_matrix(rng, count, side):
+    """A block pattern of a random graph, its values, and the same as a full matrix."""
+    pairs = {(i, i) for i in range(count)} | {tuple(sorted(rng.integers(0, count, 2))) for _ in range(2 * count)}
+    rows, columns = np.array(sorted(pairs)).T
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))]).astype(np.int32)
+    pattern = Pattern(indptr, columns.astype(np.int32), side)
+    values = 0.3 * rng.normal(size=(len(rows), side, side))
+    full = np.zeros((count * side, count * side))
+    for (i, j), block in zip(sorted(pairs), values):
+        if i == j:
+            block[:] = block + block.T + 10.0 * np.eye(side)
+        full[side * i : side * i + side, side * j : side * j + side] = block
+        full[side * j : side * j + side, side * i : side * i + side] = block.T
+    return pattern, values if side > 1 else values.reshape(-1), full
+
+
+@backends
+@pytest.mark.parametrize("side", [1, 3, 6])
+def test_blocks_are_solved(backend, side):
+    rng = np.random.default_rng(side)
+    pattern, values, full = block_matrix(rng, 40, side)
+    factor = factorisation(pattern, backend=backend)
+    for scale in (1.0, 3.0):  # the second time the pattern is known
+        assert factor.factor(scale * values)
+        right, out = rng.normal(size=pattern.size), np.full(pattern.size, np.nan)
+        factor.solve(right, out)
+        assert np.allclose(scale * full @ out, right, rtol=EXACT, atol=EXACT)
+
+
+@backends
+def test_indefinite_matrices_are_solved(backend):
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(30, 10))
+    K = sp.csr_array(np.block([[np.eye(30), A], [A.T, -np.eye(10)]]))
+    pattern, source = pattern_of(K)
+    values = np.where(source >= 0, K.data[source], 0.0)
+    factor = factorisation(pattern, backend=backend, definite=False)
+    assert factor.factor(values)
+    right, out = rng.normal(size=40), np.full(40, np.nan)
+    factor.solve(right, out)
+    assert np.allclose(K @ out, right, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("backend", ["dense"] + (["pardiso"] if pardiso_is_there() else []))
+def test_cholesky_refuses_what_is_not_positive_definite(backend):
+    pattern, values, _ = block_matrix(np.random.default_rng(2), 30, 3)
+    factor = factorisation(pattern, backend=backend)
+    assert not factor.factor(-values)
+    assert factor.factor(values)
+
+
+@pytest.mark.skipif(not pardiso_is_there(), reason="MKL is not installed")
+def test_single_precision_is_a_preconditioner_for_double():
+    """Six digits at once, all of them after one or two conjugate gradient iterations."""
+    rng = np.random.default_rng(8)
+    pattern, values, full = block_matrix(rng, 60, 6)
+    rough = factorisation(pattern, backend="pardiso", single=True)
+    assert rough.factor(values)
+    right, out = rng.normal(size=pattern.size), np.full(pattern.size, np.nan)
+    rough.solve(right, out)
+    assert EXACT < np.abs(full @ out - right).max() < SINGLE
+    again = factorisation(pattern, backend="pardiso", like=rough)
+    assert again.factor(values)
+    assert (again.order == rough.order).all()
+    iterations, residual = conjugate_gradients(
+        lambda x, y: np.matmul(full, x, out=y), rough.solve, right, out, 1e-13, 0.0, 10
+    )
+    assert iterations <= 4
+    assert np.allclose(full @ out, right, rtol=EXACT, atol=EXACT)
+    assert residual <= 1e-13 * np.linalg.norm(right)
+
+
+def test_without_mkl_superlu_steps_in(monkeypatch):
+    from delassus.linalg.superlu import SuperLu
+
+    monkeypatch.setattr("delassus.linalg.pardiso._library", lambda: None)
+    pattern, _, _ = block_matrix(np.random.default_rng(2), 60, 6)
+    assert isinstance(factorisation(pattern), SuperLu)
+    with pytest.raises(SettingsError, match="pip install pypardiso"):
+        factorisation(pattern, backend="pardiso")
+
+
+def test_unknown_back_end_is_named():
+    with pytest.raises(SettingsError, match="did you mean 'pardiso'"):
+        factorisation(block_matrix(np.random.default_rng(2), 3, 1)[0], backend="paradiso")
+    assert set(symmetric.BACKENDS) == {"auto", "pardiso", "superlu", "dense"}

@@ -1,0 +1,258 @@
+"""The interior-point method: certificates, agreement of its forms, and the cases that break interior points."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from delassus import residuals
+from delassus.cones import ProductCone
+from delassus.errors import SettingsError
+from delassus.law import Law
+from delassus.linalg.pardiso import pardiso_is_there
+from delassus.problem import Problem
+from delassus.problem.random import random_dual, random_rigid
+from delassus.solvers import SOLVERS, solve
+from delassus.solvers.ipm import presolve
+from delassus.solvers.ipm.presolve import Forecast
+from delassus.status import Status
+
+IPM = SOLVERS["ipm"].settings
+TIGHT = 1e-10
+CONVEX = [Law.CCP, Law.FRICTIONLESS]
+
+
+def changed(problem, **fields):
+    """The problem with another bias or free velocity."""
+    d = problem.delassus
+    given = {"u_f": problem.u_f, "b": problem.bias, "compliance": d.compliance} | fields
+    return Problem.rigid(d.mass, d.bodies, d.rows, cone=problem.cone, law=problem.law, **given)
+
+
+def mixed(seed=5, **more):
+    """Everything at once: redundant joints, limits, frictionless contacts, compliance."""
+    settings = {
+        "bodies": 30, "contacts": 100, "joints": 10, "limits": 5, "redundant_joints": True,
+        "frictionless_part": 0.2, "compliance": 1e-3, "law": Law.CCP,
+    }  # fmt: skip
+    return random_rigid(np.random.default_rng(seed), **(settings | more))
+
+
+def pile(rng, bodies, contacts):
+    """A hyperstatic heap large enough for the presolve and for weak contacts to be left out of factors."""
+    return random_rigid(rng, bodies=bodies, contacts=contacts, law=Law.CCP)
+
+
+@pytest.mark.parametrize("law", CONVEX, ids=lambda law: law.value)
+@pytest.mark.parametrize("seed", range(3))
+def test_optimality_conditions_hold_to_rounding(law, seed):
+    """Feasible, dual feasible and complementary: the certificate of a convex program, in unscaled units."""
+    rng = np.random.default_rng(seed)
+    for problem in (
+        random_rigid(rng, bodies=12, contacts=15, law=law),
+        random_rigid(rng, bodies=6, contacts=40, law=law),
+        random_rigid(rng, bodies=10, contacts=12, joints=5, limits=4, law=law),
+        random_rigid(rng, bodies=8, contacts=6, joints=4, redundant_joints=True, law=law),
+        random_rigid(rng, bodies=6, contacts=30, joints=2, compliance=1e-2, law=law),
+        random_dual(rng, contacts=20, rank=30, law=law),
+    ):
+        solution = solve(problem, "ipm", tol=TIGHT)
+        assert solution.converged, solution
+        assert solution.iterations <= 25
+        found = residuals.evaluate(problem, solution.reactions)
+        size = max(1.0, np.abs(solution.reactions).max())
+        assert found.primal <= 1e-9 * size
+        assert found.dual <= 1e-8
+        assert found.complementarity <= 1e-8 * size
+
+
+@pytest.mark.parametrize("linear", ["body", "dual", "augmented"])
+@pytest.mark.parametrize("backend", ["superlu", "dense"] + (["pardiso"] if pardiso_is_there() else []))
+def test_forms_and_back_ends_agree(linear, backend):
+    problem = mixed(bodies=12, contacts=30, joints=4, limits=3)
+    reference = solve(problem, "ipm", tol=TIGHT)
+    solution = solve(problem, IPM.changed(linear=linear, backend=backend), tol=TIGHT)
+    assert reference.converged
+    assert solution.converged
+    assert np.allclose(solution.velocities, reference.velocities, atol=1e-7)
+
+
+def test_flexible_and_matrix_storage_agree_with_bodies():
+    rigid = mixed(bodies=12, contacts=30, joints=4, limits=3, compliance=0.0)
+    d = rigid.delassus
+    shuffled = np.random.default_rng(1).permutation(6 * len(d.mass))
+    H, J = sp.csr_array(d.mass_matrix()[shuffled][:, shuffled]), sp.csr_array(d.jacobian()[:, shuffled])
+    flexible = Problem.primal(H, J, cone=rigid.cone, u_f=rigid.u_f[shuffled], b=rigid.bias, law=Law.CCP)
+    dual = Problem.dual(d.matrix(), rigid.free_velocity, cone=rigid.cone, law=Law.CCP)
+    assert {flexible.delassus.kind, dual.delassus.kind} == {"sparse", "matrix"}
+    reference = solve(rigid, "ipm", tol=TIGHT)
+    for problem in (flexible, dual):
+        for linear in ("auto", "dual"):
+            solution = solve(problem, IPM.changed(linear=linear), tol=TIGHT)
+            assert solution.converged
+            assert np.allclose(solution.velocities, reference.velocities, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mass_ratio_of_a_million_keeps_every_velocity(seed):
+    """A norm does not see light bodies under heavy ones; the worst velocity does."""
+    problem = random_rigid(np.random.default_rng(seed), bodies=12, contacts=40, joints=3, mass_ratio=1e6, law=Law.CCP)
+    solution = solve(problem, "ipm", tol=1e-8, tol_velocity=1e-8)
+    assert solution.converged, solution
+    assert solution.residuals.worst_velocity <= 1e-8
+
+
+def test_uneven_compliance_is_exact():
+    """Different compliances in the two tangents: the projection of the polish has no closed form there."""
+    problem = mixed(contacts=40)
+    soft = np.random.default_rng(2).uniform(0.0, 0.05, problem.row_count)
+    solution = solve(changed(problem, compliance=soft), "ipm", tol=TIGHT)
+    assert solution.converged
+
+
+def test_slightly_skew_matrices_are_judged_as_they_are():
+    """Two per cent of gyroscopic terms in the masses, and in D."""
+    rng = np.random.default_rng(7)
+    problem = random_rigid(rng, bodies=10, contacts=40, law=Law.CCP)
+    d = problem.delassus
+    skew = 0.02 * rng.normal(size=d.mass.shape)
+    mass = d.mass * (1.0 + skew - skew.transpose(0, 2, 1)) + 0.01 * (skew - skew.transpose(0, 2, 1))
+    rigid = Problem.rigid(mass, d.bodies, d.rows, cone=problem.cone, u_f=problem.u_f, b=problem.bias, law=Law.CCP)
+    D = rigid.delassus.matrix()
+    assert abs(D - D.T).max() > 1e-4 * abs(D).max()
+    dual = Problem.dual(D, rigid.free_velocity, cone=rigid.cone, law=Law.CCP)
+    for one in (rigid, dual):
+        assert solve(one, "ipm", tol=TIGHT).converged
+
+
+def test_presolve_leaves_contacts_out_and_gives_the_same_answer():
+    problem = pile(np.random.default_rng(3), 60, 300)
+    bias = problem.bias.copy()
+    bias[::9] += 20.0  # every third contact is far from touching
+    problem = changed(problem, b=bias)
+    kept = presolve.forecast(problem, np.zeros(problem.row_count), True).kept
+    assert kept is not None
+    assert 0.05 < 1.0 - kept.mean() < 0.9
+    with_it, without = (solve(problem, IPM.changed(presolve=choice), tol=TIGHT) for choice in (True, False))
+    assert with_it.converged
+    assert without.converged
+    assert np.allclose(with_it.velocities, without.velocities, atol=1e-7)
+
+
+def test_wrong_forecast_is_repaired(monkeypatch):
+    """Half of the contacts that carry load are left out on purpose: all that matter must come back."""
+    problem = pile(np.random.default_rng(4), 40, 200)
+    reference = solve(problem, "ipm", tol=TIGHT)
+    loaded = np.flatnonzero(reference.reactions[::3] > 1e-6)
+    wrong = np.ones(problem.contact_count, bool)
+    wrong[loaded[::2]] = False
+    monkeypatch.setattr(
+        "delassus.solvers.ipm.fast.forecast", lambda p, r, choice: Forecast(np.zeros(p.row_count), wrong.copy())
+    )
+    solution = solve(problem, "ipm", tol=1e-8)
+    assert solution.converged, solution
+    assert np.allclose(solution.velocities, reference.velocities, atol=1e-5)
+
+
+def test_guess_saves_iterations():
+    problem = pile(np.random.default_rng(6), 40, 150)
+    cold = solve(problem, "ipm", tol=1e-8)
+    near = changed(problem, u_f=problem.u_f + 1e-3 * np.random.default_rng(1).normal(size=problem.u_f.shape))
+    warm = solve(near, "ipm", guess=cold.reactions, tol=1e-8)
+    assert warm.converged
+    assert warm.iterations < cold.iterations
+
+
+@pytest.mark.parametrize("start", ["two-step", "nocedal", "dapuzzo"])
+@pytest.mark.parametrize("linear", ["auto", "augmented"])
+def test_published_method_converges_from_its_starting_points(start, linear):
+    """To 1e-6: hyperstatic problems end there, near the boundary of the cone, without a polish."""
+    settings = IPM.changed(variant="thesis", start=start, linear=linear)
+    for law in CONVEX:
+        rng = np.random.default_rng(0)
+        for problem in (
+            random_rigid(rng, bodies=12, contacts=15, law=law),
+            random_rigid(rng, bodies=10, contacts=12, joints=5, limits=4, law=law),
+            random_rigid(rng, bodies=10, contacts=20, frictionless_part=0.5, law=law),
+        ):
+            solution = solve(problem, settings, tol=1e-6, max_iter=40)
+            assert solution.converged, (law, solution)
+
+
+def test_published_method_without_contacts_is_a_linear_system():
+    """000 §4.9, eq. 4.27."""
+    problem = random_rigid(np.random.default_rng(2), bodies=6, contacts=0, joints=4, law=Law.CCP)
+    assert solve(problem, IPM.changed(variant="thesis"), tol=1e-9).iterations <= 2
+
+
+def test_warm_start_of_the_published_method_helps():
+    """000 table 5.1: a full warm start needs far fewer iterations, a partial one about as many as none."""
+    rng = np.random.default_rng(1)
+    count = dict.fromkeys(("none", "partial", "full"), 0)
+    for _ in range(4):
+        problem = random_rigid(rng, bodies=12, contacts=20, law=Law.CCP)
+        guess = solve(problem, "ipm", tol=TIGHT).reactions
+        guess = guess * (1.0 + 0.01 * rng.normal(size=guess.shape))
+        for warm in count:
+            solution = solve(problem, IPM.changed(variant="thesis", warm=warm), guess, tol=1e-6)
+            assert solution.converged
+            count[warm] += solution.iterations
+    assert count["full"] < 0.8 * count["none"]
+    assert count["partial"] < 1.3 * count["none"]
+
+
+def one_body(cone, rows, bias):
+    """A unit mass at the world, moving with ones."""
+    pair = np.array([[-1, 0]] * cone.block_count)
+    padded = np.zeros((cone.row_count, 12))
+    padded[:, 6:] = rows
+    return Problem.rigid(np.eye(6)[None], pair, padded, cone=cone, u_f=np.ones(6), b=bias, law=Law.CCP)
+
+
+IMPOSSIBLE = {
+    "joints contradict": one_body(ProductCone(2), np.eye(6)[[0, 0]], [0.0, 1.0]),
+    "limits contradict": one_body(ProductCone((), 2), [np.eye(6)[0], -np.eye(6)[0]], [-1.0, -1.0]),
+    "squeezed": one_body(
+        ProductCone(mu=[0.3, 0.3]), np.eye(6)[[0, 1, 2, 0, 1, 2]] * [[1], [1], [1], [-1], [1], [1]],
+        [-1.0, 0.0, 0.0, -1.0, 0.0, 0.0],
+    ),
+    "nothing moves": Problem.dual(np.zeros((3, 3)), [-1.0, 0.0, 0.0], mu=[0.5], law=Law.CCP),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("variant", ["fast", "thesis"])
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_impossible_demands_are_recognised(name, variant):
+    solution = solve(IMPOSSIBLE[name], IPM.changed(variant=variant), tol=1e-9, max_iter=200)
+    assert solution.status is Status.INFEASIBLE
+    assert np.isfinite(solution.reactions).all()
+    assert "No reactions can satisfy" in solution.message
+
+
+def test_redundant_joints_that_nearly_agree_are_solved():
+    """A closed mechanism's redundant rows never agree exactly: what they ask in vain is left out, if it is small."""
+    problem = mixed(compliance=0.0)
+    rows = problem.cone.bilateral_rows
+    for size, status in ((1e-6, Status.CONVERGED), (10.0, Status.INFEASIBLE)):
+        bias = problem.bias.copy()
+        bias[rows // 2] += size
+        solution = solve(changed(problem, b=bias), "ipm", tol=1e-5)
+        assert solution.status is status
+        assert np.abs(solution.reactions).max() < 1e4
+
+
+def test_details_tell_every_iteration():
+    solution = solve(mixed(), "ipm", tol=TIGHT)
+    assert {"tau", "sigma", "step", "factor", "solve", "krylov", "primal"} <= set(solution.details)
+    assert all(len(series) == solution.iterations for series in solution.details.values())
+    tau = [value for value in solution.details["tau"] if np.isfinite(value)]
+    assert tau[-1] < 1e-4 * tau[0]
+    assert solve(mixed(), "pgs-ccp", tol=1e-2).details == {}
+
+
+def test_settings_are_checked():
+    with pytest.raises(SettingsError, match="did you mean 'augmented'"):
+        IPM.changed(linear="augmentd")
+    with pytest.raises(SettingsError, match="threads is 0"):
+        IPM.changed(threads=0)
+    with pytest.raises(SettingsError, match="holds only D"):
+        solve(random_dual(np.random.default_rng(1), law=Law.CCP), IPM.changed(linear="body"))
