@@ -311,4 +311,5 @@ def _error(sn, problem, reactions) -> float:
 
 
 if __name__ == "__main__":
+    sys.path.pop(0)  # the folder of this file, whose siconos.py is not Siconos
     serve()
