@@ -107,8 +107,8 @@ def test_elimination_is_the_schur_complement(count, rank):
     inverse = np.linalg.pinv(D[:count, :count], rcond=1e-10)
     assert np.allclose(behind, D[count:, count:] - D[count:, :count] @ inverse @ D[:count, count:], atol=1e-8)
     assert np.allclose(v_behind, v[count:] - D[count:, :count] @ inverse @ v[:count], atol=1e-7)
-    assert np.allclose(carried[:, :-1], inverse @ D[:count, count:], atol=1e-6)
-    assert np.allclose(carried[:, -1], inverse @ v[:count], atol=1e-6)
+    # of redundant rows there are many solutions; which is the smallest is a question of units
+    assert np.allclose(D[:count, :count] @ carried, np.column_stack([D[:count, count:], v[:count]]), atol=1e-6)
 
 
 def test_elimination_takes_matrices_that_are_not_symmetric():

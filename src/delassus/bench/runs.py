@@ -3,7 +3,8 @@
 import multiprocessing
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -50,7 +51,6 @@ def run(
 ) -> None:  # fmt: skip
     """Work the tasks off. Rows go to the file as they come; a process that does not answer in time is replaced."""
     context = multiprocessing.get_context("spawn")
-    os.environ.update(dict.fromkeys(_THREADS, "1"))  # read by the processes when they load their libraries
     queue, workers = deque(tasks), []
 
     def take(row: Row) -> None:
@@ -80,6 +80,21 @@ def run(
             worker.stop()
 
 
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Processes started meanwhile load their libraries with one thread each; nobody else notices."""
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name)
+            else:
+                os.environ[name] = value
+
+
 class _Worker:
     """A process, its pipe, and what it is doing."""
 
@@ -87,7 +102,8 @@ class _Worker:
         self.samples = samples
         self.pipe, other = context.Pipe()
         self.process = context.Process(target=work, args=(source, other), daemon=True)
-        self.process.start()
+        with _one_thread():
+            self.process.start()
         other.close()
         self.task: Task | None = None
         self.current: int | None = None

@@ -84,7 +84,8 @@ def end_map(state, rule, cone, buffers, point):
     norm = residual(x, point, weight, new_f)
     jumped, state[JUMPED] = state[JUMPED], 0.0
     if state[ON_TRIAL] != 0.0 and not norm <= growth * state[NORM]:
-        point[:] = g
+        for i in range(len(g)):
+            point[i] = g[i]
         forget(state)
         if jumped > 0.0:
             state[REACH] = 0.25 * jumped

@@ -24,7 +24,8 @@ def accelerated_sweeps(
         batch = min(count - done, left)
         if blocks[8]:  # in body space: the velocities that belong to λ
             u = bodies[4]
-            u[:] = u_f
+            for i in range(len(u)):
+                u[i] = u_f[i]
             add_response(bodies[0], blocks[0], bodies[2], reactions, u)
         sweep_in_order(batch, local, term, omega, 1.0, omega, blocks, rows, bodies, reactions, slip, work, order)
         left -= batch

@@ -28,9 +28,7 @@ class BodySpace:
     def __init__(self, standard: Standard, settings: IpmInexact, softness: np.ndarray):
         operator = standard.operator
         if not isinstance(operator, RigidRows):
-            raise SettingsError(
-                "space='body' needs rigid bodies, and this problem holds none: use space='contact'"
-            )
+            raise SettingsError("space='body' needs rigid bodies, and this problem holds none: use space='contact'")
         self.standard, self.settings, self.operator = standard, settings, operator
         self.softness = softness
         self.soft = softness if standard.compliance is None else softness + standard.compliance
@@ -44,7 +42,7 @@ class BodySpace:
         self.u, self.push, self.image, self.more = np.empty(n), np.empty(n), np.empty(m), np.empty(m)
         self.looks, self.last = 0, np.inf
 
-    def _preconditioner(self) -> Factorisation | None:
+    def _preconditioner(self) -> Factorisation | BlockDiagonal | Multigrid | IncompleteFactor | None:
         name = "direct" if self.settings.linear == "direct" else self.settings.preconditioner
         if name == "none":
             return None

@@ -20,7 +20,7 @@ class ContactSpace:
         self.shift = 0.0
         # two passes over the rows of bodies read half of what the blocks of D between contacts take
         self.is_matrix_free = isinstance(standard.operator, RigidRows)
-        self.preconditioner: Factorisation | None = None
+        self.preconditioner: Factorisation | BlockDiagonal | IncompleteFactor | None = None
         if settings.linear != "direct" and settings.preconditioner == "none":
             self.is_matrix_free = True
             return
