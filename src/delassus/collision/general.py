@@ -9,7 +9,7 @@ import numpy as np
 
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.layout import BOX, CAPSULE, CYLINDER, TRIANGLE, Geometry
-from delassus.collision.manifold import choose, judge, write_manifolds
+from delassus.collision.manifold import choose, judge, try_faces, write_manifolds
 from delassus.errors import DelassusError, ProblemError
 
 TOLERANCES = (1e-6, 1e-5, 1e-4, 1e-3)
@@ -44,6 +44,7 @@ def find_general(arrays: ShapeArrays, geometry: tuple, count: int, pairs, dealt,
     if len(lost):
         a, b = chosen[lost[0], :2].tolist()
         raise ProblemError(f"coal finds no distance between shapes {a} and {b}: are they degenerate?")
+    try_faces(n, chosen, geometry, best)
     return write_manifolds(n, chosen, geometry, best, TOLERANCES[0], corners, work, dealt, out)
 
 

@@ -9,7 +9,19 @@ from numba import njit
 
 from delassus.collision.faces import area, looking_face, support
 from delassus.collision.families import GENERAL
-from delassus.collision.layout import COUNT, FAMILY, MARGIN, SLOT, TRIANGLE, pair_at, to_local, to_world
+from delassus.collision.layout import (
+    BOX,
+    CONVEX,
+    COUNT,
+    CYLINDER,
+    FAMILY,
+    MARGIN,
+    SLOT,
+    TRIANGLE,
+    pair_at,
+    to_local,
+    to_world,
+)
 from delassus.collision.patch import patch
 
 ALMOST = 1.0 - 1e-6  # cosine between coal's normal and a face's below which they are different directions
@@ -90,6 +102,32 @@ def judge(waiting, chosen, geometry, radius, asked, best):
                 best[k, 1 + i] = asked[k, 1 + i]
                 best[k, 4 + i] = 0.5 * (asked[k, 4 + i] + asked[k, 7 + i])
     return again
+
+
+@njit(cache=True, error_model="numpy")
+def try_faces(n, chosen, geometry, best):
+    """Put the normal of a flat face in the place of coal's where solids overlap and it separates them by less.
+
+    EPA has nothing to start from where two faces just touch: of hulls that overlap and tilt by 1e-12 … 1e-6 a third got
+    a wrong normal and a depth of the size of the bodies, of cylinders end on end a half."""
+    position, R, size, kind, vertex, vertex_start, _, _, shape_face, face_normal, _, _ = geometry
+    for k in range(n):
+        a, b = chosen[k, 0], chosen[k, 1]
+        if best[k, 0] > 0.0 or kind[b] == TRIANGLE:
+            continue
+        for side in range(2):
+            s, sign = (a, 1.0) if side == 0 else (b, -1.0)
+            sides = 6 if kind[s] == BOX else 2 if kind[s] == CYLINDER else shape_face[s + 1] - shape_face[s]
+            for f in range(sides):  # none of a capsule
+                if kind[s] != CONVEX:
+                    axis, turn = f // 2 if kind[s] == BOX else 2, sign * (1.0 - 2.0 * (f % 2))
+                    nx, ny, nz = turn * R[s, 0, axis], turn * R[s, 1, axis], turn * R[s, 2, axis]
+                else:
+                    own = face_normal[shape_face[s] + f]
+                    nx, ny, nz = to_world(R, s, sign * own[0], sign * own[1], sign * own[2])
+                along = _along(position, R, size, kind, vertex, vertex_start, a, b, nx, ny, nz)
+                if along > best[k, 0]:
+                    best[k, 0], best[k, 1], best[k, 2], best[k, 3] = along, nx, ny, nz
 
 
 @njit(cache=True, error_model="numpy")
