@@ -39,7 +39,9 @@ def kinds(law):
 PROBLEMS = {law: kinds(law) for law in Law}
 
 # Composed solvers that are held to the same promises as the lines of the table.
-COMPOSED = ["nbgs+anderson", "pgs-ccp+anderson", "pgs-ccp+desaxce"]
+COMPOSED = [
+    "nbgs+anderson", "pgs-ccp+anderson", "jacobi+anderson", "admm-ncp-sa+anderson", "pgs-ccp+desaxce", "apgd+desaxce",
+]  # fmt: skip
 NAMES = [*SOLVERS, *COMPOSED]
 
 
@@ -116,6 +118,9 @@ MUST = {
     "jacobi": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "nbgs+anderson": (Law.NCP, [kind for kind in PROBLEMS[Law.NCP] if kind != "compliant"]),
     "pgs-ccp+anderson": (Law.NCP, list(PROBLEMS[Law.NCP])),
+    "jacobi+anderson": (Law.NCP, ["well-posed", "joints-only", "limits-only", "empty"]),
+    "admm-ncp-sa+anderson": (Law.NCP, list(PROBLEMS[Law.NCP])),
+    "apgd+desaxce": (Law.NCP, ["well-posed", "hyperstatic", "joints-only", "limits-only", "dense", "empty"]),
     "pgs-ccp+desaxce": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "ipm-inexact": (Law.CCP, list(PROBLEMS[Law.CCP])),
 }  # fmt: skip

@@ -76,7 +76,7 @@ def _splitting(name, laws, paper, advice, **settings) -> Solver:
 
 
 def _admm(name, laws, paper, advice, **settings) -> Solver:
-    return Solver(Admm(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_admm)
+    return Solver(Admm(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_admm, is_map=True)
 
 
 SOLVERS: dict[str, Solver] = {

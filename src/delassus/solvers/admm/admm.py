@@ -86,7 +86,7 @@ class AdmmMethod:
         self.is_costly = False
         self.reduced = reduced(problem, settings.joints, settings.scaled)
         self.m = len(self.reduced.v)
-        self.y = np.zeros(0)
+        self.x = self.y = self.z = np.zeros(0)
         if self.m:
             self._start(problem, settings)
 
@@ -108,7 +108,7 @@ class AdmmMethod:
         self.x = seen.read(self.reactions)
         self.y, self.z = self.x.copy(), np.empty(m)
         start_dual(cone, seen.velocity(self.x) if self.x.any() else seen.v, self.z)
-        memory = empty_memory(settings.anderson, m)
+        self.memory = memory = empty_memory(settings.anderson, m)
         forget(memory, rho, self.y, self.z)
         work = np.empty(2 * m + seen.inverse.work_size)
         self.arguments = cone, seen.v, prox, rule, self.state, memory, self.shift, self.x, self.y, self.z, work
@@ -125,6 +125,22 @@ class AdmmMethod:
 
     def judged(self, excess: float) -> None:
         del excess
+
+    @property
+    def point(self) -> np.ndarray:
+        """All that an iteration starts from: x of the proximal term, y and z, (3 m,)."""
+        return np.concatenate([self.x, self.y, self.z])
+
+    def move_to(self, point: np.ndarray) -> None:
+        """Go on from there; differences of the own acceleration no longer belong to it."""
+        if self.m:
+            self.x[:], self.y[:], self.z[:] = point.reshape(3, -1)
+            forget(self.memory, self.state[RHO], self.y, self.z)
+
+    @property
+    def map_key(self) -> float:
+        """The penalty, which makes the map what it is."""
+        return float(self.state[RHO]) if self.m else 0.0
 
 
 def start_admm(problem: Problem, settings: Settings, reactions: np.ndarray) -> AdmmMethod:

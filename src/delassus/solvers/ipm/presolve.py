@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.splitting import Splitting, SplittingMethod
+from delassus.solvers.ipm.forecast_sweeps import Sweeps
 
 _SWEEPS, _MORE = 20, 10  # sweeps before the first look at the velocities, and before the second
 _LEAST = 60  # contacts below which nothing is gained
@@ -28,8 +28,7 @@ def forecast(problem: Problem, reactions: np.ndarray, presolve: bool) -> Forecas
     """Sweep from the given reactions, and say which blocks matter."""
     if problem.row_count == 0:
         return Forecast(reactions.copy(), None)
-    settings = Splitting(solver="pgs-ccp", local="ccp")
-    method = SplittingMethod(problem, settings, reactions.copy())
+    method = Sweeps(problem, reactions.copy())
     method.advance(_SWEEPS)
     first = problem.constraint_velocity(method.reactions)
     method.advance(_MORE)
