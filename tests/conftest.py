@@ -9,6 +9,8 @@ import scipy.sparse as sp
 
 from delassus.io.fclib import FclibFile, FclibInfo, FclibMatrix, FclibMatrixInfo, FclibPoint
 
+os.environ.pop("COLUMNS", None)  # set in the processes of pytest-xdist: tables would be cut to fit a terminal
+
 TESTS = Path(__file__).parent
 
 

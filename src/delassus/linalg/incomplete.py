@@ -5,27 +5,34 @@ rows behind, A_ij −= U_kiᵀ P_k⁻¹ U_kj, wherever A has a block (i, j) itse
 ILU(0) are those of IC(0), so that the upper blocks are enough for both. They differ in what is done about bad pivots:
 Cholesky asks for positive definite ones and begins again with a heavier diagonal where one is not, LU takes them as
 they come. Both are invariant under scaling by a block-diagonal matrix.
+
+The order of elimination decides how much is dropped: on heaps of spheres, conjugate gradients take two to three times
+fewer iterations with Cuthill and McKee's order than with that of detection, or a random one.
 """
 
 import math
 
 import numpy as np
+import scipy.sparse as sp
 from numba import njit
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from delassus.linalg.block_product import side_of
 from delassus.linalg.symmetric import Pattern
 
-_FIRST_SHIFT, _SHIFT_GROWTH, _SHIFTS = 1e-3, 4.0, 10  # of diagonal blocks, relative to them
+_FIRST_SHIFT, _SHIFT_GROWTH, _SHIFTS = 0.02, 2.0, 16  # of diagonal blocks, relative to them
 
 
 class IncompleteFactor:
-    """IC(0) (definite) or ILU(0) of matrices of one pattern."""
+    """IC(0) (definite) or ILU(0) of matrices of one pattern.  order: (blocks,) in which they are eliminated, or None."""
 
-    def __init__(self, pattern: Pattern, *, definite: bool = True):
-        self.pattern, self.definite = pattern, definite
-        self.side = side_of(pattern)
+    def __init__(self, pattern: Pattern, *, definite: bool = True, order: np.ndarray | None = None):
+        self.definite, self.side = definite, side_of(pattern)
+        self.order = np.arange(len(pattern.indptr) - 1) if order is None else order
+        self.pattern, self.source, self.turned = _arranged(pattern, self.order)
         self.upper = np.empty((len(pattern.indices), pattern.block, pattern.block))
-        self.pivots = np.empty((len(pattern.indptr) - 1, pattern.block, pattern.block))  # inverted
+        self.pivots = np.empty((len(self.order), pattern.block, pattern.block))  # inverted
+        self.work = np.empty(pattern.size)
         self.shift = 0.0  # of the last factorisation
 
     def factor(self, values: np.ndarray) -> bool:
@@ -34,7 +41,7 @@ class IncompleteFactor:
         # what the last matrix needed is close to what this one needs
         self.shift = self.shift / _SHIFT_GROWTH if self.shift > _FIRST_SHIFT else 0.0
         for _ in range(_SHIFTS):
-            self.upper[:] = blocks
+            _arrange(self.side, self.source, self.turned, blocks, self.upper)
             if _factor(self.side, self.pattern.indptr, self.pattern.indices, 1.0 + self.shift, self.definite,
                        self.upper, self.pivots):  # fmt: skip
                 return True
@@ -45,7 +52,31 @@ class IncompleteFactor:
 
     def solve(self, right: np.ndarray, out: np.ndarray) -> None:
         """out = M⁻¹ right, both (n,) and different arrays."""
-        _solve(self.side, self.pattern.indptr, self.pattern.indices, self.upper, self.pivots, right, out)
+        _solve(self.side, self.pattern.indptr, self.pattern.indices, self.upper, self.pivots, self.order, right,
+               self.work, out)  # fmt: skip
+
+
+def banded_order(pattern: Pattern) -> np.ndarray:
+    """Reverse Cuthill–McKee: neighbours get numbers near each other."""
+    n = len(pattern.indptr) - 1
+    if n == 0:
+        return np.zeros(0, np.int64)
+    upper = sp.csr_array((np.ones(len(pattern.indices)), pattern.indices, pattern.indptr), shape=(n, n))
+    return reverse_cuthill_mckee(sp.csr_array(upper + upper.T), symmetric_mode=True).astype(np.int64)
+
+
+def _arranged(pattern: Pattern, order: np.ndarray) -> tuple[Pattern, np.ndarray, np.ndarray]:
+    """The pattern in another order, where each of its blocks comes from, and whether it is transposed on the way."""
+    n = len(order)
+    number = np.empty(n, np.int64)
+    number[order] = np.arange(n)
+    row, column = number[np.repeat(np.arange(n), np.diff(pattern.indptr))], number[pattern.indices]
+    turned = row > column
+    row, column = np.minimum(row, column), np.maximum(row, column)
+    source = np.lexsort((column, row))
+    indptr = np.zeros(n + 1, np.int32)
+    np.cumsum(np.bincount(row, minlength=n), out=indptr[1:])
+    return Pattern(indptr, column[source].astype(np.int32), pattern.block), source, turned[source]
 
 
 class BlockDiagonal:
@@ -65,6 +96,16 @@ class BlockDiagonal:
     def solve(self, right: np.ndarray, out: np.ndarray) -> None:
         """out = diag(A)⁻¹ right."""
         _blocks_times(self.side, self.pivots, right, out)
+
+
+@njit(cache=True)
+def _arrange(side, source, turned, blocks, out):
+    s = len(side)
+    for p in range(len(source)):
+        block = blocks[source[p]]
+        for a in range(s):
+            for b in range(s):
+                out[p, a, b] = block[b, a] if turned[p] else block[a, b]
 
 
 @njit(cache=True, error_model="numpy")
@@ -144,11 +185,13 @@ def _invert(side, A, definite, work, out):
 
 
 @njit(cache=True, error_model="numpy")
-def _solve(side, indptr, indices, upper, pivots, right, x):
+def _solve(side, indptr, indices, upper, pivots, order, right, x, out):
+    """x: (n,) scratch."""
     s = len(side)
     n = len(indptr) - 1
-    for i in range(len(x)):
-        x[i] = right[i]
+    for k in range(n):
+        for a in range(s):
+            x[s * k + a] = right[s * order[k] + a]
     t = np.empty(s)
     for k in range(n):  # (P + Uᵀ) t = right, t = P⁻¹ … kept in x
         row = s * k
@@ -182,6 +225,7 @@ def _solve(side, indptr, indices, upper, pivots, right, x):
             for b in range(s):
                 total += pivots[k, a, b] * t[b]
             x[row + a] -= total
+            out[s * order[k] + a] = x[row + a]
 
 
 @njit(cache=True, error_model="numpy")

@@ -8,7 +8,7 @@ J ρ, and rounding of S on top, which refinement takes away as long as √τ is 
 import numpy as np
 
 from delassus.errors import SettingsError
-from delassus.linalg.incomplete import BlockDiagonal, IncompleteFactor
+from delassus.linalg.incomplete import BlockDiagonal, IncompleteFactor, banded_order
 from delassus.linalg.multigrid import Multigrid
 from delassus.linalg.rigid_delassus import add_response, multiply_rows
 from delassus.linalg.symmetric import Factorisation, factorisation
@@ -52,7 +52,7 @@ class BodySpace:
             return BlockDiagonal(self.pattern)
         if name == "amg":
             return Multigrid(self.pattern)
-        return IncompleteFactor(self.pattern, definite=name == "ic0")
+        return IncompleteFactor(self.pattern, definite=name == "ic0", order=banded_order(self.pattern))
 
     def factor(self, scaling: Scaling) -> bool:
         """Weights and preconditioner of this scaling; False where that fails."""

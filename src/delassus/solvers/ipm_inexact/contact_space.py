@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from delassus.linalg.block_product import BlockProduct
-from delassus.linalg.incomplete import BlockDiagonal, IncompleteFactor
+from delassus.linalg.incomplete import BlockDiagonal, IncompleteFactor, banded_order
 from delassus.linalg.symmetric import Factorisation, factorisation
 from delassus.solvers.ipm.standard import RigidRows, Standard
 from delassus.solvers.ipm_inexact.directions import Scaling, krylov_method
@@ -32,7 +32,9 @@ class ContactSpace:
         elif settings.preconditioner == "jacobi":
             self.preconditioner = BlockDiagonal(pattern)
         else:
-            self.preconditioner = IncompleteFactor(pattern, definite=settings.preconditioner == "ic0")
+            self.preconditioner = IncompleteFactor(
+                pattern, definite=settings.preconditioner == "ic0", order=banded_order(pattern)
+            )
         self.padded = np.zeros(self.units.size)
         self.padded_out = np.zeros(self.units.size)
 
