@@ -48,10 +48,10 @@ def test_every_line_says_whether_it_can_be_accelerated():
         if not line.is_map or Law.FRICTIONLESS not in line.laws:
             continue
         method = line.start(problem, line.settings, np.zeros(problem.row_count))
+        start = method.point.copy() if hasattr(method, "move_to") else None
         method.advance(3)
         first = method.reactions.copy()
-        if hasattr(method, "move_to"):
-            start = np.zeros_like(method.point)
+        if start is not None:
             method.move_to(start)
         else:
             method.reactions[:] = 0.0

@@ -11,6 +11,7 @@ of the projection: the interior point's system on the same pattern, with other w
 """
 
 import math
+from time import perf_counter
 
 import numpy as np
 from numba import njit
@@ -71,10 +72,13 @@ class Polish:
 
         The reactions to judge are `best`, the projection of ξ, not p, in which ρ times the rounding of v remains."""
         standard = self.standard
+        begin = perf_counter()
         if not self.system.factor(self.weights, False):
             return False
+        factored = perf_counter()
         if not self.system.solve(self.p - self.xi, self.dx, self.image, 0.0):
             return False
+        solved = perf_counter()
         slope = dot(self.xi - self.p, self.image)
         length = self._search(slope)
         if length == 0.0:
@@ -91,7 +95,10 @@ class Polish:
             standard.free, standard.limits, best, t_best + self.offset + self.soft * best, pull, standard.speed
         )
         self.best = best
-        self.details = {"step": length, "inner": inner, "outer": outer}
+        self.details = {
+            "step": length, "inner": inner, "outer": outer, "krylov": float(self.system.krylov),
+            "factor": factored - begin, "solve": solved - factored, "single": 0.0,
+        }  # fmt: skip
         stuck = length == 1.0 and inner > 0.3 * self.last  # nothing but rounding is left of the inner problem
         self.last = inner
         if inner <= _INNER * outer or (stuck and self.tried > 2):
