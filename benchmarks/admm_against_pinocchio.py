@@ -51,7 +51,6 @@ LANCZOS = 10  # steps that estimate the largest eigenvalue well enough; its defa
 PEERS = ("default", "tuned")
 ROUND_SECONDS = 0.01  # short solves are repeated within a round until it lasts about this long
 CLOCKS = {"wall": time.perf_counter, "cpu": time.thread_time}
-MOST_DENSE = 2000  # rows beyond which the dense operator is not tried: a solve takes minutes
 
 
 def main() -> None:
@@ -92,6 +91,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=7, help="rounds in turn")
     parser.add_argument("--max-iter", type=int, default=20_000, help="iterations per solve of either")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds per solve, ours and about theirs")
+    parser.add_argument("--most-dense", type=int, default=2000, help="rows up to which its defaults are tried")
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help="cpu: the thread's own time")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write everything measured to this file")
     return parser.parse_args()
@@ -141,7 +141,7 @@ def measure(name: str, problem: Problem, args) -> dict:
     # the default's runs may take seconds: begin where the tuned one found its tolerance
     found = plans["tuned"][0]
     ladder = LADDER if found is None or problem.row_count < 100 else LADDER[LADDER.index(found.tol) :]
-    usual = ["dense"] if problem.row_count <= MOST_DENSE else []
+    usual = ["dense"] if problem.row_count <= args.most_dense else []
     plans["default"] = cheapest(peer, problem, [{}], usual, ladder, args)
     row = {"name": name, "rows": problem.row_count, "joints": problem.cone.bilateral_rows}
     row |= {"contacts": problem.contact_count, "form": problem.delassus.kind, "peer_best": {}}

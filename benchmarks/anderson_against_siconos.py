@@ -20,11 +20,13 @@ import sys
 import time
 from pathlib import Path
 
+import nsgs_against_siconos as nsgs  # first: it fixes the thread counts, and finds a checkout that is not installed
+
+# isort: split
 from rich.console import Console
 from rich.table import Table
 
 import delassus
-import nsgs_against_siconos as nsgs  # first: it fixes the thread counts
 from delassus.bench.peers.siconos_worker import HINT, PYTHON, SOLVERS, Siconos, SiconosTimeoutError
 from delassus.io import load_problem
 from nsgs_against_siconos import TINY, judge, label, machine, versions
@@ -34,6 +36,7 @@ KEYS = {"wall": "seconds", "cpu": "cpu"}  # of the worker's answer
 MAX_ITER = 2**31 - 1  # the time limit ends it
 GIVE_UP, LEAST = 2.0, 0.05  # a candidate may take this many times the best so far, and this many seconds
 ROUND_SECONDS = 0.02  # short solves are repeated within a round until it lasts about this long
+MENDED = 4  # races that are repeated where Siconos does not meet the tolerance each time
 AGAIN = 0.5  # seconds up to which a candidate is run twice
 BUSY = 5.0  # with --clock cpu, how many times the limit a solve may take by the wall
 RACE_SECONDS = 10.0  # a race's rounds (three at least) end after about this long
@@ -107,7 +110,13 @@ def measure_file(name: str, problem, peer: Siconos, solvers: list[str], args) ->
         row["tried"][solver] = found
         if found["seconds"] is not None and (best is None or found["seconds"] < best["seconds"]):
             best = found
-    return row | race(problem, peer, best, args)
+    result = race(problem, peer, best, args)
+    for _ in range(MENDED):  # met it once and then no more: the next smaller tolerance
+        if best is None or result["siconos"]["residual"] <= args.tol:
+            break
+        best = best | {"tol": best["tol"] * RUNGS[1] / RUNGS[0]}
+        result = race(problem, peer, best, args)
+    return row | result
 
 
 def cheapest(peer: Siconos, problem, solver: str, limit: float, args) -> dict:

@@ -24,7 +24,7 @@ _FIRST_SHIFT, _SHIFT_GROWTH, _SHIFTS = 0.02, 2.0, 16  # of diagonal blocks, rela
 
 
 class IncompleteFactor:
-    """IC(0) (definite) or ILU(0) of matrices of one pattern.  order: (blocks,) in which they are eliminated, or None."""
+    """IC(0) (definite) or ILU(0) of matrices of one pattern.  order: (blocks,) of elimination, or None."""
 
     def __init__(self, pattern: Pattern, *, definite: bool = True, order: np.ndarray | None = None):
         self.definite, self.side = definite, side_of(pattern)
