@@ -253,7 +253,7 @@ def measure_memory(kind: str, path: Path) -> float:
     rng = np.random.default_rng(0)
     from delassus.problem.random import random_rigid
 
-    run(random_rigid(rng, bodies=40, contacts=150, law=Law.CCP))
+    run(random_rigid(rng, bodies=150, contacts=500, law=Law.CCP))  # loads or compiles all there is
     problem = load(path)
     residuals.measure(problem, np.zeros(problem.row_count))
     before = resident()
