@@ -58,7 +58,7 @@ class ProductCone:
         """First row of the first contact."""
         return self.bilateral_rows + self.unilateral
 
-    @property
+    @cached_property
     def row_count(self) -> int:
         return self.contact_start + 3 * self.mu.size
 

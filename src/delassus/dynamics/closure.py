@@ -58,7 +58,7 @@ def _close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
     )
     rotation, mass, inverse = np.empty((n, 3, 3)), np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
     residual, rows, response = np.empty(m), np.empty((m, 12)), np.empty((m, 12))
-    D, order, push, rate = np.zeros((m, m)), np.empty(m, np.int64), np.empty(m), np.empty(m)
+    D, order, push, rate = np.empty((m, m)), np.empty(m, np.int64), np.empty(m), np.empty(m)
     scale = np.empty(m)
     rank = -1
     for _ in range(_STEPS):
@@ -70,7 +70,7 @@ def _close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
         if rank < 0:
             form_mass_blocks(body_mass, inertia, inverse_inertia, rotation, mass, inverse)
             form_response(inverse, bodies, start, rows, response)
-            form_dense(bodies, start, rows, response, D)
+            form_dense((bodies, start, rows, response, np.empty(0)), D)
             for i in range(m):
                 scale[i] = 1.0 / np.sqrt(D[i, i]) if D[i, i] > 0.0 else 1.0
             for i in range(m):  # unit diagonals, or the rows of heavy bodies look redundant beside those of light ones

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from delassus.linalg.dense_inverse import DenseInverse
-from delassus.linalg.pivoted import pivoted_cholesky
+from delassus.linalg.pivoted import null_rows, pivoted_cholesky, solve_columns
 
 _COMPILED = 80  # rows up to which compiled loops beat LAPACK behind Python
 _PIVOT = 1e-9  # ratio of smallest to largest pivot below which rows count as redundant
@@ -21,17 +21,17 @@ def eliminate_leading(D: np.ndarray, v: np.ndarray, count: int) -> tuple[np.ndar
     (count, m − count + 1)."""
     behind = len(v) - count
     D_behind, v_behind, carried = np.empty((behind, behind)), np.empty(behind), np.empty((count, behind + 1))
-    if count > _COMPILED or not _carry(D, v, carried):
+    if count > _COMPILED or not carry(D, v, carried):
         inverse = DenseInverse(np.ascontiguousarray(D[:count, :count]))
         right = np.column_stack([D[:count, count:], v[:count]])
         carried = inverse.solve(right)
         carried += inverse.solve(right - D[:count, :count] @ carried)
-    _subtract(D, v, carried, D_behind, v_behind)
+    subtract_carried(D, v, carried, D_behind, v_behind)
     return D_behind, v_behind, carried
 
 
 @njit(cache=True, error_model="numpy")
-def _subtract(D, v, carried, D_behind, v_behind):
+def subtract_carried(D, v, carried, D_behind, v_behind):
     """D_cc − D_cb carried and v_c − D_cb carried_v."""
     b, m = len(carried), len(v_behind)
     for i in range(m):
@@ -47,7 +47,7 @@ def _subtract(D, v, carried, D_behind, v_behind):
 
 
 @njit(cache=True, error_model="numpy")
-def _carry(D, v, carried):
+def carry(D, v, carried):
     """carried = D_bb⁺ [D_bc, v_b], refined once; False, and nothing written, where D_bb is not symmetric."""
     n, columns = carried.shape
     largest, skew = 0.0, 0.0
@@ -57,88 +57,30 @@ def _carry(D, v, carried):
             skew = max(skew, abs(D[i, j] - D[j, i]))
     if skew > 1e-13 * largest:
         return False
-    A, order = np.empty((n, n)), np.empty(n, np.int64)
+    A, order, scale = np.empty((n, n)), np.empty(n, np.int64), np.empty(n)
+    for i in range(n):  # unit diagonals, or the rows of heavy bodies look redundant beside those of light ones
+        scale[i] = 1.0 / math.sqrt(D[i, i]) if D[i, i] > 0.0 else 1.0
     for i in range(n):
-        for j in range(n):
-            A[i, j] = D[i, j]
+        for j in range(i + 1):
+            A[i, j] = scale[i] * scale[j] * D[i, j]
     rank = pivoted_cholesky(A, order, _PIVOT)
-    L, G = np.zeros((n, rank)), np.zeros((rank, rank))
-    for i in range(n):
-        for j in range(min(i + 1, rank)):
-            L[i, j] = A[order[i], order[j]]
-    if rank < n:
-        _cholesky_of_gram(L, G)
-    right, step, inner = np.empty((n, columns)), np.empty((n, columns)), np.empty((rank, columns))
+    N, y = np.empty((n - rank, n)), np.empty((n, columns))
+    null_rows(A, rank, N)
     for attempt in range(2):
         for i in range(n):
             p = order[i]
             for c in range(columns):
-                right[i, c] = v[p] if c == columns - 1 else D[p, n + c]
+                y[i, c] = v[p] if c == columns - 1 else D[p, n + c]
             if attempt == 1:
                 for k in range(n):
                     f = D[p, k]
                     for c in range(columns):
-                        right[i, c] -= f * carried[k, c]
-        _smallest(L, G, right, inner, step)
+                        y[i, c] -= f * carried[k, c]
+            for c in range(columns):
+                y[i, c] *= scale[p]
+        solve_columns(A, rank, N, y)
         for i in range(n):
+            p = order[i]
             for c in range(columns):
-                carried[order[i], c] = step[i, c] + (carried[order[i], c] if attempt == 1 else 0.0)
+                carried[p, c] = scale[p] * y[i, c] + (carried[p, c] if attempt == 1 else 0.0)
     return True
-
-
-@njit(cache=True, error_model="numpy")
-def _cholesky_of_gram(L, G):
-    """G = lower triangular factor of LᵀL."""
-    n, rank = L.shape
-    for i in range(rank):
-        for j in range(i + 1):
-            value = 0.0
-            for k in range(i, n):  # L is lower triangular
-                value += L[k, i] * L[k, j]
-            for k in range(j):
-                value -= G[i, k] * G[j, k]
-            G[i, j] = math.sqrt(value) if i == j else value / G[j, j]
-
-
-@njit(cache=True, error_model="numpy")
-def _smallest(L, G, right, inner, out):
-    """out = (L Lᵀ)⁺ right: L⁻ᵀ L⁻¹ where L is square, L (LᵀL)⁻² Lᵀ with G Gᵀ = LᵀL where rows are redundant."""
-    n, rank = L.shape
-    columns = right.shape[1]
-    for i in range(n):
-        for c in range(columns):
-            out[i, c] = right[i, c] if rank == n else 0.0
-    if rank == n:
-        _forward_backward(L, out)
-        return
-    for i in range(rank):  # not `inner[:] = 0`, whose check of shapes takes seconds to compile
-        for c in range(columns):
-            inner[i, c] = 0.0
-    for i in range(n):
-        for j in range(min(i + 1, rank)):
-            for c in range(columns):
-                inner[j, c] += L[i, j] * right[i, c]
-    _forward_backward(G, inner)
-    _forward_backward(G, inner)
-    for i in range(n):
-        for j in range(min(i + 1, rank)):
-            for c in range(columns):
-                out[i, c] += L[i, j] * inner[j, c]
-
-
-@njit(cache=True, error_model="numpy")
-def _forward_backward(G, x):
-    """x = (G Gᵀ)⁻¹ x for a lower triangular G, all columns at once."""
-    n, columns = x.shape
-    for i in range(n):
-        for k in range(i):
-            for c in range(columns):
-                x[i, c] -= G[i, k] * x[k, c]
-        for c in range(columns):
-            x[i, c] /= G[i, i]
-    for i in range(n - 1, -1, -1):
-        for c in range(columns):
-            x[i, c] /= G[i, i]
-        for k in range(i):
-            for c in range(columns):
-                x[k, c] -= G[i, k] * x[i, c]

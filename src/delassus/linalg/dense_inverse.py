@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from scipy.linalg import lapack
 
-from delassus.linalg.pivoted import least_norm_factors, pivoted_cholesky, smallest_solution
+from delassus.linalg.pivoted import null_rows, pivoted_cholesky, solve_columns
 
 _COMPILED = 80  # rows up to which compiled loops beat LAPACK behind Python
 _PIVOT = 1e-9  # ratio of smallest to largest pivot below which rows count as redundant
@@ -31,9 +31,8 @@ class DenseInverse:
         if self.compiled:
             self.factor, self.order = D, np.empty(n, np.int64)
             self.rank = pivoted_cholesky(self.factor, self.order, _PIVOT)
-            self.work = np.empty((2 * n + 1, n))
-            if self.rank < n:
-                least_norm_factors(self.factor, self.order, self.rank, self.work)
+            self.null = np.empty((n - self.rank, n))
+            null_rows(self.factor, self.rank, self.null)
         elif n and _is_symmetric(D):
             self._factor_symmetric(D)
         elif n:
@@ -63,9 +62,10 @@ class DenseInverse:
 
     def _solve_scaled(self, right: np.ndarray) -> np.ndarray:
         if self.compiled:
-            columns = right.reshape(self.size, -1)
-            out = np.empty(columns.shape)
-            smallest_solution(self.factor, self.order, self.rank, columns, self.work, out)
+            columns = right.reshape(self.size, -1)[self.order]
+            solve_columns(self.factor, self.rank, self.null, columns)
+            out = np.empty_like(columns)
+            out[self.order] = columns
             return out.reshape(right.shape)
         if self.inverse is not None:
             return self.inverse @ right

@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+_NONE = np.zeros(0)
+
 
 class RigidDelassus:
     """Matrix-free Delassus operator of rigid bodies.
@@ -55,10 +57,19 @@ class RigidDelassus:
 
     def product(self, reactions: np.ndarray) -> np.ndarray:
         """D λ = J (H⁻¹ Jᵀ λ) + E λ, (m,)."""
-        v = self.rows_times(self.body_velocity(reactions))
-        if self.compliance is not None:
-            v += self.compliance * reactions
-        return v
+        return self.velocities(reactions, _NONE)[0]
+
+    def velocities(self, reactions: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """D λ + free, (m,), and H⁻¹ Jᵀ λ, (6 n_b,), in one compiled call.  free: (m,), or empty for zero."""
+        u, v = np.empty(6 * len(self.mass)), np.empty(len(self.rows))
+        rigid_velocities(self.plain, reactions, free, u, v)
+        return v, u
+
+    @cached_property
+    def plain(self) -> tuple[np.ndarray, ...]:
+        """For compiled code: bodies, block_start, rows, response, compliance, empty where there is none."""
+        compliance = _NONE if self.compliance is None else self.compliance
+        return self.bodies, self.block_start, self.rows, self.response, compliance
 
     def diagonal_blocks(self, block_start: np.ndarray) -> np.ndarray:
         """The diagonal blocks D_kk one after the other, each row by row: (Σ d_k²,), for the own partition."""
@@ -94,10 +105,9 @@ class RigidDelassus:
 
     def dense(self) -> np.ndarray:
         """D as a full matrix, (m, m): for small coupled mechanisms."""
-        out = np.zeros((self.row_count, self.row_count))
-        form_dense(self.bodies, self.block_start, self.rows, self.response, out)
-        if self.compliance is not None:
-            out[np.diag_indices(self.row_count)] += self.compliance
+        count = len(self.rows)
+        out = np.empty((count, count))
+        form_dense(self.plain, out)
         return out
 
     def __repr__(self) -> str:
@@ -164,7 +174,28 @@ def multiply_rows(bodies, block_start, rows, u, v):
 
 
 @njit(cache=True)
-def form_dense(bodies, block_start, rows, response, out):
+def rigid_velocities(plain, reactions, free, u, v):
+    """u = H⁻¹ Jᵀ λ and v = J u + E λ + free.  plain: of `RigidDelassus`; free: (m,), or empty for zero."""
+    bodies, block_start, rows, response, compliance = plain
+    for i in range(len(u)):
+        u[i] = 0.0
+    add_response(bodies, block_start, response, reactions, u)
+    multiply_rows(bodies, block_start, rows, u, v)
+    for i in range(len(compliance)):
+        v[i] += compliance[i] * reactions[i]
+    for i in range(len(free)):
+        v[i] += free[i]
+
+
+@njit(cache=True, error_model="numpy")
+def form_dense(plain, out):
+    """out = D in full.  plain: of `RigidDelassus`."""
+    bodies, block_start, rows, response, compliance = plain
+    for i in range(len(out)):
+        for j in range(len(out)):
+            out[i, j] = 0.0
+    for i in range(len(compliance)):
+        out[i, i] = compliance[i]
     for k in range(len(bodies)):
         for m in range(len(bodies)):
             for side in range(2):

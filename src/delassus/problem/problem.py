@@ -137,8 +137,20 @@ class Problem:
         """‖v_f‖₂ [m/s]."""
         return math.sqrt(float(self.free_velocity @ self.free_velocity))
 
+    @cached_property
+    def judged_by(self) -> tuple:
+        """What compiled code needs to judge a point: μ, first row of each block, joint blocks, bilateral rows, limits,
+        diagonal blocks, is the law exact, ρ, ‖v_f‖₂."""
+        cone = self.cone
+        return (
+            self.mu, cone.block_start, cone.bilateral.size, cone.bilateral_rows, cone.unilateral,
+            self.diagonal_blocks, self.law is Law.NCP, self.step, self.free_speed,
+        )  # fmt: skip
+
     def constraint_velocity(self, reactions: np.ndarray) -> np.ndarray:
         """v = D λ + v_f, (m,) [m/s]."""
+        if isinstance(self.delassus, RigidDelassus):
+            return self.delassus.velocities(reactions, self.free_velocity)[0]
         v = self.delassus.product(reactions)
         v += self.free_velocity
         return v
@@ -151,6 +163,10 @@ class Problem:
 
     def velocities(self, reactions: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """v and u of the same reactions, through one solve with H where both are known."""
+        if isinstance(self.delassus, RigidDelassus) and self.u_f is not None:
+            v, moved = self.delassus.velocities(reactions, self.free_velocity)
+            moved += self.u_f
+            return v, moved
         u = self.body_velocity(reactions)
         if u is None or isinstance(self.delassus, MatrixDelassus):
             return self.constraint_velocity(reactions), None

@@ -91,6 +91,7 @@ def compose(line: "Solver", modifier: Modifier) -> "Solver":
         paper=f"{line.paper}; {modifier.paper}",
         advice=f"{line.advice}; {modifier.name}: {modifier.advice}",
         start=start,
+        at_once=None,
     )
 
 

@@ -31,8 +31,9 @@ _FIRST_BATCH, _FIRST_ROWS = 8, 200  # the first batches of small problems: a swe
 class Method(Protocol):
     """An iterative method at work on one problem.
 
-    Two optional attributes: `details`, a dict of lists with one number per iteration, which ends up on the solution;
-    and `verdict`, what to call a finished run that did not converge (INFEASIBLE with a proof), instead of stalled."""
+    Optional attributes: `details`, a dict of lists with one number per iteration, which ends up on the solution;
+    `verdict`, what to call a finished run that did not converge (INFEASIBLE with a proof), instead of stalled;
+    `is_compiled`, all arithmetic is in compiled code, which does not warn of overflow."""
 
     reactions: np.ndarray
     finished: bool
@@ -92,7 +93,8 @@ class Run:
         self.start = start
         self.trace = Trace()
         self.record = self.trace.add if trace is True else trace or None
-        self.best: np.ndarray = np.zeros(problem.row_count)
+        self.rows = problem.row_count
+        self.best: np.ndarray = np.zeros(self.rows)
         self.best_excess = math.inf
         self.history: list[tuple[int, float]] = []  # (iterations, best excess so far)
         self.seconds = 0.0  # spent judging
@@ -133,7 +135,7 @@ class Run:
         """
         if is_costly:
             return 1
-        rows = max(1, self.problem.row_count)
+        rows = max(1, self.rows)
         least = max(_LEAST_BATCH, min(_FIRST_BATCH, _FIRST_ROWS // rows), min(batch_min, _BATCH_ROWS // rows))
         count = max(least, min(int(_GROWTH * iteration), _BATCH_ROWS // rows))
         if len(self.history) >= 2:
@@ -149,6 +151,14 @@ class Run:
 
 
 def drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
+    """`_drive` without warnings: a diverging iterate overflows, and that is data."""
+    if getattr(method, "is_compiled", False):
+        return _drive(run, method, first)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _drive(run, method, first)
+
+
+def _drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
     """Advance the method until something stops it; (status, iterations). `run.best` holds the point to return.
 
     first: excess of the starting point, judged already."""
@@ -163,9 +173,9 @@ def drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
             return getattr(method, "verdict", None) or Status.STALLED, iteration
         count = run.next_batch(iteration, method.is_costly, getattr(method, "batch_min", 1))
         iteration += iterations_done(method, count)
-        if not np.isfinite(method.reactions).all():
-            return Status.DIVERGED, iteration
         excess = run.judge(iteration, method.reactions)
+        if excess == math.inf and not np.isfinite(method.reactions).all():
+            return Status.DIVERGED, iteration
         method.judged(excess)
         if excess > _DIVERGED * max(run.best_excess, first, 1.0):
             return Status.DIVERGED, iteration

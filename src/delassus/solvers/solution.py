@@ -28,7 +28,7 @@ class Trace:
         self.worst_velocity.append(velocity)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)  # not frozen: guarding twelve fields takes longer than judging a small problem
 class Solution:
     """The best point seen, what the judge says of it, and how the solve went.
 

@@ -10,12 +10,13 @@ from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
 from delassus.solvers.driver import Limits, Run, drive
 from delassus.solvers.settings import Settings
-from delassus.solvers.solution import Solution
+from delassus.solvers.solution import Solution, Trace
 from delassus.solvers.table import Solver, default_solver, find
 from delassus.status import Status
 
 DEFAULT_TOL = 1e-6
 DEFAULT_MAX_ITER = 1_000_000
+_AT_ONCE = 0.01  # seconds: no attempt in one compiled call, which looks at no clock, takes that long
 _FIRST_TRY = 3000  # sweeps after which `auto` turns to Newton's method
 
 
@@ -56,6 +57,13 @@ def _solve(
 ) -> Solution:
     """One method from one starting point, which is overwritten."""
     start = perf_counter()
+    spent = 0
+    if line.at_once is not None and limits.time_limit > _AT_ONCE and line.takes(problem):
+        quick = _at_once(problem, line, settings, reactions.copy(), limits, trace, start)
+        if quick is not None and (quick.converged or quick.iterations >= limits.max_iter):
+            return quick
+        if quick is not None:
+            spent, limits = quick.iterations, limits.within(limits.max_iter - quick.iterations, 0.0)
     run = Run(problem, limits, start, trace)
     setup, status, iterations = 0.0, Status.CONVERGED, 0
     details: dict[str, list[float]] = {}
@@ -66,38 +74,47 @@ def _solve(
         before = perf_counter()
         method = line.start(problem, settings, reactions)
         setup = perf_counter() - before
-        with np.errstate(over="ignore", invalid="ignore"):  # a diverging iterate overflows; that is data, not a warning
-            status, iterations = drive(run, method, excess)
+        status, iterations = drive(run, method, excess)
         details = getattr(method, "details", details)
-    judged = residuals.evaluate(problem, run.best)
-    # The verdict is on this very point: a best iterate that meets the tolerance is converged however the run ended.
-    if status is not Status.UNSUPPORTED and limits.reached(
-        residuals.Measure(judged.natural_map_relative, judged.worst_velocity)
-    ):
+    times = {"setup": setup, "iterate": 0.0, "judge": run.seconds, "total": 0.0}
+    solution = _named(problem, line, run.best, limits, status, spent + iterations, times, run.trace)
+    solution.details = details
+    times["total"] = perf_counter() - start
+    times["iterate"] = times["total"] - setup - run.seconds
+    return solution
+
+
+def _at_once(problem, line, settings, reactions, limits, trace, start) -> Solution | None:
+    """The attempt of methods that have a compiled call for small problems; None where they make none. Judgements inside
+    that call have no clock: in the trace their times are spread by iterations."""
+    judgements = line.at_once(problem, settings, reactions, limits)
+    if not judgements:
+        return None
+    iterations, record = int(judgements[-1][0]), Trace()
+    times = {"setup": 0.0, "iterate": 0.0, "judge": 0.0, "total": 0.0}
+    solution = _named(problem, line, reactions, limits, Status.MAX_ITERATIONS, iterations, times, record)
+    times["total"] = times["iterate"] = total = perf_counter() - start
+    if trace is True:
+        done, record.natural_map_relative, record.worst_velocity = map(list, zip(*judgements))
+        record.iterations, record.seconds = [int(k) for k in done], [total * k / max(iterations, 1) for k in done]
+    elif trace:
+        for done, relative, velocity in judgements:
+            trace(int(done), total * done / max(iterations, 1), relative, velocity)
+    return solution
+
+
+def _named(problem, line, reactions, limits: Limits, status: Status, iterations: int, times, trace) -> Solution:
+    """The solution, called what the judge finds this very point to be: one that meets the tolerance is converged,
+    however the run ended."""
+    judged, velocities, body_velocities = residuals.evaluate_with_velocities(problem, reactions)
+    if status is not Status.UNSUPPORTED and limits.reached(judged.measure):
         status = Status.CONVERGED
     elif status is Status.CONVERGED:
         status = Status.STALLED
-    velocities, body_velocities = problem.velocities(run.best)
-    total = perf_counter() - start
     return Solution(
-        reactions=run.best,
-        velocities=velocities,
-        body_velocities=body_velocities,
-        status=status,
-        residuals=judged,
-        iterations=iterations,
-        solver=line.name,
-        law=problem.law,
-        tol=limits.tol,
-        times={
-            "setup": setup,
-            "iterate": total - setup - run.seconds,
-            "judge": run.seconds,
-            "total": total,
-        },
-        trace=run.trace,
-        details=details,
-    )
+        reactions, velocities, body_velocities, status, judged, iterations, line.name, problem.law, limits.tol, times,
+        trace,
+    )  # fmt: skip
 
 
 def _portfolio(problem: Problem, reactions: np.ndarray, limits: Limits, trace) -> Solution:

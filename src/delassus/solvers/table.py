@@ -8,12 +8,12 @@ import numpy as np
 from delassus.errors import SettingsError, nearest
 from delassus.law import Law
 from delassus.problem import Problem
-from delassus.solvers.admm.admm import Admm, start_admm
+from delassus.solvers.admm.admm import Admm, admm_at_once, start_admm
 from delassus.solvers.anderson import ANDERSON
 from delassus.solvers.composition import Modifier, compose, same_kind
 from delassus.solvers.desaxce import DESAXCE
 from delassus.solvers.direct import Direct, DirectMethod
-from delassus.solvers.driver import Method
+from delassus.solvers.driver import Limits, Method
 from delassus.solvers.gradient.apgd import Apgd, start_apgd
 from delassus.solvers.gradient.gpminres import Gpminres, start_gpminres
 from delassus.solvers.gradient.gpminres_p import GpminresP, start_gpminres_p
@@ -45,6 +45,9 @@ class Solver:
     start: Callable[[Problem, Settings, np.ndarray], Method]
     most_rows: int | None = None  # where the method's cost or memory would get out of hand
     is_map: bool = False  # iterates one map on its reactions, or on the `point` it offers: can be accelerated
+    at_once: Callable[[Problem, Settings, np.ndarray, Limits], list[list[float]]] | None = None
+    """A first attempt at small problems, begun, iterated and judged in one compiled call, where the calls of the
+    ordinary loop would take longer than the work: overwrites the reactions; see `SmallAdmm.at_once`."""
 
     @property
     def name(self) -> str:
@@ -54,6 +57,8 @@ class Solver:
         """Does the method treat this law, these kinds of rows and this many of them?"""
         if self.most_rows is not None and problem.row_count > self.most_rows:
             return False
+        if self.rows is ALL_ROWS:
+            return problem.law in self.laws
         cone = problem.cone
         present = [(BILATERAL, cone.bilateral.size), (UNILATERAL, cone.unilateral), (CONTACT, cone.contact_count)]
         return problem.law in self.laws and all(kind in self.rows for kind, count in present if count)
@@ -76,7 +81,9 @@ def _splitting(name, laws, paper, advice, **settings) -> Solver:
 
 
 def _admm(name, laws, paper, advice, **settings) -> Solver:
-    return Solver(Admm(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_admm, is_map=True)
+    return Solver(
+        Admm(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_admm, is_map=True, at_once=admm_at_once
+    )
 
 
 SOLVERS: dict[str, Solver] = {

@@ -21,6 +21,7 @@ anderson=0`:
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,6 +32,8 @@ from delassus.solvers.admm.anderson import empty_memory, forget
 from delassus.solvers.admm.iteration import FACTORED, RHO, first_state, start_dual
 from delassus.solvers.admm.penalty import RULES, spectral_penalty
 from delassus.solvers.admm.reduced import reduced
+from delassus.solvers.admm.small import SmallAdmm, is_small
+from delassus.solvers.driver import Limits
 from delassus.solvers.settings import Settings, require
 
 JOINTS = ("exact", "split")
@@ -75,6 +78,13 @@ class Admm(Settings):
         require(self.patience >= 1.0, f"patience is {self.patience}: give at least one")
         require(self.anderson >= 0, f"anderson is {self.anderson}: give zero (none) or a number of iterations")
         require(self.moved >= 1.0, f"moved is {self.moved}: give at least one")
+
+    @cached_property
+    def plain(self) -> tuple:
+        """For compiled code."""
+        numbers = (self.rho, self.eta, self.omega, self.ratio, self.factor, self.power, self.power_step, self.every)
+        rule = (self.penalty != "fixed", self.penalty == "spectral")
+        return (*rule, *map(float, numbers), float(self.patience), float(self.moved), int(self.anderson))
 
 
 class AdmmMethod:
@@ -143,7 +153,24 @@ class AdmmMethod:
         return float(self.state[RHO]) if self.m else 0.0
 
 
-def start_admm(problem: Problem, settings: Settings, reactions: np.ndarray) -> AdmmMethod:
+def start_admm(problem: Problem, settings: Settings, reactions: np.ndarray) -> AdmmMethod | SmallAdmm:
     """A method of this family, at the given starting point."""
     assert isinstance(settings, Admm)
+    method = _small(problem, settings, reactions)
+    if method is not None and method.begin():
+        return method
     return AdmmMethod(problem, settings, reactions)
+
+
+def admm_at_once(problem: Problem, settings: Settings, reactions: np.ndarray, limits: Limits) -> list[list[float]]:
+    """See `SmallAdmm.at_once`; nothing where the problem is larger."""
+    assert isinstance(settings, Admm)
+    method = _small(problem, settings, reactions)
+    return [] if method is None else method.at_once(limits)
+
+
+def _small(problem: Problem, settings: Admm, reactions: np.ndarray) -> SmallAdmm | None:
+    is_exact = settings.joints == "exact"
+    if is_small(problem, is_exact):
+        return SmallAdmm(problem, settings.plain, is_exact, settings.scaled, reactions)
+    return None

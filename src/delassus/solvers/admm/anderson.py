@@ -21,7 +21,7 @@ _FIRST_REST, _MORE_REST = 10, 1.5  # plain iterations after the first time it di
 # entries of `status`: differences held, where the next one goes, is there a last point?, was it extrapolated?, its
 # norm, least norm so far, iterations since it fell, plain iterations left to do, how many the next time
 HELD, NEXT, HAS_LAST, IS_BOLD, NORM, BEST, SINCE, REST, NEXT_REST = 0, 1, 2, 3, 4, 5, 6, 7, 8
-_STATUS_SIZE = 9
+STATUS_SIZE = 9
 
 
 def empty_memory(depth: int, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -29,9 +29,17 @@ def empty_memory(depth: int, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndar
 
     vectors: (2 depth + 4, rows) differences of F − t, of F, then t, the last F − t, the last F, F − t;
     products: (depth, 2 depth + 1) inner products of the former, and the least-squares system made of them."""
-    status = np.zeros(_STATUS_SIZE)
-    status[BEST], status[NEXT_REST] = np.inf, _FIRST_REST
+    status = np.empty(STATUS_SIZE)
+    clear_status(status)
     return np.empty((2 * depth + 4 if depth else 0, rows)), np.empty((depth, 2 * depth + 1)), status
+
+
+@njit(cache=True)
+def clear_status(status):
+    """`status` before the first iteration."""
+    for i in range(STATUS_SIZE):
+        status[i] = 0.0
+    status[BEST], status[NEXT_REST] = math.inf, _FIRST_REST
 
 
 @njit(cache=True, error_model="numpy")

@@ -24,11 +24,21 @@ from delassus.solvers.admm.penalty import next_penalty
 # entries of `state`: ρ in use, ρ of the rule, the first ρ, the one factored, iterations done, iterations between looks
 # at the residuals, iteration of the next look, last direction of ρ
 RHO, WANTED, FIRST, FACTORED, COUNT, WAIT, LOOK, DIRECTION = 0, 1, 2, 3, 4, 5, 6, 7
+STATE_SIZE = 8
 
 
 def first_state(rho: float, every: int) -> np.ndarray:
     """`state` before the first iteration, nothing factored."""
-    return np.array([rho, rho, rho, 0.0, 0.0, every, every, 0.0])
+    state = np.empty(STATE_SIZE)
+    fill_state(state, rho, every)
+    return state
+
+
+@njit(cache=True)
+def fill_state(state, rho, every):
+    state[RHO] = state[WANTED] = state[FIRST] = rho
+    state[FACTORED] = state[COUNT] = state[DIRECTION] = 0.0
+    state[WAIT] = state[LOOK] = every
 
 
 @njit(cache=True, error_model="numpy")

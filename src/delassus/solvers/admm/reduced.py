@@ -37,7 +37,7 @@ class DenseReduced:
             self.D, self.v = D, v.copy()
         self.scale = np.ones(len(self.v))
         if is_scaled:
-            _scale_blocks(self.D, self.v, cone.block_start, b, self.diagonal, self.scale)
+            scale_blocks(self.D, self.v, cone.block_start, b, self.diagonal, self.scale)
 
     @cached_property
     def inverse(self) -> ShiftedDense:
@@ -139,7 +139,7 @@ def _block_scale(diagonal_blocks, block_start, scale):
 
 
 @njit(cache=True, error_model="numpy")
-def _scale_blocks(D, v, block_start, first_row, diagonal, scale):
+def scale_blocks(D, v, block_start, first_row, diagonal, scale):
     """D ← S D S and v ← S v with S = `scale`, the same for the rows from first_row on, whose D is given: (m, m).
     diagonal: of D before elimination, for blocks that joints have locked and that have no mobility left."""
     for k in range(len(block_start) - 1):

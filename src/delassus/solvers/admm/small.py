@@ -1,0 +1,207 @@
+"""ADMM on small problems: the start and every batch of iterations are one compiled call each, since on a dozen rows
+putting the arrays together in Python takes ten times as long as the iterations. The arithmetic is that of `AdmmMethod`.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from delassus.law import Law
+from delassus.linalg.dense_elimination import carry, subtract_carried
+from delassus.linalg.shifted_inverse import SMALL, dense_times, invert_small
+from delassus.problem import Problem
+from delassus.residuals import measure_at
+from delassus.solvers.admm.anderson import STATUS_SIZE, clear_status, forget
+from delassus.solvers.admm.iteration import FACTORED, RHO, STATE_SIZE, fill_state, iterate_dense, start_dual
+from delassus.solvers.admm.penalty import largest_eigenvalue_dense
+from delassus.solvers.admm.reduced import scale_blocks
+from delassus.solvers.driver import Limits
+from delassus.solvers.newton_small import times_plus
+
+_JOINT_ROWS = 60  # up to which compiled elimination beats LAPACK
+_ATTEMPT = 200  # iterations of `at_once` at most: no time limit is looked at meanwhile
+_JUDGEMENTS = 24  # of `at_once` at most
+_FIRST = 2  # iterations between its first judgements, which cost as much as an iteration
+
+
+class SmallAdmm:
+    """At work on one problem of few rows.
+
+    store: every array of the method, one behind the other; see `_parts`."""
+
+    is_costly = False
+    is_compiled = True
+
+    def __init__(self, problem: Problem, plain: tuple, eliminates: bool, is_scaled: bool, reactions: np.ndarray):
+        cone = problem.cone
+        self.problem = problem
+        self.is_scaled = is_scaled
+        self.reactions = reactions
+        self.b = cone.bilateral_rows if eliminates else 0
+        self.m = cone.row_count - self.b
+        self.depth = plain[-1]
+        self.cone = (cone.bilateral_rows - self.b, 0, cone.unilateral, problem.mu, problem.law is Law.NCP)
+        self.plain = plain
+        self.finished = False
+        self.store = np.empty(_store_size(self.b, self.m, self.depth))
+
+    def begin(self) -> bool:
+        """The first iterate; False where the joints' matrix is not symmetric, which is left to others."""
+        problem = self.problem
+        return _begin(
+            problem.delassus.dense(), problem.free_velocity, problem.cone.block_start, self.b, self.is_scaled,
+            self.cone, self.plain, self.reactions, self.store,
+        )  # fmt: skip
+
+    def at_once(self, limits: Limits) -> list[list[float]]:
+        """Begin, iterate and judge in one compiled call, while that takes few iterations; the judgements (iteration,
+        relative natural map, worst velocity), the last of which is that of `reactions`."""
+        problem = self.problem
+        judgements = np.empty((_JUDGEMENTS, 3))
+        count = _at_once(
+            problem.delassus.dense(), problem.free_velocity, self.b, self.is_scaled, self.cone, self.plain,
+            problem.judged_by, (limits.tol, limits.tol_velocity), min(limits.max_iter, _ATTEMPT), self.reactions,
+            self.store, judgements,
+        )  # fmt: skip
+        return judgements[:count].tolist()
+
+    def advance(self, count: int) -> None:
+        """`count` iterations."""
+        _advance(count, self.b, self.cone, self.plain, self.reactions, self.store)
+        self.finished = not self.m  # joints alone are one linear system
+
+    def judged(self, excess: float) -> None:
+        del excess
+
+    @property
+    def point(self) -> np.ndarray:
+        """All that an iteration starts from: x of the proximal term, y and z, (3 m,)."""
+        return self.store[: 3 * self.m].copy()
+
+    def move_to(self, point: np.ndarray) -> None:
+        """Go on from there; differences of the own acceleration no longer belong to it."""
+        if self.m:
+            _move(point, self.b, self.m, self.depth, self.store)
+
+    @property
+    def map_key(self) -> float:
+        """The penalty, which makes the map what it is."""
+        return float(self.store[3 * self.m + RHO]) if self.m else 0.0
+
+
+def is_small(problem: Problem, eliminates: bool) -> bool:
+    """Few enough rows to be split, and few enough joints to be eliminated, in compiled loops?"""
+    joints = problem.cone.bilateral_rows if eliminates else 0
+    return joints <= _JOINT_ROWS and problem.row_count - joints <= SMALL
+
+
+def _store_size(b: int, m: int, depth: int) -> int:
+    fixed = 9 * m + STATE_SIZE + STATUS_SIZE + 1
+    return fixed + 2 * m * m + b * (m + 1) + ((2 * depth + 4) * m if depth else 0) + depth * (2 * depth + 1)
+
+
+@njit(cache=True)
+def _parts(store, b, m, depth):
+    """(x, y, z, state, v, scale, shift, factor, work, D, inverse, carried, memory): views of the store. m: rows the
+    iteration sees; b: joint rows eliminated; factor: (1,), of the penalty rule."""
+    x, y, z, at = store[:m], store[m : 2 * m], store[2 * m : 3 * m], 3 * m
+    state, at = store[at : at + STATE_SIZE], at + STATE_SIZE
+    v, scale, shift, at = store[at : at + m], store[at + m : at + 2 * m], store[at + 2 * m : at + 3 * m], at + 3 * m
+    work, at = store[at : at + 3 * m], at + 3 * m
+    factor, at = store[at : at + 1], at + 1
+    D, at = store[at : at + m * m].reshape(m, m), at + m * m
+    inverse, at = store[at : at + m * m].reshape(m, m), at + m * m
+    carried, at = store[at : at + b * (m + 1)].reshape(b, m + 1), at + b * (m + 1)
+    status, at = store[at : at + STATUS_SIZE], at + STATUS_SIZE
+    lines = 2 * depth + 4 if depth else 0
+    vectors, at = store[at : at + lines * m].reshape(lines, m), at + lines * m
+    products = store[at : at + depth * (2 * depth + 1)].reshape(depth, 2 * depth + 1)
+    return x, y, z, state, v, scale, shift, factor, work, D, inverse, carried, (vectors, products, status)
+
+
+@njit(cache=True, error_model="numpy")
+def _begin(full, v_f, block_start, b, is_scaled, cone, plain, reactions, store):
+    """Lines 1–2 of Algorithm 6 with z⁰ = P_K*(v + Γ(v)) for the v of the starting reactions; False where the joints'
+    matrix is not symmetric, which is left to others."""
+    _, is_spectral, rho, eta, _, _, step_factor, power, power_step, every, _, _, depth = plain
+    m = len(v_f) - b
+    x, y, z, state, v, scale, shift, factor, work, D, _, carried, memory = _parts(store, b, m, depth)
+    if b and not carry(full, v_f, carried):
+        return False
+    subtract_carried(full, v_f, carried, D, v)
+    for i in range(m):
+        scale[i] = 1.0
+    if is_scaled:
+        diagonal = np.empty(b + m)
+        for i in range(b + m):
+            diagonal[i] = full[i, i]
+        scale_blocks(D, v, block_start, b, diagonal, scale)
+    factor[0] = step_factor
+    if is_spectral:
+        for i in range(m):
+            work[i] = math.cos(i)
+        L = largest_eigenvalue_dense(D, work[:m], work[m : 2 * m])
+        rho, factor[0] = math.sqrt(L * eta) * (L / eta) ** power, (L / eta) ** power_step
+    fill_state(state, rho, every)
+    for i in range(m):
+        shift[i] = eta + rho
+        x[i] = y[i] = reactions[b + i] / scale[i]
+    dense_times(D, x, work[:m])  # of Dᵀ: a start need not be exact
+    for i in range(m):
+        work[i] += v[i]
+    start_dual(cone, work[:m], z)
+    clear_status(memory[2])
+    forget(memory, rho, y, z)
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def _advance(count, b, cone, plain, reactions, store):
+    moves, _, _, eta, omega, ratio, _, _, _, _, patience, moved, depth = plain
+    m = len(reactions) - b
+    x, y, z, state, v, scale, shift, factor, work, D, inverse, carried, memory = _parts(store, b, m, depth)
+    if m:
+        if state[FACTORED] != state[RHO]:
+            invert_small(D, shift, inverse)
+            state[FACTORED] = state[RHO]
+        rule = (moves, ratio, factor[0], patience, moved)
+        iterate_dense(count, inverse, D, cone, v, (eta, omega), rule, state, memory, shift, x, y, z, work)
+    for i in range(m):
+        reactions[b + i] = scale[i] * y[i]
+    for i in range(b):
+        value = -carried[i, m]
+        for j in range(m):
+            value -= carried[i, j] * reactions[b + j]
+        reactions[i] = value
+
+
+@njit(cache=True, error_model="numpy")
+def _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements):
+    """How many judgements there are; the last one is within the tolerances, or the attempt is given up."""
+    mu, block_start, joints, bilateral, limits, blocks, gamma, step, free_speed = judged_by
+    n, done = len(v_f), 0
+    v = np.empty(n)
+    for k in range(len(judgements)):
+        times_plus(full, reactions, v_f, v)
+        relative, velocity = measure_at(
+            reactions, v, mu, block_start, joints, bilateral, limits, blocks, gamma, step, free_speed
+        )
+        judgements[k, 0], judgements[k, 1], judgements[k, 2] = done, relative, velocity
+        reached = relative <= tols[0] and velocity <= tols[1]
+        if reached or done >= most or (k and b == n):
+            return k + 1
+        if k == 0 and not _begin(full, v_f, block_start, b, is_scaled, cone, plain, reactions, store):
+            return 1
+        count = min(most - done, max(_FIRST, done // 4))
+        _advance(count, b, cone, plain, reactions, store)
+        done += count
+    return len(judgements)
+
+
+@njit(cache=True, error_model="numpy")
+def _move(point, b, m, depth, store):
+    x, y, z, state, _, _, _, _, _, _, _, _, memory = _parts(store, b, m, depth)
+    for i in range(m):
+        x[i], y[i], z[i] = point[i], point[m + i], point[2 * m + i]
+    forget(memory, state[RHO], y, z)
