@@ -223,6 +223,7 @@ def seeded(seed):
         lambda: random_rigid(rng, bodies=10, contacts=12, joints=5, limits=4),
         lambda: random_dual(rng, contacts=20, rank=30),
         lambda: random_dual(rng, contacts=20),
+        lambda: random_rigid(rng, bodies=6, contacts=0, limits=9),
     ]
     return makers[seed % len(makers)]()
 
@@ -246,6 +247,16 @@ def test_never_twice_as_slow_on_random_problems(tol):
             gains.append(plain / fast)
     assert len(gains) > 50
     assert np.exp(np.mean(np.log(gains))) > (1.5 if tol == 1e-4 else 2.0)
+
+
+def test_admm_is_never_twice_as_slow_as_with_its_own_extrapolation():
+    for seed in range(60):
+        plain, fast = (
+            solve(seeded(seed), name, tol=1e-6, max_iter=10_000) for name in ("admm-ncp-sa", "admm-ncp-sa+anderson")
+        )
+        if plain.converged:
+            assert fast.converged, seed
+            assert fast.iterations <= 2 * plain.iterations + SLACK, (seed, plain.iterations, fast.iterations)
 
 
 @pytest.mark.parametrize("name", ["nbgs", "pgs-ccp"])

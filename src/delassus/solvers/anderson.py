@@ -34,6 +34,7 @@ import numpy as np
 from numba import njit
 
 from delassus.problem import Problem
+from delassus.solvers.admm.admm import Admm
 from delassus.solvers.anderson_step import (
     EXCESS,
     EXCESS_NORM,
@@ -151,7 +152,10 @@ def _start(problem: Problem, settings: Composed, reactions: np.ndarray, line: "S
 
 
 def _prepare(settings: Settings) -> Settings:
-    """Sweeps without over-relaxation: with it, G has complex eigenvalues, which a short window cannot follow."""
+    """Sweeps without over-relaxation: with it, G has complex eigenvalues, which a short window cannot follow. ADMM
+    without its own extrapolation: two of them are in each other's way (41 iterations instead of 17 on nine limits)."""
+    if isinstance(settings, Admm):
+        return settings.changed(anderson=0)
     if isinstance(settings, Splitting) and settings.omega > 1.0:
         return settings.changed(omega=1.0, omega_after=0, omega_min=1.0, omega_backoff=1.0)
     return settings
