@@ -15,7 +15,7 @@ from delassus.model import Model
 from delassus.spatial import axis_frame, matrix_to_quaternion, quaternion_multiply, quaternion_to_matrix, rotate
 from delassus.state import State
 
-_REACH = 0.05  # contacts are reported this fraction of a shape's radius before they touch
+_REACH = 0.05  # default of `ModelBuilder(reach=…)`
 
 _ROUNDING = 1e-4  # relative: principal moments of flat bodies, a + b = c, are often written with five digits
 
@@ -95,7 +95,9 @@ class ModelBuilder:
     Model(1 bodies of 10 kg, 1 fixed, 1 revolute)
     """
 
-    def __init__(self, *, gravity=(0.0, 0.0, -9.81), mixing: str = "geometric"):
+    def __init__(self, *, gravity=(0.0, 0.0, -9.81), mixing: str = "geometric", reach: float = _REACH):
+        """reach: contacts are reported this fraction of a shape's bounding radius before they touch [-]."""
+        self.reach = reach
         self.gravity = _vector(gravity, "gravity", 3)
         self.mixing = mixing
         self.bodies: list[Body] = []
@@ -223,7 +225,7 @@ class ModelBuilder:
                     quaternion = quaternion_multiply(body.quaternion, quaternion)
                 else:
                     position = position - body.centre
-                margin = 0.0 if shape.static_only else _REACH * shape.bounding_radius
+                margin = 0.0 if shape.static_only else self.reach * shape.bounding_radius
                 m = body.material
                 instances.append(
                     Instance(

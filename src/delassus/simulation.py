@@ -17,9 +17,13 @@ from delassus.memory import Memory
 from delassus.model import Model
 from delassus.problem import Problem
 from delassus.solvers import Settings, Solution, solve
+from delassus.solvers.velocity_space import VelocityPoint, solve_velocities, takes
 from delassus.spatial import quaternion_to_matrix
 from delassus.state import State
 from delassus.status import Status
+
+_DIGITS = 1e-12  # of reactions that methods which work with them keep, four less than double precision has
+_FINER = 0.01  # velocities found as unknowns cost little more for two digits, and nothing corrects what they leave
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,8 @@ class StepSettings:
 @dataclass(frozen=True, eq=False)
 class StepReport:
     """What happened in a step. energy: kinetic and potential after it [J]; drift: worst joint error before it [m, rad];
-    penetration: deepest [m]; seconds by stage."""
+    penetration: deepest [m]; seconds by stage; kept: where reactions in double precision are too coarse for the
+    lightest bodies, the velocities found in their place."""
 
     rows: Rows
     problem: Problem
@@ -57,6 +62,12 @@ class StepReport:
     drift: float
     penetration: float
     times: dict[str, float]
+    kept: VelocityPoint | None = None
+
+    @property
+    def reactions(self) -> np.ndarray:
+        """Those that go with the new state, (m,) [N s]."""
+        return self.solution.reactions if self.kept is None else self.kept.reactions
 
 
 def step(
@@ -90,21 +101,22 @@ def step(
         problem, settings.solver, guess, tol=settings.tol, tol_velocity=_velocity_tolerance(model, problem, settings),
         max_iter=settings.max_iter,
     )  # fmt: skip
-    clock.stage("solve")
     if solution.status is Status.UNSUPPORTED:
         raise SettingsError(f"solver {solution.solver!r} cannot take this step: {solution.status.advice}")
     assert solution.body_velocities is not None
-    u = solution.body_velocities.reshape(-1, 6)
+    kept = _kept_velocities(model, problem, solution, settings)
+    clock.stage("solve")
+    u = (solution.body_velocities if kept is None else kept.u).reshape(-1, 6)
     q = scheme.advance(state.q, at, state.u, u, h)
     if closes:
         q, u = close_joints(model, q, u, tol=settings.stabilisation.closure)
     after = State(q, u, state.t + h)
-    if memory is not None:
-        memory.store(rows, solution.reactions)
     report = StepReport(
         rows, problem, solution, contacts, energy_of(model, after.rotation, after.position, u),
-        _largest(rows.residual), _deepest(contacts.gap), clock.times,
+        _largest(rows.residual), _deepest(contacts.gap), clock.times, kept,
     )  # fmt: skip
+    if memory is not None:
+        memory.store(rows, report.reactions)
     clock.stage("advance")
     return after, report
 
@@ -115,6 +127,19 @@ def _velocity_tolerance(model: Model, problem: Problem, settings: StepSettings) 
         return None
     fall = settings.h * math.sqrt(float(model.gravity @ model.gravity))
     return settings.tol_velocity * max(_largest(problem.free_velocity), fall, 1e-300)
+
+
+def _kept_velocities(
+    model: Model, problem: Problem, solution: Solution, settings: StepSettings
+) -> VelocityPoint | None:
+    """Velocities that obey the constraints where reactions in double precision cannot say so: the last digits of what
+    carries everything, on the lightest body alone, are a velocity above the tolerance. None everywhere else."""
+    if solution.converged or settings.tol_velocity is None or not takes(problem):
+        return None
+    tolerance = _velocity_tolerance(model, problem, settings)
+    if tolerance is None or _DIGITS * float(model.mass.sum() / model.mass.min()) <= settings.tol_velocity:
+        return None
+    return solve_velocities(problem, _FINER * tolerance)
 
 
 @njit(cache=True)

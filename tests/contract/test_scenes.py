@@ -18,6 +18,9 @@ SMALL = {
     "nunchuk": {"height": 0.2},
     "pendulum-chain": {"n": 3, "spatial": True},
     "sphere-pile": {"n": 10},
+    "heavy-cylinder": {"n": 12, "heavy": 50.0},
+    "polydisperse-pile": {"n": 30},
+    "blade": {"n": 60, "length": 0.3, "width": 0.1, "blade": 0.05, "rest": 0.2},
     "wall": {"rows": 2, "columns": 2},
     "card-house": {"storeys": 1},
 }

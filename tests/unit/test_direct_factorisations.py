@@ -98,7 +98,7 @@ def test_single_precision_is_a_preconditioner_for_double():
 def test_without_mkl_superlu_steps_in(monkeypatch):
     from delassus.linalg.superlu import SuperLu
 
-    monkeypatch.setattr("delassus.linalg.pardiso._library", lambda: None)
+    monkeypatch.setattr("delassus.linalg.pardiso.mkl", lambda: None)
     pattern, _, _ = block_matrix(np.random.default_rng(2), 60, 6)
     assert isinstance(factorisation(pattern), SuperLu)
     with pytest.raises(SettingsError, match="pip install pypardiso"):

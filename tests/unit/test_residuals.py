@@ -101,6 +101,17 @@ def test_worst_velocity_sees_the_light_contact_under_the_heavy_one():
     assert measure.velocity == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("cone", [ProductCone(unilateral=2), ProductCone(mu=[0.0, 0.0]), ProductCone(mu=[0.5, 0.5])])
+def test_worst_velocity_is_not_lost_in_large_reactions(cone):
+    """Between two reactions of 5e19 N s a body of 10 kg moves at 0.5 m/s; subtracted from λ that is nothing."""
+    size = cone.row_count // 2
+    D = np.kron([[0.1, -0.1], [-0.1, 0.1]], np.eye(size))
+    reactions, v = np.zeros(2 * size), np.zeros(2 * size)
+    reactions[::size], v[::size] = 5e19, (-0.5, 0.5)
+    measure = residuals.measure(Problem.dual(D, v, cone=cone, law=Law.CCP), reactions)
+    assert measure.velocity == pytest.approx(0.5)
+
+
 def test_empty_problem_is_solved():
     empty = Problem.dual(np.zeros((0, 0)), [], mu=[])
     solution = solve(empty)

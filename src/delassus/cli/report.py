@@ -42,10 +42,12 @@ def write_results(plan: Plan, batch: Batch, names: dict[Path, str]) -> None:
     if plan.outputs.json is not None:
         write_json(plan.outputs.json, [as_json(row) for row in batch.rows])
     if plan.outputs.plot is not None and batch.rows:
+        from delassus.view.central_path import central_path
         from delassus.view.convergence import Curve, draw, image
 
         curves = [Curve(names[row.file], row.solution.solver, row.trace, row.solution.converged) for row in batch.rows]
-        figure = draw(curves, tol=plan.limits["tol"])
+        followed = [central_path(names[row.file], row.solution, row.trace) for row in batch.rows]
+        figure = draw(curves, tol=plan.limits["tol"], paths=[path for path in followed if path is not None])
         replace_file(plan.outputs.plot, image(figure, plan.outputs.plot.suffix.lower().lstrip(".")))
 
 

@@ -31,16 +31,17 @@ class PardisoHandle:
 
     kind: PARDISO's matrix type; pointer, column: compressed rows (of blocks), counted from zero; values, right, left:
     contiguous arrays of the caller's that every call reads or writes; options: iparm, counted from zero as in Intel's C
-    reference."""
+    reference; order: (rows,) int32, the fill-reducing order that PARDISO reads or writes if the options say so."""
 
-    def __init__(self, kind: int, pointer, column, values, right, left, options, threads: int):
+    def __init__(self, kind: int, pointer, column, values, right, left, options, threads: int, order=None):
         library = mkl()
         assert library is not None
         self.library, self.threads = library, threads
-        self.memory, nothing = np.zeros(64, np.int64), np.zeros(1, np.int32)
+        self.memory = np.zeros(64, np.int64)
+        order = np.zeros(1, np.int32) if order is None else order
         self.arrays = (
             np.ascontiguousarray(pointer, np.int32), np.ascontiguousarray(column, np.int32), values, right, left,
-            options, nothing,
+            options, order,
         )  # fmt: skip
         self.phase, self.error = ctypes.c_int32(0), ctypes.c_int32(0)
         one, silent, matrix = ctypes.c_int32(1), ctypes.c_int32(0), ctypes.c_int32(kind)
@@ -48,7 +49,7 @@ class PardisoHandle:
         starts, columns = self.arrays[:2]
         self.arguments = (
             _at(self.memory), ctypes.byref(one), ctypes.byref(one), ctypes.byref(matrix), ctypes.byref(self.phase),
-            ctypes.byref(size), _at(values), _at(starts), _at(columns), _at(nothing), ctypes.byref(one), _at(options),
+            ctypes.byref(size), _at(values), _at(starts), _at(columns), _at(order), ctypes.byref(one), _at(options),
             ctypes.byref(silent), _at(right), _at(left), ctypes.byref(self.error),
         )  # fmt: skip
         self.used = False
@@ -62,9 +63,16 @@ class PardisoHandle:
         self.library.MKL_Set_Num_Threads_Local(before)
         return self.error.value == 0
 
-    def __del__(self):
-        if getattr(self, "used", False):
+    def release(self) -> None:
+        """Give PARDISO's memory back; the next call must be an analysis."""
+        if self.used:
             self.call(RELEASE)
+            self.memory[:] = 0
+            self.used = False
+
+    def __del__(self):
+        if hasattr(self, "used"):
+            self.release()
 
 
 def _at(array: np.ndarray) -> ctypes.c_void_p:

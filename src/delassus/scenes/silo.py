@@ -34,6 +34,13 @@ def build(
     rng = np.random.default_rng(seed)
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     material = Material(mu)
+    fill(builder, n, radius, container, density, material, rng)
+    model, state = builder.build()
+    return Setup(model, state, 2.0, settings=StepSettings(h=2e-3))
+
+
+def fill(builder: ModelBuilder, n: int, radius, container, density, material: Material, rng) -> float:
+    """Add the cylinder and its spheres, layer above layer; the height of the topmost sphere's top [m]."""
     angles = 2.0 * math.pi * np.arange(_SIDES) / _SIDES
     walls = [Plane((-math.cos(angle), -math.sin(angle), 0.0), -container) for angle in angles]
     builder.fixed("silo", shapes=[Plane(), *walls], material=material)
@@ -43,8 +50,7 @@ def build(
         place = np.array([x, y, (k // len(layer) + 0.6) * _PITCH * radius])
         builder.body(f"sphere-{k + 1}", position=place + _JITTER * radius * rng.uniform(-1, 1, 3), density=density,
                      shapes=[Sphere(radius)], material=material)  # fmt: skip
-    model, state = builder.build()
-    return Setup(model, state, 2.0, settings=StepSettings(h=2e-3))
+    return ((n - 1) // len(layer) + 0.6) * _PITCH * radius + (1.0 + _JITTER) * radius
 
 
 def _layer(reach: float, pitch: float) -> list[tuple[float, float]]:

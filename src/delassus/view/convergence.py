@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from delassus.view.central_path import CentralPath
+
 _NAMED = 16  # more files than this are not named one by one: nobody matches 40 colours
 _DEPTH = 1e-4  # smallest residual shown, as a fraction of tol: a run that ends at 1e-16 should not squeeze the rest
 _TOP = 1e3  # largest residual shown: a run that diverges leaves there
@@ -28,8 +30,9 @@ class Curve:
     converged: bool
 
 
-def draw(curves: list[Curve], *, tol: float) -> "Figure":
-    """Two panels, one curve per run; a dot ends a run that converged, a cross one that did not.
+def draw(curves: list[Curve], *, tol: float, paths: "list[CentralPath] | None" = None) -> "Figure":
+    """Two panels, one curve per run; a dot ends a run that converged, a cross one that did not. Below, the central
+    paths of interior-point methods, where there are any.
 
     One entry per curve would drown the legend, so colours and dashes are named instead: colour is the file and dash
     the solver, or, with one file or with very many, colour is the solver.
@@ -41,8 +44,14 @@ def draw(curves: list[Curve], *, tol: float) -> "Figure":
     by_file = 1 < len(files) <= _NAMED
     colour = dict(zip(files if by_file else solvers, _colours(len(files if by_file else solvers))))
     dash = {name: _DASHES[k % len(_DASHES)] if by_file else "solid" for k, name in enumerate(solvers)}
-    figure = Figure(figsize=(12, 5.2), dpi=120, layout="constrained")
-    axes = figure.subplots(1, 2, sharey=True)
+    figure = Figure(figsize=(12, 9.2 if paths else 5.2), dpi=120, layout="constrained")
+    upper = figure
+    if paths:
+        from delassus.view.central_path import draw_paths
+
+        upper, lower = figure.subfigures(2, 1, height_ratios=[5.2, 4.0])
+        draw_paths(lower, paths)
+    axes = upper.subplots(1, 2, sharey=True)
     floor = _DEPTH * tol
     for curve in curves:
         style = {"color": colour[curve.file if by_file else curve.solver], "linestyle": dash[curve.solver]}
@@ -63,7 +72,7 @@ def draw(curves: list[Curve], *, tol: float) -> "Figure":
     axes[0].set_xlabel("iterations")
     axes[1].set_xlabel("seconds")
     axes[0].set_ylabel("relative natural map")
-    _legend(figure, files, solvers, by_file, colour, dash)
+    _legend(upper, files, solvers, by_file, colour, dash)
     return figure
 
 

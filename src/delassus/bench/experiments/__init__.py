@@ -1,14 +1,33 @@
 """The papers' experiments as functions: what the paper says, what came out here, and whether that agrees by a criterion
 that was written down before the run."""
 
-from delassus.bench.experiments import comparison, table_ii
+from delassus.bench.experiments import (
+    box_size,
+    comparison,
+    heap_size,
+    heap_table,
+    heavy_cylinder,
+    stacks,
+    table_ii,
+    warm_start,
+)
 from delassus.bench.experiments.experiment import Experiment
 from delassus.bench.experiments.experiment import Line as Line
 from delassus.bench.experiments.experiment import Outcome as Outcome
 from delassus.errors import SettingsError, nearest
 
 EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment for experiment in (table_ii.EXPERIMENT, comparison.EXPERIMENT)
+    experiment.name: experiment
+    for experiment in (
+        table_ii.EXPERIMENT,
+        comparison.EXPERIMENT,
+        warm_start.EXPERIMENT,
+        box_size.EXPERIMENT,
+        stacks.EXPERIMENT,
+        heap_table.EXPERIMENT,
+        heap_size.EXPERIMENT,
+        heavy_cylinder.EXPERIMENT,
+    )
 }
 """Every experiment by name."""
 

@@ -94,7 +94,7 @@ def memory_arrays(memory: Memory | None) -> dict[str, np.ndarray]:
 def record_of(state: State, report: StepReport, h: float) -> Record:
     """One step under the names of this module."""
     solution, cone = report.solution, report.rows.cone
-    impulses = solution.reactions / h
+    impulses = report.reactions / h
     joint_rows = len(report.rows.residual)
     triples = impulses[cone.contact_start :].reshape(-1, 3)
     count = report.rows.contact_count

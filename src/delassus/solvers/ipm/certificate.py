@@ -10,13 +10,15 @@ import numpy as np
 
 from delassus.linalg.conjugate_gradients import dot
 from delassus.problem import Problem
-from delassus.solvers.ipm.natural_map import project_standard
+from delassus.solvers.ipm.natural_map import project_standard, scaled_residual
 from delassus.solvers.ipm.settings import Ipm
 from delassus.solvers.ipm.standard import Standard
 from delassus.solvers.ipm.systems import system_of
 from delassus.solvers.ipm.weights import Weights
 
 _BEYOND = 1e7  # reactions, in scaled units where those of a single contact are about one, that nobody means
+LARGE = 1e3  # reactions in these units …
+FAR_OFF = 1e-2  # … that do not go together with velocities that miss by this much of the rms of free ones
 _PENALTY, _REFINEMENTS = 1e4, 8  # of joints looked at alone; stiffer ones would drown the contradiction in rounding
 _CONSISTENT = 1e-12  # what may be left of their velocities
 _DRIFT = 1e-2  # contradiction, over what joints ask for, up to which it is left out instead of refused
@@ -34,6 +36,14 @@ def proves_infeasible(standard: Standard, direction: np.ndarray, least: float = 
         return False
     image = standard.product(d)
     return push > _BEYOND * math.sqrt(standard.row_count * dot(image, image))
+
+
+def is_suspicious(standard: Standard, x: np.ndarray) -> bool:
+    """Are these reactions very large while some velocity is still far off? Against them any residual is small, so such
+    a point is not offered to the judge: it is on its way to a proof of infeasibility, or to a better point."""
+    if np.abs(x).max(initial=0.0) < LARGE:
+        return False
+    return scaled_residual(standard, x)[1] > FAR_OFF
 
 
 def joint_contradiction(problem: Problem, settings: Ipm) -> np.ndarray | None:

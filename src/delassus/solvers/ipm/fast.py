@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.ipm.certificate import is_hopeless, joint_contradiction, proves_infeasible
+from delassus.solvers.ipm.certificate import is_hopeless, is_suspicious, joint_contradiction, proves_infeasible
 from delassus.solvers.ipm.interior import Interior
 from delassus.solvers.ipm.natural_map import scaled_residual
 from delassus.solvers.ipm.polish import Polish
@@ -114,9 +114,10 @@ class FastIpm:
         works = interior.step()
         self._record(interior.details)
         x = interior.x
-        self.reactions[:] = self.standard.reactions(x)
-        if self._hopeless(x, interior.dx):
+        if self._hopeless(x, interior.dx):  # not written: against reactions without bound any residual is small
             return
+        if not is_suspicious(self.standard, x):
+            self.reactions[:] = self.standard.reactions(x)
         if interior.tau < _RECHECK and self._readmit():
             return
         self.shorts = self.shorts + 1 if interior.details.get("step", 0.0) < _SHORT else 0
@@ -153,9 +154,9 @@ class FastIpm:
         assert polish is not None
         works = polish.step()
         self._record(polish.details)
-        self.reactions[:] = self.standard.reactions(polish.best)
         if self._hopeless(polish.best, polish.dx):
             return
+        self.reactions[:] = self.standard.reactions(polish.best)
         if self._readmit():
             return
         residual = max(scaled_residual(self.standard, polish.best))

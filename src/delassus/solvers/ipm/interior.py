@@ -104,7 +104,7 @@ class Interior:
         target = sigma * self.tau
         scale_by(limits, self.eta, self.w, dx[free:], self.scaled_dx)
         unscale_by(limits, self.eta, self.w, dy, self.scaled_dy)
-        _complementarity(limits, self.z, self.scaled_dx, self.scaled_dy, target, self.q)
+        complementarity(limits, self.z, self.scaled_dx, self.scaled_dy, target, self.q)
         dx, dy = self._direction(self.q, primal, carried)
         if dx is None:
             return False
@@ -163,7 +163,7 @@ class Interior:
         free, limits = self.standard.free, self.standard.limits
         scale_by(limits, self.eta, self.w, dx[free:], self.scaled_dx)
         unscale_by(limits, self.eta, self.w, dy, self.scaled_dy)
-        _outliers(limits, self.z, self.scaled_dx, self.scaled_dy, reach, target, self.q)
+        outliers(limits, self.z, self.scaled_dx, self.scaled_dy, reach, target, self.q)
         zero = np.zeros_like(dy)
         more_dx, more_dy = self._direction(self.q, zero, np.zeros_like(dx))
         if more_dx is None:
@@ -193,7 +193,7 @@ class Interior:
 
 
 @njit(cache=True, error_model="numpy")
-def _complementarity(limits, z, a, b, target, q):
+def complementarity(limits, z, a, b, target, q):
     """q = z \\ (target e − z∘z − a∘b)."""
     for i in range(limits):
         q[i] = (target - a[i] * b[i]) / z[i] - z[i]
@@ -204,7 +204,7 @@ def _complementarity(limits, z, a, b, target, q):
 
 
 @njit(cache=True, error_model="numpy")
-def _outliers(limits, z, a, b, step, target, q):
+def outliers(limits, z, a, b, step, target, q):
     """q = z \\ t with t moving the eigenvalues of (z + θ a)∘(z + θ b) into [0.1, 10] times the target."""
     for i in range(limits):
         low, high = _BAND * target, target / _BAND

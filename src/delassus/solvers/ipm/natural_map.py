@@ -38,6 +38,26 @@ def _residual(start, joints, limits, x, v, speed):
 
 
 @njit(cache=True, error_model="numpy")
+def natural_map(limits, x, v, q, speed):
+    """`scaled_residual` without bilateral rows, of x with velocity v."""
+    total, worst, size, free = 0.0, 0.0, 0.0, 0.0
+    for i in range(len(x)):
+        size += x[i] * x[i]
+        free += q[i] * q[i]
+    for i in range(limits):
+        part = (x[i] - max(0.0, x[i] - v[i])) ** 2
+        total += part
+        worst = max(worst, part / speed[i] ** 2)
+    for i in range(limits, len(x), 3):
+        a, b, c = project_coulomb(x[i] - v[i], x[i + 1] - v[i + 1], x[i + 2] - v[i + 2], 1.0)
+        part = (x[i] - a) ** 2 + (x[i + 1] - b) ** 2 + (x[i + 2] - c) ** 2
+        total += part
+        worst = max(worst, part / speed[i] ** 2)
+    size = max(size, free)
+    return math.sqrt(total / size) if size > 0.0 else math.sqrt(total), math.sqrt(worst)
+
+
+@njit(cache=True, error_model="numpy")
 def project_standard(free, limits, x):
     """x ← P_C x in place; bilateral rows stay."""
     for i in range(free, free + limits):

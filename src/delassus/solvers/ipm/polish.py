@@ -37,7 +37,9 @@ class Polish:
         self._change_rho(1.0)
         m = standard.row_count
         self.weights = Weights(standard.free, standard.limits, standard.cones, system.needs_roots)
-        self.soft = np.zeros(m) if standard.compliance is None else _even(standard.compliance, standard)
+        self.soft = (
+            np.zeros(m) if standard.compliance is None else even(standard.compliance, standard.free, standard.limits)
+        )
         self.dx, self.image, self.trial = np.empty(m), np.empty(m), np.empty(m)
         self.p, self.best = np.empty(m), x
         self.tried = 0  # Newton steps since x last moved
@@ -64,7 +66,7 @@ class Polish:
     def _project(self, t: np.ndarray) -> None:
         """p and S at D ξ = t."""
         standard = self.standard
-        _prox(standard.free, standard.limits, self.x, self.rho, self.soft, self.offset, t,
+        prox(standard.free, standard.limits, self.x, self.rho, self.soft, self.offset, t,
               self.p, self.weights.diagonal, self.weights.blocks, self.weights.roots)  # fmt: skip
 
     def step(self) -> bool:
@@ -91,7 +93,7 @@ class Polish:
         project_standard(standard.free, standard.limits, best)
         t_best = standard.operator.product(best)
         pull = (best - self.x) / self.rho
-        inner, outer = _residuals(
+        inner, outer = inner_and_outer(
             standard.free, standard.limits, best, t_best + self.offset + self.soft * best, pull, standard.speed
         )
         self.best = best
@@ -131,16 +133,16 @@ class Polish:
         return length
 
 
-def _even(compliance: np.ndarray, standard: Standard) -> np.ndarray:
+def even(compliance: np.ndarray, free: int, limits: int) -> np.ndarray:
     """Compliance with equal tangents, the larger of the two: the projection is then in closed form."""
     out = compliance.copy()
-    triples = out[standard.free + standard.limits :].reshape(-1, 3)
+    triples = out[free + limits :].reshape(-1, 3)
     triples[:, 1:] = triples[:, 1:].max(axis=1, keepdims=True)
     return out
 
 
 @njit(cache=True, error_model="numpy")
-def _residuals(free, limits, x, v, pull, speed):
+def inner_and_outer(free, limits, x, v, pull, speed):
     """(‖x − P_C(x − v − pull)‖, ‖pull‖), as velocities over the rms of free ones: inner and outer residual."""
     inner, outer = 0.0, 0.0
     for i in range(free):
@@ -158,7 +160,7 @@ def _residuals(free, limits, x, v, pull, speed):
 
 
 @njit(cache=True, error_model="numpy")
-def _prox(free, limits, x, rho, soft, offset, t, p, diagonal, blocks, roots):
+def prox(free, limits, x, rho, soft, offset, t, p, diagonal, blocks, roots):
     """p = P_G(G⁻¹ (x/ρ − q − t)), G = 1/ρ + E, and S = G^-½ ∂P G^-½ of the projection in scaled coordinates."""
     first = free + limits
     for i in range(first):

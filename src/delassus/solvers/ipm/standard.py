@@ -121,7 +121,7 @@ class RigidRows:
         self.start = standard.start
         self.rows = np.empty((standard.row_count, 12))
         root = np.linalg.cholesky(mass) if len(mass) else mass
-        _unit_mass_rows(root, self.bodies, self.start, delassus.rows[cone.rows], standard.factor, self.rows)
+        unit_mass_rows(root, self.bodies, self.start, delassus.rows[cone.rows], standard.factor, self.rows)
 
     def product(self, x: np.ndarray) -> np.ndarray:
         u = np.zeros(6 * self.body_count)
@@ -217,7 +217,7 @@ def _is_symmetric(blocks: np.ndarray) -> bool:
 
 
 @njit(cache=True, error_model="numpy")
-def _unit_mass_rows(root, bodies, start, rows, factor, out):
+def unit_mass_rows(root, bodies, start, rows, factor, out):
     """out = F J L⁻ᵀ by rows: forward substitution with each body's L."""
     for k in range(len(bodies)):
         for side in range(2):

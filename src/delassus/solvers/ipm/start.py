@@ -5,7 +5,9 @@ import numpy as np
 from delassus.problem import Problem
 from delassus.solvers.driver import Method
 from delassus.solvers.ipm.fast import FastIpm
+from delassus.solvers.ipm.reduced import Reduced
 from delassus.solvers.ipm.settings import Ipm
+from delassus.solvers.ipm.small import SmallIpm, takes
 from delassus.solvers.ipm.thesis import ThesisIpm
 from delassus.solvers.settings import Settings
 
@@ -13,4 +15,10 @@ from delassus.solvers.settings import Settings
 def start_ipm(problem: Problem, settings: Settings, reactions: np.ndarray) -> Method:
     """The variant asked for, at the given starting point."""
     assert isinstance(settings, Ipm)
-    return (FastIpm if settings.variant == "fast" else ThesisIpm)(problem, settings, reactions)
+    if settings.variant == "thesis":
+        return ThesisIpm(problem, settings, reactions)
+    if takes(problem, settings):
+        reduced = Reduced(problem)
+        if reduced.is_symmetric:
+            return SmallIpm(problem, settings, reactions, reduced)
+    return FastIpm(problem, settings, reactions)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.ipm.certificate import is_hopeless, joint_contradiction, proves_infeasible
+from delassus.solvers.ipm.certificate import is_hopeless, is_suspicious, joint_contradiction, proves_infeasible
 from delassus.solvers.ipm.interior import Interior
 from delassus.solvers.ipm.settings import Ipm
 from delassus.solvers.ipm.standard import Standard
@@ -47,6 +47,11 @@ class ThesisIpm:
             return
         self.standard = Standard(problem, scaled=False, contradiction=contradiction)
         self.scaled = Standard(problem)  # for the proof of infeasibility, which needs units
+        # Where a light body carries many heavy ones, scaled reactions as large as the ratio of mobilities times their
+        # number are ordinary: a stack of spheres of 10¹ … 10⁸ kg was called infeasible.
+        mobile = problem.delassus.diagonal[problem.cone.bilateral_rows :]
+        mobile = mobile[mobile > 0.0]
+        self.ordinary = 10.0 * len(mobile) * float(mobile.max() / mobile.min()) if len(mobile) else 0.0
         self.system = system_of(self.standard, settings)
         free = self.standard.free
         mobility = float(problem.delassus.diagonal[:free].mean()) if free else 1.0
@@ -64,10 +69,13 @@ class ThesisIpm:
             works = self.interior.step()
             for name, value in self.interior.details.items():
                 self.details.setdefault(name, []).append(value)
-            self.reactions[:] = self.standard.reactions(self.interior.x)
+            reactions = self.standard.reactions(self.interior.x)
+            point = self.scaled.from_reactions(reactions)
+            if not is_suspicious(self.scaled, point):
+                self.reactions[:] = reactions
             change = self.scaled.from_reactions(self.standard.reactions(self.interior.dx))
-            for direction in (self.scaled.from_reactions(self.reactions), change):
-                if proves_infeasible(self.scaled, direction):
+            for direction in (point, change):
+                if proves_infeasible(self.scaled, direction, self.ordinary):
                     self.verdict, self.finished = Status.INFEASIBLE, True
             self.stuck = self.stuck + 1 if self.interior.details.get("step", 0.0) < _STUCK else 0
             if not works or self.stuck >= _STUCKS:

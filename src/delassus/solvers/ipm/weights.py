@@ -34,7 +34,7 @@ class Weights:
         if len(self.roots):
             _inverses(self.limits, eta, w, self.roots)
         if compliance is not None:
-            _soften(free, compliance, self.diagonal, self.blocks, self.roots, eta, w)
+            soften(free, compliance, self.diagonal, self.blocks, self.roots, eta, w)
 
     def root_times(self, v: np.ndarray) -> np.ndarray:
         """F v, (m',)."""
@@ -79,7 +79,7 @@ def _inverses(limits, eta, w, roots):
 
 
 @njit(cache=True, error_model="numpy")
-def _soften(free, compliance, diagonal, blocks, roots, eta, w):
+def soften(free, compliance, diagonal, blocks, roots, eta, w):
     """(W² + E)⁻¹ = V (I + V E V)⁻¹ V with V = W⁻¹: I + V E V is never near singular, W² may be."""
     first = len(diagonal)
     limits = first - free

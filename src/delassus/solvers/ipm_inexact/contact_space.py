@@ -61,18 +61,19 @@ class ContactSpace:
         """dx with a residual of at most tol in the measure of the scaling, if `most` products do; (products,
         measure)."""
         if self.settings.linear == "direct":
-            self._precondition(b, dx)
+            self.precondition(b, dx)
             return 0, self.scaling.measure(self._residual(b, dx))
         return krylov_method(self.settings.linear)(
-            self._apply, self._precondition, b, dx, self.scaling.measure, tol, most
+            self.apply, self.precondition, b, dx, self.scaling.measure, tol, most
         )
 
     def _residual(self, b: np.ndarray, dx: np.ndarray) -> np.ndarray:
         out = np.empty_like(b)
-        self._apply(dx, out)
+        self.apply(dx, out)
         return b - out
 
-    def _apply(self, x: np.ndarray, out: np.ndarray) -> None:
+    def apply(self, x: np.ndarray, out: np.ndarray) -> None:
+        """out = (D + W² + R) x, of the last scaling."""
         if self.is_matrix_free:
             out[:] = self.standard.product(x)
             self.scaling.add_square(self.softness, x, out)
@@ -82,7 +83,8 @@ class ContactSpace:
             self.matrix.times(self.units.padded(x, self.padded), self.padded_out)
             out[:] = self.padded_out[self.units.position]
 
-    def _precondition(self, r: np.ndarray, out: np.ndarray) -> None:
+    def precondition(self, r: np.ndarray, out: np.ndarray) -> None:
+        """out = M⁻¹ r; with linear="direct" that is the solution."""
         if self.preconditioner is None:
             out[:] = r
         elif self.units.is_full:

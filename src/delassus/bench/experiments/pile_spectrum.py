@@ -1,0 +1,82 @@
+"""Paper 004 §5.2.1, figure 8: what regularisation and preconditioning do to the linear systems of a pile."""
+
+from pathlib import Path
+
+import numpy as np
+
+from delassus.bench.experiments.experiment import Experiment, Line, Outcome
+from delassus.bench.experiments.piles import FULL, QUICK, pile_of
+from delassus.bench.experiments.spectrum import NAMES, Range, spectrum
+
+_COLOURS = {"plain": "C3", "regularised": "C1", "ic0": "C0", "ilu0": "C2"}
+
+
+def run(folder: Path, quick: bool) -> Outcome:
+    pile = pile_of((QUICK if quick else FULL)[0])
+    ranges, softness = spectrum(pile.problem, pile.inexact(), iterations=53, every=4)
+    of = {name: [r for r in ranges if r.name == name] for name in NAMES}
+    picture = folder / "pile-spectrum.png"
+    _draw(picture, of, softness, pile.label)
+    late, first, last = _late(of["plain"]), 1, -1
+    grows = np.polyfit(np.log([r.tau for r in late]), np.log([r.condition for r in late]), 1)[0]
+    early = of["regularised"][first].condition / of["ic0"][first].condition
+    near = of["regularised"][last].condition / of["ic0"][last].condition
+    indefinite = [r.iteration for r in of["ilu0"] if r.is_indefinite]
+    worse = [i.iteration for i, r in zip(of["ilu0"], of["regularised"]) if i.condition > r.condition]
+    cluster = of["ilu0"][last]
+    lines = [
+        Line("D + W²: exponent of the condition over τ, second half", "−2", f"{grows:.2f}", bool(-2.5 <= grows <= -1.5),
+             "−2 ± 0.5"),
+        Line("D + W² + R: smallest eigenvalue, last iteration", "bounded by R",
+             f"{of['regularised'][last].low:.1e}, plain {of['plain'][last].low:.1e}, least R {softness:.1e}",
+             bool(of["regularised"][last].low >= 0.98 * softness > of["plain"][last].low),
+             "not below the least R, which the plain one falls below",
+             "the stiffness of quartz at h = 0.01 s is far beyond the mobility of a sphere: R begins to matter later "
+             "than these iterations"),
+        Line("IC(0): gain in condition, 4th iteration", "very effective", f"{early:.1f} times", bool(early >= 5.0),
+             "5 times and more"),
+        Line("IC(0): gain in condition, last iteration", "not much", f"{near:.1e} times", bool(near <= 10.0),
+             "at most 10 times", "ours is by 3×3 blocks and in an order that keeps neighbours together; both help"),
+        Line("ILU(0): indefinite at iterations", "from the 10th to the 40th worse than none",
+             f"{indefinite}; worse than without at {worse}", any(10 <= k <= 40 for k in indefinite),
+             "indefinite at some iteration from 10 to 40"),
+        Line("ILU(0): range at the last iteration", "clustered around one", f"{cluster.low:.1e} … {cluster.high:.1e}",
+             bool(cluster.condition <= of["ic0"][last].condition), "narrower than IC(0)'s"),
+    ]  # fmt: skip
+    for name, text in NAMES.items():
+        cells = [f"{r.iteration}: {r.low:.0e} … {r.high:.0e}" for r in of[name][:: max(1, len(of[name]) // 4)]]
+        lines.append(Line(f"{text}: smallest … largest eigenvalue by iteration", "figure 8", "; ".join(cells), None))
+    return Outcome(lines, [picture])
+
+
+def _late(ranges: list[Range]) -> list[Range]:
+    return ranges[len(ranges) // 2 :]
+
+
+def _draw(path: Path, of: dict[str, list[Range]], softness: float, label: str) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(7.5, 4.8))
+    for name, ranges in of.items():
+        k = [r.iteration for r in ranges]
+        style = {"color": _COLOURS[name], "linestyle": "--" if name == "plain" else "-"}
+        ax.plot(k, [r.low for r in ranges], label=NAMES[name], **style)
+        ax.plot(k, [r.high for r in ranges], **style)
+        ax.fill_between(k, [r.low for r in ranges], [r.high for r in ranges], color=_COLOURS[name], alpha=0.08)
+        crosses = [r for r in ranges if r.is_indefinite]
+        ax.plot([r.iteration for r in crosses], [r.high for r in crosses], "x", color=_COLOURS[name],
+                label=f"{NAMES[name]}, indefinite" if crosses else None)  # fmt: skip
+    ax.axhline(softness, color="0.4", linestyle=":", label="least entry of R")
+    ax.set_yscale("log")
+    ax.set(xlabel="iteration", ylabel="smallest and largest eigenvalue", title=f"004 figure 8: {label}")
+    ax.grid(alpha=0.3)
+    ax.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+EXPERIMENT = Experiment("pile-spectrum", "004 figure 8", "Eigenvalues of the systems of a pile, preconditioned", run)

@@ -1,0 +1,197 @@
+"""The interior-point method on small problems of rigid bodies: the phases of `fast`, each a compiled batch.
+
+Python does not know the tolerance, and a judgement costs a tenth of an iteration: the first batch goes to where most
+tolerances are met, the judge's answer then says how far the rest has to go.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.problem import Problem
+from delassus.solvers.driver import Method
+from delassus.solvers.ipm import small_interior, small_polish
+from delassus.solvers.ipm.certificate import FAR_OFF, LARGE, is_hopeless
+from delassus.solvers.ipm.fast import FastIpm
+from delassus.solvers.ipm.natural_map import natural_map
+from delassus.solvers.ipm.polish import even
+from delassus.solvers.ipm.reduced import Reduced
+from delassus.solvers.ipm.settings import Ipm
+from delassus.solvers.ipm.small_interior import DONE, HOPELESS, RUNNING, interior_batch, velocity
+from delassus.solvers.ipm.small_polish import polish_batch
+from delassus.solvers.ipm.small_sweeps import sweep_reduced
+from delassus.solvers.jordan import centred_pair
+from delassus.status import Status
+
+_MOST_VELOCITIES, _MOST_ROWS = 300, 3000  # beyond, sparse factors are faster
+_SWEEPS = 10
+_START, _FAR, _LEAST_START = 10.0, 0.03, 1e-3  # as in `fast`
+_FIRST, _FIRST_VELOCITY = 3e-7, 1e-4  # scaled residuals at which the judge is asked for the first time
+_MARGIN = 0.3  # what the judge's tolerance means in scaled units is known to about this factor
+_PATIENCE = 20
+_FIRST_RHO = 0.01  # as in `fast`
+_CONTRADICTION = 1e-9  # velocities of joints, over what they ask, that count as one
+
+
+def takes(problem: Problem, settings: Ipm) -> bool:
+    """Is this a small problem of rigid bodies, and nothing else asked for?"""
+    delassus = problem.delassus
+    return (
+        settings.linear == "auto"
+        and settings.backend == "auto"
+        and isinstance(delassus, RigidDelassus)
+        and 6 * len(delassus.mass) <= _MOST_VELOCITIES
+        and problem.row_count <= _MOST_ROWS
+    )
+
+
+class SmallIpm:
+    """See the module. `reduced` says whether the masses allow it; `general` takes over where the phases got stuck."""
+
+    def __init__(self, problem: Problem, settings: Ipm, reactions: np.ndarray, reduced: Reduced):
+        self.problem, self.settings, self.reduced = problem, settings, reduced
+        self.reactions = reactions
+        self.finished, self.is_costly, self.batch_min = False, False, 100
+        self.verdict: Status | None = None
+        self.details: dict[str, list[float]] = {}
+        self.general: Method | None = None
+        asked = np.abs(problem.free_velocity[: len(reduced.contradiction)]).max(initial=0.0)
+        if np.abs(reduced.contradiction).max(initial=0.0) > _CONTRADICTION * asked:
+            self.verdict = Status.INFEASIBLE
+            if is_hopeless(problem, reduced.contradiction):
+                self.finished = True
+                return
+        self.polishing = False
+        self.shorts = 0
+        self.goal, self.goal_velocity = _FIRST, _FIRST_VELOCITY
+        self.norm = self.worst = math.inf
+        self._enter()
+
+    def _enter(self) -> None:
+        """Room for everything, and a centred pair near the point that sweeps reach from the guess."""
+        reduced = self.reduced
+        m, n = reduced.row_count, reduced.size
+        self.x = reduced.from_reactions(self.reactions)
+        if not m:
+            return
+        self.y, self.v = np.empty(m), np.empty(m)
+        self.work = np.empty((max(small_interior.VECTORS, small_polish.VECTORS), m))
+        self.bodies, self.A = np.zeros((3, n + 6)), np.zeros((n + 6, n + 6))
+        self.eta = np.empty(reduced.limits + reduced.cones)
+        self.diagonal, self.blocks = np.empty(reduced.limits), np.empty((reduced.cones, 3, 3))
+        self.roots = np.zeros((0, 3, 3))
+        self.is_soft = bool(reduced.soft.any())
+        _start(reduced.rows, reduced.numbers, _SWEEPS, self.x, self.y, self.v, self.bodies, self.work)
+
+    # -- the driver's side -------------------------------------------------------------------------------------------
+
+    def advance(self, count: int) -> int | None:
+        """At most `count` factorisations; as many as it takes to ask the judge again."""
+        if self.general is not None:
+            return self._advance_general()
+        if not self.reduced.row_count:  # joints alone: solved when they were eliminated
+            self.reduced.write_reactions(self.x, self.reactions)
+            self.finished = True
+            return 1
+        done = self._polish(count) if self.polishing else self._interior(count)
+        return max(1, done)
+
+    def judged(self, excess: float) -> None:
+        """Set the next goal: from what the judge made of the last one."""
+        if self.general is not None:
+            self.general.judged(excess)
+        elif excess > 1.0 and self.norm < math.inf:
+            self.goal = min(self.goal, _MARGIN * self.norm / excess)
+            self.goal_velocity = min(self.goal_velocity, max(_MARGIN * self.worst / excess, self.goal))
+
+    # -- phases ------------------------------------------------------------------------------------------------------
+
+    def _interior(self, count: int) -> int:
+        reduced = self.reduced
+        record = np.empty((count, len(small_interior.RECORD)))
+        done, end, self.norm, self.worst, self.shorts = interior_batch(
+            reduced.rows, reduced.numbers, self.is_soft, self.x, self.y, self.v, self.work, self.bodies, self.A,
+            self.eta, self.diagonal, self.blocks, self.roots, count, self.settings.correctors, self.goal,
+            self.goal_velocity, record, self.shorts,
+        )  # fmt: skip
+        self._record(small_interior.RECORD, record[:done])
+        if end == HOPELESS:  # not written: against reactions without bound any residual is small
+            self.verdict, self.finished = Status.INFEASIBLE, True
+            return done
+        if self.worst <= FAR_OFF or np.abs(self.x).max() < LARGE:  # see `certificate.is_suspicious`
+            reduced.write_reactions(self.x, self.reactions)
+        if end not in (RUNNING, DONE):
+            if self.settings.polish:
+                self._begin_polish()
+            else:
+                self.finished = True
+        return done
+
+    def _begin_polish(self) -> None:
+        reduced = self.reduced
+        self.polishing = True
+        self.even = even(reduced.soft, 0, reduced.limits)
+        weight = np.clip(_FIRST_RHO / self.eta, 1.0, 1e7)
+        self.rho = np.concatenate([weight[: reduced.limits], np.repeat(weight[reduced.limits :], 3)])
+        self.xi, self.best = self.x.copy(), self.x.copy()
+        self.counts = np.array([0.0, math.inf, math.inf, 0.0])
+
+    def _polish(self, count: int) -> int:
+        reduced = self.reduced
+        record = np.empty((count, len(small_polish.RECORD)))
+        done, end, self.norm, self.worst = polish_batch(
+            reduced.rows, reduced.numbers, self.even, self.x, self.xi, self.rho, self.best, self.work, self.bodies,
+            self.A, self.diagonal, self.blocks, self.roots, count, self.goal, self.goal_velocity, _PATIENCE, record,
+            self.counts,
+        )  # fmt: skip
+        self._record(small_polish.RECORD, record[:done])
+        reduced.write_reactions(self.best, self.reactions)
+        if end not in (RUNNING, DONE):
+            self._hand_over()
+        return done
+
+    def _hand_over(self) -> None:
+        """Let the general method go on, from the best point."""
+        self.general = FastIpm(self.problem, self.settings, self.reactions)
+        self.finished, self.is_costly = self.general.finished, True
+
+    def _advance_general(self) -> int:
+        general = self.general
+        assert isinstance(general, FastIpm)
+        general.advance(1)
+        self.finished, self.verdict = general.finished, general.verdict
+        names = tuple(name for name, series in general.details.items() if series)
+        self._record(names, np.array([[general.details[name][-1] for name in names]]))
+        return 1
+
+    def _record(self, names: tuple[str, ...], values: np.ndarray) -> None:
+        """One entry per iteration in every list; NaN where a phase has none."""
+        length = max((len(series) for series in self.details.values()), default=0)
+        for name in names:
+            self.details.setdefault(name, [math.nan] * length)
+        for name, series in self.details.items():
+            series.extend(values[:, names.index(name)].tolist() if name in names else [math.nan] * len(values))
+
+
+@njit(cache=True, error_model="numpy")
+def _start(rows, numbers, sweeps, x, y, v, bodies, work):
+    """Sweep, and find the centred pair with x − y as there; v becomes the velocity of x."""
+    limits, segments, at, J, _, paired = rows
+    q, soft, speed = numbers[0], numbers[1], numbers[2]
+    u, difference = bodies[0], work[0]
+    for stage in range(3):  # in one place: every call of a kernel is compiled anew
+        velocity(rows, q, soft, x, u, v)
+        if stage == 0:
+            sweep_reduced(rows, q, soft, sweeps, x, u)
+        elif stage == 1:
+            norm, _ = natural_map(limits, x, v, q, speed)
+            mean = 0.0
+            for i in range(len(x)):
+                difference[i] = x[i] - v[i]
+                mean += difference[i] * difference[i] / len(x)
+            if not (mean > 0.0 and math.isfinite(mean)):
+                mean = 1.0
+            tau = max(_LEAST_START, _START * min(1.0, (norm / _FAR) ** 2)) * mean
+            centred_pair(limits, difference, tau, x, y)
