@@ -59,7 +59,9 @@ def __getattr__(name: str):
     if name not in _HOME:
         raise AttributeError(f"module 'delassus' has no attribute {name!r}")
     module = import_module(_HOME[name])
-    return module if name == "residuals" else getattr(module, name)
+    value = module if name == "residuals" else getattr(module, name)
+    globals()[name] = value  # found at once the next time: this look-up takes as long as a tenth of a small solve
+    return value
 
 
 def __dir__() -> list[str]:

@@ -17,11 +17,27 @@ def test_small_files_are_solved_to_high_accuracy(path):
         assert solve(load_problem(path, law=law), "ipm", tol=1e-10).converged
 
 
+HARD = (
+    "Capsules-i101-404",
+    "OneObject-i100000-316",
+    "RockPile-tob1",
+    "Sim-brickwall-local-380-002",
+    "Spheres-i099-356",
+)
+"""Hyperstatic: an interior point without regularisation, refinement and polish ends at 1e-5 on them."""
+
+MOST = 60
+"""Factorisations that any file may take; 24 is the most seen."""
+
+
+def solved(path, tol=1e-8):
+    return solve(load_problem(path, law=Law.CCP), "ipm", tol=tol, max_iter=MOST).converged
+
+
+def test_hyperstatic_files_are_solved(fclib_dir):
+    assert [name for name in HARD if not solved(fclib_dir / f"{name}.hdf5")] == []
+
+
 @pytest.mark.slow
 def test_every_file_is_solved(fclib_files):
-    missed = [
-        path.stem
-        for path in fclib_files
-        if not solve(load_problem(path, law=Law.CCP), "ipm", tol=1e-8, max_iter=150).converged
-    ]
-    assert missed == []
+    assert [path.stem for path in fclib_files if not solved(path)] == []

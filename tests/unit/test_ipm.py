@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from matplotlib.figure import Figure
+from typer.testing import CliRunner
 
 from delassus import residuals
+from delassus.cli.main import app
 from delassus.cones import ProductCone
 from delassus.errors import SettingsError
+from delassus.io.fclib import FclibFile, FclibMatrix, write_fclib
 from delassus.law import Law
 from delassus.linalg.pardiso import pardiso_is_there
 from delassus.problem import Problem
@@ -15,8 +19,10 @@ from delassus.solvers import SOLVERS, solve
 from delassus.solvers.ipm import presolve
 from delassus.solvers.ipm.presolve import Forecast
 from delassus.status import Status
+from delassus.view.central_path import central_path, draw_paths
 
 IPM = SOLVERS["ipm"].settings
+GENERAL = IPM.changed(linear="body")  # on small problems "auto" is one compiled call instead
 TIGHT = 1e-10
 CONVEX = [Law.CCP, Law.FRICTIONLESS]
 
@@ -42,9 +48,10 @@ def pile(rng, bodies, contacts):
     return random_rigid(rng, bodies=bodies, contacts=contacts, law=Law.CCP)
 
 
+@pytest.mark.parametrize("settings", [IPM, GENERAL], ids=["compiled", "general"])
 @pytest.mark.parametrize("law", CONVEX, ids=lambda law: law.value)
 @pytest.mark.parametrize("seed", range(3))
-def test_optimality_conditions_hold_to_rounding(law, seed):
+def test_optimality_conditions_hold_to_rounding(law, seed, settings):
     """Feasible, dual feasible and complementary: the certificate of a convex program, in unscaled units."""
     rng = np.random.default_rng(seed)
     for problem in (
@@ -55,7 +62,9 @@ def test_optimality_conditions_hold_to_rounding(law, seed):
         random_rigid(rng, bodies=6, contacts=30, joints=2, compliance=1e-2, law=law),
         random_dual(rng, contacts=20, rank=30, law=law),
     ):
-        solution = solve(problem, "ipm", tol=TIGHT)
+        if problem.delassus.kind == "matrix":
+            settings = IPM
+        solution = solve(problem, settings, tol=TIGHT)
         assert solution.converged, solution
         assert solution.iterations <= 25
         found = residuals.evaluate(problem, solution.reactions)
@@ -92,13 +101,48 @@ def test_flexible_and_matrix_storage_agree_with_bodies():
             assert np.allclose(solution.velocities, reference.velocities, atol=1e-7)
 
 
+@pytest.mark.parametrize("settings", [IPM, GENERAL], ids=["compiled", "general"])
 @pytest.mark.parametrize("seed", range(3))
-def test_mass_ratio_of_a_million_keeps_every_velocity(seed):
+def test_mass_ratio_of_a_million_keeps_every_velocity(seed, settings):
     """A norm does not see light bodies under heavy ones; the worst velocity does."""
     problem = random_rigid(np.random.default_rng(seed), bodies=12, contacts=40, joints=3, mass_ratio=1e6, law=Law.CCP)
-    solution = solve(problem, "ipm", tol=1e-8, tol_velocity=1e-8)
+    solution = solve(problem, settings, tol=1e-8, tol_velocity=1e-8)
     assert solution.converged, solution
     assert solution.residuals.worst_velocity <= 1e-8
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_joints_eliminated_or_penalised_give_the_same_motion(seed):
+    """Compiled, joints are gone before the first iteration; in general they are a penalty, refined."""
+    rng = np.random.default_rng(seed)
+    for settings in (
+        {"joints": 9, "redundant_joints": True}, {"joints": 6, "compliance": 1e-3, "limits": 3},
+        {"joints": 5, "frictionless_part": 0.5, "mass_ratio": 1e3},
+    ):  # fmt: skip
+        problem = random_rigid(rng, bodies=10, contacts=12, law=Law.CCP, **settings)
+        compiled, general = solve(problem, IPM, tol=TIGHT), solve(problem, GENERAL, tol=TIGHT)
+        assert compiled.converged
+        assert general.converged
+        assert np.allclose(compiled.body_velocities, general.body_velocities, atol=1e-7)
+
+
+def test_joints_alone_are_one_solve():
+    problem = random_rigid(np.random.default_rng(2), bodies=8, contacts=0, joints=7, redundant_joints=True, law=Law.CCP)
+    solution = solve(problem, "ipm", tol=1e-12)
+    assert solution.converged
+    assert solution.iterations == 1
+
+
+def test_smallest_reactions_of_redundant_joints():
+    """A weld given twice carries half in each."""
+    once = random_rigid(np.random.default_rng(3), bodies=2, contacts=0, joints=1, law=Law.CCP)
+    d, rows = once.delassus, once.cone.bilateral_rows
+    twice = Problem.rigid(
+        d.mass, np.repeat(d.bodies, 2, axis=0), np.vstack([d.rows, d.rows]), cone=ProductCone([rows, rows]),
+        u_f=once.u_f, b=np.tile(once.bias, 2), law=Law.CCP,
+    )  # fmt: skip
+    single, double = solve(once, "ipm", tol=1e-10), solve(twice, "ipm", tol=1e-10)
+    assert np.allclose(double.reactions, np.tile(0.5 * single.reactions, 2), atol=1e-10)
 
 
 def test_uneven_compliance_is_exact():
@@ -132,7 +176,7 @@ def test_presolve_leaves_contacts_out_and_gives_the_same_answer():
     kept = presolve.forecast(problem, np.zeros(problem.row_count), True).kept
     assert kept is not None
     assert 0.05 < 1.0 - kept.mean() < 0.9
-    with_it, without = (solve(problem, IPM.changed(presolve=choice), tol=TIGHT) for choice in (True, False))
+    with_it, without = (solve(problem, GENERAL.changed(presolve=choice), tol=TIGHT) for choice in (True, False))
     assert with_it.converged
     assert without.converged
     assert np.allclose(with_it.velocities, without.velocities, atol=1e-7)
@@ -148,7 +192,7 @@ def test_wrong_forecast_is_repaired(monkeypatch):
     monkeypatch.setattr(
         "delassus.solvers.ipm.fast.forecast", lambda p, r, choice: Forecast(np.zeros(p.row_count), wrong.copy())
     )
-    solution = solve(problem, "ipm", tol=1e-8)
+    solution = solve(problem, GENERAL, tol=1e-8)
     assert solution.converged, solution
     assert np.allclose(solution.velocities, reference.velocities, atol=1e-5)
 
@@ -219,13 +263,43 @@ IMPOSSIBLE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("variant", ["fast", "thesis"])
+@pytest.mark.parametrize(
+    "settings", [IPM, GENERAL, IPM.changed(variant="thesis")], ids=["compiled", "general", "thesis"]
+)
 @pytest.mark.parametrize("name", IMPOSSIBLE)
-def test_impossible_demands_are_recognised(name, variant):
-    solution = solve(IMPOSSIBLE[name], IPM.changed(variant=variant), tol=1e-9, max_iter=200)
-    assert solution.status is Status.INFEASIBLE
-    assert np.isfinite(solution.reactions).all()
-    assert "No reactions can satisfy" in solution.message
+def test_impossible_demands_are_recognised(name, settings):
+    """However loose the tolerance: against reactions without bound any residual is small."""
+    problem = IMPOSSIBLE[name]
+    if problem.delassus.kind == "matrix" and settings is GENERAL:
+        settings = IPM
+    for tol in (1e-3, 1e-6, 1e-9):
+        solution = solve(problem, settings, tol=tol, max_iter=200)
+        assert solution.status is Status.INFEASIBLE
+        assert np.isfinite(solution.reactions).all()
+        assert "No reactions can satisfy" in solution.message
+
+
+def test_impossible_demands_are_named_on_the_command_line(tmp_path):
+    W = FclibMatrix.from_sparse(sp.csr_array((3, 3)))
+    write_fclib(tmp_path / "stuck.hdf5", FclibFile("local", mu=np.array([0.3]), W=W, q=np.array([-1.0, 0.0, 0.0])))
+    result = CliRunner().invoke(app, ["solve", str(tmp_path / "stuck.hdf5"), "--solver", "ipm", "--law", "ccp"])
+    assert result.exit_code == 1
+    assert "infeasible: No reactions can satisfy the constraints" in result.output
+
+
+def test_figure_shows_the_central_path(tmp_path):
+    problem = pile(np.random.default_rng(1), 60, 200)
+    solution = solve(problem, GENERAL, tol=TIGHT)
+    path = central_path("heap", solution, solution.trace)
+    assert path is not None
+    assert central_path("heap", solve(problem, "pgs-ccp", tol=1e-2), solution.trace) is None
+    figure = Figure()
+    draw_paths(figure, [path])
+    residuals, lengths = figure.axes
+    drawn = np.concatenate([line.get_ydata() for line in residuals.lines if line.get_label() == "heap"])
+    tau = np.array(solution.details["tau"])
+    assert np.array_equal(np.sort(drawn[np.isfinite(drawn)]), np.sort(tau[np.isfinite(tau)]))
+    assert {text.get_text() for text in lengths.get_legend().get_texts()} == {"step length", "centring σ", "polish"}
 
 
 def test_redundant_joints_that_nearly_agree_are_solved():
@@ -240,9 +314,11 @@ def test_redundant_joints_that_nearly_agree_are_solved():
         assert np.abs(solution.reactions).max() < 1e4
 
 
-def test_details_tell_every_iteration():
-    solution = solve(mixed(), "ipm", tol=TIGHT)
-    assert {"tau", "sigma", "step", "factor", "solve", "krylov", "primal"} <= set(solution.details)
+@pytest.mark.parametrize("settings", [IPM, GENERAL], ids=["compiled", "general"])
+def test_details_tell_every_iteration(settings):
+    solution = solve(mixed(), settings, tol=TIGHT)
+    assert {"tau", "sigma", "step", "krylov", "primal"} <= set(solution.details)
+    assert settings is IPM or {"factor", "solve"} <= set(solution.details)
     assert all(len(series) == solution.iterations for series in solution.details.values())
     tau = [value for value in solution.details["tau"] if np.isfinite(value)]
     assert tau[-1] < 1e-4 * tau[0]

@@ -90,16 +90,19 @@ def _at_once(problem, line, settings, reactions, limits, trace, start) -> Soluti
     judgements = line.at_once(problem, settings, reactions, limits)
     if not judgements:
         return None
-    iterations, record = int(judgements[-1][0]), Trace()
+    done, relative, velocity = judgements
+    iterations, record = int(done[-1]), Trace()
     times = {"setup": 0.0, "iterate": 0.0, "judge": 0.0, "total": 0.0}
     solution = _named(problem, line, reactions, limits, Status.MAX_ITERATIONS, iterations, times, record)
     times["total"] = times["iterate"] = total = perf_counter() - start
-    if trace is True:
-        done, record.natural_map_relative, record.worst_velocity = map(list, zip(*judgements))
-        record.iterations, record.seconds = [int(k) for k in done], [total * k / max(iterations, 1) for k in done]
-    elif trace:
-        for done, relative, velocity in judgements:
-            trace(int(done), total * done / max(iterations, 1), relative, velocity)
+    if trace:
+        each = total / max(iterations, 1)
+        rows = list(map(int, done)), [each * k for k in done], relative, velocity
+        if trace is True:
+            record.iterations, record.seconds, record.natural_map_relative, record.worst_velocity = rows
+        else:
+            for row in zip(*rows):
+                trace(*row)
     return solution
 
 

@@ -47,7 +47,7 @@ class Solver:
     is_map: bool = False  # iterates one map on its reactions, or on the `point` it offers: can be accelerated
     at_once: Callable[[Problem, Settings, np.ndarray, Limits], list[list[float]]] | None = None
     """A first attempt at small problems, begun, iterated and judged in one compiled call, where the calls of the
-    ordinary loop would take longer than the work: overwrites the reactions; see `SmallAdmm.at_once`."""
+    ordinary loop would take longer than the work: overwrites the reactions; see `small_at_once`."""
 
     @property
     def name(self) -> str:

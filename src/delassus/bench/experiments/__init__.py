@@ -2,11 +2,15 @@
 that was written down before the run."""
 
 from delassus.bench.experiments import (
+    blade_draft,
     box_size,
     comparison,
     heap_size,
     heap_table,
     heavy_cylinder,
+    pile_convergence,
+    pile_krylov,
+    pile_spectrum,
     stacks,
     table_ii,
     warm_start,
@@ -27,6 +31,10 @@ EXPERIMENTS: dict[str, Experiment] = {
         heap_table.EXPERIMENT,
         heap_size.EXPERIMENT,
         heavy_cylinder.EXPERIMENT,
+        pile_spectrum.EXPERIMENT,
+        pile_krylov.EXPERIMENT,
+        pile_convergence.EXPERIMENT,
+        blade_draft.EXPERIMENT,
     )
 }
 """Every experiment by name."""

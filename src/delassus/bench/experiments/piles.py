@@ -23,6 +23,7 @@ from delassus.state import State
 
 QUICK = (832, 2048)
 FULL = (2048, 5040)
+"""Spheres of the two piles; 004 has the latter, the former are in the same ratio."""
 CONTACTS = {2048: 8378, 5040: 21052}
 """Potential contacts of 004 §5.1."""
 
@@ -69,8 +70,8 @@ def pile_of(n: int, folder: Path | None = None) -> Pile:
 
 
 def _settled(n: int) -> State:
-    """Under the exact law, by cheap sweeps. (Let down under the convex one, which drives sliding spheres apart, the pile
-    stays so loose that PGJ needs a seventh of the iterations.)"""
+    """Under the exact law, by cheap sweeps. (Under the convex one, which drives sliding spheres apart, the pile stays so
+    loose that PGJ needs a third of the iterations.)"""
     setup = SCENE.build(n=n, reach=_FALLING)
     loose = replace(setup.settings, solver="nbgs", law=Law.NCP, tol=1e-3, tol_velocity=None, max_iter=_SWEEPS)
     return setup.run(steps=_STEPS, settings=loose).state(-1)

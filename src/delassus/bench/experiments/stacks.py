@@ -125,7 +125,7 @@ def _standing(n: int, mass: float, ratio: float, solver: str, what: str) -> Line
         if report.kept is not None:
             kept.append(report.kept.worst_velocity)
 
-    settings = replace(setup.settings, solver=solver, max_iter=2000)
+    settings = replace(setup.settings, solver=solver)
     run = setup.run(steps=_STEPS, settings=settings, watch=watch)
     depth = float(sunk(setup, run).max())
     ours = f"sinks {depth:.0e} d; {converged} of {_STEPS} steps converged, norm {norm:.0e}, worst {worst:.0e} m/s"

@@ -32,7 +32,7 @@ from delassus.solvers.admm.anderson import empty_memory, forget
 from delassus.solvers.admm.iteration import FACTORED, RHO, first_state, start_dual
 from delassus.solvers.admm.penalty import RULES, spectral_penalty
 from delassus.solvers.admm.reduced import reduced
-from delassus.solvers.admm.small import SmallAdmm, is_small
+from delassus.solvers.admm.small import SmallAdmm, is_small, small_at_once
 from delassus.solvers.driver import Limits
 from delassus.solvers.settings import Settings, require
 
@@ -156,21 +156,18 @@ class AdmmMethod:
 def start_admm(problem: Problem, settings: Settings, reactions: np.ndarray) -> AdmmMethod | SmallAdmm:
     """A method of this family, at the given starting point."""
     assert isinstance(settings, Admm)
-    method = _small(problem, settings, reactions)
-    if method is not None and method.begin():
-        return method
+    is_exact = settings.joints == "exact"
+    if is_small(problem, is_exact):
+        method = SmallAdmm(problem, settings.plain, is_exact, settings.scaled, reactions)
+        if method.is_started:
+            return method
     return AdmmMethod(problem, settings, reactions)
 
 
 def admm_at_once(problem: Problem, settings: Settings, reactions: np.ndarray, limits: Limits) -> list[list[float]]:
-    """See `SmallAdmm.at_once`; nothing where the problem is larger."""
+    """See `small_at_once`; nothing where the problem is larger."""
     assert isinstance(settings, Admm)
-    method = _small(problem, settings, reactions)
-    return [] if method is None else method.at_once(limits)
-
-
-def _small(problem: Problem, settings: Admm, reactions: np.ndarray) -> SmallAdmm | None:
     is_exact = settings.joints == "exact"
-    if is_small(problem, is_exact):
-        return SmallAdmm(problem, settings.plain, is_exact, settings.scaled, reactions)
-    return None
+    if not is_small(problem, is_exact):
+        return []
+    return small_at_once(problem, settings.plain, is_exact, settings.scaled, reactions, limits)

@@ -9,6 +9,7 @@ from numba import njit
 
 from delassus.law import Law
 from delassus.linalg.dense_elimination import carry, subtract_carried
+from delassus.linalg.rigid_delassus import RigidDelassus, form_dense
 from delassus.linalg.shifted_inverse import SMALL, dense_times, invert_small
 from delassus.problem import Problem
 from delassus.residuals import measure_at
@@ -28,15 +29,14 @@ _FIRST = 2  # iterations between its first judgements, which cost as much as an 
 class SmallAdmm:
     """At work on one problem of few rows.
 
-    store: every array of the method, one behind the other; see `_parts`."""
+    store: every array of the method, one behind the other; see `_parts`; is_started: False where the joints' matrix is
+    not symmetric, which is left to others."""
 
     is_costly = False
     is_compiled = True
 
     def __init__(self, problem: Problem, plain: tuple, eliminates: bool, is_scaled: bool, reactions: np.ndarray):
         cone = problem.cone
-        self.problem = problem
-        self.is_scaled = is_scaled
         self.reactions = reactions
         self.b = cone.bilateral_rows if eliminates else 0
         self.m = cone.row_count - self.b
@@ -45,26 +45,10 @@ class SmallAdmm:
         self.plain = plain
         self.finished = False
         self.store = np.empty(_store_size(self.b, self.m, self.depth))
-
-    def begin(self) -> bool:
-        """The first iterate; False where the joints' matrix is not symmetric, which is left to others."""
-        problem = self.problem
-        return _begin(
-            problem.delassus.dense(), problem.free_velocity, problem.cone.block_start, self.b, self.is_scaled,
-            self.cone, self.plain, self.reactions, self.store,
+        self.is_started = _begin(
+            problem.delassus.dense(), problem.free_velocity, cone.block_start, self.b, is_scaled, self.cone, plain,
+            reactions, self.store,
         )  # fmt: skip
-
-    def at_once(self, limits: Limits) -> list[list[float]]:
-        """Begin, iterate and judge in one compiled call, while that takes few iterations; the judgements (iteration,
-        relative natural map, worst velocity), the last of which is that of `reactions`."""
-        problem = self.problem
-        judgements = np.empty((_JUDGEMENTS, 3))
-        count = _at_once(
-            problem.delassus.dense(), problem.free_velocity, self.b, self.is_scaled, self.cone, self.plain,
-            problem.judged_by, (limits.tol, limits.tol_velocity), min(limits.max_iter, _ATTEMPT), self.reactions,
-            self.store, judgements,
-        )  # fmt: skip
-        return judgements[:count].tolist()
 
     def advance(self, count: int) -> None:
         """`count` iterations."""
@@ -88,6 +72,27 @@ class SmallAdmm:
     def map_key(self) -> float:
         """The penalty, which makes the map what it is."""
         return float(self.store[3 * self.m + RHO]) if self.m else 0.0
+
+
+def small_at_once(
+    problem: Problem, plain: tuple, eliminates: bool, is_scaled: bool, reactions: np.ndarray, limits: Limits
+) -> list[list[float]]:
+    """Begin, iterate and judge in one compiled call, while that takes few iterations: (iterations, relative natural
+    maps, worst velocities) of the judgements, the last of which is that of the reactions, which are overwritten."""
+    cone, delassus, law = problem.cone, problem.delassus, problem.judged_by
+    b = cone.bilateral_rows if eliminates else 0
+    m = len(reactions) - b
+    seen = (cone.bilateral_rows - b, 0, cone.unilateral, law[0], law[6])
+    judgements = np.empty((3, _JUDGEMENTS))
+    arguments = (
+        problem.free_velocity, b, is_scaled, seen, plain, law, (limits.tol, limits.tol_velocity),
+        min(limits.max_iter, _ATTEMPT), reactions, np.empty(_store_size(b, m, plain[-1])), judgements,
+    )  # fmt: skip
+    if isinstance(delassus, RigidDelassus):
+        count = _at_once_rigid(delassus.plain, *arguments)
+    else:
+        count = _at_once(delassus.dense(), *arguments)
+    return judgements[:, :count].tolist()
 
 
 def is_small(problem: Problem, eliminates: bool) -> bool:
@@ -178,16 +183,17 @@ def _advance(count, b, cone, plain, reactions, store):
 
 @njit(cache=True, error_model="numpy")
 def _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements):
-    """How many judgements there are; the last one is within the tolerances, or the attempt is given up."""
+    """How many judgements there are; the last one is within the tolerances, or the attempt is given up. judgements:
+    (3, most), written."""
     mu, block_start, joints, bilateral, limits, blocks, gamma, step, free_speed = judged_by
     n, done = len(v_f), 0
     v = np.empty(n)
-    for k in range(len(judgements)):
+    for k in range(judgements.shape[1]):
         times_plus(full, reactions, v_f, v)
         relative, velocity = measure_at(
             reactions, v, mu, block_start, joints, bilateral, limits, blocks, gamma, step, free_speed
         )
-        judgements[k, 0], judgements[k, 1], judgements[k, 2] = done, relative, velocity
+        judgements[0, k], judgements[1, k], judgements[2, k] = done, relative, velocity
         reached = relative <= tols[0] and velocity <= tols[1]
         if reached or done >= most or (k and b == n):
             return k + 1
@@ -196,7 +202,14 @@ def _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reacti
         count = min(most - done, max(_FIRST, done // 4))
         _advance(count, b, cone, plain, reactions, store)
         done += count
-    return len(judgements)
+    return judgements.shape[1]
+
+
+@njit(cache=True, error_model="numpy")
+def _at_once_rigid(rigid, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements):
+    full = np.empty((len(v_f), len(v_f)))
+    form_dense(rigid, full)
+    return _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements)
 
 
 @njit(cache=True, error_model="numpy")
