@@ -215,6 +215,18 @@ def test_trace_is_the_judged_residual_over_iterations_and_seconds():
     assert not solve(problem, "nbgs", tol=1e-5, trace=False).trace.iterations
 
 
+def test_trace_of_the_portfolio_counts_on():
+    """`auto` turns from sweeps to Newton's method where they crawl: one count and one clock over both."""
+    rng = np.random.default_rng(5)
+    problem = random_rigid(rng, bodies=60, contacts=240, mass_ratio=1e6)
+    seen = []
+    solution = solve(problem, "auto", tol=1e-10, trace=lambda *row: seen.append(row))
+    assert solution.solver == "nbgs, prox-ssn"
+    assert np.all(np.diff([row[0] for row in seen]) >= 0)
+    assert np.all(np.diff([row[1] for row in seen]) >= 0)
+    assert seen[-1][0] == solution.iterations
+
+
 def test_diverging_iterates_return_the_best_point_seen():
     """A relaxation that makes Gauß–Seidel blow up must neither return NaN nor claim success."""
     problem = PROBLEMS[Law.NCP]["hyperstatic"]

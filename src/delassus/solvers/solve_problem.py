@@ -130,7 +130,13 @@ def _portfolio(problem: Problem, reactions: np.ndarray, limits: Limits, trace) -
     if first.converged or first.iterations >= limits.max_iter:
         return first
     left = limits.within(limits.max_iter - first.iterations, first.seconds)
-    second = _solve(problem, newton, newton_settings, first.reactions.copy(), left, trace)
+    on = trace
+    if callable(trace):  # one count and one clock over both parts
+
+        def on(iteration, seconds, *measure):
+            trace(first.iterations + iteration, first.seconds + seconds, *measure)
+
+    second = _solve(problem, newton, newton_settings, first.reactions.copy(), left, on)
     return second.after(first)
 
 

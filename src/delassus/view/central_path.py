@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def _series(panel: "Axes", details: dict[str, list[float]], name: str, colour, d
         panel.plot(iteration, line, color=colour, linestyle=dash, marker=marker, markersize=3.5, lw=1.2, label=label)
 
 
-def _name_dashes(panel: "Axes", names: dict[str, str]) -> None:
+def _name_dashes(panel: "Axes", names: dict[str, Any]) -> None:
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], color="0.3", linestyle=dash, label=name) for name, dash in names.items()]

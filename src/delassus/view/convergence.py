@@ -2,7 +2,7 @@
 
 import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,12 +45,13 @@ def draw(curves: list[Curve], *, tol: float, paths: "list[CentralPath] | None" =
     colour = dict(zip(files if by_file else solvers, _colours(len(files if by_file else solvers))))
     dash = {name: _DASHES[k % len(_DASHES)] if by_file else "solid" for k, name in enumerate(solvers)}
     figure = Figure(figsize=(12, 9.2 if paths else 5.2), dpi=120, layout="constrained")
-    upper = figure
+    upper: Any = figure
     if paths:
         from delassus.view.central_path import draw_paths
 
-        upper, lower = figure.subfigures(2, 1, height_ratios=[5.2, 4.0])
-        draw_paths(lower, paths)
+        parts: Any = figure.subfigures(2, 1, height_ratios=[5.2, 4.0])
+        upper = parts[0]
+        draw_paths(parts[1], paths)
     axes = upper.subplots(1, 2, sharey=True)
     floor = _DEPTH * tol
     for curve in curves:

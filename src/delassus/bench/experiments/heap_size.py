@@ -113,9 +113,10 @@ def _draw_active(path: Path, results: Results, work: dict[str, np.ndarray]) -> N
     figure = Figure(figsize=(12, 4.6), dpi=100, layout="constrained")
     left, right = figure.subplots(1, 2)
     names, x = list(work), np.arange(len(work))
-    for shift, (what, measure) in zip((-0.25, 0.0, 0.25), (("mean", np.mean), ("standard deviation", np.std),
-                                                           ("largest", np.max))):  # fmt: skip
-        left.bar(x + shift, [float(measure(np.abs(work[name]))) for name in names], 0.22, label=what)
+    sizes = [np.abs(values) for values in work.values()]
+    left.bar(x - 0.25, [size.mean() for size in sizes], 0.22, label="mean")
+    left.bar(x, [size.std() for size in sizes], 0.22, label="standard deviation")
+    left.bar(x + 0.25, [size.max() for size in sizes], 0.22, label="largest")
     left.set(yscale="log", ylabel="|γ (N γ + r)| in the end [J]", xticks=x, xticklabels=names)
     left.legend(fontsize=8, frameon=False)
     for size, style in zip(results, (":", "--", "-")):

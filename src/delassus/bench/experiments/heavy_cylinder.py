@@ -19,7 +19,8 @@ def run(folder: Path, quick: bool) -> Outcome:
     spheres, iterations, radius = (200, 300, 0.8) if quick else (1000, 1000, 1.5)
     warm_up()
     results: dict[float, dict[str, Curve]] = {}
-    best, lines = {}, []
+    best: dict[float, float] = {}
+    lines: list[Line] = []
     for mass in _MASSES:  # one scene settled under the lightest, then the mass changed: the same contacts for all
         problem = settled("heavy-cylinder", 1.2, then={"heavy": mass}, n=spheres, heavy=_MASSES[0], radius=0.1,
                           density=1500.0, container=radius)  # fmt: skip

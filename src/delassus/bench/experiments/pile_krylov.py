@@ -1,6 +1,7 @@
 """Paper 004 §5.2.2 and §5.2.3, figures 9 and 10: Krylov methods and strategies on a pile."""
 
 from pathlib import Path
+from typing import Any
 
 from delassus.bench.experiments.descent import Descent, descend, draw_descents
 from delassus.bench.experiments.experiment import Experiment, Line, Outcome
@@ -10,7 +11,7 @@ _GOAL = 1e-4  # error
 _LOW = 1e-2  # "if the accuracy requirements are not too high"
 _OUTER = 100  # iterations, 004 §5.2.2
 _BEST = "BiCGstab, IC(0)"
-_KRYLOV = {
+_KRYLOV: dict[str, dict[str, Any]] = {
     _BEST: {},
     "CG, IC(0)": {"linear": "cg"},
     "GMRES, IC(0)": {"linear": "gmres"},

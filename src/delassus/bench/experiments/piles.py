@@ -16,9 +16,8 @@ from delassus.problem import Problem
 from delassus.scenes.polydisperse_pile import SCENE
 from delassus.scenes.scene import Setup
 from delassus.simulation import step
-from delassus.solvers import SOLVERS
 from delassus.solvers.ipm_inexact.regularisation import contact_stiffness
-from delassus.solvers.settings import Settings
+from delassus.solvers.ipm_inexact.settings import IpmInexact
 from delassus.state import State
 
 QUICK = (832, 2048)
@@ -32,6 +31,9 @@ _SWEEPS = 80  # a step, at most, while it comes to rest
 _FALLING = 0.012  # [m] reach while it falls
 _REACH = {2048: 0.0107, 5040: 0.0093}  # [m] in the problem: gives the number of potential contacts that 004 has
 _YOUNG, _POISSON = 7e10, 0.17  # [Pa], [-] quartz: 004 does not name its material, which eq. 33 needs
+
+SAND = 1e7
+"""Young's modulus of loose sand in bulk [Pa]: soft enough for R to be seen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +49,10 @@ class Pile:
     def label(self) -> str:
         return f"{self.spheres} spheres"
 
-    def inexact(self, **changes) -> Settings:
-        """`ipm-inexact` as 004 ran it, with the stiffness of these contacts in R (004 eq. 32, 33)."""
-        stiffness = tuple((self.h**2 * contact_stiffness(_YOUNG, self.radii)).tolist())
-        return SOLVERS["ipm-inexact"].settings.changed(stiffness=stiffness, poisson=_POISSON, **changes)
+    def inexact(self, *, young: float = _YOUNG, **changes) -> IpmInexact:
+        """`ipm-inexact` as 004 ran it, with the stiffness of these contacts in R (004 eq. 32, 33).  young [Pa]."""
+        stiffness = tuple((self.h**2 * contact_stiffness(young, self.radii)).tolist())
+        return IpmInexact(solver="ipm-inexact", stiffness=stiffness, poisson=_POISSON, **changes)
 
 
 def pile_of(n: int, folder: Path | None = None) -> Pile:
@@ -70,7 +72,7 @@ def pile_of(n: int, folder: Path | None = None) -> Pile:
 
 
 def _settled(n: int) -> State:
-    """Under the exact law, by cheap sweeps. (Under the convex one, which drives sliding spheres apart, the pile stays so
+    """Under the exact law, by cheap sweeps. (Under the convex one, which drives sliding spheres apart, it stays so
     loose that PGJ needs a third of the iterations.)"""
     setup = SCENE.build(n=n, reach=_FALLING)
     loose = replace(setup.settings, solver="nbgs", law=Law.NCP, tol=1e-3, tol_velocity=None, max_iter=_SWEEPS)

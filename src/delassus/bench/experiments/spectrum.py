@@ -5,7 +5,7 @@ factorisation applies. An incomplete factor M = (P + Uᵀ) P⁻¹ (P + U) gives 
 indefinite, some eigenvalues of M⁻¹ A are negative, and the range is that of their sizes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,16 +42,16 @@ class Range:
 
 def spectrum(problem: Problem, settings: IpmInexact, iterations: int, every: int) -> tuple[list[Range], float]:
     """(ranges, least softness in R) along the iterations of the method with exact directions."""
-    method = IpmInexactMethod(problem, settings.changed(space="body", linear="direct"), np.zeros(problem.row_count))
+    method = IpmInexactMethod(problem, replace(settings, space="body", linear="direct"), np.zeros(problem.row_count))
     standard = method.standard
     soft = softness(standard, settings)
     hard = np.full_like(soft, 1e-15)
     direct = {
-        "plain": ContactSpace(standard, settings.changed(linear="direct"), hard),
-        "regularised": ContactSpace(standard, settings.changed(linear="direct"), soft),
+        "plain": ContactSpace(standard, replace(settings, linear="direct"), hard),
+        "regularised": ContactSpace(standard, replace(settings, linear="direct"), soft),
     }
     incomplete = {
-        name: ContactSpace(standard, settings.changed(linear="cg", preconditioner=name), soft)
+        name: ContactSpace(standard, replace(settings, linear="cg", preconditioner=name), soft)
         for name in ("ic0", "ilu0")
     }
     rows = []

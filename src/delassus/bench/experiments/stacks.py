@@ -148,7 +148,9 @@ def _picture(path: Path, counts: dict[str, dict[int, tuple[int, int]]]) -> Path:
         axes.plot(list(curve), [value[1] for value in curve.values()], "--", color=colour, lw=1)
     axes.plot([], [], "k--", lw=1, label="start and rule of the problem's size")
     axes.axvline(15, color="0.6", lw=0.8, ls=":")
-    axes.annotate("10ⁿ kg: the thesis\nends here", (15, 0), (15.4, 2), fontsize=8, color="0.35")
+    axes.text(
+        14.7, 0.97 * axes.get_ylim()[1], "10ⁿ kg: the thesis\nends here", fontsize=8, color="0.35", ha="right", va="top"
+    )
     axes.set(xlabel="spheres in the stack", ylabel="iterations", xlim=(0, None), ylim=(0, None),
              title="Figure 5.6: stacked spheres")  # fmt: skip
     axes.legend(fontsize=8)
