@@ -82,7 +82,8 @@ def follow(problem: Problem, name: str, stops: Iterable[int], *, until: float = 
         rows.append((done, seconds, f, epsilon, problem.contact_count - closed))
         if f <= until:
             break
-    return Curve(*np.array(rows).T, point[first::3].copy())
+    count, clock, objective, gradient, idle = np.array(rows).T
+    return Curve(count, clock, objective, gradient, idle, point[first::3].copy())
 
 
 def ladder(last: int, *, ratio: float = 1.1, also: Iterable[int] = ()) -> list[int]:
