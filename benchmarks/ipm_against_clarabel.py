@@ -13,10 +13,10 @@ memory is what a solve adds, in a process of its own.
 - accurate: at the loosest of 1e-8, 1e-9 … 1e-13 at which our judge confirms 1e-8, or the one that comes closest to it;
 - ipm: to 1e-8 of our measure; same contacts: without its presolve;
 - as clarabel: ours to no more than the accuracy that Clarabel reached at its 1e-8;
-- cvxopt (--cvxopt): `coneqp` on the same program, its `chol2` solver (`ldl` with joints), tolerances of 1e-8.
+- cvxopt (--cvxopt): `coneqp` on the same program with a sparse solver of its Newton system, tolerances of 1e-8.
 
 --growth prints the exponent of our time over the number of bodies, --pack takes random packings instead of simulated
-piles: spheres grown until they nearly touch, each with its 3.7 nearest neighbours, pressed together by random motion.
+piles: spheres pushed apart until they hardly overlap, drifting at random. --ours leaves the peers out.
 """
 # ruff: noqa: E402 - thread counts are read when NumPy and Numba are imported, so they come first
 
@@ -27,7 +27,6 @@ for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"):
 
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -51,12 +50,13 @@ from delassus.simulation import Memory, StepSettings, step
 from delassus.solvers import SOLVERS, solve
 
 TOL = 1e-8
+PUSHES = 300  # rounds of pushing overlapping spheres of a random packing apart
 SHORTEST = 1.0  # seconds of rounds for a problem, at least
 LARGE = 200  # bodies from which memory is worth looking at
 STEP, FALLING, SETTLED = 4e-3, 90, 300  # time step [s], and the steps at which piles are looked at
 ACCURACIES = [10.0**-k for k in range(8, 14)]  # tolerances Clarabel is tried with
 MECHANISMS = {  # scene: step taken from it
-    "wall": 40, "card-house": 20, "boxes-fixed": 100, "nunchuk": 300, "four-bar": 100, "four-bar-free": 300,
+    "wall": 40, "card-house": 20, "boxes-fixed": 150, "nunchuk": 300, "four-bar": 100, "four-bar-free": 300,
     "pendulum-chain": 100, "arm7d": 100, "quadruped": 150, "bdx": 60, "lima": 20, "walker": 20,
 }  # fmt: skip
 
@@ -80,16 +80,20 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bodies", type=int, nargs="*", default=[1000, 4000], help="spheres per pile")
     parser.add_argument("--seed", type=int, default=3, help="of the piles: 1 and 2 are for tuning")
+    parser.add_argument("--kinds", nargs="*", default=["fall", "rest"], help="of piles: fall, rest")
     parser.add_argument("--per-body", type=float, default=3.7, help="contacts per sphere, the closest pairs")
     parser.add_argument("--repeats", type=int, default=3, help="rounds of the three in turn")
     parser.add_argument("--scenes", action="store_true", help="steps of mechanism scenes too")
     parser.add_argument("--cvxopt", action="store_true", help="CVXOPT too: slow")
     parser.add_argument("--growth", action="store_true", help="how our time grows with the number of bodies")
     parser.add_argument("--pack", action="store_true", help="random packings instead of simulated piles")
+    parser.add_argument(
+        "--plain", action="store_true", help="Clarabel at 1e-8 only: more takes long on large piles"
+    )
     parser.add_argument("--ours", action="store_true", help="no peers")
     parser.add_argument("--no-memory", action="store_true", help="leave the memory out")
     parser.add_argument("--json", help="write the figures there")
-    parser.add_argument("--worker", choices=["ipm", "clarabel"], help=argparse.SUPPRESS)
+    parser.add_argument("--worker", choices=["ipm", "clarabel", "cvxopt"], help=argparse.SUPPRESS)
     parser.add_argument("--problem", help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -101,8 +105,13 @@ def problems(args):
     """(name, file) of each problem, made where it does not exist yet."""
     folder = Path(tempfile.gettempdir()) / "delassus-ipm-benchmark"
     folder.mkdir(exist_ok=True)
-    for count in args.bodies:
-        for kind in ("fall", "rest"):
+    for count in args.bodies if args.pack else ():
+        path = folder / f"pack-{count}-{args.seed}-{args.per_body:g}.npz"
+        if not path.exists():
+            save(pile_problem(packing(count, args.seed), args.per_body, apart=0.0), path)
+        yield f"pack {count}", path
+    for count in () if args.pack else args.bodies:
+        for kind in args.kinds:
             state = folder / f"{kind}-{count}-{args.seed}.npz"
             if not state.exists():
                 simulate_pile(folder, count, args.seed)
@@ -134,14 +143,37 @@ def simulate_pile(folder: Path, count: int, seed: int) -> None:
             )  # fmt: skip
 
 
-def pile_problem(data, per_body: float) -> Problem:
-    """One step of spheres with their closest neighbours and walls as contacts."""
+def packing(count: int, seed: int) -> dict:
+    """Spheres in a box, placed at random and pushed apart until they hardly overlap, drifting at random and falling."""
+    rng = np.random.default_rng(seed)
+    radius = rng.uniform(0.04, 0.06, count)
+    half = 0.5 * (np.sum((2.0 * radius) ** 3) / (0.62 * 6.0 / np.pi)) ** (1.0 / 3.0)
+    x = rng.uniform(-half + 0.05, half - 0.05, (count, 3))
+    x[:, 2] += half
+    for _ in range(PUSHES):
+        pairs = cKDTree(x).query_pairs(2.0 * radius.max(), output_type="ndarray")
+        apart = x[pairs[:, 1]] - x[pairs[:, 0]]
+        distance = np.maximum(np.linalg.norm(apart, axis=1), 1e-9)
+        push = (0.5 * np.maximum(0.0, radius[pairs].sum(axis=1) - distance) / distance)[:, None] * apart
+        np.add.at(x, pairs[:, 1], push)
+        np.add.at(x, pairs[:, 0], -push)
+        x[:, :2] = np.clip(x[:, :2], radius[:, None] - half, half - radius[:, None])
+        x[:, 2] = np.maximum(x[:, 2], radius)
+    u = np.zeros((count, 6))
+    u[:, :3] = 0.1 * rng.normal(size=(count, 3))
+    mass = 2500.0 * 4.0 / 3.0 * np.pi * radius**3
+    return {"position": x, "u": u, "radius": radius, "mass": mass, "half": half, "mu": 0.5}
+
+
+def pile_problem(data, per_body: float, apart: float = 0.2) -> Problem:
+    """One step of spheres with their closest neighbours and walls as contacts.  apart: part of an overlap that the step
+    shall remove; in a packing between walls only zero is sure to be possible."""
     x, r, half = data["position"], data["radius"], float(data["half"])
     count = len(x)
     pairs = cKDTree(x).query_pairs(3.0 * r.max(), output_type="ndarray")
-    apart = x[pairs[:, 1]] - x[pairs[:, 0]]
-    distance = np.linalg.norm(apart, axis=1)
-    normals = [apart / distance[:, None]]
+    between = x[pairs[:, 1]] - x[pairs[:, 0]]
+    distance = np.linalg.norm(between, axis=1)
+    normals = [between / distance[:, None]]
     gaps = [distance - r[pairs].sum(axis=1)]
     bodies = [pairs]
     for axis, sign in ((0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0), (2, 1.0)):  # normals into the box; z: the floor
@@ -166,7 +198,7 @@ def pile_problem(data, per_body: float) -> Problem:
     u = data["u"].reshape(count, 6).copy()
     u[:, 2] -= 9.81 * STEP
     bias = np.zeros((len(n), 3))
-    bias[:, 0] = np.where(gap > 0.0, gap / STEP, 0.2 * gap / STEP)
+    bias[:, 0] = np.where(gap > 0.0, gap / STEP, apart * gap / STEP)
     cone = ProductCone(mu=np.full(len(n), float(data["mu"])))
     return Problem.rigid(mass, pair, rows.reshape(-1, 12), cone=cone, u_f=u.ravel(), b=bias.ravel(), law=Law.CCP)
 
@@ -264,7 +296,10 @@ def theirs(problem: Problem, tol: float = TOL):
 
 
 def cvxopt_run(problem: Problem):
-    """The same for CVXOPT (an optional package under the GPL: for this comparison only)."""
+    """The same for CVXOPT (an optional package under the GPL: for this comparison only).
+
+    Its own solvers of the Newton system are dense where there are second-order cones; it gets a sparse one, Cholesky by
+    CHOLMOD of P + GᵀW⁻²G analysed once, except with joints, where its `ldl` serves."""
     from cvxopt import matrix, solvers, spmatrix
 
     P, q, A, b, factor, rows, limits = program(problem)
@@ -275,41 +310,86 @@ def cvxopt_run(problem: Problem):
         return spmatrix(M.data, M.row.tolist(), M.col.tolist(), M.shape)
 
     A = sp.csr_matrix(A)
-    dims = {"l": limits, "q": [3] * ((len(rows) - limits - free) // 3), "s": []}
-    joints = (sparse(A[:free]), matrix(b[:free])) if free else (None, None)
+    G, cones = A[free:], (len(rows) - limits - free) // 3
+    dims = {"l": limits, "q": [3] * cones, "s": []}
+    joints = (sparse(A[:free]), matrix(b[:free])) if free else ()
     solvers.options.update(show_progress=False, abstol=TOL, reltol=TOL, feastol=TOL)
-    data = sparse(P), matrix(q), sparse(A[free:]), matrix(b[free:])
-    kkt = "ldl" if free else "chol2"
+    data = sparse(P), matrix(q), sparse(G), matrix(b[free:])
     start, wall = time.process_time(), time.perf_counter()
+    kkt = "ldl" if free else SparseKkt(sp.csc_matrix(P), sp.csr_matrix(G), limits, cones)
     found = solvers.coneqp(*data, dims, *joints, kktsolver=kkt)
     spent = time.process_time() - start, time.perf_counter() - wall
     z = np.concatenate([np.ravel(found["y"]) if free else [], np.ravel(found["z"])])
     return *spent, found["iterations"], reactions_of(problem, z, factor, rows)
 
 
-def accurate(path: Path) -> float:
-    """The loosest tolerance of Clarabel at which our judge confirms 1e-8, or the one that comes closest."""
-    best, reached = ACCURACIES[0], np.inf
+class SparseKkt:
+    """CVXOPT's `kktsolver`: (P + GᵀW⁻²G) x = r by sparse Cholesky."""
+
+    def __init__(self, P, G, limits: int, cones: int):
+        from cvxopt import cholmod
+
+        self.P, self.G, self.limits, self.cones = P, G, limits, cones
+        self.symbolic, self.entries, self.cholmod = None, 0, cholmod
+
+    def __call__(self, W):
+        from cvxopt import matrix, spmatrix
+
+        inverse = self._inverse(W)
+        scaled = inverse @ self.G
+        S = sp.coo_matrix(sp.tril(self.P + scaled.T @ scaled))
+        lower = spmatrix(S.data, S.row, S.col, S.shape)
+        if S.nnz != self.entries:  # products that happen to be zero are dropped, at the first point above all
+            self.symbolic, self.entries = self.cholmod.symbolic(lower), S.nnz
+        self.cholmod.numeric(lower, self.symbolic)
+
+        def solve_system(x, y, z):
+            del y
+            pushed = inverse @ np.ravel(z)
+            right = matrix(np.ravel(x) + scaled.T @ pushed)
+            self.cholmod.solve(self.symbolic, right)
+            x[:] = right
+            z[:] = matrix(scaled @ np.ravel(right) - pushed)
+
+        return solve_system
+
+    def _inverse(self, W):
+        """W⁻¹ as a sparse matrix; W = β (2 v vᵀ − J) on a cone, so W⁻¹ is the same with J v and 1/β."""
+        size = self.limits + 3 * self.cones
+        v = np.array([np.ravel(one) for one in W["v"]]).reshape(-1, 3) * [1.0, -1.0, -1.0]
+        blocks = 2.0 * v[:, :, None] * v[:, None, :] - np.diag([1.0, -1.0, -1.0])
+        blocks /= np.ravel(W["beta"])[: self.cones, None, None] if self.cones else 1.0
+        at = self.limits + np.arange(3 * self.cones).reshape(-1, 3)
+        row, column = np.repeat(at, 3, axis=1).ravel(), np.tile(at, (1, 3)).ravel()
+        orthant = np.arange(self.limits)
+        values = np.concatenate([np.ravel(W["di"]), blocks.ravel()])
+        places = np.concatenate([orthant, row]), np.concatenate([orthant, column])
+        return sp.csr_matrix((values, places), (size, size))
+
+
+def accurate(path: Path) -> tuple[float, float]:
+    """The loosest tolerance of Clarabel at which our judge confirms 1e-8, or the one that comes closest, and what the
+    judge says of its 1e-8."""
+    found: list[float] = []
     for tol in ACCURACIES:
         problem = load(path)
-        found = residuals.measure(problem, theirs(problem, tol)[3]).relative
-        if found < reached:
-            best, reached = tol, found
-        if found <= TOL:
+        found.append(residuals.measure(problem, theirs(problem, tol)[3]).relative)
+        if found[-1] <= TOL:
             break
-    return best
+    return ACCURACIES[int(np.argmin(found))], found[0]
 
 
 def compare(name: str, path: Path, args) -> dict:
     """Medians of rounds in which all take turns; the first, which compiles, does not count."""
     problem = load(path)
-    tol = accurate(path)
-    reached = residuals.measure(problem, theirs(problem)[3]).relative
-    kinds = {
-        "ipm": lambda p: ours(p), "same contacts": lambda p: ours(p, presolve=False),
-        "as clarabel": lambda p: ours(p, tol=max(TOL, reached)),
-        "clarabel": theirs, "accurate": lambda p: theirs(p, tol),
-    }  # fmt: skip
+    kinds: dict = {"ipm": lambda p: ours(p), "same contacts": lambda p: ours(p, presolve=False)}
+    tol = None
+    if not args.ours:
+        kinds["clarabel"] = theirs
+        if not args.plain:
+            tol, reached = accurate(path)
+            kinds["as clarabel"] = lambda p: ours(p, tol=max(TOL, reached))
+            kinds["accurate"] = lambda p: theirs(p, tol)
     if args.cvxopt:
         kinds["cvxopt"] = cvxopt_run
     for kind in ("ipm", "same contacts"):
@@ -317,8 +397,9 @@ def compare(name: str, path: Path, args) -> dict:
     runs: dict[str, list] = {kind: [] for kind in kinds}
     begin = time.perf_counter()
     while len(runs["ipm"]) < args.repeats or (time.perf_counter() - begin < SHORTEST and len(runs["ipm"]) < 99):
-        for kind, run in kinds.items():
-            runs[kind].append(run(load(path)))
+        first = len(runs["ipm"]) % len(kinds)  # who comes first finds a cold cache
+        for kind in (*list(kinds)[first:], *list(kinds)[:first]):
+            runs[kind].append(kinds[kind](load(path)))
     row: dict = {"problem": name, "bodies": len(problem.delassus.mass), "contacts": problem.contact_count,
                  "joint rows": problem.cone.bilateral_rows, "tolerance of accurate": tol}  # fmt: skip
     for kind, all_runs in runs.items():
@@ -328,30 +409,32 @@ def compare(name: str, path: Path, args) -> dict:
             "iterations": all_runs[0][2],
             "residual": residuals.measure(problem, all_runs[0][3]).relative,
         }
-        if kind in ("ipm", "clarabel") and not args.no_memory and row["bodies"] >= LARGE:
+        if kind in ("ipm", "clarabel", "cvxopt") and not args.no_memory and row["bodies"] >= LARGE:
             command = [sys.executable, __file__, "--worker", kind, "--problem", str(path)]
             row[kind]["memory"] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     return row
 
 
 def measure_memory(kind: str, path: Path) -> float:
-    """Megabytes that one solve adds to the peak of this process, compiled code and libraries loaded before."""
-    run = ours if kind == "ipm" else theirs
+    """Megabytes that one solve adds to the peak of this process, compiled code and libraries loaded before (Linux)."""
+    run = {"ipm": ours, "clarabel": theirs, "cvxopt": cvxopt_run}[kind]
     rng = np.random.default_rng(0)
     from delassus.problem.random import random_rigid
 
     run(random_rigid(rng, bodies=150, contacts=500, law=Law.CCP))  # loads or compiles all there is
     problem = load(path)
     residuals.measure(problem, np.zeros(problem.row_count))
-    before = resident()
+    # the high-water mark of a child starts at that of its parent: set it back
+    Path("/proc/self/clear_refs").write_text("5")
+    before = megabytes("VmRSS")
     run(problem)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0 - before
+    return megabytes("VmHWM") - before
 
 
-def resident() -> float:
-    """Megabytes in memory now (Linux)."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 2.0**20
+def megabytes(name: str) -> float:
+    """A line of /proc/self/status."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(text.split()[1]) for text in lines if text.startswith(name)) / 1024.0
 
 
 def line(row: dict) -> str:
@@ -363,9 +446,13 @@ def line(row: dict) -> str:
             text += f" | {kind} {1e3 * one['cpu']:.2f} ms, {one['iterations']} it, {one['residual']:.0e}"
             if "memory" in one:
                 text += f", {one['memory']:.0f} MB"
+    if "clarabel" not in row:
+        return text
     ours_, theirs_ = row["ipm"]["cpu"], row["clarabel"]["cpu"]
     text += f" | {theirs_ / ours_:.1f}x ({theirs_ / row['same contacts']['cpu']:.1f}x same contacts)"
-    text += f", accurate {row['accurate']['cpu'] / ours_:.1f}x, as clarabel {theirs_ / row['as clarabel']['cpu']:.1f}x"
+    if "accurate" in row:
+        text += f", accurate {row['accurate']['cpu'] / ours_:.1f}x"
+        text += f", as clarabel {theirs_ / row['as clarabel']['cpu']:.1f}x"
     return text + (f", cvxopt {row['cvxopt']['cpu'] / ours_:.1f}x" if "cvxopt" in row else "")
 
 

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
+from delassus import residuals
+from delassus.law import Law
 from delassus.linalg import structural
 from delassus.problem.random import random_rigid
 from delassus.solvers import solve
-from delassus.solvers.alart_curnier import alart_curnier
+from delassus.solvers.alart_curnier import alart_curnier, projection_derivative, smoothed_derivative
+from delassus.solvers.interior_start import interior_start
 from delassus.solvers.newton_body import BodyNewton
 from delassus.solvers.newton_full import FullNewton
 from delassus.solvers.newton_small import SmallNewton
@@ -91,3 +94,62 @@ def test_sparse_methods_treat_joints_as_rows(back_end, crowded, monkeypatch):
     assert sparse.converged
     # contact forces of a random heap are not unique, velocities of this one are
     assert np.allclose(dense.body_velocities, sparse.body_velocities, atol=1e-7)
+
+
+def smooth_projection(z, mu, width):
+    """The projection of Alart and Curnier's function for one contact, its kinks rounded off."""
+    n = 0.5 * (z[0] + np.hypot(z[0], 2 * width))
+    length = np.sqrt(z[1] ** 2 + z[2] ** 2 + width**2)
+    larger = 0.5 * (mu * n + length + np.hypot(length - mu * n, 2 * width))
+    return np.array([n, mu * n / larger * z[1], mu * n / larger * z[2]])
+
+
+@pytest.mark.parametrize("z", [[1.0, 0.2, -0.1], [1.0, 0.9, 0.3], [-0.2, 0.5, 0.1], [0.1, 0.01, 0.0]])
+def test_smoothed_derivative_is_that_of_a_smooth_function(z):
+    mu, width, step = 0.6, 0.3, 1e-6
+    r, u = np.array(z), np.zeros(3)
+    A, row = np.full((3, 3), np.nan), np.zeros(3, np.int64)
+    assert smoothed_derivative(r, u, RHO, 0, 0, np.array([mu]), width, A, row) == 3
+    for j in range(3):
+        ahead, behind = r + step * np.eye(3)[j], r - step * np.eye(3)[j]
+        slope = (smooth_projection(ahead, mu, width) - smooth_projection(behind, mu, width)) / (2 * step)
+        assert np.allclose(A[:, j], slope, atol=1e-8)
+
+
+def test_smoothed_derivative_tends_to_the_exact_one(problem):
+    m = problem.row_count
+    r, u, kinds = point(problem), point(problem, 2), (0, problem.cone.unilateral, problem.mu)
+    exact, smooth = np.full((m, 3), np.nan), np.full((m, 3), np.nan)
+    closed, nearly = np.zeros(m, np.int64), np.zeros(m, np.int64)
+    count = projection_derivative(r, u, RHO, *kinds, exact, closed)
+    assert smoothed_derivative(r, u, RHO, *kinds, 1e-6, smooth, nearly) == count
+    assert np.array_equal(closed[:count], nearly[:count])
+    assert np.allclose(exact, smooth, atol=1e-9)
+
+
+def test_contacts_open_for_long_leave_the_system(problem):
+    """The direction is the same as that of a system built for the present contacts alone."""
+    newton, v = SparseNewton(problem, RHO), problem.free_velocity
+    if structural.mkl() is None:
+        pytest.skip("SuperLU keeps no pattern")
+    pressed = np.zeros(problem.row_count)
+    pressed[problem.cone.contact_start :: 3] = 100.0
+    F = point(problem, 3)
+    newton.direction(pressed, v, ALPHA, F)
+    all_rows = len(newton.members)
+    for _ in range(45):
+        found = newton.direction(point(problem), v, ALPHA, F)
+    assert len(newton.members) < all_rows
+    assert np.allclose(found, SparseNewton(problem, RHO).direction(point(problem), v, ALPHA, F), atol=1e-10)
+
+
+def test_interior_start_is_near_the_solution():
+    """Nearer than as many sweeps, with friction; at the solution without."""
+    rng = np.random.default_rng(4)
+    problem = random_rigid(rng, bodies=40, contacts=120, joints=3, limits=3)
+    swept = solve(problem, "nbgs", tol=1e-12, max_iter=30)
+    inside = residuals.evaluate(problem, interior_start(problem, swept.reactions)).natural_map_relative
+    assert inside < 0.1 * swept.residuals.natural_map_relative
+    smooth = problem.with_law(Law.FRICTIONLESS)
+    found = interior_start(smooth, np.zeros(problem.row_count))
+    assert residuals.evaluate(smooth, found).natural_map_relative < 1e-6

@@ -54,7 +54,7 @@ class PardisoLu:
         self.values, self.right, self.left = np.empty(len(column)), np.empty(n), np.empty(n)
         options = np.zeros(64, np.int32)
         options[0], options[1], options[34] = 1, 2, 1  # own options, nested dissection, counted from zero
-        options[7], options[9] = 1, 13  # one step of refinement, pivots below 1e-13 of the norm replaced
+        options[9] = 13  # pivots below 1e-13 of the norm replaced; refined only then
         self.handle = PardisoHandle(
             _STRUCTURALLY_SYMMETRIC, pointer, column, self.values, self.right, self.left, options, threads
         )

@@ -10,6 +10,8 @@ import math
 
 from numba import njit
 
+OPEN = 1e-2  # smoothed derivative below which a limit or contact counts as open
+
 
 @njit(cache=True, error_model="numpy")
 def alart_curnier(r, u, rho, joints, limits, mu, F):
@@ -65,6 +67,48 @@ def projection_derivative(r, u, rho, joints, limits, mu, A, row):
             A[i + 1, 0], A[i + 2, 0] = mu[k] * e1, mu[k] * e2
             A[i + 1, 1], A[i + 1, 2] = f * (1.0 - e1 * e1), -f * e1 * e2
             A[i + 2, 1], A[i + 2, 2] = -f * e1 * e2, f * (1.0 - e2 * e2)
+        for a in range(3):
+            row[count] = i + a
+            count += 1
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def smoothed_derivative(r, u, rho, joints, limits, mu, width, A, row):
+    """What `projection_derivative` gives, of a function without kinks: max(0, x) replaced by (x + √(x² + 4 w²))/2, the
+    larger of radius and length alike, and √(‖t‖² + w²) for the length.  width: w > 0."""
+    four = 4.0 * width * width
+    count = 0
+    for i in range(joints + limits):
+        A[i, 0] = 1.0
+        A[i, 1] = A[i, 2] = 0.0
+        if i >= joints:
+            x = r[i] - rho * u[i]
+            A[i, 0] = 0.5 * (1.0 + x / math.sqrt(x * x + four))
+            if A[i, 0] < OPEN:
+                A[i, 0] = 0.0
+                continue
+        row[count] = i
+        count += 1
+    for k in range(len(mu)):
+        i = joints + limits + 3 * k
+        for a in range(3):
+            A[i + a, 0] = A[i + a, 1] = A[i + a, 2] = 0.0
+        x = r[i] - rho * u[i]
+        root = math.sqrt(x * x + four)
+        slope = 0.5 * (1.0 + x / root)
+        if slope < OPEN:
+            continue
+        t1, t2 = r[i + 1] - rho * u[i + 1], r[i + 2] - rho * u[i + 2]
+        radius, length = mu[k] * slope * root, math.sqrt(t1 * t1 + t2 * t2 + width * width)
+        root = math.sqrt((length - radius) ** 2 + four)
+        larger, by_length = 0.5 * (radius + length + root), 0.5 * (1.0 + (length - radius) / root)
+        f = radius / larger
+        c, d = f * by_length / (larger * length), mu[k] * slope * (1.0 - f * (1.0 - by_length)) / larger
+        A[i, 0] = slope
+        A[i + 1, 0], A[i + 2, 0] = d * t1, d * t2
+        A[i + 1, 1], A[i + 1, 2] = f - c * t1 * t1, -c * t1 * t2
+        A[i + 2, 1], A[i + 2, 2] = -c * t1 * t2, f - c * t2 * t2
         for a in range(3):
             row[count] = i + a
             count += 1

@@ -9,10 +9,11 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from delassus.solvers.alart_curnier import alart_curnier
+from delassus.solvers.alart_curnier import alart_curnier, projection_derivative, smoothed_derivative
 
 HALVINGS = 12  # of a step, before Newton's method is said to have failed
 ARMIJO = 1e-4
+_SHORT = 0.3  # part of a step taken, below which the next one is taken over smoothed kinks
 
 
 class Newton(ABC):
@@ -21,6 +22,8 @@ class Newton(ABC):
     def __init__(self, v: np.ndarray, kinds: tuple[int, int, np.ndarray], rho: float):
         self.v, self.kinds, self.rho = v, kinds, rho
         self.free = math.sqrt(float(v @ v))
+        self.blocks, self.row = np.empty((len(v), 3)), np.empty(len(v), np.int64)
+        self.width = 0.0  # of the kinks the derivative is smoothed over
 
     @abstractmethod
     def velocity(self, r: np.ndarray, alpha: float, v: np.ndarray) -> np.ndarray:
@@ -33,6 +36,12 @@ class Newton(ABC):
     @abstractmethod
     def sweep(self, alpha: float, centre, start, count: int) -> np.ndarray:
         """r after `count` Gauß–Seidel sweeps on the regularised problem."""
+
+    def derivative(self, r, u) -> int:
+        """Blocks of the derivative of the projection and the rows of closed contacts, whose number is returned."""
+        if self.width > 0.0:
+            return smoothed_derivative(r, u, self.rho, *self.kinds, self.width, self.blocks, self.row)
+        return projection_derivative(r, u, self.rho, *self.kinds, self.blocks, self.row)
 
     def error(self, r: np.ndarray) -> float:
         """Relative residual of r with ρ = 1, not regularised."""
@@ -47,9 +56,11 @@ class Newton(ABC):
         F, trial_F, nothing = np.empty_like(r), np.empty_like(r), np.zeros_like(v)
         u = self.velocity(r, alpha, v)
         norm = alart_curnier(r, u, rho, *self.kinds, F)
+        smoothed = stuck = False  # is the derivative, and did the other one find no descent?
         for step in range(steps):
             if alart_curnier(r, u, 1.0, *self.kinds, trial_F) <= goal:
                 return r, step, True
+            self.width = norm / math.sqrt(len(r)) if smoothed else 0.0
             direction = self.direction(r, u, alpha, F)
             if direction is None or not np.isfinite(direction).all():
                 return r, step, False
@@ -61,8 +72,11 @@ class Newton(ABC):
                     break
                 length *= 0.5
             else:
-                return r, step, False
-            r, norm = trial, trial_norm
+                if stuck:
+                    return r, step, False
+                stuck, smoothed = True, not smoothed
+                continue
+            r, norm, stuck, smoothed = trial, trial_norm, False, length < _SHORT
             u = self.velocity(r, alpha, v)
             F, trial_F = trial_F, F
         return r, steps, alart_curnier(r, u, 1.0, *self.kinds, trial_F) <= goal

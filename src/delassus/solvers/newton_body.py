@@ -18,7 +18,6 @@ from numba import njit
 from delassus.linalg.rigid_delassus import RigidDelassus, add_response, multiply_rows
 from delassus.linalg.structural import structural_factor
 from delassus.problem import Problem
-from delassus.solvers.alart_curnier import projection_derivative
 from delassus.solvers.newton import Newton
 from delassus.solvers.splitting import Splitting, SplittingMethod
 
@@ -36,7 +35,6 @@ class BodyNewton(Newton):
         self.problem, self.D = problem, D
         m, n = len(self.v), len(D.mass)
         self.compliance = np.zeros(m) if D.compliance is None else D.compliance
-        self.blocks, self.row = np.empty((m, 3)), np.empty(m, np.int64)
         self.eliminated = np.empty((m, 3)), np.empty((m, 3))  # B⁻¹ and ρ B⁻¹ A by rows
         self.starts, columns, self.places = _graph(D.bodies, n)
         self.own = np.array([np.searchsorted(columns[s:e], b) for b, (s, e) in enumerate(pairwise(self.starts))])
@@ -49,7 +47,7 @@ class BodyNewton(Newton):
         return out + (self.compliance + alpha) * r + v
 
     def direction(self, r, u, alpha: float, F) -> np.ndarray | None:
-        projection_derivative(r, u, self.rho, *self.kinds, self.blocks, self.row)
+        self.derivative(r, u)
         D, single = self.D, self.kinds[0] + self.kinds[1]
         inverse, stiffness = self.eliminated
         _eliminate(self.blocks, self.rho, self.compliance, alpha, single, inverse, stiffness)

@@ -3,7 +3,6 @@
 import numpy as np
 from scipy.linalg import lapack
 
-from delassus.solvers.alart_curnier import projection_derivative
 from delassus.solvers.newton import Newton
 from delassus.solvers.newton_small import newton_system, sweep_dense
 
@@ -15,14 +14,13 @@ class FullNewton(Newton):
         super().__init__(v, (0, limits, mu), rho)
         self.D = D
         self.W = np.empty_like(D)
-        self.blocks, self.row = np.empty((len(v), 3)), np.empty(len(v), np.int64)
 
     def velocity(self, r, alpha: float, v) -> np.ndarray:
         return self.D @ r + alpha * r + v
 
     def direction(self, r, u, alpha: float, F) -> np.ndarray | None:
-        _, limits, mu = self.kinds
-        closed = projection_derivative(r, u, self.rho, 0, limits, mu, self.blocks, self.row)
+        limits = self.kinds[1]
+        closed = self.derivative(r, u)
         direction = -F  # of open contacts, whose reactions vanish; they are no unknowns of the system
         if closed:
             self.W[:] = self.D

@@ -10,9 +10,11 @@ from numba import njit
 
 from delassus.linalg.structural import PardisoLu, SuperLu, structural_factor
 from delassus.problem import Problem
-from delassus.solvers.alart_curnier import projection_derivative
 from delassus.solvers.local.slip import solve_slip
 from delassus.solvers.newton import Newton
+
+_MEMORY = 20  # systems for which a contact that was closed stays among the unknowns
+_WORTHWHILE = 0.9  # part of the unknowns, below which leaving out the others pays for a new analysis
 
 
 class SparseNewton(Newton):
@@ -26,9 +28,10 @@ class SparseNewton(Newton):
         super().__init__(problem.free_velocity, (cone.bilateral_rows, cone.unilateral, problem.mu), rho)
         self.matrix = with_full_blocks(problem.delassus.matrix(), cone.contact_start)
         m = len(self.v)
-        self.blocks, self.row = np.empty((m, 3)), np.empty(m, np.int64)
         self.is_member = np.zeros(m, np.bool_)
         self.members = np.zeros(0, np.int64)
+        self.age = self.pruned = 0  # systems so far, and when unknowns were left out last
+        self.last_closed = np.full(m, -_MEMORY)
         self.factor: PardisoLu | SuperLu
 
     def velocity(self, r, alpha: float, v) -> np.ndarray:
@@ -37,7 +40,7 @@ class SparseNewton(Newton):
         return out
 
     def direction(self, r, u, alpha: float, F) -> np.ndarray | None:
-        closed = projection_derivative(r, u, self.rho, *self.kinds, self.blocks, self.row)
+        closed = self.derivative(r, u)
         direction = -F
         if not closed:
             return direction
@@ -60,17 +63,28 @@ class SparseNewton(Newton):
 
     def _gather(self, closed: np.ndarray) -> None:
         """Let these rows be unknowns of the system."""
-        if len(self.members) and self.factor.keeps_analysis and self.is_member[closed].all():
+        self.age += 1
+        self.last_closed[closed] = self.age
+        if not len(self.members) or not self.factor.keeps_analysis:
+            self.is_member = self.last_closed == self.age
+        elif self._is_padded():
+            self.is_member, self.pruned = self.last_closed > self.age - _MEMORY, self.age
+        elif self.is_member[closed].all():
             return
-        if len(self.members) and not self.factor.keeps_analysis:
-            self.is_member[:] = False
-        self.is_member[closed] = True
+        else:
+            self.is_member[closed] = True
         self.members = np.flatnonzero(self.is_member)
         pointer, column, _ = self.matrix
         number = np.cumsum(self.is_member, dtype=np.int32) - np.int32(1)
         starts, places = np.empty(len(self.members) + 1, np.int32), np.empty(_room(pointer, self.members), np.int32)
         entries = _member_pattern(pointer, column, self.members, self.is_member, number, starts, places)
         self.factor = structural_factor(starts, places[:entries])
+
+    def _is_padded(self) -> bool:
+        """Have many unknowns been open for so long that leaving them out pays for a new analysis?"""
+        if self.age < self.pruned + _MEMORY:
+            return False
+        return int(np.count_nonzero(self.last_closed > self.age - _MEMORY)) < _WORTHWHILE * len(self.members)
 
 
 def with_full_blocks(D: sp.csr_array, contact_start: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

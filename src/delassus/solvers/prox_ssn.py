@@ -4,7 +4,8 @@ Outer loop, a proximal point iteration: r_{k+1} solves the law for (D + α I, v_
 hyperstatic D is, with α falling as long as the inner loop is quick. Inner loop: Newton on Alart and Curnier's function
 with Armijo's rule on ‖F‖. In units where the mean diagonal of D and the rms of v_f are one, ρ = 100 is decisive: a ρ of
 one costs several times more factorisations, a thousand breaks sphere piles. Where mobilities are uneven, and in small
-problems, every block is scaled by its own first, so that mass ratios do not matter to the proximal term.
+problems, every block is scaled by its own first, so that mass ratios do not matter to the proximal term. Where Newton's
+method struggles far from the solution of a large problem, it goes on from an interior point (`interior_start`).
 """
 
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from delassus.linalg.rigid_delassus import RigidDelassus
 from delassus.problem import Problem, normalise
 from delassus.problem.scaling import Scaling, scale_dense
 from delassus.solvers.elimination import Elimination
+from delassus.solvers.interior_start import interior_start
 from delassus.solvers.newton import Newton
 from delassus.solvers.newton_body import BodyNewton
 from delassus.solvers.newton_full import FullNewton
@@ -31,6 +33,9 @@ _SMALL = 300  # rows up to which a compiled loop beats LAPACK, whose threads get
 _DENSE = 300  # rows up to which dense linear algebra is cheaper
 _MOST_DENSE, _FULL = 3000, 0.25  # … and, where more than this part of D is stored, rows up to which it is
 _SECOND_TRY = 50  # sweeps on the regularised problem before a failed Newton iteration is tried again
+_HOPE = 9  # Newton steps after which an interior start is tried instead …
+_CLOSE = 1e-4  # … unless the relative residual is below this
+_NEAR = 1e-3  # first proximal weight after an interior start, in scaled units
 _RESOLVED = 1e-15  # residual, in scaled units, below which there is nothing left to gain
 
 
@@ -59,8 +64,10 @@ class ProxSsnMethod:
         self.reactions = reactions
         self.finished = False
         self.is_costly = True
+        self.problem = problem
         self.alpha, self.failed_alpha = settings.alpha, 0.0
         self.restarts = 0
+        self.has_jumped = False  # to an interior start
         self.since = 0  # outer iterations since the residual last halved
         self.eliminated: Elimination | None = None
         self.scaling: Scaling | None = None
@@ -118,8 +125,11 @@ class ProxSsnMethod:
         """One proximal step, with a second try after Gauß–Seidel sweeps on the *same* regularised problem."""
         alpha, most = self.alpha, self.settings.newton_steps
         target = 0.5 * self.residual
-        solution, steps, solved = self.inner.solve(alpha, self.r, self.r, target, most)
+        hope = _HOPE if self._may_jump() else most
+        solution, steps, solved = self.inner.solve(alpha, self.r, self.r, target, min(hope, most))
         if not solved:
+            if self._may_jump() and self._jump():
+                return
             start = self.inner.sweep(alpha, self.r, solution, _SECOND_TRY)
             solution, steps, solved = self.inner.solve(alpha, self.r, start, target, most)
         if not solved:
@@ -137,6 +147,22 @@ class ProxSsnMethod:
             self.alpha = max(wanted, self.settings.alpha_min)
         else:
             self.r, self.residual = solution, self.inner.error(solution)
+
+    def _may_jump(self) -> bool:
+        """Is an interior start worth trying? Once, and from far away: it costs as much as easy problems take in all."""
+        return self.eliminated is None and not self.has_jumped and self.residual > _CLOSE
+
+    def _jump(self) -> bool:
+        """Leave for an interior start, if that one is any good."""
+        assert self.scaling is not None
+        self.has_jumped = True
+        r = self.scaling.scaled_reactions(interior_start(self.problem, self.scaling.reactions(self.r)))
+        error = self.inner.error(r)
+        if not error <= _POOR:
+            return False
+        self.r, self.residual, self.milestone, self.since = r, error, error, 0
+        self.alpha, self.failed_alpha = max(min(self.settings.alpha, _NEAR), self.settings.alpha_min), 0.0
+        return True
 
     def _accept(self, r: np.ndarray) -> bool:
         """Take r if its unregularised residual is below the present one."""

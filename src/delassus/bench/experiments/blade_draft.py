@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from delassus.bench.experiments.experiment import Experiment, Line, Outcome
+from delassus.bench.experiments.snapshot import draw_snapshots
 from delassus.scenes.blade import SCENE
 from delassus.scenes.scene import Setup
 from delassus.simulation import Memory, StepReport, StepSettings, step
@@ -23,7 +24,8 @@ from delassus.state import State
 FEW, MANY = 100, 10_000
 """Iterations of PGJ."""
 
-_QUICK = {"n": 150, "length": 0.3, "width": 0.08, "blade": 0.05, "speed": 0.2}
+_FULL = {"reach": 0.012}
+_QUICK = _FULL | {"n": 150, "length": 0.3, "width": 0.08, "blade": 0.05, "speed": 0.2}
 _EVERY = 4  # steps between two that are solved again
 _WINDOW = 15  # steps of the moving mean
 _OFF = 0.1  # a force is wrong when it is off by more than this part
@@ -34,7 +36,7 @@ _COLOURS = {_ACCURATE: "C0", f"PGJ {MANY}": "C2", f"PGJ {FEW}": "C3"}
 @dataclass
 class Draft:
     """One run, one entry per step.  t [s]; force [N]; depth: deepest penetration [m]; residual: relative natural map;
-    seconds: of solving."""
+    seconds: of solving; end: the last state."""
 
     name: str
     t: np.ndarray
@@ -42,6 +44,7 @@ class Draft:
     depth: np.ndarray
     residual: np.ndarray
     seconds: np.ndarray
+    end: State
 
     @property
     def noise(self) -> float:
@@ -56,7 +59,7 @@ def moving_mean(x: np.ndarray) -> np.ndarray:
 
 
 def run(folder: Path, quick: bool) -> Outcome:
-    setup = SCENE.build(**(_QUICK if quick else {}))
+    setup = SCENE.build(**(_QUICK if quick else _FULL))
     start, memory = _at_rest(setup)
     again: list[list[float]] = []  # of one step: time, then forces of ipm, PGJ after FEW, after MANY, another accurate
 
@@ -70,9 +73,10 @@ def run(folder: Path, quick: bool) -> Outcome:
     for count in (MANY, FEW):
         rough = replace(setup.settings, solver="jacobi", tol=1e-12, tol_velocity=None, max_iter=count)
         runs.append(_drawn(f"PGJ {count}", setup, start, memory, rough))
-    picture = folder / "blade-draft.png"
-    _draw(picture, runs, np.array(again))
-    return Outcome(_lines(setup, runs, np.array(again)), [picture])
+    pictures = [folder / "blade-draft.png", folder / "blade-snapshot.png"]
+    _draw(pictures[0], runs, np.array(again))
+    draw_snapshots(pictures[1], setup, [(one.name, one.end) for one in (runs[0], runs[-1])])
+    return Outcome(_lines(setup, runs, np.array(again)), pictures)
 
 
 def _at_rest(setup: Setup) -> tuple[State, Memory]:
@@ -98,7 +102,8 @@ def _drawn(
                         solution.residuals.natural_map_relative, report.times["solve"]))  # fmt: skip
         if watch is not None:
             watch(number, state.t, report, before.recall(report.rows))
-    return Draft(name, *np.array(columns).T)
+    t, force, depth, residual, seconds = np.array(columns).T
+    return Draft(name, t, force, depth, residual, seconds, state)
 
 
 def _pgj(report: StepReport, guess: np.ndarray) -> list[np.ndarray]:
@@ -125,7 +130,8 @@ def _lines(setup: Setup, runs: list[Draft], again: np.ndarray) -> list[Line]:
     bias = {one.name: float(one.force.mean()) / mean - 1.0 for one in runs}
     moving = again[again[:, 1] > 0.05 * mean]  # where there is a force to be wrong about
     off_few, off_many, off_other = (float((np.abs(moving[:, k] / moving[:, 1] - 1.0) > _OFF).mean()) for k in (2, 3, 4))
-    depth = {one.name: float(one.depth.max()) for one in runs}
+    # the median: a sphere that falls further than its reach in one step gets in deep whatever the solver
+    depth = {one.name: float(np.median(one.depth)) for one in runs}
     out = [
         Line(f"same steps: force off by more than {_OFF:.0%} after {FEW} iterations", "PGJ is not accurate enough",
              f"{off_few:.0%} of {len(moving)} steps", off_few >= 0.5, "half of the steps and more"),
@@ -137,8 +143,8 @@ def _lines(setup: Setup, runs: list[Draft], again: np.ndarray) -> list[Line]:
              f"{bias[few.name]:+.0%}", abs(bias[few.name]) > _OFF, f"off by more than {_OFF:.0%}"),
         Line(f"whole way: mean force of PGJ {MANY} against the accurate one", "–", f"{bias[many.name]:+.0%}",
              abs(bias[many.name]) < abs(bias[few.name]), f"nearer than PGJ {FEW}"),
-        Line("artificial compliance: deepest penetration, accurate and "
-             f"PGJ {FEW}", "premature stops make granular material yield",
+        Line(f"artificial compliance: deepest penetration of a step, median, accurate and PGJ {FEW}",
+             "premature stops make granular material yield",
              f"{1e3 * depth[accurate.name]:.2g} mm, {1e3 * depth[few.name]:.2g} mm",
              depth[few.name] >= 10.0 * depth[accurate.name], "ten times as deep and more"),
     ]  # fmt: skip

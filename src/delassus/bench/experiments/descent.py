@@ -19,7 +19,8 @@ _LOOK = 0.05  # methods that are judged in batches: after so much of the iterati
 @dataclass
 class Descent:
     """What one method did, one entry per look.  products: with a matrix of a linear system, so far; feasible: the
-    iteration from which on `ipm-inexact` had no artificial variable, where it is known."""
+    iteration from which on `ipm-inexact` had no artificial variable, where it is known; gave_up: the method itself saw
+    no way on."""
 
     name: str
     iteration: list[int] = field(default_factory=list)
@@ -28,6 +29,7 @@ class Descent:
     error: list[float] = field(default_factory=list)
     cost: list[float] = field(default_factory=list)
     feasible: int | None = None
+    gave_up: bool = False
 
     def first_below(self, goal: float) -> int | None:
         """Index of the first look at which the error was at most the goal."""
@@ -80,6 +82,7 @@ def descend(
         if judged.error <= goal:
             break
         batch = batch if batch == 1 else max(batch, int(_LOOK * done))
+    out.gave_up = method.finished and out.error[-1] > goal
     artificial = getattr(method, "details", {}).get("artificial", [])
     out.feasible = next((i + 1 for i, s in enumerate(artificial) if s == 0.0), None)
     return out

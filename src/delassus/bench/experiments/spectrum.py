@@ -18,7 +18,8 @@ from delassus.solvers.ipm_inexact.method import IpmInexactMethod
 from delassus.solvers.ipm_inexact.regularisation import softness
 from delassus.solvers.ipm_inexact.settings import IpmInexact
 
-NAMES = {"plain": "D + W²", "regularised": "D + W² + R", "ic0": "with IC(0)", "ilu0": "with ILU(0)"}
+NAMES = {"plain": "D + W²", "regularised": "D + W² + R", "softer": "D + W² + R of sand",
+         "ic0": "with R and IC(0)", "ilu0": "with R and ILU(0)"}  # fmt: skip
 """Matrices whose ranges are taken."""
 _ROUGH = 0.02  # relative accuracy of an eigenvalue: the axes are logarithmic
 
@@ -40,15 +41,17 @@ class Range:
         return self.high / self.low
 
 
-def spectrum(problem: Problem, settings: IpmInexact, iterations: int, every: int) -> tuple[list[Range], float]:
-    """(ranges, least softness in R) along the iterations of the method with exact directions."""
+def spectrum(problem: Problem, settings: IpmInexact, softer: IpmInexact, iterations: int, every: int) -> list[Range]:
+    """Ranges along the iterations of the method with exact directions.  softer: the same with another R, which is
+    looked at but not used."""
     method = IpmInexactMethod(problem, replace(settings, space="body", linear="direct"), np.zeros(problem.row_count))
     standard = method.standard
     soft = softness(standard, settings)
-    hard = np.full_like(soft, 1e-15)
+    exactly = replace(settings, linear="direct")
     direct = {
-        "plain": ContactSpace(standard, replace(settings, linear="direct"), hard),
-        "regularised": ContactSpace(standard, replace(settings, linear="direct"), soft),
+        "plain": ContactSpace(standard, exactly, np.full_like(soft, 1e-15)),
+        "regularised": ContactSpace(standard, exactly, soft),
+        "softer": ContactSpace(standard, exactly, softness(standard, softer)),
     }
     incomplete = {
         name: ContactSpace(standard, replace(settings, linear="cg", preconditioner=name), soft)
@@ -70,7 +73,7 @@ def spectrum(problem: Problem, settings: IpmInexact, iterations: int, every: int
         method.advance(1)
         if method.finished:
             break
-    return rows, float(soft.min())
+    return rows
 
 
 def _operator(apply, n: int) -> LinearOperator:

@@ -26,8 +26,8 @@ _SINGLE = 1e-6  # τ down to which single precision serves
 _SWITCH, _SWITCH_VELOCITY = 3e-7, 1e-4  # scaled residuals below which the polish takes over
 _FIRST_RHO = 0.01  # first ρ of the polish over 1/η, the root of reaction over velocity
 _SHORT, _SHORTS = 0.1, 3  # so many steps in a row shorter than this mean that the interior point has stalled
-_LATE = 1e-9  # τ below which a single short step means it
-_RECHECK = 1e-2  # τ below which open contacts are looked at again
+_LATE, _SHORT_LATE = 1e-9, 0.3  # τ below which, as below _SWITCH, a single step shorter than this means it
+_RECHECK = 0.1  # τ below which open contacts are looked at again
 _LARGE = 1e3  # scaled reactions that suggest there is no solution
 _DOUBT = 4  # polish steps without halving it before the interior point goes on from where it was left
 _PATIENCE = 20  # polish steps without halving the residual before giving up
@@ -121,8 +121,9 @@ class FastIpm:
         if interior.tau < _RECHECK and self._readmit():
             return
         self.shorts = self.shorts + 1 if interior.details.get("step", 0.0) < _SHORT else 0
-        stalled = not works or self.shorts >= _SHORTS or (self.shorts > 0 and interior.tau < _LATE)
         norm, worst = scaled_residual(self.standard, x)
+        late = interior.tau < _LATE or norm <= self.switch * _SWITCH
+        stalled = not works or self.shorts >= _SHORTS or (late and interior.details.get("step", 0.0) < _SHORT_LATE)
         if stalled and norm > _EARLY and self._restart(x):
             return
         if stalled or (norm <= self.switch * _SWITCH and worst <= self.switch * _SWITCH_VELOCITY):
@@ -156,7 +157,8 @@ class FastIpm:
         self._record(polish.details)
         if self._hopeless(polish.best, polish.dx):
             return
-        self.reactions[:] = self.standard.reactions(polish.best)
+        if not is_suspicious(self.standard, polish.best):
+            self.reactions[:] = self.standard.reactions(polish.best)
         if self._readmit():
             return
         residual = max(scaled_residual(self.standard, polish.best))
@@ -184,23 +186,38 @@ class FastIpm:
         """Take back contacts that were left out and are not open after all; True if there were any."""
         if self.kept is None:
             return False
-        bad = violated(self.problem, self.kept, self.reactions)
+        x = self.interior.x if self.polish is None else self.polish.best
+        reactions = self.standard.reactions(x)
+        bad = violated(self.problem, self.kept, reactions)
         if not bad.any():
             return False
+        before = self.standard
         self._build(self.kept | bad)
-        x = self.standard.from_reactions(self.reactions)
         if self.polish is None:
-            self.interior = self._enter(x, max(self.interior.tau, self._missed(x)))
+            self.interior = self._enlarged(before, self.interior, reactions)
         else:
+            x = self.standard.from_reactions(reactions)
             self.polish = Polish(self.standard, self.system, x, np.full(self.standard.row_count, 1e2))
             self.may_return = False
         return True
 
-    def _missed(self, x: np.ndarray) -> float:
-        """τ at which the worst violation of a limit or contact is no more than the products allow."""
-        free, limits = self.standard.free, self.standard.limits
-        worst = smallest_eigenvalue(limits, self.standard.velocity(x)[free:])
-        return worst * worst if worst < 0.0 else 0.0
+    def _enlarged(self, before: Standard, interior: Interior, reactions: np.ndarray) -> Interior:
+        """The interior point with pairs for the contacts that came back: centred where their violation is no more than
+        the products allow. The others stay: raising them all to that τ would cost the iterations done so far."""
+        standard, free, limits = self.standard, self.standard.free, self.standard.limits
+        rows = standard.cone.rows[free:]
+        x = standard.from_reactions(reactions)
+        velocity = np.full(self.problem.row_count, math.nan)
+        velocity[before.cone.rows[free:]] = before.unit / before.factor[free:] * interior.y
+        y = standard.factor[free:] / standard.unit * velocity[rows]
+        new = np.isnan(y)
+        standard.correct(x)
+        v = standard.velocity(x)[free:]
+        worst = smallest_eigenvalue(limits, v)
+        new_x, new_y = np.empty_like(y), np.empty_like(y)
+        centred_pair(limits, x[free:] - v, max(interior.tau, worst * worst if worst < 0.0 else 0.0), new_x, new_y)
+        x[free:][new], y[new] = new_x[new], new_y[new]
+        return self._interior(x, y)
 
     def _record(self, values: dict[str, float]) -> None:
         """One entry per iteration in every list; NaN where a phase has none."""

@@ -29,7 +29,7 @@ _MOST_VELOCITIES, _MOST_ROWS = 300, 3000  # beyond, sparse factors are faster
 _SWEEPS = 10
 _START, _FAR, _LEAST_START = 10.0, 0.03, 1e-3  # as in `fast`
 _FIRST, _FIRST_VELOCITY = 3e-7, 1e-4  # scaled residuals at which the judge is asked for the first time
-_MARGIN = 0.3  # what the judge's tolerance means in scaled units is known to about this factor
+_MARGIN = 0.8  # of what the judge's tolerance means in scaled units, which is known from its last answer
 _PATIENCE = 20
 _FIRST_RHO = 0.01  # as in `fast`
 _CONTRADICTION = 1e-9  # velocities of joints, over what they ask, that count as one
@@ -147,7 +147,8 @@ class SmallIpm:
             self.counts,
         )  # fmt: skip
         self._record(small_polish.RECORD, record[:done])
-        reduced.write_reactions(self.best, self.reactions)
+        if self.worst <= FAR_OFF or np.abs(self.best).max() < LARGE:
+            reduced.write_reactions(self.best, self.reactions)
         if end not in (RUNNING, DONE):
             self._hand_over()
         return done

@@ -26,6 +26,7 @@ VECTORS = 14  # scratch vectors of m' numbers
 _REACH, _GAIN = 0.3, 0.1  # as in `interior`
 _CENTRING, _FRACTION, _CENTRED, _SLOPPY, _ROUGH = 0.1, 0.99, 1e-3, 0.3, 30.0
 _SHORT, _SHORTS, _LATE = 0.1, 3, 1e-9  # as in `fast`
+_IDLE = 0.9  # centring that leaves τ where it is: below _LATE rounding has won
 _LARGE, _BEYOND = 1e3, 1e7  # as in `fast` and in `certificate`
 _CHECKED = 1e-4  # τ below which solves are checked and refined; above, the factor is accurate enough
 
@@ -184,7 +185,7 @@ def interior_batch(rows, numbers, is_soft, x, y, v, work, bodies, A, eta, diagon
                 return done, HOPELESS, norm, worst, shorts
         if norm <= switch and worst <= switch_velocity:
             return done, DONE, norm, worst, shorts
-        if not step > 0.0 or shorts >= _SHORTS or (shorts > 0 and tau < _LATE):
+        if not step > 0.0 or shorts >= _SHORTS or ((shorts > 0 or sigma > _IDLE) and tau < _LATE):
             return done, STALLED, norm, worst, shorts
     return done, RUNNING, norm, worst, shorts
 
