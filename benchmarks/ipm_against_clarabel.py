@@ -13,7 +13,8 @@ memory is what a solve adds, in a process of its own.
 - accurate: at the loosest of 1e-8, 1e-9 … 1e-13 at which our judge confirms 1e-8, or the one that comes closest to it;
 - ipm: to 1e-8 of our measure; same contacts: without its presolve;
 - as clarabel: ours to no more than the accuracy that Clarabel reached at its 1e-8;
-- cvxopt (--cvxopt): `coneqp` on the same program with a sparse solver of its Newton system, tolerances of 1e-8.
+- cvxopt (--cvxopt): `coneqp` on the same program with a sparse solver of its Newton system, tolerances of 1e-8;
+  cvxopt's own: with its own solver, which is dense where there are cones, up to some hundred bodies.
 
 --growth prints the exponent of our time over the number of bodies, --pack takes random packings instead of simulated
 piles: spheres pushed apart until they hardly overlap, drifting at random. --ours leaves the peers out.
@@ -52,6 +53,7 @@ from delassus.solvers import SOLVERS, solve
 TOL = 1e-8
 PUSHES = 300  # rounds of pushing overlapping spheres of a random packing apart
 SHORTEST = 1.0  # seconds of rounds for a problem, at least
+DENSE = 2000  # velocities up to which CVXOPT's own, dense solver is tried
 LARGE = 200  # bodies from which memory is worth looking at
 STEP, FALLING, SETTLED = 4e-3, 90, 300  # time step [s], and the steps at which piles are looked at
 ACCURACIES = [10.0**-k for k in range(8, 14)]  # tolerances Clarabel is tried with
@@ -87,9 +89,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--cvxopt", action="store_true", help="CVXOPT too: slow")
     parser.add_argument("--growth", action="store_true", help="how our time grows with the number of bodies")
     parser.add_argument("--pack", action="store_true", help="random packings instead of simulated piles")
-    parser.add_argument(
-        "--plain", action="store_true", help="Clarabel at 1e-8 only: more takes long on large piles"
-    )
+    parser.add_argument("--plain", action="store_true", help="Clarabel at 1e-8 only: more takes long on large piles")
     parser.add_argument("--ours", action="store_true", help="no peers")
     parser.add_argument("--no-memory", action="store_true", help="leave the memory out")
     parser.add_argument("--json", help="write the figures there")
@@ -295,11 +295,11 @@ def theirs(problem: Problem, tol: float = TOL):
     return *spent, solution.iterations, reactions_of(problem, solution.z, factor, rows)
 
 
-def cvxopt_run(problem: Problem):
+def cvxopt_run(problem: Problem, own: bool = False):
     """The same for CVXOPT (an optional package under the GPL: for this comparison only).
 
     Its own solvers of the Newton system are dense where there are second-order cones; it gets a sparse one, Cholesky by
-    CHOLMOD of P + GᵀW⁻²G analysed once, except with joints, where its `ldl` serves."""
+    CHOLMOD of P + GᵀW⁻²G analysed once, except with joints, where its `ldl` serves.  own: its default, `chol`."""
     from cvxopt import matrix, solvers, spmatrix
 
     P, q, A, b, factor, rows, limits = program(problem)
@@ -316,8 +316,11 @@ def cvxopt_run(problem: Problem):
     solvers.options.update(show_progress=False, abstol=TOL, reltol=TOL, feastol=TOL)
     data = sparse(P), matrix(q), sparse(G), matrix(b[free:])
     start, wall = time.process_time(), time.perf_counter()
-    kkt = "ldl" if free else SparseKkt(sp.csc_matrix(P), sp.csr_matrix(G), limits, cones)
-    found = solvers.coneqp(*data, dims, *joints, kktsolver=kkt)
+    kkt: object = "chol" if own else "ldl" if free else SparseKkt(sp.csc_matrix(P), sp.csr_matrix(G), limits, cones)
+    try:
+        found = solvers.coneqp(*data, dims, *joints, kktsolver=kkt)
+    except ValueError:  # redundant joints, which it refuses
+        return np.nan, np.nan, 0, np.zeros(problem.row_count)
     spent = time.process_time() - start, time.perf_counter() - wall
     z = np.concatenate([np.ravel(found["y"]) if free else [], np.ravel(found["z"])])
     return *spent, found["iterations"], reactions_of(problem, z, factor, rows)
@@ -392,6 +395,8 @@ def compare(name: str, path: Path, args) -> dict:
             kinds["accurate"] = lambda p: theirs(p, tol)
     if args.cvxopt:
         kinds["cvxopt"] = cvxopt_run
+        if 6 * len(problem.delassus.mass) <= DENSE:
+            kinds["cvxopt's own"] = lambda p: cvxopt_run(p, own=True)
     for kind in ("ipm", "same contacts"):
         kinds[kind](load(path))
     runs: dict[str, list] = {kind: [] for kind in kinds}
@@ -440,7 +445,7 @@ def megabytes(name: str) -> float:
 def line(row: dict) -> str:
     sizes = (f"{row[name]} {name}" for name in ("bodies", "contacts", "joint rows"))
     text = f"{row['problem']:14s} {', '.join(sizes)}"
-    for kind in ("clarabel", "accurate", "same contacts", "ipm", "as clarabel", "cvxopt"):
+    for kind in ("clarabel", "accurate", "same contacts", "ipm", "as clarabel", "cvxopt", "cvxopt's own"):
         if kind in row:
             one = row[kind]
             text += f" | {kind} {1e3 * one['cpu']:.2f} ms, {one['iterations']} it, {one['residual']:.0e}"
@@ -453,7 +458,9 @@ def line(row: dict) -> str:
     if "accurate" in row:
         text += f", accurate {row['accurate']['cpu'] / ours_:.1f}x"
         text += f", as clarabel {theirs_ / row['as clarabel']['cpu']:.1f}x"
-    return text + (f", cvxopt {row['cvxopt']['cpu'] / ours_:.1f}x" if "cvxopt" in row else "")
+    for kind in ("cvxopt", "cvxopt's own"):
+        text += f", {kind} {row[kind]['cpu'] / ours_:.1f}x" if kind in row else ""
+    return text
 
 
 def growth(rows: list[dict]) -> list[str]:

@@ -5,8 +5,8 @@ speed and keeps it. The draft force is minus the contacts' push on the blade alo
 speed the rail's drive, which recordings keep as joints/drive, gives just that.
 
 The walls slope by 40°: a sphere that does not turn locks itself between two planes whose angle is less than twice the
-angle of friction, 43.6° here, and no force would draw the blade on. At 60° one step in twenty was infeasible; with the
-blade's lower edge above the floor, which is parallel to it, likewise.
+angle of friction, 43.6° here, and no force would draw the blade on. At 60° one step in twenty was infeasible. For the
+same reason the blade's lower edge is not above the floor, to which it would be parallel.
 """
 
 import math

@@ -22,7 +22,7 @@ def draw_snapshots(path: Path, setup: Setup, states: list[tuple[str, State]]) ->
     moving = shapes.body >= 0
     radius[shapes.body[moving]] = shapes.size[moving, 0]
     thick, _, tall = 2.0 * shapes.half[shapes.body == 0][0]
-    figure, axes = plt.subplots(len(states), 1, figsize=(9, 3.2 * len(states)), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(len(states), 1, figsize=(9, 2.3 * len(states)), squeeze=False, layout="constrained")
     for ax, (name, state) in zip(axes[:, 0], states):
         near = np.flatnonzero(np.abs(state.q[:, 1]) < 0.5 * p["blade"])
         near = near[near > 0]
@@ -36,8 +36,9 @@ def draw_snapshots(path: Path, setup: Setup, states: list[tuple[str, State]]) ->
         ax.add_patch(Rectangle((x - 0.5 * thick, z - 0.5 * tall), thick, tall, color="0.25"))
         ax.axhline(0.0, color="0.5", linewidth=0.8)
         top = float((state.q[near, 2] + radius[near]).max())
-        ax.set(xlim=(-0.5 * p["length"], 1.5 * p["length"]), ylim=(-0.01, 1.15 * top), aspect="equal",
+        left, right = (state.q[near, 0] - radius[near]).min(), (state.q[near, 0] + radius[near]).max()
+        ax.set(xlim=(left - 0.01, right + 0.01), ylim=(-0.01, 1.15 * top), aspect="equal",
                title=f"{name}, t = {state.t:.2f} s", xlabel="x [m]", ylabel="z [m]")  # fmt: skip
-        figure.colorbar(discs, ax=ax, label="speed [m/s]", shrink=0.8)
+        figure.colorbar(discs, ax=ax, label="speed [m/s]")
     figure.savefig(path, dpi=120)
     plt.close(figure)

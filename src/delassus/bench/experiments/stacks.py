@@ -156,6 +156,7 @@ def _picture(path: Path, counts: dict[str, dict[int, tuple[int, int]]]) -> Path:
     )
     axes.set(xlabel="spheres in the stack", ylabel="iterations", xlim=(0, None), ylim=(0, None),
              title="Figure 5.6: stacked spheres")  # fmt: skip
+    axes.locator_params(axis="x", integer=True)
     axes.legend(fontsize=8)
     axes.grid(alpha=0.3)
     figure.tight_layout()
