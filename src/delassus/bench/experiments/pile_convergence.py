@@ -75,8 +75,8 @@ def _verdicts(pile: Pile, runs: list[Descent]) -> list[Line]:
         paper = _FIFTH if is_large else "less than PGJ's time"
         agrees = part is not None and part <= _PART
         out.append(Line(what, paper if one is others[0] else "slower than path-following", ours, agrees,
-                        f"at most {_PART:g} of PGJ's time", "one of our products with IC(0) takes as long as nine of "
-                        "our iterations of PGJ, about half of what 004's figures come to"))  # fmt: skip
+                        f"at most {_PART:g} of PGJ's time", "an inner iteration of ours takes as long as "
+                        "some twenty of our PGJ, in 004 as three or four: our PGJ never forms a matrix"))  # fmt: skip
     return out
 
 

@@ -50,7 +50,9 @@ def run(folder: Path, quick: bool) -> Outcome:
              f"{indefinite}; worse than without at {worse}", any(10 <= k <= 40 for k in indefinite),
              "indefinite at some iteration from 10 to 40"),
         Line("ILU(0): range at the last iteration", "clustered around one", f"{cluster.low:.1e} … {cluster.high:.1e}",
-             bool(cluster.condition <= of["ic0"][last].condition), "narrower than IC(0)'s"),
+             bool(cluster.condition <= of["ic0"][last].condition), "narrower than IC(0)'s",
+             "the lower end is above that of IC(0), but here the factors stay indefinite to the last, and pivots near "
+             "zero make the upper end"),
     ]  # fmt: skip
     for name, text in NAMES.items():
         cells = [f"{r.iteration}: {r.low:.0e} … {r.high:.0e}" for r in of[name][:: max(1, len(of[name]) // 4)]]

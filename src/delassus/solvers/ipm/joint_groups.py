@@ -26,7 +26,10 @@ ORDER = 6  # where the joint rows start in `order` and `scale`
 HELD = 7  # where the coordinates start in `held`
 COLUMN = 8  # first column in the reduced problem
 GRAM = 9  # where the factor of what redundant rows have in common starts in `gram`
-FIELDS = 10
+FIRST = 10  # columns before those of limits and contacts: joint rows, filled up to whole chunks
+FIELDS = 11
+
+_CHUNK = 8  # columns that are looked at together for whether a row has entries there
 
 _CUT = 1e-12  # square of what may be left of a joint row beside the others for it to be redundant
 _SOUND = 1e-2  # square of what is left of a row that is taken in its turn: keeping the order keeps zeros
@@ -38,6 +41,12 @@ def _standing(group, body):
         group[body] = group[group[body]]
         body = group[body]
     return body
+
+
+@njit(cache=True, error_model="numpy")
+def _chunk(joint_rows):
+    """Columns in a chunk: so many that there are at most 63 of them."""
+    return _CHUNK * (1 + joint_rows // (63 * _CHUNK))
 
 
 @njit(cache=True, error_model="numpy")
@@ -84,7 +93,8 @@ def form_groups(bodies, start, joints, compliance, block, size, group, table, co
     for b in range(count):
         if group[b] == b and table[b, JOINTS] > 0:
             table[b, MATRIX], table[b, ORDER], table[b, HELD] = area, rows, coordinates
-            area += table[b, SIZE] * (table[b, JOINTS] + table[b, CONES])
+            table[b, FIRST] = _chunk(table[b, JOINTS]) * -(-table[b, JOINTS] // _chunk(table[b, JOINTS]))
+            area += table[b, SIZE] * (table[b, FIRST] + table[b, CONES])
             rows += table[b, JOINTS]
             coordinates += table[b, SIZE]
     return area, rows, coordinates
@@ -113,14 +123,14 @@ def fill_groups(bodies, start, units, joints, compliance, block, size, group, ta
             body = bodies[k, side]
             if body >= 0 and table[group[body], JOINTS] > 0:
                 g = group[body]
-                width = table[g, JOINTS] + table[g, CONES]
-                first = taken[g] if is_joint else table[g, JOINTS] + column[entry - joints, side]
+                width = table[g, FIRST] + table[g, CONES]
+                first = taken[g] if is_joint else table[g, FIRST] + column[entry - joints, side]
                 for i in range(rows):
                     at = table[g, MATRIX] + table[body, PLACE] * width + first + i
                     for a in range(6):
                         M[at + a * width] += units[start[k] + i, 6 * side + a]
         if is_joint and g >= 0:
-            width = table[g, JOINTS] + table[g, CONES]
+            width = table[g, FIRST] + table[g, CONES]
             for i in range(start[k], start[k + 1]):
                 order[table[g, ORDER] + taken[g]] = i
                 if compliance[i] > 0.0:
@@ -138,10 +148,10 @@ def eliminate_joints(free_velocity, group, table, M, order, scale, held, gram, c
     for g in range(len(group)):
         if group[g] == g and table[g, JOINTS] > 0:
             n, f = table[g, SIZE], table[g, JOINTS]
-            width = f + table[g, CONES]
+            width = table[g, FIRST] + table[g, CONES]
             A = M[table[g, MATRIX] : table[g, MATRIX] + n * width].reshape(n, width)
             own, sizes = order[table[g, ORDER] :][:f], scale[table[g, ORDER] :][:f]
-            rank = _triangular(A, f, own, sizes)
+            rank = _triangular(A, f, table[g, FIRST], own, sizes)
             table[g, RANK], table[g, GRAM] = rank, used
             U = gram[used : used + (f - rank) ** 2].reshape(f - rank, f - rank)
             used += (f - rank) ** 2
@@ -163,23 +173,25 @@ def eliminate_joints(free_velocity, group, table, M, order, scale, held, gram, c
 
 
 @njit(cache=True, error_model="numpy")
-def _triangular(A, f, order, scale):
-    """Reflect the rows of A so that its first columns, normalised and put in another order, are triangular; the rank
-    of the first f."""
+def _triangular(A, f, first, order, scale):
+    """Reflect the rows of A so that its first f columns, normalised and put in another order, are triangular; their
+    rank. Rows remember in which chunks of columns they have entries: most of a mechanism's are zeros."""
     n, width = A.shape
-    left, w = np.zeros(f), np.empty(width)
+    left, w = np.zeros(f), np.zeros(width)
     for i in range(n):
         for j in range(f):
             left[j] += A[i, j] * A[i, j]
     for j in range(f):
         scale[j] = 1.0 / math.sqrt(left[j]) if left[j] > 0.0 else 0.0
         left[j] = 1.0 if left[j] > 0.0 else 0.0
-    reach = np.zeros(n, np.int64)  # one behind the last joint column that a row has entries in
+    side = _chunk(f)
+    filled, chunks = np.zeros((n, first // side), np.bool_), np.empty(first // side, np.int64)
+    rows = np.empty(n, np.int64)
     for i in range(n):
         for j in range(f):
-            A[i, j] *= scale[j]
             if A[i, j] != 0.0:
-                reach[i] = j + 1
+                A[i, j] *= scale[j]
+                filled[i, j // side] = True
     for k in range(min(n, f)):
         best = k
         for j in range(k, f):
@@ -192,42 +204,58 @@ def _triangular(A, f, order, scale):
             return k
         if best != k:
             for i in range(n):
-                A[i, k], A[i, best] = A[i, best], A[i, k]
-                if A[i, best] != 0.0:
-                    reach[i] = max(reach[i], best + 1)
+                if A[i, k] != 0.0 or A[i, best] != 0.0:
+                    A[i, k], A[i, best] = A[i, best], A[i, k]
+                    filled[i, k // side] = filled[i, best // side] = True
             order[k], order[best] = order[best], order[k]
             scale[k], scale[best] = scale[best], scale[k]
             left[best] = left[k]
-        square = 0.0
+        square, touched = 0.0, 0
         for i in range(k, n):
-            square += A[i, k] * A[i, k]
+            if A[i, k] != 0.0:
+                square += A[i, k] * A[i, k]
+                rows[touched] = i
+                touched += 1
+        if A[k, k] == 0.0:
+            rows[touched] = k
+            touched += 1
         length = math.sqrt(square)
         diagonal = -length if A[k, k] > 0.0 else length
         factor = 1.0 / (length * (length + abs(A[k, k])))
         A[k, k] -= diagonal
-        stop = k + 1
-        for i in range(k, n):
-            if A[i, k] != 0.0:
-                stop = max(stop, reach[i])
-        for j in range(k + 1, width):
-            w[j] = 0.0
-        for i in range(k, n):
+        count = 0
+        for c in range((k + 1) // side, first // side):
+            for t in range(touched):
+                if filled[rows[t], c]:
+                    chunks[count] = c
+                    count += 1
+                    break
+        for t in range(touched):
+            i = rows[t]
             v = A[i, k]
-            if v != 0.0:
-                for j in range(k + 1, stop):
+            for c in range(count):
+                begin = max(k + 1, side * chunks[c])
+                for j in range(begin, side * chunks[c] + side):
                     w[j] += v * A[i, j]
-                for j in range(f, width):
-                    w[j] += v * A[i, j]
-        for i in range(k, n):
+            for j in range(first, width):
+                w[j] += v * A[i, j]
+        for t in range(touched):
+            i = rows[t]
             v = factor * A[i, k]
-            if v != 0.0:
-                for j in range(k + 1, stop):
+            for c in range(count):
+                begin = max(k + 1, side * chunks[c])
+                for j in range(begin, side * chunks[c] + side):
                     A[i, j] -= v * w[j]
-                for j in range(f, width):
-                    A[i, j] -= v * w[j]
-                A[i, k] = 0.0
-                reach[i] = stop
+                filled[i, chunks[c]] = True
+            for j in range(first, width):
+                A[i, j] -= v * w[j]
+            A[i, k] = 0.0
         A[k, k] = diagonal
+        for c in range(count):
+            for j in range(side * chunks[c], side * chunks[c] + side):
+                w[j] = 0.0
+        for j in range(first, width):
+            w[j] = 0.0
         for j in range(k + 1, f):
             left[j] -= A[k, j] * A[k, j]
     return min(n, f)
@@ -301,7 +329,7 @@ def joint_reactions(
         if group[g] != g or table[g, JOINTS] == 0:
             continue
         n, f, rank = table[g, SIZE], table[g, JOINTS], table[g, RANK]
-        width = f + table[g, CONES]
+        width = table[g, FIRST] + table[g, CONES]
         A = M[table[g, MATRIX] : table[g, MATRIX] + n * width].reshape(n, width)
         own, sizes = order[table[g, ORDER] :][:f], scale[table[g, ORDER] :][:f]
         need = np.empty(rank)
@@ -317,7 +345,7 @@ def joint_reactions(
                     x = cone_reactions[first[k] + a]
                     if x != 0.0:
                         for i in range(rank):
-                            need[i] -= A[i, f + column[k, side] + a] * x
+                            need[i] -= A[i, table[g, FIRST] + column[k, side] + a] * x
         out = np.zeros(f)
         for i in range(rank - 1, -1, -1):
             out[i] = need[i]

@@ -18,8 +18,8 @@ from delassus.solvers.ipm.joint_groups import (
     COLUMN,
     CONES,
     FIELDS,
+    FIRST,
     HELD,
-    JOINTS,
     MATRIX,
     RANK,
     SIZE,
@@ -230,10 +230,10 @@ def _fill_rows(bodies, start, units, free_velocity, block, size, group, table, c
                     for a in range(6):
                         J[place + r * width + a] += units[start[block[k]] + r, 6 * side + a]
             elif g != last:
-                f, rank = table[g, JOINTS], table[g, RANK]
-                wide = f + table[g, CONES]
+                before, rank = table[g, FIRST], table[g, RANK]
+                wide = before + table[g, CONES]
                 for r in range(size[k]):
-                    first = table[g, MATRIX] + f + column[k, side] + r
+                    first = table[g, MATRIX] + before + column[k, side] + r
                     for c in range(table[g, SIZE]):
                         value = M[first + c * wide]
                         q[i + r] += value * held[table[g, HELD] + c]
