@@ -8,12 +8,14 @@ from time import perf_counter
 
 from delassus.bench.benchmark import machine
 
+_LONG = 40  # lines of a table beyond which it is folded
+
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title><style>
 body {{ font: 15px/1.5 system-ui, sans-serif; color: #1c2733; margin: 0 auto; max-width: 1000px; padding: 1.5rem; }}
 table {{ border-collapse: collapse; width: 100%; }} td, th {{ text-align: left; padding: .25rem .6rem;
 border-bottom: 1px solid #d8dee5; vertical-align: top; }} .agrees {{ color: #2d6a36; }} .differs {{ color: #b3261e; }}
-img {{ max-width: 100%; }} .scroll {{ overflow-x: auto; }} small {{ color: #5b6b7b; }}
+img {{ max-width: 100%; }} summary {{ cursor: pointer; }} .scroll {{ overflow-x: auto; }} small {{ color: #5b6b7b; }}
 </style></head><body><h1>{title}</h1>{body}<p><small>{machine}</small></p></body></html>
 """
 
@@ -65,7 +67,7 @@ class Experiment:
 
 def page(outcomes: list[tuple[Experiment, Outcome]]) -> str:
     """One HTML page; pictures lie beside it."""
-    parts = []
+    parts = [_overview(outcomes)] if len(outcomes) > 1 else []
     for experiment, outcome in outcomes:
         rows = "".join(
             f"<tr><td>{_text(line.what)}</td><td>{_text(line.paper)}</td><td>{_text(line.ours)}</td>"
@@ -76,14 +78,35 @@ def page(outcomes: list[tuple[Experiment, Outcome]]) -> str:
         pictures = "".join(
             f"<p><img src='{_text(path.name)}' alt='{_text(path.stem)}'></p>" for path in outcome.pictures
         )
-        parts.append(
-            f"<h2>{_text(experiment.title)} <small>({_text(experiment.paper)}, {outcome.seconds:.0f} s)</small></h2>"
+        table = (
             "<div class='scroll'><table><thead><tr><th>what</th><th>paper</th><th>ours</th><th></th>"
-            "<th>criterion</th></tr>"
-            f"</thead><tbody>{rows}</tbody></table></div>{pictures}"
+            f"<th>criterion</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        )
+        if len(outcome.lines) > _LONG:
+            table = f"<details><summary>{len(outcome.lines)} lines</summary>{table}</details>"
+        parts.append(
+            f"<h2 id='{_text(experiment.name)}'>{_text(experiment.title)} <small>({_text(experiment.paper)}, "
+            f"{outcome.seconds:.0f} s)</small></h2>{table}{pictures}"
         )
     about = ", ".join(f"{key} {value}" for key, value in machine().items())
     return _PAGE.format(title="Delassus: the papers' experiments", body="".join(parts), machine=_text(about))
+
+
+def _overview(outcomes: list[tuple[Experiment, Outcome]]) -> str:
+    """A line per experiment: how much agrees, and the way to it."""
+    rows = ""
+    for experiment, outcome in outcomes:
+        verdicts = [line.verdict for line in outcome.lines]
+        differs = verdicts.count("differs")
+        rows += (
+            f"<tr><td><a href='#{_text(experiment.name)}'>{_text(experiment.title)}</a></td>"
+            f"<td>{_text(experiment.paper)}</td><td class='agrees'>{verdicts.count('agrees')}</td>"
+            f"<td class='{'differs' if differs else ''}'>{differs}</td><td>{outcome.seconds:.0f} s</td></tr>"
+        )
+    return (
+        "<div class='scroll'><table><thead><tr><th>experiment</th><th>paper</th><th>agrees</th><th>differs</th>"
+        f"<th>took</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
 
 
 def _text(value: str) -> str:
