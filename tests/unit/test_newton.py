@@ -127,11 +127,9 @@ def test_smoothed_derivative_tends_to_the_exact_one(problem):
     assert np.allclose(exact, smooth, atol=1e-9)
 
 
-def test_contacts_open_for_long_leave_the_system(problem):
+def test_contacts_open_for_long_leave_the_system(problem, back_end):
     """The direction is the same as that of a system built for the present contacts alone."""
     newton, v = SparseNewton(problem, RHO), problem.free_velocity
-    if structural.mkl() is None:
-        pytest.skip("SuperLU keeps no pattern")
     pressed = np.zeros(problem.row_count)
     pressed[problem.cone.contact_start :: 3] = 100.0
     F = point(problem, 3)

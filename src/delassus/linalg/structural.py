@@ -1,7 +1,7 @@
 """LU of matrices whose pattern is symmetric and whose values are not.
 
-PARDISO where MKL is installed, with its analysis kept while the pattern lasts, SuperLU elsewhere. Both take pivots from
-the diagonal as they come: off it they would cost several times the fill, and callers regularise.
+PARDISO where MKL is installed, SuperLU elsewhere; the analysis of a pattern is done once. Both take pivots from the
+diagonal as they come: off it they would cost several times the fill, and callers regularise.
 """
 
 import numpy as np
@@ -19,35 +19,47 @@ def structural_factor(pointer: np.ndarray, column: np.ndarray, *, threads: int =
 
 
 class SuperLu:
-    """SciPy's SuperLU, which knows no analysis to keep."""
-
-    keeps_analysis = False
+    """SciPy's SuperLU. The fill-reducing order of the first factorisation serves all later ones."""
 
     def __init__(self, pointer, column):
         self.pointer, self.column = pointer, column
         self.values = np.empty(len(column))
+        self.number: np.ndarray | None = None  # place of every unknown in the order
 
     def factor(self) -> bool:
         """Factor `values`; False where the matrix is singular."""
-        n = len(self.pointer) - 1
-        # compressed rows read as compressed columns are the transpose, which is solved with transposed factors
-        transposed = sp.csc_array((self.values, self.column, self.pointer), shape=(n, n))
         try:
-            self.lu = splu(
-                transposed, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-            )
+            if self.number is None:
+                # compressed rows read as compressed columns are the transpose, which is solved with transposed factors
+                n = len(self.pointer) - 1
+                first = _lu(sp.csc_array((self.values, self.column, self.pointer), shape=(n, n)), "MMD_AT_PLUS_A")
+                self._arrange(first.perm_c)
+            self.arranged.data[:] = self.values[self.source]
+            self.lu = _lu(self.arranged, "NATURAL")
         except RuntimeError:  # exactly singular
             return False
         return True
 
     def solve(self, right: np.ndarray) -> np.ndarray:
-        return self.lu.solve(right, trans="T")
+        arranged = np.empty_like(right)
+        arranged[self.number] = right
+        return self.lu.solve(arranged, trans="T")[self.number]
+
+    def _arrange(self, number: np.ndarray) -> None:
+        """Let unknown i be number[i]."""
+        row, column = self.column, np.repeat(np.arange(len(number)), np.diff(self.pointer))
+        counted = np.arange(1.0, len(row) + 1.0)
+        self.arranged = sp.coo_array((counted, (number[row], number[column])), shape=(len(number),) * 2).tocsc()
+        self.source = self.arranged.data.astype(np.int64) - 1
+        self.number = number
+
+
+def _lu(A: sp.csc_array, order: str):
+    return splu(A, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
 
 class PardisoLu:
     """PARDISO for structurally symmetric matrices."""
-
-    keeps_analysis = True
 
     def __init__(self, pointer, column, threads: int):
         n = len(pointer) - 1

@@ -20,8 +20,8 @@ _WORTHWHILE = 0.9  # part of the unknowns, below which leaving out the others pa
 class SparseNewton(Newton):
     """problem: scaled; rho: of Alart and Curnier's function. Joints are rows of the system like any other.
 
-    Open contacts, whose reactions vanish, need not be in the linear system. Where the analysis of a pattern can be
-    kept, those that were closed at some time stay in it as rows of the identity, so that the pattern soon lasts."""
+    Open contacts, whose reactions vanish, need not be in the linear system. Those that were closed not long ago stay in
+    it as rows of the identity, so that its pattern lasts and is analysed seldom."""
 
     def __init__(self, problem: Problem, rho: float):
         cone = problem.cone
@@ -65,9 +65,7 @@ class SparseNewton(Newton):
         """Let these rows be unknowns of the system."""
         self.age += 1
         self.last_closed[closed] = self.age
-        if not len(self.members) or not self.factor.keeps_analysis:
-            self.is_member = self.last_closed == self.age
-        elif self._is_padded():
+        if self._is_padded():
             self.is_member, self.pruned = self.last_closed > self.age - _MEMORY, self.age
         elif self.is_member[closed].all():
             return

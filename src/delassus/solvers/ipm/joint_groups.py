@@ -16,6 +16,8 @@ import math
 import numpy as np
 from numba import njit
 
+from delassus.solvers.ipm.householder import dependence, into_null_space, triangular
+
 PLACE = 0  # first coordinate of this body in its group
 SIZE = 1  # coordinates of the group
 JOINTS = 2  # joint rows; zero: the body is alone and free
@@ -26,13 +28,9 @@ ORDER = 6  # where the joint rows start in `order` and `scale`
 HELD = 7  # where the coordinates start in `held`
 COLUMN = 8  # first column in the reduced problem
 GRAM = 9  # where the factor of what redundant rows have in common starts in `gram`
-FIRST = 10  # columns before those of limits and contacts: joint rows, filled up to whole chunks
-FIELDS = 11
-
-_CHUNK = 8  # columns that are looked at together for whether a row has entries there
-
-_CUT = 1e-12  # square of what may be left of a joint row beside the others for it to be redundant
-_SOUND = 1e-2  # square of what is left of a row that is taken in its turn: keeping the order keeps zeros
+FIRST = 10  # columns before those of limits and contacts: joint rows, filled up to a multiple of eight
+WIDTH = 11  # of M, a multiple of eight too
+FIELDS = 12
 
 
 @njit(cache=True, error_model="numpy")
@@ -41,12 +39,6 @@ def _standing(group, body):
         group[body] = group[group[body]]
         body = group[body]
     return body
-
-
-@njit(cache=True, error_model="numpy")
-def _chunk(joint_rows):
-    """Columns in a chunk: so many that there are at most 63 of them."""
-    return _CHUNK * (1 + joint_rows // (63 * _CHUNK))
 
 
 @njit(cache=True, error_model="numpy")
@@ -93,8 +85,9 @@ def form_groups(bodies, start, joints, compliance, block, size, group, table, co
     for b in range(count):
         if group[b] == b and table[b, JOINTS] > 0:
             table[b, MATRIX], table[b, ORDER], table[b, HELD] = area, rows, coordinates
-            table[b, FIRST] = _chunk(table[b, JOINTS]) * -(-table[b, JOINTS] // _chunk(table[b, JOINTS]))
-            area += table[b, SIZE] * (table[b, FIRST] + table[b, CONES])
+            table[b, FIRST] = 8 * ((table[b, JOINTS] + 7) // 8)
+            table[b, WIDTH] = table[b, FIRST] + 8 * ((table[b, CONES] + 7) // 8)
+            area += table[b, SIZE] * table[b, WIDTH]
             rows += table[b, JOINTS]
             coordinates += table[b, SIZE]
     return area, rows, coordinates
@@ -123,14 +116,14 @@ def fill_groups(bodies, start, units, joints, compliance, block, size, group, ta
             body = bodies[k, side]
             if body >= 0 and table[group[body], JOINTS] > 0:
                 g = group[body]
-                width = table[g, FIRST] + table[g, CONES]
+                width = table[g, WIDTH]
                 first = taken[g] if is_joint else table[g, FIRST] + column[entry - joints, side]
                 for i in range(rows):
                     at = table[g, MATRIX] + table[body, PLACE] * width + first + i
                     for a in range(6):
                         M[at + a * width] += units[start[k] + i, 6 * side + a]
         if is_joint and g >= 0:
-            width = table[g, FIRST] + table[g, CONES]
+            width = table[g, WIDTH]
             for i in range(start[k], start[k + 1]):
                 order[table[g, ORDER] + taken[g]] = i
                 if compliance[i] > 0.0:
@@ -148,20 +141,20 @@ def eliminate_joints(free_velocity, group, table, M, order, scale, held, gram, c
     for g in range(len(group)):
         if group[g] == g and table[g, JOINTS] > 0:
             n, f = table[g, SIZE], table[g, JOINTS]
-            width = table[g, FIRST] + table[g, CONES]
+            width = table[g, WIDTH]
             A = M[table[g, MATRIX] : table[g, MATRIX] + n * width].reshape(n, width)
             own, sizes = order[table[g, ORDER] :][:f], scale[table[g, ORDER] :][:f]
-            rank = _triangular(A, f, table[g, FIRST], own, sizes)
+            rank = triangular(A, f, own, sizes)
             table[g, RANK], table[g, GRAM] = rank, used
             U = gram[used : used + (f - rank) ** 2].reshape(f - rank, f - rank)
             used += (f - rank) ** 2
-            _dependence(A, f, rank, U)
+            dependence(A, f, rank, U)
             asked = np.empty(f)
             for j in range(f):
                 asked[j] = sizes[j] * free_velocity[own[j]]
             if rank < f:  # what lies in the null space cannot be had
                 vain = asked.copy()
-                _into_null_space(A, f, rank, U, vain)
+                into_null_space(A, f, rank, U, vain)
                 for j in range(f):
                     asked[j] -= vain[j]
                     contradiction[own[j]] = vain[j] / sizes[j] if sizes[j] > 0.0 else free_velocity[own[j]]
@@ -170,152 +163,6 @@ def eliminate_joints(free_velocity, group, table, M, order, scale, held, gram, c
                 held[table[g, HELD] + i] = h
                 for j in range(i + 1, rank):
                     asked[j] += A[i, j] * h
-
-
-@njit(cache=True, error_model="numpy")
-def _triangular(A, f, first, order, scale):
-    """Reflect the rows of A so that its first f columns, normalised and put in another order, are triangular; their
-    rank. Rows remember in which chunks of columns they have entries: most of a mechanism's are zeros."""
-    n, width = A.shape
-    left, w = np.zeros(f), np.zeros(width)
-    for i in range(n):
-        for j in range(f):
-            left[j] += A[i, j] * A[i, j]
-    for j in range(f):
-        scale[j] = 1.0 / math.sqrt(left[j]) if left[j] > 0.0 else 0.0
-        left[j] = 1.0 if left[j] > 0.0 else 0.0
-    side = _chunk(f)
-    filled, chunks = np.zeros((n, first // side), np.bool_), np.empty(first // side, np.int64)
-    rows = np.empty(n, np.int64)
-    for i in range(n):
-        for j in range(f):
-            if A[i, j] != 0.0:
-                A[i, j] *= scale[j]
-                filled[i, j // side] = True
-    for k in range(min(n, f)):
-        best = k
-        for j in range(k, f):
-            if left[j] > left[best]:
-                best = j
-            if left[j] > _SOUND:
-                best = j
-                break
-        if left[best] <= _CUT:
-            return k
-        if best != k:
-            for i in range(n):
-                if A[i, k] != 0.0 or A[i, best] != 0.0:
-                    A[i, k], A[i, best] = A[i, best], A[i, k]
-                    filled[i, k // side] = filled[i, best // side] = True
-            order[k], order[best] = order[best], order[k]
-            scale[k], scale[best] = scale[best], scale[k]
-            left[best] = left[k]
-        square, touched = 0.0, 0
-        for i in range(k, n):
-            if A[i, k] != 0.0:
-                square += A[i, k] * A[i, k]
-                rows[touched] = i
-                touched += 1
-        if A[k, k] == 0.0:
-            rows[touched] = k
-            touched += 1
-        length = math.sqrt(square)
-        diagonal = -length if A[k, k] > 0.0 else length
-        factor = 1.0 / (length * (length + abs(A[k, k])))
-        A[k, k] -= diagonal
-        count = 0
-        for c in range((k + 1) // side, first // side):
-            for t in range(touched):
-                if filled[rows[t], c]:
-                    chunks[count] = c
-                    count += 1
-                    break
-        for t in range(touched):
-            i = rows[t]
-            v = A[i, k]
-            for c in range(count):
-                begin = max(k + 1, side * chunks[c])
-                for j in range(begin, side * chunks[c] + side):
-                    w[j] += v * A[i, j]
-            for j in range(first, width):
-                w[j] += v * A[i, j]
-        for t in range(touched):
-            i = rows[t]
-            v = factor * A[i, k]
-            for c in range(count):
-                begin = max(k + 1, side * chunks[c])
-                for j in range(begin, side * chunks[c] + side):
-                    A[i, j] -= v * w[j]
-                filled[i, chunks[c]] = True
-            for j in range(first, width):
-                A[i, j] -= v * w[j]
-            A[i, k] = 0.0
-        A[k, k] = diagonal
-        for c in range(count):
-            for j in range(side * chunks[c], side * chunks[c] + side):
-                w[j] = 0.0
-        for j in range(first, width):
-            w[j] = 0.0
-        for j in range(k + 1, f):
-            left[j] -= A[k, j] * A[k, j]
-    return min(n, f)
-
-
-@njit(cache=True, error_model="numpy")
-def _dependence(A, f, rank, U):
-    """With joint rows R = (R₁ R₂), overwrite R₂ by X = R₁⁻¹ R₂: (−X, 1) spans the null space of R. U: factor of
-    1 + XᵀX, upper."""
-    for i in range(rank - 1, -1, -1):
-        for k in range(i + 1, rank):
-            value = A[i, k]
-            if value != 0.0:
-                for j in range(rank, f):
-                    A[i, j] -= value * A[k, j]
-        for j in range(rank, f):
-            A[i, j] /= A[i, i]
-    count = f - rank
-    U[:] = 0.0
-    for a in range(count):
-        U[a, a] = 1.0
-    for i in range(rank):
-        for a in range(count):
-            value = A[i, rank + a]
-            if value != 0.0:
-                for b in range(a, count):
-                    U[a, b] += value * A[i, rank + b]
-    for k in range(count):
-        root = math.sqrt(U[k, k])
-        for j in range(k, count):
-            U[k, j] /= root
-        for i in range(k + 1, count):
-            for j in range(i, count):
-                U[i, j] -= U[k, i] * U[k, j]
-
-
-@njit(cache=True, error_model="numpy")
-def _into_null_space(A, f, rank, U, b):
-    """b ← its part in the null space of the joint rows."""
-    count = f - rank
-    t = np.empty(count)
-    for a in range(count):
-        t[a] = b[rank + a]
-    for i in range(rank):
-        for a in range(count):
-            t[a] -= A[i, rank + a] * b[i]
-    for k in range(count):
-        t[k] /= U[k, k]
-        for j in range(k + 1, count):
-            t[j] -= U[k, j] * t[k]
-    for k in range(count - 1, -1, -1):
-        for j in range(k + 1, count):
-            t[k] -= U[k, j] * t[j]
-        t[k] /= U[k, k]
-    for i in range(rank):
-        b[i] = 0.0
-        for a in range(count):
-            b[i] -= A[i, rank + a] * t[a]
-    for a in range(count):
-        b[rank + a] = t[a]
 
 
 @njit(cache=True, error_model="numpy")
@@ -329,7 +176,7 @@ def joint_reactions(
         if group[g] != g or table[g, JOINTS] == 0:
             continue
         n, f, rank = table[g, SIZE], table[g, JOINTS], table[g, RANK]
-        width = table[g, FIRST] + table[g, CONES]
+        width = table[g, WIDTH]
         A = M[table[g, MATRIX] : table[g, MATRIX] + n * width].reshape(n, width)
         own, sizes = order[table[g, ORDER] :][:f], scale[table[g, ORDER] :][:f]
         need = np.empty(rank)
@@ -355,7 +202,7 @@ def joint_reactions(
         if rank < f:
             U = gram[table[g, GRAM] : table[g, GRAM] + (f - rank) ** 2].reshape(f - rank, f - rank)
             vain = out.copy()
-            _into_null_space(A, f, rank, U, vain)
+            into_null_space(A, f, rank, U, vain)
             out -= vain
         for j in range(f):
             reactions[own[j]] = sizes[j] * out[j]

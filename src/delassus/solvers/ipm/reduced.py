@@ -16,13 +16,13 @@ from delassus.linalg.rigid_delassus import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.ipm.joint_groups import (
     COLUMN,
-    CONES,
     FIELDS,
     FIRST,
     HELD,
     MATRIX,
     RANK,
     SIZE,
+    WIDTH,
     eliminate_joints,
     fill_groups,
     form_groups,
@@ -231,7 +231,7 @@ def _fill_rows(bodies, start, units, free_velocity, block, size, group, table, c
                         J[place + r * width + a] += units[start[block[k]] + r, 6 * side + a]
             elif g != last:
                 before, rank = table[g, FIRST], table[g, RANK]
-                wide = before + table[g, CONES]
+                wide = table[g, WIDTH]
                 for r in range(size[k]):
                     first = table[g, MATRIX] + before + column[k, side] + r
                     for c in range(table[g, SIZE]):

@@ -17,7 +17,7 @@ class Ipm(Settings):
     """Settings of the interior-point method."""
 
     variant: str = "fast"  # "thesis": the published predictor-corrector, nothing added
-    linear: str = "auto"  # systems between bodies, between contacts ("dual"), or both ("augmented"); auto: what fits
+    linear: str = "auto"  # between bodies ("body"), contacts ("dual") or both ("augmented"); auto: compiled if small
     backend: str = "auto"  # sparse factorisation, a name of linalg.symmetric.BACKENDS
     threads: int = 1  # of the factorisation (PARDISO)
     presolve: bool = True  # fast: leave out contacts that sweeps predict to stay open; they are checked again later

@@ -57,25 +57,33 @@ class SmallIpm:
         self.verdict: Status | None = None
         self.details: dict[str, list[float]] = {}
         self.general: Method | None = None
-        asked = np.abs(problem.free_velocity[: len(reduced.contradiction)]).max(initial=0.0)
-        if np.abs(reduced.contradiction).max(initial=0.0) > _CONTRADICTION * asked:
+        if self._contradicts():
             self.verdict = Status.INFEASIBLE
             if is_hopeless(problem, reduced.contradiction):
                 self.finished = True
                 return
-        self.polishing = False
+        self.polishing = self.solved = False
         self.shorts = 0
         self.goal, self.goal_velocity = _FIRST, _FIRST_VELOCITY
         self.norm = self.worst = math.inf
         self._enter()
 
+    def _contradicts(self) -> bool:
+        """Do redundant joints ask for more than rounding of each other in vain?"""
+        vain = self.reduced.contradiction
+        if not vain.any():
+            return False
+        asked = np.abs(self.problem.free_velocity[: len(vain)]).max()
+        return bool(np.abs(vain).max() > _CONTRADICTION * asked)
+
     def _enter(self) -> None:
         """Room for everything, and a centred pair near the point that sweeps reach from the guess."""
         reduced = self.reduced
         m, n = reduced.row_count, reduced.size
-        self.x = reduced.from_reactions(self.reactions)
+        self.x = np.empty(m)
         if not m:
             return
+        self.x = reduced.from_reactions(self.reactions)
         self.y, self.v = np.empty(m), np.empty(m)
         self.work = np.empty((max(small_interior.VECTORS, small_polish.VECTORS), m))
         self.bodies, self.A = np.zeros((3, n + 6)), np.zeros((n + 6, n + 6))
@@ -92,8 +100,11 @@ class SmallIpm:
         if self.general is not None:
             return self._advance_general()
         if not self.reduced.row_count:  # joints alone: solved when they were eliminated
+            if self.solved:
+                self._hand_over()
+                return self._advance_general()
             self.reduced.write_reactions(self.x, self.reactions)
-            self.finished = True
+            self.solved, self.finished = True, self.verdict is not None
             return 1
         done = self._polish(count) if self.polishing else self._interior(count)
         return max(1, done)
