@@ -38,6 +38,14 @@ def proves_infeasible(standard: Standard, direction: np.ndarray, least: float = 
     return push > _BEYOND * math.sqrt(standard.row_count * dot(image, image))
 
 
+def ordinary_size(problem: Problem) -> float:
+    """Scaled reactions up to here prove nothing. Where a light body carries many heavy ones, they are as large as the
+    ratio of mobilities times their number: a stack of spheres of 10¹ … 10⁸ kg was called infeasible."""
+    mobile = problem.delassus.diagonal[problem.cone.bilateral_rows :]
+    mobile = mobile[mobile > 0.0]
+    return max(LARGE, 10.0 * len(mobile) * float(mobile.max() / mobile.min())) if len(mobile) else LARGE
+
+
 def is_suspicious(standard: Standard, x: np.ndarray) -> bool:
     """Are these reactions very large while some velocity is still far off? Against them any residual is small, so such
     a point is not offered to the judge: it is on its way to a proof of infeasibility, or to a better point."""

@@ -8,7 +8,13 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.ipm.certificate import is_hopeless, is_suspicious, joint_contradiction, proves_infeasible
+from delassus.solvers.ipm.certificate import (
+    is_hopeless,
+    is_suspicious,
+    joint_contradiction,
+    ordinary_size,
+    proves_infeasible,
+)
 from delassus.solvers.ipm.interior import Interior
 from delassus.solvers.ipm.natural_map import scaled_residual
 from delassus.solvers.ipm.polish import Polish
@@ -28,7 +34,6 @@ _FIRST_RHO = 0.01  # first ρ of the polish over 1/η, the root of reaction over
 _SHORT, _SHORTS = 0.1, 3  # so many steps in a row shorter than this mean that the interior point has stalled
 _LATE, _SHORT_LATE = 1e-9, 0.3  # τ below which, as below _SWITCH, a single step shorter than this means it
 _RECHECK = 0.1  # τ below which open contacts are looked at again
-_LARGE = 1e3  # scaled reactions that suggest there is no solution
 _DOUBT = 4  # polish steps without halving it before the interior point goes on from where it was left
 _PATIENCE = 20  # polish steps without halving the residual before giving up
 _EARLY = 1e-4  # scaled residual above which a stalled interior point starts again instead of being polished …
@@ -44,6 +49,7 @@ class FastIpm:
         self.finished, self.is_costly = False, True
         self.verdict: Status | None = None
         self.details: dict[str, list[float]] = {}
+        self.ordinary = ordinary_size(problem)
         self.contradiction = joint_contradiction(problem, settings)
         if self.contradiction is not None:  # what to say where it keeps the tolerance from being reached
             self.verdict = Status.INFEASIBLE
@@ -135,7 +141,7 @@ class FastIpm:
 
     def _hopeless(self, *directions: np.ndarray) -> bool:
         """Does one of these prove that nothing can satisfy the constraints? Ordinary reactions are not looked at."""
-        if any(proves_infeasible(self.standard, direction, _LARGE) for direction in directions):
+        if any(proves_infeasible(self.standard, direction, self.ordinary) for direction in directions):
             self.verdict, self.finished = Status.INFEASIBLE, True
         return self.finished
 

@@ -13,7 +13,7 @@ from delassus.linalg.rigid_delassus import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.driver import Method
 from delassus.solvers.ipm import small_interior, small_polish
-from delassus.solvers.ipm.certificate import FAR_OFF, LARGE, is_hopeless
+from delassus.solvers.ipm.certificate import FAR_OFF, LARGE, is_hopeless, ordinary_size
 from delassus.solvers.ipm.fast import FastIpm
 from delassus.solvers.ipm.natural_map import natural_map
 from delassus.solvers.ipm.polish import even
@@ -57,6 +57,7 @@ class SmallIpm:
         self.verdict: Status | None = None
         self.details: dict[str, list[float]] = {}
         self.general: Method | None = None
+        self.ordinary = ordinary_size(problem)
         if self._contradicts():
             self.verdict = Status.INFEASIBLE
             if is_hopeless(problem, reduced.contradiction):
@@ -125,7 +126,7 @@ class SmallIpm:
         done, end, self.norm, self.worst, self.shorts = interior_batch(
             reduced.rows, reduced.numbers, self.is_soft, self.x, self.y, self.v, self.work, self.bodies, self.A,
             self.eta, self.diagonal, self.blocks, self.roots, count, self.settings.correctors, self.goal,
-            self.goal_velocity, record, self.shorts,
+            self.goal_velocity, self.ordinary, record, self.shorts,
         )  # fmt: skip
         self._record(small_interior.RECORD, record[:done])
         if end == HOPELESS:  # not written: against reactions without bound any residual is small

@@ -27,7 +27,7 @@ _REACH, _GAIN = 0.3, 0.1  # as in `interior`
 _CENTRING, _FRACTION, _CENTRED, _SLOPPY, _ROUGH = 0.1, 0.99, 1e-3, 0.3, 30.0
 _SHORT, _SHORTS, _LATE = 0.1, 3, 1e-9  # as in `fast`
 _IDLE = 0.9  # centring that leaves τ where it is: below _LATE rounding has won
-_LARGE, _BEYOND = 1e3, 1e7  # as in `fast` and in `certificate`
+_BEYOND = 1e7  # as in `certificate`
 _CHECKED = 1e-4  # τ below which solves are checked and refined; above, the factor is accurate enough
 
 
@@ -43,13 +43,13 @@ def velocity(rows, q, soft, x, u, out):
 
 
 @njit(cache=True, error_model="numpy")
-def is_proof(rows, q, soft, direction, d, image, u):
+def is_proof(rows, q, soft, direction, ordinary, d, image, u):
     """Does this direction prove that no motion obeys the constraints? See `certificate`; d, image: (m',) scratch."""
     limits, segments, at, J, _, paired = rows
     size = 0.0
     for i in range(len(d)):
         size = max(size, abs(direction[i]))
-    if not (size >= _LARGE and math.isfinite(size)):
+    if not (size >= ordinary and math.isfinite(size)):
         return False
     for i in range(len(d)):
         d[i] = direction[i] / size
@@ -95,8 +95,9 @@ def _step_inside(limits, x, y, dx, dy, step, trial_x, trial_y):
 
 @njit(cache=True, error_model="numpy")
 def interior_batch(rows, numbers, is_soft, x, y, v, work, bodies, A, eta, diagonal, blocks, roots,
-                   count, correctors, switch, switch_velocity, record, shorts):  # fmt: skip
-    """At most `count` iterations, until the natural map is below `switch` and `switch_velocity`.
+                   count, correctors, switch, switch_velocity, ordinary, record, shorts):  # fmt: skip
+    """At most `count` iterations, until the natural map is below `switch` and `switch_velocity`; ordinary:
+    reactions up to this size prove nothing.
 
     numbers: (4, m') q, compliance, speed; v: (m',) the velocity of x, kept; work: (VECTORS, m'), bodies: (3, size + 6);
     record: (count, len(RECORD)) out; returns (iterations, how it ended, norm, worst, short steps in a row)."""
@@ -181,7 +182,7 @@ def interior_batch(rows, numbers, is_soft, x, y, v, work, bodies, A, eta, diagon
         done += 1
         shorts = shorts + 1 if step < _SHORT else 0
         for direction in (x, dx):
-            if is_proof(rows, q, soft, direction, a, b, bodies[0]):
+            if is_proof(rows, q, soft, direction, ordinary, a, b, bodies[0]):
                 return done, HOPELESS, norm, worst, shorts
         if norm <= switch and worst <= switch_velocity:
             return done, DONE, norm, worst, shorts

@@ -10,7 +10,13 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.ipm.certificate import is_hopeless, is_suspicious, joint_contradiction, proves_infeasible
+from delassus.solvers.ipm.certificate import (
+    is_hopeless,
+    is_suspicious,
+    joint_contradiction,
+    ordinary_size,
+    proves_infeasible,
+)
 from delassus.solvers.ipm.interior import Interior
 from delassus.solvers.ipm.settings import Ipm
 from delassus.solvers.ipm.standard import Standard
@@ -47,11 +53,7 @@ class ThesisIpm:
             return
         self.standard = Standard(problem, scaled=False, contradiction=contradiction)
         self.scaled = Standard(problem)  # for the proof of infeasibility, which needs units
-        # Where a light body carries many heavy ones, scaled reactions as large as the ratio of mobilities times their
-        # number are ordinary: a stack of spheres of 10¹ … 10⁸ kg was called infeasible.
-        mobile = problem.delassus.diagonal[problem.cone.bilateral_rows :]
-        mobile = mobile[mobile > 0.0]
-        self.ordinary = 10.0 * len(mobile) * float(mobile.max() / mobile.min()) if len(mobile) else 0.0
+        self.ordinary = ordinary_size(problem)
         self.system = system_of(self.standard, settings)
         free = self.standard.free
         mobility = float(problem.delassus.diagonal[:free].mean()) if free else 1.0
