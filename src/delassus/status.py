@@ -7,7 +7,7 @@ class Status(Enum):
     """A closed list; `value` is the name used in files and tables, `advice` what to do about it.
 
     Methods do not name their own outcome: the driver and `solve` do, and `CONVERGED` only after `residuals` judged the
-    returned point. No method detects `INFEASIBLE` yet.
+    returned point. `INFEASIBLE` needs a proof, which only the interior-point methods look for.
     """
 
     CONVERGED = "converged"

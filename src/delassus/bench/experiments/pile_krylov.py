@@ -82,7 +82,8 @@ def _strategy_lines(pile: Pile, runs: dict[tuple[str, str], Descent], seconds: f
     return [
         Line(f"{pile.label}: outer iterations to {_GOAL:g}, direct: {what}", "potential reduction needs fewer",
              f"{path}, {potential}", path is not None and potential is not None and potential < path,
-             "potential reduction needs fewer"),
+             "potential reduction needs fewer",
+             f"direct factors that do not get there within {seconds:g} s (None) prove nothing"),
         Line(f"{pile.label}: potential reduction with BiCGstab", "steps fall to zero after about 30 iterations",
              f"{stop}, error {least[_POTENTIAL]:.1e}", bold.gave_up and 20 <= bold.iteration[-1] <= 45,
              "stops after 20 to 45 iterations", _WORST_CONE),
