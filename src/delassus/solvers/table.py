@@ -25,6 +25,7 @@ from delassus.solvers.ipm.settings import Ipm
 from delassus.solvers.ipm.start import start_ipm
 from delassus.solvers.ipm_inexact.method import start_ipm_inexact
 from delassus.solvers.ipm_inexact.settings import IpmInexact
+from delassus.solvers.joints_at_once import joints_at_once
 from delassus.solvers.prox_ssn import ProxSsn, start_prox_ssn
 from delassus.solvers.settings import Settings
 from delassus.solvers.splitting import Splitting, start_splitting
@@ -94,13 +95,13 @@ SOLVERS: dict[str, Solver] = {
                    local="slip", omega=1.6, omega_after=1, omega_min=0.8, omega_backoff=0.7),
         Solver(Direct(solver="nbgs-direct"), _EXACT, ALL_ROWS, "003 Alg. 4-5; joints eliminated",
                "mechanisms: all joints by one dense factorisation, contacts by nbgs; up to some thousand rows",
-               _start_direct, most_rows=4000),
+               _start_direct, most_rows=4000, at_once=joints_at_once),
         Solver(ProxSsn(solver="prox-ssn"), _EXACT, ALL_ROWS, "Newton on Alart and Curnier's function, proximal",
                "exact friction to 1e-8 and beyond where sweeps crawl: stacks, mass ratios, loops, heaps",
-               start_prox_ssn, most_rows=30_000),
+               start_prox_ssn, most_rows=30_000, at_once=joints_at_once),
         Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "000 ch. 4, 001",
                "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
-               start_ipm),
+               start_ipm, at_once=joints_at_once),
         _splitting("pgs-ccp", _ANY, "003 Alg. 2, 5",
                    "the convex relaxation at the lowest cost per sweep; under the ncp law with De Saxcé's term",
                    local="ccp", omega_min=0.3, omega_backoff=0.7),
