@@ -7,6 +7,7 @@ none, and one with small D d that reactions of at least −d·q / ‖D d‖ woul
 import math
 
 import numpy as np
+from numba import njit
 
 from delassus.linalg.conjugate_gradients import dot
 from delassus.problem import Problem
@@ -41,9 +42,24 @@ def proves_infeasible(standard: Standard, direction: np.ndarray, least: float = 
 def ordinary_size(problem: Problem) -> float:
     """Scaled reactions up to here prove nothing. Where a light body carries many heavy ones, they are as large as the
     ratio of mobilities times their number: a stack of spheres of 10¹ … 10⁸ kg was called infeasible."""
-    mobile = problem.delassus.diagonal[problem.cone.bilateral_rows :]
-    mobile = mobile[mobile > 0.0]
-    return max(LARGE, 10.0 * len(mobile) * float(mobile.max() / mobile.min())) if len(mobile) else LARGE
+    cone = problem.cone
+    count, ratio = _mobilities(problem.diagonal_blocks, cone.block_start, cone.bilateral.size)
+    return max(LARGE, 10.0 * count * ratio)
+
+
+@njit(cache=True)
+def _mobilities(diagonal_blocks, block_start, first):
+    """(rows that can move, largest over smallest of their entries on the diagonal), from block `first` on."""
+    least, most, count, at = math.inf, 0.0, 0, 0
+    for k in range(len(block_start) - 1):
+        size = block_start[k + 1] - block_start[k]
+        if k >= first:
+            for i in range(size):
+                own = diagonal_blocks[at + i * (size + 1)]
+                if own > 0.0:
+                    least, most, count = min(least, own), max(most, own), count + 1
+        at += size * size
+    return count, most / least if count else 1.0
 
 
 def is_suspicious(standard: Standard, x: np.ndarray) -> bool:
