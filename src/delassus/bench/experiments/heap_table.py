@@ -18,7 +18,7 @@ _BEST = -2.9045  # the paper's lowest objective
 
 
 def run(folder: Path, quick: bool) -> Outcome:
-    bodies, long = (200, _LONG // 10) if quick else (1000, _LONG)
+    bodies, long = 200 if quick else 1000, _LONG
     problem = settled("sphere-pile", 1.0, n=bodies, radius=0.1, density=1500.0)
     warm_up()
     curves = {"jacobi": follow(problem, "jacobi", ladder(long, also=(1000, 10_000)))}
@@ -58,7 +58,7 @@ def _claims(curves: dict[str, Curve], long: int) -> list[Line]:
     return [
         Line(f"time of Jacobi's {long} iterations over that of GPMINRES to the same objective", f"{_SPEEDUP:g}",
              f"{ratio:.0f} ({fast[0]:.0f} iterations, {fast[1]:.2g} s against {slow:.3g} s)", ratio >= _SPEEDUP,
-             "at least the paper's figure"),
+             "at least the paper's figure", "times of a busy machine"),
         Line("GPMINRES-P against GPMINRES to that objective", "no net benefit",
              f"{precise[1]:.2g} s ({precise[0]:.0f} faces) against {fast[1]:.2g} s", precise[1] >= fast[1],
              "not faster", "our factorisation is sparse and supernodal, the paper's took 17 s per face"),
