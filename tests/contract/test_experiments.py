@@ -7,7 +7,7 @@ import pytest
 
 from delassus.bench.experiments import EXPERIMENTS, find_experiment
 from delassus.bench.experiments.experiment import page
-from delassus.errors import SettingsError
+from delassus.errors import FileError, SettingsError
 
 DOCS = Path(__file__).parents[2] / "docs" / "reproduce.md"
 
@@ -22,6 +22,12 @@ def test_experiment_is_described(name):
 def test_unknown_name_suggests_the_nearest():
     with pytest.raises(SettingsError, match="did you mean 'heap-table'"):
         find_experiment("heap-tabel")
+
+
+def test_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="give another --out"):
+        EXPERIMENTS["table-ii"].carry_out(tmp_path / "file" / "page", quick=True)
 
 
 @pytest.mark.slow

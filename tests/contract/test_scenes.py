@@ -71,6 +71,7 @@ def test_scene_as_shipped_passes_its_checks(name):
 
 @pytest.mark.parametrize("name", SCENES)
 def test_absurd_parameters_are_refused_as_misuse_or_built(name):
+    """Any other exception than our own, of memory or of arithmetic, fails this."""
     for parameter in SCENES[name].parameters.values():
         for value in ABSURD[type(parameter.default)]:
             with suppress(DelassusError):

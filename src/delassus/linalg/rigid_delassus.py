@@ -245,3 +245,27 @@ def _diagonal_blocks(block_start, rows, response, out):
                     value += rows[first + i, a] * response[first + j, a]
                 out[offset + i * size + j] = value
         offset += size * size
+
+
+@njit(cache=True, error_model="numpy")
+def row_times(a, b, rows, i, u):
+    """Row i of J times u, for its bodies a and b (−1: the world)."""
+    value = 0.0
+    if a >= 0:
+        for j in range(6):
+            value += rows[i, j] * u[6 * a + j]
+    if b >= 0:
+        for j in range(6):
+            value += rows[i, 6 + j] * u[6 * b + j]
+    return value
+
+
+@njit(cache=True, error_model="numpy")
+def push_row(a, b, rows, i, f, u):
+    """u += f times row i, of J or of H⁻¹ Jᵀ, for its bodies a and b."""
+    if a >= 0:
+        for j in range(6):
+            u[6 * a + j] += rows[i, j] * f
+    if b >= 0:
+        for j in range(6):
+            u[6 * b + j] += rows[i, 6 + j] * f

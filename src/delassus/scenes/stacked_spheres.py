@@ -29,7 +29,8 @@ def build(
 ) -> Setup:
     need(n >= 1, f"n is {n}: give at least one sphere")
     need_bodies(n, f"n = {n}")
-    need(mass > 0 and density > 0 and ratio > 0, "mass, density and ratio must be positive")
+    for name, value in (("mass", mass), ("density", density), ("ratio", ratio)):
+        need(value > 0, f"{name} is {value}: give a positive number")
     largest = np.log10(mass) + max(0.0, (n - 1) * np.log10(ratio))
     need(largest <= np.log10(_HEAVIEST), f"the heaviest of {n} spheres has 1e{largest:.0f} kg: give fewer, a smaller "
          f"mass or a smaller ratio, at most {_HEAVIEST:g} kg")  # fmt: skip

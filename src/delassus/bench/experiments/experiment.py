@@ -7,6 +7,7 @@ from pathlib import Path
 from time import perf_counter
 
 from delassus.bench.benchmark import machine
+from delassus.errors import FileError
 
 _LONG = 40  # lines of a table beyond which it is folded
 
@@ -57,7 +58,10 @@ class Experiment:
 
     def carry_out(self, folder: Path, quick: bool) -> Outcome:
         """Run it and write its page."""
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"{folder}: cannot be made ({error.strerror}): give another --out") from None
         start = perf_counter()
         found = self.run(folder, quick)
         outcome = Outcome(found.lines, found.pictures, perf_counter() - start)

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from delassus.linalg.conjugate_gradients import conjugate_gradients
-from delassus.linalg.rigid_delassus import add_response, multiply_rows
+from delassus.linalg.rigid_delassus import add_response, multiply_rows, push_row, row_times
 from delassus.linalg.symmetric import Factorisation, Pattern, factorisation
 from delassus.solvers.ipm.standard import RigidRows
 from delassus.solvers.ipm.weights import Weights, apply_weights
@@ -193,34 +193,12 @@ def add_weighted(bodies, start, rows, diagonal, blocks, u, out):
         a, b = bodies[k, 0], bodies[k, 1]
         if start[k] < first:
             for i in range(start[k], start[k + 1]):
-                _push_row(a, b, rows, i, diagonal[i] * _row_times(a, b, rows, i, u), out)
+                push_row(a, b, rows, i, diagonal[i] * row_times(a, b, rows, i, u), out)
         else:
             i = start[k]
-            v0 = _row_times(a, b, rows, i, u)
-            v1 = _row_times(a, b, rows, i + 1, u)
-            v2 = _row_times(a, b, rows, i + 2, u)
+            v0 = row_times(a, b, rows, i, u)
+            v1 = row_times(a, b, rows, i + 1, u)
+            v2 = row_times(a, b, rows, i + 2, u)
             S = blocks[(i - first) // 3]
             for p in range(3):
-                _push_row(a, b, rows, i + p, S[p, 0] * v0 + S[p, 1] * v1 + S[p, 2] * v2, out)
-
-
-@njit(cache=True, error_model="numpy")
-def _row_times(a, b, rows, i, u):
-    value = 0.0
-    if a >= 0:
-        for j in range(6):
-            value += rows[i, j] * u[6 * a + j]
-    if b >= 0:
-        for j in range(6):
-            value += rows[i, 6 + j] * u[6 * b + j]
-    return value
-
-
-@njit(cache=True, error_model="numpy")
-def _push_row(a, b, rows, i, f, out):
-    if a >= 0:
-        for j in range(6):
-            out[6 * a + j] += rows[i, j] * f
-    if b >= 0:
-        for j in range(6):
-            out[6 * b + j] += rows[i, 6 + j] * f
+                push_row(a, b, rows, i + p, S[p, 0] * v0 + S[p, 1] * v1 + S[p, 2] * v2, out)

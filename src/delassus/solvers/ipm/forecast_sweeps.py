@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
-from delassus.linalg.rigid_delassus import RigidDelassus, add_response
+from delassus.linalg.rigid_delassus import RigidDelassus, add_response, push_row, row_times
 from delassus.problem import Problem
 
 
@@ -49,12 +49,12 @@ def _sweep_bodies(
             a, b, i = bodies[k, 0], bodies[k, 1], start[k]
             if i < scalars:
                 for j in range(i, start[k + 1]):
-                    v = _velocity(a, b, rows, j, u) + bias[j] + compliance[j] * reactions[j]
+                    v = row_times(a, b, rows, j, u) + bias[j] + compliance[j] * reactions[j]
                     if diagonal[j] > 0.0:
                         new = reactions[j] - v / diagonal[j]
                         if j >= bilateral:
                             new = max(0.0, new)
-                        _push(a, b, response, j, new - reactions[j], u)
+                        push_row(a, b, response, j, new - reactions[j], u)
                         reactions[j] = new
                 continue
             trace = diagonal[i] + diagonal[i + 1] + diagonal[i + 2]
@@ -62,41 +62,19 @@ def _sweep_bodies(
                 continue
             step = 3.0 / trace
             n0, n1, n2 = project_coulomb(
-                reactions[i] - step * (_velocity(a, b, rows, i, u) + bias[i] + compliance[i] * reactions[i]),
+                reactions[i] - step * (row_times(a, b, rows, i, u) + bias[i] + compliance[i] * reactions[i]),
                 reactions[i + 1]
-                - step * (_velocity(a, b, rows, i + 1, u) + bias[i + 1] + compliance[i + 1] * reactions[i + 1]),
+                - step * (row_times(a, b, rows, i + 1, u) + bias[i + 1] + compliance[i + 1] * reactions[i + 1]),
                 reactions[i + 2]
-                - step * (_velocity(a, b, rows, i + 2, u) + bias[i + 2] + compliance[i + 2] * reactions[i + 2]),
+                - step * (row_times(a, b, rows, i + 2, u) + bias[i + 2] + compliance[i + 2] * reactions[i + 2]),
                 mu[(i - scalars) // 3],
             )
             d0, d1, d2 = n0 - reactions[i], n1 - reactions[i + 1], n2 - reactions[i + 2]
             if d0 != 0.0 or d1 != 0.0 or d2 != 0.0:
                 reactions[i], reactions[i + 1], reactions[i + 2] = n0, n1, n2
-                _push(a, b, response, i, d0, u)
-                _push(a, b, response, i + 1, d1, u)
-                _push(a, b, response, i + 2, d2, u)
-
-
-@njit(cache=True, error_model="numpy")
-def _velocity(a, b, rows, i, u):
-    value = 0.0
-    if a >= 0:
-        for j in range(6):
-            value += rows[i, j] * u[6 * a + j]
-    if b >= 0:
-        for j in range(6):
-            value += rows[i, 6 + j] * u[6 * b + j]
-    return value
-
-
-@njit(cache=True, error_model="numpy")
-def _push(a, b, response, i, change, u):
-    if a >= 0:
-        for j in range(6):
-            u[6 * a + j] += response[i, j] * change
-    if b >= 0:
-        for j in range(6):
-            u[6 * b + j] += response[i, 6 + j] * change
+                push_row(a, b, response, i, d0, u)
+                push_row(a, b, response, i + 1, d1, u)
+                push_row(a, b, response, i + 2, d2, u)
 
 
 @njit(cache=True, error_model="numpy")
