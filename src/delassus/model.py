@@ -1,4 +1,4 @@
-"""What a mechanism is: constant arrays, batched by kind. Built by `ModelBuilder` (builder.py), never changed."""
+"""What a mechanism is: constant arrays, batched by kind. Built by `ModelBuilder` (builder/), never changed."""
 
 import hashlib
 from dataclasses import dataclass, fields

@@ -1,0 +1,187 @@
+"""ModelBuilder: a mechanism said in a few lines."""
+
+import numpy as np
+
+from delassus.builder.body import WORLD, Body, Material
+from delassus.builder.given import placed, unit_quaternion, vector
+from delassus.builder.joint import Joint, coordinate_options, joint_arrays
+from delassus.builder.mass_properties import mass_properties
+from delassus.collision import Instance, shape_arrays
+from delassus.collision.instances import ALL
+from delassus.errors import ProblemError, nearest
+from delassus.joints import JOINTS
+from delassus.model import Model
+from delassus.spatial import axis_frame, quaternion_multiply, rotate
+from delassus.state import State
+
+_REACH = 0.05  # default of `ModelBuilder(reach=…)`
+
+
+class ModelBuilder:
+    """Collects bodies and joints; `build()` gives the constant `Model` and its first `State`.
+
+    >>> from delassus import ModelBuilder
+    >>> from delassus.shapes import Box, Plane
+    >>> builder = ModelBuilder()
+    >>> ground = builder.fixed("ground", shapes=[Plane()])
+    >>> arm = builder.body("arm", position=(0.5, 0, 1), density=1000.0, shapes=[Box((1.0, 0.1, 0.1))])
+    >>> hinge = builder.joint("revolute", ground, arm, position=(0, 0, 1), axis=(0, 1, 0), limits=(-1.0, 1.0))
+    >>> model, state = builder.build()
+    >>> model
+    Model(1 bodies of 10 kg, 1 fixed, 1 revolute)
+    """
+
+    def __init__(self, *, gravity=(0.0, 0.0, -9.81), mixing: str = "geometric", reach: float = _REACH):
+        """reach: contacts are reported this fraction of a shape's bounding radius before they touch [-]."""
+        self.reach = reach
+        self.gravity = vector(gravity, "gravity", 3)
+        self.mixing = mixing
+        self.bodies: list[Body] = []
+        self.fixtures: list[Body] = []
+        self.joints: list[Joint] = []
+        self.excluded: list[tuple[int, int]] = []  # moving bodies that never touch
+        self.excluded_fixed: list[tuple[int, int]] = []  # moving body and fixture that never touch
+        self._names: dict[str, set[str]] = {"bodies": set(), "joints": set()}
+
+    # -- bodies --------------------------------------------------------------------------------------------------------
+
+    def body(
+        self, name: str | None = None, *, position=(0, 0, 0), orientation=(1, 0, 0, 0), velocity=(0, 0, 0),
+        angular_velocity=(0, 0, 0), mass: float | None = None, inertia=None, density: float | None = None, shapes=(),
+        material: Material | None = None, group: int = 1, mask: int = ALL,
+    ) -> Body:  # fmt: skip
+        """A moving body: from density [kg/m³] and shapes, or mass [kg] (with shapes spread over them) and inertia
+        (3, 3) or (3,) [kg m²] about the centre of mass. shapes: shape, or (shape, position, quaternion) each."""
+        name = self._name(name, "body", "bodies")
+        parts = [placed(name, part) for part in shapes]
+        m, centre, theta = mass_properties(name, parts, mass, inertia, density)
+        position = vector(position, f"{name}: position", 3)
+        quaternion = unit_quaternion(orientation, f"{name}: orientation")
+        made = Body(
+            name, len(self.bodies), position, quaternion, centre, m, theta, vector(velocity, f"{name}: velocity", 3),
+            vector(angular_velocity, f"{name}: angular_velocity", 3), parts, material or Material(), group, mask,
+        )  # fmt: skip
+        self.bodies.append(made)
+        self._names["bodies"].add(name)
+        return made
+
+    def fixed(
+        self, name: str | None = None, *, shapes=(), position=(0, 0, 0), orientation=(1, 0, 0, 0),
+        material: Material | None = None, group: int = 1, mask: int = ALL,
+    ) -> Body:  # fmt: skip
+        """A body that never moves: ground, container, pedestal."""
+        name = self._name(name, "fixed", "bodies")
+        made = Body(
+            name, WORLD, vector(position, f"{name}: position", 3), unit_quaternion(orientation, f"{name}: orientation"),
+            np.zeros(3), 0.0, np.zeros((3, 3)), np.zeros(3), np.zeros(3), [placed(name, part) for part in shapes],
+            material or Material(), group, mask, len(self.fixtures),
+        )  # fmt: skip
+        self.fixtures.append(made)
+        self._names["bodies"].add(name)
+        return made
+
+    def exclude(self, first: Body, second: Body) -> None:
+        """Never test these two bodies for contact; one of them may be fixed."""
+        for body in (first, second):
+            if not self._knows(body):
+                raise ProblemError(f"exclude: body {body.name!r} does not belong to this builder")
+        if first.is_fixed:
+            first, second = second, first
+        if second.is_fixed and not first.is_fixed:  # two fixed bodies never touch anyway
+            self.excluded_fixed.append((first.index, second.fixture))
+        elif not first.is_fixed:
+            self.excluded.append((first.index, second.index))
+
+    # -- joints --------------------------------------------------------------------------------------------------------
+
+    def joint(
+        self, kind: str, base: Body | None, follower: Body, *, position=None, axis=(0, 0, 1), frame=None,
+        follower_position=None, follower_frame=None, name: str | None = None, length: float | None = None, limits=None,
+        motor=None, damping=0.0, friction=0.0, collide: bool = False,
+    ) -> str:  # fmt: skip
+        """Join follower to base (None or a fixed body: the world), as they are placed now.
+
+        position: of the joint's frame [m, world], default the follower's origin; axis: its z axis, or frame: (3, 3)
+        with the axes as columns. follower_position, follower_frame: where they differ on the follower (distance
+        joints, or joints not yet assembled). limits: (lower, upper) per coordinate; motor: Motor or "imposed" per
+        coordinate; damping [N s/m, N m s] and dry friction [N, N m]: one number or one per coordinate. collide: let
+        the pair touch; otherwise the two bodies are excluded from contact, a fixed base with its own shapes only."""
+        if kind not in JOINTS:
+            raise ProblemError(f"unknown joint {kind!r}; {nearest(kind, list(JOINTS))}")
+        for body in (base, follower):
+            if body is not None and not self._knows(body):
+                raise ProblemError(f"joint {name or kind}: body {body.name!r} does not belong to this builder")
+        if follower.is_fixed or base is follower:
+            raise ProblemError(f"joint {name or kind}: the follower must be a moving body other than the base")
+        name = self._name(name, kind, "joints")
+        origin = follower.position if position is None else vector(position, f"{name}: position", 3)
+        axes = axis_frame(vector(axis, f"{name}: axis", 3)) if frame is None else np.array(frame, dtype=float)
+        other = origin if follower_position is None else vector(follower_position, f"{name}: follower_position", 3)
+        other_axes = axes if follower_frame is None else np.array(follower_frame, dtype=float)
+        for label, matrix in (("frame", axes), ("follower_frame", other_axes)):
+            if matrix.shape != (3, 3) or not np.allclose(matrix.T @ matrix, np.eye(3), atol=1e-8):
+                raise ProblemError(f"joint {name}: {label} is not a rotation matrix; give orthonormal columns")
+        far = float(np.linalg.norm(other - origin)) if length is None else float(length)
+        if not (np.isfinite(far) and far >= 0) or (kind == "distance" and far == 0):
+            raise ProblemError(f"joint {name}: length is {far}, it must be positive [m]")
+        options = coordinate_options(name, kind, limits, motor, damping, friction)
+        moving_base = None if base is None or base.is_fixed else base
+        self.joints.append(Joint(name, kind, moving_base, follower, origin, axes, other, other_axes, far, options))
+        self._names["joints"].add(name)
+        if not collide and base is not None:
+            self.exclude(base, follower)
+        return name
+
+    # -- building ------------------------------------------------------------------------------------------------------
+
+    def build(self) -> tuple[Model, State]:
+        """The model and the state it starts from, at t = 0."""
+        count = len(self.bodies)
+        q, u = np.empty((count, 7)), np.empty((count, 6))
+        for k, body in enumerate(self.bodies):
+            arm = rotate(body.quaternion, body.centre)
+            q[k] = [*(body.position + arm), *body.quaternion]
+            u[k] = [*(body.velocity + np.cross(body.angular_velocity, arm)), *body.angular_velocity]
+        model = Model(
+            tuple(body.name for body in self.bodies),
+            tuple(body.name for body in self.fixtures),
+            np.array([body.mass for body in self.bodies]),
+            np.array([body.inertia for body in self.bodies]).reshape(count, 3, 3),
+            self.gravity,
+            joint_arrays(self.joints),
+            self._shape_arrays(),
+        )
+        return model, State(q, u)
+
+    def _shape_arrays(self):
+        instances = []
+        for body in self.bodies + self.fixtures:
+            for shape, position, quaternion in body.shapes:
+                if body.is_fixed:
+                    position = body.position + rotate(body.quaternion, position)
+                    quaternion = quaternion_multiply(body.quaternion, quaternion)
+                else:
+                    position = position - body.centre
+                margin = 0.0 if shape.static_only else self.reach * shape.bounding_radius
+                m = body.material
+                instances.append(
+                    Instance(
+                        shape, body.index, position, quaternion, m.mu, m.restitution, body.group, body.mask, margin,
+                        body.fixture,
+                    )
+                )  # fmt: skip
+        return shape_arrays(instances, exclude=self.excluded, exclude_fixed=self.excluded_fixed, mixing=self.mixing)
+
+    def _name(self, name: str | None, stem: str, among: str) -> str:
+        used = self._names[among]
+        if name is None:
+            name = f"{stem}-{len(used) + 1}"
+            while name in used:
+                name += "+"
+        if name in used:
+            raise ProblemError(f"the name {name!r} is taken: names must be unique")
+        return name
+
+    def _knows(self, body: Body) -> bool:
+        mine, k = (self.fixtures, body.fixture) if body.is_fixed else (self.bodies, body.index)
+        return k < len(mine) and mine[k] is body

@@ -1,0 +1,135 @@
+"""Joints as the builder holds them: frames on both bodies, limits and drives of their coordinates."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from delassus.builder.body import WORLD, Body
+from delassus.errors import ProblemError
+from delassus.joints import JOINTS
+from delassus.joints.arrays import IMPOSED, PASSIVE, PD, JointArrays
+from delassus.joints.primitives import SLIDE
+from delassus.spatial import quaternion_to_matrix
+
+
+@dataclass(frozen=True)
+class Motor:
+    """Implicit proportional-derivative drive of a coordinate: stiffness [N/m, N m/rad], damping [N s/m, N m s]."""
+
+    stiffness: float = 0.0
+    damping: float = 0.0
+
+
+IMPOSED_MOTION = "imposed"
+"""Drive of a joint coordinate that follows `Inputs.target` and `target_rate` exactly (000 eq. 3.21)."""
+
+
+@dataclass
+class Joint:
+    name: str
+    kind: str
+    base: Body | None
+    follower: Body
+    origin: np.ndarray
+    frame: np.ndarray
+    follower_origin: np.ndarray
+    follower_frame: np.ndarray
+    length: float
+    options: list[dict[str, Any]] = field(default_factory=list)
+
+
+def coordinate_options(name: str, kind: str, limits, motor, damping, friction) -> list[dict[str, Any]]:
+    """Limits, drive, damping and friction of each coordinate of a joint, checked."""
+    coordinates = JOINTS[kind].coordinates
+    count = len(coordinates)
+    if count == 0 and (limits is not None or motor is not None or np.any(damping) or np.any(friction)):
+        raise ProblemError(f"joint {name}: a {kind} joint has no coordinates to limit, drive or damp")
+    pairs = [limits] if count == 1 and limits is not None and np.ndim(limits) == 1 else limits
+    pairs = [None] * count if pairs is None else list(pairs)
+    motors = list(motor) if isinstance(motor, (list, tuple)) else [motor] * count
+    out = []
+    for values, what in ((pairs, "limits"), (motors, "motor")):
+        if len(values) != count:
+            raise ProblemError(
+                f"joint {name}: {what} has {len(values)} entries, a {kind} joint has {count} coordinates"
+            )
+    dampings, frictions = np.broadcast_to(damping, count), np.broadcast_to(friction, count)
+    for k in range(count):
+        lower, upper = (-np.inf, np.inf) if pairs[k] is None else pairs[k]
+        turns = coordinates[k].primitive != SLIDE
+        if turns and any(np.isfinite(x) and not -np.pi < x < np.pi for x in (lower, upper)):
+            raise ProblemError(
+                f"joint {name}: limits [{lower}, {upper}] of an angle must lie within (−π, π) rad, full turns are not "
+                "counted: give radians, move the zero with a turned follower_frame, or inf for no limit"
+            )
+        if not lower <= upper:
+            raise ProblemError(
+                f"joint {name}: limits [{lower}, {upper}] of {coordinates[k].name} are the wrong way round"
+            )
+        if not all(np.isfinite(x) and x >= 0 for x in (dampings[k], frictions[k])):
+            raise ProblemError(f"joint {name}: damping and friction must be finite and not negative")
+        if not (motors[k] is None or isinstance(motors[k], Motor) or motors[k] == IMPOSED_MOTION):
+            raise ProblemError(f"joint {name}: motor is {motors[k]!r}, give a Motor, {IMPOSED_MOTION!r} or None")
+        gains = motors[k] if isinstance(motors[k], Motor) else Motor()
+        if not all(np.isfinite(x) and x >= 0 for x in (gains.stiffness, gains.damping)):
+            raise ProblemError(f"joint {name}: motor gains must be finite and not negative")
+        drive = PASSIVE if motors[k] is None else IMPOSED if motors[k] == IMPOSED_MOTION else PD
+        out.append({"lower": lower, "upper": upper, "damping": dampings[k], "friction": frictions[k], "drive": drive,
+                    "stiffness": gains.stiffness, "rate_gain": gains.damping})  # fmt: skip
+    return out
+
+
+def joint_arrays(joints: list[Joint]) -> JointArrays:
+    """All joints of a mechanism as flat arrays."""
+    kinds = [JOINTS[joint.kind] for joint in joints]
+    rows = [row for kind in kinds for row in kind.rows]
+    coordinates = [(j, c) for j, kind in enumerate(kinds) for c in kind.coordinates]
+    options = [option for joint in joints for option in joint.options]
+    ends = [joint_ends(joint) for joint in joints]
+
+    def column(key):
+        return np.array([option[key] for option in options], dtype=float)
+
+    def start(sizes):
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    return JointArrays(
+        names=tuple(joint.name for joint in joints),
+        kinds=tuple(joint.kind for joint in joints),
+        bodies=np.array([end[0] for end in ends], dtype=np.int64).reshape(-1, 2),
+        origin=np.array([end[1] for end in ends], dtype=float).reshape(-1, 2, 3),
+        axes=np.array([end[2] for end in ends], dtype=float).reshape(-1, 2, 3, 3),
+        length=np.array([joint.length for joint in joints], dtype=float),
+        row_start=start([len(kind.rows) for kind in kinds]),
+        row_primitive=np.array([row.primitive for row in rows], dtype=np.int64),
+        row_base_axis=np.array([row.base_axis for row in rows], dtype=np.int64),
+        row_follower_axis=np.array([row.follower_axis for row in rows], dtype=np.int64),
+        coordinate_names=tuple(f"{joints[j].name}.{c.name}" for j, c in coordinates),
+        coordinate_start=start([len(kind.coordinates) for kind in kinds]),
+        coordinate_joint=np.array([j for j, _ in coordinates], dtype=np.int64),
+        coordinate_primitive=np.array([c.primitive for _, c in coordinates], dtype=np.int64),
+        coordinate_axis=np.array([c.axis for _, c in coordinates], dtype=np.int64),
+        angular=np.array([c.primitive != SLIDE for _, c in coordinates], dtype=bool),
+        lower=column("lower"), upper=column("upper"), damping=column("damping"), friction=column("friction"),
+        drive=column("drive").astype(np.int64), stiffness=column("stiffness"), rate_gain=column("rate_gain"),
+    )  # fmt: skip
+
+
+def joint_ends(joint: Joint):
+    """(base and follower index, joint origins, joint axes) in the bodies' frames at their centres of mass."""
+    pair, origins, axes = [], [], []
+    for body, origin, frame in (
+        (joint.base, joint.origin, joint.frame),
+        (joint.follower, joint.follower_origin, joint.follower_frame),
+    ):
+        if body is None:
+            pair.append(WORLD)
+            origins.append(origin)
+            axes.append(frame)
+        else:
+            R = quaternion_to_matrix(body.quaternion)
+            pair.append(body.index)
+            origins.append(R.T @ (origin - body.position) - body.centre)
+            axes.append(R.T @ frame)
+    return pair, origins, axes
