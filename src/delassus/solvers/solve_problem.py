@@ -11,13 +11,13 @@ from delassus.problem import Problem
 from delassus.solvers.driver import Limits, Run, drive
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution, Trace
-from delassus.solvers.table import Solver, default_solver, find
+from delassus.solvers.table import Solver, auto_stages, find
 from delassus.status import Status
 
 DEFAULT_TOL = 1e-6
 DEFAULT_MAX_ITER = 1_000_000
 _AT_ONCE = 0.01  # seconds: no attempt in one compiled call, which looks at no clock, takes that long
-_FIRST_TRY = 3000  # sweeps after which `auto` turns to Newton's method
+_FIRST_TRY = 3000  # sweeps after which `auto` turns to the next method
 
 
 def solve(
@@ -121,23 +121,29 @@ def _named(problem, line, reactions, limits: Limits, status: Status, iterations:
 
 
 def _portfolio(problem: Problem, reactions: np.ndarray, limits: Limits, trace) -> Solution:
-    """What `auto` does: the default method and, where sweeps crawl, Newton's from the best point they reached."""
-    line, settings = find(default_solver(problem))
-    newton, newton_settings = find("prox-ssn")
-    if line is newton or not newton.takes(problem):
-        return _solve(problem, line, settings, reactions, limits, trace)
-    first = _solve(problem, line, settings, reactions, limits.within(_FIRST_TRY, 0.0), trace)
-    if first.converged or first.iterations >= limits.max_iter:
-        return first
-    left = limits.within(limits.max_iter - first.iterations, first.seconds)
-    on = trace
-    if callable(trace):  # one count and one clock over both parts
+    """What `auto` does: the cheap method first and, where that crawls, the next from the best point it reached."""
+    stages = auto_stages(problem)
+    solution: Solution | None = None
+    for k, name in enumerate(stages):
+        line, settings = find(name)
+        spent, seconds = (0, 0.0) if solution is None else (solution.iterations, solution.seconds)
+        most = limits.max_iter - spent
+        is_last = k == len(stages) - 1
+        left = limits.within(most if is_last else min(most, _FIRST_TRY), seconds)
+        point = reactions if solution is None else solution.reactions.copy()
+        found = _solve(problem, line, settings, point, left, _continued(trace, spent, seconds))
+        solution = found if solution is None else found.after(solution)
+        if solution.converged or solution.status is Status.INFEASIBLE or solution.iterations >= limits.max_iter:
+            break
+    assert solution is not None
+    return solution
 
-        def on(iteration, seconds, *measure):
-            trace(first.iterations + iteration, first.seconds + seconds, *measure)
 
-    second = _solve(problem, newton, newton_settings, first.reactions.copy(), left, on)
-    return second.after(first)
+def _continued(trace, iterations: int, seconds: float):
+    """The same trace after this many iterations and seconds: one count and one clock over all parts."""
+    if not callable(trace) or not iterations:
+        return trace
+    return lambda iteration, time, *measure: trace(iterations + iteration, seconds + time, *measure)
 
 
 def _start_point(problem: Problem, guess) -> np.ndarray:

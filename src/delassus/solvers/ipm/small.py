@@ -37,11 +37,14 @@ _CONTRADICTION = 1e-9  # velocities of joints, over what they ask, that count as
 
 def takes(problem: Problem, settings: Ipm) -> bool:
     """Is this a small problem of rigid bodies, and nothing else asked for?"""
+    return settings.linear == "auto" and settings.backend == "auto" and is_small(problem)
+
+
+def is_small(problem: Problem) -> bool:
+    """Few rigid bodies: a compiled batch on dense matrices is cheaper than anything else."""
     delassus = problem.delassus
     return (
-        settings.linear == "auto"
-        and settings.backend == "auto"
-        and isinstance(delassus, RigidDelassus)
+        isinstance(delassus, RigidDelassus)
         and 6 * len(delassus.mass) <= _MOST_VELOCITIES
         and problem.row_count <= _MOST_ROWS
     )

@@ -1,0 +1,57 @@
+"""What `auto` tries, and that it hands on where the first method crawls."""
+
+import numpy as np
+import pytest
+
+from delassus import Memory, ModelBuilder, solve, step
+from delassus.builder import Material
+from delassus.law import Law
+from delassus.problem import Problem
+from delassus.problem.random import random_rigid
+from delassus.shapes import Box, Plane
+from delassus.simulation import StepSettings
+from delassus.solvers.table import auto_stages
+
+
+def test_two_boxes_of_ratio_1e3_converge_under_ccp():
+    material = Material(0.5)
+    builder = ModelBuilder()
+    builder.fixed("floor", shapes=[Plane()], material=material)
+    builder.body("light", position=(0.0, 0.0, 0.1), mass=10.0, shapes=[Box((0.2, 0.2, 0.2))], material=material)
+    builder.body("heavy", position=(0.0, 0.0, 0.4), mass=1e4, shapes=[Box((0.4, 0.4, 0.4))], material=material)
+    model, state = builder.build()
+    memory, settings = Memory(), StepSettings(h=0.01, law=Law.CCP)
+    for _ in range(20):
+        state, report = step(model, state, None, settings, memory)
+        assert report.solution.converged
+    assert np.abs(state.u).max() < 1e-6
+
+
+def dual(problem: Problem) -> Problem:
+    """The same problem as one that knows D alone, where no compiled interior point begins."""
+    return Problem.dual(problem.delassus.matrix(), problem.free_velocity, cone=problem.cone, law=problem.law)
+
+
+def test_sweeps_that_crawl_under_ccp_hand_on_to_the_interior_point():
+    """Masses of ratio 1e4: sweeps alone do not get there in 3 000."""
+    found = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        problem = dual(random_rigid(rng, bodies=6, contacts=12, joints=2, mass_ratio=1e4, law=Law.CCP))
+        assert auto_stages(problem) == ("pgs-ccp", "ipm")
+        if solve(problem, "pgs-ccp", max_iter=3000).converged:
+            continue
+        iterations = []
+        solution = solve(problem, max_iter=10_000, trace=lambda k, *rest: iterations.append(k))
+        assert solution.converged
+        assert solution.solver == "pgs-ccp, ipm"
+        assert iterations == sorted(iterations)
+        assert solution.iterations == iterations[-1]
+        found += 1
+    assert found
+
+
+@pytest.mark.parametrize("law", list(Law))
+def test_auto_keeps_to_the_iterations_it_is_given(law):
+    problem = random_rigid(np.random.default_rng(3), bodies=60, contacts=150, mass_ratio=1e4, law=law)
+    assert solve(problem, tol=1e-14, max_iter=7).iterations <= 7
