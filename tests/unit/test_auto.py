@@ -41,8 +41,9 @@ def test_sweeps_that_crawl_under_ccp_hand_on_to_the_interior_point():
         assert auto_stages(problem) == ("pgs-ccp", "ipm")
         if solve(problem, "pgs-ccp", max_iter=3000).converged:
             continue
-        iterations = []
-        solution = solve(problem, max_iter=10_000, trace=lambda k, *rest: iterations.append(k))
+        steps: list[tuple[float, ...]] = []
+        solution = solve(problem, max_iter=10_000, trace=lambda *row, steps=steps: steps.append(row))
+        iterations = [row[0] for row in steps]
         assert solution.converged
         assert solution.solver == "pgs-ccp, ipm"
         assert iterations == sorted(iterations)
