@@ -11,6 +11,7 @@ from delassus.spatial import quaternion_to_matrix
 
 _FINE, _NOT_FINITE = -1, -2
 _UNIT = 1e-3  # a quaternion this far from unit length is a mistake, not rounding
+_EXACT = 1e-12  # one this near is left as it is, bit for bit; in between it is made of unit length
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,11 @@ class State:
         if wrong == _NOT_FINITE or not np.isfinite(self.t):
             raise ProblemError("state holds NaN or Inf: check initial velocities and forces")
         if wrong >= 0:
-            raise ProblemError(f"state: the quaternion of body {wrong} is not of unit length")
+            norm = np.linalg.norm(q[:, 3:], axis=1)
+            if abs(norm - 1.0).max() > _UNIT:
+                wrong = int(np.argmax(abs(norm - 1.0)))
+                raise ProblemError(f"state: the quaternion of body {wrong} is not of unit length (w, x, y, z)")
+            q = np.concatenate([q[:, :3], q[:, 3:] / norm[:, None]], axis=1)
         object.__setattr__(self, "q", q)
         object.__setattr__(self, "u", u)
 
@@ -68,7 +73,7 @@ class State:
 
 @njit(cache=True)
 def _first_wrong(q, u):
-    """The first body whose quaternion is not of unit length, _NOT_FINITE, or _FINE."""
+    """The first body whose quaternion is not of unit length to rounding, _NOT_FINITE, or _FINE."""
     for b in range(len(q)):
         for i in range(7):
             if not np.isfinite(q[b, i]):
@@ -78,6 +83,6 @@ def _first_wrong(q, u):
                 return _NOT_FINITE
     for b in range(len(q)):
         norm = np.sqrt(q[b, 3] ** 2 + q[b, 4] ** 2 + q[b, 5] ** 2 + q[b, 6] ** 2)
-        if abs(norm - 1.0) > _UNIT:
+        if abs(norm - 1.0) > _EXACT:
             return b
     return _FINE

@@ -10,8 +10,9 @@ from delassus.collision import ShapeArrays, detect
 from delassus.errors import ProblemError, SettingsError
 from delassus.joints.arrays import JointArrays
 from delassus.model import constants
-from delassus.shapes import Box, Plane, Sphere
+from delassus.shapes import Box, Mesh, Plane, Sphere
 from delassus.simulation import StepSettings, step
+from delassus.state import State
 
 
 def hinged(**options):
@@ -167,3 +168,46 @@ def test_empty_models_and_bodies_without_shapes_step():
     assert after.t == pytest.approx(1e-3)
     model, state = hinged()
     assert step(model, state)[1].solution.converged
+
+
+MIRROR = np.diag([1.0, 1.0, -1.0])
+
+
+@pytest.mark.parametrize("place", ["frame", "follower_frame"])
+def test_left_handed_joint_frames_are_refused(place):
+    with pytest.raises(ProblemError, match=f"joint hinge: {place} is left-handed.*turn one column round"):
+        hinged(name="hinge", **{place: MIRROR})
+    model, _ = hinged(**{place: -MIRROR})  # half a turn about z
+    assert np.linalg.det(model.joints.axes) == pytest.approx(1.0)
+
+
+def test_reflecting_orientations_are_refused_wherever_they_are_given():
+    builder, unit = ModelBuilder(), {"mass": 1.0, "inertia": (1, 1, 1)}
+    for call in (
+        lambda: builder.body("thing", orientation=MIRROR, **unit),
+        lambda: builder.fixed("thing", orientation=MIRROR),
+        lambda: builder.fixed("thing", shapes=[(Box((1, 1, 1)), (0, 0, 0), MIRROR)]),
+    ):
+        with pytest.raises(ProblemError, match="thing: .*orientation is left-handed"):
+            call()
+    with pytest.raises(ProblemError, match="unit quaternion"):
+        builder.body("thing", orientation=(0, 0, 0, 0), **unit)
+
+
+def test_meshes_whose_neighbours_face_opposite_sides_are_refused():
+    corners = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]
+    with pytest.raises(ProblemError, match=r"faces\[0\] and faces\[1\] are neighbours that face opposite sides"):
+        Mesh(corners, [(0, 1, 2), (0, 3, 2)])
+    Mesh(corners, [(0, 1, 2), (0, 2, 3)])
+    Mesh(corners, [(0, 1, 2), (0, 2, 1)])  # both sides on purpose
+
+
+def test_states_hold_unit_quaternions():
+    """0.7071 for 1/√2 is not a scaled body; what is of unit length to rounding keeps its bits."""
+    q = np.array([[0, 0, 0, 0.7071, 0.7071, 0, 0]])
+    state = State(q, np.zeros((1, 6)))
+    assert np.linalg.det(state.rotation[0]) == pytest.approx(1.0, abs=1e-14)
+    exact = np.array([[0, 0, 0, np.sqrt(0.5), np.sqrt(0.5), 0, 0]])
+    assert State(exact, np.zeros((1, 6))).q.tobytes() == exact.tobytes()
+    with pytest.raises(ProblemError, match="quaternion of body 0 is not of unit length"):
+        State(np.zeros((1, 7)), np.zeros((1, 6)))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from delassus.builder.body import WORLD, Body, Material
-from delassus.builder.given import placed, unit_quaternion, vector
+from delassus.builder.given import direction, placed, rotation_matrix, unit_quaternion, vector
 from delassus.builder.joint import Joint, coordinate_options, joint_arrays
 from delassus.builder.mass_properties import mass_properties
 from delassus.collision import Instance, shape_arrays
@@ -114,13 +114,12 @@ class ModelBuilder:
         if follower.is_fixed or base is follower:
             raise ProblemError(f"joint {name or kind}: the follower must be a moving body other than the base")
         name = self._name(name, kind, "joints")
-        origin = follower.position if position is None else vector(position, f"{name}: position", 3)
-        axes = axis_frame(vector(axis, f"{name}: axis", 3)) if frame is None else np.array(frame, dtype=float)
-        other = origin if follower_position is None else vector(follower_position, f"{name}: follower_position", 3)
-        other_axes = axes if follower_frame is None else np.array(follower_frame, dtype=float)
-        for label, matrix in (("frame", axes), ("follower_frame", other_axes)):
-            if matrix.shape != (3, 3) or not np.allclose(matrix.T @ matrix, np.eye(3), atol=1e-8):
-                raise ProblemError(f"joint {name}: {label} is not a rotation matrix; give orthonormal columns")
+        where = f"joint {name}"
+        origin = follower.position if position is None else vector(position, f"{where}: position", 3)
+        given = None if frame is None else rotation_matrix(frame, f"{where}: frame")
+        axes = axis_frame(direction(axis, f"{where}: axis")) if given is None else given
+        other = origin if follower_position is None else vector(follower_position, f"{where}: follower_position", 3)
+        other_axes = axes if follower_frame is None else rotation_matrix(follower_frame, f"{where}: follower_frame")
         far = float(np.linalg.norm(other - origin)) if length is None else float(length)
         if not (np.isfinite(far) and far >= 0) or (kind == "distance" and far == 0):
             raise ProblemError(f"joint {name}: length is {far}, it must be positive [m]")

@@ -38,6 +38,7 @@ class Mesh:
             raise ProblemError(
                 f"mesh: faces[{int(np.argmax(bad))}] is degenerate (its corners lie on one line), remove such triangles"
             )
+        _check_sides(faces)
         faces = faces.astype(np.int64)
         faces.flags.writeable = False
         object.__setattr__(self, "vertices", vertices)
@@ -66,3 +67,19 @@ class Mesh:
 
     def surface_points(self, count: int, rng: np.random.Generator) -> np.ndarray:
         return triangle_points(self.vertices, self.faces, count, rng)
+
+
+def _check_sides(faces: np.ndarray) -> None:
+    """Refuse neighbours that face opposite sides: triangles carry on one side only, bodies would fall through. Two that
+    share an edge with no third must run along it in opposite directions."""
+    edges = faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    ascending = edges[:, 0] < edges[:, 1]
+    _, where, count = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True)
+    forward = np.bincount(where.ravel(), weights=ascending, minlength=len(count))
+    wrong = np.flatnonzero((count == 2) & (forward != 1))
+    if len(wrong):
+        first, second = np.flatnonzero(where.ravel() == wrong[0]) // 3
+        raise ProblemError(
+            f"mesh: faces[{first}] and faces[{second}] are neighbours that face opposite sides: reverse the corners of "
+            "one (anticlockwise seen from the side bodies are on)"
+        )
