@@ -27,6 +27,7 @@ from delassus.problem import Problem
 from delassus.solvers.gradient import passes
 from delassus.solvers.gradient.faces import DISC, NORMAL, NORMAL_RIM, OPEN, face_of, project_contact, step_inside
 from delassus.solvers.gradient.program import Program
+from delassus.solvers.gradient.spectrum import largest_eigenvalue
 from delassus.solvers.gradient.team import add_up
 from delassus.solvers.settings import Settings, require
 
@@ -57,8 +58,7 @@ class KuceraMethod:
         self.finished = False
         self.is_costly = False
         self.program = Program(problem, settings.threads)
-        largest = self.program.operator.largest_eigenvalue()
-        self.step = settings.step / largest if largest > 0.0 else 1.0
+        self.step = settings.step / largest_eigenvalue(self.program.operator)
         self.release = settings.release**2
         self.vectors = tuple(np.zeros((5, problem.row_count)))
         self.free = np.zeros(problem.row_count, dtype=np.bool_)

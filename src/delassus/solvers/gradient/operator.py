@@ -13,18 +13,20 @@ is had from the images of x and y without touching D again.
 - Any other D is kept in compressed rows; the image is D x itself.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numba import njit
 
 from delassus.cones import ProductCone
 from delassus.linalg.rigid_delassus import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.gradient import passes
-from delassus.solvers.gradient.team import Team, add_up
+from delassus.solvers.gradient.team import Team
 
-_SYMMETRIC = 1e-14  # relative skew part of H⁻¹ below which it is rounding
+_SYMMETRIC = 1e-14  # relative skew part of H⁻¹ or D below which it is rounding
 
 
 class Operator:
@@ -78,6 +80,31 @@ class Operator:
         self._image = np.zeros(self.image_size)
         self._sum = np.zeros(1)
 
+    @cached_property
+    def is_symmetric(self) -> bool:
+        """Is D symmetric up to rounding?"""
+        data = passes.Data._make(self.data)
+        if data.rigid:
+            return not len(data.skew)
+        D = self.problem.delassus.matrix()
+        skew = abs(D - D.T)
+        return not skew.nnz or bool(skew.max() <= _SYMMETRIC * abs(D).max())
+
+    def symmetric_matrix(self) -> sp.csr_array:
+        """The symmetric part of D, (m, m) [1/kg]."""
+        D = self.problem.delassus.matrix()
+        return sp.csr_array(D if self.is_symmetric else 0.5 * (D + D.T))
+
+    def symmetric_data(self) -> passes.Data:
+        """`data` of the symmetric part of D."""
+        data = passes.Data._make(self.data)
+        if self.is_symmetric:
+            return data
+        if data.rigid:
+            return data._replace(skew=np.zeros((0, 6, 6)))
+        A = self.symmetric_matrix()
+        return data._replace(pointer=A.indptr.astype(np.int64), column=A.indices.astype(np.int64), value=A.data)
+
     def run(self, kernel, *arguments) -> None:
         """Let the team run kernel(t, meeting, parts, *arguments)."""
         self.team.run(kernel, *arguments)
@@ -110,14 +137,6 @@ class Operator:
     def objective(self, x: np.ndarray, v: np.ndarray) -> float:
         """½ xᵀ D x + offsetᵀ x for v = D x + offset [J]."""
         return 0.5 * (self.dot(x, v) + self.dot(x, self.offset))
-
-    def largest_eigenvalue(self, iterations: int = 30) -> float:
-        """The largest eigenvalue of S D [-], from below, by power iteration from a fixed start.
-
-        Thirty iterations give it to about a tenth; it is at least 1, the mean diagonal of every block."""
-        x = np.random.default_rng(0).normal(size=self.row_count) * self.row_scale
-        self.run(_power, self.data, iterations, x, self.row_scale, np.empty(self.row_count), self._image, self._sum)
-        return max(1.0, float(self._sum[0]))
 
 
 class _Bodies(NamedTuple):
@@ -212,25 +231,3 @@ def _dot(t, meeting, parts, data, x, y, out):
     total = passes.dot(t, meeting, parts, data, x, y)
     if t == 0:
         out[0] = total
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _power(t, meeting, parts, data, iterations, x, scale, v, image, out):
-    """x ← S D x, with lengths in the metric of S⁻¹, in which S D is symmetric."""
-    first, last = passes.own_rows(t, data)
-    values = np.empty(2)
-    for _ in range(iterations):
-        passes.image_of(t, meeting, data, x, image)
-        passes.velocity_units(t, data, x, image, False, v)
-        values[:] = 0.0
-        for i in range(first, last):
-            if scale[i] > 0.0:
-                values[0] += x[i] * x[i] / scale[i]
-                values[1] += scale[i] * v[i] * v[i]
-        add_up(t, meeting, parts, values)
-        if values[1] == 0.0:
-            break
-        for i in range(first, last):
-            x[i] = scale[i] * v[i] / np.sqrt(values[1])
-        if t == 0:
-            out[0] = np.sqrt(values[1] / values[0])

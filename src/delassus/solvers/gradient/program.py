@@ -24,7 +24,6 @@ from delassus.solvers.gradient.faces import project_contact
 from delassus.solvers.gradient.operator import Operator
 from delassus.solvers.gradient.team import add_up
 
-_SYMMETRIC = 1e-14  # relative skew part of D below which it is rounding
 _INEXACT = 0.5  # part of the residual left by a renewal at which the next follows; 0.1 took a heap three times longer
 
 
@@ -44,15 +43,12 @@ class Program:
         self.offset = self.root * self.operator.offset
         singles = plain.singles
         self._normal = singles + 3 * np.arange(problem.contact_count)
+        self.is_symmetric = self.operator.is_symmetric
         if plain.rigid:
             rows = plain.rows * self.root[:, None]
             compliance = plain.compliance * self.operator.row_scale if len(plain.compliance) else plain.compliance
             scaled = plain._replace(rows=rows, compliance=compliance, skew=np.zeros((0, 6, 6)))
-            self.is_symmetric = not len(plain.skew)
         else:
-            D = problem.delassus.matrix()
-            skew = abs(D - D.T)
-            self.is_symmetric = not skew.nnz or bool(skew.max() <= _SYMMETRIC * abs(D).max())
             A = self.matrix()
             index = A.indptr.astype(np.int64), A.indices.astype(np.int64)
             scaled = plain._replace(pointer=index[0], column=index[1], value=A.data)
@@ -72,8 +68,8 @@ class Program:
 
     def matrix(self) -> sp.csr_array:
         """A, (m, m)."""
-        D, S = self.operator.problem.delassus.matrix(), sp.diags_array(self.root)
-        return sp.csr_array(S @ (D if self.is_symmetric else 0.5 * (D + D.T)) @ S)
+        S = sp.diags_array(self.root)
+        return sp.csr_array(S @ self.operator.symmetric_matrix() @ S)
 
     def enter(self, reactions: np.ndarray, x: np.ndarray) -> float:
         """x: scaled reactions, in the sets of a first renewal."""
