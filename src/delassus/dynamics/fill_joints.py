@@ -1,0 +1,47 @@
+"""Rows of the joints, and the coordinates they leave."""
+
+import numpy as np
+from numba import njit
+
+from delassus.dynamics.row import JOINT, row_mobility, row_rate
+from delassus.dynamics.softening import soften
+from delassus.dynamics.stabilisation import joint_bias
+from delassus.joints.arrays import evaluate_constraints, evaluate_coordinates, joint_frames
+from delassus.spatial import matrices_of
+
+
+@njit(cache=True, error_model="numpy")
+def fill_joints(
+    joints, freedoms, q, position, rotation, u, h, stab, soft, masses, names, sizes, rows, bias, compliance, residual,
+    coordinates, rates,
+):  # fmt: skip
+    bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints
+    n, m = len(bodies), start[-1]
+    origin, axes, centre = np.empty((n, 2, 3)), np.empty((n, 2, 3, 3)), np.empty((n, 2, 3))
+    before, other = np.empty((m, 12)), np.empty((len(q), 3, 3))
+    # the joints' errors are taken before the step: a midpoint predicted along straight lines has errors of its own
+    matrices_of(q[:, 3:], other)
+    joint_frames(bodies, local_origin, local_axes, q[:, :3], other, origin, axes, centre)
+    evaluate_constraints(
+        start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, before
+    )
+    errors = np.empty(m)
+    joint_frames(bodies, local_origin, local_axes, position, rotation, origin, axes, centre)
+    evaluate_constraints(start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, errors, rows)
+    evaluate_coordinates(freedoms[0], freedoms[1], freedoms[2], bodies, origin, axes, centre, coordinates, rates)
+    is_soft = soft[0] != 0.0
+    for j in range(n):
+        names[j], sizes[j] = JOINT + np.uint64(j), start[j + 1] - start[j]
+        for r in range(start[j], start[j + 1]):
+            if is_soft:
+                speed = row_rate(bodies[j], rows[r], u)
+                own = row_mobility(bodies[j], rows[r], rotation, masses)
+                bias[r], compliance[r] = soften(soft, residual[r], speed, own, h)
+            else:
+                # Velocities that obey the joints at the *end* of the step, half a step beyond the midpoint, differ
+                # there by what the rows turned since its start. Without this term the projection onto the turned
+                # joints loses energy at first order: 0.56 J of a double pendulum's in three seconds at h = 1 ms,
+                # instead of 0.0007 J.
+                bend = row_rate(bodies[j], rows[r], u) - row_rate(bodies[j], before[r], u)
+                bias[r] = joint_bias(stab, residual[r], h) + bend
+    return is_soft
