@@ -156,6 +156,14 @@ def test_frictionless_solution_is_the_quadratic_program():
     assert np.allclose(solution.reactions[::3], normal, atol=1e-8)
 
 
+@pytest.mark.parametrize("law", list(Law))
+def test_gauss_seidel_takes_every_law(law):
+    """Exact solves of one contact after the other, whichever law a contact obeys; without Γ it is a convex program."""
+    kinds = [kind for kind in PROBLEMS[law] if law is not Law.NCP or kind not in ("compliant", "mass-ratio-1e8")]
+    for kind in kinds:
+        assert solve(PROBLEMS[law][kind], "gauss-seidel", tol=TOL, max_iter=20_000).converged, kind
+
+
 def test_joints_alone_are_a_linear_system():
     problem = PROBLEMS[Law.NCP]["joints-only"]
     solution = solve(problem, tol=1e-12)

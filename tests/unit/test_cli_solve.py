@@ -75,7 +75,7 @@ def test_exit_code_one_and_advice_when_not_converged(place):
 
 
 def test_unsupported_law_is_a_row_not_an_error(place):
-    result = run(LOCAL, "--solver", "nbgs", "--law", "ccp", "--write-solution", "out")
+    result = run(LOCAL, "--solver", "raisim", "--law", "ccp", "--write-solution", "out")
     assert result.exit_code == 1
     assert "unsupported" in result.stdout
     assert list((place / "out").iterdir()) == []

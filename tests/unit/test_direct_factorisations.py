@@ -7,8 +7,12 @@ import scipy.sparse as sp
 from delassus.errors import SettingsError
 from delassus.linalg import symmetric
 from delassus.linalg.conjugate_gradients import conjugate_gradients
+from delassus.linalg.mkl import SOLVE, PardisoHandle
 from delassus.linalg.pardiso import pardiso_is_there
 from delassus.linalg.symmetric import Pattern, factorisation, pattern_of
+from delassus.problem.random import random_rigid
+from delassus.solvers import solve
+from delassus.status import Status
 
 EXACT = 1e-12  # condition about 1e2
 SINGLE = 1e-4  # the same in single precision
@@ -66,12 +70,36 @@ def test_indefinite_matrices_are_solved(backend):
     assert np.allclose(K @ out, right, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("backend", ["dense"] + (["pardiso"] if pardiso_is_there() else []))
-def test_cholesky_refuses_what_is_not_positive_definite(backend):
+@backends
+def test_what_is_not_positive_definite_is_refused(backend):
     pattern, values, _ = block_matrix(np.random.default_rng(2), 30, 3)
     factor = factorisation(pattern, backend=backend)
     assert not factor.factor(-values)
     assert factor.factor(values)
+    for k in np.flatnonzero(pattern.indices == np.repeat(np.arange(30), np.diff(pattern.indptr))):
+        one_off = values.copy()
+        one_off[k] -= 40.0 * np.eye(3)  # one body of negative mass among thirty
+        assert not factor.factor(one_off)
+
+
+@pytest.mark.skipif(not pardiso_is_there(), reason="MKL is not installed")
+@pytest.mark.parametrize("solver", ["prox-ssn", "ipm"])
+def test_a_solve_that_pardiso_fails_is_not_taken_for_an_answer(monkeypatch, solver):
+    """Out of memory, say, in the solve phase: what lies in the output then is the last answer, to another question."""
+    pattern, values, _ = block_matrix(np.random.default_rng(3), 60, 6)
+    factor = factorisation(pattern, backend="pardiso")
+    assert factor.factor(values)
+    right, out = np.ones(pattern.size), np.zeros(pattern.size)
+    factor.solve(right, out)
+    assert np.isfinite(out).all()
+    plain = PardisoHandle.call
+    monkeypatch.setattr(PardisoHandle, "call", lambda handle, phase: phase != SOLVE and plain(handle, phase))
+    factor.solve(right, out)
+    assert np.isnan(out).all()
+    law = "ccp" if solver == "ipm" else "ncp"
+    heap = random_rigid(np.random.default_rng(4), bodies=60, contacts=150, law=law)
+    found = solve(heap, solver, tol=1e-10, max_iter=30)  # may still converge by other means, such as sweeps
+    assert found.status in (Status.CONVERGED, Status.STALLED, Status.MAX_ITERATIONS)
 
 
 @pytest.mark.skipif(not pardiso_is_there(), reason="MKL is not installed")

@@ -7,6 +7,7 @@ import pytest
 
 from delassus.problem.random import random_block
 from delassus.solvers.local.conic import solve_conic
+from delassus.solvers.local.convex import solve_convex
 from delassus.solvers.local.projection import step_ccp, step_ncp
 from delassus.solvers.local.quartic import solve_quartic
 from delassus.solvers.local.slip import solve_slip
@@ -19,6 +20,7 @@ CASES = 3000
 # 4e-11 for the quartic, which squares the equation and so loses digits where roots come close.
 EXACT = 1e-11
 QUARTIC = 1e-9
+CONVEX = 1e-8  # 3e-9 seen at condition 1e8, where the slip rate is eight digits smaller than the block
 
 
 def slip(D, q, mu):
@@ -37,6 +39,10 @@ def conic_bisection(D, q, mu, sigma=0.0):
     return np.array(solve_conic(np.ascontiguousarray(D).ravel(), 0, *q, mu, sigma, True, WORK))
 
 
+def convex(D, q, mu):
+    return np.array(solve_convex(np.ascontiguousarray(D).ravel(), 0, *q, mu, 0.0, 0.0)[:3])
+
+
 def cases(count=CASES, seed=SEED, conditions=(1.0, 10.0, 1e4, 1e8)):
     """(D, q, mu): blocks of every condition, velocities of every direction and scale, friction from 0 to 1e3."""
     rng = np.random.default_rng(seed)
@@ -53,11 +59,12 @@ def cases(count=CASES, seed=SEED, conditions=(1.0, 10.0, 1e4, 1e8)):
         yield D, q, mu
 
 
-def coulomb_error(D, q, mu, r):
-    """Natural map of exact Coulomb friction with the block's own step, relative to the data (dimensionless)."""
+def coulomb_error(D, q, mu, r, term=1.0):
+    """Natural map of exact Coulomb friction with the block's own step, relative to the data (dimensionless); term 0:
+    of the convex law."""
     step = 3.0 / np.trace(D)
     v = D @ r + q
-    w = v + np.array([mu * math.hypot(v[1], v[2]), 0.0, 0.0])
+    w = v + np.array([term * mu * math.hypot(v[1], v[2]), 0.0, 0.0])
     x = r - step * w
     t = math.hypot(x[1], x[2])
     if mu * t <= -x[0]:
@@ -74,6 +81,36 @@ def coulomb_error(D, q, mu, r):
 def test_exact_solvers_satisfy_coulombs_law(solver, bound):
     worst = max((coulomb_error(D, q, mu, solver(D, q, mu)), k) for k, (D, q, mu) in enumerate(cases()))
     assert worst[0] < bound, f"case {worst[1]} of seed {SEED}"
+
+
+def test_convex_solver_satisfies_the_convex_law():
+    worst = max((coulomb_error(D, q, mu, convex(D, q, mu), 0.0), k) for k, (D, q, mu) in enumerate(cases()))
+    assert worst[0] < CONVEX, f"case {worst[1]} of seed {SEED}"
+    mild = max(coulomb_error(D, q, mu, convex(D, q, mu), 0.0) for D, q, mu in cases(conditions=(1.0, 10.0, 1e3)))
+    assert mild < EXACT
+
+
+def test_convex_solver_finds_the_least_energy():
+    """No point of the cone, near or far, does better."""
+    rng = np.random.default_rng(SEED)
+    for D, q, mu in cases(200, conditions=(1.0, 10.0, 100.0)):
+        r = convex(D, q, mu)
+        least = 0.5 * r @ D @ r + q @ r
+        size = np.linalg.norm(r) + 3.0 * np.linalg.norm(q) / np.trace(D)
+        for distance in (1.0, 1e-2, 1e-4):
+            x = r + distance * size * rng.normal(size=(50, 3))
+            x[:, 0] = np.maximum(x[:, 0], 0.0)
+            norm = np.hypot(x[:, 1], x[:, 2])
+            x[:, 1:] *= np.minimum(1.0, mu * x[:, 0] / np.maximum(norm, 1e-300))[:, None]
+            energy = 0.5 * np.einsum("ki,ij,kj->k", x, D, x) + x @ q
+            assert (energy >= least - 1e-12 * abs(least) - 1e-300).all()
+
+
+@pytest.mark.parametrize("start", [1e-9, 1.0, 1e9])
+def test_convex_solver_forgets_where_it_began(start):
+    for D, q, mu in cases(300, conditions=(1.0, 10.0, 100.0)):
+        again = np.array(solve_convex(np.ascontiguousarray(D).ravel(), 0, *q, mu, start, start)[:3])
+        assert np.allclose(again, convex(D, q, mu), rtol=1e-9, atol=1e-12 * np.linalg.norm(q) / np.trace(D))
 
 
 def test_slip_handles_non_symmetric_blocks():

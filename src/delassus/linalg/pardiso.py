@@ -45,8 +45,10 @@ class Pardiso:
 
     def solve(self, right: np.ndarray, out: np.ndarray) -> None:
         self.right[:] = right
-        self.handle.call(SOLVE)
-        out[:] = self.left
+        if self.handle.call(SOLVE):
+            out[:] = self.left
+        else:
+            out[:] = np.nan
 
     def release(self) -> None:
         """Give the memory back; the next factorisation starts from the order, which is kept."""

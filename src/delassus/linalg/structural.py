@@ -78,6 +78,6 @@ class PardisoLu:
         return self.analysed and self.handle.call(FACTOR)
 
     def solve(self, right: np.ndarray) -> np.ndarray:
+        """A⁻¹ right, (n,); NaN where PARDISO fails, so that nobody goes on with it."""
         self.right[:] = right
-        self.handle.call(SOLVE)
-        return self.left.copy()
+        return self.left.copy() if self.handle.call(SOLVE) else np.full_like(self.left, np.nan)

@@ -8,29 +8,34 @@ from delassus.linalg.symmetric import Pattern
 
 
 class SuperLu:
-    """LU in symmetric mode. The fill-reducing order of the first factorisation serves all later ones."""
+    """LU in symmetric mode. The fill-reducing order of the first factorisation serves all later ones.
 
-    def __init__(self, pattern: Pattern):
-        self.pattern = pattern
+    definite: refuse matrices that are not positive definite. Pivots taken from the diagonal are those of LDLᵀ, so that
+    their signs tell."""
+
+    def __init__(self, pattern: Pattern, *, definite: bool):
+        self.pattern, self.definite = pattern, definite
         self.order: np.ndarray | None = None
         self.lu: spla.SuperLU | None = None
 
     def factor(self, values: np.ndarray) -> bool:
-        first = self.order is None
-        if first:
-            self._arrange(np.arange(self.pattern.size))
-        self.A.data[:] = values.reshape(-1)[self.source]
-        how = "MMD_AT_PLUS_A" if first else "NATURAL"
         try:
-            self.lu = spla.splu(self.A, permc_spec=how, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+            if self.order is None:
+                self._arrange(np.arange(self.pattern.size))
+                first = self._lu(values, "MMD_AT_PLUS_A")
+                self.order = np.argsort(first.perm_c)
+                self._arrange(first.perm_c)
+            self.lu = self._lu(values, "NATURAL")
         except RuntimeError:  # exactly singular
             return False
-        if first:
-            self.order = np.argsort(self.lu.perm_c)
-            self._arrange(self.lu.perm_c)
-            self.A.data[:] = values.reshape(-1)[self.source]
-            self.lu = spla.splu(self.A, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-        return bool(np.isfinite(self.lu.U.diagonal()).all())
+        pivots = self.lu.U.diagonal()
+        if not np.isfinite(pivots).all():
+            return False
+        return not self.definite or bool((pivots > 0.0).all() and np.array_equal(self.lu.perm_r, self.lu.perm_c))
+
+    def _lu(self, values: np.ndarray, order: str) -> spla.SuperLU:
+        self.A.data[:] = values.reshape(-1)[self.source]
+        return spla.splu(self.A, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
     def _arrange(self, number: np.ndarray) -> None:
         """Both triangles in compressed columns, row i of the pattern becoming row number[i]."""

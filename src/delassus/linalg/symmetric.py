@@ -59,7 +59,7 @@ class Factorisation(Protocol):
         """Factor the matrix with these values; False where it is singular, or not positive definite though asked."""
 
     def solve(self, right: np.ndarray, out: np.ndarray) -> None:
-        """out = A⁻¹ right, both (n,) and different arrays."""
+        """out = A⁻¹ right, both (n,) and different arrays; NaN where the library fails."""
 
     def release(self) -> None:
         """Give the memory of the factors back; `factor` may be called again."""
@@ -90,7 +90,7 @@ def factorisation(
     if backend == "dense":
         return DenseFactor(pattern, definite)
     if backend == "superlu":
-        return SuperLu(pattern)
+        return SuperLu(pattern, definite=definite)
     if not pardiso_is_there():
         raise SettingsError("back end 'pardiso' needs MKL: pip install pypardiso, or use 'superlu'")
     order = like.order if isinstance(like, Pardiso) else None

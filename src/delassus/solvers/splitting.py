@@ -29,7 +29,7 @@ _SETTLE = 10  # sweeps with the new omega before the residual may lower it: the 
 class Splitting(Settings):
     """Settings of the projective splitting family."""
 
-    local: str = "slip"  # one-contact solver, a name of LOCAL
+    local: str = "slip"  # one-contact solver, a name of LOCAL; slip and quartic become convex under the ccp law
     desaxce: bool = False  # give the local solver De Saxcé's term of the last iterate (003 Alg. 5 line 16)
     omega: float = 1.0  # relaxation of every block update, 0 < omega < 2
     omega_after: int = 0  # sweeps with omega = 1 before that, more on small problems: they are done by then
@@ -59,7 +59,9 @@ class SplittingMethod:
         self.reactions = reactions
         self.finished = False
         self.is_costly = False
-        self.term = settings.desaxce or (settings.local == "ccp" and problem.law is Law.NCP)
+        exact = settings.local in ("slip", "quartic")
+        self.local = LOCAL["convex" if exact and problem.law is Law.CCP else settings.local]
+        self.term = settings.desaxce or (settings.local in ("ccp", "convex") and problem.law is Law.NCP)
         self.omega = settings.omega
         self.sweep_count = 0
         self.plain_sweeps = settings.omega_after * max(1, _PLAIN // max(1, problem.cone.block_count))
@@ -128,7 +130,7 @@ class SplittingMethod:
         """Call a compiled function of the given arguments that does the sweeps itself; see `anderson_sweeps`."""
         u_f = self.problem.u_f if self.blocks.matrix_free else self.bodies.u
         done, left = kernel(
-            *arguments, LOCAL[self.settings.local], self.term, self.omega, *self.plain, u_f, self.reactions, self.slip,
+            *arguments, self.local, self.term, self.omega, *self.plain, u_f, self.reactions, self.slip,
             self.work, *self.order,
         )  # fmt: skip
         self.sweep_count += done
@@ -149,7 +151,7 @@ class SplittingMethod:
             bodies.u[:] = self.problem.u_f
             add_response(bodies.pair, self.blocks.start, bodies.response, self.reactions, bodies.u)
         return self.sweep(
-            count, LOCAL[self.settings.local], self.term, omega, decay, omega_min,
+            count, self.local, self.term, omega, decay, omega_min,
             *self.plain, self.reactions, self.slip, self.work, *self.order,
         )  # fmt: skip
 

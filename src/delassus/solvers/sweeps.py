@@ -7,14 +7,15 @@ from numba import njit, prange
 
 from delassus.solvers.block_rows import BlockRows
 from delassus.solvers.local.conic import solve_conic
+from delassus.solvers.local.convex import solve_convex
 from delassus.solvers.local.projection import step_ccp, step_ncp
 from delassus.solvers.local.quartic import solve_quartic
 from delassus.solvers.local.slip import solve_slip
 
-LOCAL = {"slip": 0, "quartic": 1, "conic": 2, "bisection": 3, "ccp": 4, "ncp": 5}
+LOCAL = {"slip": 0, "quartic": 1, "conic": 2, "bisection": 3, "ccp": 4, "ncp": 5, "convex": 6}
 """One-contact solvers by name: exact Coulomb by slip rate or quartic; the conic program of 003 eq. 152 by quartic or
-bisection; the one-step projectors of 003 Alg. 2 and 3."""
-_SLIP, _QUARTIC, _CONIC, _BISECTION, _CCP, _NCP = range(6)
+bisection; the one-step projectors of 003 Alg. 2 and 3; the convex law exactly."""
+_SLIP, _QUARTIC, _CONIC, _BISECTION, _CCP, _NCP, _CONVEX = range(7)
 
 
 class Blocks(NamedTuple):
@@ -136,6 +137,8 @@ def _contact(local, term, D, o, q0, q1, q2, r0, r1, r2, mu, slip, work):
     if local in (_CONIC, _BISECTION):
         n0, n1, n2 = solve_conic(D, o, q0, q1, q2, mu, sigma, local == _BISECTION, work)
         return n0, n1, n2, slip
+    if local == _CONVEX:
+        return solve_convex(D, o, q0 + sigma, q1, q2, mu, r0, slip)
     z0 = q0 + D[o] * r0 + D[o + 1] * r1 + D[o + 2] * r2 + sigma
     if local == _CCP:
         n0, n1, n2 = step_ccp(D, o, z0, z1, z2, r0, r1, r2, mu)

@@ -91,10 +91,10 @@ def _admm(name, laws, paper, advice, **settings) -> Solver:
 SOLVERS: dict[str, Solver] = {
     solver.name: solver
     for solver in [
-        _splitting("nbgs", _EXACT, "003 Alg. 4-5",
-                   "first choice for exact Coulomb friction to 1e-3…1e-6; slow on tall stacks and large mass ratios",
+        _splitting("nbgs", _ANY, "003 Alg. 4-5",
+                   "one contact after the other, each exactly, to 1e-3…1e-6; slow on tall stacks and large mass ratios",
                    local="slip", omega=1.6, omega_after=1, omega_min=0.8, omega_backoff=0.7),
-        Solver(Direct(solver="nbgs-direct"), _EXACT, ALL_ROWS, "003 Alg. 4-5; joints eliminated",
+        Solver(Direct(solver="nbgs-direct"), _ANY, ALL_ROWS, "003 Alg. 4-5; joints eliminated",
                "mechanisms: all joints by one dense factorisation, contacts by nbgs; up to some thousand rows",
                _start_direct, most_rows=4000, at_once=joints_at_once),
         Solver(ProxSsn(solver="prox-ssn"), _EXACT, ALL_ROWS, "Newton on Alart and Curnier's function, proximal",
