@@ -10,6 +10,7 @@ from numba import njit
 from delassus.collision import Contacts, detect
 from delassus.dynamics import Inputs, Rows, Softening, Stabilisation, assemble, energy_of, reduce
 from delassus.dynamics.closure import MOST_ROWS, close_joints
+from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
 from delassus.integrators import integrator
 from delassus.law import Law
@@ -93,7 +94,10 @@ def step(
     position, rotation = at[:, :3], quaternion_to_matrix(at[:, 3:])
     contacts = detect(model.shapes, position, at[:, 3:], threads=settings.threads)
     clock.stage("collision")
-    rows = assemble(model, position, rotation, state, contacts, h, inputs, settings.stabilisation, settings.softening)
+    rows = assemble(
+        model, position, rotation, state, contacts, h, inputs, settings.stabilisation, settings.softening,
+        scheme.lead * h,
+    )  # fmt: skip
     problem = reduce(model, rotation, state.u, rows, inputs, h, settings.law)
     clock.stage("assembly")
     guess = memory.recall(rows) if memory is not None and settings.warm_start else None
@@ -110,7 +114,8 @@ def step(
     q = scheme.advance(state.q, at, state.u, u, h)
     if closes:
         q, u = close_joints(model, q, u, tol=settings.stabilisation.closure)
-    after = State(q, u, state.t + h)
+    turns = turns_after(model.joints, q, u, rows.coordinates, rows.rates, (1.0 - scheme.lead) * h)
+    after = State(q, u, state.t + h, turns)
     report = StepReport(
         rows, problem, solution, contacts, energy_of(model, after.rotation, after.position, u),
         _largest(rows.residual), _deepest(contacts.gap), clock.times, kept,

@@ -1,14 +1,16 @@
 """Where everything is and how it moves."""
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numba import njit
 
 from delassus.errors import ProblemError
+from delassus.model import Model
 from delassus.spatial import quaternion_to_matrix
 
+_NO_TURNS = np.zeros(0, np.int64)
 _FINE, _NOT_FINITE = -1, -2
 _UNIT = 1e-3  # a quaternion this far from unit length is a mistake, not rounding
 _EXACT = 1e-12  # one this near is left as it is, bit for bit; in between it is made of unit length
@@ -17,11 +19,13 @@ _EXACT = 1e-12  # one this near is left as it is, bit for bit; in between it is 
 @dataclass(frozen=True, eq=False)
 class State:
     """q: (n_b, 7) centre of mass [m] and quaternion (w, x, y, z); u: (n_b, 6) twist (linear, angular) [m/s, rad/s] in
-    the world frame, at the centre of mass; t: time [s]. Replaced, never changed."""
+    the world frame, at the centre of mass; t: time [s]; turns: (n_d,) whole turns that joint angles have made beyond
+    (−π, π], see dynamics/turns.py; () for none. Replaced, never changed."""
 
     q: np.ndarray
     u: np.ndarray
     t: float = 0.0
+    turns: np.ndarray = field(default_factory=lambda: _NO_TURNS)
 
     def __post_init__(self):
         q = np.ascontiguousarray(self.q, dtype=float)
@@ -39,6 +43,7 @@ class State:
             q = np.concatenate([q[:, :3], q[:, 3:] / norm[:, None]], axis=1)
         object.__setattr__(self, "q", q)
         object.__setattr__(self, "u", u)
+        object.__setattr__(self, "turns", _whole(self.turns))
 
     @property
     def position(self) -> np.ndarray:
@@ -61,7 +66,15 @@ class State:
         digest = hashlib.sha256()
         for part in (self.q, self.u, np.float64(self.t)):
             digest.update(part.tobytes())
+        if self.turns.any():  # none given and none taken are the same
+            digest.update(self.turns.tobytes())
         return digest.hexdigest()[:16]
+
+    def coordinates(self, model: Model) -> np.ndarray:
+        """Joint coordinates (n_d,) [m, rad] in the order of `model.joints.coordinate_names`, turns counted."""
+        joints = model.joints
+        values, _ = joints.coordinates(joints.frames(self.position, self.rotation))
+        return values + 2.0 * np.pi * joints.turns_of(self.turns)
 
     def at(self, t: float) -> "State":
         """The same with another time."""
@@ -69,6 +82,17 @@ class State:
 
     def __repr__(self) -> str:
         return f"State(t={self.t:.6g} s, {len(self.q)} bodies, {self.hash})"
+
+
+def _whole(turns) -> np.ndarray:
+    """Turns as integers (n_d,)."""
+    out = np.asarray(turns)
+    if out.dtype != np.int64 or out.ndim != 1:
+        with np.errstate(invalid="ignore"):
+            out, given = np.asarray(turns).astype(np.int64), out
+        if out.ndim != 1 or not np.array_equal(out, given):
+            raise ProblemError(f"state.turns is {turns!r}: give a whole number per joint coordinate")
+    return out
 
 
 @njit(cache=True)

@@ -143,7 +143,9 @@ def test_limit_stops_the_arm():
 def test_arm_far_beyond_its_limit_comes_back_at_the_capped_speed(speed):
     """Half a radian over: a fraction of it per step would be 100 rad/s."""
     stabilisation = Stabilisation(depenetration_speed=speed)
-    run = simulate(*swinging_arm(limits=(0.5, 2.0)), 0.1, h=1e-3, stabilisation=stabilisation)
+    with pytest.warns(UserWarning, match="outside its limits"):
+        model, state = swinging_arm(limits=(0.5, 2.0))
+    run = simulate(model, state, 0.1, h=1e-3, stabilisation=stabilisation)
     assert np.abs(run.u()[:, 3:]).max() == pytest.approx(speed, rel=1e-6)
     assert coordinate(run)[-1] == pytest.approx(0.1 * speed, rel=0.02)
 

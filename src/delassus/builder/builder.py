@@ -6,6 +6,7 @@ from delassus.builder.body import WORLD, Body, Material
 from delassus.builder.given import direction, placed, rotation_matrix, unit_quaternion, vector
 from delassus.builder.joint import Joint, coordinate_options, joint_arrays
 from delassus.builder.mass_properties import mass_properties
+from delassus.builder.starting_turns import starting_turns
 from delassus.collision import Instance, shape_arrays
 from delassus.collision.instances import ALL
 from delassus.errors import ProblemError, nearest
@@ -103,9 +104,11 @@ class ModelBuilder:
 
         position: of the joint's frame [m, world], default the follower's origin; axis: its z axis, or frame: (3, 3)
         with the axes as columns. follower_position, follower_frame: where they differ on the follower (distance
-        joints, or joints not yet assembled). limits: (lower, upper) per coordinate; motor: Motor or "imposed" per
-        coordinate; damping [N s/m, N m s] and dry friction [N, N m]: one number or one per coordinate. collide: let
-        the pair touch; otherwise the two bodies are excluded from contact, a fixed base with its own shapes only."""
+        joints, or joints not yet assembled). limits: (lower, upper) per coordinate [m, rad], inf for none; angles
+        count turns (those of spherical joints do not, see dynamics/turns.py) and start in (−π, π], or as many turns
+        from there as their limits ask for; motor: Motor or "imposed" per coordinate; damping [N s/m, N m s] and dry
+        friction [N, N m]: one number or one per coordinate. collide: let the pair touch; otherwise the two bodies are
+        excluded from contact, a fixed base with its own shapes only."""
         if kind not in JOINTS:
             raise ProblemError(f"unknown joint {kind!r}; {nearest(kind, list(JOINTS))}")
         for body in (base, follower):
@@ -150,7 +153,7 @@ class ModelBuilder:
             joint_arrays(self.joints),
             self._shape_arrays(),
         )
-        return model, State(q, u)
+        return model, State(q, u, turns=starting_turns(model, q))
 
     def _shape_arrays(self):
         instances = []

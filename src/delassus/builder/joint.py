@@ -9,7 +9,7 @@ from delassus.builder.body import WORLD, Body
 from delassus.errors import ProblemError
 from delassus.joints import JOINTS
 from delassus.joints.arrays import IMPOSED, PASSIVE, PD, JointArrays
-from delassus.joints.primitives import SLIDE
+from delassus.joints.primitives import ROTVEC, SLIDE
 from delassus.spatial import quaternion_to_matrix
 
 
@@ -57,12 +57,6 @@ def coordinate_options(name: str, kind: str, limits, motor, damping, friction) -
     dampings, frictions = np.broadcast_to(damping, count), np.broadcast_to(friction, count)
     for k in range(count):
         lower, upper = (-np.inf, np.inf) if pairs[k] is None else pairs[k]
-        turns = coordinates[k].primitive != SLIDE
-        if turns and any(np.isfinite(x) and not -np.pi < x < np.pi for x in (lower, upper)):
-            raise ProblemError(
-                f"joint {name}: limits [{lower}, {upper}] of an angle must lie within (−π, π) rad, full turns are not "
-                "counted: give radians, move the zero with a turned follower_frame, or inf for no limit"
-            )
         if not lower <= upper:
             raise ProblemError(
                 f"joint {name}: limits [{lower}, {upper}] of {coordinates[k].name} are the wrong way round"
@@ -77,7 +71,21 @@ def coordinate_options(name: str, kind: str, limits, motor, damping, friction) -
         drive = PASSIVE if motors[k] is None else IMPOSED if motors[k] == IMPOSED_MOTION else PD
         out.append({"lower": lower, "upper": upper, "damping": dampings[k], "friction": frictions[k], "drive": drive,
                     "stiffness": gains.stiffness, "rate_gain": gains.damping})  # fmt: skip
+    _check_rotation_limits(name, kind, out)
     return out
+
+
+def _check_rotation_limits(name: str, kind: str, options: list[dict[str, Any]]) -> None:
+    """Refuse limits of a rotation vector that could be met at its jump: at half a turn it becomes its opposite."""
+    mine = [option for option, c in zip(options, JOINTS[kind].coordinates) if c.primitive == ROTVEC]
+    if any(np.isfinite([option["lower"], option["upper"]]).any() for option in mine):
+        far = np.linalg.norm([max(-option["lower"], option["upper"]) for option in mine])
+        if not far < np.pi:
+            raise ProblemError(
+                f"joint {name}: limits of a {kind} joint must keep its rotation vector shorter than π, where it jumps, "
+                f"but these reach {far:.3g} rad: limit all three components, or use revolute or universal joints, "
+                "which count turns"
+            )
 
 
 def joint_arrays(joints: list[Joint]) -> JointArrays:

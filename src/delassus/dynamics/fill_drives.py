@@ -1,7 +1,5 @@
 """Rows of motors, damping and prescribed motion."""
 
-import math
-
 import numpy as np
 from numba import njit
 
@@ -18,7 +16,7 @@ def fill_drives(
 
     Implicit PD: τ = k (q* − q − h v) + c (v* − v) − d v makes v + E λ + b = 0 with λ = h τ, g = c + d + h k,
     E = 1/(h g) and b = −(k (q* − q) + c v*)/g. Prescribed motion (000 eq. 3.21): v = v* + (q* − q)/h, hard."""
-    joint, _, _, angular, _, _, damping, _, drive, stiffness, rate_gain = freedoms
+    joint, _, _, _, _, _, damping, _, drive, stiffness, rate_gain = freedoms
     is_soft = False
     for d in range(len(joint)):
         k = stiffness[d] if drive[d] == PD else 0.0
@@ -27,8 +25,6 @@ def fill_drives(
         if drive[d] != IMPOSED and g <= 0.0:
             continue
         error = target[d] - coordinates[d]
-        if angular[d]:  # angles are known up to full turns
-            error = (error + math.pi) % (2.0 * math.pi) - math.pi
         if drive[d] == IMPOSED:
             bias[row] = -(target_rate[d] + error / h)
         else:

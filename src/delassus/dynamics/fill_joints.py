@@ -1,19 +1,22 @@
 """Rows of the joints, and the coordinates they leave."""
 
+import math
+
 import numpy as np
 from numba import njit
 
 from delassus.dynamics.row import JOINT, row_mobility, row_rate
 from delassus.dynamics.softening import soften
 from delassus.dynamics.stabilisation import joint_bias
+from delassus.dynamics.turns import unwrap
 from delassus.joints.arrays import evaluate_constraints, evaluate_coordinates, joint_frames
 from delassus.spatial import matrices_of
 
 
 @njit(cache=True, error_model="numpy")
 def fill_joints(
-    joints, freedoms, q, position, rotation, u, h, stab, soft, masses, names, sizes, rows, bias, compliance, residual,
-    coordinates, rates,
+    joints, freedoms, q, turns, ahead, position, rotation, u, h, stab, soft, masses, names, sizes, rows, bias,
+    compliance, residual, coordinates, rates,
 ):  # fmt: skip
     bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints
     n, m = len(bodies), start[-1]
@@ -25,10 +28,15 @@ def fill_joints(
     evaluate_constraints(
         start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, before
     )
+    earlier = np.empty(len(coordinates))
+    evaluate_coordinates(freedoms[0], freedoms[1], freedoms[2], bodies, origin, axes, centre, earlier, rates)
+    for d in range(len(earlier)):
+        earlier[d] += 2.0 * math.pi * turns[d]
     errors = np.empty(m)
     joint_frames(bodies, local_origin, local_axes, position, rotation, origin, axes, centre)
     evaluate_constraints(start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, errors, rows)
     evaluate_coordinates(freedoms[0], freedoms[1], freedoms[2], bodies, origin, axes, centre, coordinates, rates)
+    unwrap(freedoms, bodies, earlier, rates, u, ahead, coordinates)
     is_soft = soft[0] != 0.0
     for j in range(n):
         names[j], sizes[j] = JOINT + np.uint64(j), start[j + 1] - start[j]

@@ -11,15 +11,18 @@ from delassus.dynamics.fill_drives import fill_drives
 from delassus.dynamics.fill_friction import fill_friction
 from delassus.dynamics.fill_joints import fill_joints
 from delassus.dynamics.fill_limits import fill_limits
+from delassus.dynamics.turns import nearest_rotations
 
 
 @njit(cache=True, error_model="numpy")
-def fill_rows(joints, freedoms, contacts, q, position, rotation, u, target, target_rate, h, stab, soft, masses, out):
+def fill_rows(
+    joints, freedoms, contacts, q, turns, ahead, position, rotation, u, target, target_rate, h, stab, soft, masses, out
+):
     """Number of bilateral blocks, limits, triples and rows; whether any row is compliant.
 
     joints, freedoms: `JointArrays.plain` and `.plain_coordinates`; contacts: bodies, point, frame, gap, restitution,
-    feature, mu; q: (n_b, 7) before the step; position, rotation: of the bodies where rows are evaluated; stab, soft:
-    `plain` of the settings; masses: inverse masses and inertias (body frame);
+    feature, mu; q: (n_b, 7), turns: (n_d,) before the step; position, rotation: of bodies where rows are evaluated, a
+    time ahead [s] after q; stab, soft: `plain` of the settings; masses: inverse masses and inertias (body frame);
     out: bodies, names, sizes per block; rows, bias, compliance per row; mu per triple; residual; coordinates, rates."""
     bodies, names, sizes, rows, bias, compliance, mu, residual, coordinates, rates = out
     joint_bodies, start = joints[0], joints[4]
@@ -27,12 +30,13 @@ def fill_rows(joints, freedoms, contacts, q, position, rotation, u, target, targ
     block, row, is_soft = len(joint_bodies), start[-1], False
     if block:
         is_soft = fill_joints(
-            joints, freedoms, q, position, rotation, u, h, stab, soft, masses, names, sizes, rows, bias, compliance,
-            residual, coordinates, rates,
+            joints, freedoms, q, turns, ahead, position, rotation, u, h, stab, soft, masses, names, sizes, rows, bias,
+            compliance, residual, coordinates, rates,
         )  # fmt: skip
         for j in range(block):
             bodies[j, 0], bodies[j, 1] = joint_bodies[j, 0], joint_bodies[j, 1]
     first = row
+    target = nearest_rotations(freedoms, coordinates, target)
     row, driven = fill_drives(joint_bodies, freedoms, coordinates, rates, target, target_rate, h, block, row,
                                bodies, names, sizes, rows, bias, compliance)  # fmt: skip
     block += row - first

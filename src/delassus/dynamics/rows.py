@@ -26,8 +26,8 @@ class Rows:
 
     bodies: (block_count, 2); rows: (m, 12); bias: (m,) [m/s]; compliance: (m,) [1/kg] or None; cone; names:
     (block_count,) uint64, the same from step to step for the same joint, limit or contact feature; residual: (m_j,)
-    joint errors [m, rad]; contacts: what the first triples are, the rest is joint friction; coordinates: (n_d,) and
-    their rate rows: (n_d, 12)."""
+    joint errors [m, rad]; contacts: what the first triples are, the rest is joint friction; coordinates: (n_d,) [m,
+    rad], turns counted, and their rate rows: (n_d, 12)."""
 
     bodies: np.ndarray
     rows: np.ndarray
@@ -47,10 +47,10 @@ class Rows:
 
 def assemble(
     model: Model, position, rotation, state: State, contacts: Contacts, h: float, inputs: Inputs,
-    stabilisation: Stabilisation, softening: Softening | None = None,
+    stabilisation: Stabilisation, softening: Softening | None = None, ahead: float = 0.0,
 ) -> Rows:  # fmt: skip
-    """All rows at the given configuration.  position: (n_b, 3), rotation: (n_b, 3, 3) where rows are evaluated; state:
-    before the step, where the joints' errors are taken."""
+    """All rows at the given configuration.  position: (n_b, 3), rotation: (n_b, 3, 3) where rows are evaluated, a
+    time ahead [s] after the state, where the joints' errors are taken."""
     if softening is not None:
         softening.check_step(h)
     joints = model.joints
@@ -67,7 +67,8 @@ def assemble(
         joints.plain, joints.plain_coordinates,
         (contacts.bodies, contacts.point, contacts.frame, contacts.gap, contacts.restitution, contacts.feature,
          contacts.mu),
-        state.q, position, rotation, state.u, inputs.target, inputs.target_rate, h, stabilisation.plain,
+        state.q, joints.turns_of(state.turns), ahead, position, rotation, state.u, inputs.target, inputs.target_rate, h,
+        stabilisation.plain,
         HARD if softening is None else softening.plain, (model.inverse_mass, model.inverse_inertia),
         (bodies, names, sizes, rows, bias, compliance, mu, residual, coordinates, rates),
     )  # fmt: skip

@@ -6,7 +6,8 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
-from delassus.joints.primitives import constraint_row, coordinate_row
+from delassus.errors import ProblemError
+from delassus.joints.primitives import COUNTED, constraint_row, coordinate_row
 
 PASSIVE, PD, IMPOSED = 0, 1, 2
 """What drives a joint coordinate: nothing, an implicit proportional-derivative motor, or a prescribed motion."""
@@ -82,9 +83,37 @@ class JointArrays:
     def plain_coordinates(self) -> tuple:
         """What compiled code needs for coordinates, as a plain tuple."""
         return (
-            self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis, self.angular,
+            self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis, self.counted,
             self.lower, self.upper, self.damping, self.friction, self.drive, self.stiffness, self.rate_gain,
         )  # fmt: skip
+
+    @cached_property
+    def counted(self) -> np.ndarray:
+        """(n_d,) angles that count turns (dynamics/turns.py)."""
+        return np.isin(self.coordinate_primitive, COUNTED)
+
+    @cached_property
+    def plain_turns(self) -> tuple:
+        """What compiled code needs to count turns: half the arguments, half the time of the call."""
+        return (
+            self.bodies, self.origin, self.axes, self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis,
+            self.counted,
+        )  # fmt: skip
+
+    @cached_property
+    def any_counted(self) -> bool:
+        return bool(self.counted.any())
+
+    def turns_of(self, turns: np.ndarray) -> np.ndarray:
+        """`State.turns` for these coordinates: none given are none taken."""
+        if len(turns) == len(self.coordinate_names):
+            return turns
+        if len(turns) == 0:
+            return np.zeros(len(self.coordinate_names), np.int64)
+        raise ProblemError(
+            f"state.turns has {len(turns)} entries, the model has {len(self.coordinate_names)} joint coordinates: give "
+            "one whole number each"
+        )
 
     @cached_property
     def drive_count(self) -> int:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from delassus.joints.primitives import DISTANCE, DOT, FIRST, POINT, ROTVEC, SECOND, SLIDE, TURN
+from delassus.joints.primitives import COUNTED, DISTANCE, DOT, FIRST, POINT, ROTVEC, SECOND, SLIDE, TURN
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,10 @@ class Coordinate:
     @property
     def unit(self) -> str:
         return "m" if self.primitive == SLIDE else "rad"
+
+    @property
+    def counts_turns(self) -> bool:
+        return self.primitive in COUNTED
 
 
 @dataclass(frozen=True)

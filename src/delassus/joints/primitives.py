@@ -26,6 +26,8 @@ from numba import njit
 
 POINT, DOT, DISTANCE = 0, 1, 2
 SLIDE, TURN, FIRST, SECOND, ROTVEC = 0, 1, 2, 3, 4
+COUNTED = (TURN, FIRST, SECOND)
+"""Angles that count turns (dynamics/turns.py)."""
 
 
 @njit(cache=True, error_model="numpy")

@@ -78,7 +78,7 @@ def _crank_motion(model, where: int, speed: float):
 
     def inputs(t, state):
         target, rate = np.zeros(model.joints.coordinate_count), np.zeros(model.joints.coordinate_count)
-        target[where], rate[where] = (speed * t + np.pi) % (2 * np.pi) - np.pi, speed
+        target[where], rate[where] = speed * t, speed
         return Inputs.of(model, target=target, target_rate=rate)
 
     return inputs
@@ -90,7 +90,7 @@ def check_fixed(setup: Setup, run: Trajectory) -> list[Check]:
     angle = run.array("joints/coordinate")[:, where]
     if setup.parameters["speed"]:
         wanted = setup.parameters["speed"] * run.t[:-1]
-        error = np.abs((angle - wanted + np.pi) % (2 * np.pi) - np.pi)
+        error = np.abs(angle - wanted)
         # coordinates are recorded where the rows are evaluated, up to half a step ahead
         slack = 0.6 * abs(setup.parameters["speed"]) * setup.settings.h
         out.append(Check("crank angle against command", float(error.max()), slack, "rad"))

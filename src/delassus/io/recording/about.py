@@ -12,7 +12,8 @@ from delassus.errors import FileError
 from delassus.model import Model
 from delassus.state import State
 
-FORMAT = 1
+FORMAT = 2
+_READ = (1, FORMAT)  # 1: without the turns of joint angles, which were then known within (−π, π] only
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ class About:
             raise damaged from None
         if not isinstance(found, dict) or set(found) != {field.name for field in fields(cls)}:
             raise damaged
-        if found["format"] != FORMAT:
-            raise FileError(f"{name}: format {found['format']!r}, this version reads {FORMAT}: update delassus")
+        if type(found["format"]) is not int or found["format"] not in _READ:
+            raise FileError(f"{name}: format {found['format']!r}, this version reads up to {FORMAT}: update delassus")
         lists = ("bodies", "joints", "coordinates")
         texts = all(isinstance(found[key], str) for key in ("scene", "model", "start", "version"))
         names = all(isinstance(found[key], list) and all(isinstance(n, str) for n in found[key]) for key in lists)
@@ -65,7 +66,8 @@ class About:
         return cls(**known)
 
     def difference(self, other: "About") -> str | None:
-        """What keeps `other` from continuing this recording, in a few words; None if nothing does."""
+        """What keeps `other` from continuing this recording, in a few words; None if nothing does. Settings that came
+        after an older recording was made are not held against it."""
         if self.version != other.version:
             return f"was made by delassus {self.version}, this is {other.version}"
         if self.scene != other.scene:
@@ -75,6 +77,8 @@ class About:
             ("setting", self.settings, other.settings),
         ):
             a, b = _paths(mine), _paths(yours)
+            if self.format < other.format:
+                a, b = {key: a[key] for key in a if key in b}, {key: b[key] for key in b if key in a}
             # names that both have come first: `threads = 2, not 1` says more than settings one solver alone has
             for key in sorted(a | b, key=lambda key: key not in a or key not in b):
                 if a.get(key) != b.get(key):

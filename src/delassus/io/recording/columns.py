@@ -1,8 +1,9 @@
 """Steps as columns: what of a step is kept, under which name.
 
-Per step (N,): t [s]; q (n_b, 7), u (n_b, 6) after it; energy (2,) kinetic and potential [J]; drift [m, rad];
-penetration [m]; solver/…; times/<stage> [s]; joints/reaction (rows,), joints/drive, joints/friction, all
-impulse / h [N, N m]; joints/coordinate [m, rad] where the rows were evaluated; contacts/count and limits/count.
+Per step (N,): t [s]; q (n_b, 7), u (n_b, 6), turns (n_d,) of joint angles after it; energy (2,) kinetic and potential
+[J]; drift [m, rad]; penetration [m]; solver/…; times/<stage> [s]; joints/reaction (rows,), joints/drive,
+joints/friction, all impulse / h [N, N m]; joints/coordinate [m, rad], turns counted, where the rows were evaluated;
+contacts/count and limits/count.
 Per contact and per limit, one step after the other: contacts/… and limits/….
 """
 
@@ -83,7 +84,10 @@ def is_ragged(name: str) -> bool:
 def start_arrays(model: Model, state: State) -> dict[str, np.ndarray]:
     """The state that the first step starts from, with its energy."""
     energy = energy_of(model, state.rotation, state.position, state.u)
-    return {"start/t": np.array([state.t]), "start/q": state.q, "start/u": state.u, "start/energy": np.array(energy)}
+    return {
+        "start/t": np.array([state.t]), "start/q": state.q, "start/u": state.u, "start/energy": np.array(energy),
+        "start/turns": model.joints.turns_of(state.turns),
+    }  # fmt: skip
 
 
 def memory_arrays(memory: Memory | None) -> dict[str, np.ndarray]:
@@ -102,6 +106,7 @@ def record_of(state: State, report: StepReport, h: float) -> Record:
         "t": state.t,
         "q": state.q,
         "u": state.u,
+        "turns": state.turns,
         "energy": np.array(report.energy),
         "drift": report.drift,
         "penetration": report.penetration + 0.0,

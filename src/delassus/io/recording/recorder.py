@@ -4,6 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
+import numpy as np
+
+from delassus.dynamics.turns import turns_after
 from delassus.errors import FileError
 from delassus.io.fclib.source import label
 from delassus.io.recording.about import About
@@ -63,7 +66,9 @@ class Recorder:
                 "another directory"
             )
         state, memory = recording.state(-1), recording.memory()
-        about = replace(recording.about, goal=about.goal)
+        if not recording.counts_turns:
+            state = replace(state, turns=_counted_turns(recording, model))
+        about = replace(recording.about, goal=about.goal, format=about.format)
         return cls(Path(directory) / FOLDER, about, model, state, recording.step_count, memory), state, memory
 
     @property
@@ -103,3 +108,14 @@ class Recorder:
     def __exit__(self, kind, *_: object) -> None:
         if kind is None or not issubclass(kind, FileError):  # the disk has just refused: asking again helps nobody
             self.flush()
+
+
+def _counted_turns(recording: Recording, model: Model) -> np.ndarray:
+    """Turns (n_d,) of joint angles at the end of a recording that did not count them: from its poses and velocities."""
+    joints, turns = model.joints, np.zeros(model.joints.coordinate_count, np.int64)
+    for k in range(recording.step_count if joints.any_counted else 0):
+        state = replace(recording.state(k), turns=turns)
+        _, rates = joints.coordinates(joints.frames(state.position, state.rotation))
+        mean, dt = 0.5 * (state.u + recording.u[k + 1]), recording.t[k + 1] - state.t
+        turns = turns_after(joints, recording.q[k + 1], mean, state.coordinates(model), rates, dt)
+    return turns

@@ -7,7 +7,7 @@ import numpy as np
 
 from delassus.errors import FileError
 from delassus.io.fclib.source import label
-from delassus.io.recording.about import About
+from delassus.io.recording.about import FORMAT, About
 from delassus.io.recording.columns import STATUSES, is_ragged
 from delassus.io.recording.parts import STEM, Part, part_paths
 from delassus.io.recording.trajectory import Trajectory
@@ -32,6 +32,7 @@ class Recording(Trajectory):
             raise FileError(f"{self._label}: holds no recording: check the path")
         self._bytes_left = max_bytes
         self._shapes: list[dict[str, tuple[int, ...]]] = []
+        self._formats: list[int] = []
         self._loaded: dict[str, np.ndarray] = {}
         self._look()
         if self.step_count and self.array("solver/status").max() >= len(STATUSES):
@@ -44,23 +45,31 @@ class Recording(Trajectory):
             with Part(path) as part:
                 self.about = About.from_text(part.about(), label(path))
                 # a resumed run may be meant to be longer than it was at first; all else is the same
-                run, before = replace(self.about, goal=0), run
+                run, before = replace(self.about, goal=0, format=FORMAT), run
                 if before is not None and before != run:
                     how = before.difference(run) or "has other names"
                     part.fail(
                         f"belongs to another run, the part before it {how}: remove it to keep the steps before it"
                     )
                 shapes = part.shapes()
-                steps = _step_count(part, shapes, len(self.about.bodies))
+                if self.about.format == 1:
+                    shapes |= _no_turns(shapes, len(self.about.coordinates))
+                steps = _step_count(part, shapes, self.about)
                 if int(path.stem.removeprefix(STEM)) != expected:
                     part.fail(f"is not the next one, which would start at step {expected}: a part is missing")
                 expected += steps
             self._shapes.append(shapes)
+            self._formats.append(self.about.format)
         self._step_count = expected
 
     @property
     def step_count(self) -> int:
         return self._step_count
+
+    @property
+    def counts_turns(self) -> bool:
+        """Are the turns of joint angles known at the end? In older recordings they are not, and read as zero."""
+        return self._formats[-1] > 1
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,11 +99,17 @@ class Recording(Trajectory):
     def _read(self, name: str) -> np.ndarray:
         only_first = name.startswith("start/")
         parts = []
-        for path, shapes in list(zip(self._paths, self._shapes))[: 1 if only_first else None]:
-            if name in shapes:
+        is_turns = name in ("turns", "start/turns")
+        whole = list(zip(self._paths, self._shapes, self._formats))
+        for path, shapes, form in whole[: 1 if only_first else None]:
+            if name in shapes and is_turns and form == 1:
+                parts.append(np.zeros(shapes[name], np.int64))
+            elif name in shapes:
                 with Part(path) as part:
                     self._charge(name, shapes[name])
                     parts.append(part.read(name))
+                    if is_turns and parts[-1].dtype != np.int64:
+                        part.fail(f"{name} is {parts[-1].dtype}, expected whole numbers: damaged")
         try:
             return parts[0] if len(parts) == 1 else np.concatenate(parts)
         except ValueError:
@@ -110,13 +125,22 @@ class Recording(Trajectory):
         return f"{super().__repr__()[:-1]}, {about.scene or 'no scene'}, h = {about.settings.get('h')} s)"
 
 
-def _step_count(part: Part, shapes: dict[str, tuple[int, ...]], bodies: int) -> int:
+def _no_turns(shapes: dict[str, tuple[int, ...]], coordinates: int) -> dict[str, tuple[int, ...]]:
+    """What a part of format 1 does not have, read as zeros."""
+    steps = {"turns": (*shapes["t"][:1], coordinates)} if "t" in shapes else {}
+    return {"start/turns": (coordinates,), **steps}
+
+
+def _step_count(part: Part, shapes: dict[str, tuple[int, ...]], about: About) -> int:
     """Steps in a part, all columns agreeing."""
-    start = {"start/t": (1,), "start/q": (bodies, 7), "start/u": (bodies, 6), "start/energy": (2,)}
-    for name, shape in start.items():
+    bodies, free = len(about.bodies), len(about.coordinates)
+    start = {"t": (1,), "q": (bodies, 7), "u": (bodies, 6), "energy": (2,), "turns": (free,)}
+    for name, shape in ((f"start/{key}", shape) for key, shape in start.items()):
         if shapes.get(name) != shape:
             part.fail(f"{name} has shape {shapes.get(name)}, expected {shape}: damaged, or not a recording")
     steps = shapes.get("t", (0,))[0] if shapes.get("t", (0,)) else -1
+    if "t" in shapes and shapes.get("turns") != (steps, free):
+        part.fail(f"turns has shape {shapes.get('turns')}, expected {(steps, free)}: damaged")
     totals = {
         group: int(part.read(f"{group}/count").sum()) for group in ("contacts", "limits") if f"{group}/count" in shapes
     }

@@ -85,6 +85,11 @@ class Trajectory:
         return self._with_start("u")
 
     @cached_property
+    def turns(self) -> np.ndarray:
+        """(N + 1, n_d): whole turns of joint angles; zero in recordings that did not count them yet."""
+        return self._with_start("turns")
+
+    @cached_property
     def energy(self) -> np.ndarray:
         """(N + 1, 2): kinetic and potential [J]."""
         return self._with_start("energy")
@@ -131,7 +136,7 @@ class Trajectory:
 
     def state(self, k: int) -> State:
         """After k steps; negative: counted from the end."""
-        return State(self.q[k], self.u[k], float(self.t[k]))
+        return State(self.q[k], self.u[k], float(self.t[k]), self.turns[k])
 
     def contacts(self, k: int) -> StepContacts:
         """Of step k (the one that leads from state k to k + 1)."""

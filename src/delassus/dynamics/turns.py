@@ -1,0 +1,82 @@
+"""Angles that count turns.
+
+Poses give an angle in (−π, π] only. What is added to it, 2π times a whole number of turns, lives in `State.turns` and
+is carried from step to step: the new angle is the one nearest to where the old one and its rate say it is, so that a
+rotor may pass several turns within a step.
+
+| coordinates | range |
+|---|---|
+| angle of revolute, cylindrical and planar joints; first and second of universal joints | unlimited: turns counted |
+| rotation_x, _y, _z of spherical joints | a rotation vector no longer than π, not counted |
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from delassus.dynamics.row import row_rate
+from delassus.joints.arrays import JointArrays, evaluate_coordinates, joint_frames
+from delassus.joints.primitives import ROTVEC
+from delassus.spatial import matrices_of
+
+_TURN = 2.0 * math.pi
+
+
+@njit(cache=True, error_model="numpy")
+def unwrap(freedoms, bodies, before, rates, u, dt, values):
+    """Put counted angles on the branch nearest to before + dt · rate, in place.
+
+    freedoms: `JointArrays.plain_coordinates`; bodies: (n_j, 2); before, values: (n_d,) [m, rad]; rates: (n_d, 12);
+    u: (n_b, 6); dt [s]."""
+    joint, counted = freedoms[0], freedoms[3]
+    for d in range(len(values)):
+        if counted[d]:
+            expected = before[d] + dt * row_rate(bodies[joint[d]], rates[d], u)
+            values[d] += _TURN * np.rint((expected - values[d]) / _TURN)
+
+
+def turns_after(joints: JointArrays, q, u, values, rates, dt: float) -> np.ndarray:
+    """Turns (n_d,) of the poses q, given the coordinates (n_d,) and their rate rows (n_d, 12) a time dt [s] earlier;
+    zero where not counted.  q: (n_b, 7), u: (n_b, 6) the twists that led there."""
+    if not joints.any_counted:
+        return np.zeros(len(values), np.int64)
+    return _turns_after(joints.plain_turns, q, u, values, rates, dt)
+
+
+@njit(cache=True, error_model="numpy")
+def _turns_after(angles, q, u, values, rates, dt):
+    bodies, local_origin, local_axes, joint, primitive, axis, counted = angles
+    n, count = len(bodies), len(values)
+    rotation, turns = np.empty((len(q), 3, 3)), np.zeros(count, np.int64)
+    origin, axes, centre = np.empty((n, 2, 3)), np.empty((n, 2, 3, 3)), np.empty((n, 2, 3))
+    now, rows = np.empty(count), np.empty((count, 12))
+    matrices_of(q[:, 3:], rotation)
+    joint_frames(bodies, local_origin, local_axes, q[:, :3], rotation, origin, axes, centre)
+    evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, now, rows)
+    for d in range(count):
+        if counted[d]:
+            expected = values[d] + dt * row_rate(bodies[joint[d]], rates[d], u)
+            turns[d] = np.rint((expected - now[d]) / _TURN)
+    return turns
+
+
+@njit(cache=True, error_model="numpy")
+def nearest_rotations(freedoms, values, target):
+    """The targets (n_d,), those of rotation vectors replaced by the nearest vector of the same rotation: a rotation
+    vector that grows beyond π comes back as its opposite, and its motor must not turn back a whole turn for that."""
+    primitive, axis = freedoms[1], freedoms[2]
+    out = target
+    for d in range(len(values)):
+        if primitive[d] != ROTVEC or axis[d] != 0:
+            continue
+        length = math.sqrt(target[d] ** 2 + target[d + 1] ** 2 + target[d + 2] ** 2)
+        if length == 0.0:
+            continue
+        along = (values[d] * target[d] + values[d + 1] * target[d + 1] + values[d + 2] * target[d + 2]) / length
+        whole = np.rint((along - length) / _TURN)
+        if whole != 0.0:
+            out = target.copy() if out is target else out
+            for k in range(d, d + 3):
+                out[k] = target[k] * (1.0 + _TURN * whole / length)
+    return out
