@@ -10,6 +10,7 @@ from numba import njit
 from delassus.collision import Contacts, detect
 from delassus.dynamics import Inputs, Rows, Softening, Stabilisation, assemble, energy_of, reduce
 from delassus.dynamics.closure import MOST_ROWS, close_joints
+from delassus.dynamics.gyroscopic import swung
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
 from delassus.integrators import integrator
@@ -87,10 +88,10 @@ def step(
     clock = _Clock()
 
     closes = 0 < model.joints.row_count <= MOST_ROWS and np.isfinite(settings.stabilisation.closure)
-    at = scheme.predict(state.q, state.u, h)
+    at = predicted = scheme.predict(state.q, state.u, h)
     if closes:
         # off its path an over-constrained linkage is rigid, and its rows ask for the impossible
-        at, _ = close_joints(model, at, state.u, tol=settings.stabilisation.closure)
+        at, _ = close_joints(model, predicted, state.u, tol=settings.stabilisation.closure)
     position, rotation = at[:, :3], quaternion_to_matrix(at[:, 3:])
     contacts = detect(model.shapes, position, at[:, 3:], threads=settings.threads)
     clock.stage("collision")
@@ -98,7 +99,10 @@ def step(
         model, position, rotation, state, contacts, h, inputs, settings.stabilisation, settings.softening,
         scheme.lead * h,
     )  # fmt: skip
-    problem = reduce(model, rotation, state.u, rows, inputs, h, settings.law)
+    # Masses are those of the prediction: a body turned along its own velocity keeps its kinetic energy, one that is
+    # moved to close its joints does not, and the difference would be an error of first order.
+    turned = quaternion_to_matrix(predicted[:, 3:]) if closes else rotation
+    problem = reduce(model, turned, state.u, rows, inputs, h, settings.law)
     clock.stage("assembly")
     guess = memory.recall(rows) if memory is not None and settings.warm_start else None
     solution = solve(
@@ -111,7 +115,8 @@ def step(
     kept = _kept_velocities(model, problem, solution, settings)
     clock.stage("solve")
     u = (solution.body_velocities if kept is None else kept.u).reshape(-1, 6)
-    q = scheme.advance(state.q, at, state.u, u, h)
+    u = swung(model, turned, u, 0.5 * h)
+    q = scheme.advance(state.q, predicted, state.u, u, h)
     if closes:
         q, u = close_joints(model, q, u, tol=settings.stabilisation.closure)
     turns = turns_after(model.joints, q, u, rows.coordinates, rows.rates, (1.0 - scheme.lead) * h)

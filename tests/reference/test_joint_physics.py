@@ -1,9 +1,12 @@
 """Joints at work: drift, loops, limits, motors, damping, dry friction, spinning bodies."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from mechanisms import bennett, four_bar, link, stewart
 from motion import simulate
+from random_mechanisms import consistent
 
 from delassus.builder import ModelBuilder, Motor
 from delassus.dynamics import Stabilisation, momentum_of
@@ -89,7 +92,7 @@ def test_small_swing_has_the_textbook_period():
 
 
 def test_torque_free_body_keeps_momentum_and_energy():
-    """A brick tumbling about its unstable axis (Dzhanibekov): both are kept to the order of the scheme."""
+    """A brick tumbling about its unstable axis (Dzhanibekov): energy to rounding, momentum to second order."""
     loss = []
     for h in (2e-3, 1e-3):
         builder = ModelBuilder(gravity=(0, 0, 0))
@@ -100,13 +103,39 @@ def test_torque_free_body_keeps_momentum_and_energy():
         loss.append([np.abs(after - before).max() / np.abs(before).max(), np.ptp(run.energy) / run.energy[0]])
     spin = np.einsum("kij,kj->ki", np.array([s.rotation[0].T for s in run.states]), run.u()[:, 3:])
     assert np.ptp(spin[:, 1]) > 5.0, "it does flip"
-    assert max(loss[1]) < 2e-3
-    assert np.log2(loss[0][0] / loss[1][0]) > 0.9
-    assert np.log2(loss[0][1] / loss[1][1]) > 0.9
+    assert loss[1][0] < 1e-5
+    assert np.log2(loss[0][0] / loss[1][0]) > 1.9
+    assert max(loss[0][1], loss[1][1]) < 1e-10
+
+
+def test_bodies_that_spin_too_fast_for_the_step_keep_their_energy():
+    """Up to a hundred turns a step: nothing is resolved, and nothing is gained."""
+    for spin in (1e3, 1e4, 6e5):
+        builder = ModelBuilder(gravity=(0, 0, 0))
+        builder.body(mass=1.0, inertia=(0.1, 2.0, 2.05), angular_velocity=(0.3 * spin, spin, 0.2 * spin))
+        run = simulate(*builder.build(), 0.1, h=1e-3)
+        assert np.ptp(run.energy) < 1e-9 * run.energy[0]
+
+
+def test_rod_that_spins_on_a_distance_joint_keeps_its_energy_to_second_order():
+    """The joint's impulses change the spin within the step. With the gyroscopic moment taken without them the loss was
+    of first order: 7e-3, 3.6e-3, 1.8e-3 J of these."""
+    loss = []
+    for h in (1e-3, 5e-4, 2.5e-4):
+        builder = ModelBuilder(gravity=(0, 0, 0))
+        rod = builder.body(mass=1.0, inertia=(4e-4, 8.8e-3, 8.8e-3), angular_velocity=(-20.0, 18.0, -15.0))
+        builder.joint("distance", None, rod, position=(0.25, 0.2, 0.1), follower_position=(0.1, 0.02, 0.01))
+        model, state = builder.build()
+        u = consistent(model, state, state.u)
+        run = simulate(model, replace(state, u=u), 0.1, h=h)
+        loss.append(np.ptp(run.energy))
+    assert np.log2(loss[0] / loss[1]) > 1.8
+    assert np.log2(loss[1] / loss[2]) > 1.8
 
 
 def test_fast_top_precesses_at_the_gyroscopic_rate():
-    """Ω = m g l / (I₃ ω) for a spinning disk on a level arm, with nutation of 2 m g l I / (I₃ ω)² about it."""
+    """Ω = m g l / (I₃ ω) for a spinning disk on a level arm, with nutation of 2 m g l I / (I₃ ω)² about it: let go at
+    rest, its heading is Ω (t − sin νt / ν) with ν = I₃ ω / I."""
     builder = ModelBuilder()
     spin, arm, mass, axial = 300.0, 0.2, 1.0, 0.02
     inertia = (axial, axial / 2, axial / 2)
@@ -114,9 +143,11 @@ def test_fast_top_precesses_at_the_gyroscopic_rate():
     builder.joint("spherical", None, top, position=(0, 0, 0))
     run = simulate(*builder.build(), 0.3, h=1e-4)
     heading = np.unwrap(np.arctan2(run.q()[:, 1], run.q()[:, 0]))
-    nutation = 2 * mass * G * arm * (axial / 2 + mass * arm**2) / (axial * spin) ** 2
-    assert heading[-1] / 0.3 == pytest.approx(mass * G * arm / (axial * spin), rel=0.02)
-    assert np.abs(run.q()[:, 2]).max() / arm == pytest.approx(nutation, rel=0.15)
+    across = axial / 2 + mass * arm**2
+    nutation, wobble = 2 * mass * G * arm * across / (axial * spin) ** 2, axial * spin / across
+    precession = mass * G * arm / (axial * spin)
+    assert heading[-1] == pytest.approx(precession * (0.3 - np.sin(0.3 * wobble) / wobble), rel=1e-3)
+    assert np.abs(run.q()[:, 2]).max() / arm == pytest.approx(nutation, rel=1e-3)
 
 
 def swinging_arm(**options):

@@ -1,37 +1,23 @@
-"""Everything that acts without being a constraint: gravity, gyroscopic moments, external wrenches, joint efforts."""
+"""Everything that acts without being a constraint: gravity, external wrenches, joint efforts; and what they change."""
 
 import numpy as np
 from numba import njit
 
 from delassus.model import Model
 
-_GYRO_STEPS = 4  # each gains a factor h‖ω‖: enough for rounding at h‖ω‖ = 1e-3
-
 
 @njit(cache=True)
-def fill_free_velocity(mass, inverse, gravity, u, wrench, h, out):
-    """u_f = u + h H⁻¹ f, (n_b, 6), with the gyroscopic moment −ω × Θω at the mean of old and new ω.
+def fill_free_velocity(inverse, gravity, u, wrench, h, out):
+    """u_f = u + h H⁻¹ f, (n_b, 6), f being gravity and the wrenches.
 
-    mass, inverse: (n_b, 6, 6) where the step evaluates them; u: (n_b, 6) before it; wrench: (n_b, 6) [N, N m].
-    Θ (ω⁺ − ω) = h (τ − ω̄ × Θ ω̄), ω̄ = (ω + ω⁺)/2, by fixed-point steps: the moment is workless for the mean, so that
-    kinetic energy is kept to second order where the explicit form gains some at every step."""
+    inverse: (n_b, 6, 6) of the masses where the step evaluates them; u: (n_b, 6), after half of the gyroscopic moment;
+    wrench: (n_b, 6) [N, N m]."""
     for b in range(len(u)):
         for i in range(3):
             out[b, i] = u[b, i] + h * (gravity[i] + inverse[b, i, i] * wrench[b, i])
-        w0, w1, w2 = u[b, 3], u[b, 4], u[b, 5]
-        n0, n1, n2 = w0, w1, w2
-        for _ in range(_GYRO_STEPS):
-            m0, m1, m2 = 0.5 * (w0 + n0), 0.5 * (w1 + n1), 0.5 * (w2 + n2)
-            l0 = mass[b, 3, 3] * m0 + mass[b, 3, 4] * m1 + mass[b, 3, 5] * m2
-            l1 = mass[b, 4, 3] * m0 + mass[b, 4, 4] * m1 + mass[b, 4, 5] * m2
-            l2 = mass[b, 5, 3] * m0 + mass[b, 5, 4] * m1 + mass[b, 5, 5] * m2
-            t0 = h * (wrench[b, 3] - (m1 * l2 - m2 * l1))
-            t1 = h * (wrench[b, 4] - (m2 * l0 - m0 * l2))
-            t2 = h * (wrench[b, 5] - (m0 * l1 - m1 * l0))
-            n0 = w0 + inverse[b, 3, 3] * t0 + inverse[b, 3, 4] * t1 + inverse[b, 3, 5] * t2
-            n1 = w1 + inverse[b, 4, 3] * t0 + inverse[b, 4, 4] * t1 + inverse[b, 4, 5] * t2
-            n2 = w2 + inverse[b, 5, 3] * t0 + inverse[b, 5, 4] * t1 + inverse[b, 5, 5] * t2
-        out[b, 3], out[b, 4], out[b, 5] = n0, n1, n2
+            out[b, 3 + i] = u[b, 3 + i]
+            for k in range(3):
+                out[b, 3 + i] += h * inverse[b, 3 + i, 3 + k] * wrench[b, 3 + k]
 
 
 def momentum_of(model: Model, q_rotation: np.ndarray, position: np.ndarray, u: np.ndarray) -> np.ndarray:

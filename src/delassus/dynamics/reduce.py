@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 
 from delassus.dynamics.forces import fill_free_velocity
+from delassus.dynamics.gyroscopic import swing
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.rows import Rows
 from delassus.law import Law
@@ -13,27 +14,30 @@ from delassus.problem import Problem
 
 
 def reduce(model: Model, rotation, u, rows: Rows, inputs: Inputs, h: float, law: Law) -> Problem:
-    """The one-step problem of these rows.  rotation: (n_b, 3, 3) where they were evaluated; u: (n_b, 6) before it.
+    """The one-step problem of these rows.  rotation: (n_b, 3, 3) for the masses; u: (n_b, 6) before the step.
+
+    Half of the gyroscopic moment has acted in the free velocity; the other half is due after the solve
+    (`gyroscopic.swung`).
 
     Not through `Problem.rigid`: the model was checked when it was built, and checking again would cost as much as the
     step."""
     n, m = model.body_count, len(rows.rows)
     start = rows.cone.block_start
     mass, inverse = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
-    u_f, free, response = np.empty((n, 6)), np.empty(m), np.empty((m, 12))
+    u_f, free, response, bias = np.empty((n, 6)), np.empty(m), np.empty((m, 12)), rows.bias.copy()
     _reduce(
         model.mass, model.inertia, model.inverse_inertia, model.gravity, rotation, u, inputs.wrench, inputs.effort,
-        model.joints.bodies, model.joints.coordinate_joint, rows.rates, h, rows.bodies, start, rows.rows, rows.bias,
-        mass, inverse, u_f, response, free,
+        model.joints.bodies, model.joints.coordinate_joint, rows.rates, h, rows.bodies, start, rows.rows, bias,
+        rows.hard_joint_rows, mass, inverse, u_f, response, free,
     )  # fmt: skip
     delassus = RigidDelassus(mass, rows.bodies, rows.rows, start, rows.compliance, inverse, response)
-    return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=rows.bias)
+    return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=bias)
 
 
 @njit(cache=True)
 def _reduce(
     body_mass, inertia, inverse_inertia, gravity, rotation, u, wrench, effort, joint_bodies, coordinate_joint, rates, h,
-    bodies, start, rows, bias, mass, inverse, u_f, response, free,
+    bodies, start, rows, bias, joint_rows, mass, inverse, u_f, response, free,
 ):  # fmt: skip
     form_mass_blocks(body_mass, inertia, inverse_inertia, rotation, mass, inverse)
     force = wrench
@@ -45,7 +49,14 @@ def _reduce(
                 if b >= 0:
                     for k in range(6):
                         force[b, k] += effort[d] * rates[d, 6 * side + k]
-    fill_free_velocity(mass, inverse, gravity, u, force, h, u_f)
+    half = np.empty_like(u)
+    swing(inertia, rotation, u, 0.5 * h, half)
+    # Joints ask for the opposite of the rate before the impulses, so that they do no work at the mean of the two, and
+    # that is the rate after the first half of the gyroscopic moment.
+    multiply_rows(bodies, start, rows, (half - u).reshape(-1), free)
+    for i in range(joint_rows):
+        bias[i] += free[i]
+    fill_free_velocity(inverse, gravity, half, force, h, u_f)
     form_response(inverse, bodies, start, rows, response)
     multiply_rows(bodies, start, rows, u_f.reshape(-1), free)
     for i in range(len(free)):

@@ -44,6 +44,12 @@ class Rows:
     def contact_count(self) -> int:
         return len(self.contacts.gap)
 
+    @property
+    def hard_joint_rows(self) -> int:
+        """Number of joint rows, none where they are springs."""
+        soft = self.compliance is not None and np.any(self.compliance[: len(self.residual)] > 0.0)
+        return 0 if soft else len(self.residual)
+
 
 def assemble(
     model: Model, position, rotation, state: State, contacts: Contacts, h: float, inputs: Inputs,
