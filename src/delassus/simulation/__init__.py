@@ -1,0 +1,6 @@
+"""One step after the other: from a state to the next, with what it reports and remembers."""
+
+from delassus.memory import Memory as Memory
+from delassus.simulation.one_step import StepReport as StepReport
+from delassus.simulation.one_step import StepSettings as StepSettings
+from delassus.simulation.one_step import step as step
