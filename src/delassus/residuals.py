@@ -5,7 +5,8 @@ With v = D λ + v_f and w = v + Γ(v) (Γ = 0 under CCP and FRICTIONLESS, μ = 0
 | name | definition | unit |
 |---|---|---|
 | natural_map_relative | ‖λ − P_K(λ − ρ w)‖₂ / max(ρ‖v_f‖₂, ‖λ‖₂), ρ = m / trace D: the meaning of `tol` | – |
-| worst_velocity | max_k ‖λ_k − P(λ_k − ρ_k w_k)‖ / ρ_k, ρ_k = d_k / trace D_kk: the meaning of `tol_velocity` | m/s |
+| worst_velocity | max_k ‖λ_k − P(λ_k − ρ_k w_k)‖ / ρ_k, ρ_k = d_k / trace D_kk | m/s |
+| worst_velocity_relative | the same, each k over the free velocities of its island: the meaning of `tol_velocity` | – |
 | natural_map | ‖λ − P_K(λ − w)‖_∞ (paper 003 eq. 163, 176); mixes units, kept for comparison | – |
 | primal | ‖λ − P_K λ‖_∞ (003 eq. 156) | N s |
 | dual | ‖w − P_K* w‖_∞ (003 eq. 157, 174) | m/s |
@@ -41,6 +42,7 @@ class Residuals(NamedTuple):
     cost: float
     feasibility: float
     projected_gradient: float
+    worst_velocity_relative: float
 
     @property
     def error(self) -> float:
@@ -50,7 +52,7 @@ class Residuals(NamedTuple):
     @property
     def measure(self) -> "Measure":
         """The two of them a solve is stopped on."""
-        return Measure(self.natural_map_relative, self.worst_velocity)
+        return Measure(self.natural_map_relative, self.worst_velocity_relative)
 
     def as_dict(self) -> dict[str, float]:
         """Plain dictionary, `error` included."""
@@ -58,20 +60,20 @@ class Residuals(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """The two figures a solve is stopped on: `relative` [-] and `velocity` [m/s]."""
+    """The two figures a solve is stopped on: relative natural map, and worst velocity over those of its island [-]."""
 
     relative: float
     velocity: float
 
 
 def measure(problem: Problem, reactions: np.ndarray) -> Measure:
-    """Relative natural map and worst velocity of λ under the problem's law.  reactions: (m,) [N s]."""
+    """Relative natural map and relative worst velocity of λ under the problem's law.  reactions: (m,) [N s]."""
     delassus = problem.delassus
     if isinstance(delassus, RigidDelassus):  # what every step of a simulation asks several times
         sizes = 6 * len(delassus.mass), len(reactions)
-        found = _measure_rigid(sizes, delassus.plain, problem.free_velocity, reactions, *problem.judged_by)
+        found = _measure_rigid(sizes, delassus.plain, problem.free_velocity, reactions, problem.judged_by)
         return Measure(found[0], found[1])
-    return Measure(*measure_at(reactions, problem.constraint_velocity(reactions), *problem.judged_by))
+    return Measure(*measure_at(reactions, problem.constraint_velocity(reactions), problem.judged_by))
 
 
 def evaluate(problem: Problem, reactions: np.ndarray) -> Residuals:
@@ -81,7 +83,7 @@ def evaluate(problem: Problem, reactions: np.ndarray) -> Residuals:
 
 def evaluate_with_velocities(problem: Problem, reactions: np.ndarray):
     """(every residual of λ, v (m,) [m/s], u (n,) or None for dual problems).  reactions: (m,), contiguous [N s]."""
-    delassus, out = problem.delassus, np.empty(10)
+    delassus, out = problem.delassus, np.empty(len(Residuals._fields))
     if isinstance(delassus, RigidDelassus) and problem.u_f is not None:
         u, v = np.empty(6 * len(delassus.mass)), np.empty(len(reactions))
         _evaluate_rigid(delassus.plain, problem.free_velocity, problem.u_f, reactions, problem.judged_by, u, v, out)
@@ -100,20 +102,28 @@ def _ratio(value, scale):
 
 
 @njit(cache=True)
-def measure_at(reactions, v, mu, block_start, joints, bilateral, limits, diagonal_blocks, gamma, step, free_speed):
-    """(relative natural map, worst velocity) where v = D λ + v_f is known, for compiled code; after v the entries of
-    `Problem.judged_by`."""
-    square, worst, length = _natural_map(reactions, v, mu, block_start, joints, limits, diagonal_blocks, gamma, step)
-    return _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length))), worst
+def measure_at(reactions, v, judged_by):
+    """(relative natural map, relative worst velocity) where v = D λ + v_f is known, for compiled code; judged_by: that
+    of the `Problem`."""
+    relative, _, worst = _measures(reactions, v, judged_by)
+    return relative, worst
 
 
 @njit(cache=True)
-def _measure_rigid(
-    sizes, plain, free, reactions, mu, block_start, joints, bilateral, limits, blocks, gamma, step, free_speed
-):
+def _measures(reactions, v, judged_by):
+    """(relative natural map [-], worst velocity [m/s], the same relative [-])."""
+    mu, block_start, joints, _, limits, diagonal_blocks, scale, gamma, step, free_speed = judged_by
+    square, worst, relative, length = _natural_map(
+        reactions, v, mu, block_start, joints, limits, diagonal_blocks, scale, gamma, step
+    )
+    return _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length))), worst, relative
+
+
+@njit(cache=True)
+def _measure_rigid(sizes, plain, free, reactions, judged_by):
     u, v = np.empty(sizes[0]), np.empty(sizes[1])
     rigid_velocities(plain, reactions, free, u, v)
-    return measure_at(reactions, v, mu, block_start, joints, bilateral, limits, blocks, gamma, step, free_speed)
+    return measure_at(reactions, v, judged_by)
 
 
 @njit(cache=True)
@@ -126,12 +136,9 @@ def _evaluate_rigid(plain, free, u_f, reactions, judged_by, u, v, out):
 
 @njit(cache=True)
 def _evaluate_at(reactions, v, judged_by, out):
-    """out: the fields of `Residuals` in their order, (10,)."""
-    mu, block_start, joints, bilateral, limits, diagonal_blocks, gamma, step, free_speed = judged_by
-    both = measure_at(
-        reactions, v, mu, block_start, joints, bilateral, limits, diagonal_blocks, gamma, step, free_speed
-    )
-    out[0], out[1] = both
+    """out: the fields of `Residuals` in their order, (11,)."""
+    mu, _, _, bilateral, limits, _, _, gamma, step, free_speed = judged_by
+    out[0], out[1], out[10] = _measures(reactions, v, judged_by)
     _all(reactions, v, mu, bilateral, limits, gamma, step, out)
     length, speed, work = 0.0, 0.0, 0.0
     for i in range(len(v)):
@@ -145,13 +152,13 @@ def _evaluate_at(reactions, v, judged_by, out):
 
 
 @njit(cache=True)
-def _natural_map(reactions, v, mu, block_start, joints, limits, diagonal_blocks, gamma, step):
-    """(‖λ − P_K(λ − ρ w)‖₂², worst velocity, ‖λ‖₂²)."""
+def _natural_map(reactions, v, mu, block_start, joints, limits, diagonal_blocks, scale, gamma, step):
+    """(‖λ − P_K(λ − ρ w)‖₂², worst velocity, worst over the scale of its block, ‖λ‖₂²)."""
     square = 0.0
     length = 0.0
     for i in range(len(reactions)):
         length += reactions[i] * reactions[i]
-    worst = 0.0
+    worst, relative = 0.0, 0.0
     offset = 0
     for k in range(len(block_start) - 1):
         i = block_start[k]
@@ -166,16 +173,17 @@ def _natural_map(reactions, v, mu, block_start, joints, limits, diagonal_blocks,
             for a in range(size):
                 part += v[i + a] * v[i + a]
             square += step * step * part
-            worst = max(worst, math.sqrt(part))
+            error = math.sqrt(part)
         elif k < joints + limits:
             gap = min(reactions[i], step * v[i])  # λ − max(0, λ − ρ v), without cancelling the velocity against λ
             square += gap * gap
-            worst = max(worst, abs(min(reactions[i], own * v[i])) / own)
+            error = abs(min(reactions[i], own * v[i])) / own
         else:
             friction = mu[k - joints - limits]
             square += _contact_gap(reactions, v, i, friction, gamma, step)
-            worst = max(worst, math.sqrt(_contact_gap(reactions, v, i, friction, gamma, own)) / own)
-    return square, worst, length
+            error = math.sqrt(_contact_gap(reactions, v, i, friction, gamma, own)) / own
+        worst, relative = max(worst, error), max(relative, _ratio(error, scale[k]))
+    return square, worst, relative, length
 
 
 @njit(cache=True)

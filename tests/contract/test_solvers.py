@@ -58,7 +58,8 @@ class TestEverySolver:
                 assert law not in find(name)[0].laws
                 continue
             assert law in find(name)[0].laws
-            assert solution.converged == (again.relative <= TOL * CLAIM), (kind, solution.status, again)
+            within = again.relative <= TOL * CLAIM and again.velocity <= 100 * TOL * CLAIM
+            assert solution.converged == within, (kind, solution.status, again)
             assert solution.residuals.natural_map_relative == pytest.approx(again.relative, rel=1e-9, abs=1e-300)
             assert np.allclose(solution.velocities, problem.constraint_velocity(solution.reactions))
 
@@ -111,7 +112,8 @@ MUST = {
     "raisim-ds-es": (Law.NCP, ["empty"]),
     "prox": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "apgd": (Law.CCP, list(PROBLEMS[Law.CCP])),
-    "spg-fb": (Law.CCP, list(PROBLEMS[Law.CCP])),
+    # at ratio 1e8 a natural map of 2e-10 still leaves the lightest bodies 1 mm/s off: one step length for all
+    "spg-fb": (Law.CCP, [kind for kind in PROBLEMS[Law.CCP] if kind != "mass-ratio-1e8"]),
     "gpminres": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "gpminres-p": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "kucera": (Law.NCP, list(PROBLEMS[Law.NCP])),
@@ -202,10 +204,10 @@ def test_relaxation_reaches_the_same_solution():
 
 def test_worst_velocity_tolerance_is_kept():
     problem = PROBLEMS[Law.NCP]["mass-ratio-1e3"]
-    loose = solve(problem, tol=1e-3)
+    loose = solve(problem, tol=1e-3, tol_velocity=None)
     tight = solve(problem, tol=1e-3, tol_velocity=1e-7, max_iter=200_000)
     assert tight.converged
-    assert tight.residuals.worst_velocity <= 1e-7 < loose.residuals.worst_velocity
+    assert tight.residuals.worst_velocity_relative <= 1e-7 < loose.residuals.worst_velocity_relative
 
 
 def test_trace_is_the_judged_residual_over_iterations_and_seconds():

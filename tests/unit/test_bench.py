@@ -26,7 +26,8 @@ from delassus.solvers import solve
 
 ROW = Row(
     solver="a", tol=1e-6, start="cold", sample="s/0", sequence="s", step=0, category="dense contacts", contacts=4,
-    rows=12, status="converged", solved=True, relative=1e-7, worst_velocity=1e-8, penetration=0.0, dual=0.0,
+    rows=12, status="converged", solved=True, relative=1e-7, worst_velocity=1e-8,
+    worst_velocity_relative=1e-7, penetration=0.0, dual=0.0,
     complementarity=0.0, natural_map=1e-9, iterations=3, seconds=0.01, memory=0.0,
 )  # fmt: skip
 

@@ -48,7 +48,7 @@ def test_json_holds_the_run_and_every_residual(place):
     assert [entry["file"] for entry in runs] == [LOCAL, GLOBAL]
     for entry in runs:
         assert {"solver", "settings", "law", "contacts", "rows", "status", "tol", "iterations", "seconds"} <= set(entry)
-        assert entry["residuals"].keys() == delassus.residuals.Residuals(*[0.0] * 10).as_dict().keys()
+        assert entry["residuals"].keys() == {*delassus.residuals.Residuals._fields, "error"}
         assert entry["times"]["total"] == entry["seconds"] > 0
         assert (entry["status"], entry["tol"], entry["law"]) == ("converged", 1e-8, "ncp")
         problem = delassus.load_problem(entry["file"])
@@ -116,7 +116,8 @@ def test_bad_files_are_named_in_one_line(place, name, content, word):
         (["--tol", "0"], ["tol", "positive"]),
         (["--tol", "-1e-6"], ["tol", "positive"]),
         (["--tol", "nan"], ["tol", "positive"]),
-        (["--tol-velocity", "0"], ["tol_velocity", "m/s"]),
+        (["--tol-velocity", "0"], ["tol_velocity", "factor"]),
+        (["--tol-velocity", "fast"], ["--tol-velocity", "auto"]),
         (["--max-iter", "-1"], ["max_iter"]),
         (["--time-limit", "0"], ["time_limit"]),
         (["--threads", "0"], ["--threads", "1 to "]),

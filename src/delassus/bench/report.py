@@ -110,7 +110,7 @@ def _categories(rows: Sequence[Row], limit: float) -> str:
 
 def _row_table(rows: Sequence[Row], about: dict) -> str:
     head = ["problem", "category", "contacts", "rows", "solver", "start", "status", "judged", "relative natural map",
-            "worst velocity", "iterations", "seconds", "repeat"]  # fmt: skip
+            "worst velocity m/s", "over its island's", "iterations", "seconds", "repeat"]  # fmt: skip
     body = []
     for row in rows:
         verdict = ("true" if row.solved else "missed") if row.is_true else "UNTRUE"
@@ -118,6 +118,7 @@ def _row_table(rows: Sequence[Row], about: dict) -> str:
             row.sample, row.category, (row.contacts, str(row.contacts)), (row.rows, str(row.rows)), row.solver,
             row.start, row.status + (f" ({row.note})" if row.note else ""), verdict,
             (row.relative, f"{row.relative:.1e}"), (row.worst_velocity, f"{row.worst_velocity:.1e}"),
+            (row.worst_velocity_relative, f"{row.worst_velocity_relative:.1e}"),
             (row.iterations, str(row.iterations)), (row.seconds, _time(row.seconds)), repeat_command(row, about),
         ])  # fmt: skip
     return _table("rows", head, body)

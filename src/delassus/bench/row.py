@@ -11,8 +11,10 @@ ROWS = "rows.jsonl"
 
 @dataclass(frozen=True)
 class Row:
-    """start: "cold" or "warm"; status: what the solver said of itself; relative: natural map recomputed [-]; solved: is
-    that within tol; seconds [s]; memory: growth of the peak [MiB]; note: why a run has no result."""
+    """start: "cold" or "warm"; status: what the solver said of itself; relative: natural map recomputed [-];
+    worst_velocity [m/s], and relative to the velocities of its island [-]; solved: is the first within tol and the last
+    within 100 tol, as `solve` asks by default; seconds [s]; memory: growth of the peak [MiB]; note: why a run has no
+    result."""
 
     solver: str
     tol: float
@@ -27,6 +29,7 @@ class Row:
     solved: bool
     relative: float
     worst_velocity: float
+    worst_velocity_relative: float
     penetration: float
     dual: float
     complementarity: float

@@ -144,8 +144,8 @@ class _Worker:
             solver=self.task.solver, tol=self.task.tol, start=self.task.start, sample=sample.name,
             sequence=sample.sequence, step=sample.step, category=sample.category,
             contacts=sample.problem.contact_count, rows=sample.problem.row_count, status="time_limit", solved=False,
-            relative=float("inf"), worst_velocity=nan, penetration=nan, dual=nan, complementarity=nan, natural_map=nan,
-            iterations=0, seconds=self.task.time_limit, memory=nan,
+            relative=float("inf"), worst_velocity=nan, worst_velocity_relative=nan, penetration=nan, dual=nan,
+            complementarity=nan, natural_map=nan, iterations=0, seconds=self.task.time_limit, memory=nan,
             note="the process died" if died else "did not keep its time limit and was ended from outside",
         ))  # fmt: skip
         rest = self.task.samples[at + 1 :]

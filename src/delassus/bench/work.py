@@ -16,6 +16,7 @@ from delassus.bench.suite_file import is_suite, read_suite
 from delassus.bench.suites import file_samples
 from delassus.memory import Memory
 from delassus.solvers import solve
+from delassus.solvers.driver import Limits
 
 _SHOUTS = 1.05  # a run may exceed its own limit by this factor before it counts as late
 
@@ -71,12 +72,13 @@ def _solve(sample: Sample, task: Task, guess, *, warm_up: bool = False) -> tuple
         seconds = perf_counter() - start
         reactions, iterations, status, note = solution.reactions, solution.iterations, solution.status.value, ""
     judged = residuals.evaluate(problem, reactions)
-    relative = judged.natural_map_relative
+    is_within = Limits(task.tol, "auto", 0, None).reached(judged.measure)
     row = Row(
         solver=task.solver, tol=task.tol, start=task.start, sample=sample.name, sequence=sample.sequence,
         step=sample.step, category=sample.category, contacts=problem.contact_count, rows=problem.row_count,
-        status=status, solved=bool(relative <= task.tol and seconds <= _SHOUTS * task.time_limit + 0.1),
-        relative=relative, worst_velocity=judged.worst_velocity, penetration=_penetration(problem, reactions),
+        status=status, solved=is_within and seconds <= _SHOUTS * task.time_limit + 0.1,
+        relative=judged.natural_map_relative, worst_velocity=judged.worst_velocity,
+        worst_velocity_relative=judged.worst_velocity_relative, penetration=_penetration(problem, reactions),
         dual=judged.dual, complementarity=judged.complementarity, natural_map=judged.natural_map,
         iterations=iterations, seconds=seconds, memory=max(0.0, _peak() - memory), note=note,
     )  # fmt: skip

@@ -22,7 +22,8 @@ def bench(
         typer.Option(metavar="A,B,…", help="Solvers and peers (clarabel, siconos:NSGS, …).  [default: the suite's]"),
     ] = None,
     tol: Annotated[
-        float | None, typer.Option(metavar="T", help="Relative natural map.  [default: the suite's]")
+        float | None,
+        typer.Option(metavar="T", help="Relative natural map; velocities to 100 T.  [default: the suite's]"),
     ] = None,
     start: Annotated[str, typer.Option(metavar="cold|warm|both", help="Where solves begin.")] = "both",
     time_limit: Annotated[

@@ -11,6 +11,7 @@ from delassus.law import Law
 
 if TYPE_CHECKING:
     from delassus.problem import Problem
+    from delassus.solvers.driver import VelocityTolerance
     from delassus.solvers.settings import Settings
 
 AUTO = "auto"
@@ -81,6 +82,17 @@ def key_values(pairs: list[str], example: str) -> dict[str, str]:
             raise SettingsError(f"--set {pair!r} is not key=value: write for instance --set {example}")
         texts[name.strip()] = text.strip()
     return texts
+
+
+def velocity_tolerance(text: str) -> "VelocityTolerance":
+    """A factor, "auto", or None for "none"."""
+    word = text.strip().lower()
+    if word in ("auto", "none"):
+        return "auto" if word == "auto" else None
+    try:
+        return float(word)
+    except ValueError:
+        raise SettingsError(f"--tol-velocity is {text!r}: give a factor such as 1e-4, auto or none") from None
 
 
 def _check_outputs(plan: Plan) -> None:

@@ -63,6 +63,7 @@ def as_json(row: Row) -> dict[str, Any]:
         "rows": len(solution.reactions),
         "status": solution.status.value,
         "tol": solution.tol,
+        "tol_velocity": solution.tol_velocity,
         "iterations": solution.iterations,
         "seconds": solution.seconds,
         "times": solution.times,

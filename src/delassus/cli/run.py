@@ -34,8 +34,14 @@ def run(
     ] = None,
     tol: Annotated[
         float | None,
+        typer.Option(metavar="T", help="Relative accuracy of each step: natural map.  [default: the scene's]"),
+    ] = None,
+    tol_velocity: Annotated[
+        str | None,
         typer.Option(
-            metavar="T", help="Relative accuracy of each step: natural map and worst velocity.  [default: 1e-6]"
+            metavar="F",
+            help="Largest error of velocity, as a factor of the velocities around it or of what falls in one step: a "
+            "number, auto (the same as --tol) or none.  [default: the scene's]",
         ),
     ] = None,
     integrator: Annotated[
@@ -85,8 +91,8 @@ def run(
 
     Exit code: 0 all steps converged and all checks pass, 1 not so, 2 bad input, 130 interrupted.
     """
-    given = {"dt": dt, "solver": solver, "tol": tol, "integrator": integrator, "threads": threads,
-             "law": None if law is None else law.value}  # fmt: skip
+    given = {"dt": dt, "solver": solver, "tol": tol, "tol_velocity": tol_velocity, "integrator": integrator,
+             "threads": threads, "law": None if law is None else law.value}  # fmt: skip
     settings = {key: value for key, value in given.items() if value is not None}
     wishes = Wishes(scene, parameters or [], steps, duration, settings, out, resume, overwrite, keep_problem, json)
     with console.errors_end_it():

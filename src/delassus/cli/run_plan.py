@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from delassus.cli.outputs import check_output, looking_at
-from delassus.cli.plan import AUTO, check_threads, key_values, with_threads
+from delassus.cli.plan import AUTO, check_threads, key_values, velocity_tolerance, with_threads
 from delassus.errors import FileError, SettingsError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ PROBLEMS = "problems"
 """Folder below --out for the problems of steps."""
 SETTINGS = {"dt": "h", "solver": "solver", "tol": "tol", "tol_velocity": "tol_velocity", "integrator": "integrator",
             "law": "law", "threads": "threads"}  # fmt: skip
-"""Options of the command and the fields of StepSettings they set; tol_velocity goes with --tol."""
+"""Options of the command and the fields of StepSettings they set."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,8 @@ def _recorded_settings(found: dict[str, Any]) -> dict[str, Any]:
     if isinstance(found.get("solver"), dict):  # settings of a solver: its name and the threads make them again
         found = found | {"solver": found["solver"].get("solver")}
     usable = _alike(found, plain(StepSettings()))
+    if found.get("tol_velocity", "") is None or isinstance(found.get("tol_velocity"), (str, float)):
+        usable["tol_velocity"] = found["tol_velocity"]  # of several types
     return {key: usable[name] for key, name in SETTINGS.items() if name in usable}
 
 
@@ -128,12 +130,12 @@ def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
     changes = {SETTINGS[key]: value for key, value in given.items()}
     if "law" in changes:
         changes["law"] = Law.of(changes["law"])
-    if "tol" in changes:
-        changes.setdefault("tol_velocity", changes["tol"])
+    if isinstance(changes.get("tol_velocity"), str):
+        changes["tol_velocity"] = velocity_tolerance(changes["tol_velocity"])
     settings = replace(setup.settings, **changes)
     if not 1.0 / FAR <= settings.h <= FAR:
         raise SettingsError(f"--dt is {settings.h}: give {1.0 / FAR:g} to {FAR:g} seconds")
-    Limits(settings.tol, settings.tol_velocity, settings.max_iter, None)
+    Limits(settings.tol, settings.velocity_factor, settings.max_iter, None)
     integrator(settings.integrator)
     if "threads" in given:
         check_threads(settings.threads)

@@ -7,7 +7,7 @@ import typer
 
 from delassus.cli import console
 from delassus.cli.inputs import folder
-from delassus.cli.plan import Outputs, Plan, make_plan
+from delassus.cli.plan import Outputs, Plan, make_plan, velocity_tolerance
 from delassus.law import Law
 
 # The defaults of `delassus.solve`, repeated because importing them would cost --help a second; a test compares.
@@ -34,13 +34,14 @@ def solve(
         ),
     ] = DEFAULT_TOL,
     tol_velocity: Annotated[
-        float | None,
+        str,
         typer.Option(
-            metavar="V",
-            help="Also require the worst velocity of any contact, limit or joint to be below V, in m/s: light bodies "
-            "under heavy ones escape --tol.",
+            metavar="F",
+            help="Also require the velocity of every contact, limit and joint to be right to this factor of the "
+            "velocities around it (of its island): light bodies under heavy ones escape --tol. A pure number, auto "
+            "(100 times --tol) or none.",
         ),
-    ] = None,
+    ] = "auto",
     max_iter: Annotated[int, typer.Option(metavar="N", help="Most iterations per run.")] = DEFAULT_MAX_ITER,
     time_limit: Annotated[float | None, typer.Option(metavar="S", help="Most seconds per run.")] = None,
     threads: Annotated[
@@ -76,9 +77,10 @@ def solve(
 
     Exit code: 0 all converged, 1 some did not, 2 bad input, 130 interrupted (what was finished is kept).
     """
-    limits = {"tol": tol, "tol_velocity": tol_velocity, "max_iter": max_iter, "time_limit": time_limit}
     outputs = Outputs(json=json, plot=plot, solution_dir=write_solution, overwrite=overwrite)
     with console.errors_end_it():
+        velocity = velocity_tolerance(tol_velocity)
+        limits = {"tol": tol, "tol_velocity": velocity, "max_iter": max_iter, "time_limit": time_limit}
         plan = make_plan(files, solver or [], settings or [], law, limits, outputs, threads)
     raise typer.Exit(_carry_out(plan))
 

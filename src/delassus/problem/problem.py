@@ -21,6 +21,7 @@ from delassus.linalg.rigid_delassus import RigidDelassus
 from delassus.linalg.sparse_delassus import SparseDelassus
 from delassus.linalg.structure import rigid_blocks
 from delassus.problem import validate
+from delassus.problem.speeds import velocity_scale
 
 Delassus = MatrixDelassus | RigidDelassus | SparseDelassus
 
@@ -32,15 +33,21 @@ class Problem:
     >>> problem = delassus.Problem.dual(np.eye(3), [-1.0, 0.5, 0.0], mu=[0.3])
     >>> delassus.solve(problem).reactions.round(3).tolist()
     [1.0, -0.3, 0.0]
+
+    rest_speed [m/s]: errors of velocity are never compared with less than this; a step of a simulation sets what falls
+    in one step, h g.
     """
 
-    def __init__(self, delassus: Delassus, free_velocity, cone: ProductCone, law, *, u_f=None, bias=None):
+    def __init__(
+        self, delassus: Delassus, free_velocity, cone: ProductCone, law, *, u_f=None, bias=None, rest_speed: float = 0.0
+    ):  # fmt: skip
         self.delassus = delassus
         self.free_velocity = free_velocity
         self.cone = cone
         self.law = Law.of(law)
         self.u_f = u_f
         self.bias = bias
+        self.rest_speed = rest_speed
 
     # -- constructors ------------------------------------------------------------------------------------------------
 
@@ -138,13 +145,19 @@ class Problem:
         return math.sqrt(float(self.free_velocity @ self.free_velocity))
 
     @cached_property
+    def velocity_scale(self) -> np.ndarray:
+        """What errors of velocity are compared with, of each block, (block_count,) [m/s]: the largest free velocity of
+        its island; see `speeds`."""
+        return velocity_scale(self.delassus, self.cone, self.free_velocity, self.rest_speed)
+
+    @cached_property
     def judged_by(self) -> tuple:
         """What compiled code needs to judge a point: μ, first row of each block, joint blocks, bilateral rows, limits,
-        diagonal blocks, is the law exact, ρ, ‖v_f‖₂."""
+        diagonal blocks, velocity scales, is the law exact, ρ, ‖v_f‖₂."""
         cone = self.cone
         return (
             self.mu, cone.block_start, cone.bilateral.size, cone.bilateral_rows, cone.unilateral,
-            self.diagonal_blocks, self.law is Law.NCP, self.step, self.free_speed,
+            self.diagonal_blocks, self.velocity_scale, self.law is Law.NCP, self.step, self.free_speed,
         )  # fmt: skip
 
     def constraint_velocity(self, reactions: np.ndarray) -> np.ndarray:
@@ -177,7 +190,9 @@ class Problem:
 
     def with_law(self, law) -> "Problem":
         """The same data judged by another law."""
-        return Problem(self.delassus, self.free_velocity, self.cone, law, u_f=self.u_f, bias=self.bias)
+        return Problem(
+            self.delassus, self.free_velocity, self.cone, law, u_f=self.u_f, bias=self.bias, rest_speed=self.rest_speed
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Problem({self.law.value}, {self.cone!r}, {self.delassus!r})"

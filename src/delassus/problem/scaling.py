@@ -61,7 +61,7 @@ def scale(problem: Problem, scaling: Scaling) -> Problem:
     diagonal = sp.diags_array(s)
     if isinstance(delassus, MatrixDelassus):
         D = sp.csr_array(diagonal @ delassus.D @ diagonal) / alpha
-        return Problem(MatrixDelassus(D), v_f, problem.cone, problem.law)
+        return Problem(MatrixDelassus(D), v_f, problem.cone, problem.law, rest_speed=problem.rest_speed / beta)
     assert problem.bias is not None
     assert problem.u_f is not None
     compliance = None if delassus.compliance is None else s * s * delassus.compliance / alpha
@@ -72,7 +72,10 @@ def scale(problem: Problem, scaling: Scaling) -> Problem:
         )
     else:
         scaled = SparseDelassus(delassus.H * alpha, sp.csr_array(diagonal @ delassus.J), compliance)
-    return Problem(scaled, v_f, problem.cone, problem.law, u_f=problem.u_f / beta, bias=s * problem.bias / beta)
+    return Problem(
+        scaled, v_f, problem.cone, problem.law, u_f=problem.u_f / beta, bias=s * problem.bias / beta,
+        rest_speed=problem.rest_speed / beta,
+    )  # fmt: skip
 
 
 def scale_dense(D: np.ndarray, v_f: np.ndarray, limits: int) -> tuple[np.ndarray, np.ndarray, Scaling]:

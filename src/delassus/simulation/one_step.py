@@ -1,6 +1,5 @@
 """One step, one screen: from a state to the next, through one problem solved to a stated accuracy."""
 
-import math
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -19,6 +18,7 @@ from delassus.memory import Memory
 from delassus.model import Model
 from delassus.problem import Problem
 from delassus.solvers import Settings, Solution, solve
+from delassus.solvers.driver import VelocityTolerance
 from delassus.solvers.velocity_space import VelocityPoint, solve_velocities, takes
 from delassus.spatial import quaternion_to_matrix
 from delassus.state import State
@@ -36,7 +36,9 @@ class StepSettings:
     solver: str | Settings = "auto"
     law: Law = Law.NCP
     tol: float = 1e-6  # relative natural map [-]
-    tol_velocity: float | None = 1e-6  # worst velocity, relative to the larger of ‖v_f‖_∞ and h g [-]; None: not asked
+    # largest error of velocity, as a factor of the larger of the island's free velocities and h g [-]; None: not asked;
+    # "auto": the same number as tol
+    tol_velocity: VelocityTolerance = "auto"
     max_iter: int = 20_000
     integrator: str = "moreau"
     stabilisation: Stabilisation = field(default_factory=Stabilisation)
@@ -48,6 +50,11 @@ class StepSettings:
         object.__setattr__(self, "law", Law.of(self.law))
         if not (np.isfinite(self.h) and self.h > 0):
             raise SettingsError(f"h is {self.h}: give a positive time step in seconds")
+
+    @property
+    def velocity_factor(self) -> float | None:
+        """tol_velocity as a number."""
+        return self.tol if self.tol_velocity == "auto" else self.tol_velocity
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +113,7 @@ def step(
     clock.stage("assembly")
     guess = memory.recall(rows) if memory is not None and settings.warm_start else None
     solution = solve(
-        problem, settings.solver, guess, tol=settings.tol, tol_velocity=_velocity_tolerance(model, problem, settings),
+        problem, settings.solver, guess, tol=settings.tol, tol_velocity=settings.velocity_factor,
         max_iter=settings.max_iter,
     )  # fmt: skip
     if solution.status is Status.UNSUPPORTED:
@@ -131,25 +138,17 @@ def step(
     return after, report
 
 
-def _velocity_tolerance(model: Model, problem: Problem, settings: StepSettings) -> float | None:
-    """tol_velocity in m/s: relative to what moves, or would fall, in this step."""
-    if settings.tol_velocity is None or not problem.row_count:
-        return None
-    fall = settings.h * math.sqrt(float(model.gravity @ model.gravity))
-    return settings.tol_velocity * max(_largest(problem.free_velocity), fall, 1e-300)
-
-
 def _kept_velocities(
     model: Model, problem: Problem, solution: Solution, settings: StepSettings
 ) -> VelocityPoint | None:
     """Velocities that obey the constraints where reactions in double precision cannot say so: the last digits of what
     carries everything, on the lightest body alone, are a velocity above the tolerance. None everywhere else."""
-    if solution.converged or settings.tol_velocity is None or not takes(problem):
+    factor = settings.velocity_factor
+    if solution.converged or factor is None or not takes(problem):
         return None
-    tolerance = _velocity_tolerance(model, problem, settings)
-    if tolerance is None or _DIGITS * float(model.mass.sum() / model.mass.min()) <= settings.tol_velocity:
+    if _DIGITS * float(model.mass.sum() / model.mass.min()) <= factor:
         return None
-    return solve_velocities(problem, _FINER * tolerance)
+    return solve_velocities(problem, _FINER * factor * float(problem.velocity_scale.min()))
 
 
 @njit(cache=True)

@@ -117,5 +117,5 @@ def _shifted(problem: Problem, normals: np.ndarray, s: np.ndarray) -> Problem:
         bias = bias.copy()
         bias[normals] += s
     out = Problem(problem.delassus, v_f, problem.cone, Law.CCP, u_f=problem.u_f, bias=bias)
-    out.diagonal_blocks, out.step = problem.diagonal_blocks, problem.step
+    out.diagonal_blocks, out.step, out.velocity_scale = problem.diagonal_blocks, problem.step, problem.velocity_scale
     return out

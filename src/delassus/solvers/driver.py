@@ -6,8 +6,9 @@ is decided here, from `residuals.measure` on the iterate that is returned.
 
 import math
 from collections.abc import Callable
+from numbers import Real
 from time import perf_counter
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -24,6 +25,7 @@ _STALL_AFTER_COSTLY = 150  # the same for methods whose iterations solve linear 
 _STALL_GAIN = 0.98  # stalled: the last three quarters of all iterations gained less than 2 %
 _GROWTH = 0.25  # a batch is at most this fraction of the iterations done: bounds overshoot, and checks to a logarithm
 _BATCH_ROWS = 10_000_000  # a batch updates at most this many rows: about half a second, so that limits are kept
+_AUTO_VELOCITY = 100.0  # times tol: costs no iteration on FCLIB files, and sees what a norm over all rows does not
 _LEAST_BATCH = 4  # a judgement costs about as much as a sweep
 _FIRST_BATCH, _FIRST_ROWS = 8, 200  # the first batches of small problems: a sweep there costs less than a judgement
 
@@ -52,14 +54,23 @@ def iterations_done(method: Method, count: int) -> int:
     return count if done is None else done
 
 
-class Limits:
-    """When to stop: tolerances, iterations, seconds. Validated here, once."""
+VelocityTolerance = float | None | Literal["auto"]
+"""Largest error of velocity, as a factor of the velocities of its island; None: not asked; "auto": follows `tol`."""
 
-    def __init__(self, tol: float, tol_velocity: float | None, max_iter: int, time_limit: float | None):
+
+class Limits:
+    """When to stop: tolerances, iterations, seconds. Validated here, once. tol_velocity "auto" is 100 tol."""
+
+    def __init__(self, tol: float, tol_velocity: VelocityTolerance, max_iter: int, time_limit: float | None):
         if not (math.isfinite(tol) and tol > 0):
             raise SettingsError(f"tol is {tol}: give a positive number such as 1e-6")
-        if tol_velocity is not None and not (math.isfinite(tol_velocity) and tol_velocity > 0):
-            raise SettingsError(f"tol_velocity is {tol_velocity}: give a positive number in m/s, or None")
+        if tol_velocity == "auto":
+            tol_velocity = _AUTO_VELOCITY * tol
+        if tol_velocity is not None and not _is_positive(tol_velocity):
+            raise SettingsError(
+                f"tol_velocity is {tol_velocity!r}: give a positive factor of the velocities at hand such as 1e-4, "
+                'None to leave it out, or "auto"'
+            )
         if max_iter < 0:
             raise SettingsError(f"max_iter is {max_iter}: give zero or more")
         if time_limit is not None and not time_limit > 0:
@@ -82,6 +93,10 @@ class Limits:
     def excess(self, measure: Measure) -> float:
         """How far above tolerance, as a factor: what `best` and progress are compared by."""
         return max(measure.relative / self.tol, measure.velocity / self.tol_velocity)
+
+
+def _is_positive(value) -> bool:
+    return isinstance(value, Real) and math.isfinite(value) and value > 0
 
 
 class Run:

@@ -16,8 +16,8 @@ _ROWS = 60  # up to which compiled elimination beats LAPACK
 
 
 def joints_at_once(problem: Problem, settings: Settings, reactions: np.ndarray, limits: Limits) -> list[list[float]]:
-    """(iterations, relative natural maps, worst velocities) of the guess and, where that is not good enough, of the
-    solution, with which the reactions are overwritten; nothing where there is more than joints, or too many of them."""
+    """(iterations, relative natural maps, relative worst velocities) of the guess and, where that is not good enough,
+    of the solution, with which the reactions are overwritten; nothing where there is more than joints, or too many."""
     del settings
     cone, delassus = problem.cone, problem.delassus
     rows = len(reactions)
@@ -34,15 +34,12 @@ def joints_at_once(problem: Problem, settings: Settings, reactions: np.ndarray, 
 @njit(cache=True, error_model="numpy")
 def _solve(rigid, v_f, judged_by, tols, most, reactions, judgements):
     """How many judgements there are; none where D is not symmetric. One iteration is one solve."""
-    mu, block_start, joints, bilateral, limits, blocks, gamma, step, free_speed = judged_by
     m = len(v_f)
     D, v, carried = np.empty((m, m)), np.empty(m), np.empty((m, 1))
     form_dense(rigid, D)
     for k in range(2):
         times_plus(D, reactions, v_f, v)
-        relative, velocity = measure_at(
-            reactions, v, mu, block_start, joints, bilateral, limits, blocks, gamma, step, free_speed
-        )
+        relative, velocity = measure_at(reactions, v, judged_by)
         judgements[0, k], judgements[1, k], judgements[2, k] = k, relative, velocity
         if k >= min(1, most) or (relative <= tols[0] and velocity <= tols[1]):
             return k + 1

@@ -1,5 +1,6 @@
 """What a solve returns."""
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,19 +14,19 @@ from delassus.status import Status
 class Trace:
     """The judged residual along a solve; entry i belongs to `iterations[i]`.
 
-    seconds: since the start of the solve [s]; natural_map_relative [-] and worst_velocity [m/s] as in `residuals`.
+    seconds: since the start of the solve [s]; natural_map_relative and worst_velocity_relative [-] as in `residuals`.
     """
 
     iterations: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     natural_map_relative: list[float] = field(default_factory=list)
-    worst_velocity: list[float] = field(default_factory=list)
+    worst_velocity_relative: list[float] = field(default_factory=list)
 
     def add(self, iteration: int, seconds: float, relative: float, velocity: float) -> None:
         self.iterations.append(iteration)
         self.seconds.append(seconds)
         self.natural_map_relative.append(relative)
-        self.worst_velocity.append(velocity)
+        self.worst_velocity_relative.append(velocity)
 
 
 @dataclass(eq=False)  # not frozen: guarding twelve fields takes longer than judging a small problem
@@ -45,6 +46,7 @@ class Solution:
     solver: str
     law: Law
     tol: float
+    tol_velocity: float  # inf: was not asked for
     times: dict[str, float]
     trace: Trace
     details: dict[str, list[float]] = field(default_factory=dict)
@@ -54,7 +56,7 @@ class Solution:
         which it is therefore no worse. Costs and traces add up."""
         trace = Trace()
         for part, offset, delay in ((first.trace, 0, 0.0), (self.trace, first.iterations, first.seconds)):
-            for row in zip(part.iterations, part.seconds, part.natural_map_relative, part.worst_velocity):
+            for row in zip(part.iterations, part.seconds, part.natural_map_relative, part.worst_velocity_relative):
                 trace.add(row[0] + offset, row[1] + delay, row[2], row[3])
         return replace(
             self,
@@ -76,13 +78,18 @@ class Solution:
     @property
     def message(self) -> str:
         """One line: what happened and what to try next."""
+        velocity = ""
+        if self.tol_velocity < math.inf:
+            velocity = f", worst velocity {self.residuals.worst_velocity_relative:.2e} of those around it"
+            velocity += f" (tol_velocity {self.tol_velocity:.0e})"
         return (
-            f"{self.solver}: {self.status.value} after {self.iterations} iterations, "
-            f"relative natural map {self.residuals.natural_map_relative:.2e} (tol {self.tol:.0e}). {self.status.advice}"
+            f"{self.solver}: {self.status.value} after {self.iterations} iterations, relative natural map "
+            f"{self.residuals.natural_map_relative:.2e} (tol {self.tol:.0e}){velocity}. {self.status.advice}"
         )
 
     def __repr__(self) -> str:
         return (
             f"Solution({self.solver}, {self.law.value}, {self.status.value}, {self.iterations} iterations, "
-            f"{1e3 * self.seconds:.3g} ms, natural_map_relative={self.residuals.natural_map_relative:.2e})"
+            f"{1e3 * self.seconds:.3g} ms, natural_map_relative={self.residuals.natural_map_relative:.2e}, "
+            f"worst_velocity={self.residuals.worst_velocity:.2e} m/s)"
         )

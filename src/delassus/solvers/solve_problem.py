@@ -8,7 +8,7 @@ import numpy as np
 from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
-from delassus.solvers.driver import Limits, Run, drive
+from delassus.solvers.driver import Limits, Run, VelocityTolerance, drive
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution, Trace
 from delassus.solvers.table import Solver, auto_stages, find
@@ -26,7 +26,7 @@ def solve(
     guess=None,
     *,
     tol: float = DEFAULT_TOL,
-    tol_velocity: float | None = None,
+    tol_velocity: VelocityTolerance = "auto",
     max_iter: int = DEFAULT_MAX_ITER,
     time_limit: float | None = None,
     trace: bool | Callable[[int, float, float, float], None] = True,
@@ -35,10 +35,11 @@ def solve(
     """Solve one step's problem under its own law to a stated accuracy.
 
     solver: a name of the SOLVERS table, its settings object, or "auto"; guess: reactions to start from, (m,) [N s];
-    tol: relative natural map [-]; tol_velocity: worst velocity [m/s], optional; time_limit [s];
+    tol: relative natural map [-]; tol_velocity: largest error of velocity, as a factor of the free velocities of its
+    island [-], None: not asked, "auto": 100 tol; time_limit [s];
     trace: keep the residual over iterations, or a function called with (iteration, seconds, relative natural map,
-    worst velocity) at each judgement; throw: raise `SolveError` unless converged.
-    `converged` is claimed only for a returned point that `residuals` found within tol.
+    relative worst velocity) at each judgement; throw: raise `SolveError` unless converged.
+    `converged` is claimed only for a returned point that `residuals` found within both tolerances.
     """
     limits = Limits(tol, tol_velocity, max_iter, time_limit)
     point = _start_point(problem, guess)
@@ -99,7 +100,7 @@ def _at_once(problem, line, settings, reactions, limits, trace, start) -> Soluti
         each = total / max(iterations, 1)
         rows = list(map(int, done)), [each * k for k in done], relative, velocity
         if trace is True:
-            record.iterations, record.seconds, record.natural_map_relative, record.worst_velocity = rows
+            record.iterations, record.seconds, record.natural_map_relative, record.worst_velocity_relative = rows
         else:
             for row in zip(*rows):
                 trace(*row)
@@ -115,8 +116,8 @@ def _named(problem, line, reactions, limits: Limits, status: Status, iterations:
     elif status is Status.CONVERGED:
         status = Status.STALLED
     return Solution(
-        reactions, velocities, body_velocities, status, judged, iterations, line.name, problem.law, limits.tol, times,
-        trace,
+        reactions, velocities, body_velocities, status, judged, iterations, line.name, problem.law, limits.tol,
+        limits.tol_velocity, times, trace,
     )  # fmt: skip
 
 
@@ -155,4 +156,5 @@ def _start_point(problem: Problem, guess) -> np.ndarray:
         raise ProblemError(f"guess has shape {out.shape}, expected ({problem.row_count},): one reaction per row")
     if not np.isfinite(out).all():
         raise ProblemError("guess holds NaN or Inf: leave it out to start from zero")
-    return out
+    # where nothing moves no reaction is needed, and against velocities of zero nothing else would be small
+    return out if problem.free_speed else np.zeros(problem.row_count)

@@ -16,7 +16,8 @@ Answer = tuple[np.ndarray, int, str, float, str]
 
 @dataclass(frozen=True)
 class Peer:
-    """available: is it installed; solve: (variant, problem, tol, time_limit) → Answer."""
+    """available: is it installed; solve: (variant, problem, tol, time_limit) → Answer. Those that try several of their
+    own tolerances stop at the first that our judge accepts, velocities included."""
 
     name: str
     summary: str

@@ -7,6 +7,7 @@ import numpy as np
 
 from delassus.law import Law
 from delassus.problem import Problem
+from delassus.solvers.driver import Limits
 
 _NO_BOUND = 1e8  # of what stands in for bilateral rows that make up no point or frame [N s]
 _LADDER = (1.0, 1e-2, 1e-4)  # its tolerance over ours, until our judge agrees: the cheapest that passes is its time
@@ -45,6 +46,7 @@ def _climb(problem: Problem, tol: float, time_limit: float, solver_kind, setting
     W = np.asfortranarray(problem.delassus.dense()[np.ix_(order, order)])
     g = problem.free_velocity[order].copy()
     models, datas = _constraints(problem)
+    limits = Limits(tol, "auto", 0, None)
     best, seconds, spent = None, 0.0, perf_counter()
     for rung in _LADDER:
         settings, result = settings_kind(), result_kind()
@@ -59,7 +61,7 @@ def _climb(problem: Problem, tol: float, time_limit: float, solver_kind, setting
         reactions[order] = result.retrieveConstraintImpulses()
         reactions = np.where(np.isfinite(reactions), reactions, 0.0)
         best = reactions, int(result.iterations), "converged" if claimed else "max_iterations", seconds, ""
-        if residuals.measure(problem, reactions).relative <= tol or perf_counter() - spent > time_limit:
+        if limits.reached(residuals.measure(problem, reactions)) or perf_counter() - spent > time_limit:
             break
     assert best is not None
     return best

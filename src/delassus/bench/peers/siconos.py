@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
+from delassus.solvers.driver import Limits
 
 
 def available() -> bool:
@@ -21,6 +22,7 @@ def solve(variant: str, problem: Problem, tol: float, time_limit: float):
     from delassus import residuals
     from delassus.bench.peers.siconos_worker import Siconos, SiconosTimeoutError
 
+    limits = Limits(tol, "auto", 0, None)
     nothing = np.zeros(problem.row_count)
     if problem.cone.contact_start or not problem.contact_count:
         return nothing, 0, "unsupported", 0.0, "takes contacts only"
@@ -39,6 +41,6 @@ def solve(variant: str, problem: Problem, tol: float, time_limit: float):
             seconds = float(min(reply["seconds"]))
             status = "converged" if reply["info"] == 0 else "max_iterations"
             last = reactions, int(reply["iterations"]), status, seconds, ""
-            if residuals.measure(problem, reactions).relative <= tol:
+            if limits.reached(residuals.measure(problem, reactions)):
                 break
     return last

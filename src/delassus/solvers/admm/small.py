@@ -78,11 +78,12 @@ def small_at_once(
     problem: Problem, plain: tuple, eliminates: bool, is_scaled: bool, reactions: np.ndarray, limits: Limits
 ) -> list[list[float]]:
     """Begin, iterate and judge in one compiled call, while that takes few iterations: (iterations, relative natural
-    maps, worst velocities) of the judgements, the last of which is that of the reactions, which are overwritten."""
+    maps, relative worst velocities) of the judgements, the last of which is that of the reactions, which are
+    overwritten."""
     cone, delassus, law = problem.cone, problem.delassus, problem.judged_by
     b = cone.bilateral_rows if eliminates else 0
     m = len(reactions) - b
-    seen = (cone.bilateral_rows - b, 0, cone.unilateral, law[0], law[6])
+    seen = (cone.bilateral_rows - b, 0, cone.unilateral, problem.mu, problem.law is Law.NCP)
     judgements = np.empty((3, _JUDGEMENTS))
     arguments = (
         problem.free_velocity, b, is_scaled, seen, plain, law, (limits.tol, limits.tol_velocity),
@@ -185,14 +186,12 @@ def _advance(count, b, cone, plain, reactions, store):
 def _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements):
     """How many judgements there are; the last one is within the tolerances, or the attempt is given up. judgements:
     (3, most), written."""
-    mu, block_start, joints, bilateral, limits, blocks, gamma, step, free_speed = judged_by
+    block_start = judged_by[1]
     n, done = len(v_f), 0
     v = np.empty(n)
     for k in range(judgements.shape[1]):
         times_plus(full, reactions, v_f, v)
-        relative, velocity = measure_at(
-            reactions, v, mu, block_start, joints, bilateral, limits, blocks, gamma, step, free_speed
-        )
+        relative, velocity = measure_at(reactions, v, judged_by)
         judgements[0, k], judgements[1, k], judgements[2, k] = done, relative, velocity
         reached = relative <= tols[0] and velocity <= tols[1]
         if reached or done >= most or (k and b == n):

@@ -1,0 +1,52 @@
+"""What errors of velocity are compared with: the free velocities of the island a block belongs to.
+
+One figure for the whole problem would let a fast body loosen the tolerance of everything else. Of an island it is the
+largest of: velocities of joint rows, approach velocities of limits and contacts, sliding velocities. What separates
+needs no reaction and does not count: an open contact carries its gap over the time step, which says nothing of how
+things move.
+"""
+
+import numpy as np
+from numba import njit
+
+from delassus.cones import ProductCone
+from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.problem.islands import fill_islands_of_bodies, island_of_blocks
+
+_REST = 1e-6  # of the largest free velocity of all: an island slower than that is at rest, and its figure rounding
+
+
+def velocity_scale(delassus, cone: ProductCone, v_f: np.ndarray, floor: float) -> np.ndarray:
+    """Of each block, (block_count,) [m/s]: positive unless all of v_f and the floor are zero.
+
+    v_f: (m,) free velocity [m/s]; floor: least speed that counts [m/s]."""
+    out = np.empty(cone.block_count)
+    kinds = cone.block_start, cone.bilateral.size, cone.unilateral
+    if isinstance(delassus, RigidDelassus):
+        _fill_rigid(delassus.bodies, len(delassus.mass), kinds, v_f, floor, out)
+    else:
+        _fill(island_of_blocks(delassus, cone.block_start), kinds, v_f, floor, out)
+    return out
+
+
+@njit(cache=True)
+def _fill_rigid(bodies, body_count, kinds, v_f, floor, out):
+    island = np.empty(len(out), dtype=np.int64)
+    fill_islands_of_bodies(bodies, body_count, island)
+    _fill(island, kinds, v_f, floor, out)
+
+
+@njit(cache=True)
+def _fill(island, kinds, v_f, floor, out):
+    block_start, joints, limits = kinds
+    speed = np.zeros(len(out))  # by island
+    largest = 0.0
+    for k in range(len(out)):
+        own = 0.0
+        for i in range(block_start[k], block_start[k + 1]):
+            largest = max(largest, abs(v_f[i]))
+            may_separate = k >= joints and i == block_start[k]  # a limit, or the normal of a contact
+            own = max(own, -v_f[i] if may_separate else abs(v_f[i]))
+        speed[island[k]] = max(speed[island[k]], own)
+    for k in range(len(out)):
+        out[k] = max(speed[island[k]], _REST * largest, floor)
