@@ -96,7 +96,7 @@ class Limits:
 
 
 def _is_positive(value) -> bool:
-    return isinstance(value, Real) and math.isfinite(value) and value > 0
+    return isinstance(value, Real) and 0.0 < float(value) < math.inf
 
 
 class Run:
