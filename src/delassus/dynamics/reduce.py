@@ -16,15 +16,10 @@ from delassus.problem import Problem
 
 
 def reduce(model: Model, rotation, u, rows: Rows, inputs: Inputs, h: float, law: Law) -> Problem:
-<<<<<<< HEAD
     """The one-step problem of these rows.  rotation: (n_b, 3, 3) for the masses; u: (n_b, 6) before the step.
 
     Half of the gyroscopic moment has acted in the free velocity; the other half is due after the solve
-    (`gyroscopic.swung`).
-=======
-    """The one-step problem of these rows.  rotation: (n_b, 3, 3) where they were evaluated; u: (n_b, 6) before it.
-    What falls in one step, h g, is the least speed that its errors are compared with.
->>>>>>> 46c9958 (A velocity tolerance by default, relative to the island: a norm alone called 500 m/s converged)
+    (`gyroscopic.swung`). What falls in one step, h g, is the least speed that errors are compared with.
 
     Not through `Problem.rigid`: the model was checked when it was built, and checking again would cost as much as the
     step."""
@@ -38,12 +33,8 @@ def reduce(model: Model, rotation, u, rows: Rows, inputs: Inputs, h: float, law:
         rows.hard_joint_rows, mass, inverse, u_f, response, free,
     )  # fmt: skip
     delassus = RigidDelassus(mass, rows.bodies, rows.rows, start, rows.compliance, inverse, response)
-<<<<<<< HEAD
-    return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=bias)
-=======
     fall = h * math.sqrt(float(model.gravity @ model.gravity))
-    return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=rows.bias, rest_speed=fall)
->>>>>>> 46c9958 (A velocity tolerance by default, relative to the island: a norm alone called 500 m/s converged)
+    return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=bias, rest_speed=fall)
 
 
 @njit(cache=True)
