@@ -16,7 +16,7 @@ from delassus.spatial import matrices_of
 @njit(cache=True, error_model="numpy")
 def fill_joints(
     joints, freedoms, q, turns, ahead, position, rotation, u, h, stab, soft, masses, names, sizes, rows, bias,
-    compliance, residual, coordinates, rates,
+    compliance, residual, coordinates, rates, rates_before,
 ):  # fmt: skip
     bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints
     n, m = len(bodies), start[-1]
@@ -29,7 +29,7 @@ def fill_joints(
         start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, before
     )
     earlier = np.empty(len(coordinates))
-    evaluate_coordinates(freedoms[0], freedoms[1], freedoms[2], bodies, origin, axes, centre, earlier, rates)
+    evaluate_coordinates(freedoms[0], freedoms[1], freedoms[2], bodies, origin, axes, centre, earlier, rates_before)
     for d in range(len(earlier)):
         earlier[d] += 2.0 * math.pi * turns[d]
     errors = np.empty(m)

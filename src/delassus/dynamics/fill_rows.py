@@ -4,6 +4,7 @@ Each kind is filled by the kernel in its own file (fill_joints.py, …).
 A step of a small mechanism takes some ten microseconds here and took ten times that as array expressions.
 """
 
+import numpy as np
 from numba import njit
 
 from delassus.dynamics.fill_contacts import fill_contacts
@@ -16,29 +17,34 @@ from delassus.dynamics.turns import nearest_rotations
 
 @njit(cache=True, error_model="numpy")
 def fill_rows(
-    joints, freedoms, contacts, q, turns, ahead, position, rotation, u, target, target_rate, h, stab, soft, masses, out
-):
+    joints, freedoms, contacts, q, turns, ahead, position, rotation, u, half, target, target_rate, late, h, stab, soft,
+    masses, out,
+):  # fmt: skip
     """Number of bilateral blocks, limits, triples and rows; whether any row is compliant.
 
     joints, freedoms: `JointArrays.plain` and `.plain_coordinates`; contacts: bodies, point, frame, gap, restitution,
     feature, mu; q: (n_b, 7), turns: (n_d,) before the step; position, rotation: of bodies where rows are evaluated, a
-    time ahead [s] after q; stab, soft: `plain` of the settings; masses: inverse masses and inertias (body frame);
+    time ahead [s] after q; u, half: (n_b, 6) before the step and after the first half of its gyroscopic moment; late:
+    time from the one the targets are for to the one of the rows [s]; stab, soft: `plain` of the settings; masses:
+    inverse masses and inertias (body frame);
     out: bodies, names, sizes per block; rows, bias, compliance per row; mu per triple; residual; coordinates, rates."""
     bodies, names, sizes, rows, bias, compliance, mu, residual, coordinates, rates = out
     joint_bodies, start = joints[0], joints[4]
     compliance[:] = 0.0
+    rates_before = np.empty(rates.shape)
     block, row, is_soft = len(joint_bodies), start[-1], False
     if block:
         is_soft = fill_joints(
             joints, freedoms, q, turns, ahead, position, rotation, u, h, stab, soft, masses, names, sizes, rows, bias,
-            compliance, residual, coordinates, rates,
+            compliance, residual, coordinates, rates, rates_before,
         )  # fmt: skip
         for j in range(block):
             bodies[j, 0], bodies[j, 1] = joint_bodies[j, 0], joint_bodies[j, 1]
     first = row
     target = nearest_rotations(freedoms, coordinates, target)
-    row, driven = fill_drives(joint_bodies, freedoms, coordinates, rates, target, target_rate, h, block, row,
-                               bodies, names, sizes, rows, bias, compliance)  # fmt: skip
+    row, driven = fill_drives(joint_bodies, freedoms, coordinates, rates, rates_before, target, target_rate, late,
+                              u, half, h, ahead > 0.0, rotation, masses, block, row, bodies, names, sizes, rows, bias,
+                              compliance)  # fmt: skip
     block += row - first
     first = row
     row, softened = fill_limits(joint_bodies, freedoms, coordinates, rates, u, h, stab, soft, masses, rotation,

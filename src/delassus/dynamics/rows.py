@@ -54,9 +54,11 @@ class Rows:
 def assemble(
     model: Model, position, rotation, state: State, contacts: Contacts, h: float, inputs: Inputs,
     stabilisation: Stabilisation, softening: Softening | None = None, ahead: float = 0.0,
+    half: np.ndarray | None = None,
 ) -> Rows:  # fmt: skip
     """All rows at the given configuration.  position: (n_b, 3), rotation: (n_b, 3, 3) where rows are evaluated, a
-    time ahead [s] after the state, where the joints' errors are taken."""
+    time ahead [s] after the state, where the joints' errors are taken; half: (n_b, 6) velocities after the first half
+    of the step's gyroscopic moment, for drives."""
     if softening is not None:
         softening.check_step(h)
     joints = model.joints
@@ -69,11 +71,13 @@ def assemble(
     rows, bias, compliance = np.empty((most_rows, 12)), np.empty(most_rows), np.empty(most_rows)
     mu, residual = np.empty(most_triples), np.empty(joint_rows)
     coordinates, rates = np.empty(free), np.empty((free, 12))
+    late = ahead if inputs.time is None else state.t + ahead - inputs.time
     bilateral, limits, triples, count, is_soft = fill_rows(
         joints.plain, joints.plain_coordinates,
         (contacts.bodies, contacts.point, contacts.frame, contacts.gap, contacts.restitution, contacts.feature,
          contacts.mu),
-        state.q, joints.turns_of(state.turns), ahead, position, rotation, state.u, inputs.target, inputs.target_rate, h,
+        state.q, joints.turns_of(state.turns), ahead, position, rotation, state.u, state.u if half is None else half,
+        inputs.target, inputs.target_rate, late, h,
         stabilisation.plain,
         HARD if softening is None else softening.plain, (model.inverse_mass, model.inverse_inertia),
         (bodies, names, sizes, rows, bias, compliance, mu, residual, coordinates, rates),

@@ -9,6 +9,7 @@ import numpy as np
 
 from delassus.builder import IMPOSED_MOTION, Material, ModelBuilder
 from delassus.dynamics import Inputs
+from delassus.integrators import integrator
 from delassus.io.recording import Trajectory
 from delassus.scenes.checks import all_converged, closed_joints, energy_kept, no_energy_gain, shallow
 from delassus.scenes.scene import Check, Scene, Setup, need
@@ -89,11 +90,12 @@ def check_fixed(setup: Setup, run: Trajectory) -> list[Check]:
     where = setup.model.joints.coordinate_names.index("hinge-1.angle")
     angle = run.array("joints/coordinate")[:, where]
     if setup.parameters["speed"]:
-        wanted = setup.parameters["speed"] * run.t[:-1]
+        # coordinates are recorded where the rows are evaluated, which Moreau's scheme does in the middle of the step
+        lead = integrator(setup.settings.integrator).lead
+        wanted = setup.parameters["speed"] * ((1.0 - lead) * run.t[:-1] + lead * run.t[1:])
         error = np.abs(angle - wanted)
-        # coordinates are recorded where the rows are evaluated, up to half a step ahead
-        slack = 0.6 * abs(setup.parameters["speed"]) * setup.settings.h
-        out.append(Check("crank angle against command", float(error.max()), slack, "rad"))
+        # it starts at rest: two steps bring it to speed and to where it should be
+        out.append(Check("crank angle against command", float(error[2:].max(initial=0.0)), 1e-4, "rad"))
     else:
         scale = float(setup.model.mass.sum()) * 9.81 * setup.parameters["crank"]
         out.append(energy_kept(run, scale, 1e-3))

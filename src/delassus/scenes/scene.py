@@ -68,8 +68,9 @@ class Check:
 class Setup:
     """A scene built with certain parameters, ready to run.
 
-    inputs: (t, state) → what acts from outside during the step that starts there, a function of nothing else so that a
-    run can be resumed; None: nothing. duration [s]: how long it takes to see what the scene is about."""
+    inputs: (t, state) → what acts from outside at time t [s] of the step that starts from the state, the middle of the
+    step under Moreau's scheme; a function of nothing else so that a run can be resumed; None: nothing. duration [s]:
+    how long it takes to see what the scene is about."""
 
     model: Model
     state: State

@@ -1,8 +1,10 @@
 """Many steps."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from delassus.dynamics import Inputs
+from delassus.integrators import integrator
 from delassus.io.recording import Columns, Trajectory
 from delassus.model import Model
 from delassus.simulation import Memory, StepReport, StepSettings, step
@@ -16,9 +18,15 @@ def advance(
     model: Model, state: State, inputs: InputFunction | None, settings: StepSettings, steps: range, memory: Memory,
     watch: Watcher,
 ) -> State:  # fmt: skip
-    """Take the steps with these numbers, calling `watch` after each; the last state."""
+    """Take the steps with these numbers, calling `watch` after each; the last state.
+
+    inputs: called with the time that second order asks for, where the rows are evaluated, and the state before the
+    step."""
+    ahead = integrator(settings.integrator).lead * settings.h
     for k in steps:
-        now = None if inputs is None else inputs(state.t, state)
+        now = None if inputs is None else inputs(state.t + ahead, state)
+        if now is not None and now.time is None:
+            now = replace(now, time=state.t + ahead)
         state, report = step(model, state, now, settings, memory)
         watch(k, state, report, memory)
     return state

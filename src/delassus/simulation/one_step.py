@@ -102,13 +102,14 @@ def step(
     position, rotation = at[:, :3], quaternion_to_matrix(at[:, 3:])
     contacts = detect(model.shapes, position, at[:, 3:], threads=settings.threads)
     clock.stage("collision")
-    rows = assemble(
-        model, position, rotation, state, contacts, h, inputs, settings.stabilisation, settings.softening,
-        scheme.lead * h,
-    )  # fmt: skip
     # Masses are those of the prediction: a body turned along its own velocity keeps its kinetic energy, one that is
     # moved to close its joints does not, and the difference would be an error of first order.
     turned = quaternion_to_matrix(predicted[:, 3:]) if closes else rotation
+    half = swung(model, turned, state.u, 0.5 * h) if model.joints.drive_count else state.u
+    rows = assemble(
+        model, position, rotation, state, contacts, h, inputs, settings.stabilisation, settings.softening,
+        scheme.lead * h, half,
+    )  # fmt: skip
     problem = reduce(model, turned, state.u, rows, inputs, h, settings.law)
     clock.stage("assembly")
     guess = memory.recall(rows) if memory is not None and settings.warm_start else None
