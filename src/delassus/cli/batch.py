@@ -26,7 +26,6 @@ class Row:
     settings: "Settings"
     solution: "Solution"
     trace: "Trace"
-    compiled: bool  # were kernels compiled on the way, so that the time is not the solver's alone?
     solution_file: Path | None
 
 
@@ -109,11 +108,9 @@ def _run(
 
     display.now(file, settings.solver)
     warm_up(problem, settings)
-    before = display.compiled_count
     # settings belong to one method, so they turn the portfolio behind `auto` into the method it begins with
     is_portfolio = solver == AUTO and not plan.settings and plan.threads is None
     solution = solve(problem, AUTO if is_portfolio else settings, trace=follow, **plan.limits)
-    compiled = display.compiled_count > before
     target = plan.solution_path(file, solver)
     if target is not None and solution.status is Status.UNSUPPORTED:
         target = None  # there is no point to write
@@ -121,4 +118,4 @@ def _run(
         save_solution(target, raw, solution, overwrite=plan.outputs.overwrite)
         if not solution.converged:
             display.note(f"note: {target} holds the best point found, which did not converge")
-    return Row(file, problem.contact_count, settings, solution, trace, compiled, target)
+    return Row(file, problem.contact_count, settings, solution, trace, target)

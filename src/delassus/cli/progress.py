@@ -1,5 +1,6 @@
 """The live line on stderr: how many runs are done, and what the current one is doing."""
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,11 @@ class Display:
         self._progress = self._make_progress()
         self._task = self._progress.add_task("", total=total, now="")
         self._listening = self._listener()
-        self.compiled_count = 0  # kernels compiled since the start
+        self._compiles = False
 
     def __enter__(self) -> "Display":
         self._listening.__enter__()
+        logging.getLogger("delassus.compiling").disabled = True  # we say it here, above the bar
         self._progress.start()
         return self
 
@@ -66,9 +68,9 @@ class Display:
 
         class Compiling(event.Listener):
             def on_start(self, event):
-                if not display.compiled_count:
+                if not display._compiles:
                     display.note("compiling kernels (first run only)…")
-                display.compiled_count += 1
+                display._compiles = True
 
             def on_end(self, event):
                 pass

@@ -33,8 +33,6 @@ def print_report(batch: Batch, names: dict[Path, str], console: "Console") -> No
     for status in Status:
         if status is not Status.CONVERGED and any(row.solution.status is status for row in batch.rows):
             console.print(f"{_words(status)}: {status.advice}", soft_wrap=True)
-    if any(row.compiled for row in batch.rows):
-        console.print("* time includes compiling kernels; run again for the solver's own", style="dim", soft_wrap=True)
 
 
 def write_results(plan: Plan, batch: Batch, names: dict[Path, str]) -> None:
@@ -67,7 +65,6 @@ def as_json(row: Row) -> dict[str, Any]:
         "iterations": solution.iterations,
         "seconds": solution.seconds,
         "times": solution.times,
-        "compiled": row.compiled,
         "residuals": solution.residuals.as_dict(),
         "solution_file": None if row.solution_file is None else str(row.solution_file),
     }
@@ -77,7 +74,7 @@ def _columns(rows: list[Row], names: dict[Path, str]) -> list[Column]:
     from rich.text import Text
 
     done = [row.solution for row in rows]
-    times = [wording.seconds(row.solution.seconds) + ("*" if row.compiled else "") for row in rows]
+    times = [wording.seconds(row.solution.seconds) for row in rows]
     return [
         Column("file", [Text(names[row.file]) for row in rows], narrow=14),
         Column("solver", [solution.solver for solution in done]),

@@ -1,8 +1,5 @@
-"""Loading a solver's kernels before its clock starts.
-
-The first call of a compiled function in a process loads it from Numba's cache (half a second) or compiles it (half a
-minute). Neither is time the solver needs, so each solver first does one contact of the same storage.
-"""
+"""A solver's first call in a process touches everything for the first time, which doubles the time of a small problem
+(compilation the clock leaves out by itself). So each solver first does one contact of the same storage."""
 
 from typing import TYPE_CHECKING
 

@@ -7,7 +7,6 @@ is decided here, from `residuals.measure` on the iterate that is returned.
 import math
 from collections.abc import Callable
 from numbers import Real
-from time import perf_counter
 from typing import Literal, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from delassus import residuals
 from delassus.errors import SettingsError
 from delassus.problem import Problem
 from delassus.residuals import Measure
+from delassus.solvers.clock import clock
 from delassus.solvers.solution import Trace
 from delassus.status import Status
 
@@ -116,7 +116,7 @@ class Run:
 
     def judge(self, iteration: int, reactions: np.ndarray) -> float:
         """Measure the iterate, remember it if it is the best, and return its excess over the tolerance."""
-        before = perf_counter()
+        before = clock()
         measure = residuals.measure(self.problem, reactions)
         excess = self.limits.excess(measure)
         if not math.isfinite(excess):
@@ -124,7 +124,7 @@ class Run:
         if excess < self.best_excess:
             self.best_excess = excess
             self.best[:] = reactions
-        now = perf_counter()
+        now = clock()
         if self.record is not None:
             self.record(iteration, now - self.start, measure.relative, measure.velocity)
         self.history.append((iteration, self.best_excess))
@@ -132,7 +132,7 @@ class Run:
         return excess
 
     def elapsed(self) -> float:
-        return perf_counter() - self.start
+        return clock() - self.start
 
     def stalled(self, iteration: int, is_costly: bool) -> bool:
         """Did the last three quarters of the iterations gain next to nothing?"""

@@ -1,13 +1,13 @@
 """solve(): the front door."""
 
 from collections.abc import Callable
-from time import perf_counter
 
 import numpy as np
 
 from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
+from delassus.solvers.clock import clock
 from delassus.solvers.driver import Limits, Run, VelocityTolerance, drive
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution, Trace
@@ -36,7 +36,7 @@ def solve(
 
     solver: a name of the SOLVERS table, its settings object, or "auto"; guess: reactions to start from, (m,) [N s];
     tol: relative natural map [-]; tol_velocity: largest error of velocity, as a factor of the free velocities of its
-    island [-], None: not asked, "auto": 100 tol; time_limit [s];
+    island [-], None: not asked, "auto": 100 tol; time_limit [s], compilation not counted;
     trace: keep the residual over iterations, or a function called with (iteration, seconds, relative natural map,
     relative worst velocity) at each judgement; throw: raise `SolveError` unless converged.
     `converged` is claimed only for a returned point that `residuals` found within both tolerances.
@@ -57,7 +57,7 @@ def _solve(
     problem: Problem, line: Solver, settings: Settings, reactions: np.ndarray, limits: Limits, trace
 ) -> Solution:
     """One method from one starting point, which is overwritten."""
-    start = perf_counter()
+    start = clock()
     spent = 0
     if line.at_once is not None and limits.time_limit > _AT_ONCE and line.takes(problem):
         quick = _at_once(problem, line, settings, reactions.copy(), limits, trace, start)
@@ -72,15 +72,15 @@ def _solve(
     if not line.takes(problem):
         status = Status.UNSUPPORTED
     elif excess > 1.0:
-        before = perf_counter()
+        before = clock()
         method = line.start(problem, settings, reactions)
-        setup = perf_counter() - before
+        setup = clock() - before
         status, iterations = drive(run, method, excess)
         details = getattr(method, "details", details)
     times = {"setup": setup, "iterate": 0.0, "judge": run.seconds, "total": 0.0}
     solution = _named(problem, line, run.best, limits, status, spent + iterations, times, run.trace)
     solution.details = details
-    times["total"] = perf_counter() - start
+    times["total"] = clock() - start
     times["iterate"] = times["total"] - setup - run.seconds
     return solution
 
@@ -95,7 +95,7 @@ def _at_once(problem, line, settings, reactions, limits, trace, start) -> Soluti
     iterations, record = int(done[-1]), Trace()
     times = {"setup": 0.0, "iterate": 0.0, "judge": 0.0, "total": 0.0}
     solution = _named(problem, line, reactions, limits, Status.MAX_ITERATIONS, iterations, times, record)
-    times["total"] = times["iterate"] = total = perf_counter() - start
+    times["total"] = times["iterate"] = total = clock() - start
     if trace:
         each = total / max(iterations, 1)
         rows = list(map(int, done)), [each * k for k in done], relative, velocity
