@@ -1,108 +1,209 @@
-"""A proof that no motion obeys the constraints.
+"""A proof, rounding included, that no motion of ordinary speed obeys the constraints.
 
-Velocities y = q + D ξ in C* need d·y ≥ 0 for every d in C. A d with d·q < 0 and D d = 0 therefore proves that there are
-none, and one with small D d that reactions of at least −d·q / ‖D d‖ would be needed.
+Constraint velocities are v = v_f + J δu + E λ, with δu the change of the bodies' velocities. An admissible motion has
+v in K*, so d·v ≥ 0 for every d in K, which is
+
+    (Jᵀd)·δu + d·(E λ) ≥ −d·v_f.
+
+Let s be the largest component of δu, rotations times the body's radius of gyration r, and of the yielding E λ of soft
+rows. The left side is at most s Σ|A d|, where the rows of A are those of Jᵀ (over r for rotations) and the unit rows of
+soft constraints. Hence no motion is admissible unless
+
+    s ≥ V = −d·v_f / Σ|A d|.
+
+Masses appear nowhere: a light body under a heavy one needs large reactions, not large velocities, and that is what
+distinguishes it from a contradiction. With n terms in a sum and γ = (n + 8)·1.1e-16, the computed Σ|A d| is too small
+by at most γ|A||d| and −d·v_f too large by at most γ|d|·(|J||u_f| + |b|); eight terms more cover that d was projected
+onto K with a few roundings. Infeasible means V > 10⁸ max|v_f| with both taken into account. Large reactions prove
+nothing by themselves. Under the exact law admissible means v_n ≥ 0, so there d has no tangential part.
+
+Where only D is known, D d ≈ 0 may mean heavy bodies as well as a contradiction: nothing is claimed, except for rows of
+D that are exactly zero, whose velocity is v_f whatever the reactions are.
 """
 
-import math
+from functools import cached_property
 
 import numpy as np
-from numba import njit
+import scipy.sparse as sp
 
-from delassus.linalg.conjugate_gradients import dot
+from delassus.cones.product import project_product
+from delassus.law import Law
+from delassus.linalg.matrix_delassus import MatrixDelassus
+from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.linalg.symmetric import factorisation, pattern_of
 from delassus.problem import Problem
-from delassus.solvers.ipm.natural_map import project_standard, scaled_residual
-from delassus.solvers.ipm.settings import Ipm
-from delassus.solvers.ipm.standard import Standard
-from delassus.solvers.ipm.systems import system_of
-from delassus.solvers.ipm.weights import Weights
 
-_BEYOND = 1e7  # reactions, in scaled units where those of a single contact are about one, that nobody means
-LARGE = 1e3  # reactions in these units …
-FAR_OFF = 1e-2  # … that do not go together with velocities that miss by this much of the rms of free ones
-_PENALTY, _REFINEMENTS = 1e4, 8  # of joints looked at alone; stiffer ones would drown the contradiction in rounding
-_CONSISTENT = 1e-12  # what may be left of their velocities
-_DRIFT = 1e-2  # contradiction, over what joints ask for, up to which it is left out instead of refused
+_BEYOND = 1e8  # times max|v_f|: a speed that nobody means. Walls at 1e-4 rad of each other let a body escape at 1e4
+_PROMISING = 1e1  # times max|v_f|: below, purifying is a waste of time
+_ROUNDING = 2.0**-53
+_EXTRA_TERMS = 8  # roundings of projecting and scaling d
+_CUTS = (1e-2, 1e-4, 1e-6)  # times the largest reaction: smaller ones are taken as no part of the proof
+_FREE_PASSES, _PASSES = 2, 4  # of balancing and projecting: first across boundaries of cones, then along them
+_SHIFT = 1e-12  # on the unit diagonal of the system for it …
+_REFINEMENTS = 3  # … which these take away again
 
 
-def proves_infeasible(standard: Standard, direction: np.ndarray, least: float = 0.0) -> bool:
-    """Is this direction, projected onto C, such a proof?  least: size below which it is not worth looking."""
-    size = float(np.abs(direction).max(initial=0.0))
-    if not (size >= least and math.isfinite(size)) or size == 0.0:
-        return False
-    d = direction / size
-    project_standard(standard.free, standard.limits, d)
-    push = -dot(d, standard.q)
-    if push <= 1e-10 * dot(np.abs(d), np.abs(standard.q)):
-        return False
-    image = standard.product(d)
-    return push > _BEYOND * math.sqrt(standard.row_count * dot(image, image))
+def radius_of_gyration(mass: np.ndarray) -> np.ndarray:
+    """(n_b,) [m] of the mass blocks (n_b, 6, 6)."""
+    diagonal = np.einsum("kii->ki", mass)
+    return np.sqrt(diagonal[:, 3:].sum(axis=1) / diagonal[:, :3].sum(axis=1))
 
 
-def ordinary_size(problem: Problem) -> float:
-    """Scaled reactions up to here prove nothing. Where a light body carries many heavy ones, they are as large as the
-    ratio of mobilities times their number: a stack of spheres of 10¹ … 10⁸ kg was called infeasible."""
-    cone = problem.cone
-    count, ratio = _mobilities(problem.diagonal_blocks, cone.block_start, cone.bilateral.size)
-    return max(LARGE, 10.0 * count * ratio)
+class Certificate:
+    """Proofs for one problem; nothing is computed before the first question."""
 
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.is_proven = False  # by any direction so far
+        self._best: np.ndarray | None = None
+        self._best_speed = 0.0
 
-@njit(cache=True)
-def _mobilities(diagonal_blocks, block_start, first):
-    """(rows that can move, largest over smallest of their entries on the diagonal), from block `first` on."""
-    least, most, count, at = math.inf, 0.0, 0, 0
-    for k in range(len(block_start) - 1):
-        size = block_start[k + 1] - block_start[k]
-        if k >= first:
-            for i in range(size):
-                own = diagonal_blocks[at + i * (size + 1)]
-                if own > 0.0:
-                    least, most, count = min(least, own), max(most, own), count + 1
-        at += size * size
-    return count, most / least if count else 1.0
+    def proves(self, *directions: np.ndarray, purify: bool = False) -> bool:
+        """Is one of these reactions (m,), projected onto K, a proof? purify: look nearby for a better one too."""
+        if any(self.speed(direction, purify) > _BEYOND for direction in directions):
+            return True
+        # late in a run reactions without bound have lost their digits: the best direction seen may be an earlier one
+        return purify and self._best is not None and self.speed(self._best, purify) > _BEYOND
 
+    def speed(self, direction: np.ndarray, purify: bool = False) -> float:
+        """V over max|v_f| of the direction (m,), projected onto K; zero where it proves nothing."""
+        if isinstance(self.problem.delassus, MatrixDelassus):
+            return 0.0
+        d = self._projected(direction)
+        needed = self._speed(d)
+        if needed > self._best_speed:
+            self._best, self._best_speed = d, needed
+        if purify and _PROMISING < needed <= _BEYOND:
+            needed = max(needed, self._purified_speed(d))
+        self.is_proven = self.is_proven or needed > _BEYOND
+        return needed
 
-def is_suspicious(standard: Standard, x: np.ndarray) -> bool:
-    """Are these reactions very large while some velocity is still far off? Against them any residual is small, so such
-    a point is not offered to the judge: it is on its way to a proof of infeasibility, or to a better point."""
-    if np.abs(x).max(initial=0.0) < LARGE:
-        return False
-    return scaled_residual(standard, x)[1] > FAR_OFF
+    def _speed(self, d: np.ndarray) -> float:
+        """The same for d in K."""
+        reference = np.abs(self.problem.free_velocity).max(initial=0.0)
+        size = np.abs(d)
+        push = -float(d @ self.problem.free_velocity)
+        push -= (len(d) + _EXTRA_TERMS) * _ROUNDING * float(size @ self._velocity_terms)
+        if not push > 0.0 or not np.isfinite(push):
+            return 0.0
+        moved = np.abs(self._A @ d) + self._gamma * (self._A_abs @ size)
+        total = float(moved.sum()) * reference
+        return push / total if total > 0.0 else np.inf
 
+    def _projected(self, direction: np.ndarray) -> np.ndarray:
+        """P_K of the direction, at most one in size."""
+        size = np.abs(direction).max(initial=0.0)
+        d = np.zeros_like(direction)
+        if size > 0.0 and np.isfinite(size):
+            cone = self.problem.cone
+            project_product(direction / size, self._friction, cone.bilateral_rows, cone.unilateral, d)
+        return d
 
-def joint_contradiction(problem: Problem, settings: Ipm) -> np.ndarray | None:
-    """What bilateral rows ask of each other in vain: velocities (m_e,) [m/s] that no reactions change, or None.
+    def _purified_speed(self, d: np.ndarray) -> float:
+        """The largest V nearby. A proof and ordinary reactions mixed into it are told apart by their size, and nobody
+        knows where to cut; what is left is balanced."""
+        cone = self.problem.cone
+        size = np.repeat(np.sqrt(np.add.reduceat(d * d, cone.block_start[:-1])), np.diff(cone.block_start))
+        size[: cone.bilateral_rows] = np.inf
+        best = 0.0
+        for cut in _CUTS:
+            part = np.where(size >= cut * np.abs(d).max(), d, 0.0)
+            for k in range(_FREE_PASSES + _PASSES):
+                part = self._projected(self._balanced(part, k < _FREE_PASSES))
+                best = max(best, self._speed(part))
+                if best > _BEYOND:
+                    return best
+        return best
 
-    Looked at before anything else: penalties would answer with reactions as large as they are stiff, and against such
-    reactions any residual is small."""
-    count = problem.cone.bilateral.size
-    if count == 0:
-        return None
-    kept = np.zeros(problem.cone.block_count, bool)
-    kept[:count] = True
-    standard = Standard(problem, kept)
-    system = system_of(standard, settings)
-    weights = Weights(standard.free, 0, 0, system.needs_roots)
-    weights.diagonal[:] = _PENALTY
-    if standard.compliance is not None:
-        weights.diagonal[:] = 1.0 / (1.0 / _PENALTY + standard.compliance)
-    if not system.factor(weights, False):
-        return None
-    x, dx, image = np.zeros(standard.row_count), np.empty(standard.row_count), np.empty(standard.row_count)
-    v = standard.q
-    for _ in range(_REFINEMENTS):
-        if not system.solve(-weights.times(v), dx, image, 0.0):
-            return None
-        x += dx
-        v = standard.product(x) + standard.q
-        if np.abs(v).max() <= _CONSISTENT * np.abs(standard.q).max():
-            return None
-    return v * standard.unit / standard.factor if proves_infeasible(standard, -v) else None
+    def _balanced(self, d: np.ndarray, freely: bool) -> np.ndarray:
+        """d with A d = 0, changed as little as possible relative to the room that each block has in its cone, or freely
+        to its size."""
+        W = self._room(d, freely)
+        B = sp.csr_array(self._A @ W)
+        row = np.sqrt(np.asarray((B * B).sum(axis=1)).ravel())
+        row = np.divide(1.0, row, out=np.zeros_like(row), where=row > 0.0)
+        B = sp.csr_array(sp.diags_array(row) @ B)
+        system = sp.csr_array(B @ B.T + _SHIFT * sp.eye_array(B.shape[0]))
+        pattern, source = pattern_of(system)
+        factor = factorisation(pattern)
+        if factor.factor(np.where(source < 0, 0.0, system.data[source])):
+            y = np.empty(B.shape[0])
+            for _ in range(_REFINEMENTS):
+                factor.solve(row * (self._A @ d), y)
+                d = d - W @ (B.T @ y)
+        factor.release()
+        return d
 
+    def _room(self, d: np.ndarray, freely: bool) -> sp.csr_array:
+        """(m, m) block diagonal: how far d may move in each direction. Along the boundary of a friction cone by its own
+        size, across by its distance from it; bilateral rows, which no cone confines, by the largest reaction."""
+        cone = self.problem.cone
+        first = cone.contact_start
+        scalars = np.abs(d[:first])
+        scalars[: cone.bilateral_rows] = np.abs(d).max(initial=0.0)
+        triples = d[first:].reshape(-1, 3)
+        size, slip = np.linalg.norm(triples, axis=1), np.hypot(triples[:, 1], triples[:, 2])
+        across = np.empty_like(triples)
+        across[:, 0] = -self._friction
+        across[:, 1] = np.divide(triples[:, 1], slip, out=np.ones_like(slip), where=slip > 0.0)
+        across[:, 2] = np.divide(triples[:, 2], slip, out=np.zeros_like(slip), where=slip > 0.0)
+        across /= np.sqrt(1.0 + self._friction[:, None] ** 2)
+        distance = size if freely else np.maximum(0.0, -np.einsum("ki,ki->k", across, triples))
+        blocks = (
+            size[:, None, None] * np.eye(3) - (size - distance)[:, None, None] * across[:, :, None] * across[:, None]
+        )
+        count = len(triples)
+        contacts = sp.bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=(3 * count, 3 * count))
+        return sp.csr_array(sp.block_diag([sp.diags_array(scalars), contacts]))
 
-def is_hopeless(problem: Problem, contradiction: np.ndarray | None) -> bool:
-    """Is it more than the drift of a closed mechanism, whose redundant rows never agree exactly?"""
-    if contradiction is None:
-        return False
-    asked = problem.free_velocity[: len(contradiction)]
-    return bool(np.abs(contradiction).max() > _DRIFT * np.abs(asked).max())
+    # -- what the problem says once ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _friction(self) -> np.ndarray:
+        return self.problem.mu if self.problem.law is Law.CCP else np.zeros_like(self.problem.mu)
+
+    @cached_property
+    def _velocity_terms(self) -> np.ndarray:
+        """|J||u_f| + |b|, (m,): the terms that v_f was summed from."""
+        problem = self.problem
+        if problem.u_f is None or problem.bias is None:
+            return np.abs(problem.free_velocity)
+        assert not isinstance(problem.delassus, MatrixDelassus)
+        return abs(problem.delassus.jacobian()) @ np.abs(problem.u_f) + np.abs(problem.bias)
+
+    @cached_property
+    def _A(self) -> sp.csr_array:
+        """Jᵀ with rotations over the radius of gyration, and a unit row for every soft constraint."""
+        delassus = self.problem.delassus
+        assert not isinstance(delassus, MatrixDelassus)
+        A = sp.csr_array(delassus.jacobian().T)
+        if isinstance(delassus, RigidDelassus):
+            unit = np.ones((len(delassus.mass), 6))
+            unit[:, 3:] /= radius_of_gyration(delassus.mass)[:, None]
+            A = sp.diags_array(unit.ravel()) @ A
+        if delassus.compliance is not None:
+            soft = np.flatnonzero(delassus.compliance)
+            A = sp.vstack([A, sp.csr_array(sp.eye_array(len(delassus.compliance)))[soft]])
+        return sp.csr_array(A)
+
+    @cached_property
+    def _A_abs(self) -> sp.csr_array:
+        return sp.csr_array(abs(self._A))
+
+    @cached_property
+    def _gamma(self) -> np.ndarray:
+        """γ of every sum A d."""
+        return _ROUNDING * (np.diff(self._A.indptr) + _EXTRA_TERMS)
+
+    @cached_property
+    def is_immovable(self) -> bool:
+        """Is there a block of zero rows of D whose v_f lies outside K*? No direction is needed to see that."""
+        problem, cone = self.problem, self.problem.cone
+        still = problem.delassus.diagonal == 0.0
+        if not still.any():
+            return False
+        still &= abs(problem.delassus.matrix()).sum(axis=1) == 0.0
+        still = np.repeat(np.logical_and.reduceat(still, cone.block_start[:-1]), np.diff(cone.block_start))
+        d = self._projected(np.where(still, -problem.free_velocity, 0.0))
+        self.is_proven = self.is_proven or bool(d @ problem.free_velocity < 0.0)
+        return bool(d @ problem.free_velocity < 0.0)

@@ -8,15 +8,11 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.ipm.certificate import (
-    is_hopeless,
-    is_suspicious,
-    joint_contradiction,
-    ordinary_size,
-    proves_infeasible,
-)
+from delassus.solvers.ipm.certificate import Certificate
 from delassus.solvers.ipm.interior import Interior
-from delassus.solvers.ipm.natural_map import scaled_residual
+from delassus.solvers.ipm.joint_contradiction import is_hopeless, joint_contradiction
+from delassus.solvers.ipm.natural_map import LARGE, is_suspicious, scaled_residual
+from delassus.solvers.ipm.phase_one import finds_proof
 from delassus.solvers.ipm.polish import Polish
 from delassus.solvers.ipm.presolve import Forecast, forecast, violated
 from delassus.solvers.ipm.settings import Ipm
@@ -47,13 +43,10 @@ class FastIpm:
         self.problem, self.settings = problem, settings
         self.reactions = reactions
         self.finished, self.is_costly = False, True
-        self.verdict: Status | None = None
         self.details: dict[str, list[float]] = {}
-        self.ordinary = ordinary_size(problem)
-        self.contradiction = joint_contradiction(problem, settings)
-        if self.contradiction is not None:  # what to say where it keeps the tolerance from being reached
-            self.verdict = Status.INFEASIBLE
-        if is_hopeless(problem, self.contradiction):
+        self.certificate = Certificate(problem)
+        self.contradiction = joint_contradiction(problem, settings, self.certificate)
+        if is_hopeless(self.contradiction, self.certificate):
             self.finished = True
             return
         self.forecast: Forecast = forecast(problem, reactions, settings.presolve)
@@ -69,7 +62,7 @@ class FastIpm:
 
     def _build(self, kept: np.ndarray | None) -> None:
         self.kept = kept
-        self.standard = Standard(self.problem, kept, contradiction=self.contradiction)
+        self.standard = Standard(self.problem, kept, contradiction=self.contradiction and self.contradiction.velocity)
         self.system = system_of(self.standard, self.settings)
 
     def _generous(self, x: np.ndarray, far: float = 0.0) -> float:
@@ -113,6 +106,14 @@ class FastIpm:
     def judged(self, excess: float) -> None:
         del excess
 
+    @property
+    def verdict(self) -> Status | None:
+        """What to call the run if it ends here, unless the judge is content."""
+        certificate = self.certificate
+        if certificate.is_proven or self._hopeless(purify=True) or finds_proof(certificate, self.settings):
+            return Status.INFEASIBLE
+        return None
+
     # -- phases ------------------------------------------------------------------------------------------------------
 
     def _interior_step(self) -> None:
@@ -120,8 +121,8 @@ class FastIpm:
         works = interior.step()
         self._record(interior.details)
         x = interior.x
-        if self._hopeless(x, interior.dx):  # not written: against reactions without bound any residual is small
-            return
+        if np.abs(x).max(initial=0.0) >= LARGE and self._hopeless():
+            return  # not written: against reactions without bound any residual is small
         if not is_suspicious(self.standard, x):
             self.reactions[:] = self.standard.reactions(x)
         if interior.tau < _RECHECK and self._readmit():
@@ -130,6 +131,8 @@ class FastIpm:
         norm, worst = scaled_residual(self.standard, x)
         late = interior.tau < _LATE or norm <= self.switch * _SWITCH
         stalled = not works or self.shorts >= _SHORTS or (late and interior.details.get("step", 0.0) < _SHORT_LATE)
+        if stalled and self._hopeless(purify=True):
+            return
         if stalled and norm > _EARLY and self._restart(x):
             return
         if stalled or (norm <= self.switch * _SWITCH and worst <= self.switch * _SWITCH_VELOCITY):
@@ -139,11 +142,12 @@ class FastIpm:
                 self.may_return = not stalled
                 self._begin_polish()
 
-    def _hopeless(self, *directions: np.ndarray) -> bool:
-        """Does one of these prove that nothing can satisfy the constraints? Ordinary reactions are not looked at."""
-        if any(proves_infeasible(self.standard, direction, self.ordinary) for direction in directions):
-            self.verdict, self.finished = Status.INFEASIBLE, True
-        return self.finished
+    def _hopeless(self, purify: bool = False) -> bool:
+        """Do the present reactions, or their last change, prove that nothing can satisfy the constraints?"""
+        x, dx = (self.interior.x, self.interior.dx) if self.polish is None else (self.polish.best, self.polish.dx)
+        proven = self.certificate.proves(self.standard.reactions(x), self.standard.reactions(dx), purify=purify)
+        self.finished = self.finished or proven
+        return proven
 
     def _begin_polish(self) -> None:
         interior, standard, free = self.interior, self.standard, self.standard.free
@@ -161,7 +165,7 @@ class FastIpm:
         assert polish is not None
         works = polish.step()
         self._record(polish.details)
-        if self._hopeless(polish.best, polish.dx):
+        if np.abs(polish.best).max(initial=0.0) >= LARGE and self._hopeless():
             return
         if not is_suspicious(self.standard, polish.best):
             self.reactions[:] = self.standard.reactions(polish.best)

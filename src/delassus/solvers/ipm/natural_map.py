@@ -9,6 +9,10 @@ from delassus.cones.coulomb import project_coulomb
 from delassus.linalg.conjugate_gradients import dot
 from delassus.solvers.ipm.standard import Standard
 
+LARGE = 1e3  # reactions, in scaled units where those of a single contact are about one …
+FAR_OFF = 1e-2  # … that do not go together with velocities that miss by this much of the rms of free ones
+DROWNING = 1e12  # reactions against which velocities are lost in rounding: such a residual says nothing
+
 
 def scaled_residual(standard: Standard, x: np.ndarray) -> tuple[float, float]:
     """With r = x − P_C(x − v), v = D x + q: ‖r‖ / max(‖q‖, ‖x‖), and the worst ‖r_k‖ as a velocity, over the rms of
@@ -17,6 +21,14 @@ def scaled_residual(standard: Standard, x: np.ndarray) -> tuple[float, float]:
     square, worst = _residual(standard.start, standard.joints, standard.limits, x, v, standard.speed)
     size = max(dot(standard.q, standard.q), dot(x, x))
     return math.sqrt(square / size) if size > 0.0 else math.sqrt(square), math.sqrt(worst)
+
+
+def is_suspicious(standard: Standard, x: np.ndarray) -> bool:
+    """Are these reactions very large while some velocity is still far off? Against them any residual is small, so such
+    a point is not offered to the judge: it is on its way to a proof of infeasibility, or to a better point."""
+    if np.abs(x).max(initial=0.0) < LARGE:
+        return False
+    return scaled_residual(standard, x)[1] > FAR_OFF
 
 
 @njit(cache=True, error_model="numpy")

@@ -64,6 +64,13 @@ class Reduced:
         assert isinstance(delassus, RigidDelassus)
         _write(x, self.numbers[3], self.unit, delassus.bodies, cone.block_start, self.joints, reactions)
 
+    def balanced(self, x: np.ndarray) -> np.ndarray:
+        """(m,) x, and the joint reactions that keep it from moving any joint: linear in x."""
+        out, rest = np.empty(self.problem.row_count), np.empty(self.problem.row_count)
+        self.write_reactions(x, out)
+        self.write_reactions(np.zeros_like(x), rest)
+        return out - rest
+
     def from_reactions(self, reactions: np.ndarray) -> np.ndarray:
         """x (m',) of λ (m,)."""
         out = np.empty(self.row_count)

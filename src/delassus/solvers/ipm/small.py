@@ -11,15 +11,16 @@ from numba import njit
 
 from delassus.linalg.rigid_delassus import RigidDelassus
 from delassus.problem import Problem
-from delassus.solvers.driver import Method
 from delassus.solvers.ipm import small_interior, small_polish
-from delassus.solvers.ipm.certificate import FAR_OFF, LARGE, is_hopeless, ordinary_size
+from delassus.solvers.ipm.certificate import Certificate
 from delassus.solvers.ipm.fast import FastIpm
-from delassus.solvers.ipm.natural_map import natural_map
+from delassus.solvers.ipm.joint_contradiction import Contradiction, is_hopeless
+from delassus.solvers.ipm.natural_map import DROWNING, FAR_OFF, LARGE, natural_map
+from delassus.solvers.ipm.phase_one import finds_proof
 from delassus.solvers.ipm.polish import even
 from delassus.solvers.ipm.reduced import Reduced
 from delassus.solvers.ipm.settings import Ipm
-from delassus.solvers.ipm.small_interior import DONE, HOPELESS, RUNNING, interior_batch, velocity
+from delassus.solvers.ipm.small_interior import DONE, RUNNING, interior_batch, velocity
 from delassus.solvers.ipm.small_polish import polish_batch
 from delassus.solvers.ipm.small_sweeps import sweep_reduced
 from delassus.solvers.jordan import centred_pair
@@ -57,28 +58,31 @@ class SmallIpm:
         self.problem, self.settings, self.reduced = problem, settings, reduced
         self.reactions = reactions
         self.finished, self.is_costly, self.batch_min = False, False, 100
-        self.verdict: Status | None = None
         self.details: dict[str, list[float]] = {}
-        self.general: Method | None = None
-        self.ordinary = ordinary_size(problem)
-        if self._contradicts():
-            self.verdict = Status.INFEASIBLE
-            if is_hopeless(problem, reduced.contradiction):
-                self.finished = True
-                return
+        self.general: FastIpm | None = None
+        self.certificate = Certificate(problem)
+        self.contradiction = self._contradiction()
+        if is_hopeless(self.contradiction, self.certificate):
+            self.finished = True
+            return
         self.polishing = self.solved = False
         self.shorts = 0
         self.goal, self.goal_velocity = _FIRST, _FIRST_VELOCITY
         self.norm = self.worst = math.inf
         self._enter()
 
-    def _contradicts(self) -> bool:
-        """Do redundant joints ask for more than rounding of each other in vain?"""
+    def _contradiction(self) -> Contradiction | None:
+        """What redundant joints ask of each other in vain, if that is more than rounding."""
         vain = self.reduced.contradiction
         if not vain.any():
-            return False
+            return None
         asked = np.abs(self.problem.free_velocity[: len(vain)]).max()
-        return bool(np.abs(vain).max() > _CONTRADICTION * asked)
+        if np.abs(vain).max() <= _CONTRADICTION * asked:
+            return None
+        mobility = self.problem.delassus.diagonal[: len(vain)]  # rows were normalised by its root
+        direction = np.zeros(self.problem.row_count)
+        direction[: len(vain)] = -vain / np.where(mobility > 0.0, mobility, 1.0)
+        return Contradiction(vain, direction)
 
     def _enter(self) -> None:
         """Room for everything, and a centred pair near the point that sweeps reach from the guess."""
@@ -108,7 +112,7 @@ class SmallIpm:
                 self._hand_over()
                 return self._advance_general()
             self.reduced.write_reactions(self.x, self.reactions)
-            self.solved, self.finished = True, self.verdict is not None
+            self.solved = True
             return 1
         done = self._polish(count) if self.polishing else self._interior(count)
         return max(1, done)
@@ -121,6 +125,27 @@ class SmallIpm:
             self.goal = min(self.goal, _MARGIN * self.norm / excess)
             self.goal_velocity = min(self.goal_velocity, max(_MARGIN * self.worst / excess, self.goal))
 
+    @property
+    def verdict(self) -> Status | None:
+        """What to call the run if it ends here, unless the judge is content."""
+        if self.general is not None:
+            return self.general.verdict
+        certificate = self.certificate
+        if self.contradiction is not None:
+            certificate.proves(self.contradiction.direction, purify=True)
+        if certificate.is_proven or self._hopeless() or finds_proof(certificate, self.settings):
+            return Status.INFEASIBLE
+        return None
+
+    def _hopeless(self) -> bool:
+        """Do the present reactions prove that nothing can satisfy the constraints?"""
+        if not self.reduced.row_count:
+            return False
+        x = self.best if self.polishing else self.x
+        proven = self.certificate.proves(self.reduced.balanced(x), purify=True)
+        self.finished = self.finished or proven
+        return proven
+
     # -- phases ------------------------------------------------------------------------------------------------------
 
     def _interior(self, count: int) -> int:
@@ -129,20 +154,24 @@ class SmallIpm:
         done, end, self.norm, self.worst, self.shorts = interior_batch(
             reduced.rows, reduced.numbers, self.is_soft, self.x, self.y, self.v, self.work, self.bodies, self.A,
             self.eta, self.diagonal, self.blocks, self.roots, count, self.settings.correctors, self.goal,
-            self.goal_velocity, self.ordinary, record, self.shorts,
+            self.goal_velocity, record, self.shorts,
         )  # fmt: skip
         self._record(small_interior.RECORD, record[:done])
-        if end == HOPELESS:  # not written: against reactions without bound any residual is small
-            self.verdict, self.finished = Status.INFEASIBLE, True
-            return done
-        if self.worst <= FAR_OFF or np.abs(self.x).max() < LARGE:  # see `certificate.is_suspicious`
-            reduced.write_reactions(self.x, self.reactions)
-        if end not in (RUNNING, DONE):
+        self._write(self.x)
+        if end not in (RUNNING, DONE) and not self._hopeless():
             if self.settings.polish:
                 self._begin_polish()
             else:
                 self.finished = True
         return done
+
+    def _write(self, x: np.ndarray) -> None:
+        """Offer this point to the judge, unless it is on its way to a proof: see `natural_map.is_suspicious`."""
+        size = np.abs(x).max()
+        if size >= LARGE and (self.worst > FAR_OFF or size >= DROWNING) and self._hopeless():
+            return
+        if size < LARGE or self.worst <= FAR_OFF:
+            self.reduced.write_reactions(x, self.reactions)
 
     def _begin_polish(self) -> None:
         reduced = self.reduced
@@ -162,8 +191,7 @@ class SmallIpm:
             self.counts,
         )  # fmt: skip
         self._record(small_polish.RECORD, record[:done])
-        if self.worst <= FAR_OFF or np.abs(self.best).max() < LARGE:
-            reduced.write_reactions(self.best, self.reactions)
+        self._write(self.best)
         if end not in (RUNNING, DONE):
             self._hand_over()
         return done
@@ -175,9 +203,9 @@ class SmallIpm:
 
     def _advance_general(self) -> int:
         general = self.general
-        assert isinstance(general, FastIpm)
+        assert general is not None
         general.advance(1)
-        self.finished, self.verdict = general.finished, general.verdict
+        self.finished = general.finished
         names = tuple(name for name, series in general.details.items() if series)
         self._record(names, np.array([[general.details[name][-1] for name in names]]))
         return 1

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from delassus.solvers.ipm.interior import complementarity, outliers
-from delassus.solvers.ipm.natural_map import natural_map, project_standard
+from delassus.solvers.ipm.natural_map import natural_map
 from delassus.solvers.ipm.small_system import add_pushes, assemble, factor, solve_system, times_rows
 from delassus.solvers.ipm.weights import apply_weights, soften
 from delassus.solvers.jordan import (
@@ -19,7 +19,7 @@ from delassus.solvers.jordan import (
     unscale_by,
 )
 
-RUNNING, DONE, STALLED, BROKEN, HOPELESS = 0, 1, 2, 3, 4  # how a batch ended
+RUNNING, DONE, STALLED, BROKEN = 0, 1, 2, 3  # how a batch ended
 RECORD = ("tau", "step", "sigma", "correctors", "krylov", "primal")  # what is told of an iteration
 VECTORS = 14  # scratch vectors of m' numbers
 
@@ -27,7 +27,6 @@ _REACH, _GAIN = 0.3, 0.1  # as in `interior`
 _CENTRING, _FRACTION, _CENTRED, _SLOPPY, _ROUGH = 0.1, 0.99, 1e-3, 0.3, 30.0
 _SHORT, _SHORTS, _LATE = 0.1, 3, 1e-9  # as in `fast`
 _IDLE = 0.9  # centring that leaves τ where it is: below _LATE rounding has won
-_BEYOND = 1e7  # as in `certificate`
 _CHECKED = 1e-4  # τ below which solves are checked and refined; above, the factor is accurate enough
 
 
@@ -40,33 +39,6 @@ def velocity(rows, q, soft, x, u, out):
     times_rows(limits, segments, at, J, paired, u, out)
     for i in range(len(out)):
         out[i] += soft[i] * x[i] + q[i]
-
-
-@njit(cache=True, error_model="numpy")
-def is_proof(rows, q, soft, direction, ordinary, d, image, u):
-    """Does this direction prove that no motion obeys the constraints? See `certificate`; d, image: (m',) scratch."""
-    limits, segments, at, J, _, paired = rows
-    size = 0.0
-    for i in range(len(d)):
-        size = max(size, abs(direction[i]))
-    if not (size >= ordinary and math.isfinite(size)):
-        return False
-    for i in range(len(d)):
-        d[i] = direction[i] / size
-    project_standard(0, limits, d)
-    push, most = 0.0, 0.0
-    for i in range(len(d)):
-        push -= d[i] * q[i]
-        most += abs(d[i] * q[i])
-    if push <= 1e-10 * most:
-        return False
-    u[:] = 0.0
-    add_pushes(limits, segments, at, J, paired, d, u)
-    times_rows(limits, segments, at, J, paired, u, image)
-    square = 0.0
-    for i in range(len(d)):
-        square += (image[i] + soft[i] * d[i]) ** 2
-    return push > _BEYOND * math.sqrt(len(d) * square)
 
 
 @njit(cache=True, error_model="numpy")
@@ -95,9 +67,8 @@ def _step_inside(limits, x, y, dx, dy, step, trial_x, trial_y):
 
 @njit(cache=True, error_model="numpy")
 def interior_batch(rows, numbers, is_soft, x, y, v, work, bodies, A, eta, diagonal, blocks, roots,
-                   count, correctors, switch, switch_velocity, ordinary, record, shorts):  # fmt: skip
-    """At most `count` iterations, until the natural map is below `switch` and `switch_velocity`; ordinary:
-    reactions up to this size prove nothing.
+                   count, correctors, switch, switch_velocity, record, shorts):  # fmt: skip
+    """At most `count` iterations, until the natural map is below `switch` and `switch_velocity`.
 
     numbers: (4, m') q, compliance, speed; v: (m',) the velocity of x, kept; work: (VECTORS, m'), bodies: (3, size + 6);
     record: (count, len(RECORD)) out; returns (iterations, how it ended, norm, worst, short steps in a row)."""
@@ -181,9 +152,6 @@ def interior_batch(rows, numbers, is_soft, x, y, v, work, bodies, A, eta, diagon
         record[done, 3], record[done, 4], record[done, 5] = max(0, stage - 1), krylov, largest
         done += 1
         shorts = shorts + 1 if step < _SHORT else 0
-        for direction in (x, dx):
-            if is_proof(rows, q, soft, direction, ordinary, a, b, bodies[0]):
-                return done, HOPELESS, norm, worst, shorts
         if norm <= switch and worst <= switch_velocity:
             return done, DONE, norm, worst, shorts
         if not step > 0.0 or shorts >= _SHORTS or ((shorts > 0 or sigma > _IDLE) and tau < _LATE):

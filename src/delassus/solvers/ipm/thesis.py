@@ -10,14 +10,11 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.ipm.certificate import (
-    is_hopeless,
-    is_suspicious,
-    joint_contradiction,
-    ordinary_size,
-    proves_infeasible,
-)
+from delassus.solvers.ipm.certificate import Certificate
 from delassus.solvers.ipm.interior import Interior
+from delassus.solvers.ipm.joint_contradiction import is_hopeless, joint_contradiction
+from delassus.solvers.ipm.natural_map import LARGE, is_suspicious
+from delassus.solvers.ipm.phase_one import finds_proof
 from delassus.solvers.ipm.settings import Ipm
 from delassus.solvers.ipm.standard import Standard
 from delassus.solvers.ipm.starting_points import starting_point
@@ -41,19 +38,17 @@ class ThesisIpm:
     """One iteration of the driver is one of the method's."""
 
     def __init__(self, problem: Problem, settings: Ipm, reactions: np.ndarray):
-        self.reactions = reactions
+        self.settings, self.reactions = settings, reactions
         self.finished, self.is_costly = False, True
-        self.verdict: Status | None = None
         self.details: dict[str, list[float]] = {}
-        contradiction = joint_contradiction(problem, settings)
-        if contradiction is not None:
-            self.verdict = Status.INFEASIBLE
-        if is_hopeless(problem, contradiction):
+        self.certificate = Certificate(problem)
+        self.contradiction = joint_contradiction(problem, settings, self.certificate)
+        if is_hopeless(self.contradiction, self.certificate):
             self.finished = True
             return
-        self.standard = Standard(problem, scaled=False, contradiction=contradiction)
-        self.scaled = Standard(problem)  # for the proof of infeasibility, which needs units
-        self.ordinary = ordinary_size(problem)
+        vain = self.contradiction and self.contradiction.velocity
+        self.standard = Standard(problem, scaled=False, contradiction=vain)
+        self.scaled = Standard(problem)  # to tell large reactions from ordinary ones
         self.system = system_of(self.standard, settings)
         free = self.standard.free
         mobility = float(problem.delassus.diagonal[:free].mean()) if free else 1.0
@@ -73,15 +68,28 @@ class ThesisIpm:
                 self.details.setdefault(name, []).append(value)
             reactions = self.standard.reactions(self.interior.x)
             point = self.scaled.from_reactions(reactions)
+            if np.abs(point).max(initial=0.0) >= LARGE and self._hopeless():
+                return
             if not is_suspicious(self.scaled, point):
                 self.reactions[:] = reactions
-            change = self.scaled.from_reactions(self.standard.reactions(self.interior.dx))
-            for direction in (point, change):
-                if proves_infeasible(self.scaled, direction, self.ordinary):
-                    self.verdict, self.finished = Status.INFEASIBLE, True
             self.stuck = self.stuck + 1 if self.interior.details.get("step", 0.0) < _STUCK else 0
             if not works or self.stuck >= _STUCKS:
                 self.finished = True
 
     def judged(self, excess: float) -> None:
         del excess
+
+    @property
+    def verdict(self) -> Status | None:
+        """What to call the run if it ends here, unless the judge is content."""
+        certificate = self.certificate
+        if certificate.is_proven or self._hopeless(purify=True) or finds_proof(certificate, self.settings):
+            return Status.INFEASIBLE
+        return None
+
+    def _hopeless(self, purify: bool = False) -> bool:
+        """Do the present reactions, or their last change, prove that nothing can satisfy the constraints?"""
+        x, dx = self.standard.reactions(self.interior.x), self.standard.reactions(self.interior.dx)
+        proven = self.certificate.proves(x, dx, purify=purify)
+        self.finished = self.finished or proven
+        return proven
