@@ -23,23 +23,38 @@ class Named(Protocol):
 class Memory:
     """Reactions of the last step by block name. Part of the state for exact resume.
 
-    names: (n,) uint64, ascending; reactions: (n, 6) [N s]."""
+    names: (n,) uint64, ascending; reactions: (n, 6) [N s]; low: (n, 6), their second doubles, or None where one was
+    enough."""
 
-    def __init__(self, names=None, reactions=None):
+    def __init__(self, names=None, reactions=None, low=None):
         self.names = np.zeros(0, np.uint64) if names is None else np.ascontiguousarray(names, np.uint64)
         self.reactions = np.zeros((0, _WIDTH)) if reactions is None else np.ascontiguousarray(reactions, float)
+        self.low = None if low is None else np.ascontiguousarray(low, float)
 
     def recall(self, rows: Named) -> np.ndarray:
-        """λ for these rows: remembered for blocks known by name, zero for new ones; (m,) [N s]."""
+        """λ for these rows: remembered for blocks known by name, zero for new ones; (m,), or (2, m) with second doubles
+        [N s]."""
         out = np.empty(rows.cone.row_count)
         _recall(self.names, self.reactions, rows.names, rows.cone.block_start, out)
-        return out
+        if self.low is None:
+            return out
+        both = np.stack([out, out])
+        _recall(self.names, self.low, rows.names, rows.cone.block_start, both[1])
+        return both
 
     def store(self, rows: Named, reactions: np.ndarray) -> None:
-        """Keep the reactions under their blocks' names."""
+        """Keep the reactions, (m,) or (2, m) as `recall` gives them, under their blocks' names."""
         order = np.argsort(rows.names, kind="stable")
-        self.names, self.reactions = np.empty_like(rows.names), np.empty((len(order), _WIDTH))
+        self.names, self.reactions, self.low = np.empty_like(rows.names), np.empty((len(order), _WIDTH)), None
+        if reactions.ndim == 2:
+            self.low = np.empty_like(self.reactions)
+            _store(rows.names, order, rows.cone.block_start, reactions[1], self.names, self.low)
+            reactions = reactions[0]
         _store(rows.names, order, rows.cone.block_start, reactions, self.names, self.reactions)
+
+    def copy(self) -> "Memory":
+        """One that the next `store` leaves alone."""
+        return Memory(self.names, self.reactions, self.low)
 
 
 @njit(cache=True)

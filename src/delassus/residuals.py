@@ -25,6 +25,7 @@ import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_coulomb, project_coulomb_dual
+from delassus.linalg.matrix_delassus import MatrixDelassus
 from delassus.linalg.rigid_delassus import RigidDelassus, rigid_velocities
 from delassus.problem.problem import Problem
 
@@ -66,8 +67,12 @@ class Measure(NamedTuple):
     velocity: float
 
 
-def measure(problem: Problem, reactions: np.ndarray) -> Measure:
-    """Relative natural map and relative worst velocity of λ under the problem's law.  reactions: (m,) [N s]."""
+def measure(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None) -> Measure:
+    """Relative natural map and relative worst velocity of λ under the problem's law.  reactions: (m,) [N s]; low: (m,),
+    what they lack to a second double each, or None."""
+    if low is not None and low.any():
+        found = _measure_pairs(problem, reactions, low)[0]
+        return Measure(found[0], found[2])
     delassus = problem.delassus
     if isinstance(delassus, RigidDelassus):  # what every step of a simulation asks several times
         sizes = 6 * len(delassus.mass), len(reactions)
@@ -76,14 +81,27 @@ def measure(problem: Problem, reactions: np.ndarray) -> Measure:
     return Measure(*measure_at(reactions, problem.constraint_velocity(reactions), problem.judged_by))
 
 
-def evaluate(problem: Problem, reactions: np.ndarray) -> Residuals:
-    """Every residual of λ under the problem's law.  reactions: (m,) [N s]."""
-    return evaluate_with_velocities(problem, np.ascontiguousarray(reactions, dtype=float))[0]
+def velocities(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None) -> np.ndarray:
+    """v = D λ + v_f, (m,) [m/s].  reactions, low: as in `measure`."""
+    if low is not None and low.any():
+        return _measure_pairs(problem, reactions, low)[1]
+    return problem.constraint_velocity(reactions)
 
 
-def evaluate_with_velocities(problem: Problem, reactions: np.ndarray):
-    """(every residual of λ, v (m,) [m/s], u (n,) or None for dual problems).  reactions: (m,), contiguous [N s]."""
+def evaluate(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None) -> Residuals:
+    """Every residual of λ under the problem's law.  reactions, low: as in `measure`."""
+    return evaluate_with_velocities(problem, np.ascontiguousarray(reactions, dtype=float), low)[0]
+
+
+def evaluate_with_velocities(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None):
+    """(every residual of λ, v (m,) [m/s], u (n,) or None for dual problems).  reactions, low: as in `measure`,
+    contiguous."""
     delassus, out = problem.delassus, np.empty(len(Residuals._fields))
+    if low is not None and low.any():
+        measured, v, bodies = _measure_pairs(problem, reactions, low)
+        _evaluate_at(reactions, v, problem.judged_by, out)
+        out[0], out[1], out[10] = measured
+        return Residuals(*out.tolist()), v, bodies
     if isinstance(delassus, RigidDelassus) and problem.u_f is not None:
         u, v = np.empty(6 * len(delassus.mass)), np.empty(len(reactions))
         _evaluate_rigid(delassus.plain, problem.free_velocity, problem.u_f, reactions, problem.judged_by, u, v, out)
@@ -91,6 +109,29 @@ def evaluate_with_velocities(problem: Problem, reactions: np.ndarray):
     v, velocities = problem.velocities(reactions)
     _evaluate_at(reactions, v, problem.judged_by, out)
     return Residuals(*out.tolist()), v, velocities
+
+
+def _measure_pairs(problem: Problem, high: np.ndarray, low: np.ndarray):
+    """(what `_measures` finds, v (m,), u (n,) or None) of λ = high + low. For rigid bodies Jᵀ λ is summed to thirty-one digits before
+    masses divide it; elsewhere the second double adds what it can."""
+    delassus = problem.delassus
+    if not isinstance(delassus, RigidDelassus) or problem.u_f is None:
+        v, velocities = problem.velocities(high)
+        v = v + delassus.product(low)
+        if velocities is not None and not isinstance(delassus, MatrixDelassus):
+            velocities = velocities + delassus.body_velocity(low)
+        return _measures(high, v, problem.judged_by), v, velocities
+    # compiled on first use: only masses far apart need them
+    from delassus.cones.pairs import natural_map_pairs
+    from delassus.linalg.rigid_pairs import pair_velocities
+
+    v, u = pair_velocities(delassus, problem.u_f, problem.bias, high, low)
+    mu, block_start, joints, _, limits, blocks, scale, gamma, step, free_speed = problem.judged_by
+    square, worst, relative, length = natural_map_pairs(
+        np.column_stack([high, low]), v, mu, block_start, joints, limits, blocks, scale, gamma, step
+    )
+    norm = _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length)))
+    return (norm, worst, relative), v[:, 0].copy(), u[:, 0].copy()
 
 
 @njit(cache=True)

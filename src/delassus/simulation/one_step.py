@@ -19,13 +19,9 @@ from delassus.model import Model
 from delassus.problem import Problem
 from delassus.solvers import Settings, Solution, solve
 from delassus.solvers.driver import VelocityTolerance
-from delassus.solvers.velocity_space import VelocityPoint, solve_velocities, takes
 from delassus.spatial import quaternion_to_matrix
 from delassus.state import State
 from delassus.status import Status
-
-_DIGITS = 1e-12  # of reactions that methods which work with them keep, four less than double precision has
-_FINER = 0.01  # velocities found as unknowns cost little more for two digits, and nothing corrects what they leave
 
 
 @dataclass(frozen=True)
@@ -60,8 +56,7 @@ class StepSettings:
 @dataclass(frozen=True, eq=False)
 class StepReport:
     """What happened in a step. energy: kinetic and potential after it [J]; drift: worst joint error before it [m, rad];
-    penetration: deepest [m]; seconds by stage; kept: where reactions in double precision are too coarse for the
-    lightest bodies, the velocities found in their place."""
+    penetration: deepest [m]; seconds by stage."""
 
     rows: Rows
     problem: Problem
@@ -71,12 +66,6 @@ class StepReport:
     drift: float
     penetration: float
     times: dict[str, float]
-    kept: VelocityPoint | None = None
-
-    @property
-    def reactions(self) -> np.ndarray:
-        """Those that go with the new state, (m,) [N s]."""
-        return self.solution.reactions if self.kept is None else self.kept.reactions
 
 
 def step(
@@ -120,10 +109,8 @@ def step(
     if solution.status is Status.UNSUPPORTED:
         raise SettingsError(f"solver {solution.solver!r} cannot take this step: {solution.status.advice}")
     assert solution.body_velocities is not None
-    kept = _kept_velocities(model, problem, solution, settings)
     clock.stage("solve")
-    u = (solution.body_velocities if kept is None else kept.u).reshape(-1, 6)
-    u = swung(model, turned, u, 0.5 * h)
+    u = swung(model, turned, solution.body_velocities.reshape(-1, 6), 0.5 * h)
     q = scheme.advance(state.q, predicted, state.u, u, h)
     if closes:
         q, u = close_joints(model, q, u, tol=settings.stabilisation.closure)
@@ -131,25 +118,14 @@ def step(
     after = State(q, u, state.t + h, turns)
     report = StepReport(
         rows, problem, solution, contacts, energy_of(model, after.rotation, after.position, u),
-        _largest(rows.residual), _deepest(contacts.gap), clock.times, kept,
+        _largest(rows.residual), _deepest(contacts.gap), clock.times,
     )  # fmt: skip
     if memory is not None:
-        memory.store(rows, report.reactions)
+        memory.store(rows, solution.point)
     clock.stage("advance")
     return after, report
 
 
-def _kept_velocities(
-    model: Model, problem: Problem, solution: Solution, settings: StepSettings
-) -> VelocityPoint | None:
-    """Velocities that obey the constraints where reactions in double precision cannot say so: the last digits of what
-    carries everything, on the lightest body alone, are a velocity above the tolerance. None everywhere else."""
-    factor = settings.velocity_factor
-    if solution.converged or factor is None or not takes(problem):
-        return None
-    if _DIGITS * float(model.mass.sum() / model.mass.min()) <= factor:
-        return None
-    return solve_velocities(problem, _FINER * factor * float(problem.velocity_scale.min()))
 
 
 @njit(cache=True)

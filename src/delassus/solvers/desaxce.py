@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from delassus.solvers.table import Solver
 
 _LEAST = 4  # iterations between two looks at the convex residual, which cost about one
+_SETTLED = 1e-7  # residual to which a method that starts far away solves every round: s of its path says nothing
 _GROWTH = 0.25  # or this fraction of the round's iterations so far
 
 
@@ -54,6 +55,8 @@ class DeSaxceMethod:
         self.finished = self.is_costly = False
         self.inner: Any = None
         self.reactions = reactions
+        self.reactions_low: np.ndarray | None = None
+        self.ignores_guess = line.ignores_guess
         self._new_round()
 
     def advance(self, count: int) -> None:
@@ -75,7 +78,7 @@ class DeSaxceMethod:
     def _round_is_over(self) -> bool:
         if self.inner.finished or self.spent >= self.settings.most:
             return True
-        residual = residuals.measure(self.convex, self.reactions).relative
+        residual = self._convex_residual()
         if residual > self.target:
             self.inner.judged(residual / max(self.target, 1e-300))
             return False
@@ -83,16 +86,29 @@ class DeSaxceMethod:
 
     def _new_round(self) -> None:
         """s from the present reactions, and the convex problem that goes with it."""
-        v = self.problem.constraint_velocity(self.reactions)
+        v = residuals.velocities(self.problem, self.reactions, self.reactions_low)
         s = self.problem.mu * np.hypot(v[self.normals + 1], v[self.normals + 2])
+        if self.line.ignores_guess and self.inner is None:
+            s[:] = 0.0  # the method starts elsewhere
         self.convex = _shifted(self.problem, self.normals, s)
-        self.target = self.settings.reduction * residuals.measure(self.convex, self.reactions).relative
+        self.target = self.settings.reduction * self._convex_residual()
+        if self.line.ignores_guess:
+            self.target = min(self.target, _SETTLED)
         self.spent = 0
         if hasattr(self.inner, "repose") and not self.inner.finished:
             self.inner.repose(self.convex)
         else:
             self.inner = self.line.start(self.convex, self.base, self.reactions)
             self.reactions, self.is_costly = self.inner.reactions, self.inner.is_costly
+            self.reactions_low = getattr(self.inner, "reactions_low", None)
+
+    def _convex_residual(self) -> float:
+        """Relative natural map of the round's problem. Reactions of two doubles are there for light bodies under heavy
+        ones, to which that norm is blind: then their velocities count as well."""
+        measure = residuals.measure(self.convex, self.reactions, self.reactions_low)
+        if self.reactions_low is None:
+            return measure.relative
+        return max(measure.relative, measure.velocity)
 
 
 def _start(problem: Problem, settings: Composed, reactions: np.ndarray, line: "Solver") -> Method:

@@ -35,7 +35,9 @@ class Method(Protocol):
 
     Optional attributes: `details`, a dict of lists with one number per iteration, which ends up on the solution;
     `verdict`, what to call a finished run that did not converge (INFEASIBLE with a proof), instead of stalled;
-    `is_compiled`, all arithmetic is in compiled code, which does not warn of overflow."""
+    `is_compiled`, all arithmetic is in compiled code, which does not warn of overflow;
+    `reactions_low`, what the reactions lack to a second double each: (m,) [N s];
+    `ignores_guess`, it starts far from where it was put, so a residual that grows at first says nothing."""
 
     reactions: np.ndarray
     finished: bool
@@ -110,20 +112,22 @@ class Run:
         self.record = self.trace.add if trace is True else trace or None
         self.rows = problem.row_count
         self.best: np.ndarray = np.zeros(self.rows)
+        self.best_low: np.ndarray | None = None  # its second doubles, from methods that have them
         self.best_excess = math.inf
         self.history: list[tuple[int, float]] = []  # (iterations, best excess so far)
         self.seconds = 0.0  # spent judging
 
-    def judge(self, iteration: int, reactions: np.ndarray) -> float:
+    def judge(self, iteration: int, reactions: np.ndarray, low: np.ndarray | None = None) -> float:
         """Measure the iterate, remember it if it is the best, and return its excess over the tolerance."""
         before = clock()
-        measure = residuals.measure(self.problem, reactions)
+        measure = residuals.measure(self.problem, reactions, low)
         excess = self.limits.excess(measure)
         if not math.isfinite(excess):
             excess = math.inf
         if excess < self.best_excess:
             self.best_excess = excess
             self.best[:] = reactions
+            self.best_low = None if low is None else low.copy()
         now = clock()
         if self.record is not None:
             self.record(iteration, now - self.start, measure.relative, measure.velocity)
@@ -179,6 +183,7 @@ def _drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
     first: excess of the starting point, judged already."""
     limits = run.limits
     iteration, excess = 0, first
+    ordinary = math.inf if getattr(method, "ignores_guess", False) else max(first, 1.0)
     while excess > 1.0:
         if iteration >= limits.max_iter:
             return Status.MAX_ITERATIONS, iteration
@@ -188,10 +193,10 @@ def _drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
             return getattr(method, "verdict", None) or Status.STALLED, iteration
         count = run.next_batch(iteration, method.is_costly, getattr(method, "batch_min", 1))
         iteration += iterations_done(method, count)
-        excess = run.judge(iteration, method.reactions)
+        excess = run.judge(iteration, method.reactions, getattr(method, "reactions_low", None))
         if excess == math.inf and not np.isfinite(method.reactions).all():
             return Status.DIVERGED, iteration
         method.judged(excess)
-        if excess > _DIVERGED * max(run.best_excess, first, 1.0):
+        if excess > _DIVERGED * max(run.best_excess, ordinary):
             return Status.DIVERGED, iteration
     return Status.CONVERGED, iteration

@@ -34,6 +34,8 @@ class Solution:
     """The best point seen, what the judge says of it, and how the solve went.
 
     reactions: λ (m,) [N s]; velocities: v (m,) [m/s]; body_velocities: u (n,) or None for dual problems;
+    reactions_low: (m,) [N s] what λ lacks to thirty-one digits, where velocities follow from λ only so (masses far
+    apart), otherwise None;
     times: seconds by stage ("setup", "iterate", "judge", "total"); details: what the method wrote down per iteration.
     """
 
@@ -50,6 +52,7 @@ class Solution:
     times: dict[str, float]
     trace: Trace
     details: dict[str, list[float]] = field(default_factory=dict)
+    reactions_low: np.ndarray | None = None
 
     def after(self, first: "Solution") -> "Solution":
         """This solution as the second part of one that began with `first`, from whose best point it started and than
@@ -65,6 +68,11 @@ class Solution:
             times={key: first.times[key] + self.times[key] for key in self.times},
             trace=trace,
         )
+
+    @property
+    def point(self) -> np.ndarray:
+        """Reactions as a guess for another solve: (m,), or (2, m) with the second doubles."""
+        return self.reactions if self.reactions_low is None else np.stack([self.reactions, self.reactions_low])
 
     @property
     def converged(self) -> bool:

@@ -11,13 +11,15 @@ from delassus.solvers.clock import clock
 from delassus.solvers.driver import Limits, Run, VelocityTolerance, drive
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution, Trace
-from delassus.solvers.table import Solver, auto_stages, find
+from delassus.solvers.table import Solver, auto_stages, find, hands_on, rescuer
 from delassus.status import Status
 
 DEFAULT_TOL = 1e-6
 DEFAULT_MAX_ITER = 1_000_000
 _AT_ONCE = 0.01  # seconds: no attempt in one compiled call, which looks at no clock, takes that long
 _FIRST_TRY = 3000  # sweeps after which `auto` turns to the next method
+_ODD_TRY = 40  # iterations after which a method gives way to `ipm-dd` where masses are far apart: late successes are rare
+_LAST_WORDS = (Status.CONVERGED, Status.INFEASIBLE, Status.UNSUPPORTED, Status.TIME_LIMIT)
 
 
 def solve(
@@ -34,7 +36,8 @@ def solve(
 ) -> Solution:
     """Solve one step's problem under its own law to a stated accuracy.
 
-    solver: a name of the SOLVERS table, its settings object, or "auto"; guess: reactions to start from, (m,) [N s];
+    solver: a name of the SOLVERS table, its settings object, or "auto"; guess: reactions to start from, (m,) [N s],
+    or (2, m) with their second doubles (`Solution.point`);
     tol: relative natural map [-]; tol_velocity: largest error of velocity, as a factor of the free velocities of its
     island [-], None: not asked, "auto": 100 tol; time_limit [s], compilation not counted;
     trace: keep the residual over iterations, or a function called with (iteration, seconds, relative natural map,
@@ -43,21 +46,20 @@ def solve(
     """
     limits = Limits(tol, tol_velocity, max_iter, time_limit)
     point = _start_point(problem, guess)
-    if solver == "auto":
-        solution = _portfolio(problem, point, limits, trace)
-    else:
-        line, settings = find(solver)
-        solution = _solve(problem, line, settings, point, limits, trace)
+    stages = [find(name) for name in auto_stages(problem)] if solver == "auto" else [find(solver)]
+    rescue = rescuer(problem) if hands_on(solver, stages[-1][1]) else None
+    if rescue is not None:
+        stages.append(find(rescue))
+    solution = _portfolio(problem, stages, _FIRST_TRY if rescue is None else _ODD_TRY, point, limits, trace)
     if throw and not solution.converged:
         raise SolveError(solution.message)
     return solution
 
 
-def _solve(
-    problem: Problem, line: Solver, settings: Settings, reactions: np.ndarray, limits: Limits, trace
-) -> Solution:
-    """One method from one starting point, which is overwritten."""
+def _solve(problem: Problem, line: Solver, settings: Settings, point: np.ndarray, limits: Limits, trace) -> Solution:
+    """One method from one starting point, (m,) or (2, m), which is overwritten."""
     start = clock()
+    reactions, low = (point, None) if point.ndim == 1 else (point[0], point[1])
     spent = 0
     if line.at_once is not None and limits.time_limit > _AT_ONCE and line.takes(problem):
         quick = _at_once(problem, line, settings, reactions.copy(), limits, trace, start)
@@ -68,7 +70,7 @@ def _solve(
     run = Run(problem, limits, start, trace)
     setup, status, iterations = 0.0, Status.CONVERGED, 0
     details: dict[str, list[float]] = {}
-    excess = run.judge(0, reactions)
+    excess = run.judge(0, reactions, low)
     if not line.takes(problem):
         status = Status.UNSUPPORTED
     elif excess > 1.0:
@@ -78,7 +80,7 @@ def _solve(
         status, iterations = drive(run, method, excess)
         details = getattr(method, "details", details)
     times = {"setup": setup, "iterate": 0.0, "judge": run.seconds, "total": 0.0}
-    solution = _named(problem, line, run.best, limits, status, spent + iterations, times, run.trace)
+    solution = _named(problem, line, run.best, limits, status, spent + iterations, times, run.trace, run.best_low)
     solution.details = details
     times["total"] = clock() - start
     times["iterate"] = times["total"] - setup - run.seconds
@@ -107,34 +109,36 @@ def _at_once(problem, line, settings, reactions, limits, trace, start) -> Soluti
     return solution
 
 
-def _named(problem, line, reactions, limits: Limits, status: Status, iterations: int, times, trace) -> Solution:
+def _named(
+    problem, line, reactions, limits: Limits, status: Status, iterations: int, times, trace, low=None
+) -> Solution:
     """The solution, called what the judge finds this very point to be: one that meets the tolerance is converged,
-    however the run ended."""
-    judged, velocities, body_velocities = residuals.evaluate_with_velocities(problem, reactions)
+    however the run ended. Second doubles are kept only where the first ones do not do."""
+    if low is not None and limits.reached(residuals.measure(problem, reactions)):
+        low = None
+    judged, velocities, body_velocities = residuals.evaluate_with_velocities(problem, reactions, low)
     if status is not Status.UNSUPPORTED and limits.reached(judged.measure):
         status = Status.CONVERGED
     elif status is Status.CONVERGED:
         status = Status.STALLED
     return Solution(
         reactions, velocities, body_velocities, status, judged, iterations, line.name, problem.law, limits.tol,
-        limits.tol_velocity, times, trace,
+        limits.tol_velocity, times, trace, reactions_low=low,
     )  # fmt: skip
 
 
-def _portfolio(problem: Problem, reactions: np.ndarray, limits: Limits, trace) -> Solution:
-    """What `auto` does: the cheap method first and, where that crawls, the next from the best point it reached."""
-    stages = auto_stages(problem)
+def _portfolio(problem: Problem, stages, patience: int, point: np.ndarray, limits: Limits, trace) -> Solution:
+    """Methods one after the other until one converges, each from the best point so far, all but the last for at most
+    `patience` iterations.  point: (m,) or (2, m), overwritten."""
     solution: Solution | None = None
-    for k, name in enumerate(stages):
-        line, settings = find(name)
+    for k, (line, settings) in enumerate(stages):
         spent, seconds = (0, 0.0) if solution is None else (solution.iterations, solution.seconds)
         most = limits.max_iter - spent
-        is_last = k == len(stages) - 1
-        left = limits.within(most if is_last else min(most, _FIRST_TRY), seconds)
-        point = reactions if solution is None else solution.reactions.copy()
-        found = _solve(problem, line, settings, point, left, _continued(trace, spent, seconds))
+        left = limits.within(most if k == len(stages) - 1 else min(most, patience), seconds)
+        begin = point if solution is None else solution.point.copy()
+        found = _solve(problem, line, settings, begin, left, _continued(trace, spent, seconds))
         solution = found if solution is None else found.after(solution)
-        if solution.converged or solution.status is Status.INFEASIBLE or solution.iterations >= limits.max_iter:
+        if solution.status in _LAST_WORDS or solution.iterations >= limits.max_iter:
             break
     assert solution is not None
     return solution
@@ -148,11 +152,11 @@ def _continued(trace, iterations: int, seconds: float):
 
 
 def _start_point(problem: Problem, guess) -> np.ndarray:
-    """The guess as a fresh array, or zeros."""
+    """The guess as a fresh array, (m,) or (2, m), or zeros."""
     if guess is None:
         return np.zeros(problem.row_count)
     out = np.array(guess, dtype=float)
-    if out.shape != (problem.row_count,):
+    if out.shape not in ((problem.row_count,), (2, problem.row_count)):
         raise ProblemError(f"guess has shape {out.shape}, expected ({problem.row_count},): one reaction per row")
     if not np.isfinite(out).all():
         raise ProblemError("guess holds NaN or Inf: leave it out to start from zero")

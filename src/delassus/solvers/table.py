@@ -13,6 +13,7 @@ from delassus.solvers.anderson import ANDERSON
 from delassus.solvers.composition import Modifier, compose, same_kind
 from delassus.solvers.desaxce import DESAXCE
 from delassus.solvers.direct import Direct, DirectMethod
+from delassus.solvers.double_double.settings import DoubleDoubleIpm, has_odd_masses, takes_pairs
 from delassus.solvers.driver import Limits, Method
 from delassus.solvers.gradient.apgd import Apgd, start_apgd
 from delassus.solvers.gradient.gpminres import Gpminres, start_gpminres
@@ -47,6 +48,8 @@ class Solver:
     start: Callable[[Problem, Settings, np.ndarray], Method]
     most_rows: int | None = None  # where the method's cost or memory would get out of hand
     is_map: bool = False  # iterates one map on its reactions, or on the `point` it offers: can be accelerated
+    ignores_guess: bool = False  # starts from a point of its own: see `driver.Method`
+    also: Callable[[Problem], bool] = lambda problem: True  # what else a problem must be for the method to take it
     at_once: Callable[[Problem, Settings, np.ndarray, Limits], list[list[float]]] | None = None
     """A first attempt at small problems, begun, iterated and judged in one compiled call, where the calls of the
     ordinary loop would take longer than the work: overwrites the reactions; see `small_at_once`."""
@@ -60,10 +63,10 @@ class Solver:
         if self.most_rows is not None and problem.row_count > self.most_rows:
             return False
         if self.rows is ALL_ROWS:
-            return problem.law in self.laws
+            return problem.law in self.laws and self.also(problem)
         cone = problem.cone
         present = [(BILATERAL, cone.bilateral.size), (UNILATERAL, cone.unilateral), (CONTACT, cone.contact_count)]
-        return problem.law in self.laws and all(kind in self.rows for kind, count in present if count)
+        return problem.law in self.laws and self.also(problem) and all(kind in self.rows for kind, count in present if count)
 
 
 _EXACT = (Law.NCP, Law.FRICTIONLESS)
@@ -76,6 +79,13 @@ def _start_direct(problem: Problem, settings: Settings, reactions: np.ndarray) -
     contacts = SOLVERS["nbgs"].settings
     assert isinstance(contacts, Splitting)
     return DirectMethod(problem, reactions, contacts)
+
+
+def _start_double_double(problem: Problem, settings: Settings, reactions: np.ndarray) -> Method:
+    from delassus.solvers.double_double.method import DoubleDoubleMethod  # not before somebody needs it
+
+    assert isinstance(settings, DoubleDoubleIpm)
+    return DoubleDoubleMethod(problem, settings, reactions)
 
 
 def _splitting(name, laws, paper, advice, **settings) -> Solver:
@@ -103,6 +113,9 @@ SOLVERS: dict[str, Solver] = {
         Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "000 ch. 4, 001",
                "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
                start_ipm, at_once=joints_at_once),
+        Solver(DoubleDoubleIpm(solver="ipm-dd"), _CONVEX, ALL_ROWS, "000 §4.11, in numbers of two doubles; polish ours",
+               "masses 1e6 to 1e20 apart: up to 50 rigid bodies, hard contacts; `auto` and `ipm` turn to it themselves",
+               _start_double_double, ignores_guess=True, also=takes_pairs),
         _splitting("pgs-ccp", _ANY, "003 Alg. 2, 5",
                    "the convex relaxation at the lowest cost per sweep; under the ncp law with De Saxcé's term",
                    local="ccp", omega_min=0.3, omega_backoff=0.7),
@@ -184,6 +197,18 @@ def auto_stages(problem: Problem) -> tuple[str, ...]:
 def default_solver(problem: Problem) -> str:
     """What `solver="auto"` begins with on this problem."""
     return auto_stages(problem)[0]
+
+
+def rescuer(problem: Problem) -> str | None:
+    """What goes on where double precision ended: masses so far apart that reactions need two doubles; None elsewhere."""
+    if not (has_odd_masses(problem) and takes_pairs(problem)):
+        return None
+    return "ipm-dd+desaxce" if problem.law is Law.NCP else "ipm-dd"
+
+
+def hands_on(solver: str | Settings, settings: Settings) -> bool:
+    """May `rescuer` go on where this solver stalled? `auto` and the default variant of `ipm` leave it to us."""
+    return solver == "auto" or (isinstance(settings, Ipm) and settings.rescue and settings.variant == "fast")
 
 
 def find(solver: str | Settings) -> tuple[Solver, Settings]:

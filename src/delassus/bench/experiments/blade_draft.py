@@ -91,11 +91,11 @@ def _drawn(
     watch: Callable[[int, float, StepReport, np.ndarray], None] | None = None,
 ) -> Draft:  # fmt: skip
     """Draw the blade all the way.  watch: (number, time, report, start of the solve)."""
-    memory = Memory(memory.names, memory.reactions)
+    memory = memory.copy()
     columns: list[tuple[float, ...]] = []
     assert setup.inputs is not None
     for number in range(setup.steps() - round(state.t / settings.h)):
-        before = Memory(memory.names, memory.reactions)
+        before = memory.copy()
         state, report = step(setup.model, state, setup.inputs(state.t, state), settings, memory)
         solution = report.solution
         columns.append((state.t, draft_of(report, solution.reactions, settings.h), report.penetration,

@@ -105,7 +105,7 @@ def steps(setup: Setup, settings: StepSettings, count: int) -> Iterator[tuple[St
     """(report, guess) of each step: the guess is what the step before left, by contact, zero for new contacts."""
     state, memory = setup.state, Memory()
     for _ in range(count):
-        before = Memory(memory.names, memory.reactions)
+        before = memory.copy()
         inputs = None if setup.inputs is None else setup.inputs(state.t, state)
         state, report = step(setup.model, state, inputs, settings, memory)
         yield report, before.recall(report.rows)

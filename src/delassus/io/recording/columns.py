@@ -92,13 +92,15 @@ def start_arrays(model: Model, state: State) -> dict[str, np.ndarray]:
 
 def memory_arrays(memory: Memory | None) -> dict[str, np.ndarray]:
     """What the next solve starts from."""
-    return {} if memory is None else {f"memory/{name}": array for name, array in vars(memory).items()}
+    if memory is None:
+        return {}
+    return {f"memory/{name}": array for name, array in vars(memory).items() if array is not None}
 
 
 def record_of(state: State, report: StepReport, h: float) -> Record:
     """One step under the names of this module."""
     solution, cone = report.solution, report.rows.cone
-    impulses = report.reactions / h
+    impulses = solution.reactions / h
     joint_rows = len(report.rows.residual)
     triples = impulses[cone.contact_start :].reshape(-1, 3)
     count = report.rows.contact_count

@@ -85,7 +85,7 @@ class Recorder:
         """Keep one step; writes a part when it is time to."""
         self._columns.add(state, report)
         # a copy: the next step replaces the memory's arrays before it is recorded, and an interrupt may come between
-        self._state, self._memory = state, None if memory is None else Memory(memory.names, memory.reactions)
+        self._state, self._memory = state, None if memory is None else memory.copy()
         due = monotonic() - self._last_flush > FLUSH_SECONDS or len(self._columns.records) >= FLUSH_STEPS
         if due or self._columns.bytes >= FLUSH_BYTES:
             self.flush()

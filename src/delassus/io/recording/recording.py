@@ -15,6 +15,7 @@ from delassus.simulation import Memory
 
 FOLDER = "recording"
 MAX_BYTES = 8 * 1024**3
+_MEMORY = {"names", "reactions"}  # what a memory always holds
 
 
 class Recording(Trajectory):
@@ -82,11 +83,11 @@ class Recording(Trajectory):
             found = {name.removeprefix("memory/") for name in shapes if name.startswith("memory/")}
             if not found:
                 return fresh
-            if found != set(vars(fresh)) or len({shapes[f"memory/{name}"][:1] for name in found}) != 1:
+            if not found >= _MEMORY or found - {*_MEMORY, "low"} or len({shapes[f"memory/{name}"][:1] for name in found}) != 1:
                 part.fail("memory/ is not what a solve starts from: damaged")
             arrays = {name: part.read(f"memory/{name}") for name in found}
             for name, array in arrays.items():
-                wanted = getattr(fresh, name)
+                wanted = getattr(fresh, "reactions" if name == "low" else name)
                 if array.dtype != wanted.dtype or array.shape[1:] != wanted.shape[1:]:
                     part.fail(f"memory/{name} is {array.dtype} {array.shape}: damaged")
         return Memory(**arrays)

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
+from delassus.solvers.double_double.settings import has_odd_masses
 from delassus.solvers.ipm.certificate import Certificate
 from delassus.solvers.ipm.interior import Interior
 from delassus.solvers.ipm.joint_contradiction import is_hopeless, joint_contradiction
@@ -17,6 +18,7 @@ from delassus.solvers.ipm.polish import Polish
 from delassus.solvers.ipm.presolve import Forecast, forecast, violated
 from delassus.solvers.ipm.settings import Ipm
 from delassus.solvers.ipm.standard import Standard
+from delassus.solvers.ipm.starting_points import carrying_pair
 from delassus.solvers.ipm.systems import system_of
 from delassus.solvers.jordan import centred_pair, form_scaling, smallest_eigenvalue
 from delassus.status import Status
@@ -33,6 +35,7 @@ _RECHECK = 0.1  # τ below which open contacts are looked at again
 _DOUBT = 4  # polish steps without halving it before the interior point goes on from where it was left
 _PATIENCE = 20  # polish steps without halving the residual before giving up
 _EARLY = 1e-4  # scaled residual above which a stalled interior point starts again instead of being polished …
+_FAR_VELOCITY = 1e-2  # … or, where masses are far apart, scaled velocity above which it does
 _RESTARTS = 2  # … so many times, each from further inside
 
 
@@ -53,6 +56,7 @@ class FastIpm:
         self.polish: Polish | None = None
         self.shorts = self.restarts = 0
         self.switch, self.may_return = 1.0, False
+        self.may_carry = has_odd_masses(problem)
         self.milestone, self.since = math.inf, 0
         self._build(self.forecast.kept)
         x = self.standard.from_reactions(self.forecast.reactions)
@@ -133,7 +137,8 @@ class FastIpm:
         stalled = not works or self.shorts >= _SHORTS or (late and interior.details.get("step", 0.0) < _SHORT_LATE)
         if stalled and self._hopeless(purify=True):
             return
-        if stalled and norm > _EARLY and self._restart(x):
+        far = norm > _EARLY or (self.may_carry and worst > _FAR_VELOCITY)
+        if stalled and far and self._restart(x):
             return
         if stalled or (norm <= self.switch * _SWITCH and worst <= self.switch * _SWITCH_VELOCITY):
             if not self.settings.polish:
@@ -180,17 +185,30 @@ class FastIpm:
             # reactions far away along a flat direction: the interior point gets there faster
             self.polish, self.switch = None, 0.01 * self.switch
         elif not works or self.since >= _PATIENCE:
-            again = scaled_residual(self.standard, polish.best)[0] > _EARLY
+            norm, worst = scaled_residual(self.standard, polish.best)
+            again = norm > _EARLY or (self.may_carry and worst > _FAR_VELOCITY)
             self.finished = not (again and self._restart(polish.best))
 
     def _restart(self, x: np.ndarray) -> bool:
         """The interior phase again, near x but from far inside; False after too many times."""
         if self.restarts >= _RESTARTS or not self.standard.cone.degree:
             return False
-        self.restarts += 1
         self.shorts, self.polish = 0, None
+        if self.may_carry:
+            self.may_carry = False
+            self.interior = self._carrying()
+            return True
+        self.restarts += 1
         self.interior = self._enter(x.copy(), self._generous(x, far=100.0**self.restarts))
         return True
+
+    def _carrying(self) -> Interior:
+        """From reactions that carry everything: see `SmallIpm._carry`."""
+        standard, free = self.standard, self.standard.free
+        reactions, speeds = carrying_pair(self.problem)
+        x = standard.from_reactions(reactions)
+        y = (standard.from_reactions(speeds) * standard.factor**2)[free:]
+        return self._interior(x, y)
 
     def _readmit(self) -> bool:
         """Take back contacts that were left out and are not open after all; True if there were any."""

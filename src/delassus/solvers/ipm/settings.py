@@ -24,6 +24,7 @@ class Ipm(Settings):
     mixed: bool = True  # fast: factor in single precision while that is accurate enough
     correctors: int = 3  # fast: Gondzio's, at most, per iteration
     polish: bool = True  # fast: finish by semismooth Newton; without it, accuracy ends near 1e-8
+    rescue: bool = True  # fast: go on as ipm-dd where it stalls and masses are far apart
     joint: float = 1e6  # penalty on bilateral rows, refined by their multipliers, in scaled units
     start: str = "two-step"  # thesis: starting point of 000 §4.14.4, "nocedal" (000 eq. 4.23) or "dapuzzo" (001 eq. 22)
     warm: str = "none"  # thesis: use a guess for the velocities ("partial") or for reactions too ("full", 000 §4.6)

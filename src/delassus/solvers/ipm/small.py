@@ -11,6 +11,7 @@ from numba import njit
 
 from delassus.linalg.rigid_delassus import RigidDelassus
 from delassus.problem import Problem
+from delassus.solvers.double_double.settings import has_odd_masses
 from delassus.solvers.ipm import small_interior, small_polish
 from delassus.solvers.ipm.certificate import Certificate
 from delassus.solvers.ipm.fast import FastIpm
@@ -23,6 +24,7 @@ from delassus.solvers.ipm.settings import Ipm
 from delassus.solvers.ipm.small_interior import DONE, RUNNING, interior_batch, velocity
 from delassus.solvers.ipm.small_polish import polish_batch
 from delassus.solvers.ipm.small_sweeps import sweep_reduced
+from delassus.solvers.ipm.starting_points import carrying_pair
 from delassus.solvers.jordan import centred_pair
 from delassus.status import Status
 
@@ -32,6 +34,7 @@ _START, _FAR, _LEAST_START = 10.0, 0.03, 1e-3  # as in `fast`
 _FIRST, _FIRST_VELOCITY = 3e-7, 1e-4  # scaled residuals at which the judge is asked for the first time
 _MARGIN = 0.8  # of what the judge's tolerance means in scaled units, which is known from its last answer
 _PATIENCE = 20
+_FAR_FROM_DONE, _FAR_VELOCITY = 1e-4, 1e-2  # scaled residuals above which a stalled interior point starts again
 _FIRST_RHO = 0.01  # as in `fast`
 _CONTRADICTION = 1e-9  # velocities of joints, over what they ask, that count as one
 
@@ -69,7 +72,10 @@ class SmallIpm:
         self.shorts = 0
         self.goal, self.goal_velocity = _FIRST, _FIRST_VELOCITY
         self.norm = self.worst = math.inf
+        self.has_carried = False
         self._enter()
+        if has_odd_masses(problem) and not self.reactions.any():
+            self._carry()
 
     def _contradiction(self) -> Contradiction | None:
         """What redundant joints ask of each other in vain, if that is more than rounding."""
@@ -100,6 +106,22 @@ class SmallIpm:
         self.roots = np.zeros((0, 3, 3))
         self.is_soft = bool(reduced.soft.any())
         _start(reduced.rows, reduced.numbers, _SWEEPS, self.x, self.y, self.v, self.bodies, self.work)
+
+    def _carry(self) -> bool:
+        """Start from reactions that carry everything that moves, stopped at once; False where that was done before.
+
+        No contact need carry more, and from there the number of iterations does not depend on masses. On 120 stacks of
+        masses far apart it converges on 115 in 18 iterations, from the sweeps' point on 75 in 38; on ordinary problems
+        that one is nearer."""
+        reduced = self.reduced
+        if self.has_carried or not reduced.row_count:
+            return False
+        self.has_carried, self.polishing, self.shorts = True, False, 0
+        reactions, speeds = carrying_pair(self.problem)
+        self.x[:] = reduced.from_reactions(reactions)
+        self.y[:] = reduced.from_reactions(speeds) * reduced.factor**2
+        velocity(reduced.rows, reduced.q, reduced.soft, self.x, self.bodies[0], self.v)
+        return True
 
     # -- the driver's side -------------------------------------------------------------------------------------------
 
@@ -159,6 +181,8 @@ class SmallIpm:
         self._record(small_interior.RECORD, record[:done])
         self._write(self.x)
         if end not in (RUNNING, DONE) and not self._hopeless():
+            if (self.norm > _FAR_FROM_DONE or self.worst > _FAR_VELOCITY) and self._carry():
+                return done
             if self.settings.polish:
                 self._begin_polish()
             else:
@@ -193,7 +217,7 @@ class SmallIpm:
         self._record(small_polish.RECORD, record[:done])
         self._write(self.best)
         if end not in (RUNNING, DONE):
-            self._hand_over()
+            self._carry() or self._hand_over()
         return done
 
     def _hand_over(self) -> None:

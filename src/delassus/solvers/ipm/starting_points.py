@@ -4,6 +4,8 @@ import numpy as np
 from numba import njit
 
 from delassus.linalg.matrix_delassus import MatrixDelassus
+from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.problem import Problem
 from delassus.residuals import measure
 from delassus.solvers.ipm.interior import System
 from delassus.solvers.ipm.settings import Ipm
@@ -54,6 +56,19 @@ def starting_point(
         for part in (x[free:], y):
             _push_inside(limits, part)
     return x, y
+
+
+def carrying_pair(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """(λ [N s], v [m/s]), (m,) each: on every limit and contact normal what stops all masses at once, and the largest
+    free velocity."""
+    delassus, cone = problem.delassus, problem.cone
+    assert isinstance(delassus, RigidDelassus)
+    normals = np.zeros(problem.row_count)
+    normals[cone.bilateral_rows : cone.contact_start] = 1.0
+    normals[cone.contact_start :: 3] = 1.0
+    speed = float(problem.velocity_scale.max()) or 1.0
+    mass = float(np.trace(delassus.mass[:, :3, :3], axis1=1, axis2=2).sum()) / 3.0
+    return mass * speed * normals, speed * normals
 
 
 def _least_squares(standard: Standard, system: System, joint: float) -> np.ndarray:

@@ -1,0 +1,87 @@
+"""`ipm-dd`: the convex law where masses are so far apart that reactions need two doubles.
+
+An interior point as far as a polish can go on from, and the polish; where that gets stuck, the interior point goes on
+from where it was left, to a hundredth, and so on. One iteration is one factorisation of either.
+"""
+
+import numpy as np
+
+from delassus import residuals
+from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.linalg.rigid_pairs import pair_velocities
+from delassus.problem import Problem
+from delassus.solvers.double_double.bodies import Bodies
+from delassus.solvers.double_double.interior import Interior
+from delassus.solvers.double_double.polish import Polish
+from delassus.solvers.double_double.settings import DoubleDoubleIpm
+
+_NEARER = 0.01  # what the next hand-over is to the last
+_LEAST = 1e-13  # hand-over below which the interior point itself has reached the end of its digits
+
+
+class DoubleDoubleMethod:
+    """reactions, reactions_low: (m,) each, λ = reactions + reactions_low [N s]."""
+
+    ignores_guess = True
+
+    def __init__(self, problem: Problem, settings: DoubleDoubleIpm, reactions: np.ndarray):
+        self.problem, self.settings = problem, settings
+        self.reactions, self.reactions_low = reactions, np.zeros_like(reactions)
+        self.finished, self.is_costly = False, True
+        self.bodies = Bodies(problem)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.interior = Interior(self.bodies)
+        self.polish: Polish | None = None
+        self.polished = 0  # steps of the present polish
+        self.hand_over = self.settings.hand_over
+        self.is_stuck = self.is_stale = False  # the interior point: nothing moves it; made for another bias
+
+    def advance(self, count: int) -> None:
+        """`count` factorisations."""
+        for _ in range(count):
+            if not self.finished:
+                self._interior_step() if self.polish is None else self._polish_step()
+
+    def judged(self, excess: float) -> None:
+        del excess
+
+    def repose(self, problem: Problem) -> None:
+        """Go on with another bias, the problem being the same otherwise."""
+        self.problem, self.is_stale = problem, True
+        self.bodies.repose(problem)
+        if self.polish is not None:
+            self._begin_polish()
+
+    def _interior_step(self) -> None:
+        works = self.interior.step()
+        self._write(self.interior.reactions)
+        worst = residuals.measure(self.problem, self.reactions, self.reactions_low).velocity
+        if not works or worst <= self.hand_over:
+            self.is_stuck = not works
+            self._begin_polish()
+
+    def _begin_polish(self) -> None:
+        delassus, u_f = self.problem.delassus, self.problem.u_f
+        assert isinstance(delassus, RigidDelassus)
+        _, u = pair_velocities(delassus, u_f, self.problem.bias, self.reactions, self.reactions_low)
+        self.polish = Polish(self.bodies, np.column_stack([self.reactions, self.reactions_low]), u)
+        self.polished = 0
+
+    def _polish_step(self) -> None:
+        assert self.polish is not None
+        works = self.polish.step()
+        self.polished += 1
+        self._write(self.polish.reactions)
+        if works and self.polished < self.settings.polish_steps:
+            return
+        if self.is_stale:
+            self._begin()
+        elif self.is_stuck or self.hand_over <= _LEAST:
+            self.finished = True
+        else:
+            self.polish, self.hand_over = None, _NEARER * self.hand_over
+
+    def _write(self, pairs: np.ndarray) -> None:
+        self.reactions[:], self.reactions_low[:] = pairs[:, 0], pairs[:, 1]

@@ -1,0 +1,55 @@
+"""Settings of `ipm-dd`, what it takes, and what it is for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.problem import Problem
+from delassus.solvers.settings import Settings, require
+
+_MOST_VELOCITIES = 300  # the matrix is dense, and an operation takes twenty
+_SYMMETRIC = 1e-12  # relative skew part below which a mass is taken as symmetric
+_ODD = 1e4  # ratio of masses up to which one double per reaction is enough
+
+
+@dataclass(frozen=True)
+class DoubleDoubleIpm(Settings):
+    """Settings of the interior point with numbers of two doubles."""
+
+    hand_over: float = 1e-5  # worst velocity, over the free ones of its island, from which the polish goes on
+    polish_steps: int = 24  # before the interior point is asked to come a hundred times nearer
+
+    def __post_init__(self):
+        require(0.0 < self.hand_over < 1.0, f"hand_over is {self.hand_over}: give a factor in (0, 1)")
+        require(self.polish_steps >= 1, f"polish_steps is {self.polish_steps}: give at least one")
+
+
+def takes_pairs(problem: Problem) -> bool:
+    """A few rigid bodies of symmetric mass whose contacts are hard."""
+    delassus = problem.delassus
+    if not isinstance(delassus, RigidDelassus) or problem.u_f is None or 6 * len(delassus.mass) > _MOST_VELOCITIES:
+        return False
+    soft = delassus.compliance
+    if soft is not None and soft[problem.cone.contact_start :].any():
+        return False
+    skew = np.abs(delassus.mass - delassus.mass.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
+    return bool((skew <= _SYMMETRIC * np.abs(delassus.mass).max(axis=(1, 2), initial=0.0)).all())
+
+
+def has_odd_masses(problem: Problem) -> bool:
+    """Are masses so far apart that the last digits of what heavy bodies press with may move a light one?"""
+    delassus = problem.delassus
+    if not isinstance(delassus, RigidDelassus) or not len(delassus.mass):
+        return False
+    return _is_odd(delassus.mass)
+
+
+@njit(cache=True)
+def _is_odd(mass):
+    """Asked in every step: in NumPy it would take a tenth of a small solve."""
+    least = most = mass[0, 0, 0]
+    for k in range(1, len(mass)):
+        least, most = min(least, mass[k, 0, 0]), max(most, mass[k, 0, 0])
+    return most > _ODD * least

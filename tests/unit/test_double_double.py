@@ -1,0 +1,115 @@
+"""`ipm-dd`: the same answer as `ipm` where one double serves, and one where it cannot."""
+
+import numpy as np
+import pytest
+
+from delassus import Memory, solve, step
+from delassus.bench.experiments.published_interior import iterations
+from delassus.law import Law
+from delassus.problem.random import random_rigid
+from delassus.scenes import SCENES
+from delassus.solvers.table import SOLVERS, find, rescuer
+
+GOAL = 1e-8  # of the largest free velocity
+
+
+def stack(n, **parameters):
+    """The first step's problem of a stack of guided spheres."""
+    setup = SCENES["stacked-spheres"].build(n=n, **parameters)
+    return step(setup.model, setup.state, None, setup.settings, Memory())[1].problem
+
+
+@pytest.mark.parametrize("law", [Law.CCP, Law.FRICTIONLESS])
+@pytest.mark.parametrize("seed", range(3))
+def test_velocities_agree_with_those_of_ipm(seed, law):
+    problem = random_rigid(
+        np.random.default_rng(seed), bodies=10, contacts=20, joints=4, limits=3, redundant_joints=True, law=law
+    )
+    found = solve(problem, "ipm-dd", tol=1e-11)
+    reference = solve(problem, "ipm", tol=1e-11)
+    assert found.converged
+    assert reference.converged
+    assert np.abs(found.body_velocities - reference.body_velocities).max() < 1e-8
+    assert found.iterations <= 40
+
+
+def test_soft_joints_and_limits_are_as_soft_as_ipm_has_them():
+    rng = np.random.default_rng(5)
+    hard = random_rigid(rng, bodies=6, contacts=8, joints=3, limits=3, law=Law.CCP)
+    soft = np.where(np.arange(hard.row_count) < hard.cone.contact_start, 1e-2, 0.0)
+    D = hard.delassus
+    problem = type(hard).rigid(D.mass, D.bodies, D.rows, cone=hard.cone, u_f=hard.u_f, b=hard.bias, compliance=soft,
+                               law=hard.law)  # fmt: skip
+    found, reference = solve(problem, "ipm-dd", tol=1e-11), solve(problem, "ipm", tol=1e-11)
+    assert found.converged
+    assert np.abs(found.body_velocities - reference.body_velocities).max() < 1e-8
+
+
+def test_exact_friction_by_de_saxce_agrees_with_newton():
+    for seed in range(4):
+        problem = random_rigid(np.random.default_rng(seed), bodies=6, contacts=10, law=Law.NCP)
+        found, reference = solve(problem, "ipm-dd+desaxce", tol=1e-10), solve(problem, "prox-ssn", tol=1e-10)
+        assert found.converged
+        assert reference.converged
+        assert found.residuals.natural_map_relative <= 1e-10
+
+
+@pytest.mark.parametrize("n", [10, 20, 25])
+def test_a_sphere_under_ten_to_the_n_keeps_its_velocity(n):
+    """Iterations do not depend on masses."""
+    problem = stack(n, mass=10.0, ratio=10.0)
+    found = solve(problem, "ipm-dd", tol_velocity=GOAL)
+    assert found.converged
+    assert found.iterations <= 10
+    assert np.abs(found.body_velocities).max() < 1e-7
+
+
+def test_light_spheres_on_heavy_ones_are_no_harder():
+    found = solve(stack(20, mass=1e12, ratio=0.1), "ipm-dd", tol_velocity=GOAL)
+    assert found.converged
+    assert np.abs(found.body_velocities).max() < 1e-7
+
+
+def test_published_start_takes_iterations_in_proportion_to_the_exponent():
+    """000 §5.3.3: linear growth, measured where the thesis ends and where it began."""
+    five, ten, fifteen = (iterations(stack(n, mass=10.0, ratio=10.0), published=True) for n in (5, 10, 15))
+    assert five < ten < fifteen
+    assert abs((fifteen - ten) - (ten - five)) <= 4
+
+
+def test_ipm_at_its_default_is_no_weaker_than_the_published_method():
+    """000 §5.3.3: stacks of 10ⁿ kg. Without the second double the default and the thesis both end near n = 10."""
+    ipm = SOLVERS["ipm"].settings
+    for n in range(2, 21, 3):
+        problem = stack(n, mass=10.0, ratio=10.0)
+        default = solve(problem, "ipm", tol=1e-8, tol_velocity=1e-6)
+        thesis = solve(problem, ipm.changed(variant="thesis"), tol=1e-8, tol_velocity=1e-6)
+        assert default.converged, f"n = {n}: {default.message}"
+        assert default.residuals.worst_velocity <= max(thesis.residuals.worst_velocity, 1e-6)
+
+
+def test_only_masses_far_apart_are_handed_on():
+    problem = random_rigid(np.random.default_rng(0), bodies=3, contacts=3, law=Law.CCP)
+    assert rescuer(problem) is None
+    assert rescuer(stack(10, mass=10.0, ratio=10.0)) == "ipm-dd"
+    assert rescuer(stack(10, mass=10.0, ratio=10.0).with_law(Law.NCP)) == "ipm-dd+desaxce"
+    assert solve(problem, "ipm").reactions_low is None
+
+
+def test_a_guess_of_two_doubles_is_believed_by_every_solver():
+    problem = stack(20, mass=10.0, ratio=10.0)
+    found = solve(problem, "ipm-dd", tol_velocity=GOAL)
+    assert found.point.shape == (2, problem.row_count)
+    for solver in ("auto", "ipm", "nbgs"):
+        again = solve(problem, solver, found.point, tol_velocity=GOAL)
+        assert again.converged
+        assert again.iterations == 0
+        assert np.array_equal(again.point, found.point)
+
+
+def test_soft_contacts_and_large_problems_are_not_taken():
+    line, _ = find("ipm-dd")
+    rng = np.random.default_rng(0)
+    assert not line.takes(random_rigid(rng, bodies=3, contacts=3, compliance=1e-3, law=Law.CCP))
+    assert not line.takes(random_rigid(rng, bodies=60, contacts=30, law=Law.CCP))
+    assert not line.takes(random_rigid(rng, bodies=3, contacts=3, law=Law.NCP))
