@@ -112,8 +112,8 @@ def evaluate_with_velocities(problem: Problem, reactions: np.ndarray, low: np.nd
 
 
 def _measure_pairs(problem: Problem, high: np.ndarray, low: np.ndarray):
-    """(what `_measures` finds, v (m,), u (n,) or None) of λ = high + low. For rigid bodies Jᵀ λ is summed to thirty-one digits before
-    masses divide it; elsewhere the second double adds what it can."""
+    """(what `_measures` finds, v (m,), u (n,) or None) of λ = high + low. For rigid bodies Jᵀ λ is summed to thirty-one
+    digits before masses divide it; elsewhere the second double adds what it can."""
     delassus = problem.delassus
     if not isinstance(delassus, RigidDelassus) or problem.u_f is None:
         v, velocities = problem.velocities(high)

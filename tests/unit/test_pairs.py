@@ -71,7 +71,9 @@ def test_a_second_double_changes_the_judgement_where_the_first_is_too_coarse():
     rows[:3, 6:9] = np.eye(3)[[2, 0, 1]]  # floor → light: normal along z
     rows[3:, :3], rows[3:, 6:9] = -np.eye(3)[[2, 0, 1]], np.eye(3)[[2, 0, 1]]  # light → heavy
     u_f = np.tile([0.0, 0.0, -0.1, 0.0, 0.0, 0.0], 2)
-    problem = Problem.rigid(mass, np.array([[-1, 0], [0, 1]]), rows, cone=ProductCone(mu=[0.3, 0.3]), u_f=u_f, law="ccp")
+    problem = Problem.rigid(
+        mass, np.array([[-1, 0], [0, 1]]), rows, cone=ProductCone(mu=[0.3, 0.3]), u_f=u_f, law="ccp"
+    )
     upper = Fraction(0.1) * Fraction(1e20)
     lower = upper + Fraction(0.1) * 10
     high, low = np.zeros(6), np.zeros(6)

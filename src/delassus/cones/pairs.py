@@ -31,9 +31,7 @@ def _contact_gap(x, v, i, mu, gamma, step):
     if gamma:
         wn = add(wn, times(root(add(mul(w1, w1), mul(w2, w2))), mu))
     xn, x1, x2 = get(x, i), get(x, i + 1), get(x, i + 2)
-    where, pn, p1, p2 = project_pair(
-        sub(xn, times(wn, step)), sub(x1, times(w1, step)), sub(x2, times(w2, step)), mu
-    )
+    where, pn, p1, p2 = project_pair(sub(xn, times(wn, step)), sub(x1, times(w1, step)), sub(x2, times(w2, step)), mu)
     if where == INSIDE:  # ρ w, without subtracting it from reactions that may be 1e32 times larger
         return step * step * (wn[0] * wn[0] + w1[0] * w1[0] + w2[0] * w2[0])
     dn, d1, d2 = sub(xn, pn)[0], sub(x1, p1)[0], sub(x2, p2)[0]

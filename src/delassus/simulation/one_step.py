@@ -126,8 +126,6 @@ def step(
     return after, report
 
 
-
-
 @njit(cache=True)
 def _largest(x):
     """max |x|, zero for nothing."""

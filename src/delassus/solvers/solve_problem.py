@@ -18,7 +18,7 @@ DEFAULT_TOL = 1e-6
 DEFAULT_MAX_ITER = 1_000_000
 _AT_ONCE = 0.01  # seconds: no attempt in one compiled call, which looks at no clock, takes that long
 _FIRST_TRY = 3000  # sweeps after which `auto` turns to the next method
-_ODD_TRY = 40  # iterations after which a method gives way to `ipm-dd` where masses are far apart: late successes are rare
+_ODD_TRY = 40  # the same where masses are far apart, for every method before `ipm-dd`: few succeed later
 _LAST_WORDS = (Status.CONVERGED, Status.INFEASIBLE, Status.UNSUPPORTED, Status.TIME_LIMIT)
 
 
@@ -134,7 +134,9 @@ def _portfolio(problem: Problem, stages, patience: int, point: np.ndarray, limit
     for k, (line, settings) in enumerate(stages):
         spent, seconds = (0, 0.0) if solution is None else (solution.iterations, solution.seconds)
         most = limits.max_iter - spent
-        left = limits.within(most if k == len(stages) - 1 else min(most, patience), seconds)
+        if k < len(stages) - 1 and line.name != "ipm":  # which ends by itself, with a proof where there is one
+            most = min(most, patience)
+        left = limits.within(most, seconds)
         begin = point if solution is None else solution.point.copy()
         found = _solve(problem, line, settings, begin, left, _continued(trace, spent, seconds))
         solution = found if solution is None else found.after(solution)

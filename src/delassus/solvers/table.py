@@ -66,7 +66,11 @@ class Solver:
             return problem.law in self.laws and self.also(problem)
         cone = problem.cone
         present = [(BILATERAL, cone.bilateral.size), (UNILATERAL, cone.unilateral), (CONTACT, cone.contact_count)]
-        return problem.law in self.laws and self.also(problem) and all(kind in self.rows for kind, count in present if count)
+        return (
+            problem.law in self.laws
+            and self.also(problem)
+            and all(kind in self.rows for kind, count in present if count)
+        )
 
 
 _EXACT = (Law.NCP, Law.FRICTIONLESS)
@@ -200,7 +204,7 @@ def default_solver(problem: Problem) -> str:
 
 
 def rescuer(problem: Problem) -> str | None:
-    """What goes on where double precision ended: masses so far apart that reactions need two doubles; None elsewhere."""
+    """What goes on where double precision ends, masses being so far apart that reactions need two doubles, or None."""
     if not (has_odd_masses(problem) and takes_pairs(problem)):
         return None
     return "ipm-dd+desaxce" if problem.law is Law.NCP else "ipm-dd"

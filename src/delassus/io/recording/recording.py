@@ -83,7 +83,8 @@ class Recording(Trajectory):
             found = {name.removeprefix("memory/") for name in shapes if name.startswith("memory/")}
             if not found:
                 return fresh
-            if not found >= _MEMORY or found - {*_MEMORY, "low"} or len({shapes[f"memory/{name}"][:1] for name in found}) != 1:
+            lengths = {shapes[f"memory/{name}"][:1] for name in found}
+            if found - {"low"} != _MEMORY or len(lengths) != 1:
                 part.fail("memory/ is not what a solve starts from: damaged")
             arrays = {name: part.read(f"memory/{name}") for name in found}
             for name, array in arrays.items():

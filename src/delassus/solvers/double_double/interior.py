@@ -85,7 +85,7 @@ class Interior:
         return step > _STUCK
 
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Jᵀ λ − H (u − u_f), (n, 2) [N s], and J u + b + E λ − v of y, (m, 2) [m/s]: what is left of both equations."""
+        """Jᵀ λ − H (u − u_f), (n, 2) [N s], and J u + b + E λ − v of y, (m, 2) [m/s]: errors of both equations."""
         bodies, reactions = self.bodies, self.reactions
         held, primal = np.empty_like(self.y), bodies.velocity(self.u, reactions)
         scale(bodies.down, self.y, held)

@@ -216,8 +216,8 @@ class SmallIpm:
         )  # fmt: skip
         self._record(small_polish.RECORD, record[:done])
         self._write(self.best)
-        if end not in (RUNNING, DONE):
-            self._carry() or self._hand_over()
+        if end not in (RUNNING, DONE) and not self._carry():
+            self._hand_over()
         return done
 
     def _hand_over(self) -> None:
