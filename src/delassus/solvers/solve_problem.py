@@ -19,6 +19,7 @@ DEFAULT_MAX_ITER = 1_000_000
 _AT_ONCE = 0.01  # seconds: no attempt in one compiled call, which looks at no clock, takes that long
 _FIRST_TRY = 3000  # sweeps after which `auto` turns to the next method
 _ODD_TRY = 40  # the same where masses are far apart, for every method before `ipm-dd`: few succeed later
+_RESCUE_TRY = 300  # iterations of `ipm-dd`, at most
 _LAST_WORDS = (Status.CONVERGED, Status.INFEASIBLE, Status.UNSUPPORTED, Status.TIME_LIMIT)
 
 
@@ -47,10 +48,12 @@ def solve(
     limits = Limits(tol, tol_velocity, max_iter, time_limit)
     point = _start_point(problem, guess)
     stages = [find(name) for name in auto_stages(problem)] if solver == "auto" else [find(solver)]
+    patience = [_FIRST_TRY] * (len(stages) - 1)
     rescue = rescuer(problem) if hands_on(solver, stages[-1][1]) else None
-    if rescue is not None:
-        stages.append(find(rescue))
-    solution = _portfolio(problem, stages, _FIRST_TRY if rescue is None else _ODD_TRY, point, limits, trace)
+    if rescue is not None:  # and, where that fails too, the last method again for as long as it likes
+        patience = [_ODD_TRY] * len(stages) + [_RESCUE_TRY]
+        stages = [*stages, find(rescue), stages[-1]]
+    solution = _portfolio(problem, stages, [*patience, limits.max_iter], point, limits, trace)
     if throw and not solution.converged:
         raise SolveError(solution.message)
     return solution
@@ -127,16 +130,13 @@ def _named(
     )  # fmt: skip
 
 
-def _portfolio(problem: Problem, stages, patience: int, point: np.ndarray, limits: Limits, trace) -> Solution:
-    """Methods one after the other until one converges, each from the best point so far, all but the last for at most
-    `patience` iterations.  point: (m,) or (2, m), overwritten."""
+def _portfolio(problem: Problem, stages, patience: list[int], point: np.ndarray, limits: Limits, trace) -> Solution:
+    """Methods one after the other until one converges, each from the best point so far.  patience: most iterations of
+    each; point: (m,) or (2, m), overwritten."""
     solution: Solution | None = None
-    for k, (line, settings) in enumerate(stages):
+    for (line, settings), most in zip(stages, patience):
         spent, seconds = (0, 0.0) if solution is None else (solution.iterations, solution.seconds)
-        most = limits.max_iter - spent
-        if k < len(stages) - 1 and line.name != "ipm":  # which ends by itself, with a proof where there is one
-            most = min(most, patience)
-        left = limits.within(most, seconds)
+        left = limits.within(min(most, limits.max_iter - spent), seconds)
         begin = point if solution is None else solution.point.copy()
         found = _solve(problem, line, settings, begin, left, _continued(trace, spent, seconds))
         solution = found if solution is None else found.after(solution)
