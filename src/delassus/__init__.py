@@ -14,13 +14,25 @@ __version__ = "0.1.0"
 
 # Loaded on first use: the command line's --help must not wait for the compiler behind the kernels.
 _HOME = {
+    "Box": "delassus.shapes",
+    "Capsule": "delassus.shapes",
+    "Compound": "delassus.shapes",
+    "Convex": "delassus.shapes",
+    "Cylinder": "delassus.shapes",
+    "DelassusError": "delassus.errors",
     "Inputs": "delassus.dynamics",
     "Material": "delassus.builder",
+    "Mesh": "delassus.shapes",
     "Memory": "delassus.simulation",
     "Model": "delassus.model",
     "ModelBuilder": "delassus.builder",
     "Motor": "delassus.builder",
+    "Plane": "delassus.shapes",
+    "Softening": "delassus.dynamics",
+    "Sphere": "delassus.shapes",
+    "Stabilisation": "delassus.dynamics",
     "State": "delassus.state",
+    "StepReport": "delassus.simulation",
     "StepSettings": "delassus.simulation",
     "step": "delassus.simulation",
     "Law": "delassus.law",
@@ -41,11 +53,23 @@ if TYPE_CHECKING:
     from delassus.builder import Motor as Motor
     from delassus.cones import ProductCone as ProductCone
     from delassus.dynamics import Inputs as Inputs
+    from delassus.dynamics import Softening as Softening
+    from delassus.dynamics import Stabilisation as Stabilisation
+    from delassus.errors import DelassusError as DelassusError
     from delassus.io import load_problem as load_problem
     from delassus.law import Law as Law
     from delassus.model import Model as Model
     from delassus.problem import Problem as Problem
+    from delassus.shapes import Box as Box
+    from delassus.shapes import Capsule as Capsule
+    from delassus.shapes import Compound as Compound
+    from delassus.shapes import Convex as Convex
+    from delassus.shapes import Cylinder as Cylinder
+    from delassus.shapes import Mesh as Mesh
+    from delassus.shapes import Plane as Plane
+    from delassus.shapes import Sphere as Sphere
     from delassus.simulation import Memory as Memory
+    from delassus.simulation import StepReport as StepReport
     from delassus.simulation import StepSettings as StepSettings
     from delassus.simulation import step as step
     from delassus.solvers import SOLVERS as SOLVERS
@@ -53,6 +77,8 @@ if TYPE_CHECKING:
     from delassus.solvers import solve as solve
     from delassus.state import State as State
     from delassus.status import Status as Status
+
+__all__ = list(_HOME)  # noqa: PLE0605 - computed, so that no name is written a third time
 
 
 def __getattr__(name: str):

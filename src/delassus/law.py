@@ -25,4 +25,7 @@ class Law(Enum):
         try:
             return cls(str(name).lower())
         except ValueError:
-            raise SettingsError(f"unknown law {name!r}; {nearest(str(name), [law.value for law in cls])}") from None
+            raise SettingsError(
+                f"unknown law {name!r}; {nearest(str(name), [law.value for law in cls])} (ncp is exact Coulomb "
+                "friction, ccp its convex relaxation)"
+            ) from None

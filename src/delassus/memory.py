@@ -31,6 +31,9 @@ class Memory:
         self.reactions = np.zeros((0, _WIDTH)) if reactions is None else np.ascontiguousarray(reactions, float)
         self.low = None if low is None else np.ascontiguousarray(low, float)
 
+    def __repr__(self) -> str:
+        return f"Memory(reactions of {len(self.names)} blocks)"
+
     def recall(self, rows: Named) -> np.ndarray:
         """λ for these rows: remembered for blocks known by name, zero for new ones; (m,), or (2, m) with second doubles
         [N s]."""

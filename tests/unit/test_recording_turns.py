@@ -65,7 +65,8 @@ def test_old_recordings_read_and_resume(tmp_path):
     resumed, whole = record(tmp_path / "old", 80, resume=True), record(tmp_path / "new", 80)
     assert resumed.step_count == 80
     assert resumed.about.format == 2
-    assert angles(resumed)[41:] == pytest.approx(angles(whole)[41:], rel=1e-6)
+    # the old code braked at first order in h, so that angles differ a little; turns must not
+    assert angles(resumed)[41:] == pytest.approx(angles(whole)[41:], rel=1e-4)
     assert angles(resumed)[-1] > 12.0
     again = record(tmp_path / "old", 90, resume=True)  # from parts of both formats
     assert again.state(-1).turns.tolist() == record(tmp_path / "new", 90, resume=True).state(-1).turns.tolist()

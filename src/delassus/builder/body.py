@@ -5,6 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from delassus.builder.given import number
+from delassus.errors import ProblemError
+
 WORLD = -1
 """The base of unary joints and the owner of fixed shapes."""
 
@@ -15,6 +18,21 @@ class Material:
 
     mu: float = 0.5
     restitution: float = 0.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "mu", number(self.mu, "material: mu", "-"))
+        object.__setattr__(self, "restitution", number(self.restitution, "material: restitution", "-"))
+        if self.restitution > 1.0:
+            raise ProblemError(f"material: restitution is {self.restitution}, it must be from 0 to 1 [-]")
+
+    @classmethod
+    def of(cls, given: "Material | float | None", name: str) -> "Material":
+        """A number is the friction coefficient; nothing is the default.  name: of the body, for the complaint."""
+        if given is None or isinstance(given, cls):
+            return given or cls()
+        if isinstance(given, (int, float, np.number)) and not isinstance(given, bool):
+            return cls(float(given))
+        raise ProblemError(f"{name}: material is {given!r}: give a Material, or a number for its friction coefficient")
 
 
 @dataclass(eq=False)
@@ -39,3 +57,8 @@ class Body:
     @property
     def is_fixed(self) -> bool:
         return self.index == WORLD
+
+    def __repr__(self) -> str:
+        what = "fixed" if self.is_fixed else f"{self.mass:.4g} kg"
+        kinds = ", ".join(shape.kind for shape, _, _ in self.shapes) or "no shapes"
+        return f"Body({self.name!r}, {what}, {kinds}, at {np.array2string(self.position, precision=4)} m)"

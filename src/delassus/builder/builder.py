@@ -3,13 +3,14 @@
 import numpy as np
 
 from delassus.builder.body import WORLD, Body, Material
-from delassus.builder.given import direction, placed, rotation_matrix, unit_quaternion, vector
+from delassus.builder.given import direction, number, placed_shapes, rotation_matrix, unit_quaternion, vector
 from delassus.builder.joint import Joint, coordinate_options, joint_arrays
 from delassus.builder.mass_properties import mass_properties
 from delassus.builder.starting_turns import starting_turns
 from delassus.collision import Instance, shape_arrays
+from delassus.collision.arrays import MIXING
 from delassus.collision.instances import ALL
-from delassus.errors import ProblemError, nearest
+from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.joints import JOINTS
 from delassus.model import Model
 from delassus.spatial import axis_frame, quaternion_multiply, rotate
@@ -33,8 +34,12 @@ class ModelBuilder:
     """
 
     def __init__(self, *, gravity=(0.0, 0.0, -9.81), mixing: str = "geometric", reach: float = _REACH):
-        """reach: contacts are reported this fraction of a shape's bounding radius before they touch [-]."""
-        self.reach = reach
+        """gravity [m/s²]; mixing: friction of a pair from that of its two materials, "geometric" (√(μ_a μ_b)), "min",
+        "max", "average" or "product"; reach: contacts are reported this fraction of a shape's bounding radius before
+        they touch [-]."""
+        if mixing not in MIXING:
+            raise SettingsError(f"mixing is {mixing!r}: {nearest(str(mixing), list(MIXING))}")
+        self.reach = number(reach, "reach", "of a shape's radius")
         self.gravity = vector(gravity, "gravity", 3)
         self.mixing = mixing
         self.bodies: list[Body] = []
@@ -49,18 +54,23 @@ class ModelBuilder:
     def body(
         self, name: str | None = None, *, position=(0, 0, 0), orientation=(1, 0, 0, 0), velocity=(0, 0, 0),
         angular_velocity=(0, 0, 0), mass: float | None = None, inertia=None, density: float | None = None, shapes=(),
-        material: Material | None = None, group: int = 1, mask: int = ALL,
+        material: Material | float | None = None, group: int = 1, mask: int = ALL,
     ) -> Body:  # fmt: skip
-        """A moving body: from density [kg/m³] and shapes, or mass [kg] (with shapes spread over them) and inertia
-        (3, 3) or (3,) [kg m²] about the centre of mass. shapes: shape, or (shape, position, quaternion) each."""
+        """A moving body: from density [kg/m³] and shapes, mass [kg] and shapes it is spread over, or mass and inertia
+        (3, 3) or (3,) [kg m²] about the centre of mass.
+
+        position: of the body's own frame [m]; orientation: unit quaternion (w, x, y, z) or rotation matrix; velocity
+        [m/s] of its origin and angular_velocity [rad/s], world frame. shapes: one or a list, each alone or as (shape,
+        position, orientation) in the body's frame; material: a Material, or a number for its friction coefficient;
+        group, mask: two bodies may touch when each one's group shares a bit with the other's mask."""
         name = self._name(name, "body", "bodies")
-        parts = [placed(name, part) for part in shapes]
+        parts = placed_shapes(name, shapes)
         m, centre, theta = mass_properties(name, parts, mass, inertia, density)
         position = vector(position, f"{name}: position", 3)
         quaternion = unit_quaternion(orientation, f"{name}: orientation")
         made = Body(
             name, len(self.bodies), position, quaternion, centre, m, theta, vector(velocity, f"{name}: velocity", 3),
-            vector(angular_velocity, f"{name}: angular_velocity", 3), parts, material or Material(), group, mask,
+            vector(angular_velocity, f"{name}: angular_velocity", 3), parts, Material.of(material, name), group, mask,
         )  # fmt: skip
         self.bodies.append(made)
         self._names["bodies"].add(name)
@@ -68,24 +78,22 @@ class ModelBuilder:
 
     def fixed(
         self, name: str | None = None, *, shapes=(), position=(0, 0, 0), orientation=(1, 0, 0, 0),
-        material: Material | None = None, group: int = 1, mask: int = ALL,
+        material: Material | float | None = None, group: int = 1, mask: int = ALL,
     ) -> Body:  # fmt: skip
-        """A body that never moves: ground, container, pedestal."""
+        """A body that never moves: ground, container, pedestal. Arguments as in `body`."""
         name = self._name(name, "fixed", "bodies")
         made = Body(
             name, WORLD, vector(position, f"{name}: position", 3), unit_quaternion(orientation, f"{name}: orientation"),
-            np.zeros(3), 0.0, np.zeros((3, 3)), np.zeros(3), np.zeros(3), [placed(name, part) for part in shapes],
-            material or Material(), group, mask, len(self.fixtures),
+            np.zeros(3), 0.0, np.zeros((3, 3)), np.zeros(3), np.zeros(3), placed_shapes(name, shapes),
+            Material.of(material, name), group, mask, len(self.fixtures),
         )  # fmt: skip
         self.fixtures.append(made)
         self._names["bodies"].add(name)
         return made
 
-    def exclude(self, first: Body, second: Body) -> None:
-        """Never test these two bodies for contact; one of them may be fixed."""
-        for body in (first, second):
-            if not self._knows(body):
-                raise ProblemError(f"exclude: body {body.name!r} does not belong to this builder")
+    def exclude(self, first: Body | str, second: Body | str) -> None:
+        """Never test these two bodies (or their names) for contact; one of them may be fixed."""
+        first, second = self._body(first, "exclude"), self._body(second, "exclude")
         if first.is_fixed:
             first, second = second, first
         if second.is_fixed and not first.is_fixed:  # two fixed bodies never touch anyway
@@ -96,11 +104,11 @@ class ModelBuilder:
     # -- joints --------------------------------------------------------------------------------------------------------
 
     def joint(
-        self, kind: str, base: Body | None, follower: Body, *, position=None, axis=(0, 0, 1), frame=None,
+        self, kind: str, base: Body | str | None, follower: Body | str, *, position=None, axis=(0, 0, 1), frame=None,
         follower_position=None, follower_frame=None, name: str | None = None, length: float | None = None, limits=None,
         motor=None, damping=0.0, friction=0.0, collide: bool = False,
     ) -> str:  # fmt: skip
-        """Join follower to base (None or a fixed body: the world), as they are placed now.
+        """Join follower to base (bodies or their names; None or a fixed body: the world), as they are placed now.
 
         position: of the joint's frame [m, world], default the follower's origin; axis: its z axis, or frame: (3, 3)
         with the axes as columns. follower_position, follower_frame: where they differ on the follower (distance
@@ -110,10 +118,9 @@ class ModelBuilder:
         friction [N, N m]: one number or one per coordinate. collide: let the pair touch; otherwise the two bodies are
         excluded from contact, a fixed base with its own shapes only."""
         if kind not in JOINTS:
-            raise ProblemError(f"unknown joint {kind!r}; {nearest(kind, list(JOINTS))}")
-        for body in (base, follower):
-            if body is not None and not self._knows(body):
-                raise ProblemError(f"joint {name or kind}: body {body.name!r} does not belong to this builder")
+            raise ProblemError(f"unknown joint {kind!r}; {nearest(str(kind), list(JOINTS))}")
+        base = None if base is None else self._body(base, f"joint {name or kind}")
+        follower = self._body(follower, f"joint {name or kind}")
         if follower.is_fixed or base is follower:
             raise ProblemError(f"joint {name or kind}: the follower must be a moving body other than the base")
         name = self._name(name, kind, "joints")
@@ -123,9 +130,8 @@ class ModelBuilder:
         axes = axis_frame(direction(axis, f"{where}: axis")) if given is None else given
         other = origin if follower_position is None else vector(follower_position, f"{where}: follower_position", 3)
         other_axes = axes if follower_frame is None else rotation_matrix(follower_frame, f"{where}: follower_frame")
-        far = float(np.linalg.norm(other - origin)) if length is None else float(length)
-        if not (np.isfinite(far) and far >= 0) or (kind == "distance" and far == 0):
-            raise ProblemError(f"joint {name}: length is {far}, it must be positive [m]")
+        far = float(np.linalg.norm(other - origin)) if length is None else length
+        far = number(far, f"{where}: length", "m", positive=kind == "distance")
         options = coordinate_options(name, kind, limits, motor, damping, friction)
         moving_base = None if base is None or base.is_fixed else base
         self.joints.append(Joint(name, kind, moving_base, follower, origin, axes, other, other_axes, far, options))
@@ -180,10 +186,23 @@ class ModelBuilder:
             name = f"{stem}-{len(used) + 1}"
             while name in used:
                 name += "+"
+        if not isinstance(name, str):
+            raise ProblemError(f"the name of a {stem} is {name!r}: give a text, and all else by keyword (shapes=…)")
         if name in used:
             raise ProblemError(f"the name {name!r} is taken: names must be unique")
         return name
 
-    def _knows(self, body: Body) -> bool:
-        mine, k = (self.fixtures, body.fixture) if body.is_fixed else (self.bodies, body.index)
-        return k < len(mine) and mine[k] is body
+    def _body(self, given: Body | str, what: str) -> Body:
+        """A body of this builder, by itself or by its name."""
+        known = self.bodies + self.fixtures
+        if isinstance(given, str):
+            found = [body for body in known if body.name == given]
+            if not found:
+                raise ProblemError(f"{what}: there is no body {given!r}; {nearest(given, [b.name for b in known])}")
+            return found[0]
+        if not isinstance(given, Body):
+            raise ProblemError(f"{what}: {given!r} is no body: give what body() or fixed() returned, or its name")
+        mine, k = (self.fixtures, given.fixture) if given.is_fixed else (self.bodies, given.index)
+        if not (k < len(mine) and mine[k] is given):
+            raise ProblemError(f"{what}: body {given.name!r} does not belong to this builder")
+        return given

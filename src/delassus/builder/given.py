@@ -1,4 +1,6 @@
-"""Vectors, orientations and placed shapes as people give them, checked where they are given."""
+"""Numbers, vectors, orientations and shapes as people give them, checked where they are given."""
+
+from typing import Any
 
 import numpy as np
 
@@ -9,18 +11,51 @@ _UNIT = 1e-3  # a quaternion this far from unit length is a mistake, not roundin
 _ORTHONORMAL = 1e-8  # entries of RᵀR − I of a rotation matrix
 
 
-def placed(name: str, part):
-    """(shape, position, quaternion) of a shape given alone or with its pose."""
+def placed_shapes(name: str, shapes) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+    """(shape, position, quaternion) of every shape; one alone needs no list around it."""
+    if _is_shape(shapes) or (_is_placed(shapes) and not (_is_shape(shapes[1]) or _is_placed(shapes[1]))):
+        shapes = [shapes]
+    try:
+        parts = list(shapes)
+    except TypeError:
+        raise ProblemError(f"{name}: shapes is {shapes!r}: give a list of shapes; see delassus.shapes") from None
+    return [_placed(name, part) for part in parts]
+
+
+def _is_shape(value) -> bool:
+    return hasattr(value, "static_only") and not isinstance(value, type)
+
+
+def _is_placed(value) -> bool:
+    """A shape with its pose behind it, or several shapes."""
+    return isinstance(value, tuple) and len(value) > 1 and _is_shape(value[0])
+
+
+def _placed(name: str, part) -> tuple[Any, np.ndarray, np.ndarray]:
+    part = part[0] if isinstance(part, tuple) and len(part) == 1 else part
+    if not (_is_shape(part) or _is_placed(part)):
+        raise ProblemError(
+            f"{name}: {part!r} is not a shape; see delassus.shapes, and give (shape, position) where it has a place"
+        )
     shape, *pose = part if isinstance(part, tuple) else (part,)
-    if not hasattr(shape, "static_only"):
-        raise ProblemError(f"{name}: {shape!r} is not a shape; see delassus.shapes")
+    if len(pose) > 2:
+        raise ProblemError(f"{name}: {part!r} has more than a shape, its position and its orientation")
     position = vector(pose[0] if pose else (0, 0, 0), f"{name}: shape position", 3)
     return shape, position, unit_quaternion(pose[1] if len(pose) > 1 else (1, 0, 0, 0), f"{name}: shape orientation")
 
 
+def number(value, what: str, unit: str, *, positive: bool = False, hint: str = "") -> float:
+    """One finite number, not negative, or positive; hint: the end of the complaint."""
+    out = numbers(value)
+    if out.shape != () or not np.isfinite(out) or out < 0 or (positive and out == 0):
+        wanted = "positive" if positive else "zero or more"
+        raise ProblemError(f"{what} is {value!r}, it must be {wanted} [{unit}]{hint}")
+    return float(out)
+
+
 def vector(value, what: str, count: int) -> np.ndarray:
     """count finite numbers as an array."""
-    out = _numbers(value)
+    out = numbers(value)
     if out.shape != (count,) or not np.isfinite(out).all():
         raise ProblemError(f"{what} is {value!r}: give {count} finite numbers")
     return out
@@ -36,18 +71,21 @@ def direction(value, what: str) -> np.ndarray:
 
 def unit_quaternion(value, what: str) -> np.ndarray:
     """A quaternion (4,) or rotation matrix (3, 3) as a unit quaternion."""
-    out = _numbers(value)
+    out = numbers(value)
     if out.shape == (3, 3):
         return matrix_to_quaternion(rotation_matrix(value, what))
     if out.shape != (4,) or not np.isfinite(out).all() or abs(np.linalg.norm(out) - 1.0) > _UNIT:
-        raise ProblemError(f"{what} is {value!r}: give a unit quaternion (w, x, y, z) or a rotation matrix (3, 3)")
+        raise ProblemError(
+            f"{what} is {value!r}: give a unit quaternion (w, x, y, z), or a rotation matrix (3, 3); "
+            "delassus.spatial.rotation_exp makes one from axis times angle [rad]"
+        )
     return out / np.linalg.norm(out)
 
 
 def rotation_matrix(value, what: str) -> np.ndarray:
     """A (3, 3) matrix whose columns are the axes of a right-handed frame. A left-handed one would be taken for some
     other rotation without a word, and turn a motor's feedback into its opposite."""
-    out = _numbers(value)
+    out = numbers(value)
     if out.shape != (3, 3) or not np.allclose(out.T @ out, np.eye(3), rtol=0.0, atol=_ORTHONORMAL):
         raise ProblemError(f"{what} is not a rotation matrix (3, 3): give orthonormal columns x, y, z")
     if np.linalg.det(out) < 0.0:
@@ -55,7 +93,7 @@ def rotation_matrix(value, what: str) -> np.ndarray:
     return out
 
 
-def _numbers(value) -> np.ndarray:
+def numbers(value) -> np.ndarray:
     """An array of numbers; empty for what is none, so that its shape is wrong."""
     try:
         return np.array(value, dtype=float)

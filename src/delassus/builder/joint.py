@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from delassus.builder.body import WORLD, Body
+from delassus.builder.given import numbers
+from delassus.builder.limits import limit_pairs
 from delassus.errors import ProblemError
 from delassus.joints import JOINTS
 from delassus.joints.arrays import IMPOSED, PASSIVE, PD, JointArrays
-from delassus.joints.primitives import ROTVEC, SLIDE
+from delassus.joints.primitives import SLIDE
 from delassus.spatial import quaternion_to_matrix
 
 
@@ -45,47 +47,42 @@ def coordinate_options(name: str, kind: str, limits, motor, damping, friction) -
     count = len(coordinates)
     if count == 0 and (limits is not None or motor is not None or np.any(damping) or np.any(friction)):
         raise ProblemError(f"joint {name}: a {kind} joint has no coordinates to limit, drive or damp")
-    pairs = [limits] if count == 1 and limits is not None and np.ndim(limits) == 1 else limits
-    pairs = [None] * count if pairs is None else list(pairs)
+    names = ", ".join(c.name for c in coordinates)
     motors = list(motor) if isinstance(motor, (list, tuple)) else [motor] * count
     out = []
-    for values, what in ((pairs, "limits"), (motors, "motor")):
-        if len(values) != count:
-            raise ProblemError(
-                f"joint {name}: {what} has {len(values)} entries, a {kind} joint has {count} coordinates"
-            )
-    dampings, frictions = np.broadcast_to(damping, count), np.broadcast_to(friction, count)
+    if len(motors) != count:
+        raise ProblemError(
+            f"joint {name}: motor has {len(motors)} entries, a {kind} joint has {count} coordinates ({names})"
+        )
+    pairs = limit_pairs(name, kind, limits)
+    dampings, frictions = (
+        _per_coordinate(value, f"joint {name}: {what}", count, names)
+        for what, value in (("damping", damping), ("friction", friction))
+    )
     for k in range(count):
-        lower, upper = (-np.inf, np.inf) if pairs[k] is None else pairs[k]
-        if not lower <= upper:
-            raise ProblemError(
-                f"joint {name}: limits [{lower}, {upper}] of {coordinates[k].name} are the wrong way round"
-            )
-        if not all(np.isfinite(x) and x >= 0 for x in (dampings[k], frictions[k])):
-            raise ProblemError(f"joint {name}: damping and friction must be finite and not negative")
+        lower, upper = pairs[k]
         if not (motors[k] is None or isinstance(motors[k], Motor) or motors[k] == IMPOSED_MOTION):
-            raise ProblemError(f"joint {name}: motor is {motors[k]!r}, give a Motor, {IMPOSED_MOTION!r} or None")
+            raise ProblemError(
+                f"joint {name}: motor is {motors[k]!r}, give a Motor(stiffness, damping), {IMPOSED_MOTION!r} or None"
+            )
         gains = motors[k] if isinstance(motors[k], Motor) else Motor()
         if not all(np.isfinite(x) and x >= 0 for x in (gains.stiffness, gains.damping)):
             raise ProblemError(f"joint {name}: motor gains must be finite and not negative")
         drive = PASSIVE if motors[k] is None else IMPOSED if motors[k] == IMPOSED_MOTION else PD
         out.append({"lower": lower, "upper": upper, "damping": dampings[k], "friction": frictions[k], "drive": drive,
                     "stiffness": gains.stiffness, "rate_gain": gains.damping})  # fmt: skip
-    _check_rotation_limits(name, kind, out)
     return out
 
 
-def _check_rotation_limits(name: str, kind: str, options: list[dict[str, Any]]) -> None:
-    """Refuse limits of a rotation vector that could be met at its jump: at half a turn it becomes its opposite."""
-    mine = [option for option, c in zip(options, JOINTS[kind].coordinates) if c.primitive == ROTVEC]
-    if any(np.isfinite([option["lower"], option["upper"]]).any() for option in mine):
-        far = np.linalg.norm([max(-option["lower"], option["upper"]) for option in mine])
-        if not far < np.pi:
-            raise ProblemError(
-                f"joint {name}: limits of a {kind} joint must keep its rotation vector shorter than π, where it jumps, "
-                f"but these reach {far:.3g} rad: limit all three components, or use revolute or universal joints, "
-                "which count turns"
-            )
+def _per_coordinate(value, what: str, count: int, names: str) -> np.ndarray:
+    """One number for all coordinates, or one each; (count,)."""
+    out = numbers(value)
+    if out.shape not in ((), (count,)) or not np.isfinite(out).all() or (out < 0).any():
+        raise ProblemError(
+            f"{what} is {value!r}: damping and friction must be finite and not negative, one number for all or one "
+            f"per coordinate ({names})"
+        )
+    return np.broadcast_to(out, count)
 
 
 def joint_arrays(joints: list[Joint]) -> JointArrays:

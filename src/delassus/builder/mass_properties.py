@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from delassus.builder.given import number, numbers
 from delassus.errors import ProblemError
 from delassus.spatial import quaternion_to_matrix, rotate
 
@@ -11,28 +12,28 @@ _ROUNDING = 1e-4  # relative: principal moments of flat bodies, a + b = c, are o
 def mass_properties(name: str, parts, mass, inertia, density):
     """(mass, centre of mass in the body's frame, inertia about it), from what was given."""
     given: tuple[float, np.ndarray, np.ndarray] | None = None
-    if density is not None or (mass is not None and inertia is None and parts):
-        if density is not None and not (np.isfinite(density) and density > 0):
-            raise ProblemError(f"{name}: density is {density}, it must be positive [kg/m³]")
-        solid = [part for part in parts if part[0].volume is not None]
-        if not solid or len(solid) < len(parts):
-            raise ProblemError(f"{name}: a moving body needs solid shapes; planes and meshes belong to fixed bodies")
-        volume = sum(shape.volume for shape, _, _ in solid)
+    if density is not None and (mass is not None or inertia is not None):
+        raise ProblemError(f"{name}: density and {'inertia' if mass is None else 'mass'} are both given: leave one out")
+    if any(shape.static_only for shape, _, _ in parts):
+        raise ProblemError(f"{name}: planes and meshes belong to fixed bodies; a moving body needs solid shapes")
+    if mass is not None:
+        mass = number(mass, f"{name}: mass", "kg", positive=True, hint="; use fixed() for bodies that never move")
+    density = None if density is None else number(density, f"{name}: density", "kg/m³", positive=True)
+    if (density is not None or (mass is not None and inertia is None)) and parts:
+        volume = sum(shape.volume for shape, _, _ in parts)
         rho = density if density is not None else mass / volume
-        centre = sum(s.volume * (p + rotate(q, s.centre_of_mass)) for s, p, q in solid) / volume
+        centre = sum(s.volume * (p + rotate(q, s.centre_of_mass)) for s, p, q in parts) / volume
         theta = np.zeros((3, 3))
-        for s, p, q in solid:
+        for s, p, q in parts:
             R, d = quaternion_to_matrix(q), p + rotate(q, s.centre_of_mass) - centre
             theta += rho * (R @ s.inertia_per_density @ R.T + s.volume * (d @ d * np.eye(3) - np.outer(d, d)))
         given = rho * volume, centre, theta
     elif mass is not None and inertia is not None:
-        theta = np.array(inertia, dtype=float)
+        theta = numbers(inertia)
         given = float(mass), np.zeros(3), np.diag(theta) if theta.ndim == 1 else theta
     if given is None:
         raise ProblemError(f"{name}: give density and shapes, mass and shapes, or mass and inertia")
     m, centre, theta = given
-    if not (np.isfinite(m) and m > 0):
-        raise ProblemError(f"{name}: mass is {m}, it must be positive [kg]; use fixed() for bodies that never move")
     if theta.shape != (3, 3) or not np.isfinite(theta).all() or not np.allclose(theta, theta.T, rtol=1e-8):
         raise ProblemError(f"{name}: inertia must be a symmetric 3×3 matrix or three principal moments [kg m²]")
     a, b, c = np.linalg.eigvalsh(theta)

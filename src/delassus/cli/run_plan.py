@@ -121,24 +121,19 @@ def _recorded_settings(found: dict[str, Any]) -> dict[str, Any]:
 
 def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
     """The scene's settings with what the command line says; every name checked now."""
-    from delassus.integrators import integrator
-    from delassus.law import Law
     from delassus.scenes.scene import FAR
     from delassus.solvers.driver import Limits
     from delassus.solvers.table import find
 
     changes = {SETTINGS[key]: value for key, value in given.items()}
-    if "law" in changes:
-        changes["law"] = Law.of(changes["law"])
     if isinstance(changes.get("tol_velocity"), str):
         changes["tol_velocity"] = velocity_tolerance(changes["tol_velocity"])
+    if "threads" in given:
+        check_threads(given["threads"])
     settings = replace(setup.settings, **changes)
     if not 1.0 / FAR <= settings.h <= FAR:
         raise SettingsError(f"--dt is {settings.h}: give {1.0 / FAR:g} to {FAR:g} seconds")
     Limits(settings.tol, settings.velocity_factor, settings.max_iter, None)
-    integrator(settings.integrator)
-    if "threads" in given:
-        check_threads(settings.threads)
     if settings.solver == AUTO:
         return settings
     solver, solver_settings = find(settings.solver)

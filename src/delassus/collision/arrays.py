@@ -53,6 +53,10 @@ class ShapeArrays:
     def count(self) -> int:
         return len(self.kind)
 
+    def __getstate__(self) -> dict:
+        """Copies and pickles make `coal`'s objects anew."""
+        return self.__dict__ | {"peer_shapes": {}}
+
     @property
     def placing(self) -> tuple:
         """What `place` reads."""

@@ -22,6 +22,10 @@ class Pool:
         self._lock = Lock()
         self.spare: list[tuple] = []  # work spaces of small scenes that nobody uses now
 
+    def __reduce__(self):
+        """A copy begins empty: what is in the buffers belongs to nobody else."""
+        return Pool, ()
+
     def take(self, *wanted: tuple) -> tuple[np.ndarray, ...]:
         """Uninitialised arrays, one for each (shape, dtype), in one buffer."""
         sizes = [math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in wanted]

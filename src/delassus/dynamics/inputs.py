@@ -1,10 +1,11 @@
 """What acts on a model from outside during one step."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from delassus.errors import ProblemError
+from delassus.errors import ProblemError, nearest
 from delassus.model import Model
 
 
@@ -25,21 +26,61 @@ class Inputs:
 
     @classmethod
     def of(cls, model: Model, *, wrench=None, effort=None, target=None, target_rate=None, time=None) -> "Inputs":
-        """Zeros for whatever is not given."""
-        count, free = len(model.mass), model.joints.coordinate_count
+        """Zeros for whatever is not given. Each may be a table by name: {"arm": (fx, fy, fz)} or all six numbers of a
+        body's wrench, {"hinge": 0.5} or {"slide.position": 0.5} for a joint's coordinate."""
+        bodies, coordinates = model.body_names, model.joints.coordinate_names
         return cls(
-            _array(wrench, "wrench", (count, 6)),
-            _array(effort, "effort", (free,)),
-            _array(target, "target", (free,)),
-            _array(target_rate, "target_rate", (free,)),
+            _array(wrench, "wrench", bodies, (6,)),
+            _array(effort, "effort", coordinates),
+            _array(target, "target", coordinates),
+            _array(target_rate, "target_rate", coordinates),
             time,
         )
 
 
-def _array(value, name: str, shape) -> np.ndarray:
+def _array(value, what: str, names: tuple[str, ...], each: tuple[int, ...] = ()) -> np.ndarray:
+    """One entry per name, all or by name; zeros where nothing is given.  each: shape of an entry."""
+    shape = (len(names), *each)
     if value is None:
         return np.zeros(shape)
-    out = np.ascontiguousarray(value, dtype=float)
+    if isinstance(value, Mapping):
+        return _by_name(value, what, names, each)
+    out = _numbers(value)
+    if out.shape == each and len(names) == 1:
+        out = out[None].copy()
     if out.shape != shape or not np.isfinite(out).all():
-        raise ProblemError(f"inputs.{name} has shape {out.shape}, expected {shape}, all finite")
+        raise ProblemError(
+            f"inputs.{what} has shape {out.shape}, expected {shape}, all finite; or give a table by name, such as "
+            f"{{{names[0] if names else 'name'!r}: …}}"
+        )
     return out
+
+
+def _by_name(table: Mapping, what: str, names: tuple[str, ...], each: tuple[int, ...]) -> np.ndarray:
+    """The entries of a table in the order of names. A joint with one coordinate may go by its own name, and three
+    numbers of a wrench are a force."""
+    out = np.zeros((len(names), *each))
+    for key, value in table.items():
+        found = [k for k, name in enumerate(names) if name == key or name.rpartition(".")[0] == key]
+        if not found:
+            raise ProblemError(f"inputs.{what}: there is no {key!r}; {nearest(str(key), list(names))}")
+        if len(found) > 1:
+            raise ProblemError(
+                f"inputs.{what}: {key!r} has several coordinates: name one of {', '.join(names[k] for k in found)}"
+            )
+        entry = _numbers(value)
+        if each and entry.shape == (3,):
+            entry = np.concatenate([entry, np.zeros(3)])
+        if entry.shape != each or not np.isfinite(entry).all():
+            wanted = "a force (3,) or force and moment (6,)" if each else "one finite number"
+            raise ProblemError(f"inputs.{what}: {key!r} is {value!r}: give {wanted}")
+        out[found[0]] = entry
+    return out
+
+
+def _numbers(value) -> np.ndarray:
+    """An array of numbers, never the one given; empty for what is none, so that its shape is wrong."""
+    try:
+        return np.array(value, dtype=float, order="C")
+    except (TypeError, ValueError):
+        return np.empty((0, 0, 0))

@@ -44,6 +44,10 @@ class Rows:
     def contact_count(self) -> int:
         return len(self.contacts.gap)
 
+    def __repr__(self) -> str:
+        soft = 0 if self.compliance is None else int(np.count_nonzero(self.compliance))
+        return f"Rows({len(self.rows)} rows, {self.cone}, {soft} compliant, {len(self.coordinates)} coordinates)"
+
     @property
     def hard_joint_rows(self) -> int:
         """Number of joint rows, none where they are springs."""

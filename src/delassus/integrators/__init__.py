@@ -14,5 +14,5 @@ INTEGRATORS = {"euler": SemiImplicitEuler, "moreau": Moreau}
 def integrator(name: str):
     """The integrator of that name."""
     if name not in INTEGRATORS:
-        raise SettingsError(f"unknown integrator {name!r}; {nearest(name, list(INTEGRATORS))}")
+        raise SettingsError(f"unknown integrator {name!r}; {nearest(str(name), list(INTEGRATORS))}")
     return INTEGRATORS[name]()

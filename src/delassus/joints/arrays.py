@@ -54,6 +54,9 @@ class JointArrays:
     def count(self) -> int:
         return len(self.names)
 
+    def __repr__(self) -> str:
+        return f"JointArrays({self.count} joints of {self.row_count} rows, {self.coordinate_count} coordinates)"
+
     @cached_property
     def row_count(self) -> int:
         return int(self.row_start[-1])

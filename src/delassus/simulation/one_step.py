@@ -17,8 +17,11 @@ from delassus.law import Law
 from delassus.memory import Memory
 from delassus.model import Model
 from delassus.problem import Problem
+from delassus.simulation.arguments import check_arguments, sorted_inputs
+from delassus.simulation.report_text import report_text
 from delassus.solvers import Settings, Solution, solve
 from delassus.solvers.driver import VelocityTolerance
+from delassus.solvers.table import find
 from delassus.spatial import quaternion_to_matrix
 from delassus.state import State
 from delassus.status import Status
@@ -44,8 +47,21 @@ class StepSettings:
 
     def __post_init__(self):
         object.__setattr__(self, "law", Law.of(self.law))
-        if not (np.isfinite(self.h) and self.h > 0):
-            raise SettingsError(f"h is {self.h}: give a positive time step in seconds")
+        for name, what in (("h", "a positive time step in seconds"), ("tol", "a positive number")):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, float, np.number)) and np.isfinite(value) and value > 0):
+                raise SettingsError(f"{name} is {value!r}: give {what}")
+        for name in ("max_iter", "threads"):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, np.integer)) and value > 0):
+                raise SettingsError(f"{name} is {value!r}: give a whole number from 1 on")
+        for name, kind in (("stabilisation", Stabilisation), ("softening", Softening)):
+            value = getattr(self, name)
+            if not isinstance(value, kind) and not (name == "softening" and value is None):
+                raise SettingsError(f"{name} is {value!r}: give {kind.__name__}(…)")
+        integrator(self.integrator)
+        if self.solver != "auto":
+            find(self.solver)
 
     @property
     def velocity_factor(self) -> float | None:
@@ -55,8 +71,9 @@ class StepSettings:
 
 @dataclass(frozen=True, eq=False)
 class StepReport:
-    """What happened in a step. energy: kinetic and potential after it [J]; drift: worst joint error before it [m, rad];
-    penetration: deepest [m]; seconds by stage."""
+    """What happened in a step; `print` shows a screen of it. energy: kinetic and potential after it [J]; drift: worst
+    joint error before it [m, rad]; penetration: deepest [m]; times: seconds by stage; t: time after it and h: its
+    length [s]."""
 
     rows: Rows
     problem: Problem
@@ -66,13 +83,30 @@ class StepReport:
     drift: float
     penetration: float
     times: dict[str, float]
+    t: float = 0.0
+    h: float = 0.0
+
+    def __str__(self) -> str:
+        return report_text(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"StepReport(t = {self.t:.6g} s, {self.solution.status.value}, {self.solution.iterations} iterations, "
+            f"{self.rows.contact_count} contacts, penetration {self.penetration:.2e} m, drift {self.drift:.2e})"
+        )
 
 
 def step(
     model: Model, state: State, inputs: Inputs | None = None, settings: StepSettings | None = None,
     memory: Memory | None = None,
 ) -> tuple[State, StepReport]:  # fmt: skip
-    """The state one time step later, and a report that holds every object on the way."""
+    """The state one time step later, and a report that holds every object on the way.
+
+    inputs: forces and targets from outside, `Inputs.of(model, …)`; settings: how the step is taken; memory: where the
+    solve starts from, filled for the next step."""
+    if not (inputs is None or type(inputs) is Inputs) or not (settings is None or type(settings) is StepSettings):
+        inputs, settings = sorted_inputs(model, inputs, settings, StepSettings)
+    check_arguments(model, state, inputs, memory)
     settings = settings or StepSettings()
     if model.joints.friction_count and settings.law is not Law.NCP:
         raise SettingsError(
@@ -118,7 +152,7 @@ def step(
     after = State(q, u, state.t + h, turns)
     report = StepReport(
         rows, problem, solution, contacts, energy_of(model, after.rotation, after.position, u),
-        _largest(rows.residual), _deepest(contacts.gap), clock.times,
+        _largest(rows.residual), _deepest(contacts.gap), clock.times, after.t, h,
     )  # fmt: skip
     if memory is not None:
         memory.store(rows, solution.point)

@@ -14,6 +14,7 @@ from delassus.state import State
 
 FORMAT = 2
 _READ = (1, FORMAT)  # 1: without the turns of joint angles, which were then known within (−π, π] only
+_RENAMED = {"tol_velocity": (1e-6, "auto")}  # defaults of format 1 that are written differently now, and how
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ class About:
         ):
             a, b = _paths(mine), _paths(yours)
             if self.format < other.format:
-                a, b = {key: a[key] for key in a if key in b}, {key: b[key] for key in b if key in a}
+                a, b = ({key: table[key] for key in a.keys() & b.keys()} for table in (a, b))
+                a |= {key: now for key, (then, now) in _RENAMED.items() if (a.get(key), b.get(key)) == (then, now)}
             # names that both have come first: `threads = 2, not 1` says more than settings one solver alone has
             for key in sorted(a | b, key=lambda key: key not in a or key not in b):
                 if a.get(key) != b.get(key):
@@ -86,6 +88,11 @@ class About:
         if self.model != other.model:
             return "is of another model"
         return None if self.start == other.start else "starts from another state"
+
+    def is_continued_by(self, other: "About") -> bool:
+        """Is a part with `other` the same run, resumed by a version that writes a newer format?"""
+        names = (self.bodies, self.joints, self.coordinates) == (other.bodies, other.joints, other.coordinates)
+        return self.format < other.format and names and self.difference(other) is None
 
 
 def plain(value: Any) -> Any:

@@ -68,7 +68,8 @@ class Recorder:
         state, memory = recording.state(-1), recording.memory()
         if not recording.counts_turns:
             state = replace(state, turns=_counted_turns(recording, model))
-        about = replace(recording.about, goal=about.goal, format=about.format)
+        if recording.about.format == about.format:
+            about = replace(recording.about, goal=about.goal)
         return cls(Path(directory) / FOLDER, about, model, state, recording.step_count, memory), state, memory
 
     @property

@@ -7,7 +7,7 @@ import numpy as np
 
 from delassus.errors import FileError
 from delassus.io.fclib.source import label
-from delassus.io.recording.about import FORMAT, About
+from delassus.io.recording.about import About
 from delassus.io.recording.columns import STATUSES, is_ragged
 from delassus.io.recording.parts import STEM, Part, part_paths
 from delassus.io.recording.trajectory import Trajectory
@@ -46,8 +46,8 @@ class Recording(Trajectory):
             with Part(path) as part:
                 self.about = About.from_text(part.about(), label(path))
                 # a resumed run may be meant to be longer than it was at first; all else is the same
-                run, before = replace(self.about, goal=0, format=FORMAT), run
-                if before is not None and before != run:
+                run, before = replace(self.about, goal=0), run
+                if before is not None and before != run and not before.is_continued_by(run):
                     how = before.difference(run) or "has other names"
                     part.fail(
                         f"belongs to another run, the part before it {how}: remove it to keep the steps before it"
