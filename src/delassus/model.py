@@ -11,6 +11,10 @@ from numba import njit
 from delassus.collision import ShapeArrays
 from delassus.joints.arrays import JointArrays
 
+# Constants that came after the first recordings, with the value that says nothing: models that say nothing keep their
+# hash, and their recordings resume.
+_NEUTRAL = {"effort": np.inf, "limit_restitution": 0.0}
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -56,10 +60,12 @@ class Model:
     @cached_property
     def hash(self) -> str:
         """Sixteen hexadecimal digits of everything constant, shapes, materials and filters included: a recording
-        resumes only its own."""
+        resumes only its own. What models could not say when the first recordings were made counts where it is said."""
         digest = hashlib.sha256()
         for part in (self, self.joints, self.shapes):
             for name, value in constants(part).items():
+                if name in _NEUTRAL and np.all(value == _NEUTRAL[name]):
+                    continue
                 digest.update(name.encode())
                 for piece in value if isinstance(value, tuple) else (value,):
                     is_array = isinstance(piece, np.ndarray)

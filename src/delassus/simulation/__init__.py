@@ -2,5 +2,5 @@
 
 from delassus.memory import Memory as Memory
 from delassus.simulation.one_step import StepReport as StepReport
-from delassus.simulation.one_step import StepSettings as StepSettings
 from delassus.simulation.one_step import step as step
+from delassus.simulation.settings import StepSettings as StepSettings

@@ -1,13 +1,13 @@
 """One step, one screen: from a state to the next, through one problem solved to a stated accuracy."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
 from numba import njit
 
 from delassus.collision import Contacts, detect
-from delassus.dynamics import Inputs, Rows, Softening, Stabilisation, assemble, energy_of, reduce
+from delassus.dynamics import Inputs, Rows, assemble, energy_of, reduce
 from delassus.dynamics.closure import MOST_ROWS, close_joints
 from delassus.dynamics.gyroscopic import swung
 from delassus.dynamics.turns import turns_after
@@ -19,54 +19,13 @@ from delassus.model import Model
 from delassus.problem import Problem
 from delassus.simulation.arguments import check_arguments, sorted_inputs
 from delassus.simulation.report_text import report_text
-from delassus.solvers import Settings, Solution, solve
-from delassus.solvers.driver import VelocityTolerance
-from delassus.solvers.table import find
+from delassus.simulation.settings import StepSettings
+from delassus.solvers import Solution, solve
 from delassus.spatial import quaternion_to_matrix
 from delassus.state import State
 from delassus.status import Status
 
-
-@dataclass(frozen=True)
-class StepSettings:
-    """How a step is taken."""
-
-    h: float = 1e-3  # time step [s]
-    solver: str | Settings = "auto"
-    law: Law = Law.NCP
-    tol: float = 1e-6  # relative natural map [-]
-    # largest error of velocity, as a factor of the larger of the island's free velocities and h g [-]; None: not asked;
-    # "auto": the same number as tol
-    tol_velocity: VelocityTolerance = "auto"
-    max_iter: int = 20_000
-    integrator: str = "moreau"
-    stabilisation: Stabilisation = field(default_factory=Stabilisation)
-    softening: Softening | None = None  # soft constraints in MuJoCo's manner; None: hard ones
-    warm_start: bool = True
-    threads: int = 1  # of collision detection
-
-    def __post_init__(self):
-        object.__setattr__(self, "law", Law.of(self.law))
-        for name, what in (("h", "a positive time step in seconds"), ("tol", "a positive number")):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float, np.number)) and np.isfinite(value) and value > 0):
-                raise SettingsError(f"{name} is {value!r}: give {what}")
-        for name in ("max_iter", "threads"):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, np.integer)) and value > 0):
-                raise SettingsError(f"{name} is {value!r}: give a whole number from 1 on")
-        for name, kind in (("stabilisation", Stabilisation), ("softening", Softening)):
-            value = getattr(self, name)
-            if not isinstance(value, kind) and not (name == "softening" and value is None):
-                raise SettingsError(f"{name} is {value!r}: give {kind.__name__}(…)")
-        integrator(self.integrator)
-        if self.solver != "auto":
-            find(self.solver)
-
-    @property
-    def velocity_factor(self) -> float | None:
-        """tol_velocity as a number."""
-        return self.tol if self.tol_velocity == "auto" else self.tol_velocity
+_DEFAULT = StepSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +66,7 @@ def step(
     if not (inputs is None or type(inputs) is Inputs) or not (settings is None or type(settings) is StepSettings):
         inputs, settings = sorted_inputs(model, inputs, settings, StepSettings)
     check_arguments(model, state, inputs, memory)
-    settings = settings or StepSettings()
+    settings = settings or _DEFAULT
     if model.joints.friction_count and settings.law is not Law.NCP:
         raise SettingsError(
             f"law {settings.law.value} does not keep the known normal force behind dry friction of joints: "
