@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from delassus import residuals
 from delassus.errors import SettingsError
 from delassus.law import Law
 from delassus.problem import Problem
-from delassus.problem.random import random_dual, random_rigid
+from delassus.problem.random import random_block, random_dual, random_rigid
 from delassus.solvers import SOLVERS, jordan, solve
 from delassus.solvers.ipm.standard import Standard
 from delassus.solvers.ipm_inexact.barrier import off_centre, reduction
@@ -291,3 +292,40 @@ def test_misuse_is_named():
     with pytest.raises(SettingsError, match="needs rigid bodies"):
         solve(random_dual(np.random.default_rng(1), law="ccp"), DEFAULT.changed(space="body"))
     assert DEFAULT.parsed({"stiffness": "20", "krylov": "50"}) == DEFAULT.changed(stiffness=20.0, krylov=50)
+
+
+# -- blocks with weak directions -------------------------------------------------------------------------------------
+
+
+def alone(blocks, seed=31):
+    """Contacts that do not touch each other, with these blocks of D, all closing."""
+    rng = np.random.default_rng(seed)
+    v_f = rng.normal(size=3 * len(blocks))
+    v_f[::3] = -np.abs(v_f[::3])
+    D = sp.block_diag(blocks)
+    return Problem.dual(D, v_f, mu=rng.uniform(0.1, 1.0, len(blocks)), law=Law.CCP)
+
+
+@pytest.mark.parametrize("strategy", ["path-following", "potential-reduction", "adaptive"])
+@pytest.mark.parametrize(
+    "diagonal", [(1, 1e5, 1e-5), (1, 1e-5, 1e5), (1e-5, 1e5, 1), (1e5, 1e-5, 1), (1e-5, 1, 1), (1, 1e3, 1e-3)], ids=str
+)
+def test_ten_contacts_with_badly_scaled_blocks_are_solved(diagonal, strategy):
+    solution = solve(alone([np.diag(diagonal)] * 10), DEFAULT.changed(strategy=strategy), tol=1e-6, max_iter=60)
+    assert solution.converged, solution
+
+
+@pytest.mark.parametrize("condition", [1e2, 1e4, 1e6, 1e8])
+def test_ten_contacts_with_ill_conditioned_blocks_are_solved(condition):
+    rng = np.random.default_rng(32)
+    blocks = [10.0 ** rng.uniform(-3.0, 3.0) * random_block(rng, condition=condition) for _ in range(10)]
+    solution = solve(alone(blocks), DEFAULT, tol=1e-6, max_iter=80)
+    assert solution.converged, solution
+
+
+def test_first_point_lies_above_the_reactions_of_contacts_alone():
+    problem = alone([np.diag((1.0, 1e5, 1e-5))] * 10)
+    method = started(problem)
+    exact = method.standard.from_reactions(solve(problem, DEFAULT, tol=1e-10).reactions)
+    assert (method.x[::3] >= 1.99 * exact[::3]).all()
+    assert method.s == 0.0

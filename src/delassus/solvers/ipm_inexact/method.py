@@ -22,6 +22,7 @@ from delassus.solvers.ipm_inexact.barrier import off_centre, reduction
 from delassus.solvers.ipm_inexact.body_space import BodySpace
 from delassus.solvers.ipm_inexact.contact_space import ContactSpace
 from delassus.solvers.ipm_inexact.directions import Scaling
+from delassus.solvers.ipm_inexact.own_reactions import own_reactions
 from delassus.solvers.ipm_inexact.regularisation import softness
 from delassus.solvers.ipm_inexact.settings import IpmInexact
 from delassus.solvers.jordan import centrality, fill_unit, invert, largest_step, smallest_eigenvalue
@@ -31,6 +32,7 @@ _GAIN = 0.1  # a direction leaves at most this part of its right side, or small 
 _GAIN_LINEAR = 1e-10  # … where there are bilateral rows only, which one direction should settle
 _SHORT, _SHORTS = 1e-6, 3  # so many steps in a row shorter than this: nothing will change any more
 _CENTRED = 1e-1  # adaptive: smallest eigenvalue of a product, as a fraction of τ, that a step may leave
+_ABOVE = 2.0  # first x is at least this times the reaction of a block alone
 _LEAST, _MOST = 0.1, 0.9  # adaptive: bounds of β
 
 
@@ -51,13 +53,13 @@ class IpmInexactMethod:
         self._start()
 
     def _start(self) -> None:
-        """x = start e, ȳ on the central path at x (004 §4.3)."""
+        """x a multiple of e, more where reactions will be large; ȳ on the central path at x (004 §4.3)."""
         standard, free, limits = self.standard, self.standard.free, self.standard.limits
         self.x, self.y = np.zeros(standard.row_count), np.zeros(standard.row_count)
         self.tau = self.s = 0.0
         self.d = np.zeros(standard.row_count)
         fill_unit(limits, self.x[free:])
-        self.x *= self.settings.start
+        self.x *= np.maximum(self.settings.start, _ABOVE * own_reactions(standard))
         standard.correct(self.x)
         v = standard.velocity(self.x)
         if standard.cone.degree == 0:

@@ -12,6 +12,8 @@ from delassus.errors import SettingsError
 from delassus.solvers.ipm.standard import Standard
 from delassus.solvers.ipm_inexact.settings import IpmInexact
 
+_WEAK, _LEAST = 100.0, 1e-4  # blocks of condition below 100 are as soft as asked for; the weakest 10⁴ times less
+
 
 def contact_stiffness(young: float, radii):
     """k_n = π/4 E (r_A + r_B) [N/m], the stiffness of an elastic rod between the centres (004 eq. 33).
@@ -25,11 +27,26 @@ def normal_over_tangential(poisson: float) -> float:
     return (2.0 - poisson) * (1.0 + poisson) / (2.0 * (1.0 - poisson**2))
 
 
+def _weakness(standard: Standard) -> np.ndarray:
+    """(blocks,) least eigenvalue of each contact's block in scaled units, times _WEAK, between _LEAST and one."""
+    problem = standard.problem
+    out = np.ones(len(standard.start) - 1)
+    if standard.cones:
+        blocks = problem.diagonal_blocks[len(problem.diagonal_blocks) - 9 * problem.contact_count :].reshape(-1, 3, 3)
+        first = problem.cone.bilateral.size + problem.cone.unilateral
+        own = blocks[standard.cone.block[-standard.cones :] - first]
+        factor = standard.factor[-3 * standard.cones :].reshape(-1, 3)
+        scaled = factor[:, :, None] * 0.5 * (own + own.transpose(0, 2, 1)) * factor[:, None]
+        out[-standard.cones :] = np.clip(_WEAK * np.linalg.eigvalsh(scaled)[:, 0], _LEAST, 1.0)
+    return out
+
+
 def softness(standard: Standard, settings: IpmInexact) -> np.ndarray:
     """The diagonal of R in scaled units, (m',)."""
     problem, cone = standard.problem, standard.cone
     sizes = np.diff(standard.start)
-    out = np.full(standard.row_count, settings.regularisation)  # blocks have unit mobility on average
+    # blocks have unit mobility on average, but what is little to that is much to the weak direction of some
+    out = settings.regularisation * np.repeat(_weakness(standard), sizes)
     ratio = normal_over_tangential(settings.poisson)
     if settings.stiffness is not None:
         given = np.asarray(settings.stiffness, dtype=float)

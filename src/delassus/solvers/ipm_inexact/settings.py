@@ -22,9 +22,9 @@ class IpmInexact(Settings):
     strategy: str = "path-following"  # how τ falls: one of the two of 004 §5.1, or "adaptive", by the last step
     accuracy: float = 0.3  # of a direction: what it leaves of the worst product x∘y, relative to its target
     krylov: int = 500  # products with the matrix per direction, at most (004 §5.2.2)
-    start: float = 10.0  # first x, this times the unit element: several times a reaction of ordinary size
+    start: float = 10.0  # first x, this times the unit element; more in blocks whose own reaction is larger
     fraction: float = 0.95  # of the way to the boundary
-    regularisation: float = 1e-8  # softness of rows in the systems, relative to their mobility
+    regularisation: float = 1e-8  # softness of rows in the systems, over their block's mobility; less in weak blocks
     stiffness: float | tuple[float, ...] | None = None  # of contacts, h² k_n [kg], for all or each: 004 eq. 32
     poisson: float = 0.3  # ν, which makes tangential softness of normal softness (004 eq. 33)
 
