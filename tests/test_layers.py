@@ -9,7 +9,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "delassus"
 
 # From the ground up: a module may import from its own layer's package and from any layer above it in this list.
 LAYERS = [
-    "errors", "status", "law", "spatial", "linalg", "cones", "problem", "residuals", "solvers",
+    "errors", "given", "status", "law", "spatial", "linalg", "cones", "problem", "residuals", "solvers",
     # ---- nothing above this line knows bodies or time ----
     "shapes", "joints", "collision", "model", "state", "builder", "integrators", "dynamics", "memory", "simulation",
     "io", "scenes", "view", "bench", "cli",

@@ -83,7 +83,9 @@ __all__ = list(_HOME)  # noqa: PLE0605 - computed, so that no name is written a 
 
 def __getattr__(name: str):
     if name not in _HOME:
-        raise AttributeError(f"module 'delassus' has no attribute {name!r}")
+        from delassus.errors import nearest
+
+        raise AttributeError(f"module 'delassus' has no attribute {name!r}; {nearest(name, __all__)}")
     module = import_module(_HOME[name])
     value = module if name == "residuals" else getattr(module, name)
     globals()[name] = value  # found at once the next time: this look-up takes as long as a tenth of a small solve

@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 
 from delassus.errors import ProblemError
+from delassus.given import numbers
 from delassus.model import Model
 from delassus.spatial import quaternion_to_matrix
 
@@ -28,8 +29,9 @@ class State:
     turns: np.ndarray = field(default_factory=lambda: _NO_TURNS)
 
     def __post_init__(self):
-        q = np.ascontiguousarray(self.q, dtype=float)
-        u = np.ascontiguousarray(self.u, dtype=float)
+        q = self.q if type(self.q) is np.ndarray else numbers(self.q)
+        u = self.u if type(self.u) is np.ndarray else numbers(self.u)
+        q, u = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(u, dtype=float)
         if q.ndim != 2 or q.shape[1] != 7 or u.shape != (len(q), 6):
             raise ProblemError(f"state has q {q.shape} and u {u.shape}, expected (n, 7) and (n, 6)")
         wrong = _first_wrong(q, u)

@@ -14,9 +14,11 @@ from delassus.dynamics import Inputs
 from delassus.errors import DelassusError
 from delassus.law import Law
 from delassus.memory import Memory
+from delassus.problem import Problem
 from delassus.scenes import SCENES
-from delassus.shapes import Box, Convex, Plane, Sphere
+from delassus.shapes import Box, Compound, Convex, Plane, Sphere
 from delassus.simulation import StepSettings, step
+from delassus.solvers import solve
 from delassus.state import State
 
 UNIT = {"mass": 1.0, "inertia": (1, 1, 1)}
@@ -84,6 +86,17 @@ MISTAKES = [
     (lambda: Material(mu="rough"), "mu is 'rough'"),
     (lambda: Material(restitution=2.0), "restitution is 2.0, it must be from 0 to 1"),
     (lambda: Sphere(-1.0), "sphere: radius is -1.0"),
+    (lambda: Sphere("1 m"), "sphere: radius is '1 m'"),
+    (lambda: Box(1.0), "box: size is 1.0, expected three edge lengths"),
+    (lambda: Box("big"), "box: size is 'big'"),
+    (lambda: Plane((0, 0, 1), (0, 0, 0)), r"plane: offset is \(0, 0, 0\), it must be one finite number"),
+    (lambda: Convex("stone"), "convex: points has shape"),
+    (lambda: Compound(Sphere(1.0)), "compound: parts is Sphere.*give a list"),
+    (lambda: Compound([3]), r"compound: parts\[0\] is 3, give a shape"),
+    (body(**UNIT, group=-1), "thing: group is -1"),
+    (body(**UNIT, mask="all"), "thing: mask is 'all'"),
+    (lambda: ModelBuilder().body("", **UNIT), "name of a body is ''"),
+    (lambda: State("here", "there"), "state has q"),
     (lambda: ModelBuilder(gravity=9.81), "gravity is 9.81: give 3 finite numbers"),
     (lambda: ModelBuilder(mixing="mean"), "mixing is 'mean'"),
     (lambda: ModelBuilder(reach=-1.0), "reach is -1.0"),
@@ -138,6 +151,11 @@ MISTAKES = [
     (lambda: step(mechanism()[0], State(np.eye(1, 7, 3), np.zeros((1, 6)))), "state has 1 bodies and the model 2"),
     (stepped(Inputs.of(ModelBuilder().build()[0])), "inputs are for 0 bodies and 0 joint .* model has 2 and 3"),
     (stepped({"target": {"hing": 1.0}}), "there is no 'hing'"),
+    (stepped({"torque": 1.0}), "inputs have no 'torque'"),
+    (lambda: Inputs(None, [0], [0], [0]), "inputs.wrench is None: make inputs with Inputs.of"),
+    # solves
+    (lambda: solve(np.eye(3)), "ndarray is no Problem: make one with Problem.dual"),
+    (lambda: solve(Problem.dual(np.eye(3), [-1, 0, 0], mu=[0.5]), tol="fine"), "tol is 'fine'"),
 ]  # fmt: skip
 
 
@@ -151,6 +169,22 @@ def test_mistake_gets_one_sentence_where_it_is_made(call, message):
 def test_limits_that_look_like_degrees_get_a_hint():
     with pytest.warns(UserWarning, match="if degrees are meant, give np.radians"):
         joint(limits=(-90, 90))()
+
+
+def test_misspelt_names_of_the_package_get_a_hint():
+    with pytest.raises(AttributeError, match="did you mean 'step'"):
+        delassus.stepp  # noqa: B018
+
+
+def test_frames_may_be_quaternions():
+    turned = [joint_frame(frame) for frame in ((np.sqrt(0.5), np.sqrt(0.5), 0, 0), [[1, 0, 0], [0, 0, -1], [0, 1, 0]])]
+    assert turned[0] == pytest.approx(turned[1], abs=1e-15)
+
+
+def joint_frame(frame):
+    out = builder()
+    out.joint("revolute", "world", "arm", frame=frame)
+    return out.build()[0].joints.axes
 
 
 def test_bodies_go_by_name():

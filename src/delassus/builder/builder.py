@@ -3,7 +3,7 @@
 import numpy as np
 
 from delassus.builder.body import WORLD, Body, Material
-from delassus.builder.given import direction, number, placed_shapes, rotation_matrix, unit_quaternion, vector
+from delassus.builder.given import bits, direction, number, placed_shapes, rotation_matrix, unit_quaternion, vector
 from delassus.builder.joint import Joint, coordinate_options, joint_arrays
 from delassus.builder.mass_properties import mass_properties
 from delassus.builder.starting_turns import starting_turns
@@ -70,7 +70,8 @@ class ModelBuilder:
         quaternion = unit_quaternion(orientation, f"{name}: orientation")
         made = Body(
             name, len(self.bodies), position, quaternion, centre, m, theta, vector(velocity, f"{name}: velocity", 3),
-            vector(angular_velocity, f"{name}: angular_velocity", 3), parts, Material.of(material, name), group, mask,
+            vector(angular_velocity, f"{name}: angular_velocity", 3), parts, Material.of(material, name),
+            bits(group, f"{name}: group"), bits(mask, f"{name}: mask"),
         )  # fmt: skip
         self.bodies.append(made)
         self._names["bodies"].add(name)
@@ -85,7 +86,7 @@ class ModelBuilder:
         made = Body(
             name, WORLD, vector(position, f"{name}: position", 3), unit_quaternion(orientation, f"{name}: orientation"),
             np.zeros(3), 0.0, np.zeros((3, 3)), np.zeros(3), np.zeros(3), placed_shapes(name, shapes),
-            Material.of(material, name), group, mask, len(self.fixtures),
+            Material.of(material, name), bits(group, f"{name}: group"), bits(mask, f"{name}: mask"), len(self.fixtures),
         )  # fmt: skip
         self.fixtures.append(made)
         self._names["bodies"].add(name)
@@ -108,18 +109,21 @@ class ModelBuilder:
         follower_position=None, follower_frame=None, name: str | None = None, length: float | None = None, limits=None,
         motor=None, damping=0.0, friction=0.0, collide: bool = False,
     ) -> str:  # fmt: skip
-        """Join follower to base (bodies or their names; None or a fixed body: the world), as they are placed now.
+        """Join follower to base (bodies or their names; None, "world" or a fixed body: the world), as placed now.
 
         position: of the joint's frame [m, world], default the follower's origin; axis: its z axis, or frame: (3, 3)
-        with the axes as columns. follower_position, follower_frame: where they differ on the follower (distance
-        joints, or joints not yet assembled). limits: (lower, upper) per coordinate [m, rad], inf for none; angles
-        count turns (those of spherical joints do not, see dynamics/turns.py) and start in (−π, π], or as many turns
-        from there as their limits ask for; motor: Motor or "imposed" per coordinate; damping [N s/m, N m s] and dry
-        friction [N, N m]: one number or one per coordinate. collide: let the pair touch; otherwise the two bodies are
-        excluded from contact, a fixed base with its own shapes only."""
+        with the axes as columns, or a quaternion. follower_position, follower_frame: where they differ on the follower
+        (distance joints, or joints not yet assembled). limits: (lower, upper) per coordinate [m, rad], inf for none;
+        angles count turns (those of spherical joints do not, see dynamics/turns.py) and start in (−π, π], or as many
+        turns from there as their limits ask for; motor: Motor or "imposed" per coordinate; damping [N s/m, N m s] and
+        dry friction [N, N m]: one number or one per coordinate. collide: let the pair touch; otherwise the two bodies
+        are excluded from contact, a fixed base with its own shapes only."""
         if kind not in JOINTS:
             raise ProblemError(f"unknown joint {kind!r}; {nearest(str(kind), list(JOINTS))}")
-        base = None if base is None else self._body(base, f"joint {name or kind}")
+        has_world = any(body.name == "world" for body in self.bodies + self.fixtures)
+        base = (
+            None if base is None or (base == "world" and not has_world) else self._body(base, f"joint {name or kind}")
+        )
         follower = self._body(follower, f"joint {name or kind}")
         if follower.is_fixed or base is follower:
             raise ProblemError(f"joint {name or kind}: the follower must be a moving body other than the base")
@@ -186,7 +190,7 @@ class ModelBuilder:
             name = f"{stem}-{len(used) + 1}"
             while name in used:
                 name += "+"
-        if not isinstance(name, str):
+        if not isinstance(name, str) or not name:
             raise ProblemError(f"the name of a {stem} is {name!r}: give a text, and all else by keyword (shapes=…)")
         if name in used:
             raise ProblemError(f"the name {name!r} is taken: names must be unique")

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from delassus.collision.instances import ALL
 from delassus.errors import ProblemError
-from delassus.spatial import matrix_to_quaternion
+from delassus.given import numbers
+from delassus.spatial import matrix_to_quaternion, quaternion_to_matrix
 
 _UNIT = 1e-3  # a quaternion this far from unit length is a mistake, not rounding
 _ORTHONORMAL = 1e-8  # entries of RᵀR − I of a rotation matrix
@@ -53,6 +55,13 @@ def number(value, what: str, unit: str, *, positive: bool = False, hint: str = "
     return float(out)
 
 
+def bits(value, what: str) -> int:
+    """A set of collision groups: a whole number of 32 bits."""
+    if not (isinstance(value, (int, np.integer)) and 0 <= value <= ALL):
+        raise ProblemError(f"{what} is {value!r}: give a whole number of 32 bits, one for each group of bodies")
+    return int(value)
+
+
 def vector(value, what: str, count: int) -> np.ndarray:
     """count finite numbers as an array."""
     out = numbers(value)
@@ -83,19 +92,14 @@ def unit_quaternion(value, what: str) -> np.ndarray:
 
 
 def rotation_matrix(value, what: str) -> np.ndarray:
-    """A (3, 3) matrix whose columns are the axes of a right-handed frame. A left-handed one would be taken for some
-    other rotation without a word, and turn a motor's feedback into its opposite."""
+    """A (3, 3) matrix whose columns are the axes of a right-handed frame, given as such or as a quaternion. A
+    left-handed one would be taken for some other rotation without a word, and turn a motor's feedback into its
+    opposite."""
     out = numbers(value)
+    if out.shape == (4,):
+        return quaternion_to_matrix(unit_quaternion(value, what))
     if out.shape != (3, 3) or not np.allclose(out.T @ out, np.eye(3), rtol=0.0, atol=_ORTHONORMAL):
-        raise ProblemError(f"{what} is not a rotation matrix (3, 3): give orthonormal columns x, y, z")
+        raise ProblemError(f"{what} is not a rotation matrix (3, 3): give orthonormal columns x, y, z, or a quaternion")
     if np.linalg.det(out) < 0.0:
         raise ProblemError(f"{what} is left-handed (its determinant is −1): turn one column round, so that z = x × y")
     return out
-
-
-def numbers(value) -> np.ndarray:
-    """An array of numbers; empty for what is none, so that its shape is wrong."""
-    try:
-        return np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        return np.empty(0)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from delassus.builder.body import WORLD, Body
-from delassus.builder.given import numbers
 from delassus.builder.limits import limit_pairs
 from delassus.errors import ProblemError
+from delassus.given import numbers
 from delassus.joints import JOINTS
 from delassus.joints.arrays import IMPOSED, PASSIVE, PD, JointArrays
 from delassus.joints.primitives import SLIDE

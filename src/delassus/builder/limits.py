@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 
-from delassus.builder.given import numbers
 from delassus.errors import ProblemError
+from delassus.given import numbers
 from delassus.joints import JOINTS, JointKind
 from delassus.joints.primitives import ROTVEC
 

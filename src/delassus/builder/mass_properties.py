@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from delassus.builder.given import number, numbers
+from delassus.builder.given import number
 from delassus.errors import ProblemError
+from delassus.given import numbers
 from delassus.spatial import quaternion_to_matrix, rotate
 
 _ROUNDING = 1e-4  # relative: principal moments of flat bodies, a + b = c, are often written with five digits

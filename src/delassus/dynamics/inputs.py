@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from delassus.errors import ProblemError, nearest
+from delassus.given import numbers
 from delassus.model import Model
 
 
@@ -23,6 +24,14 @@ class Inputs:
     target: np.ndarray
     target_rate: np.ndarray
     time: float | None = None
+
+    def __post_init__(self):
+        for name in ("wrench", "effort", "target", "target_rate"):
+            value = getattr(self, name)
+            if type(value) is not np.ndarray or value.dtype != float or not value.flags.c_contiguous:
+                object.__setattr__(self, name, numbers(value))
+                if getattr(self, name).ndim != (2 if name == "wrench" else 1):
+                    raise ProblemError(f"inputs.{name} is {value!r}: make inputs with Inputs.of(model, {name}=…)")
 
     @classmethod
     def of(cls, model: Model, *, wrench=None, effort=None, target=None, target_rate=None, time=None) -> "Inputs":
@@ -45,7 +54,7 @@ def _array(value, what: str, names: tuple[str, ...], each: tuple[int, ...] = ())
         return np.zeros(shape)
     if isinstance(value, Mapping):
         return _by_name(value, what, names, each)
-    out = _numbers(value)
+    out = numbers(value)
     if out.shape == each and len(names) == 1:
         out = out[None].copy()
     if out.shape != shape or not np.isfinite(out).all():
@@ -68,7 +77,7 @@ def _by_name(table: Mapping, what: str, names: tuple[str, ...], each: tuple[int,
             raise ProblemError(
                 f"inputs.{what}: {key!r} has several coordinates: name one of {', '.join(names[k] for k in found)}"
             )
-        entry = _numbers(value)
+        entry = numbers(value)
         if each and entry.shape == (3,):
             entry = np.concatenate([entry, np.zeros(3)])
         if entry.shape != each or not np.isfinite(entry).all():
@@ -76,11 +85,3 @@ def _by_name(table: Mapping, what: str, names: tuple[str, ...], each: tuple[int,
             raise ProblemError(f"inputs.{what}: {key!r} is {value!r}: give {wanted}")
         out[found[0]] = entry
     return out
-
-
-def _numbers(value) -> np.ndarray:
-    """An array of numbers, never the one given; empty for what is none, so that its shape is wrong."""
-    try:
-        return np.array(value, dtype=float, order="C")
-    except (TypeError, ValueError):
-        return np.empty((0, 0, 0))

@@ -6,6 +6,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from delassus.errors import ProblemError
+from delassus.given import numbers
 
 
 class Shape(Protocol):
@@ -41,13 +42,14 @@ class Shape(Protocol):
 def positive(kind: str, **sizes) -> None:
     """Refuse sizes that are not finite and positive, naming the first bad one."""
     for name, value in sizes.items():
-        if not (math.isfinite(value) and value > 0):
-            raise ProblemError(f"{kind}: {name} is {value}, it must be finite and positive")
+        x = numbers(value)
+        if x.shape != () or not (math.isfinite(x) and x > 0):
+            raise ProblemError(f"{kind}: {name} is {value!r}, it must be finite and positive")
 
 
 def points_of(kind: str, name: str, value) -> np.ndarray:
     """Points as a read-only (n, 3) array, or an error that says what is wrong with them."""
-    x = np.array(value, dtype=float)
+    x = numbers(value)
     if x.ndim != 2 or x.shape[1] != 3:
         raise ProblemError(f"{kind}: {name} has shape {x.shape}, expected (n, 3)")
     bad = ~np.isfinite(x).all(axis=1)

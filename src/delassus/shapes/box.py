@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from delassus.errors import ProblemError
+from delassus.given import numbers
 from delassus.shapes.base import positive, symmetric_bounds
 
 
@@ -19,10 +20,10 @@ class Box:
     static_only: ClassVar[bool] = False
 
     def __post_init__(self):
-        size = np.asarray(self.size, dtype=float)
+        size = numbers(self.size)
         if size.shape != (3,):
-            raise ProblemError(f"box: size has shape {size.shape}, expected three edge lengths")
-        positive(self.kind, **{f"size[{i}]": s for i, s in enumerate(size)})
+            raise ProblemError(f"box: size is {self.size!r}, expected three edge lengths (x, y, z)")
+        positive(self.kind, **{f"size[{i}]": s for i, s in enumerate(size.tolist())})
         object.__setattr__(self, "size", tuple(size.tolist()))
 
     @property

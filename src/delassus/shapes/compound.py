@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from delassus.errors import ProblemError
+from delassus.given import numbers
 from delassus.shapes.base import Shape
 from delassus.spatial import quaternion_to_matrix
 
@@ -14,16 +15,19 @@ UNIT = 1e-6  # how far a quaternion's length may be from one
 
 @dataclass(frozen=True, eq=False)
 class Compound:
-    """parts: (shape, position (3,) [m], quaternion (4,) or None) each.  Masses add up: overlaps count twice."""
+    """parts: a shape, or (shape, position (3,) [m], quaternion (4,) or None), each.  Masses add up: overlaps count
+    twice."""
 
     parts: tuple
     kind: ClassVar[str] = "compound"
     static_only: ClassVar[bool] = False
 
     def __post_init__(self):
-        if len(self.parts) == 0:
-            raise ProblemError("compound: no parts given, it needs at least one")
-        object.__setattr__(self, "parts", tuple(_part(k, *part) for k, part in enumerate(self.parts)))
+        if not isinstance(self.parts, (list, tuple)) or len(self.parts) == 0:
+            what = "no parts given" if self.parts in ((), []) else f"parts is {self.parts!r}"
+            raise ProblemError(f"compound: {what}: give a list of at least one shape")
+        parts = [part if isinstance(part, tuple) else (part,) for part in self.parts]
+        object.__setattr__(self, "parts", tuple(_part(k, *part) for k, part in enumerate(parts)))
 
     @property
     def volume(self) -> float:
@@ -68,10 +72,12 @@ class Compound:
 
 def _part(k: int, shape: Shape, position=(0.0, 0.0, 0.0), quaternion=None) -> tuple[Shape, np.ndarray, np.ndarray]:
     """One part with its pose as arrays, or an error that says what is wrong with it."""
+    if not hasattr(shape, "static_only") or isinstance(shape, type):
+        raise ProblemError(f"compound: parts[{k}] is {shape!r}, give a shape, or (shape, position, quaternion)")
     if shape.static_only or shape.kind == "compound":
         raise ProblemError(f"compound: parts[{k}] is a {shape.kind}, parts must be solid shapes")
-    p = np.array(position, dtype=float)
-    q = np.array([1.0, 0, 0, 0] if quaternion is None else quaternion, dtype=float)
+    p = numbers(position)
+    q = numbers([1.0, 0, 0, 0] if quaternion is None else quaternion)
     if p.shape != (3,) or not np.isfinite(p).all():
         raise ProblemError(f"compound: parts[{k}] has position {position}, expected three finite numbers")
     if q.shape != (4,) or not abs(np.linalg.norm(q) - 1) <= UNIT:

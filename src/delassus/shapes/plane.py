@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from delassus.errors import ProblemError
+from delassus.given import numbers
 from delassus.shapes.base import positive
 
 
@@ -20,13 +21,14 @@ class Plane:
     static_only: ClassVar[bool] = True
 
     def __post_init__(self):
-        normal = np.asarray(self.normal, dtype=float)
+        normal = numbers(self.normal)
         if normal.shape != (3,):
-            raise ProblemError(f"plane: normal has shape {normal.shape}, expected (3,)")
+            raise ProblemError(f"plane: normal is {self.normal!r}, expected (x, y, z)")
         length = float(np.linalg.norm(normal))
         positive(self.kind, **{"the length of normal": length})
-        if not math.isfinite(self.offset):
-            raise ProblemError(f"plane: offset is {self.offset}, it must be finite")
+        offset = numbers(self.offset)
+        if offset.shape != () or not math.isfinite(offset):
+            raise ProblemError(f"plane: offset is {self.offset!r}, it must be one finite number, along the normal [m]")
         object.__setattr__(self, "normal", tuple((normal / length).tolist()))
 
     @property

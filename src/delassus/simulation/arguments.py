@@ -1,10 +1,11 @@
 """The arguments of a step, found in the places people put them, or complained about."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from delassus.dynamics import Inputs
-from delassus.errors import ProblemError, SettingsError
+from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.memory import Memory
 from delassus.model import Model
 from delassus.state import State
@@ -35,6 +36,10 @@ def sorted_inputs(model: Model, inputs: Any, settings: Any, kind: type) -> tuple
     if isinstance(inputs, kind) and settings is None:
         inputs, settings = None, inputs
     elif isinstance(inputs, Mapping):
+        known = [field.name for field in fields(Inputs)]
+        for name in inputs:
+            if name not in known:
+                raise ProblemError(f"step: inputs have no {name!r}; {nearest(str(name), known)}")
         inputs = Inputs.of(model, **inputs)
     if inputs is not None and not isinstance(inputs, Inputs):
         raise ProblemError(f"step: inputs is {inputs!r}: give Inputs.of(model, …) or None, call {_USAGE}")

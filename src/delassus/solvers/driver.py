@@ -64,8 +64,8 @@ class Limits:
     """When to stop: tolerances, iterations, seconds. Validated here, once. tol_velocity "auto" is 100 tol."""
 
     def __init__(self, tol: float, tol_velocity: VelocityTolerance, max_iter: int, time_limit: float | None):
-        if not (math.isfinite(tol) and tol > 0):
-            raise SettingsError(f"tol is {tol}: give a positive number such as 1e-6")
+        if not _is_positive(tol):
+            raise SettingsError(f"tol is {tol!r}: give a positive number such as 1e-6")
         if tol_velocity == "auto":
             tol_velocity = _AUTO_VELOCITY * tol
         if tol_velocity is not None and not _is_positive(tol_velocity):

@@ -45,6 +45,10 @@ def solve(
     relative worst velocity) at each judgement; throw: raise `SolveError` unless converged.
     `converged` is claimed only for a returned point that `residuals` found within both tolerances.
     """
+    if not isinstance(problem, Problem):
+        raise ProblemError(
+            f"solve: {type(problem).__name__} is no Problem: make one with Problem.dual, .rigid or .primal, or load one"
+        )
     limits = Limits(tol, tol_velocity, max_iter, time_limit)
     point = _start_point(problem, guess)
     stages = [find(name) for name in auto_stages(problem)] if solver == "auto" else [find(solver)]
