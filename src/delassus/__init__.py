@@ -26,6 +26,7 @@ _HOME = {
     "Memory": "delassus.simulation",
     "Model": "delassus.model",
     "ModelBuilder": "delassus.builder",
+    "Imposed": "delassus.builder",
     "Motor": "delassus.builder",
     "Plane": "delassus.shapes",
     "Softening": "delassus.dynamics",
@@ -48,6 +49,7 @@ _HOME = {
 
 if TYPE_CHECKING:
     from delassus import residuals as residuals
+    from delassus.builder import Imposed as Imposed
     from delassus.builder import Material as Material
     from delassus.builder import ModelBuilder as ModelBuilder
     from delassus.builder import Motor as Motor

@@ -164,7 +164,7 @@ def test_imposed_motion_gives_the_power_that_energy_takes():
             return {"target": target, "target_rate": rate}
 
         run = simulate(model, state, 0.4, h=h, inputs=wanted)
-        drive = np.array([r.reactions[r.rows.cone.bilateral_rows - 1] for r in run.reports])
+        drive = np.array([r.solution.reactions[r.rows.cone.bilateral_rows - 1] for r in run.reports])
         middle = 0.5 * (run.t[1:] + run.t[:-1])
         given = np.cumsum(drive * np.cos(4 * middle))
         change = run.energy - run.energy[0] + given[0]

@@ -107,7 +107,7 @@ class ModelBuilder:
     def joint(
         self, kind: str, base: Body | str | None, follower: Body | str, *, position=None, axis=(0, 0, 1), frame=None,
         follower_position=None, follower_frame=None, name: str | None = None, length: float | None = None, limits=None,
-        motor=None, damping=0.0, friction=0.0, collide: bool = False,
+        motor=None, damping=0.0, friction=0.0, limit_restitution=0.0, collide: bool = False,
     ) -> str:  # fmt: skip
         """Join follower to base (bodies or their names; None, "world" or a fixed body: the world), as placed now.
 
@@ -115,9 +115,10 @@ class ModelBuilder:
         with the axes as columns, or a quaternion. follower_position, follower_frame: where they differ on the follower
         (distance joints, or joints not yet assembled). limits: (lower, upper) per coordinate [m, rad], inf for none;
         angles count turns (those of spherical joints do not, see dynamics/turns.py) and start in (−π, π], or as many
-        turns from there as their limits ask for; motor: Motor or "imposed" per coordinate; damping [N s/m, N m s] and
-        dry friction [N, N m]: one number or one per coordinate. collide: let the pair touch; otherwise the two bodies
-        are excluded from contact, a fixed base with its own shapes only."""
+        turns from there as their limits ask for; motor: Motor, "imposed" or Imposed per coordinate; damping
+        [N s/m, N m s], dry friction [N, N m] and restitution at the limits (Newton's, 0 … 1): one number or one per
+        coordinate. collide: let the pair touch; otherwise the two bodies are excluded from contact, a fixed base with
+        its own shapes only."""
         if kind not in JOINTS:
             raise ProblemError(f"unknown joint {kind!r}; {nearest(str(kind), list(JOINTS))}")
         has_world = any(body.name == "world" for body in self.bodies + self.fixtures)
@@ -136,7 +137,7 @@ class ModelBuilder:
         other_axes = axes if follower_frame is None else rotation_matrix(follower_frame, f"{where}: follower_frame")
         far = float(np.linalg.norm(other - origin)) if length is None else length
         far = number(far, f"{where}: length", "m", positive=kind == "distance")
-        options = coordinate_options(name, kind, limits, motor, damping, friction)
+        options = coordinate_options(name, kind, limits, motor, damping, friction, limit_restitution)
         moving_base = None if base is None or base.is_fixed else base
         self.joints.append(Joint(name, kind, moving_base, follower, origin, axes, other, other_axes, far, options))
         self._names["joints"].add(name)

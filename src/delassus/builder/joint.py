@@ -17,14 +17,24 @@ from delassus.spatial import quaternion_to_matrix
 
 @dataclass(frozen=True)
 class Motor:
-    """Implicit proportional-derivative drive of a coordinate: stiffness [N/m, N m/rad], damping [N s/m, N m s]."""
+    """Implicit proportional-derivative drive of a coordinate: stiffness [N/m, N m/rad], damping [N s/m, N m s]; effort:
+    the largest force or torque it gives [N, N m]."""
 
     stiffness: float = 0.0
     damping: float = 0.0
+    effort: float = np.inf
+
+
+@dataclass(frozen=True)
+class Imposed:
+    """Drive of a coordinate that follows `Inputs.target` and `target_rate` (000 eq. 3.21) up to the joint's limits, as
+    far as its effort [N, N m] suffices: without a limit exactly, with one a servo of finite strength."""
+
+    effort: float = np.inf
 
 
 IMPOSED_MOTION = "imposed"
-"""Drive of a joint coordinate that follows `Inputs.target` and `target_rate` exactly (000 eq. 3.21)."""
+"""Short for `Imposed()`."""
 
 
 @dataclass
@@ -41,7 +51,9 @@ class Joint:
     options: list[dict[str, Any]] = field(default_factory=list)
 
 
-def coordinate_options(name: str, kind: str, limits, motor, damping, friction) -> list[dict[str, Any]]:
+def coordinate_options(
+    name: str, kind: str, limits, motor, damping, friction, limit_restitution=0.0
+) -> list[dict[str, Any]]:
     """Limits, drive, damping and friction of each coordinate of a joint, checked."""
     coordinates = JOINTS[kind].coordinates
     count = len(coordinates)
@@ -55,22 +67,29 @@ def coordinate_options(name: str, kind: str, limits, motor, damping, friction) -
             f"joint {name}: motor has {len(motors)} entries, a {kind} joint has {count} coordinates ({names})"
         )
     pairs = limit_pairs(name, kind, limits)
-    dampings, frictions = (
+    dampings, frictions, bounces = (
         _per_coordinate(value, f"joint {name}: {what}", count, names)
-        for what, value in (("damping", damping), ("friction", friction))
+        for what, value in (("damping", damping), ("friction", friction), ("limit_restitution", limit_restitution))
     )
     for k in range(count):
         lower, upper = pairs[k]
-        if not (motors[k] is None or isinstance(motors[k], Motor) or motors[k] == IMPOSED_MOTION):
+        if not bounces[k] <= 1.0:
+            raise ProblemError(f"joint {name}: limit_restitution is {bounces[k]}, give a number from 0 to 1")
+        motor = Imposed() if isinstance(motors[k], str) and motors[k] == IMPOSED_MOTION else motors[k]
+        if not (motor is None or isinstance(motor, Motor | Imposed)):
             raise ProblemError(
-                f"joint {name}: motor is {motors[k]!r}, give a Motor(stiffness, damping), {IMPOSED_MOTION!r} or None"
+                f"joint {name}: motor is {motor!r}, give a Motor(stiffness, damping), {IMPOSED_MOTION!r} or None"
             )
-        gains = motors[k] if isinstance(motors[k], Motor) else Motor()
+        gains = motor if isinstance(motor, Motor) else Motor()
+        effort = np.inf if motor is None else motor.effort
+        if not effort > 0.0:
+            raise ProblemError(f"joint {name}: effort of its motor is {effort}, give a positive number [N, N m]")
         if not all(np.isfinite(x) and x >= 0 for x in (gains.stiffness, gains.damping)):
             raise ProblemError(f"joint {name}: motor gains must be finite and not negative")
-        drive = PASSIVE if motors[k] is None else IMPOSED if motors[k] == IMPOSED_MOTION else PD
+        drive = PASSIVE if motor is None else IMPOSED if isinstance(motor, Imposed) else PD
         out.append({"lower": lower, "upper": upper, "damping": dampings[k], "friction": frictions[k], "drive": drive,
-                    "stiffness": gains.stiffness, "rate_gain": gains.damping})  # fmt: skip
+                    "stiffness": gains.stiffness, "rate_gain": gains.damping, "effort": effort,
+                    "limit_restitution": bounces[k]})  # fmt: skip
     return out
 
 
@@ -118,6 +137,7 @@ def joint_arrays(joints: list[Joint]) -> JointArrays:
         angular=np.array([c.primitive != SLIDE for _, c in coordinates], dtype=bool),
         lower=column("lower"), upper=column("upper"), damping=column("damping"), friction=column("friction"),
         drive=column("drive").astype(np.int64), stiffness=column("stiffness"), rate_gain=column("rate_gain"),
+        effort=column("effort"), limit_restitution=column("limit_restitution"),
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from numba import njit
 from delassus.dynamics.row import LIMIT, place, row_mobility, row_rate
 from delassus.dynamics.softening import soften
 from delassus.dynamics.stabilisation import limit_bias
+from delassus.joints.arrays import IMPOSED
 
 _LIMIT_HORIZON = 4.0  # a limit enters the problem when it could be reached within this many steps at the present rate
 _LIMIT_MARGIN = 1e-3  # … or is this near [m, rad]
@@ -19,14 +20,14 @@ def fill_limits(
     rows, bias, compliance,
 ):  # fmt: skip
     """Unilateral rows of the limits that are near (003 eq. 28–31); returns (next row, whether any is compliant)."""
-    joint, lower, upper = freedoms[0], freedoms[4], freedoms[5]
+    joint, _, _, _, lower, upper, _, _, drive, _, _, effort, bounce = freedoms
     is_soft = False
     for side in range(2):
         sign = 1.0 - 2.0 * side
         for d in range(len(joint)):
             bound = upper[d] if side else lower[d]
-            if not math.isfinite(bound):
-                continue
+            if not math.isfinite(bound) or (drive[d] == IMPOSED and not math.isfinite(effort[d])):
+                continue  # prescribed motion stops at limits by itself (fill_drives.py)
             pair = joint_bodies[joint[d]]
             speed = sign * row_rate(pair, rates[d], u)
             gap = sign * (coordinates[d] - bound)
@@ -40,7 +41,7 @@ def fill_limits(
                 bias[row], compliance[row] = soften(soft, gap, speed, own, h)
                 is_soft = True
             else:
-                bias[row] = limit_bias(stab, gap, h)
+                bias[row] = limit_bias(stab, gap, speed, bounce[d], h)
             place(block, pair, LIMIT + np.uint64(2 * d + side), 1, bodies, names, sizes)
             block, row = block + 1, row + 1
     return row, is_soft

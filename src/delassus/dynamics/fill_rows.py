@@ -1,4 +1,4 @@
-"""All rows of a step in one compiled call: joints, drives, limits, contacts, dry friction of joints, in this order.
+"""All rows of a step in one compiled call: joints, drives, dry friction of joints, limits, contacts, in this order.
 Each kind is filled by the kernel in its own file (fill_joints.py, …).
 
 A step of a small mechanism takes some ten microseconds here and took ten times that as array expressions.
@@ -20,17 +20,20 @@ def fill_rows(
     joints, freedoms, contacts, q, turns, ahead, position, rotation, u, half, target, target_rate, late, h, stab, soft,
     masses, out,
 ):  # fmt: skip
-    """Number of bilateral blocks, limits, triples and rows; whether any row is compliant.
+    """Number of bilateral blocks, limits and rows; whether any row is compliant.
 
     joints, freedoms: `JointArrays.plain` and `.plain_coordinates`; contacts: bodies, point, frame, gap, restitution,
     feature, mu; q: (n_b, 7), turns: (n_d,) before the step; position, rotation: of bodies where rows are evaluated, a
     time ahead [s] after q; u, half: (n_b, 6) before the step and after the first half of its gyroscopic moment; late:
     time from the one the targets are for to the one of the rows [s]; stab, soft: `plain` of the settings; masses:
     inverse masses and inertias (body frame);
-    out: bodies, names, sizes per block; rows, bias, compliance per row; mu per triple; residual; coordinates, rates."""
-    bodies, names, sizes, rows, bias, compliance, mu, residual, coordinates, rates = out
+    out: bodies, names, sizes per block; rows, bias, compliance, bound per row; mu per triple; residual; coordinates,
+    rates, stopped."""
+    bodies, names, sizes, rows, bias, compliance, bound, mu, residual, coordinates, rates, stopped = out
     joint_bodies, start = joints[0], joints[4]
     compliance[:] = 0.0
+    bound[:] = np.inf
+    stopped[:] = False
     rates_before = np.empty(rates.shape)
     block, row, is_soft = len(joint_bodies), start[-1], False
     if block:
@@ -43,20 +46,19 @@ def fill_rows(
     first = row
     target = nearest_rotations(freedoms, coordinates, target)
     row, driven = fill_drives(joint_bodies, freedoms, coordinates, rates, rates_before, target, target_rate, late,
-                              u, half, h, ahead > 0.0, rotation, masses, block, row, bodies, names, sizes, rows, bias,
-                              compliance)  # fmt: skip
+                              u, half, h, ahead > 0.0, stab, rotation, masses, block, row, bodies, names, sizes, rows,
+                              bias, compliance, bound, stopped)  # fmt: skip
     block += row - first
     first = row
+    row = fill_friction(joint_bodies, freedoms, rates, h, rotation, masses, block, row, bodies, names, sizes, rows,
+                        bias, compliance, bound)  # fmt: skip
+    block, rubbing, first = block + row - first, row > first, row
     row, softened = fill_limits(joint_bodies, freedoms, coordinates, rates, u, h, stab, soft, masses, rotation,
-                                 block, row, bodies, names, sizes, rows, bias, compliance)  # fmt: skip
+                                block, row, bodies, names, sizes, rows, bias, compliance)  # fmt: skip
     limits = row - first
     bilateral = block
     block += limits
     gives = fill_contacts(contacts, position, rotation, u, h, stab, soft, masses, block, row,
-                           bodies, names, sizes, rows, bias, compliance, mu)  # fmt: skip
+                          bodies, names, sizes, rows, bias, compliance, mu)  # fmt: skip
     triples = len(contacts[3])
-    block, row = block + triples, row + 3 * triples
-    rubbing = fill_friction(joint_bodies, freedoms, rates, h, rotation, masses, block, row,
-                             bodies, names, sizes, rows, bias, compliance, mu, triples)  # fmt: skip
-    triples, row = triples + rubbing, row + 3 * rubbing
-    return bilateral, limits, triples, row, is_soft or driven or softened or gives or rubbing > 0
+    return bilateral, limits, row + 3 * triples, is_soft or driven or softened or gives or rubbing

@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numba import njit
 
+from delassus.dynamics.bounded import Held
 from delassus.dynamics.forces import fill_free_velocity
 from delassus.dynamics.gyroscopic import swing
 from delassus.dynamics.inputs import Inputs
@@ -14,12 +15,17 @@ from delassus.linalg.rigid_delassus import RigidDelassus, form_response, multipl
 from delassus.model import Model, form_mass_blocks
 from delassus.problem import Problem
 
+_NONE, _NO_IMPULSE = np.zeros(0, np.int64), np.zeros(0)
 
-def reduce(model: Model, rotation, u, rows: Rows, inputs: Inputs, h: float, law: Law) -> Problem:
+
+def reduce(
+    model: Model, rotation, u, rows: Rows, inputs: Inputs, h: float, law: Law, held: Held | None = None
+) -> Problem:
     """The one-step problem of these rows.  rotation: (n_b, 3, 3) for the masses; u: (n_b, 6) before the step.
 
     Half of the gyroscopic moment has acted in the free velocity; the other half is due after the solve
-    (`gyroscopic.swung`). What falls in one step, h g, is the least speed that errors are compared with.
+    (`gyroscopic.swung`). held: bounded rows that are at their bounds: their impulses act in the free velocity, and what
+    is left of the rows only says so. What falls in one step, h g, is the least speed that errors are compared with.
 
     Not through `Problem.rigid`: the model was checked when it was built, and checking again would cost as much as the
     step."""
@@ -27,20 +33,47 @@ def reduce(model: Model, rotation, u, rows: Rows, inputs: Inputs, h: float, law:
     start = rows.cone.block_start
     mass, inverse = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
     u_f, free, response, bias = np.empty((n, 6)), np.empty(m), np.empty((m, 12)), rows.bias.copy()
+    acting, compliance, index, impulse = rows.rows, rows.compliance, _NONE, _NO_IMPULSE
+    if held is not None and held.side.any():
+        acting, index, impulse = rows.rows.copy(), held.index, held.side * held.bound
+        compliance = np.zeros(m) if compliance is None else compliance.copy()
     _reduce(
         model.mass, model.inertia, model.inverse_inertia, model.gravity, rotation, u, inputs.wrench, inputs.effort,
-        model.joints.bodies, model.joints.coordinate_joint, rows.rates, h, rows.bodies, start, rows.rows, bias,
-        rows.hard_joint_rows, mass, inverse, u_f, response, free,
+        model.joints.bodies, model.joints.coordinate_joint, rows.rates, h, rows.bodies, start, acting, bias,
+        rows.hard_joint_rows, mass, inverse, u_f, response, free, index, impulse,
+        _NO_IMPULSE if compliance is None else compliance,
     )  # fmt: skip
-    delassus = RigidDelassus(mass, rows.bodies, rows.rows, start, rows.compliance, inverse, response)
+    delassus = RigidDelassus(mass, rows.bodies, acting, start, compliance, inverse, response)
     fall = h * math.sqrt(float(model.gravity @ model.gravity))
     return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=bias, rest_speed=fall)
 
 
 @njit(cache=True)
+def _hold(index, impulse, bodies, start, rows, response, bias, compliance, u_f):
+    """Rows with a known impulse [N s] move the free velocity and say no more than E λ + b = 0, which has that λ."""
+    block = 0
+    for k in range(len(index)):
+        i = index[k]
+        while start[block + 1] <= i:
+            block += 1
+        if impulse[k] == 0.0:
+            continue
+        own = 0.0
+        for side in range(2):
+            b = bodies[block, side]
+            for a in range(6 * side, 6 * side + 6):
+                own += rows[i, a] * response[i, a]
+                if b >= 0:
+                    u_f[b, a - 6 * side] += impulse[k] * response[i, a]
+                rows[i, a] = response[i, a] = 0.0
+        compliance[i] = own if own > 0.0 else 1.0
+        bias[i] = -compliance[i] * impulse[k]
+
+
+@njit(cache=True)
 def _reduce(
     body_mass, inertia, inverse_inertia, gravity, rotation, u, wrench, effort, joint_bodies, coordinate_joint, rates, h,
-    bodies, start, rows, bias, joint_rows, mass, inverse, u_f, response, free,
+    bodies, start, rows, bias, joint_rows, mass, inverse, u_f, response, free, index, impulse, compliance,
 ):  # fmt: skip
     form_mass_blocks(body_mass, inertia, inverse_inertia, rotation, mass, inverse)
     force = wrench
@@ -61,6 +94,8 @@ def _reduce(
         bias[i] += free[i]
     fill_free_velocity(inverse, gravity, half, force, h, u_f)
     form_response(inverse, bodies, start, rows, response)
+    if len(index):
+        _hold(index, impulse, bodies, start, rows, response, bias, compliance, u_f)
     multiply_rows(bodies, start, rows, u_f.reshape(-1), free)
     for i in range(len(free)):
         free[i] += bias[i]

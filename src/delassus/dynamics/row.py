@@ -6,6 +6,10 @@ from numba import njit
 # The top bits say what kind of thing a block's name belongs to, so that no two kinds share one.
 JOINT, DRIVE, LIMIT, CONTACT, FRICTION = (np.uint64(k << 61) for k in range(5))
 
+NEARLY_HARD = (
+    1e-9  # compliance, in mobilities, of rows that are hard up to a bound: two of them may contradict each other
+)
+
 
 @njit(cache=True, error_model="numpy")
 def place(block, pair, name, size, bodies, names, sizes):

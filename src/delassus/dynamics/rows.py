@@ -1,9 +1,7 @@
 """The rows of one step: joints, drives, limits, contacts and joint friction, with bias, compliance and names.
 
-Blocks in the order of the problem's cone: bilateral (joints, then drives), unilateral (limits), triples (contacts, then
-dry friction of joints). Dry friction of a joint coordinate, |τ| ≤ τ_f, is Coulomb's law with a known normal reaction: a
-triple whose normal row is v_n = w (λ_n − h τ_f) with some mobility w, so that λ_n = h τ_f exactly, whose first tangent
-is the coordinate's rate and whose second does not move.
+Blocks in the order of the problem's cone: bilateral (joints, then drives, then dry friction of joints), unilateral
+(limits), triples (contacts).
 """
 
 from dataclasses import dataclass
@@ -26,8 +24,9 @@ class Rows:
 
     bodies: (block_count, 2); rows: (m, 12); bias: (m,) [m/s]; compliance: (m,) [1/kg] or None; cone; names:
     (block_count,) uint64, the same from step to step for the same joint, limit or contact feature; residual: (m_j,)
-    joint errors [m, rad]; contacts: what the first triples are, the rest is joint friction; coordinates: (n_d,) [m,
-    rad], turns counted, and their rate rows: (n_d, 12)."""
+    joint errors [m, rad]; contacts: what the triples are; coordinates: (n_d,) [m, rad], turns counted, and their rate
+    rows: (n_d, 12); bound: (m,) largest reactions [N s], infinite for most, None for all; stopped: (n_d,) does a limit
+    stop the prescribed motion? friction_count: the last bilateral rows are of dry friction."""
 
     bodies: np.ndarray
     rows: np.ndarray
@@ -39,6 +38,9 @@ class Rows:
     contacts: Contacts
     coordinates: np.ndarray
     rates: np.ndarray
+    bound: np.ndarray | None
+    stopped: np.ndarray
+    friction_count: int = 0
 
     @property
     def contact_count(self) -> int:
@@ -67,16 +69,16 @@ def assemble(
         softening.check_step(h)
     joints = model.joints
     free, joint_rows = joints.coordinate_count, joints.row_count
-    most_triples = len(contacts.gap) + joints.friction_count
-    most_blocks = joints.count + joints.drive_count + joints.limit_count + most_triples
-    most_rows = joint_rows + joints.drive_count + joints.limit_count + 3 * most_triples
+    most_single = joints.drive_count + joints.friction_count + joints.limit_count
+    triples = len(contacts.gap)
+    most_blocks, most_rows = joints.count + most_single + triples, joint_rows + most_single + 3 * triples
     bodies, names = np.empty((most_blocks, 2), np.int64), np.empty(most_blocks, np.uint64)
     sizes = np.empty(most_blocks, np.int64)
     rows, bias, compliance = np.empty((most_rows, 12)), np.empty(most_rows), np.empty(most_rows)
-    mu, residual = np.empty(most_triples), np.empty(joint_rows)
-    coordinates, rates = np.empty(free), np.empty((free, 12))
+    mu, residual, bound = np.empty(triples), np.empty(joint_rows), np.empty(most_rows)
+    coordinates, rates, stopped = np.empty(free), np.empty((free, 12)), np.empty(free, np.bool_)
     late = ahead if inputs.time is None else state.t + ahead - inputs.time
-    bilateral, limits, triples, count, is_soft = fill_rows(
+    bilateral, limits, count, is_soft = fill_rows(
         joints.plain, joints.plain_coordinates,
         (contacts.bodies, contacts.point, contacts.frame, contacts.gap, contacts.restitution, contacts.feature,
          contacts.mu),
@@ -84,11 +86,12 @@ def assemble(
         inputs.target, inputs.target_rate, late, h,
         stabilisation.plain,
         HARD if softening is None else softening.plain, (model.inverse_mass, model.inverse_inertia),
-        (bodies, names, sizes, rows, bias, compliance, mu, residual, coordinates, rates),
+        (bodies, names, sizes, rows, bias, compliance, bound, mu, residual, coordinates, rates, stopped),
     )  # fmt: skip
     blocks = bilateral + limits + triples
     cone = ProductCone.trusted(sizes[:bilateral], limits, mu)
     return Rows(
         bodies[:blocks], rows[:count], bias[:count], compliance[:count] if is_soft else None, cone, names[:blocks],
-        residual, contacts, coordinates, rates,
+        residual, contacts, coordinates, rates, bound[:count] if is_soft and joints.is_bounded else None, stopped,
+        joints.friction_count,
     )  # fmt: skip

@@ -56,11 +56,13 @@ def joint_bias(plain, residual, h):
 
 
 @njit(cache=True)
-def limit_bias(plain, gap, h):
-    """b on a limit [m/s, rad/s]: reach it and no further, come back at the given rate, capped (003 eq. 90)."""
-    if gap >= 0.0:
-        return gap / h
-    return max(plain[1] * gap / h, -plain[4])
+def limit_bias(plain, gap, approach, restitution, h):
+    """b on a limit [m/s, rad/s]: reach it and no further, come back at the given rate, capped (003 eq. 90); one that is
+    reached in this step bounces.  gap [m, rad]; approach: speed before the step, negative towards the limit."""
+    out = gap / h if gap >= 0.0 else max(plain[1] * gap / h, -plain[4])
+    if restitution > 0.0 and approach < -plain[5] and gap <= -approach * h:
+        return min(out, 0.0) + restitution * approach
+    return out
 
 
 @njit(cache=True)

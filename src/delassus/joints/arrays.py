@@ -23,7 +23,8 @@ class JointArrays:
     Coordinates: coordinate_start (n_j + 1,), coordinate_joint, coordinate_primitive, coordinate_axis (n_d,),
     angular (n_d,): measured in rad; lower, upper: limits [m, rad], infinite where free; damping [N s/m, N m s];
     friction: dry [N, N m];
-    drive (n_d,): PASSIVE, PD or IMPOSED; stiffness, rate_gain: PD gains [N/m, N s/m or with rad].
+    drive (n_d,): PASSIVE, PD or IMPOSED; stiffness, rate_gain: PD gains [N/m, N s/m or with rad]; effort: largest of
+    the drive [N, N m], infinite where it has no limit; limit_restitution: of impacts at the limits [-].
     """
 
     names: tuple[str, ...]
@@ -49,6 +50,8 @@ class JointArrays:
     drive: np.ndarray
     stiffness: np.ndarray
     rate_gain: np.ndarray
+    effort: np.ndarray
+    limit_restitution: np.ndarray
 
     @property
     def count(self) -> int:
@@ -88,6 +91,7 @@ class JointArrays:
         return (
             self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis, self.counted,
             self.lower, self.upper, self.damping, self.friction, self.drive, self.stiffness, self.rate_gain,
+            self.effort, self.limit_restitution,
         )  # fmt: skip
 
     @cached_property
@@ -120,8 +124,11 @@ class JointArrays:
 
     @cached_property
     def drive_count(self) -> int:
-        """Coordinates with a motor, a prescribed motion or damping."""
-        return int(((self.drive != PASSIVE) | (self.damping > 0.0)).sum())
+        """Rows of motors, prescribed motion and damping: two where damping must not count against a limited effort, or
+        the motion is prescribed."""
+        damped, driven = self.damping > 0.0, self.drive != PASSIVE
+        own_row = (self.drive == IMPOSED) | np.isfinite(self.effort)
+        return int((driven | damped).sum() + (driven & damped & own_row).sum())
 
     @cached_property
     def limit_count(self) -> int:
@@ -131,6 +138,11 @@ class JointArrays:
     def friction_count(self) -> int:
         """Coordinates with dry friction."""
         return int((self.friction > 0.0).sum())
+
+    @cached_property
+    def is_bounded(self) -> bool:
+        """Does any row have a largest reaction: a drive with a limited effort, or dry friction?"""
+        return bool(self.friction_count or (np.isfinite(self.effort) & (self.drive != PASSIVE)).any())
 
     def frames(self, position: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """World origins (n_j, 2, 3), axes (n_j, 2, 3, 3) and centres of mass (n_j, 2, 3).

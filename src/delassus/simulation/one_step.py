@@ -8,12 +8,12 @@ from numba import njit
 
 from delassus.collision import Contacts, detect
 from delassus.dynamics import Inputs, Rows, assemble, energy_of, reduce
+from delassus.dynamics.bounded import Held
 from delassus.dynamics.closure import MOST_ROWS, close_joints
 from delassus.dynamics.gyroscopic import swung
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
 from delassus.integrators import integrator
-from delassus.law import Law
 from delassus.memory import Memory
 from delassus.model import Model
 from delassus.problem import Problem
@@ -32,7 +32,8 @@ _DEFAULT = StepSettings()
 class StepReport:
     """What happened in a step; `print` shows a screen of it. energy: kinetic and potential after it [J]; drift: worst
     joint error before it [m, rad]; penetration: deepest [m]; times: seconds by stage; t: time after it and h: its
-    length [s]."""
+    length [s]; held_back: coordinates whose drives are at the limits of their efforts, or whose prescribed motion the
+    joint's limits stop."""
 
     rows: Rows
     problem: Problem
@@ -44,6 +45,7 @@ class StepReport:
     times: dict[str, float]
     t: float = 0.0
     h: float = 0.0
+    held_back: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return report_text(self)
@@ -67,11 +69,6 @@ def step(
         inputs, settings = sorted_inputs(model, inputs, settings, StepSettings)
     check_arguments(model, state, inputs, memory)
     settings = settings or _DEFAULT
-    if model.joints.friction_count and settings.law is not Law.NCP:
-        raise SettingsError(
-            f"law {settings.law.value} does not keep the known normal force behind dry friction of joints: "
-            "use law ncp or take the friction out"
-        )
     inputs = inputs or Inputs.of(model)
     h, scheme = settings.h, integrator(settings.integrator)
     clock = _Clock()
@@ -92,15 +89,17 @@ def step(
         model, position, rotation, state, contacts, h, inputs, settings.stabilisation, settings.softening,
         scheme.lead * h, half,
     )  # fmt: skip
-    problem = reduce(model, turned, state.u, rows, inputs, h, settings.law)
-    clock.stage("assembly")
     guess = memory.recall(rows) if memory is not None and settings.warm_start else None
-    solution = solve(
-        problem, settings.solver, guess, tol=settings.tol, tol_velocity=settings.velocity_factor,
-        max_iter=settings.max_iter,
-    )  # fmt: skip
-    if solution.status is Status.UNSUPPORTED:
-        raise SettingsError(f"solver {solution.solver!r} cannot take this step: {solution.status.advice}")
+    held = Held(rows, guess, half) if rows.bound is not None else None
+    problem = reduce(model, turned, state.u, rows, inputs, h, settings.law, held)
+    clock.stage("assembly")
+    solution = _solve(problem, guess, settings)
+    while held is not None and not held.is_done(solution):
+        problem = reduce(model, turned, state.u, rows, inputs, h, settings.law, held)
+        spent, solution = solution.iterations, _solve(problem, solution.point, settings)
+        solution.iterations += spent
+    if held is not None and not held.is_settled:
+        solution.status = Status.STALLED
     assert solution.body_velocities is not None
     clock.stage("solve")
     u = swung(model, turned, solution.body_velocities.reshape(-1, 6), 0.5 * h)
@@ -111,12 +110,29 @@ def step(
     after = State(q, u, state.t + h, turns)
     report = StepReport(
         rows, problem, solution, contacts, energy_of(model, after.rotation, after.position, u),
-        _largest(rows.residual), _deepest(contacts.gap), clock.times, after.t, h,
+        _largest(rows.residual), _deepest(contacts.gap), clock.times, after.t, h, _held_back(model, rows, held),
     )  # fmt: skip
     if memory is not None:
         memory.store(rows, solution.point)
     clock.stage("advance")
     return after, report
+
+
+def _solve(problem: Problem, guess: np.ndarray | None, settings: StepSettings) -> Solution:
+    solution = solve(
+        problem, settings.solver, guess, tol=settings.tol, tol_velocity=settings.velocity_factor,
+        max_iter=settings.max_iter,
+    )  # fmt: skip
+    if solution.status is Status.UNSUPPORTED:
+        raise SettingsError(f"solver {solution.solver!r} cannot take this step: {solution.status.advice}")
+    return solution
+
+
+def _held_back(model: Model, rows: Rows, held: Held | None) -> tuple[str, ...]:
+    """Names of the coordinates whose drives are held back."""
+    stopped = np.flatnonzero(rows.stopped)
+    found = stopped if held is None else np.union1d(stopped, held.drives)
+    return tuple(model.joints.coordinate_names[d] for d in found)
 
 
 @njit(cache=True)

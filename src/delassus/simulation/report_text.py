@@ -12,9 +12,9 @@ def report_text(report: "StepReport") -> str:
     """What happened in a step, a line for each thing worth knowing."""
     solution, cone = report.solution, report.rows.cone
     residuals = solution.residuals
-    rubbing = cone.contact_count - report.rows.contact_count
+    joint_rows, rubbing = len(report.rows.residual), report.rows.friction_count
     counts = (
-        (len(report.rows.residual), "joint rows"), (cone.bilateral_rows - len(report.rows.residual), "drives"),
+        (joint_rows, "joint rows"), (cone.bilateral_rows - joint_rows - rubbing, "drives"),
         (cone.unilateral, "limits"), (report.rows.contact_count, "contacts"), (rubbing, "joint frictions"),
     )  # fmt: skip
     kinetic, potential = report.energy
@@ -30,6 +30,8 @@ def report_text(report: "StepReport") -> str:
         "penetration": f"{report.penetration:.2e} m",
         "time": ", ".join(f"{stage} {_duration(seconds)}" for stage, seconds in report.times.items()),
     }
+    if report.held_back:
+        lines["held back"] = ", ".join(report.held_back)
     if not solution.converged:
         lines["advice"] = solution.status.advice
     head = f"step of {report.h:.6g} s to t = {report.t:.6g} s"

@@ -101,7 +101,7 @@ def record_of(state: State, report: StepReport, h: float) -> Record:
     """One step under the names of this module."""
     solution, cone = report.solution, report.rows.cone
     impulses = solution.reactions / h
-    joint_rows = len(report.rows.residual)
+    joint_rows, rubbing = len(report.rows.residual), cone.bilateral_rows - report.rows.friction_count
     triples = impulses[cone.contact_start :].reshape(-1, 3)
     count = report.rows.contact_count
     record: Record = {
@@ -118,13 +118,13 @@ def record_of(state: State, report: StepReport, h: float) -> Record:
         "solver/natural_map_relative": solution.residuals.natural_map_relative,
         "solver/worst_velocity": solution.residuals.worst_velocity,
         "joints/reaction": impulses[:joint_rows],
-        "joints/drive": impulses[joint_rows : cone.bilateral_rows],
-        "joints/friction": triples[count:, 1],
+        "joints/drive": impulses[joint_rows:rubbing],
+        "joints/friction": impulses[rubbing : cone.bilateral_rows],
         "joints/coordinate": report.rows.coordinates,
         "contacts/count": np.int32(count),
         "limits/count": np.int32(cone.unilateral),
     }
-    record |= _contacts(report, triples[:count]) | _limits(report, impulses)
+    record |= _contacts(report, triples) | _limits(report, impulses)
     return record | {f"times/{stage}": seconds for stage, seconds in report.times.items()}
 
 

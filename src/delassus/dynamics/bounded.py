@@ -1,0 +1,94 @@
+"""Bilateral rows with a largest reaction: drives of limited effort, dry friction of joints.
+
+The law of such a row is −(v + E λ + b) ∈ N(λ), N the normal cone of [−L, L]: between the bounds it is an ordinary
+bilateral row, at λ = L it may lag behind, v + E L + b ≤ 0, and at −L the other way round; for a motor, that is
+λ = clip(h τ(v⁺), ±L) with its own τ at the new state. No cone of the problem says so, but which rows are at a bound is
+found by trial: rows beyond their bounds are held there, as impulses of known size, rows that are held the wrong way are
+let go, and the problem is solved again until neither happens. Then the law holds exactly, whichever law the contacts
+have and whichever method solves it. As a rule the first guess is right, from the last step's reactions.
+"""
+
+import numpy as np
+from numba import njit
+
+from delassus.dynamics.row import FRICTION, NEARLY_HARD, row_rate
+from delassus.dynamics.rows import Rows
+from delassus.solvers import Solution
+
+_AT_BOUND = 1.0 - 1e-12  # a remembered reaction of this fraction of the bound was held there
+_ALL_AT_ONCE = 10  # rounds in which all wrong rows change; afterwards one at a time, which ends where D is definite
+_NOISE = 10.0  # which side of zero a velocity is on is not known better than this times the solve's worst velocity …
+_ROUNDING = 1e-10  # … or, relatively, than this
+_NUMBER = np.uint64((1 << 32) - 1)  # of a block's name: the coordinate
+
+
+class Held:
+    """Which bounded rows are at a bound.  index: (k,) of the rows; side: (k,) −1, 0 or 1; bound: (k,) [N s]."""
+
+    def __init__(self, rows: Rows, guess: np.ndarray | None, u: np.ndarray):
+        """guess: reactions (m,) or (2, m), remembered; u: (n_b, 6) before the impulses."""
+        assert rows.bound is not None
+        assert rows.compliance is not None
+        self.rows = rows
+        self.index = np.flatnonzero(np.isfinite(rows.bound))
+        self.block = np.searchsorted(rows.cone.block_start, self.index, side="right") - 1
+        self.bound = rows.bound[self.index]
+        self.side = np.zeros(len(self.index), np.int64)
+        self.rounds, self.is_settled = 0, False
+        known = np.zeros(len(rows.rows)) if guess is None else guess.reshape(-1, len(rows.rows))[0]
+        _guess(
+            self.index, self.block, self.bound, rows.bodies, rows.rows, rows.bias, rows.compliance, known, u, self.side
+        )
+
+    def is_done(self, solution: Solution) -> bool:
+        """Do all rows obey their law at this point? Those that do not change sides; True also after too many rounds."""
+        rows, u = self.rows, solution.body_velocities
+        assert u is not None
+        self.rounds += 1
+        self.is_settled = _settle(
+            self.index, self.block, self.bound, rows.bodies, rows.rows, rows.bias, rows.compliance, solution.reactions,
+            u.reshape(-1, 6), _NOISE * solution.residuals.worst_velocity,
+            self.rounds > _ALL_AT_ONCE, self.side,
+        )  # fmt: skip
+        return self.is_settled or self.rounds > _ALL_AT_ONCE + 10 + 4 * len(self.index)
+
+    @property
+    def drives(self) -> np.ndarray:
+        """Coordinates whose drives are at the limits of their efforts."""
+        names = self.rows.names[self.block[self.side != 0]]
+        return (names[names < FRICTION] & _NUMBER).astype(np.int64)
+
+
+@njit(cache=True, error_model="numpy")
+def _guess(index, block, bound, bodies, rows, bias, compliance, known, u, side):
+    """Remembered, or for rows that are nearly hard what a row alone would need."""
+    for k in range(len(index)):
+        i = index[k]
+        reaction = known[i]
+        if reaction == 0.0:
+            reaction = -NEARLY_HARD * (row_rate(bodies[block[k]], rows[i], u) + bias[i]) / compliance[i]
+        if abs(reaction) >= _AT_BOUND * bound[k]:
+            side[k] = 1 if reaction > 0.0 else -1
+
+
+@njit(cache=True, error_model="numpy")
+def _settle(index, block, bound, bodies, rows, bias, compliance, reactions, u, tolerance, one_only, side):
+    settled = True
+    for k in range(len(index)):
+        i = index[k]
+        wrong = side[k]
+        if side[k] == 0:
+            if abs(reactions[i]) > bound[k]:
+                wrong = 1 if reactions[i] > 0.0 else -1
+        else:
+            speed = row_rate(bodies[block[k]], rows[i], u)
+            push = compliance[i] * side[k] * bound[k]
+            size = abs(speed) + abs(push) + abs(bias[i])
+            if side[k] * (speed + push + bias[i]) > max(tolerance, _ROUNDING * size):
+                wrong = 0
+        if wrong != side[k]:
+            side[k] = wrong
+            settled = False
+            if one_only:
+                return False
+    return settled
