@@ -10,6 +10,7 @@ import pytest
 from command_line import delassus as run
 
 from delassus import residuals
+from delassus.cones import ProductCone
 from delassus.errors import SettingsError
 from delassus.law import Law
 from delassus.problem import Problem
@@ -17,6 +18,7 @@ from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import SOLVERS, solve
 from delassus.solvers.desaxce import _shifted
 from delassus.solvers.table import MODIFIERS, find
+from delassus.status import Status
 
 LOCAL = "OneObject-i1028-138.hdf5"
 
@@ -159,3 +161,14 @@ def test_lifted_methods_find_the_motion_of_exact_friction(name):
     assert np.allclose(lifted.velocities, exact.velocities, atol=1e-5)
     convex = solve(problem.with_law(Law.CCP), name, tol=1e-8, max_iter=20_000)
     assert not np.allclose(convex.velocities, exact.velocities, atol=1e-2)
+
+
+def test_desaxce_of_joints_that_contradict_each_other_gives_up():
+    """The convex method knows before its first iteration, and must not be asked to go on."""
+    rows = np.random.default_rng(4).normal(size=(3, 6))
+    J = np.vstack([rows, rows, np.eye(3, 6)])
+    b = np.array([1.0, 0, 0, -1.0, 0, 0, 0.0, 0, 0])
+    problem = Problem.primal(np.eye(6), J, cone=ProductCone((3, 3), 0, [0.5]), u_f=-np.ones(6), b=b)
+    solution = solve(problem, "ipm+desaxce", max_iter=50)
+    assert not solution.converged
+    assert solution.status is not Status.DIVERGED

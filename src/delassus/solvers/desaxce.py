@@ -59,17 +59,23 @@ class DeSaxceMethod:
         self.ignores_guess = line.ignores_guess
         self._new_round()
 
-    def advance(self, count: int) -> None:
-        """`count` iterations of the convex method, with new rounds where they are due."""
-        while count > 0:
+    def advance(self, count: int) -> int:
+        """`count` iterations of the convex method, with new rounds where they are due; fewer where it gives up before
+        a round begins, on joints that contradict each other."""
+        total = 0
+        while total < count:
+            if self.inner.finished:
+                self.finished = True
+                break
             look = 1 if self.is_costly else max(_LEAST, int(_GROWTH * self.spent))
-            done = iterations_done(self.inner, min(count, look))
-            count -= done
+            done = iterations_done(self.inner, min(count - total, look))
+            total += done
             self.spent += done
             if not np.isfinite(self.reactions).all():
-                return
+                break
             if self._round_is_over():
                 self._new_round()
+        return max(1, total)
 
     def judged(self, excess: float) -> None:
         """The judge speaks of the exact law; the convex method adapts to its own residual, see `_round_is_over`."""
