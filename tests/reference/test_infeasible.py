@@ -19,7 +19,9 @@ from delassus.solvers.ipm.certificate import Certificate, radius_of_gyration
 from delassus.status import Status
 
 IPM = SOLVERS["ipm"].settings
-VARIANTS = {"compiled": IPM, "general": IPM.changed(linear="body"), "thesis": IPM.changed(variant="thesis")}
+ALONE = IPM.changed(rescue=False)
+VARIANTS = {"compiled": ALONE, "general": ALONE.changed(linear="body"), "thesis": ALONE.changed(variant="thesis")}
+DEFAULTS = {"ipm": IPM, "auto": "auto"}  # they hand on to other methods, which compile for a while
 
 
 def statuses(problems, settings) -> tuple[Counter, list[str]]:
@@ -48,10 +50,11 @@ def test_problems_without_a_solution_are_called_infeasible(variant):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", VARIANTS | DEFAULTS)
 def test_two_thousand_possible_and_five_hundred_impossible_problems(variant, capsys):
-    found, wrong = statuses(map(possible, range(1000, 1000 + 301 * len(POSSIBLE))), VARIANTS[variant])
-    missed, right = statuses(map(impossible, range(1000, 1000 + 64 * len(IMPOSSIBLE))), VARIANTS[variant])
+    settings = (VARIANTS | DEFAULTS)[variant]
+    found, wrong = statuses(map(possible, range(1000, 1000 + 301 * len(POSSIBLE))), settings)
+    missed, right = statuses(map(impossible, range(1000, 1000 + 64 * len(IMPOSSIBLE))), settings)
     with capsys.disabled():
         print(f"\n{variant}: {found.total()} possible, called infeasible: {len(wrong)} ({dict(found)})")
         print(f"{variant}: {missed.total()} impossible, called infeasible: {len(right)} ({dict(missed)})")

@@ -25,7 +25,7 @@ from delassus.status import Status
 
 # τ of the start, over the mean square of reactions and velocities: too large costs an iteration, too small many, since
 # points next to the boundary allow short steps only. It falls with the square of what a guess left, below _FAR.
-_START, _FAR, _LEAST_START = 10.0, 0.03, 1e-3
+_START, _FAR, _LEAST_START = 10.0, 0.03, 1e-7
 _SINGLE = 1e-6  # τ down to which single precision serves
 _SWITCH, _SWITCH_VELOCITY = 3e-7, 1e-4  # scaled residuals below which the polish takes over
 _FIRST_RHO = 0.01  # first ρ of the polish over 1/η, the root of reaction over velocity

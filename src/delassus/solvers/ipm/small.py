@@ -30,7 +30,7 @@ from delassus.status import Status
 
 _MOST_VELOCITIES, _MOST_ROWS = 300, 3000  # beyond, sparse factors are faster
 _SWEEPS = 10
-_START, _FAR, _LEAST_START = 10.0, 0.03, 1e-3  # as in `fast`
+_START, _FAR, _LEAST_START = 10.0, 0.03, 1e-7  # as in `fast`
 _FIRST, _FIRST_VELOCITY = 3e-7, 1e-4  # scaled residuals at which the judge is asked for the first time
 _MARGIN = 0.8  # of what the judge's tolerance means in scaled units, which is known from its last answer
 _PATIENCE = 20
