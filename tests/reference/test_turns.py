@@ -167,3 +167,33 @@ def test_motor_of_a_spherical_joint_goes_the_short_way_through_half_a_turn():
     angles = [2.0 * np.arccos(min(1.0, abs(s.quaternion[0, 0]))) for s in states]
     assert min(angles) > 2.8, "it did not pass through zero"
     assert states[-1].coordinates(model) == pytest.approx((3.4 - FULL) * n, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_angles_of_random_chains_are_continuous(seed):
+    """Four bodies flung about on random joints: every coordinate moves by the integral of its rate, never by a turn
+    more or less, and is its principal value plus whole turns."""
+    rng = np.random.default_rng(seed)
+    builder, before = ModelBuilder(gravity=(0, 0, 0)), None
+    kinds = ["revolute", "cylindrical", "planar", "universal"]
+    for kind in rng.permutation(kinds):
+        spin = rng.normal(size=3) * 40.0
+        now = builder.body(mass=1.0, inertia=rng.uniform(0.6, 1.0, 3), angular_velocity=spin)
+        builder.joint(kind, before, now, axis=rng.normal(size=3))
+        before = now
+    model, state = builder.build()
+    settings = StepSettings(h=2e-3)
+    states, reports = turned(model, state, 150, settings=settings)
+    values = np.array([s.coordinates(model) for s in states])
+    frames = [model.joints.frames(s.position, s.rotation) for s in states]
+    principal = np.array([model.joints.coordinates(f)[0] for f in frames])
+    pairs = model.joints.bodies[model.joints.coordinate_joint]
+    twists = np.array([np.concatenate([s.u, np.zeros((1, 6))])[pairs].reshape(-1, 12) for s in states])
+    rows = np.array([model.joints.coordinates(f)[1] for f in frames])
+    rate = np.einsum("kdi,kdi->kd", rows, twists)
+    turns = (values - principal) / FULL
+    assert turns == pytest.approx(np.rint(turns), abs=1e-9)
+    assert np.abs(np.rint(turns)).max() >= 1
+    smooth = settings.h * 0.5 * (rate[:-1] + rate[1:])
+    # the first step brings velocities that the joints forbid to ones they allow
+    assert np.abs(np.diff(values, axis=0) - smooth)[1:].max() < 0.1

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from delassus.errors import ProblemError, nearest
 from delassus.given import numbers
 from delassus.model import Model
+
+_FLOAT = np.dtype(float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +29,12 @@ class Inputs:
     time: float | None = None
 
     def __post_init__(self):
+        w, e, t, r = self.wrench, self.effort, self.target, self.target_rate
+        if _is_plain(w) and _is_plain(e) and _is_plain(t) and _is_plain(r):
+            return
         for name in ("wrench", "effort", "target", "target_rate"):
             value = getattr(self, name)
-            if type(value) is not np.ndarray or value.dtype != float or not value.flags.c_contiguous:
+            if not _is_plain(value):
                 object.__setattr__(self, name, numbers(value))
                 if getattr(self, name).ndim != (2 if name == "wrench" else 1):
                     raise ProblemError(f"inputs.{name} is {value!r}: make inputs with Inputs.of(model, {name}=…)")
@@ -46,6 +52,16 @@ class Inputs:
             time,
         )
 
+    @classmethod
+    def none(cls, model: Model) -> "Inputs":
+        """Nothing acts: made once for a model, most steps have none."""
+        if model not in _NOTHING:
+            _NOTHING[model] = cls.of(model)
+        return _NOTHING[model]
+
+
+_NOTHING: WeakKeyDictionary[Model, Inputs] = WeakKeyDictionary()
+
 
 def _array(value, what: str, names: tuple[str, ...], each: tuple[int, ...] = ()) -> np.ndarray:
     """One entry per name, all or by name; zeros where nothing is given.  each: shape of an entry."""
@@ -54,7 +70,7 @@ def _array(value, what: str, names: tuple[str, ...], each: tuple[int, ...] = ())
         return np.zeros(shape)
     if isinstance(value, Mapping):
         return _by_name(value, what, names, each)
-    out = numbers(value)
+    out = value.copy() if _is_plain(value) else numbers(value)
     if out.shape == each and len(names) == 1:
         out = out[None].copy()
     if out.shape != shape or not np.isfinite(out).all():
@@ -63,6 +79,11 @@ def _array(value, what: str, names: tuple[str, ...], each: tuple[int, ...] = ())
             f"{{{names[0] if names else 'name'!r}: …}}"
         )
     return out
+
+
+def _is_plain(value) -> bool:
+    """An array as compiled code wants it. Asked at every step: equality of types alone would take longer."""
+    return type(value) is np.ndarray and value.dtype is _FLOAT and value.flags.c_contiguous
 
 
 def _by_name(table: Mapping, what: str, names: tuple[str, ...], each: tuple[int, ...]) -> np.ndarray:

@@ -69,7 +69,7 @@ def step(
         inputs, settings = sorted_inputs(model, inputs, settings, StepSettings)
     check_arguments(model, state, inputs, memory)
     settings = settings or _DEFAULT
-    inputs = inputs or Inputs.of(model)
+    inputs = inputs or Inputs.none(model)
     h, scheme = settings.h, integrator(settings.integrator)
     clock = _Clock()
 
