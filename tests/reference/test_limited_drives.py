@@ -233,8 +233,6 @@ def test_elastic_limits_keep_energy():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"motor": Motor(1.0, effort=0.0)}, "effort of its motor is 0.0"),
-        ({"motor": Imposed(effort=np.nan)}, "effort of its motor is nan"),
         ({"limit_restitution": 1.5}, "limit_restitution is 1.5"),
     ],
 )

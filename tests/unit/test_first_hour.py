@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import delassus
-from delassus.builder import Material, ModelBuilder, Motor
+from delassus.builder import Imposed, Material, ModelBuilder, Motor
 from delassus.dynamics import Inputs
 from delassus.errors import DelassusError
 from delassus.law import Law
@@ -118,6 +118,11 @@ MISTAKES = [
     (joint(motor=100.0), "motor is 100.0, give a Motor"),
     (joint(motor=[Motor(1.0), Motor(1.0)]), r"motor has 2 entries, a revolute joint has 1 coordinates \(angle\)"),
     (joint(damping=(1, 2)), "damping and friction must be finite and not negative, one number for all or one per"),
+    (lambda: Motor(-1.0), "motor: stiffness is -1.0, it must be zero or more"),
+    (lambda: Motor(1.0, "weak"), "motor: damping is 'weak'"),
+    (lambda: Motor(1.0, effort=0.0), "motor: effort is 0.0, give a positive number"),
+    (lambda: Imposed(effort=np.nan), "imposed motion: effort is nan"),
+    (lambda: Imposed(effort="strong"), "imposed motion: effort is 'strong'"),
     (joint("fixed", "ground", "arm", limits=(0, 1)), "a fixed joint has no coordinates"),
     (joint("distance", "ground", "arm", length="1 m"), "length is '1 m'"),
     (lambda: builder().exclude("arm", "foot"), "exclude: there is no body 'foot'"),

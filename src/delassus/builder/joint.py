@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from delassus.builder.body import WORLD, Body
+from delassus.builder.given import number
 from delassus.builder.limits import limit_pairs
 from delassus.errors import ProblemError
 from delassus.given import numbers
@@ -17,20 +18,41 @@ from delassus.spatial import quaternion_to_matrix
 
 @dataclass(frozen=True)
 class Motor:
-    """Implicit proportional-derivative drive of a coordinate: stiffness [N/m, N m/rad], damping [N s/m, N m s]; effort:
-    the largest force or torque it gives [N, N m]."""
+    """Proportional-derivative drive of a joint coordinate towards `Inputs.target` and `target_rate`, implicit: stable
+    at any gain.
+
+    stiffness: force or torque per error of position [N/m, N m/rad].
+    damping: force or torque per error of rate [N s/m, N m s/rad].
+    effort: the largest force or torque it gives [N, N m]; inf: no limit.
+    """
 
     stiffness: float = 0.0
     damping: float = 0.0
     effort: float = np.inf
 
+    def __post_init__(self):
+        number(self.stiffness, "motor: stiffness", "N/m, N m/rad")
+        number(self.damping, "motor: damping", "N s/m, N m s/rad")
+        _check_effort("motor", self.effort)
+
 
 @dataclass(frozen=True)
 class Imposed:
-    """Drive of a coordinate that follows `Inputs.target` and `target_rate` (000 eq. 3.21) up to the joint's limits, as
-    far as its effort [N, N m] suffices: without a limit exactly, with one a servo of finite strength."""
+    """Drive of a joint coordinate that follows `Inputs.target` and `target_rate` (000 eq. 3.21) up to the joint's
+    limits, as far as its effort suffices: without a limit exactly, with one a servo of finite strength.
+
+    effort: the largest force or torque it gives [N, N m]; inf: no limit.
+    """
 
     effort: float = np.inf
+
+    def __post_init__(self):
+        _check_effort("imposed motion", self.effort)
+
+
+def _check_effort(what: str, effort) -> None:
+    if not (numbers(effort).shape == () and effort > 0.0):
+        raise ProblemError(f"{what}: effort is {effort!r}, give a positive number [N, N m], inf for no limit")
 
 
 IMPOSED_MOTION = "imposed"
@@ -82,10 +104,6 @@ def coordinate_options(
             )
         gains = motor if isinstance(motor, Motor) else Motor()
         effort = np.inf if motor is None else motor.effort
-        if not effort > 0.0:
-            raise ProblemError(f"joint {name}: effort of its motor is {effort}, give a positive number [N, N m]")
-        if not all(np.isfinite(x) and x >= 0 for x in (gains.stiffness, gains.damping)):
-            raise ProblemError(f"joint {name}: motor gains must be finite and not negative")
         drive = PASSIVE if motor is None else IMPOSED if isinstance(motor, Imposed) else PD
         out.append({"lower": lower, "upper": upper, "damping": dampings[k], "friction": frictions[k], "drive": drive,
                     "stiffness": gains.stiffness, "rate_gain": gains.damping, "effort": effort,
