@@ -62,6 +62,7 @@ def test_old_recordings_read_and_resume(tmp_path):
     old = Recording(tmp_path / "old")
     assert (old.about.format, old.step_count, old.counts_turns) == (1, 40, False)
     assert not old.turns.any()
+    assert np.diff(old.array("joints/coordinate")[:, 0]) == pytest.approx(0.195, abs=0.01)  # no jump by a turn
     resumed, whole = record(tmp_path / "old", 80, resume=True), record(tmp_path / "new", 80)
     assert resumed.step_count == 80
     assert resumed.about.format == 2

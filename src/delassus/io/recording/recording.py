@@ -11,10 +11,12 @@ from delassus.io.recording.about import About
 from delassus.io.recording.columns import STATUSES, is_ragged
 from delassus.io.recording.parts import STEM, Part, part_paths
 from delassus.io.recording.trajectory import Trajectory
+from delassus.joints import JOINTS
 from delassus.simulation import Memory
 
 FOLDER = "recording"
 MAX_BYTES = 8 * 1024**3
+_COUNTED = {c.name for kind in JOINTS.values() for c in kind.coordinates if c.counts_turns}
 _MEMORY = {"names", "reactions"}  # what a memory always holds
 
 
@@ -113,9 +115,19 @@ class Recording(Trajectory):
                     if is_turns and parts[-1].dtype != np.int64:
                         part.fail(f"{name} is {parts[-1].dtype}, expected whole numbers: damaged")
         try:
-            return parts[0] if len(parts) == 1 else np.concatenate(parts)
+            out = parts[0] if len(parts) == 1 else np.concatenate(parts)
         except ValueError:
             raise FileError(f"{self._label}: {name} changes its shape from part to part: damaged") from None
+        return self._unwrapped(out) if name == "joints/coordinate" and 1 in self._formats else out
+
+    def _unwrapped(self, coordinates: np.ndarray) -> np.ndarray:
+        """Angles that parts of format 1 hold within (−π, π], with their turns as far as steps of less than half a turn
+        tell them.  coordinates: (N, n_d)."""
+        old = sum(shapes["t"][0] for shapes, form in zip(self._shapes, self._formats) if form == 1 and "t" in shapes)
+        for d, name in enumerate(self.about.coordinates[: coordinates.shape[-1]]):
+            if name.rpartition(".")[2] in _COUNTED:
+                coordinates[:old, d] = np.unwrap(coordinates[:old, d])
+        return coordinates
 
     def _charge(self, name: str, shape: tuple[int, ...]) -> None:
         self._bytes_left -= 8 * int(np.prod(shape, dtype=object))
