@@ -129,8 +129,9 @@ def test_angles_start_within_their_limits(angle, limits, start):
 
 
 def test_start_outside_every_branch_warns():
-    with pytest.warns(UserWarning, match=r"hinge.angle starts at 0.5, outside its limits \[1, 2\]"):
+    with pytest.warns(UserWarning, match=r"hinge.angle starts at 0.5, outside its limits \[1, 2\]") as caught:
         rotor(angle=0.5, limits=(1.0, 2.0))
+    assert caught[0].filename == __file__, "the warning points at the call"
 
 
 def test_states_keep_turns_and_hash_them():

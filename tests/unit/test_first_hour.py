@@ -172,8 +172,9 @@ def test_mistake_gets_one_sentence_where_it_is_made(call, message):
 
 
 def test_limits_that_look_like_degrees_get_a_hint():
-    with pytest.warns(UserWarning, match="if degrees are meant, give np.radians"):
+    with pytest.warns(UserWarning, match="if degrees are meant, give np.radians") as caught:
         joint(limits=(-90, 90))()
+    assert caught[0].filename == __file__, "the warning points at the call"
 
 
 def test_misspelt_names_of_the_package_get_a_hint():

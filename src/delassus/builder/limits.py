@@ -19,7 +19,9 @@ def limit_pairs(name: str, kind: str, limits) -> list[tuple[float, float]]:
     if not isinstance(given, (list, tuple, np.ndarray)) or len(given) != len(coordinates):
         raise ProblemError(f"joint {name}: limits is {limits!r}: {_wanted(JOINTS[kind])}")
     wanted = _wanted(JOINTS[kind])
-    pairs = [_pair(f"joint {name}: limits of {c.name}", pair, c.unit, wanted) for c, pair in zip(coordinates, given)]
+    pairs = []
+    for c, pair in zip(coordinates, given):
+        pairs.append(_pair(f"joint {name}: limits of {c.name}", pair, c.unit, wanted))
     _check_rotation_vector(name, kind, [pair for pair, c in zip(pairs, coordinates) if c.primitive == ROTVEC])
     return pairs
 
@@ -43,7 +45,7 @@ def _pair(what: str, given, unit: str, wanted: str) -> tuple[float, float]:
         warnings.warn(
             f"{what}, [{lower:g}, {upper:g}] rad, reach {np.abs(finite).max() / (2 * np.pi):.3g} turns: if degrees are "
             "meant, give np.radians(…)",
-            stacklevel=6,
+            stacklevel=5,  # the caller of ModelBuilder.joint
         )
     return lower, upper
 

@@ -28,7 +28,7 @@ def starting_turns(model: Model, q: np.ndarray) -> np.ndarray:
             warnings.warn(
                 f"{joints.coordinate_names[d]} starts at {start:.4g}, outside its limits [{lower:.4g}, {upper:.4g}], "
                 "and will be pushed back: move the body, the joint's frame or the limits",
-                stacklevel=4,
+                stacklevel=3,  # the caller of ModelBuilder.build
             )
     return turns
 
