@@ -282,7 +282,8 @@ def test_printed_report_is_a_screen():
     assert lines[0] == "step of 0.001 s to t = 0.02 s"
     for word in ("converged", "ncp", "contacts", "natural map", "m/s", "penetration", "joint drift", "kinetic", "µs"):
         assert word in str(report), word
-    for thing in (report, report.rows, report.solution, report.problem, report.contacts, setup.model.joints, Memory()):
+    parts = report, report.rows, report.solution, report.solution.trace, report.problem, report.contacts
+    for thing in (*parts, setup.model, setup.model.joints, setup.model.shapes, state, Memory(), Inputs.of(setup.model)):
         assert len(repr(thing)) < 200, type(thing)
         assert "\n" not in repr(thing)
 

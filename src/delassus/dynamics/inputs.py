@@ -52,6 +52,11 @@ class Inputs:
             time,
         )
 
+    def __repr__(self) -> str:
+        bodies = np.count_nonzero(self.wrench.any(axis=1))
+        others = [np.count_nonzero(value) for value in (self.effort, self.target, self.target_rate)]
+        return "Inputs({} wrenches, {} efforts, {} targets, {} rates)".format(bodies, *others)
+
     @classmethod
     def none(cls, model: Model) -> "Inputs":
         """Nothing acts: made once for a model, most steps have none."""

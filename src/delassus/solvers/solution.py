@@ -22,6 +22,10 @@ class Trace:
     natural_map_relative: list[float] = field(default_factory=list)
     worst_velocity_relative: list[float] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        ends = [f"{self.natural_map_relative[k]:.2e}" for k in (0, -1)] if self.natural_map_relative else ["nothing"]
+        return f"Trace({len(self.iterations)} judgements, natural_map_relative {' … '.join(ends)})"
+
     def add(self, iteration: int, seconds: float, relative: float, velocity: float) -> None:
         self.iterations.append(iteration)
         self.seconds.append(seconds)
