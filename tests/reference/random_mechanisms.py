@@ -168,14 +168,16 @@ def _options(rng, links, tie: Tie, imposed: bool) -> Tie:
     values = coordinates_of(tie)
     follower = links[tie.follower]
     limits, motors, damping, friction, drive, effort = [], [], [], [], [], []
+    ball = tie.kind == "spherical"  # whose rotation vector is limited in all components or none
+    all_limited = rng.random() < 0.2
     for k, coordinate in enumerate(coordinates):
         # the least inertia that the coordinate can feel, so that gains stay below _FASTEST
         own = follower.mass * (1.0 if coordinate.unit == "m" else _gyration(follower) ** 2)
         reach = 0.02 if coordinate.unit == "m" else 0.2
         motor, goal, bound = None, (values[k], 0.0, 0.0), None
-        if rng.random() < 0.3 and not imposed:
+        if (all_limited if ball else rng.random() < 0.3) and not imposed:
             bound = (values[k] - rng.uniform(0.02, 1) * reach, values[k] + rng.uniform(0.02, 1) * reach)
-            bound = (bound[0], np.inf) if rng.random() < 0.2 else bound
+            bound = (bound[0], np.inf) if rng.random() < 0.2 and not ball else bound
         if rng.random() < 0.3:
             rate = rng.uniform(5.0, 30.0)
             goal = (values[k], reach * rng.uniform(0, 1), rate)

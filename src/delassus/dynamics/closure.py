@@ -19,74 +19,165 @@ from delassus.spatial import matrices_of, quaternion_to_matrix
 
 MOST_ROWS = 600  # joint rows up to which the dense factorisation is worth its time
 _COMPILED = 120  # rows up to which the compiled loop beats LAPACK behind Python
-_STEPS = 4  # simplified Newton steps: each gains a factor of the first correction, some 1e-6
+_STEPS = 30  # Newton's: one or two suffice but where a mechanism is nearly singular
+_STALE = 0.1  # a step that leaves more of the error than this asks for a factorisation where it led
+_HALVINGS = 12  # of a step that does not lessen the error
+_PASSES = 8  # over the velocities, where the factorisation is of a configuration nearby
+_CONSISTENT = 1e-12  # of the rates before: a pass that leaves less is the last
 _REDUNDANT = 1e-10  # pivots below this fraction of the largest belong to redundant rows
 
 
 def close_joints(model: Model, q: np.ndarray, u: np.ndarray, *, tol: float) -> tuple[np.ndarray, np.ndarray]:
     """Poses near q whose joint errors are below tol [m, rad], and velocities near u that obey the joints there.
 
-    q: (n_b, 7), u: (n_b, 6). One factorisation serves all steps; where it does not suffice, the best is returned."""
-    joints = model.joints
-    if joints.row_count <= _COMPILED:
+    q: (n_b, 7), u: (n_b, 6). One factorisation serves all steps as long as they gain a factor of ten; a step that does
+    not lessen the error is halved. Where that does not suffice, the best is returned: `joint_error` says how good."""
+    if model.joints.row_count <= _COMPILED:
         q, u = q.copy(), u.copy()
-        _close(joints.plain, model.mass, model.inertia, model.inverse_inertia, tol, q, u)
+        _close(model.joints.plain, model.mass, model.inertia, model.inverse_inertia, tol, q, u)
         return q, u
-    rotation = quaternion_to_matrix(q[:, 3:])
-    residual, rows = joints.constraints(joints.frames(q[:, :3], rotation))
-    mass, mass_inverse = model.mass_blocks(rotation)
-    operator = RigidDelassus(mass, joints.bodies, rows, joints.row_start, mass_inverse=mass_inverse)
-    inverse = DenseInverse(operator.dense())
+    return _close_large(model, q, u, tol)
+
+
+def joint_error(model: Model, q: np.ndarray) -> float:
+    """The worst joint error at these poses (n_b, 7) [m, rad]."""
+    return float(np.abs(_errors(model, q)[0]).max(initial=0.0))
+
+
+def _errors(model: Model, q: np.ndarray):
+    """Joint errors (m,) and rows (m, 12) at these poses."""
+    return model.joints.constraints(model.joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
+
+
+def _close_large(model: Model, q, u, tol):
+    """The same as `_close`, with LAPACK."""
+    joints = model.joints
+    residual, rows = _errors(model, q)
+    worst, inverse = np.abs(residual).max(initial=0.0), None
     for _ in range(_STEPS):
-        if np.abs(residual).max(initial=0.0) <= tol:
+        if worst <= tol:
             break
-        q = moved(q, operator.body_velocity(inverse.solve(-residual)).reshape(-1, 6), 1.0)
-        residual, _ = joints.constraints(joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
-    rate = operator.rows_times(u.ravel())
-    return q, u + operator.body_velocity(inverse.solve(-rate)).reshape(-1, 6)
+        is_fresh = inverse is None
+        if inverse is None:
+            operator, inverse = _factored(model, q, rows)
+        move = operator.body_velocity(inverse.solve(-residual)).reshape(-1, 6)
+        for halving in range(_HALVINGS):
+            there = moved(q, move, 0.5**halving)
+            new_residual, new_rows = _errors(model, there)
+            left = np.abs(new_residual).max()
+            if left < worst:
+                break
+        if not left < worst:
+            if is_fresh:
+                break
+            inverse = None
+            continue
+        stale = left > _STALE * worst
+        q, residual, rows, worst = there, new_residual, new_rows, left
+        inverse = None if stale else inverse
+    if inverse is None:
+        operator, inverse = _factored(model, q, rows)
+    here = RigidDelassus(operator.mass, joints.bodies, rows, joints.row_start, mass_inverse=operator.mass_inverse)
+    enough = 0.0
+    for k in range(_PASSES):
+        rate = here.rows_times(u.ravel())
+        size = np.abs(rate).max()
+        if k and size <= enough:
+            break
+        enough = _CONSISTENT * size if k == 0 else enough
+        u = u + operator.body_velocity(inverse.solve(-rate)).reshape(-1, 6)
+    return q, u
+
+
+def _factored(model: Model, q, rows) -> tuple[RigidDelassus, DenseInverse]:
+    mass, mass_inverse = model.mass_blocks(quaternion_to_matrix(q[:, 3:]))
+    operator = RigidDelassus(mass, model.joints.bodies, rows, model.joints.row_start, mass_inverse=mass_inverse)
+    return operator, DenseInverse(operator.dense())
 
 
 @njit(cache=True)
 def _close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
     """The same in one compiled call, for small mechanisms; q and u change in place.  joints: `JointArrays.plain`."""
-    bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints
-    n, m, joint_count = len(q), start[-1], len(bodies)
-    origin, axes, centre = (
-        np.empty((joint_count, 2, 3)),
-        np.empty((joint_count, 2, 3, 3)),
-        np.empty((joint_count, 2, 3)),
-    )
-    rotation, mass, inverse = np.empty((n, 3, 3)), np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
-    residual, rows, response = np.empty(m), np.empty((m, 12)), np.empty((m, 12))
-    D, order, push, rate = np.empty((m, m)), np.empty(m, np.int64), np.empty(m), np.empty(m)
-    scale = np.empty(m)
-    rank = -1
+    bodies, start = joints[0], joints[4]
+    n, m = len(q), start[-1]
+    residual, rows, new_residual, new_rows = np.empty(m), np.empty((m, 12)), np.empty(m), np.empty((m, 12))
+    response, D, order, scale = np.empty((m, 12)), np.empty((m, m)), np.empty(m, np.int64), np.empty(m)
+    push, change, there = np.empty(m), np.empty((n, 6)), np.empty_like(q)
+    masses = (body_mass, inertia, inverse_inertia)
+    worst = _evaluate(joints, q, residual, rows)
+    rank = -1  # no factorisation yet
     for _ in range(_STEPS):
-        matrices_of(q[:, 3:], rotation)
-        joint_frames(bodies, local_origin, local_axes, q[:, :3], rotation, origin, axes, centre)
-        evaluate_constraints(
-            start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows
-        )
-        if rank < 0:
-            form_mass_blocks(body_mass, inertia, inverse_inertia, rotation, mass, inverse)
-            form_response(inverse, bodies, start, rows, response)
-            form_dense((bodies, start, rows, response, np.empty(0)), D)
-            for i in range(m):
-                scale[i] = 1.0 / np.sqrt(D[i, i]) if D[i, i] > 0.0 else 1.0
-            for i in range(m):  # unit diagonals, or the rows of heavy bodies look redundant beside those of light ones
-                for j in range(m):
-                    D[i, j] *= scale[i] * scale[j]
-            rank = pivoted_cholesky(D, order, _REDUNDANT)
-        if np.abs(residual).max() <= tol:
+        if worst <= tol:
             break
-        pivoted_solve(D, order, rank, -scale * residual, push)
-        push *= scale
-        step = np.zeros(6 * n)
-        add_response(bodies, start, response, push, step)
-        move(q, step.reshape(n, 6), 1.0, q)
-    multiply_rows(bodies, start, rows, u.ravel(), rate)
-    pivoted_solve(D, order, rank, -scale * rate, push)
+        is_fresh = rank < 0
+        if is_fresh:
+            rank = _factor(joints, masses, q, rows, response, D, order, scale)
+        _respond(bodies, start, response, D, order, rank, scale, residual, push, change)
+        left = worst
+        for halving in range(_HALVINGS):
+            move(q, change, 0.5**halving, there)
+            left = _evaluate(joints, there, new_residual, new_rows)
+            if left < worst:
+                break
+        if not left < worst:
+            if is_fresh:
+                break
+            rank = -1
+            continue
+        if left > _STALE * worst:
+            rank = -1
+        q[:], residual[:], rows[:], worst = there, new_residual, new_rows, left
+    if rank < 0:
+        rank = _factor(joints, masses, q, rows, response, D, order, scale)
+    enough = 0.0
+    for k in range(_PASSES):
+        multiply_rows(bodies, start, rows, u.ravel(), residual)
+        size = np.abs(residual).max()
+        if k > 0 and size <= enough:
+            break
+        enough = _CONSISTENT * size if k == 0 else enough
+        _respond(bodies, start, response, D, order, rank, scale, residual, push, change)
+        u += change
+
+
+@njit(cache=True)
+def _evaluate(joints, q, residual, rows):
+    """Joint errors and rows at these poses; the worst error."""
+    bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints
+    count = len(bodies)
+    rotation = np.empty((len(q), 3, 3))
+    origin, axes, centre = np.empty((count, 2, 3)), np.empty((count, 2, 3, 3)), np.empty((count, 2, 3))
+    matrices_of(q[:, 3:], rotation)
+    joint_frames(bodies, local_origin, local_axes, q[:, :3], rotation, origin, axes, centre)
+    evaluate_constraints(
+        start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows
+    )
+    return np.abs(residual).max()
+
+
+@njit(cache=True)
+def _factor(joints, masses, q, rows, response, D, order, scale):
+    """Factor of J H⁻¹ Jᵀ, its rows scaled to unit diagonals, or those of heavy bodies look redundant beside those of
+    light ones; returns the rank."""
+    bodies, start = joints[0], joints[4]
+    n, m = len(q), len(rows)
+    rotation, mass, inverse = np.empty((n, 3, 3)), np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
+    matrices_of(q[:, 3:], rotation)
+    form_mass_blocks(masses[0], masses[1], masses[2], rotation, mass, inverse)
+    form_response(inverse, bodies, start, rows, response)
+    form_dense((bodies, start, rows, response, np.empty(0)), D)
+    for i in range(m):
+        scale[i] = 1.0 / np.sqrt(D[i, i]) if D[i, i] > 0.0 else 1.0
+    for i in range(m):
+        for j in range(m):
+            D[i, j] *= scale[i] * scale[j]
+    return pivoted_cholesky(D, order, _REDUNDANT)
+
+
+@njit(cache=True)
+def _respond(bodies, start, response, D, order, rank, scale, right, push, change):
+    """change = −H⁻¹ Jᵀ (J H⁻¹ Jᵀ)⁻¹ right, (n_b, 6)."""
+    pivoted_solve(D, order, rank, -scale * right, push)
     push *= scale
-    change = np.zeros(6 * n)
-    add_response(bodies, start, response, push, change)
-    u += change.reshape(n, 6)
+    change[:] = 0.0
+    add_response(bodies, start, response, push, change.reshape(-1))
