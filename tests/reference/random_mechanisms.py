@@ -81,7 +81,7 @@ def random_mechanism(seed: int) -> Mechanism:
     ties: list[Tie] = []
     for k in range(count):
         base = WORLD if k == 0 or rng.random() < 0.15 else int(rng.integers(0, k))
-        floating = base == WORLD and rng.random() < 0.4
+        floating = base == WORLD and rng.random() < 0.6
         links.append(_link(rng, links, base, spread, speed))
         if not floating:
             ties.append(_tie(rng, links, base, k))
@@ -99,7 +99,7 @@ def random_mechanism(seed: int) -> Mechanism:
     mu = 0.0 if restitution or rng.random() < 0.2 else float(rng.uniform(0, 1))
     ground = None
     if touches:
-        ground = min(link.position[2] - _radius(link) for link in links) - rng.uniform(0.0, 0.05)
+        ground = min(_lowest(link, rng) for link in links) - rng.uniform(0.0, 0.01)
     gravity = 0.0 if rng.random() < 0.1 else 9.81
     return Mechanism(tuple(links), tuple(ties), ground, mu, restitution, gravity, seed)
 
@@ -128,6 +128,12 @@ def _shape(rng):
     return Convex(rng.uniform(-1, 1, (int(rng.integers(5, 12)), 3)) * (a / 2, b / 2, c / 2))
 
 
+def _lowest(link: Link, rng) -> float:
+    """Height of a body's lowest point, a little below it [m]."""
+    points = link.shape.surface_points(500, rng) + link.offset
+    return float((points @ link.rotation[2]).min() + link.position[2] - 0.03 * link.shape.bounding_radius)
+
+
 def _radius(link: Link) -> float:
     return float(np.linalg.norm(link.offset) + link.shape.bounding_radius)
 
@@ -137,7 +143,7 @@ def _link(rng, links, base: int, spread: float, speed: float) -> Link:
     offset = rng.uniform(-0.05, 0.05, 3) if rng.random() < 0.5 else np.zeros(3)
     near = links[base].position if base >= 0 else rng.uniform(-0.3, 0.3, 3)
     reach = shape.bounding_radius + (_radius(links[base]) if base >= 0 else 0.0)
-    position = near + _direction(rng) * reach * rng.uniform(0.8, 1.4)
+    position = near + _direction(rng) * reach * rng.uniform(0.5, 1.2)
     velocity = speed * np.concatenate([rng.normal(0, 0.5, 3), rng.normal(0, 3.0, 3)])
     return Link(position, _rotation(rng), float(10 ** rng.uniform(-spread, spread)), shape, offset, velocity)
 
