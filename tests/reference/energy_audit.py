@@ -55,7 +55,7 @@ def audited_run(model, state, inputs, steps: int, settings: StepSettings) -> Aud
     audit.states.append(state)
     before = _body_energies(model, state)
     for _ in range(steps):
-        given = inputs(state.t)
+        given = inputs(state.t + 0.5 * h)  # targets at the middle of the step are of second order
         after, report = step(model, state, given, settings, memory)
         mean = 0.5 * (state.u + after.u)
         by_kind, size = _work_of_rows(report, mean)
@@ -101,7 +101,7 @@ def _row_rate(pair, row, u) -> float:
 
 def _work_of_rows(report, mean) -> tuple[dict[int, float], float]:
     """(work by kind of block, sum of the sizes of all but the joints') of a step's reactions at such velocities [J]."""
-    rows, reactions = report.rows, report.reactions
+    rows, reactions = report.rows, report.solution.reactions
     start, out, size = rows.cone.block_start, {}, 0.0
     kinds = (rows.names >> _KIND_SHIFT).astype(int)
     for k, kind in enumerate(kinds):

@@ -291,7 +291,7 @@ def _inputs(model, mechanism: Mechanism):
         centre, amplitude, rate = drive.T
         return Inputs.of(
             model, effort=effort, target=centre + amplitude * np.sin(rate * t),
-            target_rate=amplitude * rate * np.cos(rate * t),
+            target_rate=amplitude * rate * np.cos(rate * t), time=t,
         )  # fmt: skip
 
     return inputs

@@ -50,8 +50,8 @@ def fill_rows(
                               bias, compliance, bound, stopped)  # fmt: skip
     block += row - first
     first = row
-    row = fill_friction(joint_bodies, freedoms, rates, h, rotation, masses, block, row, bodies, names, sizes, rows,
-                        bias, compliance, bound)  # fmt: skip
+    row = fill_friction(joint_bodies, freedoms, rates, rates_before, u, half, h, rotation, masses, block, row, bodies,
+                        names, sizes, rows, bias, compliance, bound)  # fmt: skip
     block, rubbing, first = block + row - first, row > first, row
     row, softened = fill_limits(joint_bodies, freedoms, coordinates, rates, u, h, stab, soft, masses, rotation,
                                 block, row, bodies, names, sizes, rows, bias, compliance)  # fmt: skip

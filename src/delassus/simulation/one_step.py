@@ -84,7 +84,8 @@ def step(
     # Masses are those of the prediction: a body turned along its own velocity keeps its kinetic energy, one that is
     # moved to close its joints does not, and the difference would be an error of first order.
     turned = quaternion_to_matrix(predicted[:, 3:]) if closes else rotation
-    half = swung(model, turned, state.u, 0.5 * h) if model.joints.drive_count else state.u
+    driven = model.joints.drive_count or model.joints.friction_count
+    half = swung(model, turned, state.u, 0.5 * h) if driven else state.u
     rows = assemble(
         model, position, rotation, state, contacts, h, inputs, settings.stabilisation, settings.softening,
         scheme.lead * h, half,
