@@ -101,7 +101,8 @@ class PlainJudge:
         return r - _project(r - rho * w, mu)
 
     def _scales(self, island: np.ndarray) -> np.ndarray:
-        """The largest free velocity of each block's island, without what separates; a millionth of all at least."""
+        """The largest free velocity of each block's island, without what separates; a millionth of all at least, and
+        that of all where the island is at rest."""
         v = self.v_f.astype(float)
         own = []
         for k, (a, b) in enumerate(zip(self.starts, self.starts[1:])):
@@ -109,8 +110,9 @@ class PlainJudge:
             if k >= self.joints:
                 speeds[0] = max(0.0, -v[a])
             own.append(speeds.max())
-        least = 1e-6 * np.abs(v).max(initial=0.0)
-        return np.array([max(least, max(own[j] for j in np.flatnonzero(island == island[k]))) for k in range(len(own))])
+        all_of_them = np.abs(v).max(initial=0.0)
+        speeds = np.array([max(own[j] for j in np.flatnonzero(island == island[k])) for k in range(len(own))])
+        return np.where(speeds <= 1e-14 * all_of_them, all_of_them, np.maximum(speeds, 1e-6 * all_of_them))
 
 
 def _over(value: float, scale: float) -> float:

@@ -147,7 +147,12 @@ def test_help_teaches_every_command():
     for example in ("delassus solve pile.hdf5", "delassus info pile.hdf5", "delassus solvers nbgs"):
         assert example in text
     said = " ".join(run("solve", "--help").stdout.split())
-    for word in ("Relative natural map", "pure number", "in m/s", "--json holds every residual"):
+    for word in (
+        "Relative natural map",
+        "pure number",
+        "factor of the velocities around it",
+        "--json holds every residual",
+    ):
         assert word in said
 
 

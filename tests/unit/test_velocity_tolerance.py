@@ -73,6 +73,15 @@ def test_what_separates_does_not_loosen():
     assert problem.velocity_scale.tolist() == [0.01, 0.01]
 
 
+def test_an_island_at_rest_is_compared_with_what_moves_elsewhere():
+    """A wall at rest beside a falling brick: against free velocities of zero or rounding no error is small, and an
+    interior point took 93 iterations instead of 24."""
+    still = [-1.0, 0.2, 0, 0, 0, 1e-17]
+    assert Problem.dual(np.eye(6), still, mu=[0.5, 0.5]).velocity_scale.tolist() == [1.0, 1.0]
+    slow = [-1.0, 0.2, 0, -1e-3, 0, 0]
+    assert Problem.dual(np.eye(6), slow, mu=[0.5, 0.5]).velocity_scale.tolist() == [1.0, 1e-3]
+
+
 @pytest.mark.parametrize("name", ["auto", "nbgs", "prox-ssn", "admm-ncp-sa", "kucera", "spg-fb", "ipm"])
 def test_where_nothing_moves_no_reaction_is_needed(name):
     """Whatever the guess: against free velocities of zero, no error is small."""

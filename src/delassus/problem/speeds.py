@@ -3,7 +3,8 @@
 One figure for the whole problem would let a fast body loosen the tolerance of everything else. Of an island it is the
 largest of: velocities of joint rows, approach velocities of limits and contacts, sliding velocities. What separates
 needs no reaction and does not count: an open contact carries its gap over the time step, which says nothing of how
-things move.
+things move. An island in which nothing moves has no figure of its own: it is compared with the floor or, where there is
+none, with what moves elsewhere.
 """
 
 import numpy as np
@@ -13,7 +14,8 @@ from delassus.cones import ProductCone
 from delassus.linalg.rigid_delassus import RigidDelassus
 from delassus.problem.islands import fill_islands_of_bodies, island_of_blocks
 
-_REST = 1e-6  # of the largest free velocity of all: an island slower than that is at rest, and its figure rounding
+_SLOW = 1e-6  # of the largest free velocity of all: an island slower than that is compared with this much of it
+_ROUNDING = 1e-14  # of the same: an island slower than that is at rest, and its figure rounding
 
 
 def velocity_scale(delassus, cone: ProductCone, v_f: np.ndarray, floor: float) -> np.ndarray:
@@ -49,4 +51,8 @@ def _fill(island, kinds, v_f, floor, out):
             own = max(own, -v_f[i] if may_separate else abs(v_f[i]))
         speed[island[k]] = max(speed[island[k]], own)
     for k in range(len(out)):
-        out[k] = max(speed[island[k]], _REST * largest, floor)
+        own = speed[island[k]]
+        if own <= _ROUNDING * largest and floor == 0.0:
+            out[k] = largest
+        else:
+            out[k] = max(own, _SLOW * largest, floor)
