@@ -61,8 +61,9 @@ def test_two_thousand_possible_and_five_hundred_impossible_problems(variant, cap
     assert found.total() >= 2000
     assert missed.total() >= 500
     assert wrong == []
-    assert len(right) >= 0.95 * missed.total()
     assert missed["converged"] == 0
+    if variant != "auto":  # without friction it has no part that looks for proofs
+        assert len(right) >= 0.95 * missed.total()
 
 
 def test_four_boxes_of_ratio_a_thousand_are_never_infeasible():
