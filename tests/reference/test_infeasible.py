@@ -140,3 +140,10 @@ def test_stacks_rise():
     v = problem.delassus.rows_times(rising.ravel()).reshape(-1, 3)
     assert (v[:, 0] >= 1.0 - 1e-12).all()
     assert np.allclose(problem.free_velocity[::3][:4], -0.01 * GRAVITY)
+
+
+def test_the_compiled_method_hands_on_what_it_cannot_do():
+    """Contacts that joints hold altogether have no mobility left but rounding: its first points are far off there."""
+    for (_, problem), status in ((possible(2841), Status.CONVERGED), (impossible(1142), Status.INFEASIBLE)):
+        solution = solve(problem, VARIANTS["compiled"], tol=1e-8, tol_velocity=1e-6, max_iter=300)
+        assert solution.status is status

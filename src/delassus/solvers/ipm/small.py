@@ -61,6 +61,7 @@ class SmallIpm:
         self.problem, self.settings, self.reduced = problem, settings, reduced
         self.reactions = reactions
         self.finished, self.is_costly, self.batch_min = False, False, 100
+        self.ignores_guess = True  # it may start again from afar, and hands on what it cannot do itself
         self.details: dict[str, list[float]] = {}
         self.general: FastIpm | None = None
         self.certificate = Certificate(problem)
