@@ -38,10 +38,8 @@ def record(setup, directory, steps, *, resume=False):
 
 def assert_same(first, second):
     """Bit for bit, but for the clock."""
-    assert set(first.names) - {"memory/names", "memory/reactions"} == set(second.names) - {
-        "memory/names",
-        "memory/reactions",
-    }
+    columns = [{name for name in part.names if not name.startswith("memory/")} for part in (first, second)]
+    assert columns[0] == columns[1]
     for name in first.names:
         if not name.startswith(("times/", "memory/")):
             a, b = first.array(name), second.array(name)
@@ -71,10 +69,10 @@ def mechanism():
     return builder.build()
 
 
-@pytest.mark.parametrize("name", ["sphere-pile", "four-bar", "four-bar-free"])
+@pytest.mark.parametrize("name", ["sphere-pile", "four-bar", "four-bar-free", "heavy-on-light"])
 def test_resumed_run_is_the_uninterrupted_one_bit_for_bit(tmp_path, small_parts, name):
     scene = SCENES[name]
-    small = {"sphere-pile": {"n": 8}, "four-bar-free": {"height": 0.012}}
+    small = {"sphere-pile": {"n": 8}, "four-bar-free": {"height": 0.012}, "heavy-on-light": {"n": 2, "ratio": 1e12}}
     setup = scene.build(**small.get(name, {}))
     assert setup.settings.warm_start
     record(setup, tmp_path / "whole", 60)

@@ -54,13 +54,26 @@ def save_solution(path, file: FclibFile, solution: Solution, *, overwrite: bool 
     """Write a copy of the file with its solution group filled (r, u at the contacts, v of the bodies, l of the joints).
 
     path: where to; an existing file is refused unless overwrite is set. The source is never touched."""
-    first = len(solution.reactions) - 3 * file.contact_count
+    first, low = len(solution.reactions) - 3 * file.contact_count, solution.reactions_low
     point = FclibPoint(
         v=solution.body_velocities if file.form == "global" else None,
         u=solution.velocities[first:],
         r=solution.reactions[first:],
         l=solution.reactions[:first] if first else None,
+        r_low=None if low is None else low[first:],
+        l_low=low[:first] if low is not None and first else None,
     )
     path = Path(path)
     write_fclib(path, replace(file, solution=point), overwrite=overwrite)
     return path
+
+
+def stored_reactions(point: FclibPoint) -> np.ndarray | None:
+    """Reactions of a guess or solution as `solve` takes them, (m,) or with second doubles (2, m); None without r."""
+    if point.r is None:
+        return None
+    high = point.r if point.l is None else np.concatenate([point.l, point.r])
+    if point.r_low is None:
+        return high
+    none = np.zeros(len(high) - len(point.r))
+    return np.stack([high, np.concatenate([none if point.l_low is None else point.l_low, point.r_low])])

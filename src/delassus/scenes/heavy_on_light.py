@@ -32,8 +32,8 @@ def build(
         need(value > 0, f"{name} is {value}: give a positive number")
     need(mu >= 0, f"mu is {mu}: give zero or more")
     largest = np.log10(mass) + max(0.0, (n - 1) * np.log10(ratio))
-    need(largest <= np.log10(_HEAVIEST), f"the heaviest of {n} bodies has 1e{largest:.0f} kg: give fewer, a smaller mass "
-         f"or a smaller ratio, at most {_HEAVIEST:g} kg")  # fmt: skip
+    need(largest <= np.log10(_HEAVIEST), f"the heaviest of {n} bodies has 1e{largest:.0f} kg: give fewer, a smaller "
+         f"mass or a smaller ratio, at most {_HEAVIEST:g} kg")  # fmt: skip
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     material = Material(mu)
     builder.fixed("floor", shapes=[Plane()], material=material)

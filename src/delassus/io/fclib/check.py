@@ -134,7 +134,7 @@ def _local_faults(sizes: Sizes) -> Iterator[str]:
     if "V" in sizes.matrices:
         yield from _shape_faults("fclib_local/V", sizes.matrices["V"], W.m, rows, "rows of W x entries of s")
         yield from _shape_faults("fclib_local/R", sizes.matrices["R"], rows, rows, "entries of s, square")
-    yield from _point_faults(sizes, {"v": 0, "u": W.m, "r": W.m, "l": rows}, why)
+    yield from _point_faults(sizes, {"v": 0, "u": W.m, "r": W.m, "l": rows, "r_low": W.m, "l_low": rows}, why)
 
 
 def _global_faults(sizes: Sizes) -> Iterator[str]:
@@ -149,7 +149,7 @@ def _global_faults(sizes: Sizes) -> Iterator[str]:
     yield from _mu_faults("fclib_global", sizes.vectors["mu"], H.n // 3, why)
     if "G" in sizes.matrices:
         yield from _shape_faults("fclib_global/G", sizes.matrices["G"], M.m, rows, "rows of M x entries of b")
-    yield from _point_faults(sizes, {"v": M.m, "u": H.n, "r": H.n, "l": rows}, why)
+    yield from _point_faults(sizes, {"v": M.m, "u": H.n, "r": H.n, "l": rows, "r_low": H.n, "l_low": rows}, why)
 
 
 def _square_faults(field: str, size: MatrixSize) -> Iterator[str]:

@@ -26,7 +26,7 @@ Vector = NDArray[np.float64]
 MATRICES = {"local": ("W", "V", "R"), "global": ("M", "H", "G")}
 VECTORS = {"local": ("q", "mu", "s"), "global": ("f", "w", "mu", "b")}
 BILATERAL = {"local": ("V", "R", "s"), "global": ("G", "b")}
-POINT = ("v", "u", "r", "l")
+POINT = ("v", "u", "r", "l", "r_low", "l_low")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,9 @@ class FclibInfo:
 class FclibPoint:
     """A guess or a solution: v (n) velocities of the bodies, u (m) and r (m) at the contacts, l (p) multipliers.
 
+    r_low (m), l_low (p): what r and l lack to a second double each, where velocities follow only so; other readers do
+    not look at them.
+
     Each may be None. libfclib's own reader insists on every one that is not empty in the problem, so leave none
     out (no v in a local file, no l without bilateral rows) if others are to read the point.
     """
@@ -50,6 +53,8 @@ class FclibPoint:
     u: Vector | None = None
     r: Vector | None = None
     l: Vector | None = None  # noqa: E741 - the name in the file format
+    r_low: Vector | None = None
+    l_low: Vector | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,8 @@ Per step (N,): t [s]; q (n_b, 7), u (n_b, 6), turns (n_d,) of joint angles after
 joints/friction, all impulse / h [N, N m]; joints/coordinate [m, rad], turns counted, where the rows were evaluated;
 contacts/count and limits/count.
 Per contact and per limit, one step after the other: contacts/… and limits/….
+Reactions of steps whose masses need two doubles each, all rows in the order of the problem: exact/high, exact/low [N s]
+and exact/count, zero for other steps.
 """
 
 from typing import Any
@@ -14,6 +16,7 @@ import numpy as np
 from delassus.dynamics import energy_of
 from delassus.model import Model
 from delassus.simulation import Memory, StepReport
+from delassus.solvers import Solution
 from delassus.state import State
 from delassus.status import Status
 
@@ -43,6 +46,7 @@ _NO_LIMITS: Record = {
     "limits/is_upper": np.zeros(0, np.uint8),
     "limits/force": np.zeros(0),
 }
+_NOT_EXACT: Record = {"exact/count": np.int32(0), "exact/high": np.zeros(0), "exact/low": np.zeros(0)}
 
 
 class Columns:
@@ -78,7 +82,7 @@ class Columns:
 
 def is_ragged(name: str) -> bool:
     """Does this column have a varying number of entries per step?"""
-    return name.startswith(("contacts/", "limits/")) and not name.endswith("/count")
+    return name.startswith(("contacts/", "limits/", "exact/")) and not name.endswith("/count")
 
 
 def start_arrays(model: Model, state: State) -> dict[str, np.ndarray]:
@@ -124,7 +128,7 @@ def record_of(state: State, report: StepReport, h: float) -> Record:
         "contacts/count": np.int32(count),
         "limits/count": np.int32(cone.unilateral),
     }
-    record |= _contacts(report, triples) | _limits(report, impulses)
+    record |= _contacts(report, triples) | _limits(report, impulses) | _exact(solution)
     return record | {f"times/{stage}": seconds for stage, seconds in report.times.items()}
 
 
@@ -151,6 +155,13 @@ def _contacts(report: StepReport, force: np.ndarray) -> Record:
         "contacts/status": status.astype(np.uint8),
         "contacts/feature": contacts.feature,
     }
+
+
+def _exact(solution: Solution) -> Record:
+    low = solution.reactions_low
+    if low is None:
+        return _NOT_EXACT
+    return {"exact/count": np.int32(len(low)), "exact/high": solution.reactions, "exact/low": low}
 
 
 def _limits(report: StepReport, impulses: np.ndarray) -> Record:

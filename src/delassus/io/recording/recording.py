@@ -155,9 +155,8 @@ def _step_count(part: Part, shapes: dict[str, tuple[int, ...]], about: About) ->
     steps = shapes.get("t", (0,))[0] if shapes.get("t", (0,)) else -1
     if "t" in shapes and shapes.get("turns") != (steps, free):
         part.fail(f"turns has shape {shapes.get('turns')}, expected {(steps, free)}: damaged")
-    totals = {
-        group: int(part.read(f"{group}/count").sum()) for group in ("contacts", "limits") if f"{group}/count" in shapes
-    }
+    groups = [group for group in ("contacts", "limits", "exact") if f"{group}/count" in shapes]
+    totals = {group: int(part.read(f"{group}/count").sum()) for group in groups}
     for name, shape in shapes.items():
         if name.startswith(("start/", "memory/")):
             continue

@@ -66,10 +66,12 @@ def _spread(problem: Problem) -> sp.csr_array:
 
 
 def _point(problem: Problem, solution: Solution, file: FclibFile) -> FclibPoint:
-    first, spread = problem.cone.bilateral_rows, _spread(problem)
+    first, spread, low = problem.cone.bilateral_rows, _spread(problem), solution.reactions_low
     return FclibPoint(
         v=solution.body_velocities if file.form == "global" else None,
         u=spread @ solution.velocities[first:],
         r=spread @ solution.reactions[first:],
         l=solution.reactions[:first] if first else None,
+        r_low=None if low is None else spread @ low[first:],
+        l_low=low[:first] if low is not None and first else None,
     )

@@ -144,6 +144,18 @@ class Trajectory:
         part = slice(self._contact_start[k], self._contact_start[k + 1])
         return StepContacts(*(self._load(f"contacts/{name}")[part] for name in StepContacts.__dataclass_fields__))
 
+    def exact_reactions(self, k: int) -> np.ndarray | None:
+        """λ of step k as two doubles a row, (2, m) [N s], as `solve` takes a guess; None where one was enough."""
+        k = range(self.step_count)[k]
+        counts = self._column("exact/count")
+        counts = np.concatenate([np.zeros(self.step_count - len(counts)), counts]).astype(
+            np.int64
+        )  # old parts have none
+        if not counts[k]:
+            return None
+        first = int(counts[:k].sum())
+        return np.stack([self._load(f"exact/{name}")[first : first + counts[k]] for name in ("high", "low")])
+
     @cached_property
     def _contact_start(self) -> np.ndarray:
         return np.concatenate([[0], np.cumsum(self.contact_counts, dtype=np.int64)])
