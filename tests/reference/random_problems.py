@@ -111,7 +111,7 @@ def _flexible(rng, skew=0.0):
     cone = ProductCone(rng.integers(1, 3, size=rng.integers(0, 3)), int(rng.integers(0, 3)),
                        rng.uniform(0.0, 1.0, contacts))  # fmt: skip
     A = rng.normal(size=(n, n)) * (rng.random((n, n)) < 0.4)
-    B = rng.normal(size=(n, n))
+    B = rng.uniform(-1.0, 1.0, size=(n, n))  # bounded: more than 10 % of skew part is refused
     H = A @ A.T + np.eye(n) + skew * (B - B.T)
     J = rng.normal(size=(cone.row_count, n)) * (rng.random((cone.row_count, n)) < 0.6)
     J[: cone.bilateral_rows] = rng.normal(size=(cone.bilateral_rows, n))
