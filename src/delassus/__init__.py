@@ -29,7 +29,7 @@ _HOME = {
     "Imposed": "delassus.builder",
     "Motor": "delassus.builder",
     "Plane": "delassus.shapes",
-    "Softening": "delassus.dynamics",
+    "Softening": "delassus.softening",
     "Sphere": "delassus.shapes",
     "Stabilisation": "delassus.dynamics",
     "State": "delassus.state",
@@ -38,6 +38,7 @@ _HOME = {
     "step": "delassus.simulation",
     "Law": "delassus.law",
     "Problem": "delassus.problem",
+    "Spring": "delassus.softening",
     "ProductCone": "delassus.cones",
     "Solution": "delassus.solvers",
     "Status": "delassus.status",
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from delassus.builder import Motor as Motor
     from delassus.cones import ProductCone as ProductCone
     from delassus.dynamics import Inputs as Inputs
-    from delassus.dynamics import Softening as Softening
     from delassus.dynamics import Stabilisation as Stabilisation
     from delassus.errors import DelassusError as DelassusError
     from delassus.io import load_problem as load_problem
@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     from delassus.simulation import StepReport as StepReport
     from delassus.simulation import StepSettings as StepSettings
     from delassus.simulation import step as step
+    from delassus.softening import Softening as Softening
+    from delassus.softening import Spring as Spring
     from delassus.solvers import SOLVERS as SOLVERS
     from delassus.solvers import Solution as Solution
     from delassus.solvers import solve as solve

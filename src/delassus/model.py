@@ -10,10 +10,11 @@ from numba import njit
 
 from delassus.collision import ShapeArrays
 from delassus.joints.arrays import JointArrays
+from delassus.softening import NOT_SAID
 
 # Constants that came after the first recordings, with the value that says nothing: models that say nothing keep their
 # hash, and their recordings resume.
-_NEUTRAL = {"effort": np.inf, "limit_restitution": 0.0}
+_NEUTRAL = {"effort": np.inf, "limit_restitution": 0.0, "softening": NOT_SAID, "limit_softening": NOT_SAID}
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ import numpy as np
 
 from delassus.builder.given import number
 from delassus.errors import ProblemError
+from delassus.softening import Softening, Spring, plain_softness
 
 WORLD = -1
 """The base of unary joints and the owner of fixed shapes."""
@@ -14,16 +15,37 @@ WORLD = -1
 
 @dataclass(frozen=True)
 class Material:
-    """mu: friction [-]; restitution: of Newton's impact law, 0 … 1 [-]."""
+    """mu: friction [-]; restitution: of Newton's impact law, 0 … 1 [-].
+
+    stiffness [N/m] and damping [N s/m]: of a spring along the normal of every contact point, so that what is carried by
+    one sinks in by m g/k; softening: or MuJoCo's manner instead; False: hard, whatever the settings say. Of a pair,
+    springs are in series, and otherwise what gives counts (`dynamics.soft_rows.mix`)."""
 
     mu: float = 0.5
     restitution: float = 0.0
+    stiffness: float | None = None
+    damping: float = 0.0
+    softening: Softening | bool | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "mu", number(self.mu, "material: mu", "-"))
         object.__setattr__(self, "restitution", number(self.restitution, "material: restitution", "-"))
         if self.restitution > 1.0:
             raise ProblemError(f"material: restitution is {self.restitution}, it must be from 0 to 1 [-]")
+        if self.stiffness is None and self.damping != 0.0:
+            raise ProblemError(f"material: damping is {self.damping} without a stiffness: give stiffness [N/m], too")
+        if self.stiffness is not None and (self.softening is not None or self.restitution > 0.0):
+            raise ProblemError("material: a stiffness bounces and gives by itself: leave restitution and softening out")
+        plain_softness(self._soft, "material: softening")
+
+    @property
+    def _soft(self):
+        return self.softening if self.stiffness is None else Spring(self.stiffness, self.damping)
+
+    @property
+    def softness(self) -> np.ndarray:
+        """(8,), see softening.py."""
+        return plain_softness(self._soft, "material: softening")
 
     @classmethod
     def of(cls, given: "Material | float | None", name: str) -> "Material":

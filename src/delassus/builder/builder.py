@@ -13,6 +13,7 @@ from delassus.collision.instances import ALL
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.joints import JOINTS
 from delassus.model import Model
+from delassus.softening import plain_softness
 from delassus.spatial import axis_frame, quaternion_multiply, rotate
 from delassus.state import State
 
@@ -107,7 +108,8 @@ class ModelBuilder:
     def joint(
         self, kind: str, base: Body | str | None, follower: Body | str, *, position=None, axis=(0, 0, 1), frame=None,
         follower_position=None, follower_frame=None, name: str | None = None, length: float | None = None, limits=None,
-        motor=None, damping=0.0, friction=0.0, limit_restitution=0.0, collide: bool = False,
+        motor=None, damping=0.0, friction=0.0, limit_restitution=0.0, softening=None,
+        limit_softening=None, collide: bool = False,
     ) -> str:  # fmt: skip
         """Join follower to base (bodies or their names; None, "world" or a fixed body: the world), as placed now.
 
@@ -117,8 +119,9 @@ class ModelBuilder:
         angles count turns (those of spherical joints do not, see dynamics/turns.py) and start in (−π, π], or as many
         turns from there as their limits ask for; motor: Motor, "imposed" or Imposed per coordinate; damping
         [N s/m, N m s], dry friction [N, N m] and restitution at the limits (Newton's, 0 … 1): one number or one per
-        coordinate. collide: let the pair touch; otherwise the two bodies are excluded from contact, a fixed base with
-        its own shapes only."""
+        coordinate. softening, limit_softening: `Softening` or `Spring` of its rows and its limits, False for hard, None
+        for what the settings of the step say. collide: let the pair touch; otherwise the two bodies are excluded from
+        contact, a fixed base with its own shapes only."""
         if kind not in JOINTS:
             raise ProblemError(f"unknown joint {kind!r}; {nearest(str(kind), list(JOINTS))}")
         has_world = any(body.name == "world" for body in self.bodies + self.fixtures)
@@ -138,8 +141,14 @@ class ModelBuilder:
         far = float(np.linalg.norm(other - origin)) if length is None else length
         far = number(far, f"{where}: length", "m", positive=kind == "distance")
         options = coordinate_options(name, kind, limits, motor, damping, friction, limit_restitution)
+        softness = [
+            plain_softness(given, f"{where}: {what}")
+            for what, given in (("softening", softening), ("limit_softening", limit_softening))
+        ]
         moving_base = None if base is None or base.is_fixed else base
-        self.joints.append(Joint(name, kind, moving_base, follower, origin, axes, other, other_axes, far, options))
+        self.joints.append(
+            Joint(name, kind, moving_base, follower, origin, axes, other, other_axes, far, options, *softness)
+        )
         self._names["joints"].add(name)
         if not collide and base is not None:
             self.exclude(base, follower)
@@ -180,7 +189,7 @@ class ModelBuilder:
                 instances.append(
                     Instance(
                         shape, body.index, position, quaternion, m.mu, m.restitution, body.group, body.mask, margin,
-                        body.fixture,
+                        body.fixture, m.softness,
                     )
                 )  # fmt: skip
         return shape_arrays(instances, exclude=self.excluded, exclude_fixed=self.excluded_fixed, mixing=self.mixing)

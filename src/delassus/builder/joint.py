@@ -1,6 +1,6 @@
 """Joints as the builder holds them: frames on both bodies, limits and drives of their coordinates."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from delassus.given import numbers
 from delassus.joints import JOINTS
 from delassus.joints.arrays import IMPOSED, PASSIVE, PD, JointArrays
 from delassus.joints.primitives import SLIDE
+from delassus.softening import WIDTH
 from delassus.spatial import quaternion_to_matrix
 
 
@@ -70,7 +71,9 @@ class Joint:
     follower_origin: np.ndarray
     follower_frame: np.ndarray
     length: float
-    options: list[dict[str, Any]] = field(default_factory=list)
+    options: list[dict[str, Any]]
+    softening: np.ndarray
+    limit_softening: np.ndarray
 
 
 def coordinate_options(
@@ -156,6 +159,8 @@ def joint_arrays(joints: list[Joint]) -> JointArrays:
         lower=column("lower"), upper=column("upper"), damping=column("damping"), friction=column("friction"),
         drive=column("drive").astype(np.int64), stiffness=column("stiffness"), rate_gain=column("rate_gain"),
         effort=column("effort"), limit_restitution=column("limit_restitution"),
+        softening=np.array([joint.softening for joint in joints]).reshape(-1, WIDTH),
+        limit_softening=np.array([joints[j].limit_softening for j, _ in coordinates]).reshape(-1, WIDTH),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from delassus.collision.levels import BRUTE, size_classes
 from delassus.collision.parts import take_apart
 from delassus.collision.pool import Pool
 from delassus.errors import ProblemError, SettingsError, nearest
+from delassus.softening import plain_softness
 
 MIXING = {"geometric": 0, "min": 1, "max": 2, "average": 3, "product": 4}
 """Friction of a pair from that of its shapes; geometric is √(μ_a μ_b). Restitution is always the larger of the two."""
@@ -31,6 +32,7 @@ class ShapeArrays:
     half: np.ndarray  # (n, 3) half edges of the box that holds the shape, in its frame [m]; planes: infinite
     radius: np.ndarray  # (n,) of the bounding ball, margin included [m]; planes: infinite
     surface: np.ndarray  # (n, 4) margin [m], mu, restitution and body of each shape
+    softening: np.ndarray  # (n, 8) how soft contact with it is, see softening.py
     group: np.ndarray  # (n,) bits
     mask: np.ndarray  # (n,) bits
     mixing: int
@@ -90,6 +92,8 @@ def shape_arrays(
     body = np.array([x.body for x in given], dtype=np.int64)[of]
     fixture = np.array([x.fixture for x in given], dtype=np.int64)[of]
     surface = np.array([(x.margin, x.mu, x.restitution, x.body) for x in given], dtype=float).reshape(-1, 4)[of]
+    hard = plain_softness(None, "softening")
+    softening = np.array([hard if x.softening is None else x.softening for x in given]).reshape(-1, len(hard))[of]
     group = np.array([x.group for x in given], dtype=np.uint32)[of]
     mask = np.array([x.mask for x in given], dtype=np.uint32)[of]
     owner = np.where(body >= 0, body, FIXTURES + fixture)
@@ -109,6 +113,7 @@ def shape_arrays(
         half=parts.half,
         radius=radius,
         surface=surface,
+        softening=softening,
         group=group,
         mask=mask,
         mixing=MIXING[mixing],

@@ -20,7 +20,7 @@ class Instance:
     body: index, −1 for the world; position [m]; quaternion (w, x, y, z); mu, restitution [-];
     group, mask: two shapes may touch when each one's group shares a bit with the other's mask;
     margin [m]: a contact is reported when gap ≤ the sum of the two margins;
-    fixture: which fixed body a shape of the world belongs to, for exclusions."""
+    fixture: which fixed body a shape of the world belongs to, for exclusions; softening: (8,), see softening.py."""
 
     shape: Shape
     body: int = -1
@@ -32,6 +32,7 @@ class Instance:
     mask: int = ALL
     margin: float = 0.0
     fixture: int = 0
+    softening: np.ndarray | None = None
 
     def __post_init__(self):
         # there may be very many instances: plain numbers are checked several times faster than small arrays

@@ -6,5 +6,6 @@ from delassus.dynamics.inputs import Inputs as Inputs
 from delassus.dynamics.reduce import reduce as reduce
 from delassus.dynamics.rows import Rows as Rows
 from delassus.dynamics.rows import assemble as assemble
-from delassus.dynamics.softening import Softening as Softening
 from delassus.dynamics.stabilisation import Stabilisation as Stabilisation
+from delassus.softening import Softening as Softening
+from delassus.softening import Spring as Spring

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from delassus.integrators.motion import move, moved
-from delassus.joints.arrays import evaluate_constraints, joint_frames
+from delassus.joints.arrays import JointArrays, evaluate_constraints, joint_frames
 from delassus.linalg.dense_inverse import DenseInverse
 from delassus.linalg.pivoted import pivoted_cholesky, pivoted_solve
 from delassus.linalg.rigid_delassus import RigidDelassus, add_response, form_dense, form_response, multiply_rows
@@ -27,43 +27,46 @@ _CONSISTENT = 1e-12  # of the rates before: a pass that leaves less is the last
 _REDUNDANT = 1e-10  # pivots below this fraction of the largest belong to redundant rows
 
 
-def close_joints(model: Model, q: np.ndarray, u: np.ndarray, *, tol: float) -> tuple[np.ndarray, np.ndarray]:
+def close_joints(
+    model: Model, q: np.ndarray, u: np.ndarray, *, tol: float, joints: JointArrays | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Poses near q whose joint errors are below tol [m, rad], and velocities near u that obey the joints there.
 
-    q: (n_b, 7), u: (n_b, 6). One factorisation serves all steps as long as they gain a factor of ten; a step that does
-    not lessen the error is halved. Where that does not suffice, the best is returned: `joint_error` says how good."""
-    if model.joints.row_count <= _COMPILED:
+    q: (n_b, 7), u: (n_b, 6); joints: those to close, all of the model's unless some are soft and meant to give. One
+    factorisation serves all steps as long as they gain a factor of ten; a step that does not lessen the error is
+    halved. Where that does not suffice, the best is returned: `joint_error` says how good."""
+    joints = model.joints if joints is None else joints
+    if joints.row_count <= _COMPILED:
         q, u = q.copy(), u.copy()
-        _close(model.joints.plain, model.mass, model.inertia, model.inverse_inertia, tol, q, u)
+        _close(joints.plain, model.mass, model.inertia, model.inverse_inertia, tol, q, u)
         return q, u
-    return _close_large(model, q, u, tol)
+    return _close_large(model, joints, q, u, tol)
 
 
 def joint_error(model: Model, q: np.ndarray) -> float:
     """The worst joint error at these poses (n_b, 7) [m, rad]."""
-    return float(np.abs(_errors(model, q)[0]).max(initial=0.0))
+    return float(np.abs(_errors(model.joints, q)[0]).max(initial=0.0))
 
 
-def _errors(model: Model, q: np.ndarray):
+def _errors(joints: JointArrays, q: np.ndarray):
     """Joint errors (m,) and rows (m, 12) at these poses."""
-    return model.joints.constraints(model.joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
+    return joints.constraints(joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
 
 
-def _close_large(model: Model, q, u, tol):
+def _close_large(model: Model, joints: JointArrays, q, u, tol):
     """The same as `_close`, with LAPACK."""
-    joints = model.joints
-    residual, rows = _errors(model, q)
+    residual, rows = _errors(joints, q)
     worst, inverse = np.abs(residual).max(initial=0.0), None
     for _ in range(_STEPS):
         if worst <= tol:
             break
         is_fresh = inverse is None
         if inverse is None:
-            operator, inverse = _factored(model, q, rows)
+            operator, inverse = _factored(model, joints, q, rows)
         move = operator.body_velocity(inverse.solve(-residual)).reshape(-1, 6)
         for halving in range(_HALVINGS):
             there = moved(q, move, 0.5**halving)
-            new_residual, new_rows = _errors(model, there)
+            new_residual, new_rows = _errors(joints, there)
             left = np.abs(new_residual).max()
             if left < worst:
                 break
@@ -76,7 +79,7 @@ def _close_large(model: Model, q, u, tol):
         q, residual, rows, worst = there, new_residual, new_rows, left
         inverse = None if stale else inverse
     if inverse is None:
-        operator, inverse = _factored(model, q, rows)
+        operator, inverse = _factored(model, joints, q, rows)
     here = RigidDelassus(operator.mass, joints.bodies, rows, joints.row_start, mass_inverse=operator.mass_inverse)
     enough = 0.0
     for k in range(_PASSES):
@@ -89,9 +92,9 @@ def _close_large(model: Model, q, u, tol):
     return q, u
 
 
-def _factored(model: Model, q, rows) -> tuple[RigidDelassus, DenseInverse]:
+def _factored(model: Model, joints: JointArrays, q, rows) -> tuple[RigidDelassus, DenseInverse]:
     mass, mass_inverse = model.mass_blocks(quaternion_to_matrix(q[:, 3:]))
-    operator = RigidDelassus(mass, model.joints.bodies, rows, model.joints.row_start, mass_inverse=mass_inverse)
+    operator = RigidDelassus(mass, joints.bodies, rows, joints.row_start, mass_inverse=mass_inverse)
     return operator, DenseInverse(operator.dense())
 
 

@@ -4,23 +4,28 @@ import numpy as np
 from numba import njit
 
 from delassus.dynamics.row import CONTACT, place, row_mobility, row_rate
-from delassus.dynamics.softening import soften
+from delassus.dynamics.soft_rows import mix, soft_stop
 from delassus.dynamics.stabilisation import contact_bias
 from delassus.joints.primitives import line
+from delassus.softening import IMPEDANCE, SPRING, WIDTH
 
 
 @njit(cache=True, error_model="numpy")
 def fill_contacts(
-    contacts, position, rotation, u, h, stab, soft, masses, block, row, bodies, names, sizes, rows, bias, compliance, mu
-):
+    contacts, position, rotation, u, h, is_midpoint, stab, soft, masses, block, row, bodies, names, sizes, rows, bias,
+    compliance, mu,
+):  # fmt: skip
     """Triples (n, t₁, t₂) of the contacts; returns whether any is compliant."""
-    pairs, point, frame, gap, restitution, feature, friction = contacts
-    zero = np.zeros(3)
+    pairs, shapes, point, frame, gap, restitution, feature, friction = contacts
+    zero, own_soft = np.zeros(3), np.zeros(WIDTH)
     is_soft = False
     for c in range(len(gap)):
         a, b = pairs[c, 0], pairs[c, 1]
         ca = position[a] if a >= 0 else zero
         cb = position[b] if b >= 0 else zero
+        mix(soft[shapes[c, 0]], soft[shapes[c, 1]], own_soft)
+        is_spring = own_soft[0] == SPRING
+        gives = own_soft[0] == IMPEDANCE and gap[c] <= 0.0  # what is still open may close within the step, no further
         for i in range(3):
             r = rows[row + i]
             line(frame[c, i, 0], frame[c, i, 1], frame[c, i, 2], point[c], ca, point[c], cb, r)
@@ -28,12 +33,13 @@ def fill_contacts(
                 r[k] = r[k] if a >= 0 else 0.0
                 r[6 + k] = r[6 + k] if b >= 0 else 0.0
             bias[row + i] = 0.0
-            if soft[2] != 0.0 and gap[c] <= 0.0:
-                own = row_mobility(pairs[c], r, rotation, masses)
-                depth = gap[c] if i == 0 else 0.0
-                bias[row + i], compliance[row + i] = soften(soft, depth, row_rate(pairs[c], r, u), own, h)
+            if gives or (is_spring and i == 0):
+                own, depth = row_mobility(pairs[c], r, rotation, masses), gap[c] if i == 0 else 0.0
+                bias[row + i], compliance[row + i] = soft_stop(
+                    own_soft, depth, row_rate(pairs[c], r, u), own, h, is_midpoint
+                )
                 is_soft = True
-        if soft[2] == 0.0 or gap[c] > 0.0:
+        if not gives and not is_spring:
             bias[row] = contact_bias(stab, gap[c], row_rate(pairs[c], rows[row], u), restitution[c], h)
         mu[c] = friction[c]
         # shape numbers in a feature id leave its top bits free

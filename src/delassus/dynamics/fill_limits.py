@@ -6,9 +6,10 @@ import numpy as np
 from numba import njit
 
 from delassus.dynamics.row import LIMIT, place, row_mobility, row_rate
-from delassus.dynamics.softening import soften
+from delassus.dynamics.soft_rows import soft_stop
 from delassus.dynamics.stabilisation import limit_bias
 from delassus.joints.arrays import IMPOSED
+from delassus.softening import HARD, SPRING
 
 _LIMIT_HORIZON = 4.0  # a limit enters the problem when it could be reached within this many steps at the present rate
 _LIMIT_MARGIN = 1e-3  # … or is this near [m, rad]
@@ -16,8 +17,8 @@ _LIMIT_MARGIN = 1e-3  # … or is this near [m, rad]
 
 @njit(cache=True, error_model="numpy")
 def fill_limits(
-    joint_bodies, freedoms, coordinates, rates, u, h, stab, soft, masses, rotation, block, row, bodies, names, sizes,
-    rows, bias, compliance,
+    joint_bodies, freedoms, coordinates, rates, u, h, is_midpoint, stab, soft, masses, rotation, block, row, bodies,
+    names, sizes, rows, bias, compliance,
 ):  # fmt: skip
     """Unilateral rows of the limits that are near (003 eq. 28–31); returns (next row, whether any is compliant)."""
     joint, _, _, _, lower, upper, _, _, drive, _, _, effort, bounce = freedoms
@@ -35,10 +36,10 @@ def fill_limits(
                 continue
             for k in range(12):
                 rows[row, k] = sign * rates[d, k]
-            # what is still open stays hard: it may close within the step and no further
-            if soft[1] != 0.0 and gap <= 0.0:
+            # what is still open stays hard, but for springs: it may close within the step and no further
+            if soft[d, 0] == SPRING or (soft[d, 0] != HARD and gap <= 0.0):
                 own = row_mobility(pair, rows[row], rotation, masses)
-                bias[row], compliance[row] = soften(soft, gap, speed, own, h)
+                bias[row], compliance[row] = soft_stop(soft[d], gap, speed, own, h, is_midpoint)
                 is_soft = True
             else:
                 bias[row] = limit_bias(stab, gap, speed, bounce[d], h)

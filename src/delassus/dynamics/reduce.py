@@ -7,7 +7,6 @@ from numba import njit
 
 from delassus.dynamics.bounded import Held
 from delassus.dynamics.forces import fill_free_velocity
-from delassus.dynamics.gyroscopic import swing
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.rows import Rows
 from delassus.law import Law
@@ -21,11 +20,10 @@ _NONE, _NO_IMPULSE = np.zeros(0, np.int64), np.zeros(0)
 def reduce(
     model: Model, rotation, u, rows: Rows, inputs: Inputs, h: float, law: Law, held: Held | None = None
 ) -> Problem:
-    """The one-step problem of these rows.  rotation: (n_b, 3, 3) for the masses; u: (n_b, 6) before the step.
-
-    Half of the gyroscopic moment has acted in the free velocity; the other half is due after the solve
-    (`gyroscopic.swung`). held: bounded rows that are at their bounds: their impulses act in the free velocity, and what
-    is left of the rows only says so. What falls in one step, h g, is the least speed that errors are compared with.
+    """The one-step problem of these rows.  rotation: (n_b, 3, 3) for the masses; u: (n_b, 6) before the impulses: half
+    of the gyroscopic moment has acted, the other half is due after the solve (`gyroscopic.swung`). held: bounded rows
+    that are at their bounds: their impulses act in the free velocity, and what is left of the rows only says so. What
+    falls in one step, h g, is the least speed that errors are compared with.
 
     Not through `Problem.rigid`: the model was checked when it was built, and checking again would cost as much as the
     step."""
@@ -40,7 +38,7 @@ def reduce(
     _reduce(
         model.mass, model.inertia, model.inverse_inertia, model.gravity, rotation, u, inputs.wrench, inputs.effort,
         model.joints.bodies, model.joints.coordinate_joint, rows.rates, h, rows.bodies, start, acting, bias,
-        rows.hard_joint_rows, mass, inverse, u_f, response, free, index, impulse,
+        mass, inverse, u_f, response, free, index, impulse,
         _NO_IMPULSE if compliance is None else compliance,
     )  # fmt: skip
     delassus = RigidDelassus(mass, rows.bodies, acting, start, compliance, inverse, response)
@@ -73,7 +71,7 @@ def _hold(index, impulse, bodies, start, rows, response, bias, compliance, u_f):
 @njit(cache=True)
 def _reduce(
     body_mass, inertia, inverse_inertia, gravity, rotation, u, wrench, effort, joint_bodies, coordinate_joint, rates, h,
-    bodies, start, rows, bias, joint_rows, mass, inverse, u_f, response, free, index, impulse, compliance,
+    bodies, start, rows, bias, mass, inverse, u_f, response, free, index, impulse, compliance,
 ):  # fmt: skip
     form_mass_blocks(body_mass, inertia, inverse_inertia, rotation, mass, inverse)
     force = wrench
@@ -85,14 +83,7 @@ def _reduce(
                 if b >= 0:
                     for k in range(6):
                         force[b, k] += effort[d] * rates[d, 6 * side + k]
-    half = np.empty_like(u)
-    swing(inertia, rotation, u, 0.5 * h, half)
-    # Joints ask for the opposite of the rate before the impulses, so that they do no work at the mean of the two, and
-    # that is the rate after the first half of the gyroscopic moment.
-    multiply_rows(bodies, start, rows, (half - u).reshape(-1), free)
-    for i in range(joint_rows):
-        bias[i] += free[i]
-    fill_free_velocity(inverse, gravity, half, force, h, u_f)
+    fill_free_velocity(inverse, gravity, u, force, h, u_f)
     form_response(inverse, bodies, start, rows, response)
     if len(index):
         _hold(index, impulse, bodies, start, rows, response, bias, compliance, u_f)

@@ -12,7 +12,7 @@ from delassus.collision import Contacts
 from delassus.cones import ProductCone
 from delassus.dynamics.fill_rows import fill_rows
 from delassus.dynamics.inputs import Inputs
-from delassus.dynamics.softening import HARD, Softening
+from delassus.dynamics.soft_rows import Softness
 from delassus.dynamics.stabilisation import Stabilisation
 from delassus.model import Model
 from delassus.state import State
@@ -50,23 +50,15 @@ class Rows:
         soft = 0 if self.compliance is None else int(np.count_nonzero(self.compliance))
         return f"Rows({len(self.rows)} rows, {self.cone}, {soft} compliant, {len(self.coordinates)} coordinates)"
 
-    @property
-    def hard_joint_rows(self) -> int:
-        """Number of joint rows, none where they are springs."""
-        soft = self.compliance is not None and np.any(self.compliance[: len(self.residual)] > 0.0)
-        return 0 if soft else len(self.residual)
-
 
 def assemble(
     model: Model, position, rotation, state: State, contacts: Contacts, h: float, inputs: Inputs,
-    stabilisation: Stabilisation, softening: Softening | None = None, ahead: float = 0.0,
-    half: np.ndarray | None = None,
+    stabilisation: Stabilisation, softness: Softness, half: np.ndarray, ahead: float,
 ) -> Rows:  # fmt: skip
     """All rows at the given configuration.  position: (n_b, 3), rotation: (n_b, 3, 3) where rows are evaluated, a
     time ahead [s] after the state, where the joints' errors are taken; half: (n_b, 6) velocities after the first half
-    of the step's gyroscopic moment, for drives."""
-    if softening is not None:
-        softening.check_step(h)
+    of the step's gyroscopic moment."""
+    softness.check_step(h)
     joints = model.joints
     free, joint_rows = joints.coordinate_count, joints.row_count
     most_single = joints.drive_count + joints.friction_count + joints.limit_count
@@ -80,12 +72,10 @@ def assemble(
     late = ahead if inputs.time is None else state.t + ahead - inputs.time
     bilateral, limits, count, is_soft = fill_rows(
         joints.plain, joints.plain_coordinates,
-        (contacts.bodies, contacts.point, contacts.frame, contacts.gap, contacts.restitution, contacts.feature,
-         contacts.mu),
-        state.q, joints.turns_of(state.turns), ahead, position, rotation, state.u, state.u if half is None else half,
-        inputs.target, inputs.target_rate, late, h,
-        stabilisation.plain,
-        HARD if softening is None else softening.plain, (model.inverse_mass, model.inverse_inertia),
+        (contacts.bodies, contacts.shapes, contacts.point, contacts.frame, contacts.gap, contacts.restitution,
+         contacts.feature, contacts.mu),
+        state.q, joints.turns_of(state.turns), ahead, position, rotation, state.u, half, inputs.target,
+        inputs.target_rate, late, h, stabilisation.plain, softness.plain, (model.inverse_mass, model.inverse_inertia),
         (bodies, names, sizes, rows, bias, compliance, bound, mu, residual, coordinates, rates, stopped),
     )  # fmt: skip
     blocks = bilateral + limits + triples

@@ -1,7 +1,8 @@
 """All joints of a model as flat arrays, and the compiled calls that evaluate them at a state."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -25,6 +26,7 @@ class JointArrays:
     friction: dry [N, N m];
     drive (n_d,): PASSIVE, PD or IMPOSED; stiffness, rate_gain: PD gains [N/m, N s/m or with rad]; effort: largest of
     the drive [N, N m], infinite where it has no limit; limit_restitution: of impacts at the limits [-].
+    softening: (n_j, 8), limit_softening: (n_d, 8): how soft joints and limits are, see softening.py.
     """
 
     names: tuple[str, ...]
@@ -52,6 +54,8 @@ class JointArrays:
     rate_gain: np.ndarray
     effort: np.ndarray
     limit_restitution: np.ndarray
+    softening: np.ndarray
+    limit_softening: np.ndarray
 
     @property
     def count(self) -> int:
@@ -143,6 +147,25 @@ class JointArrays:
     def is_bounded(self) -> bool:
         """Does any row have a largest reaction: a drive with a limited effort, or dry friction?"""
         return bool(self.friction_count or (np.isfinite(self.effort) & (self.drive != PASSIVE)).any())
+
+    def only(self, keep: np.ndarray) -> "JointArrays":
+        """These joints alone.  keep: (n_j,) which."""
+        rows, free = np.repeat(keep, self.row_sizes), keep[self.coordinate_joint]
+        number = np.cumsum(keep) - 1
+        per_joint = ("bodies", "origin", "axes", "length", "softening")
+        texts: dict[str, Any] = {name: tuple(x for x, kept in zip(getattr(self, name), which) if kept)
+                 for name, which in (("names", keep), ("kinds", keep), ("coordinate_names", free))}  # fmt: skip
+        starts: dict[str, Any] = {
+            "row_start": np.concatenate([[0], np.cumsum(self.row_sizes[keep])]),
+            "coordinate_start": np.concatenate([[0], np.cumsum(np.diff(self.coordinate_start)[keep])]),
+            "coordinate_joint": number[self.coordinate_joint[free]],
+        }
+        arrays: dict[str, Any] = {}
+        for name in (field.name for field in fields(self)):
+            if name not in texts and name not in starts:
+                which = keep if name in per_joint else rows if name.startswith("row_") else free
+                arrays[name] = getattr(self, name)[which]
+        return JointArrays(**texts, **starts, **arrays)
 
     def frames(self, position: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """World origins (n_j, 2, 3), axes (n_j, 2, 3, 3) and centres of mass (n_j, 2, 3).

@@ -11,6 +11,7 @@ from delassus.dynamics import Inputs, Rows, assemble, energy_of, reduce
 from delassus.dynamics.bounded import Held
 from delassus.dynamics.closure import MOST_ROWS, close_joints
 from delassus.dynamics.gyroscopic import swung
+from delassus.dynamics.soft_rows import softness_of
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
 from delassus.integrators import integrator
@@ -31,9 +32,9 @@ _DEFAULT = StepSettings()
 @dataclass(frozen=True, eq=False)
 class StepReport:
     """What happened in a step; `print` shows a screen of it. energy: kinetic and potential after it [J]; drift: worst
-    joint error before it [m, rad]; penetration: deepest [m]; times: seconds by stage; t: time after it and h: its
-    length [s]; held_back: coordinates whose drives are at the limits of their efforts, or whose prescribed motion the
-    joint's limits stop."""
+    error of hard joints before it [m, rad]; penetration: deepest [m]; times: seconds by stage; t: time after it and h:
+    its length [s]; held_back: coordinates whose drives are at the limits of their efforts, or whose prescribed motion
+    the joint's limits stop."""
 
     rows: Rows
     problem: Problem
@@ -73,30 +74,30 @@ def step(
     h, scheme = settings.h, integrator(settings.integrator)
     clock = _Clock()
 
-    closes = 0 < model.joints.row_count <= MOST_ROWS and np.isfinite(settings.stabilisation.closure)
+    softness = softness_of(model, settings.softening)
+    closes = 0 < softness.closed.row_count <= MOST_ROWS and np.isfinite(settings.stabilisation.closure)
     at = predicted = scheme.predict(state.q, state.u, h)
     if closes:
         # off its path an over-constrained linkage is rigid, and its rows ask for the impossible
-        at, _ = close_joints(model, predicted, state.u, tol=settings.stabilisation.closure)
+        at, _ = close_joints(model, predicted, state.u, tol=settings.stabilisation.closure, joints=softness.closed)
     position, rotation = at[:, :3], quaternion_to_matrix(at[:, 3:])
     contacts = detect(model.shapes, position, at[:, 3:], threads=settings.threads)
     clock.stage("collision")
     # Masses are those of the prediction: a body turned along its own velocity keeps its kinetic energy, one that is
     # moved to close its joints does not, and the difference would be an error of first order.
     turned = quaternion_to_matrix(predicted[:, 3:]) if closes else rotation
-    driven = model.joints.drive_count or model.joints.friction_count
-    half = swung(model, turned, state.u, 0.5 * h) if driven else state.u
+    half = swung(model, turned, state.u, 0.5 * h)
     rows = assemble(
-        model, position, rotation, state, contacts, h, inputs, settings.stabilisation, settings.softening,
-        scheme.lead * h, half,
+        model, position, rotation, state, contacts, h, inputs, settings.stabilisation, softness, half,
+        scheme.lead * h,
     )  # fmt: skip
     guess = memory.recall(rows) if memory is not None and settings.warm_start else None
     held = Held(rows, guess, half) if rows.bound is not None else None
-    problem = reduce(model, turned, state.u, rows, inputs, h, settings.law, held)
+    problem = reduce(model, turned, half, rows, inputs, h, settings.law, held)
     clock.stage("assembly")
     solution = _solve(problem, guess, settings)
     while held is not None and not held.is_done(solution):
-        problem = reduce(model, turned, state.u, rows, inputs, h, settings.law, held)
+        problem = reduce(model, turned, half, rows, inputs, h, settings.law, held)
         spent, solution = solution.iterations, _solve(problem, solution.point, settings)
         solution.iterations += spent
     if held is not None and not held.is_settled:
@@ -106,12 +107,13 @@ def step(
     u = swung(model, turned, solution.body_velocities.reshape(-1, 6), 0.5 * h)
     q = scheme.advance(state.q, predicted, state.u, u, h)
     if closes:
-        q, u = close_joints(model, q, u, tol=settings.stabilisation.closure)
+        q, u = close_joints(model, q, u, tol=settings.stabilisation.closure, joints=softness.closed)
     turns = turns_after(model.joints, q, u, rows.coordinates, rows.rates, (1.0 - scheme.lead) * h)
     after = State(q, u, state.t + h, turns)
     report = StepReport(
         rows, problem, solution, contacts, energy_of(model, after.rotation, after.position, u),
-        _largest(rows.residual), _deepest(contacts.gap), clock.times, after.t, h, _held_back(model, rows, held),
+        _drift(rows.residual, softness.hard_rows), _deepest(contacts.gap), clock.times, after.t, h,
+        _held_back(model, rows, held),
     )  # fmt: skip
     if memory is not None:
         memory.store(rows, solution.point)
@@ -134,6 +136,11 @@ def _held_back(model: Model, rows: Rows, held: Held | None) -> tuple[str, ...]:
     stopped = np.flatnonzero(rows.stopped)
     found = stopped if held is None else np.union1d(stopped, held.drives)
     return tuple(model.joints.coordinate_names[d] for d in found)
+
+
+def _drift(residual: np.ndarray, hard: np.ndarray | None) -> float:
+    """The worst error of the joints that are not meant to give."""
+    return _largest(residual if hard is None else residual[hard])
 
 
 @njit(cache=True)

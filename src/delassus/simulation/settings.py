@@ -26,7 +26,8 @@ class StepSettings:
     max_iter: iterations of the solver at most.
     integrator: "moreau" (midpoint, second order) or "euler" (semi-implicit, first order).
     stabilisation: how errors of joints, limits and contacts are removed, see `Stabilisation`.
-    softening: which rows are soft, see `Softening`; None: none.
+    softening: which rows are soft, and how, where joints and materials say nothing themselves, see `Softening`; None:
+        none.
     warm_start: let the solve start from the reactions that the `Memory` given to `step` holds.
     threads: of collision detection; solvers that have threads take them in their own settings.
     """

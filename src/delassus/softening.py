@@ -1,0 +1,110 @@
+"""Soft constraints: what gives, and how much. Of single joints, limits and materials, or of all rows of a kind.
+
+`Softening` is MuJoCo's manner: rows that behave like damped springs whatever the masses (paper 003 eq. 103–110). Each
+softened row with residual r and speed v⁻ gets an impedance d(|r|) between d₀ and d_w, shaped by a sigmoid over the
+width w, and from it
+
+    c = (1 − d)/d,    b = 2/(d_w T),    k = d/(d_w² T² ζ²)
+
+(T time constant, ζ damping ratio). The compliance is E = c D_jj and the row asks for v⁺ + E λ = v⁻ − h (b v⁻ + k r). At
+rest under gravity a contact therefore sinks in by c g / k; alone it swings with ω = d/(d_w T ζ) and damping ratio ζ.
+
+`Spring` is an ordinary one, of so many newtons per metre (the contact stiffness of papers 000 and 001): at rest a mass
+gives way by m g / k.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from delassus.errors import ProblemError, SettingsError
+
+NOT_SAID, HARD, IMPEDANCE, SPRING = -1.0, 0.0, 1.0, 2.0
+"""First of the `WIDTH` numbers that say how soft something is: nothing is said, hard, `Softening` (T, ζ, d₀, d_w, w,
+midpoint, power follow) or `Spring` (stiffness and damping follow)."""
+WIDTH = 8
+
+
+@dataclass(frozen=True)
+class Softening:
+    """How soft rows are, and, in `StepSettings`, which. The defaults are MuJoCo's."""
+
+    joints: bool = False
+    limits: bool = False
+    contacts: bool = True
+    time_constant: float = 0.02  # T [s]; at least twice the step, or the spring is stiffer than the step resolves
+    damping_ratio: float = 1.0  # ζ [-]
+    impedance: float = 0.9  # d₀ at zero residual, in (0, 1)
+    impedance_width: float = 0.95  # d_w at residuals of the width and beyond, in (0, 1)
+    width: float = 1e-3  # w [m, rad]
+    midpoint: float = 0.5  # of the sigmoid, in (0, 1)
+    power: float = 2.0  # of the sigmoid, at least 1; 1 is a straight line
+
+    def __post_init__(self):
+        for name in ("impedance", "impedance_width", "midpoint"):
+            if not 0.0 < getattr(self, name) < 1.0:
+                raise SettingsError(f"softening.{name} is {getattr(self, name)}: give a number between 0 and 1")
+        for name in ("time_constant", "damping_ratio", "width"):
+            if not getattr(self, name) > 0.0:
+                raise SettingsError(f"softening.{name} is {getattr(self, name)}: give a positive number")
+        if not self.power >= 1.0:
+            raise SettingsError(f"softening.power is {self.power}: give at least 1")
+
+    @cached_property
+    def plain(self) -> np.ndarray:
+        """What compiled code needs, (WIDTH,)."""
+        return np.array(
+            [IMPEDANCE, self.time_constant, self.damping_ratio, self.impedance, self.impedance_width, self.width,
+             self.midpoint, self.power]
+        )  # fmt: skip
+
+    def impedance_of(self, residual: np.ndarray) -> np.ndarray:
+        """d(|r|), (n,) [-]."""
+        return np.array([impedance(self.plain, r) for r in residual])
+
+
+@dataclass(frozen=True)
+class Spring:
+    """A spring of so much stiffness [N/m, or N m/rad for angles] with a damper [N s/m, N m s] beside it."""
+
+    stiffness: float
+    damping: float = 0.0
+
+    def __post_init__(self):
+        if not (np.isfinite(self.stiffness) and self.stiffness > 0.0):
+            raise ProblemError(f"spring: stiffness is {self.stiffness}, give a positive number [N/m, N m/rad]")
+        if not (np.isfinite(self.damping) and self.damping >= 0.0):
+            raise ProblemError(f"spring: damping is {self.damping}, give zero or more [N s/m, N m s]")
+
+    @cached_property
+    def plain(self) -> np.ndarray:
+        """What compiled code needs, (WIDTH,)."""
+        return np.array([SPRING, self.stiffness, self.damping] + [0.0] * (WIDTH - 3))
+
+
+def plain_softness(given: Any, what: str) -> np.ndarray:
+    """(WIDTH,) numbers for a Softening, a Spring, False (hard, whatever the settings say) or None (as they say)."""
+    if given is None:
+        return np.full(WIDTH, NOT_SAID)
+    if given is False:
+        return np.full(WIDTH, HARD)
+    if isinstance(given, Softening | Spring):
+        return given.plain
+    raise ProblemError(
+        f"{what} is {given!r}: give a Softening, a Spring, False for hard or None for what the settings say"
+    )
+
+
+@njit(cache=True)
+def impedance(plain, residual):
+    """d(|r|) [-] (003 eq. 103–104)."""
+    _, _, _, low, high, width, midpoint, power = plain
+    x = min(abs(residual) / width, 1.0)
+    if x <= midpoint:
+        y = x**power / midpoint ** (power - 1.0)
+    else:
+        y = 1.0 - (1.0 - x) ** power / (1.0 - midpoint) ** (power - 1.0)
+    return low + y * (high - low)
