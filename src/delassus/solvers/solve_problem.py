@@ -140,7 +140,9 @@ def _portfolio(problem: Problem, stages, patience: list[int], point: np.ndarray,
     solution: Solution | None = None
     for (line, settings), most in zip(stages, patience):
         spent, seconds = (0, 0.0) if solution is None else (solution.iterations, solution.seconds)
-        left = limits.within(min(most, limits.max_iter - spent), seconds)
+        left = limits
+        if solution is not None or most < limits.max_iter:
+            left = limits.within(min(most, limits.max_iter - spent), seconds)
         begin = point if solution is None else solution.point.copy()
         found = _solve(problem, line, settings, begin, left, _continued(trace, spent, seconds))
         solution = found if solution is None else found.after(solution)
