@@ -108,3 +108,11 @@ def test_bad_friction_is_named():
         Coulomb([0.3, -0.5])
     with pytest.raises(ProblemError, match=r"mu\[0\] is nan"):
         ProductCone(mu=[np.nan])
+
+
+def test_projection_of_what_is_not_a_number_is_not_a_number():
+    """A diverging method asks for it, and must get data back, not an exception."""
+    for bad in ([np.nan, 0.0, 0.0], [0.0, np.nan, 0.0]):
+        for mu in (0.0, 0.5):
+            assert np.isnan(Coulomb([mu]).project([bad])).any()
+            assert np.isnan(Coulomb([mu]).project_dual([bad])).any()

@@ -59,7 +59,7 @@ def _apply(x, mu, kernel):
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def project_coulomb(xn, x1, x2, mu):
     """P_K of one triple (003 eq. 150), written so that μ = 0 and μ = ∞-like values need no special case."""
     xt = math.sqrt(x1 * x1 + x2 * x2)  # not hypot, which is ten times slower and saves only what is beyond 1e154
@@ -67,13 +67,13 @@ def project_coulomb(xn, x1, x2, mu):
         return 0.0, 0.0, 0.0
     if xt <= mu * xn:
         return xn, x1, x2
-    # Now xt > 0. The point lies on the boundary ray s (1, μ x_t/‖x_t‖).
+    # Now xt > 0, or a diverging method asks of NaN and gets it back. The point lies on the ray s (1, μ x_t/‖x_t‖).
     s = (mu * xt + xn) / (mu * mu + 1.0)
     f = mu * s / xt
     return s, f * x1, f * x2
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def project_coulomb_dual(xn, x1, x2, mu):
     """P_K* of one triple (003 eq. 151)."""
     xt = math.sqrt(x1 * x1 + x2 * x2)
@@ -86,7 +86,7 @@ def project_coulomb_dual(xn, x1, x2, mu):
     return mu * s, f * x1, f * x2
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def project_disk(x1, x2, radius):
     """Nearest point of the disk ‖x‖ ≤ radius in the plane (003 eq. 148)."""
     norm = math.sqrt(x1 * x1 + x2 * x2)
