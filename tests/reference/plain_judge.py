@@ -67,6 +67,10 @@ class PlainJudge:
     def judge(self, reactions: np.ndarray, low: np.ndarray | None = None) -> Verdict:
         """reactions: (m,) [N s]; low: (m,), their second doubles. With those the other judge of rigid bodies rounds at
         the thirty-first digit, so that doubts are those of this one."""
+        with np.errstate(all="ignore"):  # reactions may be as large as numbers go
+            return self._verdict(reactions, low)
+
+    def _verdict(self, reactions: np.ndarray, low: np.ndarray | None) -> Verdict:
         eps = EPS if low is None or not self.is_rigid else float(np.finfo(LONG).eps)
         r = reactions.astype(LONG) if low is None else reactions.astype(LONG) + low
         v = self.D @ r + self.v_f

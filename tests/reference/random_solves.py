@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import sys
 import traceback
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -144,7 +145,9 @@ def _solve(judged, chosen, is_able: bool, kind: str, tol, velocity, guess, most,
     """One solve, looked at: a text where something is wrong, otherwise its reactions."""
     problem, judge = judged
     try:
-        solution = solve(problem, chosen, guess, tol=tol, tol_velocity=velocity, max_iter=most, trace=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # what overflows in a diverging method is data, and nobody else's concern
+            solution = solve(problem, chosen, guess, tol=tol, tol_velocity=velocity, max_iter=most, trace=False)
     except Exception:
         return "exception: " + traceback.format_exc(limit=-3)
     if solution.status is Status.UNSUPPORTED or not is_able:
