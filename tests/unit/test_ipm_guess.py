@@ -1,4 +1,4 @@
-"""A guess for `ipm`: it counts where it helps, and does no harm where it does not."""
+"""A guess for the interior points: it counts where it helps, and does no harm where it does not."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,11 @@ import pytest
 from delassus.law import Law
 from delassus.problem.random import random_rigid
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.ipm.start import best_multiple
+from delassus.solvers.ipm.guess import best_multiple
 
 IPM = SOLVERS["ipm"].settings
-VARIANTS = {"compiled": IPM, "general": IPM.changed(linear="body")}
+INEXACT = SOLVERS["ipm-inexact"].settings
+VARIANTS = {"compiled": IPM, "general": IPM.changed(linear="body"), "inexact": INEXACT}
 TOL = 1e-8
 KINDS = {
     "heap": {"bodies": 10, "contacts": 25},

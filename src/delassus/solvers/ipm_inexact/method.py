@@ -17,6 +17,8 @@ from time import perf_counter
 import numpy as np
 
 from delassus.problem import Problem
+from delassus.solvers.ipm.guess import best_multiple
+from delassus.solvers.ipm.natural_map import scaled_residual
 from delassus.solvers.ipm.standard import Standard
 from delassus.solvers.ipm_inexact.barrier import off_centre, reduction
 from delassus.solvers.ipm_inexact.body_space import BodySpace
@@ -25,7 +27,7 @@ from delassus.solvers.ipm_inexact.directions import Scaling
 from delassus.solvers.ipm_inexact.own_reactions import own_reactions
 from delassus.solvers.ipm_inexact.regularisation import softness
 from delassus.solvers.ipm_inexact.settings import IpmInexact
-from delassus.solvers.jordan import centrality, fill_unit, invert, largest_step, smallest_eigenvalue
+from delassus.solvers.jordan import centrality, centred_pair, fill_unit, invert, largest_step, smallest_eigenvalue
 from delassus.solvers.settings import Settings
 
 _GAIN = 0.1  # a direction leaves at most this part of its right side, or small corrections would be none at all
@@ -33,6 +35,9 @@ _GAIN_LINEAR = 1e-10  # … where there are bilateral rows only, which one direc
 _SHORT, _SHORTS = 1e-6, 3  # so many steps in a row shorter than this: nothing will change any more
 _CENTRED = 1e-1  # adaptive: smallest eigenvalue of a product, as a fraction of τ, that a step may leave
 _ABOVE = 2.0  # first x is at least this times the reaction of a block alone
+# of a guess: error (relative, or as the velocity of one contact) up to which it is used; above _FAR the first τ is the
+# mean square of reactions and velocities, below it falls with the square of the error
+_USEFUL, _FAR, _LEAST_START = 0.3, 0.1, 1e-7
 _LEAST, _MOST = 0.1, 0.9  # adaptive: bounds of β
 
 
@@ -51,6 +56,8 @@ class IpmInexactMethod:
         self.system: ContactSpace | BodySpace = space(standard, settings, softness(standard, settings))
         self.last_step, self.shorts = 1.0, 0
         self._start()
+        if reactions.any() and standard.cone.degree:
+            self._start_near(best_multiple(problem, reactions))
 
     def _start(self) -> None:
         """x a multiple of e, more where reactions will be large; ȳ on the central path at x (004 §4.3)."""
@@ -71,6 +78,24 @@ class IpmInexactMethod:
         invert(limits, self.x[free:], self.y[free:])
         self.y *= self.tau
         self.d = (self.y - v) / self.s
+        self._drop_artificial()
+
+    def _start_near(self, reactions: np.ndarray) -> None:
+        """A pair on the central path near a guess (004 §6), unless that is too far off: one contact below its reaction
+        is enough to make the way from there longer than from above."""
+        standard, free, limits = self.standard, self.standard.free, self.standard.limits
+        x = standard.from_reactions(reactions)
+        standard.correct(x)
+        error = max(scaled_residual(standard, x))
+        if error > _USEFUL:
+            standard.correct(self.x)
+            return
+        difference = (x - standard.velocity(x))[free:]
+        self.tau = self.s = max(_LEAST_START, min(1.0, (error / _FAR) ** 2)) * float((difference**2).mean())
+        self.x, self.y = x, np.zeros_like(x)
+        centred_pair(limits, difference, self.tau, self.x[free:], self.y[free:])
+        standard.correct(self.x)
+        self.d = (self.y - standard.velocity(self.x)) / self.s
         self._drop_artificial()
 
     def advance(self, count: int) -> None:
@@ -173,6 +198,6 @@ class IpmInexactMethod:
 
 
 def start_ipm_inexact(problem: Problem, settings: Settings, reactions: np.ndarray) -> IpmInexactMethod:
-    """The method. A guess is not used: interior points do not start from the boundary."""
+    """The method."""
     assert isinstance(settings, IpmInexact)
     return IpmInexactMethod(problem, settings, reactions)
