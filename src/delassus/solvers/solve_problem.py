@@ -17,8 +17,7 @@ from delassus.status import Status
 DEFAULT_TOL = 1e-6
 DEFAULT_MAX_ITER = 1_000_000
 _AT_ONCE = 0.01  # seconds: no attempt in one compiled call, which looks at no clock, takes that long
-_FIRST_TRY = 3000  # sweeps after which `auto` turns to the next method
-_ODD_TRY = 40  # the same where masses are far apart, for every method before `ipm-dd`: few succeed later
+_ODD_TRY = 40  # iterations of every method before `ipm-dd` where masses are far apart: few succeed later
 _RESCUE_TRY = 300  # iterations of `ipm-dd`, at most
 _LAST_WORDS = (Status.CONVERGED, Status.INFEASIBLE, Status.UNSUPPORTED, Status.TIME_LIMIT)
 
@@ -51,13 +50,14 @@ def solve(
         )
     limits = Limits(tol, tol_velocity, max_iter, time_limit)
     point = _start_point(problem, guess)
-    stages = [find(name) for name in auto_stages(problem)] if solver == "auto" else [find(solver)]
-    patience = [_FIRST_TRY] * (len(stages) - 1)
+    tries = auto_stages(problem) if solver == "auto" else ((solver, 0),)
+    stages, patience = [find(name) for name, _ in tries], [most for _, most in tries]
     rescue = rescuer(problem) if hands_on(solver, stages[-1][1]) else None
     if rescue is not None:  # and, where that fails too, the last method again for as long as it likes
-        patience = [_ODD_TRY] * len(stages) + [_RESCUE_TRY]
+        patience = [_ODD_TRY] * len(stages) + [_RESCUE_TRY, 0]
         stages = [*stages, find(rescue), stages[-1]]
-    solution = _portfolio(problem, stages, [*patience, limits.max_iter], point, limits, trace)
+    patience[-1] = limits.max_iter
+    solution = _portfolio(problem, stages, patience, point, limits, trace)
     if throw and not solution.converged:
         raise SolveError(solution.message)
     return solution

@@ -181,26 +181,31 @@ MODIFIERS: dict[str, Modifier] = {modifier.name: modifier for modifier in [ANDER
 """What makes a solver of another one, by name: find("nbgs+anderson")."""
 
 
-_NEWTON = 150  # rows up to which dense Newton steps cost no more than the sweeps they save
+_NEWTON = 150  # rows up to which second-order steps cost no more than the sweeps they save
 _DENSE = 600  # rows up to which a dense factorisation per step costs less than the sweeps it saves
+_SWEEPS = 3000  # after which `auto` turns to the next method
+_FEW_SWEEPS = 30  # the same where the next one is compiled: no dearer than its first iteration
 
 
-def auto_stages(problem: Problem) -> tuple[str, ...]:
-    """What `solver="auto"` tries on this problem, one after the other, until one of them converges.
+def auto_stages(problem: Problem) -> tuple[tuple[str, int], ...]:
+    """What `solver="auto"` tries on this problem, one after the other, until one of them converges, and for how many
+    iterations each; the last one has no bound.
 
-    Under the convex law small problems of rigid bodies go to the interior point at once: on one box it takes as long as
-    sweeps do, on ten boxes or on masses that differ a hundredth."""
+    Under the convex law small problems of rigid bodies go to the interior point at once or after few sweeps: on one box
+    it takes as long as sweeps do, on ten boxes or on masses that differ a hundredth."""
     if problem.law is Law.CCP:
-        return ("ipm",) if is_small(problem) else ("pgs-ccp", "ipm")
+        if is_small(problem):
+            return (("ipm", 0),) if problem.row_count <= _NEWTON else (("pgs-ccp", _FEW_SWEEPS), ("ipm", 0))
+        return ("pgs-ccp", _SWEEPS), ("ipm", 0)
     if problem.row_count <= _NEWTON:
-        return ("prox-ssn",)
+        return (("prox-ssn", 0),)
     sweeps = "nbgs-direct" if problem.cone.bilateral.size and problem.row_count <= _DENSE else "nbgs"
-    return (sweeps, "prox-ssn") if SOLVERS["prox-ssn"].takes(problem) else (sweeps,)
+    return ((sweeps, _SWEEPS), ("prox-ssn", 0)) if SOLVERS["prox-ssn"].takes(problem) else ((sweeps, 0),)
 
 
 def default_solver(problem: Problem) -> str:
     """What `solver="auto"` begins with on this problem."""
-    return auto_stages(problem)[0]
+    return auto_stages(problem)[0][0]
 
 
 def rescuer(problem: Problem) -> str | None:
