@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 
 from delassus.errors import ProblemError, SettingsError
+from delassus.given import numbers
 
 NOT_SAID, HARD, IMPEDANCE, SPRING = -1.0, 0.0, 1.0, 2.0
 """First of the `WIDTH` numbers that say how soft something is: nothing is said, hard, `Softening` (T, ζ, d₀, d_w, w,
@@ -30,28 +31,40 @@ WIDTH = 8
 
 @dataclass(frozen=True)
 class Softening:
-    """How soft rows are, and, in `StepSettings`, which. The defaults are MuJoCo's."""
+    """How soft rows are, and, in `StepSettings`, which. The defaults are MuJoCo's; symbols as above, in softening.py.
+
+    joints, limits, contacts: whether rows of that kind are soft, where nothing is said at the joint or material.
+    time_constant: T [s], at least twice the step, or the spring is stiffer than the step resolves.
+    damping_ratio: ζ [-], 1: critical.
+    impedance: d₀ at zero residual, between 0 and 1 [-]; nearer to 1 is harder.
+    impedance_width: d_w at residuals of the width and beyond, between 0 and 1 [-].
+    width: w, the residual at which the impedance is d_w [m, rad].
+    midpoint: of the sigmoid between d₀ and d_w, between 0 and 1 [of the width].
+    power: of the sigmoid, at least 1 [-]; 1 is a straight line.
+    """
 
     joints: bool = False
     limits: bool = False
     contacts: bool = True
-    time_constant: float = 0.02  # T [s]; at least twice the step, or the spring is stiffer than the step resolves
-    damping_ratio: float = 1.0  # ζ [-]
-    impedance: float = 0.9  # d₀ at zero residual, in (0, 1)
-    impedance_width: float = 0.95  # d_w at residuals of the width and beyond, in (0, 1)
-    width: float = 1e-3  # w [m, rad]
-    midpoint: float = 0.5  # of the sigmoid, in (0, 1)
-    power: float = 2.0  # of the sigmoid, at least 1; 1 is a straight line
+    time_constant: float = 0.02
+    damping_ratio: float = 1.0
+    impedance: float = 0.9
+    impedance_width: float = 0.95
+    width: float = 1e-3
+    midpoint: float = 0.5
+    power: float = 2.0
 
     def __post_init__(self):
         for name in ("impedance", "impedance_width", "midpoint"):
-            if not 0.0 < getattr(self, name) < 1.0:
-                raise SettingsError(f"softening.{name} is {getattr(self, name)}: give a number between 0 and 1")
+            self._need(name, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")
         for name in ("time_constant", "damping_ratio", "width"):
-            if not getattr(self, name) > 0.0:
-                raise SettingsError(f"softening.{name} is {getattr(self, name)}: give a positive number")
-        if not self.power >= 1.0:
-            raise SettingsError(f"softening.power is {self.power}: give at least 1")
+            self._need(name, lambda x: 0.0 < x < np.inf, "a positive number")
+        self._need("power", lambda x: 1.0 <= x < np.inf, "at least 1")
+
+    def _need(self, name: str, is_fine, wanted: str) -> None:
+        value = numbers(getattr(self, name))
+        if value.shape != () or not is_fine(value):
+            raise SettingsError(f"softening.{name} is {getattr(self, name)!r}: give {wanted}")
 
     @cached_property
     def plain(self) -> np.ndarray:
@@ -68,16 +81,21 @@ class Softening:
 
 @dataclass(frozen=True)
 class Spring:
-    """A spring of so much stiffness [N/m, or N m/rad for angles] with a damper [N s/m, N m s] beside it."""
+    """A spring with a damper beside it.
+
+    stiffness: [N/m, or N m/rad for angles].
+    damping: [N s/m, N m s/rad].
+    """
 
     stiffness: float
     damping: float = 0.0
 
     def __post_init__(self):
-        if not (np.isfinite(self.stiffness) and self.stiffness > 0.0):
-            raise ProblemError(f"spring: stiffness is {self.stiffness}, give a positive number [N/m, N m/rad]")
-        if not (np.isfinite(self.damping) and self.damping >= 0.0):
-            raise ProblemError(f"spring: damping is {self.damping}, give zero or more [N s/m, N m s]")
+        stiffness, damping = numbers(self.stiffness), numbers(self.damping)
+        if stiffness.shape != () or not 0.0 < stiffness < np.inf:
+            raise ProblemError(f"spring: stiffness is {self.stiffness!r}, give a positive number [N/m, N m/rad]")
+        if damping.shape != () or not 0.0 <= damping < np.inf:
+            raise ProblemError(f"spring: damping is {self.damping!r}, give zero or more [N s/m, N m s]")
 
     @cached_property
     def plain(self) -> np.ndarray:

@@ -1,16 +1,20 @@
 """What people type in their first hour: it works, or one sentence says what to type instead, where they typed it."""
 
 import copy
+import inspect
 import pickle
+import pydoc
+import re
 import subprocess
 import sys
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 import delassus
 from delassus.builder import Imposed, Material, ModelBuilder, Motor
-from delassus.dynamics import Inputs
+from delassus.dynamics import Inputs, Stabilisation
 from delassus.errors import DelassusError
 from delassus.law import Law
 from delassus.memory import Memory
@@ -18,6 +22,7 @@ from delassus.problem import Problem
 from delassus.scenes import SCENES
 from delassus.shapes import Box, Compound, Convex, Plane, Sphere
 from delassus.simulation import StepSettings, step
+from delassus.softening import Softening, Spring
 from delassus.solvers import solve
 from delassus.state import State
 
@@ -145,6 +150,9 @@ MISTAKES = [
     (settings(solver="nsgs"), "unknown solver 'nsgs'; did you mean 'nbgs'"),
     (settings(law="coulomb"), "unknown law 'coulomb'.*ncp is exact Coulomb friction"),
     (settings(integrator="rk4"), "unknown integrator 'rk4'; known: euler, moreau"),
+    (lambda: Softening(width=None), "softening.width is None: give a positive number"),
+    (lambda: Softening(impedance="soft"), "softening.impedance is 'soft': give a number between 0 and 1"),
+    (lambda: Spring("stiff"), "spring: stiffness is 'stiff'"),
     (settings(softening=0.1), "softening is 0.1: give Softening"),
     (settings(stabilisation=None), "stabilisation is None: give Stabilisation"),
     (stepped(1e-3), "inputs is 0.001: give Inputs.of.*step.model, state, inputs, settings, memory"),
@@ -295,6 +303,14 @@ def test_report_of_a_failed_step_advises():
     _, report = step(*out.build(), StepSettings(solver="pgs-ncp", tol=1e-14, max_iter=1))
     assert not report.solution.converged
     assert report.solution.status.advice in str(report)
+
+
+@pytest.mark.parametrize("kind", [StepSettings, Stabilisation, Softening, Spring, Material, Motor, Imposed, Inputs])
+def test_help_explains_every_field(kind):
+    text = inspect.getdoc(kind) or ""
+    assert text in pydoc.plain(pydoc.render_doc(kind)).replace("\n |  ", "\n")
+    for field in fields(kind):
+        assert re.search(rf"\b{field.name}\b[^:\n]*:", text), field.name
 
 
 def test_laws_are_named_in_any_case():

@@ -15,11 +15,16 @@ WORLD = -1
 
 @dataclass(frozen=True)
 class Material:
-    """mu: friction [-]; restitution: of Newton's impact law, 0 … 1 [-].
+    """What a surface is like.
 
-    stiffness [N/m] and damping [N s/m]: of a spring along the normal of every contact point, so that what is carried by
-    one sinks in by m g/k; softening: or MuJoCo's manner instead; False: hard, whatever the settings say. Of a pair,
-    springs are in series, and otherwise what gives counts (`dynamics.soft_rows.mix`)."""
+    mu: friction coefficient [-]; of a pair see `ModelBuilder(mixing=…)`.
+    restitution: of Newton's impact law, from 0 (no rebound) to 1 [-]; of a pair the larger counts.
+    stiffness: of a spring along the normal of every contact point [N/m], so that what is carried by one sinks in by
+        m g/k; None: hard. Springs of a pair are in series.
+    damping: beside that spring [N s/m].
+    softening: MuJoCo's manner instead, see `Softening`; False: hard, whatever the settings say; None: as they say. Of a
+        pair, what gives counts (`dynamics.soft_rows.mix`).
+    """
 
     mu: float = 0.5
     restitution: float = 0.0

@@ -11,7 +11,15 @@ from delassus.errors import SettingsError
 
 @dataclass(frozen=True)
 class Stabilisation:
-    """Baumgarte-like feedback, one rate per constraint subset: the fraction of the error removed in one step.
+    """How errors of position are removed: a rate per kind of constraint, the fraction of its error removed in a step.
+
+    joint: fraction of a joint's error, through the velocities [-].
+    closure: joints are closed to this after each step, through the positions [m, rad]; inf: not at all.
+    limit: fraction of a limit's overshoot [-].
+    contact: fraction of a penetration [-].
+    penetration_margin: penetration that is left alone, δ of 003 eq. 91a [m].
+    depenetration_speed: cap on the speed of pushing out penetration and overshoot [m/s, rad/s].
+    bounce_speed: an approach slower than this does not bounce [m/s].
 
     The 1/h·Φ form of papers 000 and 002 is a rate of one (`Stabilisation.full()`).
     """
