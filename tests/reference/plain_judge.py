@@ -1,12 +1,14 @@
-"""A second judge, written from the definitions alone: dense matrices, NumPy, extended precision.
+"""A second judge, written from the definitions alone: NumPy and extended precision.
 
 It shares no code with `delassus.residuals`. Of a problem it reads the data (H, J, E, u_f, b, or D and v_f), works out
-D = J H⁻¹ Jᵀ + E by elimination, and asks of reactions λ how far they are from the law, and whose fault rounding can be.
+v = J H⁻¹ (Jᵀ λ) + E λ + v_f with H⁻¹ by elimination, and asks of reactions λ how far they are from the law, and how
+much of that rounding can have done.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from delassus.law import Law
 from delassus.problem import Problem
@@ -55,9 +57,10 @@ class PlainJudge:
         self.mu = np.zeros(len(cone.mu)) if problem.law is Law.FRICTIONLESS else cone.mu
         self.is_rigid = problem.delassus.kind == "rigid"
         self.is_exact = problem.law is Law.NCP
-        self.D, self.v_f, self.size, self.noise = _dual_view(problem)
+        self.factors, self.E, self.v_f, self.noise = _dual_view(problem)
+        self.sizes_of_factors = [abs(factor) for factor in self.factors]
         self.scale = self._scales(_islands(problem, self.starts))
-        diagonal = np.diag(self.D)
+        diagonal = _diagonal(self.factors) + self.E
         first = self.starts[self.joints] if self.starts[self.joints] < len(self.v_f) else 0
         trace = diagonal[first:].sum()
         self.rho = (len(self.v_f) - first) / trace if trace > 0 else LONG(1)
@@ -73,8 +76,9 @@ class PlainJudge:
     def _verdict(self, reactions: np.ndarray, low: np.ndarray | None) -> Verdict:
         eps = EPS if low is None or not self.is_rigid else float(np.finfo(LONG).eps)
         r = reactions.astype(LONG) if low is None else reactions.astype(LONG) + low
-        v = self.D @ r + self.v_f
-        doubt = OPERATIONS * (eps * (self.size @ np.abs(reactions)) + EPS * self.noise)  # of v [m/s]
+        v = _times(self.factors, r) + self.E * r + self.v_f
+        moved = _times(self.sizes_of_factors, abs(r)) + self.E * abs(r)
+        doubt = (OPERATIONS * (eps * moved + EPS * self.noise)).astype(float)  # of v [m/s]
         square, velocity, excuse = LONG(0), 0.0, 0.0
         doubt_square = 0.0
         for k, (a, b) in enumerate(zip(self.starts, self.starts[1:])):
@@ -82,7 +86,7 @@ class PlainJudge:
             square += gap @ gap
             length = float(np.sqrt(r[a:b] @ r[a:b]))
             # w = v + Γ(v) doubts the tangential part once more; λ − P(λ − ρ w) is rounded to the last digit of λ
-            unsure = 2.5 * float(np.linalg.norm(doubt[a:b])) if len(doubt) else 0.0
+            unsure = 2.5 * float(np.linalg.norm(doubt[a:b]))
             doubt_square += (float(self.rho) * unsure + 8 * eps * length) ** 2
             own = self._gap(k, r[a:b], v[a:b], self.own[k]) / self.own[k]
             error, scale = float(np.sqrt(own @ own)), self.scale[k]
@@ -139,38 +143,46 @@ def _project(x, mu):
 
 
 def _dual_view(problem: Problem):
-    """(D, v_f, |J||H⁻¹||Jᵀ| + E in double, what rounding of v_f is proportional to)."""
+    """(factors of D − E, E, v_f, what rounding of v_f is proportional to)."""
     delassus = problem.delassus
     if delassus.kind == "matrix":
-        D = delassus.D.toarray().astype(LONG)
         v_f = problem.free_velocity.astype(LONG)
-        return D, v_f, np.abs(D).astype(float), np.abs(problem.free_velocity)
+        return [delassus.D.toarray().astype(LONG)], LONG(0), v_f, np.abs(problem.free_velocity)
     if delassus.kind == "rigid":
-        H, J = _rigid(delassus)
+        inverse = sp.block_diag([_inverse(block.astype(LONG)) for block in delassus.mass], format="csr", dtype=LONG)
+        J = _rigid_rows(delassus)
     else:
-        H, J = delassus.H.toarray().astype(LONG), delassus.J.toarray().astype(LONG)
-    inverse = _inverse(H)
-    E = np.zeros(len(J)) if delassus.compliance is None else delassus.compliance
-    D = J @ inverse @ J.T + np.diag(E.astype(LONG))
+        inverse, J = _inverse(delassus.H.toarray().astype(LONG)), delassus.J.toarray().astype(LONG)
+    E = LONG(0) if delassus.compliance is None else delassus.compliance.astype(LONG)
     v_f = J @ problem.u_f.astype(LONG) + problem.bias
-    size = np.abs(J) @ np.abs(inverse) @ np.abs(J).T + np.diag(E)
-    noise = np.abs(J) @ np.abs(problem.u_f) + np.abs(problem.bias)
-    return D, v_f, size.astype(float), noise.astype(float)
+    return [J, inverse, J.T], E, v_f, abs(J) @ np.abs(problem.u_f) + np.abs(problem.bias)
 
 
-def _rigid(delassus):
-    """Dense H and J of rigid bodies."""
-    bodies = len(delassus.mass)
-    H, J = np.zeros((6 * bodies, 6 * bodies), LONG), np.zeros((len(delassus.rows), 6 * bodies), LONG)
-    for k, block in enumerate(delassus.mass):
-        H[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = block
+def _times(factors, x):
+    for factor in reversed(factors):
+        x = factor @ x
+    return x
+
+
+def _diagonal(factors):
+    """Of the product of one matrix, or of J, H⁻¹ and Jᵀ."""
+    if len(factors) == 1:
+        return np.diag(factors[0])
+    J, inverse, _ = factors
+    both = (J @ inverse) * J
+    return np.asarray(both.sum(axis=1)).ravel()
+
+
+def _rigid_rows(delassus) -> sp.csr_array:
+    """J of rigid bodies, by rows."""
+    J = np.zeros((len(delassus.rows), 6 * len(delassus.mass)), LONG)
     starts = delassus.block_start
     for k, pair in enumerate(delassus.bodies):
         for side, body in enumerate(pair):
             if body >= 0:
                 rows = delassus.rows[starts[k] : starts[k + 1], 6 * side : 6 * side + 6]
                 J[starts[k] : starts[k + 1], 6 * body : 6 * body + 6] += rows
-    return H, J
+    return sp.csr_array(J)
 
 
 def _inverse(H):

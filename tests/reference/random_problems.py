@@ -6,6 +6,7 @@ from delassus.cones import ProductCone
 from delassus.problem import Problem
 from delassus.problem.random import random_block, random_dual, random_rigid
 
+RARE = ("large", "large-dual", "large-flexible")  # cost a hundred times as much
 INFEASIBLE = ("closing-walls", "contradicting-joints", "approaching-zero-rows")
 
 
@@ -175,6 +176,29 @@ def _fast_and_slow(rng):
     return Problem.dual(D, v_f, mu=np.concatenate([part.cone.mu for part in parts]))
 
 
+def _large(rng):
+    """More rows than the compiled methods for small problems take."""
+    return random_rigid(rng, bodies=int(rng.integers(30, 80)), contacts=int(rng.integers(105, 150)),
+                        joints=int(rng.integers(0, 8)), limits=int(rng.integers(0, 5)))  # fmt: skip
+
+
+def _large_dual(rng):
+    """The same, of which only D is known: sparse, or full."""
+    if rng.integers(2):
+        return random_dual(rng, contacts=int(rng.integers(102, 120)))
+    rigid = _large(rng)
+    return Problem.dual(rigid.delassus.matrix(), rigid.free_velocity, cone=rigid.cone)
+
+
+def _large_flexible(rng):
+    n, contacts = int(rng.integers(60, 120)), int(rng.integers(102, 120))
+    cone = ProductCone((2,), 3, rng.uniform(0.0, 1.0, contacts))
+    A = rng.normal(size=(n, n)) * (rng.random((n, n)) < 0.05)
+    J = rng.normal(size=(cone.row_count, n)) * (rng.random((cone.row_count, n)) < 0.05)
+    b = _velocities(rng, cone.row_count, cone, J, rng.normal(size=n))
+    return Problem.primal(A @ A.T + np.eye(n), J, cone=cone, p=rng.normal(size=n), b=b)
+
+
 def _with_more(rng, H, J, b, joints, mu):
     """The same beside contacts of other bodies, which have a solution of their own."""
     other = random_rigid(rng, bodies=2, contacts=int(rng.integers(1, 5)))
@@ -212,4 +236,5 @@ KINDS = {
     "separating": _separating, "units": _units, "fast-and-slow": _fast_and_slow, "closing-walls": _closing_walls,
     "contradicting-joints": _contradicting_joints,
     "approaching-zero-rows": lambda rng: _zero_rows(rng, approach=True),
+    "large": _large, "large-dual": _large_dual, "large-flexible": _large_flexible,
 }  # fmt: skip

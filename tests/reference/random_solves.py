@@ -21,7 +21,7 @@ from time import perf_counter
 
 import numpy as np
 from plain_judge import PlainJudge
-from random_problems import INFEASIBLE, KINDS, make
+from random_problems import INFEASIBLE, KINDS, RARE, make
 
 from delassus.law import Law
 from delassus.solvers import SOLVERS, solve
@@ -44,6 +44,7 @@ COSTLY = {
     "auto": 3100,
 }
 CHEAP = 400
+RARITY = 0.1  # of kinds that cost much, against 1
 FAILURES = ("false claim", "false infeasible", "exception", "not finite", "denied", "unsupported")
 PRIMAL_ONLY = ("ipm body",)
 
@@ -96,7 +97,8 @@ class Tally:
 def one_problem(seed: int, number: int, solvers: dict[str, object], kinds: list[str]) -> Tally:
     """All solves of one problem."""
     rng = np.random.default_rng([seed, number])
-    kind = kinds[int(rng.integers(len(kinds)))]
+    weights = np.array([RARITY if kind in RARE else 1.0 for kind in kinds])
+    kind = str(rng.choice(kinds, p=weights / weights.sum()))
     problem, tally, judges = make(kind, rng), Tally(), {}
     names, laws, last = list(solvers), list(Law), None
     for k in range(PER_PROBLEM):
