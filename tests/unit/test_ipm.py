@@ -332,3 +332,14 @@ def test_settings_are_checked():
         IPM.changed(threads=0)
     with pytest.raises(SettingsError, match="holds only D"):
         solve(random_dual(np.random.default_rng(1), law=Law.CCP), IPM.changed(linear="body"))
+
+
+@pytest.mark.parametrize("diagonal", [(1, 1e5, 1e-5), (1e-5, 1e5, 1), (1e5, 1e-5, 1), (1e-5, 1, 1)], ids=str)
+def test_ten_contacts_with_badly_scaled_blocks_are_solved(diagonal):
+    """Where reactions are 10¹⁰ times the ordinary size, starting again from above them helps."""
+    rng = np.random.default_rng(31)
+    v_f = rng.normal(size=30)
+    v_f[::3] = -np.abs(v_f[::3])
+    D = sp.block_diag([np.diag(diagonal)] * 10)
+    solution = solve(Problem.dual(D, v_f, mu=rng.uniform(0.1, 1.0, 10), law=Law.CCP), "ipm", max_iter=100)
+    assert solution.converged, solution

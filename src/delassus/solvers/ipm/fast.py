@@ -13,6 +13,7 @@ from delassus.solvers.ipm.certificate import Certificate
 from delassus.solvers.ipm.interior import Interior
 from delassus.solvers.ipm.joint_contradiction import is_hopeless, joint_contradiction
 from delassus.solvers.ipm.natural_map import LARGE, is_suspicious, scaled_residual
+from delassus.solvers.ipm.own_reactions import pair_above
 from delassus.solvers.ipm.phase_one import finds_proof
 from delassus.solvers.ipm.polish import Polish
 from delassus.solvers.ipm.presolve import Forecast, forecast, violated
@@ -35,8 +36,9 @@ _RECHECK = 0.1  # τ below which open contacts are looked at again
 _DOUBT = 4  # polish steps without halving it before the interior point goes on from where it was left
 _PATIENCE = 20  # polish steps without halving the residual before giving up
 _EARLY = 1e-4  # scaled residual above which a stalled interior point starts again instead of being polished …
-_FAR_VELOCITY = 1e-2  # … or, where masses are far apart, scaled velocity above which it does
-_RESTARTS = 2  # … so many times, each from further inside
+_FAR_VELOCITY = 1e-2  # … or scaled velocity: at once where masses are far apart, else once the polish has failed too
+_RESTARTS = 2  # … so many times, first from above the reactions of all blocks alone, then from further inside
+_LEAST_ABOVE = 10.0  # scaled reactions that a start from above begins with at least
 
 
 class FastIpm:
@@ -59,7 +61,7 @@ class FastIpm:
         self.may_carry = has_odd_masses(problem)
         self.milestone, self.since = math.inf, 0
         self._build(self.forecast.kept)
-        x = self.standard.from_reactions(self.forecast.reactions)
+        x = self._nearer(reactions, self.forecast.reactions)
         self.interior = self._enter(x, self._generous(x))
         if self.standard.cone.degree == 0:
             self._begin_polish()
@@ -68,6 +70,18 @@ class FastIpm:
         self.kept = kept
         self.standard = Standard(self.problem, kept, contradiction=self.contradiction and self.contradiction.velocity)
         self.system = system_of(self.standard, self.settings)
+
+    def _nearer(self, guess: np.ndarray, swept: np.ndarray) -> np.ndarray:
+        """Where to start: at the swept reactions, unless sweeps left a good guess behind, in norm and velocity."""
+        standard, x = self.standard, self.standard.from_reactions(swept)
+        if not guess.any():
+            return x
+        own = standard.from_reactions(guess)
+        standard.correct(x)
+        error, worst = scaled_residual(standard, x)
+        standard.correct(own)
+        own_error, own_worst = scaled_residual(standard, own)
+        return own if own_error < error and own_worst < worst else x
 
     def _generous(self, x: np.ndarray, far: float = 0.0) -> float:
         """τ to start from, near x and its velocities.  far: at least this much of the usual one, or zero."""
@@ -186,7 +200,7 @@ class FastIpm:
             self.polish, self.switch = None, 0.01 * self.switch
         elif not works or self.since >= _PATIENCE:
             norm, worst = scaled_residual(self.standard, polish.best)
-            again = norm > _EARLY or (self.may_carry and worst > _FAR_VELOCITY)
+            again = norm > _EARLY or worst > _FAR_VELOCITY
             self.finished = not (again and self._restart(polish.best))
 
     def _restart(self, x: np.ndarray) -> bool:
@@ -199,6 +213,10 @@ class FastIpm:
             self.interior = self._carrying()
             return True
         self.restarts += 1
+        if self.restarts == 1:
+            x, y, _ = pair_above(self.standard, _LEAST_ABOVE)
+            self.interior = self._interior(x, y[self.standard.free :])
+            return True
         self.interior = self._enter(x.copy(), self._generous(x, far=100.0**self.restarts))
         return True
 

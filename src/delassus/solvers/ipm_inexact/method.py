@@ -19,22 +19,21 @@ import numpy as np
 from delassus.problem import Problem
 from delassus.solvers.ipm.guess import best_multiple
 from delassus.solvers.ipm.natural_map import scaled_residual
+from delassus.solvers.ipm.own_reactions import pair_above
 from delassus.solvers.ipm.standard import Standard
 from delassus.solvers.ipm_inexact.barrier import off_centre, reduction
 from delassus.solvers.ipm_inexact.body_space import BodySpace
 from delassus.solvers.ipm_inexact.contact_space import ContactSpace
 from delassus.solvers.ipm_inexact.directions import Scaling
-from delassus.solvers.ipm_inexact.own_reactions import own_reactions
 from delassus.solvers.ipm_inexact.regularisation import softness
 from delassus.solvers.ipm_inexact.settings import IpmInexact
-from delassus.solvers.jordan import centrality, centred_pair, fill_unit, invert, largest_step, smallest_eigenvalue
+from delassus.solvers.jordan import centrality, centred_pair, invert, largest_step, smallest_eigenvalue
 from delassus.solvers.settings import Settings
 
 _GAIN = 0.1  # a direction leaves at most this part of its right side, or small corrections would be none at all
 _GAIN_LINEAR = 1e-10  # … where there are bilateral rows only, which one direction should settle
 _SHORT, _SHORTS = 1e-6, 3  # so many steps in a row shorter than this: nothing will change any more
 _CENTRED = 1e-1  # adaptive: smallest eigenvalue of a product, as a fraction of τ, that a step may leave
-_ABOVE = 2.0  # first x is at least this times the reaction of a block alone
 # of a guess: error (relative, or as the velocity of one contact) up to which it is used; above _FAR the first τ is the
 # mean square of reactions and velocities, below it falls with the square of the error
 _USEFUL, _FAR, _LEAST_START = 0.3, 0.1, 1e-7
@@ -61,23 +60,15 @@ class IpmInexactMethod:
 
     def _start(self) -> None:
         """x a multiple of e, more where reactions will be large; ȳ on the central path at x (004 §4.3)."""
-        standard, free, limits = self.standard, self.standard.free, self.standard.limits
-        self.x, self.y = np.zeros(standard.row_count), np.zeros(standard.row_count)
+        standard = self.standard
+        self.x, self.d = np.zeros(standard.row_count), np.zeros(standard.row_count)
         self.tau = self.s = 0.0
-        self.d = np.zeros(standard.row_count)
-        fill_unit(limits, self.x[free:])
-        self.x *= np.maximum(self.settings.start, _ABOVE * own_reactions(standard))
-        standard.correct(self.x)
-        v = standard.velocity(self.x)
         if standard.cone.degree == 0:
-            self.y = v
+            self.y = standard.velocity(self.x)
             return
-        # eq. 34: τ such that ȳ is about as large as y
-        self.tau = float(np.abs(self.x * v)[free:].sum()) / standard.cone.degree or 1.0
+        self.x, self.y, self.tau = pair_above(standard, self.settings.start)
         self.s = self.tau
-        invert(limits, self.x[free:], self.y[free:])
-        self.y *= self.tau
-        self.d = (self.y - v) / self.s
+        self.d = (self.y - standard.velocity(self.x)) / self.s
         self._drop_artificial()
 
     def _start_near(self, reactions: np.ndarray) -> None:

@@ -9,7 +9,24 @@ from numba import njit
 
 from delassus.problem import Problem
 from delassus.solvers.ipm.standard import Standard
+from delassus.solvers.jordan import fill_unit, invert
 from delassus.solvers.local.convex import solve_convex
+
+_ABOVE = 2.0  # x is at least this times the reaction of a block alone
+
+
+def pair_above(standard: Standard, least: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """(x, y, τ) with x∘y = τ e and x a multiple of e, at least `least`, that lies above every block's own reaction; y
+    about as large as the velocities of x (004 eq. 34). Zeros on bilateral rows; some row must have a cone."""
+    free, limits = standard.free, standard.limits
+    x, y = np.zeros(standard.row_count), np.zeros(standard.row_count)
+    fill_unit(limits, x[free:])
+    x *= np.maximum(least, _ABOVE * own_reactions(standard))
+    standard.correct(x)
+    tau = float(np.abs(x * standard.velocity(x))[free:].sum()) / standard.cone.degree or 1.0
+    invert(limits, x[free:], y[free:])
+    y *= tau
+    return x, y, tau
 
 
 def own_reactions(standard: Standard) -> np.ndarray:
