@@ -103,9 +103,13 @@ def test_long_compilation_is_said_once(monkeypatch, caplog):
     listener = clock_module._Compiler()
     monkeypatch.setattr(clock_module, "_LONG", 0.0)
     monkeypatch.setattr(logging.getLogger("delassus.compiling"), "disabled", False)
-    with event.install_listener("numba:compiler_lock", listener), caplog.at_level(logging.WARNING):
+    loads, compiles = "numba:compiler_lock", "numba:compile"
+    with event.install_listener(loads, listener), event.install_listener(compiles, listener):
+        with caplog.at_level(logging.WARNING), event.trigger_event(loads):
+            pass
+        assert not caplog.records, "it was loaded only"
         for _ in range(3):
-            with event.trigger_event("numba:compiler_lock"):
+            with caplog.at_level(logging.WARNING), event.trigger_event(loads), event.trigger_event(compiles):
                 pass
     assert sum("compiles its kernels" in record.message for record in caplog.records) == 1
 

@@ -43,7 +43,9 @@ def solve(
         ),
     ] = "auto",
     max_iter: Annotated[int, typer.Option(metavar="N", help="Most iterations per run.")] = DEFAULT_MAX_ITER,
-    time_limit: Annotated[float | None, typer.Option(metavar="S", help="Most seconds per run.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="S", help="Most seconds per run, compiling not counted.")
+    ] = None,
     threads: Annotated[
         int | None,
         typer.Option(metavar="N", help="Threads, for solvers that can use several (they say so in their settings)."),

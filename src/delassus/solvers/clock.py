@@ -11,6 +11,7 @@ from time import perf_counter
 from numba.core import event
 
 _LONG = 1.0  # seconds of compilation after which somebody wonders what is going on
+_WORKS, _COMPILES = "numba:compiler_lock", "numba:compile"  # the first also while it loads from the cache
 _logger = logging.getLogger("delassus.compiling")
 
 
@@ -19,13 +20,16 @@ class _Compiler(event.Listener):
 
     def __init__(self):
         self._of_thread = threading.local()
-        self._is_announced = False
+        self._compiles = self._is_announced = False
 
     @property
     def seconds(self) -> float:
         return getattr(self._of_thread, "seconds", 0.0)
 
     def on_start(self, event) -> None:
+        if event.kind == _COMPILES:
+            self._compiles = True
+            return
         here = self._of_thread
         depth = getattr(here, "depth", 0)
         if depth == 0:
@@ -34,17 +38,17 @@ class _Compiler(event.Listener):
 
     def on_end(self, event) -> None:
         here = self._of_thread
-        if not getattr(here, "depth", 0):  # began before we listened
+        if event.kind == _COMPILES or not getattr(here, "depth", 0):  # or began before we listened
             return
         here.depth -= 1
         spent = self.seconds + perf_counter() - here.begin
         if here.depth == 0:
             here.seconds = spent
-        if spent > _LONG:
+        if spent > _LONG and self._compiles:
             self._announce()
 
     def _announce(self) -> None:
-        """Once per process, and not for the moment that loading takes."""
+        """Once per process."""
         if not self._is_announced:
             self._is_announced = True
             _logger.warning(
@@ -53,7 +57,8 @@ class _Compiler(event.Listener):
 
 
 _compiler = _Compiler()
-event.register("numba:compiler_lock", _compiler)
+event.register(_WORKS, _compiler)
+event.register(_COMPILES, _compiler)
 
 
 def clock() -> float:
