@@ -87,7 +87,11 @@ def _columns(rows: list[Row], names: dict[Path, str]) -> list[Column]:
             [wording.scientific(each.residuals.natural_map_relative) for each in done],
             right=True,
         ),
-        Column("worst velocity m/s", [wording.scientific(each.residuals.worst_velocity) for each in done], right=True),
+        Column(
+            "rel. velocity",
+            [wording.scientific(each.residuals.worst_velocity_relative) for each in done],
+            right=True,
+        ),
     ]
 
 

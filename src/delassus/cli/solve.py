@@ -70,7 +70,8 @@ def solve(
     """Solve problem files, each with every solver given, and say how accurate the results are.
 
     The residual is recomputed on the returned point by one judge for all solvers. The table shows the two figures runs
-    are stopped on; --json holds every residual (primal, dual, complementarity, Siconos' scaling, ...).
+    are stopped on, natural map and worst velocity, both relative; --json holds every residual (velocity in m/s, primal,
+    dual, complementarity, Siconos' scaling, ...).
 
     \b
       delassus solve pile.hdf5 --tol 1e-8 --time-limit 60
