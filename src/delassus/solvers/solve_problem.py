@@ -54,8 +54,10 @@ def solve(
     stages, patience = [find(name) for name, _ in tries], [most for _, most in tries]
     rescue = rescuer(problem) if hands_on(solver, stages[-1][1]) else None
     if rescue is not None:  # and, where that fails too, the last method again for as long as it likes
-        patience = [_ODD_TRY] * len(stages) + [_RESCUE_TRY, 0]
-        stages = [*stages, find(rescue), stages[-1]]
+        # a guess of two doubles comes from a step that needed them
+        before = stages if point.ndim == 1 else []
+        patience = [_ODD_TRY] * len(before) + [_RESCUE_TRY, 0]
+        stages = [*before, find(rescue), stages[-1]]
     patience[-1] = limits.max_iter
     solution = _portfolio(problem, stages, patience, point, limits, trace)
     if throw and not solution.converged:

@@ -1,7 +1,7 @@
 """`ipm-dd`: the convex law where masses are so far apart that reactions need two doubles.
 
 An interior point as far as a polish can go on from, and the polish; where that gets stuck, the interior point goes on
-from where it was left, to a hundredth, and so on. One iteration is one factorisation of either.
+from where it was left, to a hundredth, and so on. One iteration is one factorisation of either, the last one a few.
 """
 
 import numpy as np
@@ -15,6 +15,7 @@ from delassus.solvers.double_double.interior import Interior
 from delassus.solvers.double_double.polish import Polish
 from delassus.solvers.double_double.settings import DoubleDoubleIpm
 
+_ARRIVED, _QUICK, _MOST_EXTRA = 1e-6, 0.1, 4  # relative velocity, its fall in a step, and steps beyond the last one
 _NEARER = 0.01  # what the next hand-over is to the last
 _LEAST = 1e-13  # hand-over below which the interior point itself has reached the end of its digits
 
@@ -74,6 +75,8 @@ class DoubleDoubleMethod:
         works = self.polish.step()
         self.polished += 1
         self._write(self.polish.reactions)
+        if works:
+            works = self._last_digits()
         if works and self.polished < self.settings.polish_steps:
             return
         if self.is_stale:
@@ -82,6 +85,25 @@ class DoubleDoubleMethod:
             self.finished = True
         else:
             self.polish, self.hand_over = None, _NEARER * self.hand_over
+
+    def _last_digits(self) -> bool:
+        """Take a polish that has arrived on to rounding: one or two systems more, since it converges quadratically.
+        What a light body keeps of an error, what it carries multiplies in the next step."""
+        assert self.polish is not None
+        worst = residuals.measure(self.problem, self.reactions, self.reactions_low).velocity
+        for _ in range(_MOST_EXTRA):
+            if not worst <= _ARRIVED:
+                break
+            works = self.polish.step()
+            pairs = self.polish.reactions
+            now = residuals.measure(self.problem, pairs[:, 0].copy(), pairs[:, 1].copy()).velocity
+            if not (works and now < worst):
+                return works
+            self._write(pairs)
+            if now > _QUICK * worst:
+                break
+            worst = now
+        return True
 
     def _write(self, pairs: np.ndarray) -> None:
         self.reactions[:], self.reactions_low[:] = pairs[:, 0], pairs[:, 1]
