@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "delassus"
 LAYERS = [
     "errors", "given", "status", "law", "spatial", "linalg", "cones", "problem", "residuals", "solvers",
     # ---- nothing above this line knows bodies or time ----
-    "softening", "shapes", "joints", "collision", "model", "state", "builder", "integrators", "dynamics", "memory",
+    "softening", "shapes", "joints", "collision", "model", "state", "integrators", "dynamics", "builder", "memory",
     "simulation", "io", "scenes", "view", "bench", "cli",
 ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Exceptions for misuse. Not converging is no exception but a `Status`.
+"""Exceptions and warnings for misuse. Not converging is no exception but a `Status`.
 
 Every message is one sentence that names the culprit and says what to do about it.
 """
@@ -6,6 +6,10 @@ Every message is one sentence that names the culprit and says what to do about i
 
 class DelassusError(Exception):
     """Anything this package raises on purpose; the command line turns it into exit code 2."""
+
+
+class DelassusWarning(UserWarning):
+    """Something that is allowed, and was probably not meant: one sentence with names, sizes and what to do."""
 
 
 class ProblemError(DelassusError, ValueError):

@@ -185,7 +185,7 @@ def test_angles_of_random_chains_are_continuous(seed):
         now = builder.body(mass=1.0, inertia=rng.uniform(0.6, 1.0, 3), angular_velocity=spin)
         builder.joint(kind, before, now, axis=rng.normal(size=3))
         before = now
-    model, state = builder.build()
+    model, state = builder.build(assemble=True)
     settings = StepSettings(h=2e-3)
     states, reports = turned(model, state, 150, settings=settings)
     values = np.array([s.coordinates(model) for s in states])

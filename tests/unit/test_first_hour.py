@@ -251,7 +251,7 @@ def test_models_states_and_memories_copy_and_pickle(how):
     """Before and after steps, which leave work arrays behind; the copies step to the same bits."""
     out = builder()
     out.body(
-        "die", position=(1, 0, 0.1), density=500.0, shapes=Convex(np.random.default_rng(1).normal(size=(20, 3)) / 9)
+        "die", position=(1, 0, 0.13), density=500.0, shapes=Convex(np.random.default_rng(1).normal(size=(20, 3)) / 9)
     )
     out.fixed("block", position=(1, 0, -0.1), shapes=Box((1, 1, 0.3)))
     out.joint("revolute", "ground", "arm", limits=(-1, 1))

@@ -6,6 +6,7 @@ from delassus.builder.body import WORLD, Body, Material
 from delassus.builder.given import bits, direction, number, placed_shapes, rotation_matrix, unit_quaternion, vector
 from delassus.builder.joint import Joint, coordinate_options, joint_arrays
 from delassus.builder.mass_properties import mass_properties
+from delassus.builder.start import assembled, check_start
 from delassus.builder.starting_turns import starting_turns
 from delassus.collision import Instance, shape_arrays
 from delassus.collision.arrays import MIXING
@@ -156,8 +157,12 @@ class ModelBuilder:
 
     # -- building ------------------------------------------------------------------------------------------------------
 
-    def build(self) -> tuple[Model, State]:
-        """The model and the state it starts from, at t = 0."""
+    def build(self, *, assemble: bool = False, check: bool = True) -> tuple[Model, State]:
+        """The model and the state it starts from, at t = 0.
+
+        assemble: close open joints, moving the bodies as little as possible in the mass metric, and make velocities obey
+        them; loops that cannot close are an error. check: refuse open joints and warn of bodies that overlap and of
+        velocities that part joints."""
         count = len(self.bodies)
         q, u = np.empty((count, 7)), np.empty((count, 6))
         for k, body in enumerate(self.bodies):
@@ -173,6 +178,10 @@ class ModelBuilder:
             joint_arrays(self.joints),
             self._shape_arrays(),
         )
+        if assemble:
+            q, u = assembled(model, q, u)
+        if check:
+            check_start(model, q, None if assemble else u, stacklevel=2)
         return model, State(q, u, turns=starting_turns(model, q))
 
     def _shape_arrays(self):

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from delassus.errors import ProblemError
+from delassus.errors import DelassusWarning, ProblemError
 from delassus.given import numbers
 from delassus.joints import JOINTS, JointKind
 from delassus.joints.primitives import ROTVEC
@@ -45,6 +45,7 @@ def _pair(what: str, given, unit: str, wanted: str) -> tuple[float, float]:
         warnings.warn(
             f"{what}, [{lower:g}, {upper:g}] rad, reach {np.abs(finite).max() / (2 * np.pi):.3g} turns: if degrees are "
             "meant, give np.radians(…)",
+            DelassusWarning,
             stacklevel=5,  # the caller of ModelBuilder.joint
         )
     return lower, upper

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 
+from delassus.errors import DelassusWarning
 from delassus.model import Model
 from delassus.spatial import quaternion_to_matrix
 
@@ -28,6 +29,7 @@ def starting_turns(model: Model, q: np.ndarray) -> np.ndarray:
             warnings.warn(
                 f"{joints.coordinate_names[d]} starts at {start:.4g}, outside its limits [{lower:.4g}, {upper:.4g}], "
                 "and will be pushed back: move the body, the joint's frame or the limits",
+                DelassusWarning,
                 stacklevel=3,  # the caller of ModelBuilder.build
             )
     return turns

@@ -39,7 +39,8 @@ def build(
     away = y / 2 + ball + speed * quiet
     # thrown so that it arrives at two thirds of the wall's height
     up = 0.5 * _G * quiet
-    builder.body("ball", position=(columns * x / 2, -away, 0.667 * rows * z), velocity=(0, speed, up), density=density,
+    height = max(0.667 * rows * z, ball)
+    builder.body("ball", position=(columns * x / 2, -away, height), velocity=(0, speed, up), density=density,
                  shapes=[Sphere(ball)], material=material)  # fmt: skip
     model, state = builder.build()
     return Setup(model, state, 0.8, settings=StepSettings(h=2e-3))

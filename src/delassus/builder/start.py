@@ -1,0 +1,137 @@
+"""The first state of a mechanism: whether its joints are closed and its bodies apart, and closing it on purpose."""
+
+import warnings
+
+import numpy as np
+
+from delassus.collision import detect
+from delassus.collision.instances import FIXTURES
+from delassus.dynamics.closure import close_joints
+from delassus.errors import DelassusWarning, ProblemError
+from delassus.joints.primitives import DOT
+from delassus.model import Model
+from delassus.spatial import quaternion_to_matrix
+
+_OPEN = 1e-6  # of the mechanism's size, and rad: joints further open than this were not meant so
+_PARTING = 1e-6  # of the bodies' own speeds: rates that part a joint
+_DEEP = 0.01  # of the smaller body's radius: overlaps deeper than this were not meant so
+_CLOSED = 1e-12  # of the mechanism's size, and rad: what assembling asks for
+_NAMED = 3  # of many culprits
+
+
+def check_start(model: Model, q: np.ndarray, u: np.ndarray | None, *, stacklevel: int) -> None:
+    """Refuse joints that are open as placed; warn of velocities that part them and of bodies that overlap.
+
+    q: (n_b, 7), u: (n_b, 6), None where they are known to obey the joints."""
+    found = open_joints(model, q)
+    if found:
+        raise ProblemError(
+            f"{_listed(found)} as placed: move the bodies or give the joint's follower_position and follower_frame, or "
+            "close it on purpose with build(assemble=True)"
+        )
+    for text in (_parting(model, q, u), _overlapping(model, q)):
+        if text:
+            warnings.warn(text, DelassusWarning, stacklevel=stacklevel + 1)
+
+
+def assembled(model: Model, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Poses with closed joints, moved as little as possible in the mass metric, and velocities that obey them."""
+    if not model.joints.row_count:
+        return q, u
+    q, u = close_joints(model, q, u, tol=_CLOSED * max(_size(model, q), 1.0))
+    left = open_joints(model, q)
+    if left:
+        raise ProblemError(
+            f"the joints cannot all close: {_listed(left)} at best; check the lengths of the loop they are in, or start "
+            "nearer to where it closes"
+        )
+    return q, u
+
+
+def open_joints(model: Model, q: np.ndarray) -> list[str]:
+    """Sentences like "joint 'hinge' is open by 0.2 m", the worst first, for joints that are not closed."""
+    joints = model.joints
+    residual, _ = joints.constraints(joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
+    distance, angle = _per_joint(model, residual)
+    worst = np.maximum(distance / _size(model, q), angle)
+    order = [j for j in np.argsort(-worst, kind="stable") if not worst[j] <= _OPEN]
+    return [f"joint {joints.names[j]!r} is open by {_amount(distance[j], angle[j], '')}" for j in order]
+
+
+def _parting(model: Model, q: np.ndarray, u: np.ndarray | None) -> str:
+    """A sentence about joints whose bodies start with velocities that part them; empty if there are none."""
+    joints = model.joints
+    if u is None or not u.any():
+        return ""
+    _, rows = joints.constraints(joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
+    own = np.zeros((joints.row_count, 12))
+    for side in range(2):
+        body = joints.row_bodies[:, side]
+        own[body >= 0, 6 * side : 6 * side + 6] = u[body[body >= 0]]
+    distance, angle = _per_joint(model, np.einsum("ri,ri->r", rows, own))
+    # rates are compared with what each half of a row contributes: an exact cancellation leaves rounding
+    speed, spin = _per_joint(model, np.abs(rows * own).sum(axis=1))
+    parts = (distance > _PARTING * speed) | (angle > _PARTING * spin)
+    found = [
+        f"joint {joints.names[j]!r} at {_amount(distance[j], angle[j], '/s')}"
+        for j in np.flatnonzero(parts)
+    ]  # fmt: skip
+    if not found:
+        return ""
+    return (
+        f"the bodies start with velocities that part {_listed(found)}: the first step will stop that with an impulse; "
+        "give velocities that agree, or let build(assemble=True) find the nearest that do"
+    )
+
+
+def _overlapping(model: Model, q: np.ndarray) -> str:
+    """A sentence about bodies that overlap; empty if there are none."""
+    shapes = model.shapes
+    contacts = detect(shapes, q[:, :3], q[:, 3:])
+    radius = (shapes.radius - shapes.surface[:, 0])[contacts.shapes].min(axis=1) if len(contacts) else np.zeros(0)
+    deepest: dict[tuple[str, str], float] = {}
+    for k in np.flatnonzero(contacts.gap < -_DEEP * radius):
+        pair = tuple(_owner(model, int(shapes.owner[s])) for s in contacts.shapes[k])
+        deepest[pair] = max(deepest.get(pair, 0.0), -float(contacts.gap[k]))
+    found = [f"{a!r} and {b!r} by {d:.3g} m" for (a, b), d in sorted(deepest.items(), key=lambda item: -item[1])]
+    if not found:
+        return ""
+    return (
+        f"bodies overlap: {_listed(found)}; they will be pushed apart: move them, exclude() the pair from contact, or say "
+        "build(check=False)"
+    )
+
+
+def _owner(model: Model, owner: int) -> str:
+    return model.fixed_names[owner - FIXTURES] if owner >= FIXTURES else model.body_names[owner]
+
+
+def _per_joint(model: Model, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lengths of each joint's rows, those of points and distances apart from those of axes; both (n_j,)."""
+    joints = model.joints
+    of = np.repeat(np.arange(joints.count), joints.row_sizes)
+    is_angle = joints.row_primitive == DOT
+    squares = np.where(np.isfinite(rows), rows, np.inf) ** 2
+    return tuple(
+        np.sqrt(np.bincount(of, np.where(mask, squares, 0.0), minlength=joints.count))[: joints.count]
+        for mask in (~is_angle, is_angle)
+    )  # type: ignore[return-value]
+
+
+def _size(model: Model, q: np.ndarray) -> float:
+    """Extent of bodies and joints [m]; 1 where everything is in one point."""
+    origin, _, _ = model.joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:]))
+    points = np.concatenate([q[:, :3], origin.reshape(-1, 3)])
+    return (float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0) or 1.0
+
+
+def _amount(distance: float, angle: float, per: str) -> str:
+    parts = [f"{distance:.3g} m{per}"] if distance > _OPEN * angle else []
+    if angle > _OPEN * distance:
+        parts.append(f"{angle:.3g} rad{per}")
+    return " and ".join(parts)
+
+
+def _listed(found: list[str]) -> str:
+    more = len(found) - _NAMED
+    return ", ".join(found[:_NAMED]) + (f" and {more} more" if more > 0 else "")
