@@ -251,7 +251,7 @@ def assemble(mechanism: Mechanism):
             name=f"joint-{k}", limits=tie.limits[0] if len(tie.limits) == 1 else tie.limits or None,
             motor=list(tie.motors) or None, damping=tie.damping or 0.0, friction=tie.friction or 0.0,
         )  # fmt: skip
-    model, state = builder.build()
+    model, state = builder.build(check=False)
     for a, b in _overlapping(model, state):
         builder.exclude(bodies[a], bodies[b])
     model, state = builder.build()

@@ -1,4 +1,6 @@
-"""The first state of a mechanism: whether its joints are closed and its bodies apart, and closing it on purpose."""
+"""The first state of a mechanism: whether its joints are closed and its bodies apart, and closing it on purpose.
+
+Soft joints are left alone: they may start as springs under load."""
 
 import warnings
 
@@ -7,7 +9,9 @@ import numpy as np
 from delassus.collision import detect
 from delassus.collision.instances import FIXTURES
 from delassus.dynamics.closure import close_joints
+from delassus.dynamics.soft_rows import softness_of
 from delassus.errors import DelassusWarning, ProblemError
+from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import DOT
 from delassus.model import Model
 from delassus.spatial import quaternion_to_matrix
@@ -23,23 +27,25 @@ def check_start(model: Model, q: np.ndarray, u: np.ndarray | None, *, stacklevel
     """Refuse joints that are open as placed; warn of velocities that part them and of bodies that overlap.
 
     q: (n_b, 7), u: (n_b, 6), None where they are known to obey the joints."""
-    found = open_joints(model, q)
+    hard = softness_of(model, None).closed
+    found = open_joints(hard, q)
     if found:
         raise ProblemError(
             f"{_listed(found)} as placed: move the bodies or give the joint's follower_position and follower_frame, or "
             "close it on purpose with build(assemble=True)"
         )
-    for text in (_parting(model, q, u), _overlapping(model, q)):
+    for text in (_parting(hard, q, u), _overlapping(model, q)):
         if text:
             warnings.warn(text, DelassusWarning, stacklevel=stacklevel + 1)
 
 
 def assembled(model: Model, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Poses with closed joints, moved as little as possible in the mass metric, and velocities that obey them."""
-    if not model.joints.row_count:
+    hard = softness_of(model, None).closed
+    if not hard.row_count:
         return q, u
-    q, u = close_joints(model, q, u, tol=_CLOSED * max(_size(model, q), 1.0))
-    left = open_joints(model, q)
+    q, u = close_joints(model, q, u, tol=_CLOSED * max(_size(hard, q), 1.0), joints=hard)
+    left = open_joints(hard, q)
     if left:
         raise ProblemError(
             f"the joints cannot all close: {_listed(left)} at best; check the lengths of the loop they are in, or start "
@@ -48,19 +54,17 @@ def assembled(model: Model, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, n
     return q, u
 
 
-def open_joints(model: Model, q: np.ndarray) -> list[str]:
+def open_joints(joints: JointArrays, q: np.ndarray) -> list[str]:
     """Sentences like "joint 'hinge' is open by 0.2 m", the worst first, for joints that are not closed."""
-    joints = model.joints
     residual, _ = joints.constraints(joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
-    distance, angle = _per_joint(model, residual)
-    worst = np.maximum(distance / _size(model, q), angle)
+    distance, angle = _per_joint(joints, residual)
+    worst = np.maximum(distance / _size(joints, q), angle)
     order = [j for j in np.argsort(-worst, kind="stable") if not worst[j] <= _OPEN]
     return [f"joint {joints.names[j]!r} is open by {_amount(distance[j], angle[j], '')}" for j in order]
 
 
-def _parting(model: Model, q: np.ndarray, u: np.ndarray | None) -> str:
+def _parting(joints: JointArrays, q: np.ndarray, u: np.ndarray | None) -> str:
     """A sentence about joints whose bodies start with velocities that part them; empty if there are none."""
-    joints = model.joints
     if u is None or not u.any():
         return ""
     _, rows = joints.constraints(joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
@@ -68,9 +72,9 @@ def _parting(model: Model, q: np.ndarray, u: np.ndarray | None) -> str:
     for side in range(2):
         body = joints.row_bodies[:, side]
         own[body >= 0, 6 * side : 6 * side + 6] = u[body[body >= 0]]
-    distance, angle = _per_joint(model, np.einsum("ri,ri->r", rows, own))
+    distance, angle = _per_joint(joints, np.einsum("ri,ri->r", rows, own))
     # rates are compared with what each half of a row contributes: an exact cancellation leaves rounding
-    speed, spin = _per_joint(model, np.abs(rows * own).sum(axis=1))
+    speed, spin = _per_joint(joints, np.abs(rows * own).sum(axis=1))
     parts = (distance > _PARTING * speed) | (angle > _PARTING * spin)
     found = [
         f"joint {joints.names[j]!r} at {_amount(distance[j], angle[j], '/s')}"
@@ -106,9 +110,8 @@ def _owner(model: Model, owner: int) -> str:
     return model.fixed_names[owner - FIXTURES] if owner >= FIXTURES else model.body_names[owner]
 
 
-def _per_joint(model: Model, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _per_joint(joints: JointArrays, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Lengths of each joint's rows, those of points and distances apart from those of axes; both (n_j,)."""
-    joints = model.joints
     of = np.repeat(np.arange(joints.count), joints.row_sizes)
     is_angle = joints.row_primitive == DOT
     squares = np.where(np.isfinite(rows), rows, np.inf) ** 2
@@ -118,9 +121,9 @@ def _per_joint(model: Model, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     )  # type: ignore[return-value]
 
 
-def _size(model: Model, q: np.ndarray) -> float:
+def _size(joints: JointArrays, q: np.ndarray) -> float:
     """Extent of bodies and joints [m]; 1 where everything is in one point."""
-    origin, _, _ = model.joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:]))
+    origin, _, _ = joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:]))
     points = np.concatenate([q[:, :3], origin.reshape(-1, 3)])
     return (float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0) or 1.0
 
