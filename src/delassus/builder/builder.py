@@ -160,9 +160,9 @@ class ModelBuilder:
     def build(self, *, assemble: bool = False, check: bool = True) -> tuple[Model, State]:
         """The model and the state it starts from, at t = 0.
 
-        assemble: close open joints, moving the bodies as little as possible in the mass metric, and make velocities obey
-        them; loops that cannot close are an error. check: refuse open joints and warn of bodies that overlap and of
-        velocities that part joints."""
+        assemble: close open joints, moving the bodies as little as possible in the mass metric, and make velocities
+        obey them; loops that cannot close are an error. check: refuse open joints and warn of bodies that overlap and
+        of velocities that part joints."""
         count = len(self.bodies)
         q, u = np.empty((count, 7)), np.empty((count, 6))
         for k, body in enumerate(self.bodies):

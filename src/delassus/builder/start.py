@@ -48,8 +48,8 @@ def assembled(model: Model, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, n
     left = open_joints(hard, q)
     if left:
         raise ProblemError(
-            f"the joints cannot all close: {_listed(left)} at best; check the lengths of the loop they are in, or start "
-            "nearer to where it closes"
+            f"the joints cannot all close: {_listed(left)} at best; check the lengths of the loop they are in, or "
+            "start nearer to where it closes"
         )
     return q, u
 
@@ -95,14 +95,15 @@ def _overlapping(model: Model, q: np.ndarray) -> str:
     radius = (shapes.radius - shapes.surface[:, 0])[contacts.shapes].min(axis=1) if len(contacts) else np.zeros(0)
     deepest: dict[tuple[str, str], float] = {}
     for k in np.flatnonzero(contacts.gap < -_DEEP * radius):
-        pair = tuple(_owner(model, int(shapes.owner[s])) for s in contacts.shapes[k])
+        first, second = (_owner(model, int(shapes.owner[s])) for s in contacts.shapes[k])
+        pair = first, second
         deepest[pair] = max(deepest.get(pair, 0.0), -float(contacts.gap[k]))
     found = [f"{a!r} and {b!r} by {d:.3g} m" for (a, b), d in sorted(deepest.items(), key=lambda item: -item[1])]
     if not found:
         return ""
     return (
-        f"bodies overlap: {_listed(found)}; they will be pushed apart: move them, exclude() the pair from contact, or say "
-        "build(check=False)"
+        f"bodies overlap: {_listed(found)}; they will be pushed apart: move them, exclude() the pair from contact, or "
+        "say build(check=False)"
     )
 
 
