@@ -5,12 +5,14 @@ import pytest
 
 from delassus import Memory, ModelBuilder, solve, step
 from delassus.builder import Material
+from delassus.cones import ProductCone
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.problem.random import random_rigid
 from delassus.shapes import Box, Plane
 from delassus.simulation import StepSettings
 from delassus.solvers.table import auto_stages
+from delassus.status import Status
 
 
 def test_two_boxes_of_ratio_1e3_converge_under_ccp():
@@ -50,6 +52,20 @@ def test_sweeps_that_crawl_under_ccp_hand_on_to_the_interior_point():
         assert solution.iterations == iterations[-1]
         found += 1
     assert found
+
+
+@pytest.mark.parametrize("law", [Law.CCP, Law.FRICTIONLESS])
+def test_auto_holds_a_proof_where_there_is_no_solution(law):
+    """A body between walls that close in: without friction Newton's method alone only stalls."""
+    rows = np.zeros((6, 12))
+    rows[:3, 6:9] = np.eye(3)
+    rows[3:, 6:9] = -np.eye(3)
+    bias = np.array([-0.5, 0.0, 0.0, -0.5, 0.0, 0.0])
+    problem = Problem.rigid(
+        np.eye(6)[None], np.array([[-1, 0], [-1, 0]]), rows, cone=ProductCone(mu=[0.3, 0.3]), u_f=np.zeros(6), b=bias,
+        law=law,
+    )  # fmt: skip
+    assert solve(problem).status is Status.INFEASIBLE
 
 
 @pytest.mark.parametrize("law", list(Law))

@@ -184,12 +184,14 @@ MODIFIERS: dict[str, Modifier] = {modifier.name: modifier for modifier in [ANDER
 _NEWTON = 150  # rows up to which second-order steps cost no more than the sweeps they save
 _DENSE = 600  # rows up to which a dense factorisation per step costs less than the sweeps it saves
 _SWEEPS = 3000  # after which `auto` turns to the next method
+_NEWTON_STEPS = 300  # outer ones of `prox-ssn`, after which only `ipm` helps
 _FEW_SWEEPS = 30  # the same where the next one is compiled: no dearer than its first iteration
 
 
 def auto_stages(problem: Problem) -> tuple[tuple[str, int], ...]:
     """What `solver="auto"` tries on this problem, one after the other, until one of them converges, and for how many
-    iterations each; the last one has no bound.
+    iterations each; the last one has no bound. Where `ipm` takes the law it comes last: it holds a proof where there is
+    no solution.
 
     Under the convex law small problems of rigid bodies go to the interior point at once or after few sweeps: on one box
     it takes as long as sweeps do, on ten boxes or on masses that differ a hundredth."""
@@ -197,10 +199,13 @@ def auto_stages(problem: Problem) -> tuple[tuple[str, int], ...]:
         if is_small(problem):
             return (("ipm", 0),) if problem.row_count <= _NEWTON else (("pgs-ccp", _FEW_SWEEPS), ("ipm", 0))
         return ("pgs-ccp", _SWEEPS), ("ipm", 0)
-    if problem.row_count <= _NEWTON:
-        return (("prox-ssn", 0),)
-    sweeps = "nbgs-direct" if problem.cone.bilateral.size and problem.row_count <= _DENSE else "nbgs"
-    return ((sweeps, _SWEEPS), ("prox-ssn", 0)) if SOLVERS["prox-ssn"].takes(problem) else ((sweeps, 0),)
+    stages: tuple[tuple[str, int], ...] = ()
+    if problem.row_count > _NEWTON:
+        sweeps = "nbgs-direct" if problem.cone.bilateral.size and problem.row_count <= _DENSE else "nbgs"
+        stages = ((sweeps, _SWEEPS),)
+    if SOLVERS["prox-ssn"].takes(problem):
+        stages = (*stages, ("prox-ssn", _NEWTON_STEPS))
+    return (*stages, ("ipm", 0)) if problem.law is Law.FRICTIONLESS else stages
 
 
 def default_solver(problem: Problem) -> str:
