@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from delassus import ModelBuilder, residuals, step
+from delassus.bench import work
+from delassus.bench.sample import Sample
+from delassus.cli.run_plan import _recorded_settings
 from delassus.cones import ProductCone
 from delassus.law import Law
 from delassus.problem import Problem, islands
@@ -132,3 +135,24 @@ def test_message_names_the_velocity_that_misses():
     solution = solve(squeezed(Law.NCP), "nbgs", max_iter=100)
     assert "worst velocity" in solution.message
     assert "tol_velocity 1e-04" in solution.message
+
+
+def test_peers_are_judged_by_the_same_pair(monkeypatch):
+    """A peer whose reactions grow without bound on a problem without solution has solved nothing."""
+    large = np.tile([1e9, 0.0, 0.0], 2)
+    problem = squeezed(Law.NCP)
+    answers = {"bold": large}
+    monkeypatch.setattr(work, "PEERS", answers)
+    monkeypatch.setattr(work, "peer_solve", lambda *_: (large, 1, "converged", 0.0, ""))
+    row, _ = work._solve(Sample("squeezed", 0, problem), work.Task("bold", 1e-6, "cold", (0,), 1.0), None)
+    assert row.relative <= 1e-6
+    assert row.worst_velocity_relative > 0.1
+    assert row.claimed
+    assert not row.solved
+
+
+def test_recordings_made_before_resume_with_their_number():
+    """Steps have always taken a factor; that it can follow tol is new."""
+    for recorded in (1e-6, None, "auto"):
+        given = _recorded_settings({"tol": 1e-6, "tol_velocity": recorded})
+        assert given == {"tol": 1e-6, "tol_velocity": recorded}
