@@ -139,7 +139,8 @@ class FastIpm:
         works = interior.step()
         self._record(interior.details)
         x = interior.x
-        if np.abs(x).max(initial=0.0) >= LARGE and self._hopeless():
+        is_large = bool(np.abs(x).max(initial=0.0) >= LARGE)
+        if is_large and self._hopeless():
             return  # not written: against reactions without bound any residual is small
         if not is_suspicious(self.standard, x):
             self.reactions[:] = self.standard.reactions(x)
@@ -149,7 +150,8 @@ class FastIpm:
         norm, worst = scaled_residual(self.standard, x)
         late = interior.tau < _LATE or norm <= self.switch * _SWITCH
         stalled = not works or self.shorts >= _SHORTS or (late and interior.details.get("step", 0.0) < _SHORT_LATE)
-        if stalled and self._hopeless(purify=True):
+        is_doubtful = is_large or norm > _EARLY or worst > _FAR_VELOCITY
+        if stalled and is_doubtful and self._hopeless(purify=True):
             return
         far = norm > _EARLY or (self.may_carry and worst > _FAR_VELOCITY)
         if stalled and far and self._restart(x):

@@ -181,8 +181,9 @@ class SmallIpm:
         )  # fmt: skip
         self._record(small_interior.RECORD, record[:done])
         self._write(self.x)
-        if end not in (RUNNING, DONE) and not self._hopeless():
-            if (self.norm > _FAR_FROM_DONE or self.worst > _FAR_VELOCITY) and self._carry():
+        if end not in (RUNNING, DONE):
+            far = self.norm > _FAR_FROM_DONE or self.worst > _FAR_VELOCITY
+            if ((far or np.abs(self.x).max() >= LARGE) and self._hopeless()) or (far and self._carry()):
                 return done
             if self.settings.polish:
                 self._begin_polish()
