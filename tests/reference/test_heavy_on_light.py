@@ -36,6 +36,7 @@ def test_heavy_on_light_stands_for_a_hundred_steps(n, ratio, mu, spheres, law, s
     ("n", "ratio", "mu", "spheres", "law", "solver"),
     [
         (20, 10.0, 0.3, True, "ncp", "auto"),
+        (3, 1e6, 0.3, True, "ncp", "auto"),
         (6, 1e2, 0.3, False, "ccp", "ipm"),
         (4, 1e4, 0.8, False, "ncp", "auto"),
         (2, 1e12, 0.0, False, "ccp", "auto"),

@@ -95,7 +95,7 @@ class DeSaxceMethod:
         v = residuals.velocities(self.problem, self.reactions, self.reactions_low)
         s = self.problem.mu * np.hypot(v[self.normals + 1], v[self.normals + 2])
         if self.line.ignores_guess and self.inner is None:
-            s[:] = 0.0  # the method starts elsewhere
+            s[:] = 0.0  # the method starts elsewhere, and what slip this guess has may be rounding of its reactions
         self.convex = _shifted(self.problem, self.normals, s)
         self.target = self.settings.reduction * self._convex_residual()
         if self.line.ignores_guess:

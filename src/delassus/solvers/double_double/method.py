@@ -16,6 +16,7 @@ from delassus.solvers.double_double.polish import Polish
 from delassus.solvers.double_double.settings import DoubleDoubleIpm
 
 _ARRIVED, _QUICK, _MOST_EXTRA = 1e-6, 0.1, 4  # relative velocity, its fall in a step, and steps beyond the last one
+_FAR, _STALE_STEPS = 1e-3, 8  # after another bias: relative velocity from which it begins anew, and steps until then
 _NEARER = 0.01  # what the next hand-over is to the last
 _LEAST = 1e-13  # hand-over below which the interior point itself has reached the end of its digits
 
@@ -52,7 +53,9 @@ class DoubleDoubleMethod:
         """Go on with another bias, the problem being the same otherwise."""
         self.problem, self.is_stale = problem, True
         self.bodies.repose(problem)
-        if self.polish is not None:
+        if residuals.measure(problem, self.reactions, self.reactions_low).velocity > _FAR:
+            self._begin()
+        elif self.polish is not None:
             self._begin_polish()
 
     def _interior_step(self) -> None:
@@ -77,7 +80,7 @@ class DoubleDoubleMethod:
         self._write(self.polish.reactions)
         if works:
             works = self._last_digits()
-        if works and self.polished < self.settings.polish_steps:
+        if works and self.polished < (_STALE_STEPS if self.is_stale else self.settings.polish_steps):
             return
         if self.is_stale:
             self._begin()
