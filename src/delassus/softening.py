@@ -25,7 +25,8 @@ from delassus.given import numbers
 
 NOT_SAID, HARD, IMPEDANCE, SPRING = -1.0, 0.0, 1.0, 2.0
 """First of the `WIDTH` numbers that say how soft something is: nothing is said, hard, `Softening` (T, ζ, d₀, d_w, w,
-midpoint, power follow) or `Spring` (stiffness and damping follow)."""
+midpoint, power follow) or `Spring` (stiffness and damping follow, then those
+of a joint's angles)."""
 WIDTH = 8
 
 
@@ -85,22 +86,31 @@ class Spring:
 
     stiffness: [N/m, or N m/rad for angles].
     damping: [N s/m, N m s/rad].
+    angular_stiffness: of the rows of a joint that keep angles [N m/rad]; None: the number of stiffness.
+    angular_damping: of the same [N m s/rad]; None: the number of damping.
     """
 
     stiffness: float
     damping: float = 0.0
+    angular_stiffness: float | None = None
+    angular_damping: float | None = None
 
     def __post_init__(self):
-        stiffness, damping = numbers(self.stiffness), numbers(self.damping)
-        if stiffness.shape != () or not 0.0 < stiffness < np.inf:
-            raise ProblemError(f"spring: stiffness is {self.stiffness!r}, give a positive number [N/m, N m/rad]")
-        if damping.shape != () or not 0.0 <= damping < np.inf:
-            raise ProblemError(f"spring: damping is {self.damping!r}, give zero or more [N s/m, N m s]")
+        for name in ("stiffness", "angular_stiffness", "damping", "angular_damping"):
+            value, gives = getattr(self, name), "stiffness" in name
+            if value is None and name.startswith("angular"):
+                continue
+            number = numbers(value)
+            if number.shape != () or not 0.0 <= number < np.inf or (gives and number == 0.0):
+                wanted = "a positive number [N/m, N m/rad]" if gives else "zero or more [N s/m, N m s]"
+                raise ProblemError(f"spring: {name} is {value!r}, give {wanted}")
 
     @cached_property
     def plain(self) -> np.ndarray:
         """What compiled code needs, (WIDTH,)."""
-        return np.array([SPRING, self.stiffness, self.damping] + [0.0] * (WIDTH - 3))
+        k, c = self.angular_stiffness, self.angular_damping
+        turning = [self.stiffness if k is None else k, self.damping if c is None else c]
+        return np.array([SPRING, self.stiffness, self.damping, *turning] + [0.0] * (WIDTH - 5))
 
 
 def plain_softness(given: Any, what: str) -> np.ndarray:

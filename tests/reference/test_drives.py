@@ -6,6 +6,7 @@ from motion import simulate
 
 from delassus.builder import ModelBuilder, Motor
 from delassus.dynamics import Inputs
+from delassus.errors import ProblemError
 from delassus.scenes.stepping import simulate as simulate_scene
 from delassus.simulation import StepSettings
 
@@ -182,3 +183,25 @@ def test_targets_may_be_given_for_another_time():
         inputs=lambda t: {"target": [0.7 * (t + 1e-2)], "target_rate": [0.7], "time": t + 1e-2},
     )  # fmt: skip
     assert np.abs(angle(run) - 0.7 * run.t).max() < 1e-12
+
+
+def test_inputs_for_no_time_are_refused():
+    model, _ = disk(motor="imposed")
+    with pytest.raises(ProblemError, match="inputs.time is nan"):
+        Inputs.of(model, time=np.nan)
+
+
+def test_efforts_that_change_are_of_second_order():
+    """ω̇ = sin 3t: `simulate` asks for efforts at the middle of the step."""
+
+    def error(h):
+        model, state = disk(speed=0.0)
+
+        def inputs(t, state):
+            return Inputs.of(model, effort=[np.sin(3 * t)])
+
+        return (
+            simulate_scene(model, state, inputs, StepSettings(h=h), round(0.8 / h)).u[-1, 0, 5] - (1 - np.cos(2.4)) / 3
+        )
+
+    assert order(np.array([error(h) for h in (4e-2, 2e-2, 1e-2)])) == pytest.approx(2.0, abs=0.1)

@@ -77,6 +77,19 @@ def test_effort_is_the_motors_own_torque_cut_off_at_its_limit(seed, law):
     assert held > 20, "some are at their limits"
 
 
+@pytest.mark.parametrize(
+    ("solver", "law"),
+    [("nbgs", "ncp"), ("admm-ncp-sa", "ncp"), ("nbgs-direct", "ncp"), ("pgs-ccp", "ccp"), ("ipm", "ccp")],
+)
+def test_limited_effort_with_other_solvers(solver, law):
+    (model, state), target = chain(1)
+    run = simulate(model, state, 0.01, h=1e-3, law=law, solver=solver, inputs=lambda t: {"target": target})
+    assert run.all_converged
+    for report in run.reports:
+        found, expected, bound = clipped(report)
+        np.testing.assert_allclose(found, expected, atol=1e-6 * bound.max())
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_held_rows_are_those_of_a_search_through_all_choices(seed):
     """Every combination of free, at the upper and at the lower bound, solved densely: only one obeys the law."""

@@ -131,6 +131,18 @@ def test_spring_joint_sags_by_its_stiffness():
     assert -run.q()[-1, 2] == pytest.approx(3.0 * G / 2e4, rel=1e-6)
 
 
+def test_spring_joint_has_a_stiffness_of_its_own_for_angles():
+    """A weight on an arm of half a metre: the joint turns by m g l/k_ϕ and sags by m g/k beside it."""
+    builder = ModelBuilder()
+    body = builder.body(position=(0.5, 0, 0), mass=2.0, inertia=(0.1, 0.1, 0.1))
+    soft = Spring(1e5, 600.0, angular_stiffness=5e3, angular_damping=80.0)
+    builder.joint("fixed", None, body, position=(0, 0, 0), softening=soft)
+    run = simulate(*builder.build(), 1.0, h=1e-3)
+    residual = run.reports[-1].rows.residual
+    assert np.abs(residual[:3]).max() == pytest.approx(2.0 * G / 1e5, rel=1e-3)
+    assert np.abs(residual[3:]).max() == pytest.approx(2.0 * G * 0.5 / 5e3, rel=1e-3)
+
+
 def test_mass_on_a_soft_joint_swings_at_the_stated_frequency():
     """ω = d/(d_w T ζ) and ζ, from the free vibration after a kick; the damper's force is of first order in h."""
     T, ratio = 0.2, 0.05

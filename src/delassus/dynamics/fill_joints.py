@@ -6,10 +6,11 @@ import numpy as np
 from numba import njit
 
 from delassus.dynamics.row import JOINT, row_mobility, row_rate
-from delassus.dynamics.soft_rows import soft_row
+from delassus.dynamics.soft_rows import soft_joint_row, soft_row
 from delassus.dynamics.stabilisation import joint_bias
 from delassus.dynamics.turns import unwrap
 from delassus.joints.arrays import evaluate_constraints, evaluate_coordinates, joint_frames
+from delassus.joints.primitives import DOT
 from delassus.softening import HARD, SPRING
 from delassus.spatial import matrices_of
 
@@ -54,7 +55,9 @@ def fill_joints(
             is_soft = True
             own = row_mobility(bodies[j], rows[r], rotation, masses)
             if soft[j, 0] == SPRING:
-                bias[r], compliance[r] = soft_row(soft[j], errors[r], speed, own, h, ahead > 0.0)
+                bias[r], compliance[r] = soft_joint_row(
+                    soft[j], primitive[r] == DOT, errors[r], speed, own, h, ahead > 0.0
+                )
             else:  # v⁻ at the start, v⁺ at the end, r between them: of second order, and the bend is no force
                 bias[r], compliance[r] = soft_row(soft[j], errors[r], speed - bend, own, h, ahead > 0.0)
                 bias[r] += bend

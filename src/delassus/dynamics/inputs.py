@@ -43,6 +43,8 @@ class Inputs:
     def of(cls, model: Model, *, wrench=None, effort=None, target=None, target_rate=None, time=None) -> "Inputs":
         """Zeros for whatever is not given. Each may be a table by name: {"arm": (fx, fy, fz)} or all six numbers of a
         body's wrench, {"hinge": 0.5} or {"slide.position": 0.5} for a joint's coordinate."""
+        if time is not None and not np.isfinite(numbers(time)).all():
+            raise ProblemError(f"inputs.time is {time!r}: give a time in seconds, or None for the start of the step")
         bodies, coordinates = model.body_names, model.joints.coordinate_names
         return cls(
             _array(wrench, "wrench", bodies, (6,)),

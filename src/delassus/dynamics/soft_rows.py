@@ -1,7 +1,7 @@
 """How soft each joint, limit and contact is in a step, and what that makes of its rows."""
 
 from dataclasses import dataclass
-from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import njit
@@ -39,9 +39,18 @@ class Softness:
             )
 
 
-@lru_cache(maxsize=4)
 def softness_of(model: Model, softening: Softening | None) -> Softness:
-    """softening: of the settings, for what says nothing itself."""
+    """softening: of the settings, for what says nothing itself. Made once for a model."""
+    made = _MADE.setdefault(model, {})
+    if softening not in made:
+        made[softening] = _softness(model, softening)
+    return made[softening]
+
+
+_MADE: WeakKeyDictionary[Model, dict[Softening | None, Softness]] = WeakKeyDictionary()
+
+
+def _softness(model: Model, softening: Softening | None) -> Softness:
     joints = model.joints
     said = softening or Softening(contacts=False)
     rows = _resolved(joints.softening, said if said.joints else None)
@@ -60,6 +69,14 @@ def _resolved(table: np.ndarray, default: Softening | None) -> np.ndarray:
     out = table.copy()
     out[table[:, 0] == NOT_SAID] = HARD if default is None else default.plain
     return out
+
+
+@njit(cache=True, error_model="numpy")
+def soft_joint_row(soft, is_angular, residual, speed, mobility, h, is_midpoint):
+    """`soft_row` of a joint, whose springs may be others for angles."""
+    if soft[0] == SPRING and is_angular:
+        return spring_row(soft[3], 0.0, soft[4], -residual, 0.0, speed, mobility, h, is_midpoint)
+    return soft_row(soft, residual, speed, mobility, h, is_midpoint)
 
 
 @njit(cache=True, error_model="numpy")
