@@ -6,6 +6,14 @@ with Armijo's rule on ‖F‖. In units where the mean diagonal of D and the rms
 one costs several times more factorisations, a thousand breaks sphere piles. Where mobilities are uneven, and in small
 problems, every block is scaled by its own first, so that mass ratios do not matter to the proximal term. Where Newton's
 method struggles far from the solution of a large problem, it goes on from an interior point (`interior_start`).
+
+Which of many reactions. A wall, a table or a box in a gripper has more reactions than equations, and with friction even
+the motion depends on which ones are taken: let the normal forces of a gripper gather in one corner, as sweeps do, and
+the box turns about it. A proximal iteration keeps what it started with. It is therefore preceded by a path: the law for
+(D + α I, v_f), around zero instead of the last iterate, α falling from 1e-2 to 1e-8. As if every contact gave way a
+little, reactions share their load, symmetric problems get symmetric ones whatever the order of the contacts and the
+guess, and in the limit they are the least, Σ_k d_k‖λ_k‖², of their kind (d_k: mean diagonal of the block of D that the
+joints leave). It costs no more than the proximal iterations it saves.
 """
 
 from dataclasses import dataclass
@@ -31,12 +39,20 @@ _WORTH_KEEPING = 1e-3  # relative residual below which nobody starts afresh
 _UNEVEN = 1e3  # ratio of mobilities above which every block gets a unit of its own
 _SMALL = 300  # rows up to which a compiled loop beats LAPACK, whose threads get into each other's way there
 _DENSE = 300  # rows up to which dense linear algebra is cheaper
+_DENSE_CROWDED = 200  # rows up to which that holds for more rows than degrees of freedom, without joints
 _MOST_DENSE, _FULL = 3000, 0.25  # … and, where more than this part of D is stored, rows up to which it is
 _SECOND_TRY = 50  # sweeps on the regularised problem before a failed Newton iteration is tried again
 _HOPE = 9  # Newton steps after which an interior start is tried instead …
 _CLOSE = 1e-4  # … unless the relative residual is below this
 _NEAR = 1e-3  # first proximal weight after an interior start, in scaled units
 _RESOLVED = 1e-15  # residual, in scaled units, below which there is nothing left to gain
+_PATH_ROWS = 1000  # rows up to which the path to the least reactions is followed; RockPile, of 1389, stalls after it
+_STRIDE = 1e-3  # factor between the weights on that path …
+_END = 1e-8  # … and the last one: reactions that balance each other keep eight digits there
+_ON_PATH = 1e-6  # residual to solve for, in units of the weight: those that balance each other are as exact as that
+_AHEAD = 10.0  # weight at which a guess joins the path, in units of its residual: with less, its errors pass for slip
+_CORRECTED = 1e-3  # weight from which on a proximal step from each point, of the next weight, makes it exact
+_BACK = 100.0  # factor on a weight that was too small for the path, at which the proximal iteration begins
 
 
 @dataclass(frozen=True)
@@ -48,6 +64,7 @@ class ProxSsn(Settings):
     alpha_min: float = 1e-10  # and the least
     newton_steps: int = 12  # at most, per outer iteration
     warm_up: int = 30  # Gauß–Seidel sweeps before the first outer iteration, unless a guess is given
+    least: bool = True  # of many reactions that solve a problem of up to 1000 rows, look for the least
 
     def __post_init__(self):
         require(self.rho > 0.0, f"rho is {self.rho}: give a positive number")
@@ -69,6 +86,7 @@ class ProxSsnMethod:
         self.restarts = 0
         self.has_jumped = False  # to an interior start
         self.since = 0  # outer iterations since the residual last halved
+        self.follows = False  # the path to the least reactions
         self.eliminated: Elimination | None = None
         self.scaling: Scaling | None = None
         self.inner: SmallNewton | Newton
@@ -87,8 +105,13 @@ class ProxSsnMethod:
         if self.scaling is not None:
             self.r = self.scaling.scaled_reactions(reactions[self.first :])
             self.residual = self.milestone = self.inner.error(self.r)
+            self.follows = settings.least and problem.row_count <= _PATH_ROWS
             if self.residual > _POOR:
                 self._restart()
+            elif self.follows:
+                self.alpha = min(max(_AHEAD * self.residual, _END), settings.alpha)
+                # one sweep tells what sticks from what slides: both are on the rim of a cone in a guess without slip
+                self.r = self.inner.sweep(self.alpha, np.zeros(len(self.r)), self.r, 1)
 
     def advance(self, count: int) -> None:
         """`count` outer iterations, then the joints that go with the contacts."""
@@ -96,7 +119,10 @@ class ProxSsnMethod:
             for _ in range(count):
                 if self.residual <= _RESOLVED:
                     break
-                self._outer()
+                if self.follows:
+                    self._follow()
+                else:
+                    self._outer()
                 self._look_back()
             self.reactions[self.first :] = self.scaling.reactions(self.r)
         if self.eliminated is not None:
@@ -117,9 +143,24 @@ class ProxSsnMethod:
     def _restart(self) -> None:
         """From zero, through some sweeps: after an impact the last step's reactions are worse than none."""
         zero = np.zeros(len(self.r))
-        self.r = self.inner.sweep(0.0, zero, zero, self.settings.warm_up * (1 + 2 * self.restarts))
+        alpha = self.settings.alpha if self.follows else 0.0
+        self.r = self.inner.sweep(alpha, zero, zero, self.settings.warm_up * (1 + 2 * self.restarts))
         self.residual = self.milestone = self.inner.error(self.r)
         self.alpha, self.failed_alpha, self.since = self.settings.alpha, 0.0, 0
+
+    def _follow(self) -> None:
+        """One point of the path to the least reactions; where Newton's method fails, the proximal iteration goes on."""
+        alpha, zero = self.alpha, np.zeros(len(self.r))
+        target = max(_ON_PATH * alpha, _RESOLVED)
+        solution, _, solved = self.inner.solve(alpha, zero, self.r, target, self.settings.newton_steps)
+        if not solved:
+            self.follows, self.alpha = False, min(_BACK * alpha, self.settings.alpha)
+            return
+        self.r, self.residual = solution, self.inner.error(solution)
+        weight = max(_STRIDE * alpha, _END)
+        if alpha <= _CORRECTED:
+            self._accept(self.inner.solve(weight, solution, solution, 0.01 * self.residual, 2)[0])
+        self.follows, self.alpha = alpha > _END, weight
 
     def _outer(self) -> None:
         """One proximal step, with a second try after Gauß–Seidel sweeps on the *same* regularised problem."""
@@ -176,6 +217,8 @@ class ProxSsnMethod:
 def _is_dense(problem: Problem) -> bool:
     """Is dense linear algebra the cheaper one?"""
     rows, D = problem.row_count, problem.delassus
+    if rows > _DENSE_CROWDED and not problem.cone.bilateral_rows and _is_crowded(problem):
+        return False
     if rows <= _DENSE or rows > _MOST_DENSE or not isinstance(D, MatrixDelassus):
         return rows <= _DENSE
     return D.D.nnz > _FULL * rows * rows

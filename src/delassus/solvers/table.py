@@ -7,6 +7,7 @@ import numpy as np
 
 from delassus.errors import SettingsError, nearest
 from delassus.law import Law
+from delassus.linalg.rigid_delassus import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.admm.admm import Admm, admm_at_once, start_admm
 from delassus.solvers.anderson import ANDERSON
@@ -186,6 +187,8 @@ _DENSE = 600  # rows up to which a dense factorisation per step costs less than 
 _SWEEPS = 3000  # after which `auto` turns to the next method
 _NEWTON_STEPS = 300  # outer ones of `prox-ssn`, after which only `ipm` helps
 _FEW_SWEEPS = 30  # the same where the next one is compiled: no dearer than its first iteration
+_SHARED = 1000  # rows up to which bodies that share several contacts get the least reactions, not those of sweeps
+_MANIFOLD = 2.0  # contacts per pair of bodies from which on they touch by faces and edges
 
 
 def auto_stages(problem: Problem) -> tuple[tuple[str, int], ...]:
@@ -200,12 +203,23 @@ def auto_stages(problem: Problem) -> tuple[tuple[str, int], ...]:
             return (("ipm", 0),) if problem.row_count <= _NEWTON else (("pgs-ccp", _FEW_SWEEPS), ("ipm", 0))
         return ("pgs-ccp", _SWEEPS), ("ipm", 0)
     stages: tuple[tuple[str, int], ...] = ()
-    if problem.row_count > _NEWTON:
+    if not shares_loads(problem):
         sweeps = "nbgs-direct" if problem.cone.bilateral.size and problem.row_count <= _DENSE else "nbgs"
         stages = ((sweeps, _SWEEPS),)
     if SOLVERS["prox-ssn"].takes(problem):
         stages = (*stages, ("prox-ssn", _NEWTON_STEPS))
     return (*stages, ("ipm", 0)) if problem.law is Law.FRICTIONLESS else stages
+
+
+def shares_loads(problem: Problem) -> bool:
+    """Are the least of many reactions worth finding? In small problems, and in larger ones where bodies touch by faces
+    and edges, whose contacts can share a load in many ways. In piles of round ones it would cost more than the sweeps
+    that solve them."""
+    delassus, contacts = problem.delassus, problem.contact_count
+    if problem.row_count <= _NEWTON or problem.row_count > _SHARED or not isinstance(delassus, RigidDelassus):
+        return problem.row_count <= _NEWTON
+    pairs = delassus.bodies[len(delassus.bodies) - contacts :]
+    return contacts >= _MANIFOLD * len(np.unique(pairs[:, 0] * (len(delassus.mass) + 1) + pairs[:, 1])) > 0.0
 
 
 def default_solver(problem: Problem) -> str:
