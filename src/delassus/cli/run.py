@@ -1,5 +1,6 @@
 """`delassus run`."""
 
+import re
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +16,7 @@ from delassus.law import Law
 if TYPE_CHECKING:
     from delassus.io.recording import Recorder
 
+_MOST_REMARKS = 5  # kinds of warnings that are printed
 _MOST_FAILED = 100  # problem files of failed steps: a run that never converges must not fill the disk
 
 
@@ -89,7 +91,7 @@ def run(
       delassus run wall --out runs/fast --set speed=20 --json wall.json
       delassus run wall --out runs/fast --resume --duration 4
 
-    Exit code: 0 all steps converged and all checks pass, 1 not so, 2 bad input, 130 interrupted.
+    Exit code: 0 all steps converged, none is suspicious and all checks pass, 1 not so, 2 bad input, 130 interrupted.
     """
     given = {"dt": dt, "solver": solver, "tol": tol, "tol_velocity": tol_velocity, "integrator": integrator,
              "threads": threads, "law": None if law is None else law.value}  # fmt: skip
@@ -103,13 +105,13 @@ def run(
 
 def _carry_out(plan: RunPlan) -> int:
     recorder, state, memory = _open(plan)
-    before, problems = recorder.step_count, _Problems(plan)
+    before, problems, remarks = recorder.step_count, _Problems(plan), _Remarks()
     if before >= plan.steps:
         typer.echo(f"nothing to do: {plan.out} has {before} steps; ask for more with --steps or --duration", err=True)
     start, trouble, interrupted = perf_counter(), None, False
     try:
         with recorder:
-            _steps(plan, recorder, state, memory, problems)
+            _steps(plan, recorder, state, memory, problems, remarks)
     except KeyboardInterrupt:
         interrupted = True
     except DelassusError as error:
@@ -123,7 +125,7 @@ def _carry_out(plan: RunPlan) -> int:
         typer.echo(f"resume with: {plan.resume_command}", err=True)
     if trouble is not None:
         return console.BAD_INPUT
-    return _report(plan, recorder.step_count - before, seconds, problems.paths, interrupted)
+    return _report(plan, recorder.step_count - before, seconds, problems.paths, remarks, interrupted)
 
 
 def _open(plan: RunPlan):
@@ -137,7 +139,7 @@ def _open(plan: RunPlan):
     return recorder, plan.setup.state, Memory()
 
 
-def _steps(plan: RunPlan, recorder: "Recorder", state, memory, problems: "_Problems") -> None:
+def _steps(plan: RunPlan, recorder: "Recorder", state, memory, problems: "_Problems", remarks: "_Remarks") -> None:
     from delassus.cli.run_display import RunDisplay
     from delassus.scenes.stepping import advance
 
@@ -148,6 +150,7 @@ def _steps(plan: RunPlan, recorder: "Recorder", state, memory, problems: "_Probl
         def watch(k, state, report, memory):
             recorder.add(state, report, memory)
             problems.look(k, state, report)
+            remarks.look(k, report)
             display.step(k + 1, state, report)
 
         advance(plan.setup.model, state, plan.setup.inputs, plan.settings, range(first, plan.steps), memory, watch)
@@ -183,7 +186,34 @@ class _Problems:
         self.paths.append(path)
 
 
-def _report(plan: RunPlan, taken: int, seconds: float, problems: list[Path], interrupted: bool) -> int:
+class _Remarks:
+    """What reports of steps find suspicious: each kind of sentence once, with the step that said it first."""
+
+    def __init__(self):
+        self.first: dict[str, tuple[int, str]] = {}
+        self.count: dict[str, int] = {}
+
+    def look(self, k: int, report) -> None:
+        """k: number of the step."""
+        for text in report.warnings:
+            kind = re.sub(r"[0-9][0-9.e+-]*", "", text)
+            self.first.setdefault(kind, (k, text))
+            self.count[kind] = self.count.get(kind, 0) + 1
+
+    @property
+    def texts(self) -> list[str]:
+        often = sorted(self.first, key=lambda kind: -self.count[kind])
+        lines = [
+            f"{self.count[kind]} steps, first step {self.first[kind][0]}: {self.first[kind][1]}"
+            for kind in often[:_MOST_REMARKS]
+        ]
+        more = len(often) - _MOST_REMARKS
+        return lines + ([f"and {more} other warnings"] if more > 0 else [])
+
+
+def _report(
+    plan: RunPlan, taken: int, seconds: float, problems: list[Path], remarks: _Remarks, interrupted: bool
+) -> int:
     from delassus.cli.run_report import print_checks, print_summary, summary, write_figure, write_result
     from delassus.io.recording import Recording
 
@@ -192,6 +222,8 @@ def _report(plan: RunPlan, taken: int, seconds: float, problems: list[Path], int
     checks = plan.scene.check(plan.setup, recording)
     out = console.stdout()
     print_summary(facts, recording, taken, out)
+    for text in remarks.texts:
+        out.print(text, soft_wrap=True)
     print_checks(checks, out)
     if problems:
         how = f"--law {plan.settings.law.value} --tol {plan.settings.tol:g}"
@@ -203,4 +235,5 @@ def _report(plan: RunPlan, taken: int, seconds: float, problems: list[Path], int
     write_result(plan, facts, checks, problems, figure, interrupted)
     if interrupted:
         return console.INTERRUPTED
-    return 0 if facts["not_converged"] == 0 and all(check.passed for check in checks) else 1
+    is_fine = facts["not_converged"] == facts["suspicious"] == 0
+    return 0 if is_fine and all(check.passed for check in checks) else 1

@@ -36,6 +36,7 @@ def summary(run: "Trajectory", seconds: float) -> dict[str, Any]:
         "drift_max": float(run.drift.max(initial=0.0)),
         "energy_first": float(total[0]),
         "energy_last": float(total[-1]),
+        "suspicious": int((run.warnings > 0).sum()),
         "not_converged": int((~run.converged).sum()) if run.step_count else 0,
         "stage_seconds_mean": {stage: _mean(values) for stage, values in run.times.items()},
         "wall_seconds": seconds,
@@ -52,6 +53,7 @@ def print_summary(facts: dict[str, Any], run: "Trajectory", taken: int, console:
     lines = [
         ("steps", f"{facts['steps']} to t = {facts['time']:.6g} s{speed}"),
         ("not converged", f"{facts['not_converged']} of {facts['steps']} steps"),
+        ("suspicious", f"{facts['suspicious']} of {facts['steps']} steps"),
         ("contacts", f"{facts['contacts_max']} at most, {facts['contacts_mean']:.3g} on average"),
         ("iterations", f"{facts['iterations_max']} at most, {facts['iterations_mean']:.3g} on average"),
         ("worst residual", f"{facts['residual_max']:.1e} (relative natural map)"),

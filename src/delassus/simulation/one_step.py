@@ -21,6 +21,7 @@ from delassus.problem import Problem
 from delassus.simulation.arguments import check_arguments, sorted_inputs
 from delassus.simulation.report_text import report_text
 from delassus.simulation.settings import StepSettings
+from delassus.simulation.signs import warnings_of
 from delassus.solvers import Solution, solve
 from delassus.spatial import quaternion_to_matrix
 from delassus.state import State
@@ -34,7 +35,7 @@ class StepReport:
     """What happened in a step; `print` shows a screen of it. energy: kinetic and potential after it [J]; drift: worst
     error of hard joints before it [m, rad]; penetration: deepest [m]; times: seconds by stage; t: time after it and h:
     its length [s]; held_back: coordinates whose drives are at the limits of their efforts, or whose prescribed motion
-    the joint's limits stop."""
+    the joint's limits stop; warnings: sentences about what does not make sense, although solved."""
 
     rows: Rows
     problem: Problem
@@ -47,6 +48,12 @@ class StepReport:
     t: float = 0.0
     h: float = 0.0
     held_back: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Was the one-step problem solved, and does what came out make sense?"""
+        return self.solution.converged and not self.warnings
 
     def __str__(self) -> str:
         return report_text(self)
@@ -114,6 +121,7 @@ def step(
         rows, problem, solution, contacts, energy_of(model, after.rotation, after.position, u),
         _drift(rows.residual, softness.hard_rows), _deepest(contacts.gap), clock.times, after.t, h,
         _held_back(model, rows, held),
+        warnings_of(model, state, after, rows, solution, contacts, softness.hard_rows, closes, settings),
     )  # fmt: skip
     if memory is not None:
         memory.store(rows, solution.point)

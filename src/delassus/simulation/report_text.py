@@ -34,6 +34,8 @@ def report_text(report: "StepReport") -> str:
         lines["held back"] = ", ".join(report.held_back)
     if not solution.converged:
         lines["advice"] = solution.status.advice
+    for k, text in enumerate(report.warnings):
+        lines["warning" if k == 0 else f"warning {k + 1}"] = text
     head = f"step of {report.h:.6g} s to t = {report.t:.6g} s"
     return "\n".join([head, *(f"  {name:<12} {text}" for name, text in lines.items())])
 

@@ -1,8 +1,8 @@
 """Steps as columns: what of a step is kept, under which name.
 
 Per step (N,): t [s]; q (n_b, 7), u (n_b, 6), turns (n_d,) of joint angles after it; energy (2,) kinetic and potential
-[J]; drift [m, rad]; penetration [m]; solver/…; times/<stage> [s]; joints/reaction (rows,), joints/drive,
-joints/friction, all impulse / h [N, N m]; joints/coordinate [m, rad], turns counted, where the rows were evaluated;
+[J]; drift [m, rad]; penetration [m]; warnings, how many; solver/…; times/<stage> [s]; joints/reaction (rows,),
+joints/drive, joints/friction, all impulse / h [N, N m]; joints/coordinate [m, rad], turns counted, where the rows were evaluated;
 contacts/count and limits/count.
 Per contact and per limit, one step after the other: contacts/… and limits/….
 Reactions of steps whose masses need two doubles each, all rows in the order of the problem: exact/high, exact/low [N s]
@@ -116,6 +116,7 @@ def record_of(state: State, report: StepReport, h: float) -> Record:
         "energy": np.array(report.energy),
         "drift": report.drift,
         "penetration": report.penetration + 0.0,
+        "warnings": np.uint8(len(report.warnings)),
         "solver/status": np.uint8(STATUSES.index(solution.status)),
         "solver/name": np.bytes_(solution.solver.ljust(32)[:32]),
         "solver/iterations": np.int64(solution.iterations),

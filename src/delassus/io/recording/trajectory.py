@@ -105,6 +105,11 @@ class Trajectory:
         return self._column("drift")
 
     @property
+    def warnings(self) -> np.ndarray:
+        """How many warnings the report of each step held; parts of older recordings hold none and are left out."""
+        return self._column("warnings") if "warnings" in self.names else np.zeros(0, np.uint8)
+
+    @property
     def penetration(self) -> np.ndarray:
         """(N,) deepest [m]."""
         return self._column("penetration")

@@ -1,0 +1,60 @@
+"""A step that makes no sense says so in its report, whatever the judge says of its problem."""
+
+import pytest
+
+from delassus.builder import ModelBuilder
+from delassus.scenes import SCENES
+from delassus.shapes import Box, Plane, Sphere
+from delassus.simulation import StepSettings, step
+
+
+def floor_and(**ball):
+    builder = ModelBuilder()
+    builder.fixed("floor", shapes=[Plane()])
+    builder.body("ball", density=500.0, shapes=[Sphere(0.4)], **ball)
+    return builder
+
+
+def first_warning(model, state, h=1e-3, steps=10):
+    """The first report with a warning within some steps."""
+    for _ in range(steps):
+        state, report = step(model, state, settings=StepSettings(h=h))
+        if report.warnings:
+            return report
+    pytest.fail("no step warned")
+
+
+def test_bodies_pushed_out_of_each_other_are_energy_from_nowhere():
+    builder = floor_and(position=(0, 0, 1.0))
+    builder.body("crate", position=(0, 0, 0.5), density=500.0, shapes=[Box((1, 1, 1))])
+    report = first_warning(*builder.build(check=False))
+    assert report.solution.converged
+    assert not report.ok
+    assert any("energy grew by" in text and "'ball' and 'crate'" in text for text in report.warnings)
+    assert any("overlap by 0.4 m" in text for text in report.warnings)
+    assert "energy grew by" in str(report)
+
+
+def test_a_loop_that_cannot_close_says_so_at_every_step():
+    """It "converged" at 2e33 m/s."""
+    builder = ModelBuilder()
+    rod = builder.body("rod", position=(0.5, 0, 0), mass=1.0, inertia=(0.01, 0.1, 0.1))
+    builder.joint("spherical", None, rod, position=(0, 0, 0), name="left")
+    builder.joint("spherical", None, rod, position=(1.5, 0, 0), follower_position=(1.0, 0, 0), name="right")
+    model, state = builder.build(check=False)
+    for _ in range(5):
+        state, report = step(model, state)
+        assert not report.ok
+        assert any("joint 'right' was open by 0.5" in text for text in report.warnings)
+        assert abs(state.u).max() < 10.0, "nothing flies off"
+
+
+def test_a_spin_that_the_step_cannot_follow_is_named():
+    report = first_warning(*floor_and(position=(0, 0, 5), angular_velocity=(0, 0, 5000.0)).build())
+    assert "body 'ball' turns by 5 rad in the step: shorten it below 0.0002 s" in report.warnings
+
+
+@pytest.mark.parametrize("name", ["four-bar", "bouncing-ball", "nunchuk", "boxes-fixed"])
+def test_sound_scenes_do_not_warn(name):
+    setup = SCENES[name].build()
+    assert not setup.run(steps=60).warnings.any()
