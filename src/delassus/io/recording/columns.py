@@ -2,8 +2,8 @@
 
 Per step (N,): t [s]; q (n_b, 7), u (n_b, 6), turns (n_d,) of joint angles after it; energy (2,) kinetic and potential
 [J]; drift [m, rad]; penetration [m]; warnings, how many; solver/…; times/<stage> [s]; joints/reaction (rows,),
-joints/drive, joints/friction, all impulse / h [N, N m]; joints/coordinate [m, rad], turns counted, where the rows were evaluated;
-contacts/count and limits/count.
+joints/drive, joints/friction, all impulse / h [N, N m]; joints/coordinate [m, rad], turns counted, where the rows were
+evaluated; contacts/count and limits/count.
 Per contact and per limit, one step after the other: contacts/… and limits/….
 Reactions of steps whose masses need two doubles each, all rows in the order of the problem: exact/high, exact/low [N s]
 and exact/count, zero for other steps.
