@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from delassus.collision.few import few_candidates
 from delassus.collision.instances import ALL, FIXTURES, Instance
 from delassus.collision.layout import PLANE, SPHERE
 from delassus.collision.levels import BRUTE, size_classes
+from delassus.collision.pace import Pace, pace_of
 from delassus.collision.parts import take_apart
 from delassus.collision.pool import Pool
 from delassus.errors import ProblemError, SettingsError, nearest
@@ -63,6 +65,11 @@ class ShapeArrays:
     def placing(self) -> tuple:
         """What `place` reads."""
         return self.kind, self.body, self.size, self.half, self.surface, self.local_position, self.local_rotation
+
+    @cached_property
+    def pace(self) -> Pace:
+        """How far the shapes may move in a step before their paths are followed."""
+        return pace_of(self)
 
     def __repr__(self) -> str:
         levels, given = len(self.level_radius), len(np.unique(self.instance))

@@ -8,6 +8,7 @@ from delassus.collision.contacts import NO_CONTACTS, Contacts
 from delassus.collision.families import FAMILIES, POINTS
 from delassus.collision.few import find_few, work_space
 from delassus.collision.heap import heap_contacts
+from delassus.collision.layout import MARGIN
 from delassus.collision.narrow import narrow
 from delassus.collision.partners import deal
 from delassus.collision.placement import place
@@ -15,8 +16,10 @@ from delassus.collision.threads import share_out
 from delassus.errors import ProblemError
 
 
-def detect(arrays: ShapeArrays, position, quaternion, *, threads: int = 1) -> Contacts:
+def detect(arrays: ShapeArrays, position, quaternion, *, threads: int = 1, reach=None) -> Contacts:
     """All contacts with gap ≤ the sum of the two shapes' margins.
+
+    reach: (n,) how much further contacts of the pairs that are near are looked for [m]; None: no further.
 
     position: (n_b, 3) [m], quaternion: (n_b, 4) unit (w, x, y, z), body → world. The result does not depend on the
     number of threads.
@@ -29,23 +32,25 @@ def detect(arrays: ShapeArrays, position, quaternion, *, threads: int = 1) -> Co
         return NO_CONTACTS
     p, q = _poses(arrays, position, quaternion)
     if arrays.few:
-        return _detect_few(arrays, p, q)
+        return _detect_few(arrays, p, q, reach)
     n = arrays.count
     placed, rotation, extent = arrays.pool.take(((n, 8), float), ((n, 3, 3), float), ((n, 3), float))
     for bad in share_out(place, threads, arrays.placing, p, q, placed, rotation, extent):
         if bad >= 0:
             _refuse(bad, p, q)
     end, partner = find_pairs(arrays, placed, rotation, extent, threads=threads)
-    if arrays.plain:
+    if arrays.plain:  # one contact per pair, whatever its reach
         return heap_contacts(arrays, placed, rotation, end, partner, threads)
     pairs, dealt = arrays.pool.take(((len(partner), 2), np.int32), ((len(partner), 3), np.int32))
     rows, direct, bits = deal(end, partner, arrays.kind, FAMILIES, POINTS, pairs, dealt)
     (out,) = arrays.pool.take(((rows, 8), float))
+    if reach is not None:
+        placed[:, MARGIN] += reach
     geometry = (placed, rotation, arrays.size, arrays.kind, *arrays.vertices)
     return narrow(arrays, geometry, (len(partner), direct, bits), pairs, dealt, out, threads)
 
 
-def _detect_few(arrays: ShapeArrays, p: np.ndarray, q: np.ndarray) -> Contacts:
+def _detect_few(arrays: ShapeArrays, p: np.ndarray, q: np.ndarray, reach) -> Contacts:
     """The same for few shapes, on one thread: starting another would take longer."""
     try:
         work = arrays.pool.spare.pop()  # without a lock: every call gets another one
@@ -57,6 +62,8 @@ def _detect_few(arrays: ShapeArrays, p: np.ndarray, q: np.ndarray) -> Contacts:
         _refuse(bad, p, q)
     contacts = NO_CONTACTS
     if near[0]:
+        if reach is not None:
+            position[:, MARGIN] += reach
         geometry = (position, rotation, arrays.size, arrays.kind, *arrays.vertices)
         contacts = narrow(arrays, geometry, near, pairs, dealt, out, 1)
     arrays.pool.spare.append(work)

@@ -148,9 +148,11 @@ def write_manifolds(n, chosen, geometry, best, tolerance, corners, work, dealt, 
             snapped, mx, my, mz = _face_side(R, vertex, vertex_start, edges, triangle, b, nx, ny, nz)
             if snapped:
                 nx, ny, nz = mx, my, mz
-                gap = _along(position, R, size, kind, vertex, vertex_start, a, b, nx, ny, nz)
-                if gap > limit:
+                along = _along(position, R, size, kind, vertex, vertex_start, a, b, nx, ny, nz)
+                # what is apart does not penetrate: it is behind the triangle, or beside it
+                if along > limit or (gap > tolerance and along < -tolerance):
                     continue
+                gap = along
         one, flat_one = looking_face(
             position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, a, nx, ny, nz,
             corners[0],

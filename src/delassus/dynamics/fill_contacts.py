@@ -5,7 +5,7 @@ from numba import njit
 
 from delassus.dynamics.row import CONTACT, place, row_mobility, row_rate
 from delassus.dynamics.soft_rows import mix, soft_stop
-from delassus.dynamics.stabilisation import contact_bias
+from delassus.dynamics.stabilisation import contact_bias, weight_along
 from delassus.joints.primitives import line
 from delassus.softening import IMPEDANCE, SPRING, WIDTH
 
@@ -40,7 +40,12 @@ def fill_contacts(
                 )
                 is_soft = True
         if not gives and not is_spring:
-            bias[row] = contact_bias(stab, gap[c], row_rate(pairs[c], rows[row], u), restitution[c], h)
+            speed = row_rate(pairs[c], rows[row], u)
+            before, after = 0.0, 0.0
+            if restitution[c] > 0.0 and speed < -stab[5]:  # what rests does not bounce because it would fall
+                weight = weight_along(stab, pairs[c], rows[row])
+                before, after = stab[10] * weight, stab[11] * weight
+            bias[row] = contact_bias(stab, gap[c], speed, restitution[c], h, h, before, after)
         mu[c] = friction[c]
         # shape numbers in a feature id leave its top bits free
         place(block, pairs[c], CONTACT + feature[c], 3, bodies, names, sizes)

@@ -59,6 +59,7 @@ def assemble(
     time ahead [s] after the state, where the joints' errors are taken; half: (n_b, 6) velocities after the first half
     of the step's gyroscopic moment."""
     softness.check_step(h)
+    pushing = stabilisation.pushing(model.gravity, h, ahead)
     joints = model.joints
     free, joint_rows = joints.coordinate_count, joints.row_count
     most_single = joints.drive_count + joints.friction_count + joints.limit_count
@@ -75,7 +76,7 @@ def assemble(
         (contacts.bodies, contacts.shapes, contacts.point, contacts.frame, contacts.gap, contacts.restitution,
          contacts.feature, contacts.mu),
         state.q, joints.turns_of(state.turns), ahead, position, rotation, state.u, half, inputs.target,
-        inputs.target_rate, late, h, stabilisation.plain, softness.plain, (model.inverse_mass, model.inverse_inertia),
+        inputs.target_rate, late, h, pushing, softness.plain, (model.inverse_mass, model.inverse_inertia),
         (bodies, names, sizes, rows, bias, compliance, bound, mu, residual, coordinates, rates, stopped),
     )  # fmt: skip
     blocks = bilateral + limits + triples

@@ -1,5 +1,6 @@
 """Bias velocities: how violated constraints are driven back, and how impacts bounce (paper 003 eq. 53–55, 89–94)."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -7,6 +8,9 @@ import numpy as np
 from numba import njit
 
 from delassus.errors import SettingsError
+
+_RATE = 0.1  # fraction of a penetration of rounding size that velocities push out per step
+_PUSH = 0.01  # of what gravity gives in a step: speed that velocities may keep from pushing out a penetration
 
 
 @dataclass(frozen=True)
@@ -27,10 +31,11 @@ class Stabilisation:
     joint: float = 0.2  # fraction of a joint's error removed per step, through the velocities
     closure: float = 1e-9  # joints are closed to this after each step, through the positions [m, rad]; inf: not at all
     limit: float = 0.2  # fraction of a limit's overshoot removed per step
-    contact: float = 0.1  # fraction of a penetration removed per step
+    contact: float = 1.0  # fraction of a penetration removed per step, through the positions
     penetration_margin: float = 0.0  # δ [m]: penetration left alone when positive (003 eq. 91a)
     depenetration_speed: float = 1.0  # cap on the speed of pushing out penetration and overshoot [m/s, rad/s]
     bounce_speed: float = 1e-3  # approach slower than this does not bounce [m/s]
+    through_velocities: bool = False  # push penetration out through the velocities, as papers 000 and 002 do
 
     def __post_init__(self):
         for name in ("joint", "limit", "contact"):
@@ -47,7 +52,9 @@ class Stabilisation:
     @classmethod
     def full(cls) -> "Stabilisation":
         """Φ/h on every row: the form of papers 000 and 002."""
-        return cls(closure=np.inf, joint=1.0, limit=1.0, contact=1.0, depenetration_speed=np.inf)
+        return cls(
+            closure=np.inf, joint=1.0, limit=1.0, contact=1.0, depenetration_speed=np.inf, through_velocities=True
+        )  # fmt: skip
 
     @cached_property
     def plain(self) -> tuple[float, ...]:
@@ -55,6 +62,15 @@ class Stabilisation:
         return (
             self.joint, self.limit, self.contact, self.penetration_margin, self.depenetration_speed, self.bounce_speed,
         )  # fmt: skip
+
+    def pushing(self, gravity: np.ndarray, h: float, ahead: float) -> tuple[float, ...]:
+        """`plain`, then the largest speed at which velocities push a penetration out [m/s], gravity (3,) [m/s²] and
+        the times before and after rows are evaluated in a step h [s]."""
+        if self.through_velocities:
+            return (*self.plain, self.depenetration_speed, 0.0, 0.0, 0.0, ahead, h - ahead)
+        joint, limit, rate, *rest = self.plain
+        push = min(self.depenetration_speed, _PUSH * h * math.hypot(*gravity))
+        return (joint, limit, min(rate, _RATE), *rest, push, *gravity.tolist(), ahead, h - ahead)
 
 
 @njit(cache=True)
@@ -74,15 +90,28 @@ def limit_bias(plain, gap, approach, restitution, h):
 
 
 @njit(cache=True)
-def contact_bias(plain, gap, approach, restitution, h):
+def contact_bias(pushing, gap, approach, restitution, h, horizon, before, after):
     """b on a contact's normal [m/s]: v_n + b ≥ 0 (003 eq. 91, two-sided, and eq. 54).
 
-    gap [m], negative when penetrating; approach: v_n before the step [m/s]; restitution [-].
-    An open contact may close within the step and no further; a penetrating one is pushed out, not faster than the
-    cap; one that is closed and approaches bounces."""
-    _, _, rate, margin, cap, bounce_speed = plain
+    pushing: of Stabilisation; gap [m], negative when penetrating; approach: v_n before the step [m/s]; restitution [-];
+    horizon: time until rows are evaluated again [s]; before, after: what else changes v_n in this step before and after
+    the impact [m/s]. An open contact may close within the horizon and no further; a penetrating one is pushed out a
+    little (the rest through the positions, separation.py); one that closes bounces."""
+    rate, margin, bounce_speed, push = pushing[2], pushing[3], pushing[5], pushing[6]
     r = gap + margin
-    out = r / h if r >= 0.0 else max(rate * r / h, -cap)
-    if restitution > 0.0 and approach < -bounce_speed and r <= -approach * h:
-        return min(out, 0.0) + restitution * approach
+    out = r / horizon if r >= 0.0 else max(rate * r / h, -push)
+    approach += before
+    if restitution > 0.0 and approach < -bounce_speed and r <= -approach * horizon:
+        return min(out, 0.0) - max(after - restitution * approach, 0.0)
     return out
+
+
+@njit(cache=True)
+def weight_along(pushing, pair, row):
+    """row · gravity of the bodies that move [m/s²].  pair: (2,), row: (12,)."""
+    value = 0.0
+    for side in range(2):
+        if pair[side] >= 0:
+            for k in range(3):
+                value += row[6 * side + k] * pushing[7 + k]
+    return value

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from delassus.integrators.motion import moved
-
 
 class SemiImplicitEuler:
     """First order; the constraint error of a curved path is h²/2 per step."""
@@ -14,8 +12,3 @@ class SemiImplicitEuler:
         """Where gaps, rows and masses are evaluated: here."""
         del u, h
         return q
-
-    def advance(self, q: np.ndarray, at: np.ndarray, u_before: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
-        """q + h u⁺."""
-        del at, u_before
-        return moved(q, u, h)

@@ -13,8 +13,3 @@ class Moreau:
     def predict(self, q: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
         """Where gaps, rows and masses are evaluated: q + h/2 u⁻."""
         return moved(q, u, 0.5 * h)
-
-    def advance(self, q: np.ndarray, at: np.ndarray, u_before: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
-        """The midpoint + h/2 u⁺."""
-        del q, u_before
-        return moved(at, u, 0.5 * h)

@@ -74,7 +74,7 @@ def build(
     add_grains(builder, np.random.default_rng(seed), cells, edge, (smallest, largest), density, material, rolls)
     model, state = builder.build()
     # 004's scheme: implicit Euler, the whole gap in the normal row (eq. 10), the convex law
-    full = Stabilisation(contact=1.0, depenetration_speed=np.inf)
+    full = Stabilisation(contact=1.0, depenetration_speed=np.inf, through_velocities=True)
     settings = StepSettings(h=0.01, solver="ipm", law=Law.CCP, integrator="euler", stabilisation=full)
     way = (_END - _START) * length
     duration = settings.h * round((rest + 0.5 * _RAMP + way / speed) / settings.h)

@@ -46,7 +46,7 @@ def build(
         builder.joint("cylindrical", None, sphere, name=f"guide-{k + 1}")
         top += 2.0 * radius
     model, state = builder.build()
-    stabilisation = Stabilisation(contact=1.0, depenetration_speed=np.inf)
+    stabilisation = Stabilisation(contact=1.0, depenetration_speed=np.inf, through_velocities=True)
     settings = StepSettings(h=0.05, law=Law.FRICTIONLESS, integrator="euler", stabilisation=stabilisation)
     return Setup(model, state, 2.5, settings=settings)
 

@@ -6,11 +6,13 @@ from time import perf_counter
 import numpy as np
 from numba import njit
 
-from delassus.collision import Contacts, detect
+from delassus.collision import Contacts
 from delassus.dynamics import Inputs, Rows, assemble, energy_of, reduce
 from delassus.dynamics.bounded import Held
 from delassus.dynamics.closure import MOST_ROWS, close_joints
 from delassus.dynamics.gyroscopic import swung
+from delassus.dynamics.impacts import foresee, meeting
+from delassus.dynamics.moving import move_on
 from delassus.dynamics.soft_rows import softness_of
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
@@ -84,11 +86,14 @@ def step(
     softness = softness_of(model, settings.softening)
     closes = 0 < softness.closed.row_count <= MOST_ROWS and np.isfinite(settings.stabilisation.closure)
     at = predicted = scheme.predict(state.q, state.u, h)
+    flight = foresee(model, state, inputs, at, h, scheme.lead, settings.stabilisation)
+    if flight is not None:
+        at = predicted = flight.at
     if closes:
         # off its path an over-constrained linkage is rigid, and its rows ask for the impossible
         at, _ = close_joints(model, predicted, state.u, tol=settings.stabilisation.closure, joints=softness.closed)
     position, rotation = at[:, :3], quaternion_to_matrix(at[:, 3:])
-    contacts = detect(model.shapes, position, at[:, 3:], threads=settings.threads)
+    contacts = meeting(model, state, inputs, at, h, scheme.lead, settings.stabilisation, flight, settings.threads)
     clock.stage("collision")
     # Masses are those of the prediction: a body turned along its own velocity keeps its kinetic energy, one that is
     # moved to close its joints does not, and the difference would be an error of first order.
@@ -98,6 +103,8 @@ def step(
         model, position, rotation, state, contacts, h, inputs, settings.stabilisation, softness, half,
         scheme.lead * h,
     )  # fmt: skip
+    if flight is not None:
+        flight.set_impacts(model, state, rows, h, settings.stabilisation)
     guess = memory.recall(rows) if memory is not None and settings.warm_start else None
     held = Held(rows, guess, half) if rows.bound is not None else None
     problem = reduce(model, turned, half, rows, inputs, h, settings.law, held)
@@ -112,7 +119,8 @@ def step(
     assert solution.body_velocities is not None
     clock.stage("solve")
     u = swung(model, turned, solution.body_velocities.reshape(-1, 6), 0.5 * h)
-    q = scheme.advance(state.q, predicted, state.u, u, h)
+    elapsed = np.full(model.body_count, scheme.lead * h) if flight is None else flight.elapsed
+    q = move_on(model, predicted, state.u, u, elapsed, h, rows, problem, settings.stabilisation, solution.reactions)
     if closes:
         q, u = close_joints(model, q, u, tol=settings.stabilisation.closure, joints=softness.closed)
     turns = turns_after(model.joints, q, u, rows.coordinates, rows.rates, (1.0 - scheme.lead) * h)

@@ -1,0 +1,287 @@
+"""Bodies that move far within a step: which pairs of shapes meet on the way, and when.
+
+Contacts are found at one configuration. A body that moves by more than a part of its thickness may be through a plate
+by then, or beside a corner that it never touches. So its path is followed: along it two shapes advance by their
+distance over the speed at which they can close it (conservative advancement, Mirtich 1996): never too far."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from delassus.collision.arrays import ShapeArrays
+from delassus.collision.filters import may_touch
+from delassus.collision.gjk import shape_distance
+from delassus.collision.layout import PLANE, SPHERE, TRIANGLE
+from delassus.collision.placement import place
+
+MISS, TOUCH, HIT, OVERLAP, APART = range(5)
+"""What becomes of a pair: it passes by; it touches without closing fast; it hits; it overlaps from the start; it is not
+near and does not move fast against each other."""
+
+_NEAR = 1e-4  # of the distance that counts as fast: shapes this near touch
+_STARTS = 1e-3  # … and from the start, where solving leaves gaps of its own
+_SOON = 0.05  # of the path: over this time the speed of closing is measured where shapes touch from the start
+_ROUNDS = 64  # distances asked per pair; where they do not suffice the pair is taken to meet there
+_ALL_BY_ALL = 64  # fast shapes up to which each is tested against everything
+
+
+class Sweep(NamedTuple):
+    """Pairs of shapes that come near each other fast."""
+
+    pairs: np.ndarray  # (p, 2) shapes a < b, sorted
+    verdict: np.ndarray  # (p,)
+    time: np.ndarray  # (p,) when they meet, as a fraction of the path
+    limit: np.ndarray  # (p,) relative motion that counts as fast [m]
+
+    @property
+    def keys(self) -> np.ndarray:
+        """(p,) of the pairs, ascending."""
+        return pair_keys(self.pairs)
+
+
+def pair_keys(shapes: np.ndarray) -> np.ndarray:
+    """One number for each pair of shapes (p, 2)."""
+    return (shapes[:, 0].astype(np.int64) << 32) + shapes[:, 1]
+
+
+def sweep(
+    arrays: ShapeArrays, q: np.ndarray, path: np.ndarray, *, horizon: float = 1.0, known: np.ndarray | None = None
+) -> Sweep:
+    """Follow the pairs that move far against each other.
+
+    q: (n_b, 7) poses at the start; path: (n_b, 9), with a time τ from 0 to 1 a body's centre moves by path[:3] τ +
+    path[6:] τ² [m] while it turns by path[3:6] τ [rad]; horizon: what touches until then without closing fast touches,
+    too; known: keys of pairs to leave out, ascending."""
+    n, pace = arrays.count, arrays.pace
+    position, rotation, extent = np.empty((n, 8)), np.empty((n, 3, 3)), np.empty((n, 3))
+    place(0, 1, arrays.placing, q[:, :3], q[:, 3:], position, rotation, extent)
+    low, high, turn, is_fast = np.empty((n, 3)), np.empty((n, 3)), np.empty(n), np.empty(n, np.bool_)
+    _swept_boxes(arrays.body, pace.arm, pace.least, path, position, extent, low, high, turn, is_fast)
+    with np.errstate(invalid="ignore"):
+        spread = [np.ptp(low[np.isfinite(low[:, k]), k]) if n else 0.0 for k in range(3)]
+    axis = int(np.argmax(spread))
+    order = np.argsort(low[:, axis], kind="stable")
+    filters = (arrays.body, arrays.owner, arrays.group, arrays.mask, arrays.excluded)
+    room = 64
+    while True:
+        found, limit = np.empty((room, 2), np.int64), np.empty(room)
+        count = _swept_pairs(axis, order, low, high, turn, is_fast, pace.thin, arrays.surface, path, filters,
+                             found, limit)  # fmt: skip
+        if count <= room:
+            break
+        room = count
+    by_key = np.argsort(pair_keys(found[:count]), kind="stable")
+    pairs, limit = found[by_key], limit[by_key]
+    if known is not None and len(known) and count:
+        keys = pair_keys(pairs)
+        new = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] != keys
+        pairs, limit = pairs[new], limit[new]
+    return _judged(arrays, q, path, position, rotation, pairs, limit, horizon)
+
+
+def follow(arrays: ShapeArrays, q: np.ndarray, path: np.ndarray, pairs: np.ndarray, horizon: float) -> Sweep:
+    """The same for given pairs (p, 2) of shapes a < b, sorted, however fast they are."""
+    n, thin, margin = arrays.count, arrays.pace.thin, arrays.surface[:, 0]
+    position, rotation, extent = np.empty((n, 8)), np.empty((n, 3, 3)), np.empty((n, 3))
+    place(0, 1, arrays.placing, q[:, :3], q[:, 3:], position, rotation, extent)
+    limit = np.minimum(margin[pairs].sum(axis=1), thin[pairs].min(axis=1))
+    return _judged(arrays, q, path, position, rotation, pairs, limit, horizon)
+
+
+def _judged(arrays: ShapeArrays, q, path, position, rotation, pairs, limit, horizon: float) -> Sweep:
+    verdict, time = np.empty(len(pairs), np.int64), np.empty(len(pairs))
+    _follow(pairs, limit, arrays.kind, arrays.size, *arrays.vertices[:2], arrays.body, arrays.pace.arm, q, path,
+            position, rotation, horizon, verdict, time)  # fmt: skip
+    return Sweep(pairs, verdict, time, limit)
+
+
+@njit(cache=True, error_model="numpy")
+def moves_far(body, arm, least, u, bend, h):
+    """Whether a shape moves further than `least` in a time h [s].  u: (n_b, 6); bend: what forces add to it [m]."""
+    for s in range(len(body)):
+        b = body[s]
+        if b >= 0:
+            v = math.sqrt(u[b, 0] ** 2 + u[b, 1] ** 2 + u[b, 2] ** 2)
+            turn = math.sqrt(u[b, 3] ** 2 + u[b, 4] ** 2 + u[b, 5] ** 2)
+            if h * v + bend + h * turn * arm[s] > least:
+                return True
+    return False
+
+
+@njit(cache=True, error_model="numpy")
+def _swept_boxes(body, arm, least, path, position, extent, low, high, turn, is_fast):
+    """Boxes that hold the shapes all along their paths, and how far turning moves their points."""
+    for s in range(len(body)):
+        b = body[s]
+        turn[s], far = 0.0, 0.0
+        if b >= 0:
+            w = path[b]
+            turn[s] = min(math.sqrt(w[3] ** 2 + w[4] ** 2 + w[5] ** 2), 2.0) * arm[s]
+            far = math.sqrt(w[0] ** 2 + w[1] ** 2 + w[2] ** 2) + math.sqrt(w[6] ** 2 + w[7] ** 2 + w[8] ** 2)
+        is_fast[s] = far + turn[s] > least
+        for k in range(3):
+            lo = hi = 0.0
+            if b >= 0:
+                lo = min(path[b, k], 0.0) + min(path[b, 6 + k], 0.0)
+                hi = max(path[b, k], 0.0) + max(path[b, 6 + k], 0.0)
+            low[s, k] = position[s, k] + lo - extent[s, k] - turn[s]
+            high[s, k] = position[s, k] + hi + extent[s, k] + turn[s]
+
+
+@njit(cache=True, error_model="numpy")
+def _swept_pairs(axis, order, low, high, turn, is_fast, thin, surface, path, filters, found, limit):
+    """Pairs of fast shapes whose swept boxes overlap; goes on counting when out of room.  limit: negative where they do
+    not move fast against each other, the distance [m] at which they count as touching."""
+    n, count, fast = len(order), 0, 0
+    for s in range(n):
+        fast += is_fast[s]
+    few = fast <= _ALL_BY_ALL
+    for i in range(n):
+        a = order[i]
+        if few and not is_fast[a]:
+            continue
+        for j in range(0 if few else i + 1, n):
+            b = order[j]
+            if low[b, axis] > high[a, axis]:
+                break  # sorted: so are all that follow
+            if a == b or not (is_fast[a] or is_fast[b]) or (few and is_fast[b] and j < i):
+                continue
+            if (
+                low[a, 0] > high[b, 0] or low[b, 0] > high[a, 0] or low[a, 1] > high[b, 1] or low[b, 1] > high[a, 1]
+                or low[a, 2] > high[b, 2] or low[b, 2] > high[a, 2]
+            ):  # fmt: skip
+                continue
+            first, second = min(a, b), max(a, b)
+            if not may_touch(first, second, filters[0], filters[1], filters[2], filters[3], filters[4]):
+                continue
+            margin = surface[a, 0] + surface[b, 0]
+            most = min(margin, min(thin[a], thin[b]))
+            if count < len(limit):
+                found[count, 0], found[count, 1] = first, second
+                limit[count] = most if _against(first, second, turn, path, filters[0]) > most else -margin
+            count += 1
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def _against(a, b, turn, path, body):
+    """How far points of shapes a and b may move against each other [m]."""
+    far, bend = 0.0, 0.0
+    for k in range(3):
+        x, y = 0.0, 0.0
+        if body[a] >= 0:
+            x, y = path[body[a], k], path[body[a], 6 + k]
+        if body[b] >= 0:
+            x, y = x - path[body[b], k], y - path[body[b], 6 + k]
+        far, bend = far + x * x, bend + y * y
+    return math.sqrt(far) + math.sqrt(bend) + turn[a] + turn[b]
+
+
+@njit(cache=True, error_model="numpy")
+def _follow(
+    pairs, limit, kind, size, vertex, vertex_start, body, arm, q, path, position, rotation, horizon, verdict, time
+):
+    """Verdict and time of every pair.  horizon: at least 1, see sweep."""
+    P, R, W, M = np.empty((2, 3)), np.empty((2, 3, 3)), np.empty((4, 3)), np.empty((3, 3))
+    for p in range(len(pairs)):
+        a, b = pairs[p, 0], pairs[p, 1]
+        if kind[a] > kind[b]:
+            a, b = b, a
+        if kind[b] == PLANE:
+            a, b = b, a
+        reach = 1.0
+        for k in range(3):
+            for s in (a, b):
+                if kind[s] != PLANE:
+                    reach = max(reach, abs(position[s, k]))
+        near = max(_NEAR * abs(limit[p]), 1e-13 * reach)
+        t, said, since, before = 0.0, HIT, 0.0, 0.0
+        for rounds in range(_ROUNDS):
+            _pose(a, 0, t, kind, body, q, path, position, rotation, P, R, M)
+            _pose(b, 1, t, kind, body, q, path, position, rotation, P, R, M)
+            d, nx, ny, nz = shape_distance(a, b, kind, size, vertex, vertex_start, P, R, W)
+            if nx == 0.0 and ny == 0.0 and nz == 0.0:
+                said = OVERLAP if rounds == 0 else HIT
+                break
+            if limit[p] < 0.0:
+                said = TOUCH if d <= -limit[p] else APART
+                break
+            most = _closing(a, b, body, arm, path, nx, ny, nz, t)
+            if d <= (_STARTS * limit[p] if rounds == 0 else near):
+                if rounds > 0:
+                    most = (before - d) / (t - since)  # how fast they closed on the way, not how fast they could have
+                else:
+                    _pose(a, 0, _SOON, kind, body, q, path, position, rotation, P, R, M)
+                    _pose(b, 1, _SOON, kind, body, q, path, position, rotation, P, R, M)
+                    then, x, y, z = shape_distance(a, b, kind, size, vertex, vertex_start, P, R, W)
+                    if x != 0.0 or y != 0.0 or z != 0.0:
+                        most = (d - then) / _SOON
+                # a triangle has one side only
+                behind = kind[b] == TRIANGLE and _leans(R[1], vertex, vertex_start[b], nx, ny, nz) > 1e-6
+                said = TOUCH if most <= limit[p] or behind else HIT
+                break
+            most = max(most, _closing(a, b, body, arm, path, nx, ny, nz, horizon))
+            if most <= 0.0 or t + (d - 0.5 * near) / most > horizon:
+                said = MISS
+                break
+            since, before = t, d
+            t += (d - 0.5 * near) / most
+        if t > 1.0 and said == HIT:
+            said = MISS
+        verdict[p], time[p] = said, t
+
+
+@njit(cache=True, error_model="numpy")
+def _pose(s, side, t, kind, body, q, path, position, rotation, P, R, M):
+    """Where shape s is at time t, into P[side] and R[side]."""
+    b = body[s]
+    if b < 0:
+        for i in range(3):
+            P[side, i] = position[s, i]
+            for j in range(3):
+                R[side, i, j] = rotation[s, i, j]
+        return
+    x, y, z = t * path[b, 3], t * path[b, 4], t * path[b, 5]
+    angle = math.sqrt(x * x + y * y + z * z)
+    one = math.sin(angle) / angle if angle > 1e-8 else 1.0
+    half = math.sin(0.5 * angle) / (0.5 * angle) if angle > 1e-8 else 1.0
+    two, c = 0.5 * half * half, math.cos(angle)  # Rodrigues: c I + one [w]× + two w wᵀ
+    M[0, 0], M[0, 1], M[0, 2] = c + two * x * x, two * x * y - one * z, two * x * z + one * y
+    M[1, 0], M[1, 1], M[1, 2] = two * x * y + one * z, c + two * y * y, two * y * z - one * x
+    M[2, 0], M[2, 1], M[2, 2] = two * x * z - one * y, two * y * z + one * x, c + two * z * z
+    for i in range(3):
+        P[side, i] = q[b, i] + t * (path[b, i] + t * path[b, 6 + i])
+        for k in range(3):
+            P[side, i] += M[i, k] * (position[s, k] - q[b, k])
+        if kind[s] != SPHERE:  # whose rotation is never written
+            for j in range(3):
+                R[side, i, j] = M[i, 0] * rotation[s, 0, j] + M[i, 1] * rotation[s, 1, j] + M[i, 2] * rotation[s, 2, j]
+
+
+@njit(cache=True, error_model="numpy")
+def _closing(a, b, body, arm, path, nx, ny, nz, t):
+    """How fast points of shapes a and b can approach each other along n, from a to b, at time t [m per path]."""
+    out = 0.0
+    for side in range(2):
+        s, sign = (a, 1.0) if side == 0 else (b, -1.0)
+        m = body[s]
+        if m >= 0:
+            w = path[m]
+            out += sign * (nx * (w[0] + 2.0 * t * w[6]) + ny * (w[1] + 2.0 * t * w[7]) + nz * (w[2] + 2.0 * t * w[8]))
+            x, y, z = ny * w[5] - nz * w[4], nz * w[3] - nx * w[5], nx * w[4] - ny * w[3]
+            out += arm[s] * math.sqrt(x * x + y * y + z * z)
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def _leans(R, vertex, v, nx, ny, nz):
+    """Cosine between n and the normal of the triangle with corners v, v + 1, v + 2."""
+    ux, uy, uz = vertex[v + 1, 0] - vertex[v, 0], vertex[v + 1, 1] - vertex[v, 1], vertex[v + 1, 2] - vertex[v, 2]
+    wx, wy, wz = vertex[v + 2, 0] - vertex[v, 0], vertex[v + 2, 1] - vertex[v, 1], vertex[v + 2, 2] - vertex[v, 2]
+    mx, my, mz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
+    x = R[0, 0] * mx + R[0, 1] * my + R[0, 2] * mz
+    y = R[1, 0] * mx + R[1, 1] * my + R[1, 2] * mz
+    z = R[2, 0] * mx + R[2, 1] * my + R[2, 2] * mz
+    return (x * nx + y * ny + z * nz) / math.sqrt(mx * mx + my * my + mz * mz)

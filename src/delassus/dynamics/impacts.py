@@ -1,0 +1,242 @@
+"""Fast bodies: each is brought to where it first meets something, and only what it really meets acts on it.
+
+A step evaluates rows at one configuration, for Moreau's scheme half a step ahead. A body that moves far is inside a
+wall by then, or through it. So its path is followed (collision/sweep.py), and its rows are evaluated where it hits, at
+a time s of its own: q(s) along the free path, then (h − s) u⁺ from there. Bodies that hit each other, touch or are
+joined share the time of the first hit. Contacts of pairs that pass each other are left out: the rows of a corner that a
+body flies past would deflect it. What moves on into something else after the impact stops there, in position and not in
+velocity, and meets it in the next step."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numba import njit
+
+from delassus.collision import Contacts, detect
+from delassus.collision.sweep import APART, HIT, MISS, OVERLAP, Sweep, follow, moves_far, pair_keys, sweep
+from delassus.dynamics.inputs import Inputs
+from delassus.dynamics.row import row_rate
+from delassus.dynamics.rows import Rows
+from delassus.dynamics.stabilisation import Stabilisation, contact_bias
+from delassus.integrators.motion import moved_each
+from delassus.model import Model
+from delassus.state import State
+
+_SIDEWAYS = 1.0 + 1e-4  # square of speed over that of its normal part: what moves more straight on really meets
+_SHORTEST = 1e-6  # of a step: least time in which an open contact may close
+_CLOSED = 2e-3  # of the motion that counts as fast: contacts this near where bodies hit are closed
+
+
+def path_of(model: Model, state: State, inputs: Inputs, h: float, lead: float) -> np.ndarray:
+    """(n_b, 9) how bodies move in this step if nothing is in the way, see collision/sweep.py."""
+    force = model.gravity + inputs.wrench[:, :3] / model.mass[:, None]
+    return np.concatenate([h * state.u, (1.0 - lead) * h * h * force], axis=1)
+
+
+def meeting(
+    model: Model, state: State, inputs: Inputs, at: np.ndarray, h: float, lead: float, stabilisation: Stabilisation,
+    flight: "Flight | None", threads: int = 1,
+) -> Contacts:  # fmt: skip
+    """The contacts at the poses `at` (n_b, 7), less those of bodies that only pass.  flight: what `foresee` said."""
+    reach = None if flight is None else flight.reach
+    contacts = detect(model.shapes, at[:, :3], at[:, 3:], threads=threads, reach=reach)
+    if not len(contacts) or stabilisation.through_velocities:
+        return contacts
+    if flight is not None:
+        contacts = flight.filtered(contacts)
+    doubtful = np.empty(len(contacts), np.bool_)
+    if not _would_act(contacts.bodies, contacts.point, contacts.frame, contacts.gap, at, state.u, h, doubtful):
+        return contacts
+    pairs = contacts.shapes[doubtful].astype(np.int64)  # sorted
+    pairs = pairs[np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))]
+    met = follow(model.shapes, state.q, path_of(model, state, inputs, h, lead), pairs, 1.0 + lead)
+    return _left_out(contacts, pair_keys(pairs[met.verdict == MISS]))
+
+
+def _left_out(contacts: Contacts, keys: np.ndarray) -> Contacts:
+    """Without those of the pairs with these keys, ascending."""
+    if not len(keys) or not len(contacts):
+        return contacts
+    mine = pair_keys(contacts.shapes)
+    keep = keys[np.minimum(np.searchsorted(keys, mine), len(keys) - 1)] != mine
+    if keep.all():
+        return contacts
+    return Contacts(*(getattr(contacts, name)[keep] for name in Contacts.__dataclass_fields__))
+
+
+@njit(cache=True, error_model="numpy")
+def _would_act(bodies, point, frame, gap, at, u, h, doubtful):
+    """Which open contacts act although their bodies move along rather than towards each other; whether any does. The
+    nearest points of a corner and of what flies past it approach each other, and yet they may never meet."""
+    found = False
+    for c in range(len(gap)):
+        doubtful[c] = False
+        if gap[c] <= 0.0:
+            continue
+        normal, square = 0.0, 0.0
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            v = 0.0
+            for side in range(2):
+                b = bodies[c, side]
+                if b >= 0:
+                    turn = u[b, 3 + j] * (point[c, k] - at[b, k]) - u[b, 3 + k] * (point[c, j] - at[b, j])
+                    v += (2.0 * side - 1.0) * (u[b, i] + turn)
+            normal, square = normal + frame[c, 0, i] * v, square + v * v
+        if -h * normal > gap[c] and square > _SIDEWAYS * normal * normal:
+            doubtful[c] = found = True
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Flight:
+    """A step with fast bodies.  at: (n_b, 7) where rows are evaluated; elapsed: (n_b,) the times of that [s]; met: the
+    pairs followed; reach: (shapes,) how much further than usual contacts are looked for [m]; acceleration: (n_b, 3)
+    by gravity and given forces [m/s²]; lead: of the step that is over where rows are evaluated usually."""
+
+    at: np.ndarray
+    elapsed: np.ndarray
+    met: Sweep
+    reach: np.ndarray
+    acceleration: np.ndarray
+    lead: float
+
+    def filtered(self, contacts: Contacts) -> Contacts:
+        """Without those of pairs that never meet; those of pairs that hit are closed."""
+        keys, verdict = self.met.keys, self.met.verdict
+        contacts = _left_out(contacts, keys[verdict == MISS])
+        mine = pair_keys(contacts.shapes)
+        at = np.minimum(np.searchsorted(keys, mine), len(keys) - 1)
+        closed = (keys[at] == mine) & (verdict[at] == HIT) & (contacts.gap > 0)
+        closed &= contacts.gap <= _CLOSED * self.met.limit[at]
+        return replace(contacts, gap=np.where(closed, 0.0, contacts.gap))
+
+    def set_impacts(self, model: Model, state: State, rows: Rows, h: float, stabilisation: Stabilisation) -> None:
+        """Biases of the contacts of bodies that hit at times of their own."""
+        pushing = stabilisation.pushing(model.gravity, h, self.lead * h)
+        contacts, soft = rows.contacts, np.zeros(0) if rows.compliance is None else rows.compliance
+        _set_impacts(
+            contacts.bodies, contacts.gap, contacts.restitution, rows.cone.contact_start, rows.rows, soft, state.u,
+            self.elapsed, self.acceleration, h, self.lead * h, pushing, rows.bias,
+        )  # fmt: skip
+
+
+def foresee(
+    model: Model, state: State, inputs: Inputs, at: np.ndarray, h: float, lead: float, stabilisation: Stabilisation
+) -> Flight | None:
+    """How the fast bodies of this step fly; None where there are none, which is soon found out.
+
+    at: (n_b, 7) where rows would be evaluated otherwise, after the fraction `lead` of the step h."""
+    if stabilisation.through_velocities:
+        return None
+    shapes, pace = model.shapes, model.shapes.pace
+    pull = (1.0 - lead) * h * h * math.hypot(*model.gravity)
+    if not moves_far(shapes.body, pace.arm, pace.least, state.u, pull, h):
+        return None
+    path = path_of(model, state, inputs, h, lead)
+    met = _settled(model, state.q, path, sweep(shapes, state.q, path, horizon=1.0 + lead))
+    if not len(met.pairs):
+        return None
+    share = np.full(model.body_count, lead)
+    hit, near = met.verdict == HIT, (met.verdict != MISS) & (met.verdict != APART)
+    pairs = shapes.body[met.pairs]
+    links = np.concatenate([model.joints.bodies, pairs[near]])
+    clipped = _first_hits(pairs[hit], met.time[hit], links, share)
+    at = at.copy()
+    at[clipped] = moved_each(state.q, path[:, :6], share)[clipped]
+    at[clipped, :3] += (share**2)[clipped, None] * path[clipped, 6:]
+    reach = np.zeros(shapes.count)
+    near = np.unique(met.pairs[near])
+    near = near[shapes.body[near] >= 0]
+    motion = np.linalg.norm(path[:, :3], axis=1) + np.linalg.norm(path[:, 6:], axis=1)
+    turn = np.linalg.norm(path[:, 3:6], axis=1)
+    reach[near] = motion[shapes.body[near]] + pace.arm[near] * turn[shapes.body[near]]
+    return Flight(at, h * share, met, reach, path[:, 6:] / ((1.0 - lead) * h * h), lead)
+
+
+def _settled(model: Model, q: np.ndarray, path: np.ndarray, met: Sweep) -> Sweep:
+    """With those that overlap from the start judged by their contacts: closing fast, or not."""
+    unknown = np.flatnonzero(met.verdict == OVERLAP)
+    if not len(unknown):
+        return met
+    contacts = detect(model.shapes, q[:, :3], q[:, 3:])
+    closing = np.zeros(len(contacts))
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        b = contacts.bodies[:, side]
+        speed = path[b, :3] + np.cross(path[b, 3:6], contacts.point - q[b, :3])
+        closing += np.where(b >= 0, sign * (contacts.normal * speed).sum(axis=1), 0.0)
+    keys, mine = met.keys, pair_keys(contacts.shapes)
+    verdict = met.verdict.copy()
+    for p in unknown:
+        verdict[p] = HIT if closing[mine == keys[p]].max(initial=0.0) > met.limit[p] else OVERLAP
+    return met._replace(verdict=verdict)
+
+
+@njit(cache=True, error_model="numpy")
+def _set_impacts(pairs, gap, restitution, first, rows, soft, u, elapsed, acceleration, h, usual, pushing, bias):
+    for c in range(len(gap)):
+        r = first + 3 * c
+        if len(soft) and soft[r] > 0.0:
+            continue
+        early, force = h, 0.0
+        for side in range(2):
+            b = pairs[c, side]
+            if b >= 0:
+                early = min(early, elapsed[b])
+                for k in range(3):
+                    force += rows[r, 6 * side + k] * acceleration[b, k]
+        if early == usual:
+            continue
+        left = h - early
+        speed, horizon = row_rate(pairs[c], rows[r], u), max(left + usual, _SHORTEST * h)
+        bias[r] = contact_bias(pushing, gap[c], speed, restitution[c], h, horizon, early * force, left * force)
+
+
+def wait_at_obstacles(
+    model: Model, at: np.ndarray, u: np.ndarray, left: np.ndarray, contacts: Contacts, reactions: np.ndarray
+) -> np.ndarray:
+    """Times that bodies really move on from `at` with velocities u, at most `left`, (n_b,) [s]: what would run into
+    something that is not among the contacts stops there, together with what it is joined to or pressed against."""
+    path = np.zeros((len(u), 9))
+    path[:, :6] = left[:, None] * u
+    met = sweep(model.shapes, at, path, known=np.unique(pair_keys(contacts.shapes)))
+    hit = met.verdict == HIT
+    if not hit.any():
+        return left
+    share = np.ones(len(u))
+    bodies = model.shapes.body[met.pairs[hit]]
+    pressed = contacts.bodies[reactions > 0.0]
+    _first_hits(bodies, met.time[hit], np.concatenate([model.joints.bodies, pressed]), share)
+    return share * left
+
+
+@njit(cache=True, error_model="numpy")
+def _first_hits(pairs, time, links, share):
+    """share: (n_b,) of the bodies that hit, and of what they are linked with, becomes the time of their first hit.
+    Returns which these are, (n_b,)."""
+    n = len(share)
+    root, changed = np.arange(n), np.zeros(n, np.bool_)
+    for k in range(len(pairs) + len(links)):
+        a, b = (pairs[k, 0], pairs[k, 1]) if k < len(pairs) else (links[k - len(pairs), 0], links[k - len(pairs), 1])
+        if a >= 0 and b >= 0:
+            a, b = _find(root, a), _find(root, b)
+            root[max(a, b)] = min(a, b)
+    first = np.full(n, np.inf)
+    for k in range(len(pairs)):
+        b = max(pairs[k, 0], pairs[k, 1])
+        r = _find(root, b)
+        first[r] = min(first[r], time[k])
+    for b in range(n):
+        r = _find(root, b)
+        if first[r] < np.inf:
+            share[b], changed[b] = first[r], True
+    return changed
+
+
+@njit(cache=True, error_model="numpy")
+def _find(root, b):
+    while root[b] != b:
+        root[b] = root[root[b]]
+        b = root[b]
+    return b
