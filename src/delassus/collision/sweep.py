@@ -16,12 +16,13 @@ from delassus.collision.gjk import shape_distance
 from delassus.collision.layout import PLANE, SPHERE, TRIANGLE
 from delassus.collision.placement import place
 
-MISS, TOUCH, HIT, OVERLAP, APART = range(5)
+MISS, TOUCH, HIT, OVERLAP, APART, GRAZE = range(6)
 """What becomes of a pair: it passes by; it touches without closing fast; it hits; it overlaps from the start; it is not
-near and does not move fast against each other."""
+near and does not move fast against each other; it passes by from so near that a small force makes it touch."""
 
-_NEAR = 1e-4  # of the distance that counts as fast: shapes this near touch
-_STARTS = 1e-3  # … and from the start, where solving leaves gaps of its own
+_NEAR = 1e-7  # of the distance that counts as fast: shapes this near touch
+_STARTS = 1e-5  # … and from the start, where solving leaves gaps of its own
+_GRAZES = 1e-3  # … and at the start of what only just passes
 _SOON = 0.05  # of the path: over this time the speed of closing is measured where shapes touch from the start
 _ROUNDS = 64  # distances asked per pair; where they do not suffice the pair is taken to meet there
 _ALL_BY_ALL = 64  # fast shapes up to which each is tested against everything
@@ -197,7 +198,7 @@ def _follow(
                 if kind[s] != PLANE:
                     reach = max(reach, abs(position[s, k]))
         near = max(_NEAR * abs(limit[p]), 1e-13 * reach)
-        t, said, since, before = 0.0, HIT, 0.0, 0.0
+        t, said, since, before, begins = 0.0, HIT, 0.0, 0.0, 0.0
         for rounds in range(_ROUNDS):
             _pose(a, 0, t, kind, body, q, path, position, rotation, P, R, M)
             _pose(b, 1, t, kind, body, q, path, position, rotation, P, R, M)
@@ -223,8 +224,10 @@ def _follow(
                 said = TOUCH if most <= limit[p] or behind else HIT
                 break
             most = max(most, _closing(a, b, body, arm, path, nx, ny, nz, horizon))
+            if rounds == 0:
+                begins = d
             if most <= 0.0 or t + (d - 0.5 * near) / most > horizon:
-                said = MISS
+                said = MISS if begins > _GRAZES * limit[p] else GRAZE
                 break
             since, before = t, d
             t += (d - 0.5 * near) / most

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from delassus.collision import Contacts, detect
-from delassus.collision.sweep import APART, HIT, MISS, OVERLAP, Sweep, follow, moves_far, pair_keys, sweep
+from delassus.collision.sweep import APART, GRAZE, HIT, MISS, OVERLAP, Sweep, follow, moves_far, pair_keys, sweep
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.row import row_rate
 from delassus.dynamics.rows import Rows
@@ -24,8 +24,10 @@ from delassus.model import Model
 from delassus.state import State
 
 _SIDEWAYS = 1.0 + 1e-4  # square of speed over that of its normal part: what moves more straight on really meets
+_SLACK = 1e-6  # more than free motion needs, against rounding
 _SHORTEST = 1e-6  # of a step: least time in which an open contact may close
-_CLOSED = 2e-3  # of the motion that counts as fast: contacts this near where bodies hit are closed
+_ITERATED = 2e-6  # error of gaps that are found by iteration [m]
+_CLOSED = 2e-5  # of the motion that counts as fast: contacts this near where bodies hit are closed
 
 
 def path_of(model: Model, state: State, inputs: Inputs, h: float, lead: float) -> np.ndarray:
@@ -44,34 +46,56 @@ def meeting(
     if not len(contacts) or stabilisation.through_velocities:
         return contacts
     if flight is not None:
-        contacts = flight.filtered(contacts)
-    doubtful = np.empty(len(contacts), np.bool_)
-    if not _would_act(contacts.bodies, contacts.point, contacts.frame, contacts.gap, at, state.u, h, doubtful):
+        contacts = flight.filtered(model, contacts)
+    speed = np.empty(len(contacts))
+    if not _would_act(contacts.bodies, contacts.point, contacts.frame, contacts.gap, at, state.u, h, speed):
         return contacts
-    pairs = contacts.shapes[doubtful].astype(np.int64)  # sorted
+    pairs = contacts.shapes[speed < 0.0].astype(np.int64)  # sorted
     pairs = pairs[np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))]
-    met = follow(model.shapes, state.q, path_of(model, state, inputs, h, lead), pairs, 1.0 + lead)
-    return _left_out(contacts, pair_keys(pairs[met.verdict == MISS]))
+    path = path_of(model, state, inputs, h, lead)
+    met = follow(model.shapes, state.q, path, pairs, 1.0 + lead)
+    passing = _among(met.keys[(met.verdict == MISS) | (met.verdict == GRAZE)], contacts) & (speed < 0.0)
+    # They may go on as they do, but not faster: where something presses them together, as in a heap, they touch.
+    pull = np.zeros((len(contacts), 3))
+    for side, sign in ((0, -1.0), (1, 1.0)):
+        b = contacts.bodies[:, side]
+        pull += np.where(b >= 0, sign, 0.0)[:, None] * path[b, 6:] / (1.0 - lead)
+    free = -(1.0 + _SLACK) * (h * speed + np.minimum((contacts.normal * pull).sum(axis=1), 0.0))
+    return replace(contacts, gap=np.where(passing, np.maximum(contacts.gap, free), contacts.gap))
 
 
-def _left_out(contacts: Contacts, keys: np.ndarray) -> Contacts:
-    """Without those of the pairs with these keys, ascending."""
-    if not len(keys) or not len(contacts):
-        return contacts
-    mine = pair_keys(contacts.shapes)
-    keep = keys[np.minimum(np.searchsorted(keys, mine), len(keys) - 1)] != mine
+def _without_passing(model: Model, contacts: Contacts, met: Sweep) -> Contacts:
+    """Without those of pairs that pass by. Those that graze are left out only where nothing else acts on their bodies:
+    where forces press them together, as in a heap that rolls, they touch all the time."""
+    passing, grazing = (_among(met.keys[met.verdict == kind], contacts) for kind in (MISS, GRAZE))
+    if grazing.any():
+        held = np.zeros(model.body_count + 1, np.bool_)  # the last is the world
+        held[contacts.bodies[~(passing | grazing)]] = True
+        held[model.joints.bodies] = True
+        held[-1] = False
+        grazing &= ~held[contacts.bodies].any(axis=1)
+    keep = ~(passing | grazing)
     if keep.all():
         return contacts
     return Contacts(*(getattr(contacts, name)[keep] for name in Contacts.__dataclass_fields__))
 
 
+def _among(keys: np.ndarray, contacts: Contacts) -> np.ndarray:
+    """(contacts,) whose pairs have one of these keys, ascending."""
+    mine = pair_keys(contacts.shapes)
+    if not len(keys):
+        return np.zeros(len(mine), np.bool_)
+    return keys[np.minimum(np.searchsorted(keys, mine), len(keys) - 1)] == mine
+
+
 @njit(cache=True, error_model="numpy")
-def _would_act(bodies, point, frame, gap, at, u, h, doubtful):
-    """Which open contacts act although their bodies move along rather than towards each other; whether any does. The
-    nearest points of a corner and of what flies past it approach each other, and yet they may never meet."""
+def _would_act(bodies, point, frame, gap, at, u, h, speed):
+    """Normal speeds [m/s] of the open contacts that act although their bodies move along rather than towards each
+    other, zero for the others; whether there are any. The nearest points of a corner and of what flies past it approach
+    each other, and yet they may never meet."""
     found = False
     for c in range(len(gap)):
-        doubtful[c] = False
+        speed[c] = 0.0
         if gap[c] <= 0.0:
             continue
         normal, square = 0.0, 0.0
@@ -85,7 +109,7 @@ def _would_act(bodies, point, frame, gap, at, u, h, doubtful):
                     v += (2.0 * side - 1.0) * (u[b, i] + turn)
             normal, square = normal + frame[c, 0, i] * v, square + v * v
         if -h * normal > gap[c] and square > _SIDEWAYS * normal * normal:
-            doubtful[c] = found = True
+            speed[c], found = normal, True
     return found
 
 
@@ -102,14 +126,13 @@ class Flight:
     acceleration: np.ndarray
     lead: float
 
-    def filtered(self, contacts: Contacts) -> Contacts:
+    def filtered(self, model: Model, contacts: Contacts) -> Contacts:
         """Without those of pairs that never meet; those of pairs that hit are closed."""
+        contacts = _without_passing(model, contacts, self.met)
         keys, verdict = self.met.keys, self.met.verdict
-        contacts = _left_out(contacts, keys[verdict == MISS])
-        mine = pair_keys(contacts.shapes)
-        at = np.minimum(np.searchsorted(keys, mine), len(keys) - 1)
-        closed = (keys[at] == mine) & (verdict[at] == HIT) & (contacts.gap > 0)
-        closed &= contacts.gap <= _CLOSED * self.met.limit[at]
+        at = np.minimum(np.searchsorted(keys, pair_keys(contacts.shapes)), len(keys) - 1)
+        closed = _among(keys[verdict == HIT], contacts) & (contacts.gap > 0)
+        closed &= contacts.gap <= _CLOSED * self.met.limit[at] + _ITERATED
         return replace(contacts, gap=np.where(closed, 0.0, contacts.gap))
 
     def set_impacts(self, model: Model, state: State, rows: Rows, h: float, stabilisation: Stabilisation) -> None:
