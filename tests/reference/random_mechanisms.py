@@ -240,7 +240,7 @@ def assemble(mechanism: Mechanism):
     builder = ModelBuilder(gravity=(0, 0, -mechanism.gravity))
     material = Material(mechanism.mu, mechanism.restitution)
     if mechanism.ground is not None:
-        builder.fixed("ground", shapes=[(Plane(), (0, 0, mechanism.ground))], material=material)
+        ground = builder.fixed("ground", shapes=[(Plane(), (0, 0, mechanism.ground))], material=material)
     bodies = []
     for k, link in enumerate(mechanism.links):
         bodies.append(
@@ -258,7 +258,7 @@ def assemble(mechanism: Mechanism):
         )  # fmt: skip
     model, state = builder.build(check=False)
     for a, b in _overlapping(model, state):
-        builder.exclude(bodies[a], bodies[b])
+        builder.exclude(ground if a < 0 else bodies[a], bodies[b])
     model, state = builder.build()
     u = consistent(model, state, np.array([link.velocity for link in mechanism.links]))
     return model, replace(state, u=u), _inputs(model, mechanism)
@@ -266,7 +266,7 @@ def assemble(mechanism: Mechanism):
 
 def _overlapping(model, state) -> set[tuple[int, int]]:
     contacts = detect(model.shapes, state.position, state.quaternion)
-    return {tuple(pair) for pair, gap in zip(contacts.bodies, contacts.gap) if gap < 0 and min(pair) >= 0}
+    return {tuple(sorted(pair)) for pair, gap in zip(contacts.bodies, contacts.gap) if gap < 0}
 
 
 def consistent(model, state, u: np.ndarray) -> np.ndarray:

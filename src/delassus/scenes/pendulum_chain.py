@@ -24,16 +24,19 @@ def build(
     spatial: Annotated[bool, "ball joints instead of hinges, and a push sideways [-]"] = False,
 ) -> Setup:
     need(n >= 1, f"n is {n}: a chain has at least one link")
+    need(length > 0.0, f"length is {length}: a link needs some [m]")
     need_bodies(n, f"n = {n}")
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     theta = np.radians(angle)
     along = np.array([np.sin(theta), 0.0, -np.cos(theta)])
     turn = rotation_exp((0.0, np.pi - theta, 0.0))  # z of a capsule along the chain
     before = None
+    push = 0.5 if spatial else 0.0  # of the chain's end [m/s]; the rest swings with it
+    spin = push / (n * length) * np.cross(along, (0.0, 1.0, 0.0))
     for k in range(n):
         link = builder.body(f"link-{k + 1}", position=(k + 0.5) * length * along, orientation=turn, density=density,
-                            shapes=[Capsule(radius, length)], velocity=(0, 0.5 * (k + 0.5) / n if spatial else 0, 0),
-                            group=0)  # fmt: skip
+                            shapes=[Capsule(radius, length)], velocity=(0, push * (k + 0.5) / n, 0),
+                            angular_velocity=spin, group=0)  # fmt: skip
         builder.joint("spherical" if spatial else "revolute", before, link, position=k * length * along, axis=(0, 1, 0))
         before = link
     model, state = builder.build()
