@@ -38,7 +38,7 @@ class ModelBuilder:
     def __init__(self, *, gravity=(0.0, 0.0, -9.81), mixing: str = "geometric", reach: float = _REACH):
         """gravity [m/s²]; mixing: friction of a pair from that of its two materials, "geometric" (√(μ_a μ_b)), "min",
         "max", "average" or "product"; reach: contacts are reported this fraction of a shape's bounding radius before
-        they touch [-]."""
+        they touch [-]; what moves further in a step is followed along its path, whatever its reach."""
         if mixing not in MIXING:
             raise SettingsError(f"mixing is {mixing!r}: {nearest(str(mixing), list(MIXING))}")
         self.reach = number(reach, "reach", "of a shape's radius")

@@ -92,8 +92,8 @@ def follow(arrays: ShapeArrays, q: np.ndarray, path: np.ndarray, pairs: np.ndarr
 
 
 def _judged(arrays: ShapeArrays, q, path, position, rotation, pairs, limit, horizon: float) -> Sweep:
-    verdict, time = np.empty(len(pairs), np.int64), np.empty(len(pairs))
-    _follow(pairs, limit, arrays.kind, arrays.size, *arrays.vertices[:2], arrays.body, arrays.pace.arm, q, path,
+    verdict, time, vertices = np.empty(len(pairs), np.int64), np.empty(len(pairs)), arrays.vertices
+    _follow(pairs, limit, arrays.kind, arrays.size, vertices[0], vertices[1], arrays.body, arrays.pace.arm, q, path,
             position, rotation, horizon, verdict, time)  # fmt: skip
     return Sweep(pairs, verdict, time, limit)
 
