@@ -20,10 +20,11 @@ class Stabilisation:
     joint: fraction of a joint's error, through the velocities [-].
     closure: joints are closed to this after each step, through the positions [m, rad]; inf: not at all.
     limit: fraction of a limit's overshoot [-].
-    contact: fraction of a penetration [-].
+    contact: fraction of a penetration, through the positions [-].
     penetration_margin: penetration that is left alone, δ of 003 eq. 91a [m].
     depenetration_speed: cap on the speed of pushing out penetration and overshoot [m/s, rad/s].
     bounce_speed: an approach slower than this does not bounce [m/s].
+    through_velocities: penetration is pushed out through the velocities, and fast bodies are not followed, true or false.
 
     The 1/h·Φ form of papers 000 and 002 is a rate of one (`Stabilisation.full()`).
     """
