@@ -24,7 +24,7 @@ class Stabilisation:
     penetration_margin: penetration that is left alone, δ of 003 eq. 91a [m].
     depenetration_speed: cap on the speed of pushing out penetration and overshoot [m/s, rad/s].
     bounce_speed: an approach slower than this does not bounce [m/s].
-    through_velocities: penetration is pushed out through the velocities, and fast bodies are not followed, true or false.
+    through_velocities: penetration is pushed out through the velocities, and fast bodies are not followed [yes, no].
 
     The 1/h·Φ form of papers 000 and 002 is a rate of one (`Stabilisation.full()`).
     """
