@@ -226,7 +226,7 @@ class Theirs:
 
 def judge(problem: Problem, reactions: np.ndarray) -> float:
     """Within tol where both of what `solve` asks for by default are: natural map to tol, velocities to 100 tol."""
-    return Limits(1.0, "auto", 0, None).excess(residuals.measure(problem, reactions))
+    return Limits(1.0, 100.0, 0, None).excess(residuals.measure(problem, reactions))
 
 
 def ratio(row: dict, peer: str, solver: str) -> float | None:

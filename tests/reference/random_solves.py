@@ -113,7 +113,7 @@ def one_problem(seed: int, number: int, solvers: dict[str, object], kinds: list[
             judges[law] = problem.with_law(law), PlainJudge(problem.with_law(law))
         is_able = chosen == "auto" or find(chosen)[0].takes(judges[law][0])
         tol = 10.0 ** -int(rng.choice([2, 3, 4, 6, 8, 10]))
-        velocity = 10.0 ** rng.uniform(-8, -1) if rng.random() < 0.2 else 100.0 * tol
+        velocity = 10.0 ** rng.uniform(-8, -1) if rng.random() < 0.2 else min(100.0 * tol, 0.1)  # or what is usual
         guess = _guess(rng, problem.row_count, last)
         most = int(rng.choice([0, 5])) if rng.random() < 0.05 else COSTLY.get(name.split()[0], CHEAP)
         begin = perf_counter()

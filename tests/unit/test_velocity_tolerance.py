@@ -106,12 +106,14 @@ def test_converged_means_velocities_too(name, law):
     for masses in ((10, 1e8), (10, 1e7, 1e13), (10, 1e4, 1e7, 1e10)):
         solution = solve(stack(masses, law), name, tol=1e-8, max_iter=500)
         assert not solution.converged or solution.residuals.worst_velocity <= 1e-6 * 0.0981
-    assert not solve(squeezed(law), name, max_iter=1000).converged
+    for tol in (1e-6, 1e-2):
+        assert not solve(squeezed(law), name, tol=tol, max_iter=1000).converged
 
 
 def test_default_is_a_hundred_tol_in_solve_and_tol_in_steps():
     problem = Problem.dual(np.eye(6), TWO, mu=[0.5, 0.5])
     assert solve(problem, tol=1e-7).tol_velocity == pytest.approx(1e-5)
+    assert solve(problem, tol=1e-2).tol_velocity == 0.1, "doing nothing is off by one"
     assert solve(problem, tol=1e-7, tol_velocity=1e-3).tol_velocity == 1e-3
     assert solve(problem, tol=1e-7, tol_velocity=None).tol_velocity == np.inf
     assert StepSettings(tol=1e-7).velocity_factor == 1e-7

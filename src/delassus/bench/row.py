@@ -13,7 +13,7 @@ ROWS = "rows.jsonl"
 class Row:
     """start: "cold" or "warm"; status: what the solver said of itself; relative: natural map recomputed [-];
     worst_velocity [m/s], and relative to the velocities of its island [-]; solved: is the first within tol and the last
-    within 100 tol, as `solve` asks by default; seconds [s]; memory: growth of the peak [MiB]; note: why a run has no
+    within what `solve` asks by default; seconds [s]; memory: growth of the peak [MiB]; note: why a run has no
     result."""
 
     solver: str

@@ -39,7 +39,7 @@ def solve(
             metavar="F",
             help="Also require the velocity of every contact, limit and joint to be right to this factor of the "
             "velocities around it (of its island): light bodies under heavy ones escape --tol. A pure number, auto "
-            "(100 times --tol) or none.",
+            "(100 times --tol, at most 0.1) or none.",
         ),
     ] = "auto",
     max_iter: Annotated[int, typer.Option(metavar="N", help="Most iterations per run.")] = DEFAULT_MAX_ITER,

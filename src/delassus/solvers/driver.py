@@ -25,7 +25,8 @@ _STALL_AFTER_COSTLY = 150  # the same for methods whose iterations solve linear 
 _STALL_GAIN = 0.98  # stalled: the last three quarters of all iterations gained less than 2 %
 _GROWTH = 0.25  # a batch is at most this fraction of the iterations done: bounds overshoot, and checks to a logarithm
 _BATCH_ROWS = 10_000_000  # a batch updates at most this many rows: about half a second, so that limits are kept
-_AUTO_VELOCITY = 100.0  # times tol: costs no iteration on FCLIB files, and sees what a norm over all rows does not
+_AUTO_VELOCITY = 100.0  # times tol: costs few iterations on FCLIB files, and sees what a norm over all rows does not
+_AUTO_VELOCITY_MOST = 0.1  # doing nothing is off by one: with 100 tol at tol = 0.01 that would have been converged
 _LEAST_BATCH = 4  # a judgement costs about as much as a sweep
 _FIRST_BATCH, _FIRST_ROWS = 8, 200  # the first batches of small problems: a sweep there costs less than a judgement
 
@@ -61,13 +62,14 @@ VelocityTolerance = float | None | Literal["auto"]
 
 
 class Limits:
-    """When to stop: tolerances, iterations, seconds. Validated here, once. tol_velocity "auto" is 100 tol."""
+    """When to stop: tolerances, iterations, seconds. Validated here, once. tol_velocity "auto" is 100 tol, a tenth at
+    most."""
 
     def __init__(self, tol: float, tol_velocity: VelocityTolerance, max_iter: int, time_limit: float | None):
         if not _is_positive(tol):
             raise SettingsError(f"tol is {tol!r}: give a positive number such as 1e-6")
         if tol_velocity == "auto":
-            tol_velocity = _AUTO_VELOCITY * tol
+            tol_velocity = min(_AUTO_VELOCITY * tol, _AUTO_VELOCITY_MOST)
         if tol_velocity is not None and not _is_positive(tol_velocity):
             raise SettingsError(
                 f"tol_velocity is {tol_velocity!r}: give a positive factor of the velocities at hand such as 1e-4, "

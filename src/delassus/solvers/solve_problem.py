@@ -40,7 +40,7 @@ def solve(
     solver: a name of the SOLVERS table, its settings object, or "auto"; guess: reactions to start from, (m,) [N s],
     or (2, m) with their second doubles (`Solution.point`);
     tol: relative natural map [-]; tol_velocity: largest error of velocity, as a factor of the free velocities of its
-    island [-], None: not asked, "auto": 100 tol; time_limit [s], compilation not counted;
+    island [-], None: not asked, "auto": 100 tol, 0.1 at most; time_limit [s], compilation not counted;
     trace: keep the residual over iterations, or a function called with (iteration, seconds, relative natural map,
     relative worst velocity) at each judgement; throw: raise `SolveError` unless converged.
     `converged` is claimed only for a returned point that `residuals` found within both tolerances.
