@@ -40,11 +40,14 @@ def find_general(arrays: ShapeArrays, geometry: tuple, count: int, pairs, dealt,
         waiting = waiting[: judge(waiting, chosen, geometry, arrays.radius, asked, best)]
         if not len(waiting):
             break
+    lost = np.isnan(best[:, 0])
+    if lost.any():
+        best[lost, 4:] = geometry[0][chosen[:n][lost, :2], :3].mean(axis=1)
+    try_faces(n, chosen, geometry, best)
     lost = np.flatnonzero(np.isnan(best[:, 0]))
     if len(lost):
         a, b = chosen[lost[0], :2].tolist()
         raise ProblemError(f"coal finds no distance between shapes {a} and {b}: are they degenerate?")
-    try_faces(n, chosen, geometry, best)
     return write_manifolds(n, chosen, geometry, best, TOLERANCES[0], corners, work, dealt, out)
 
 

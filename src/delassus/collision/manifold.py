@@ -109,7 +109,8 @@ def try_faces(n, chosen, geometry, best):
     """Put the normal of a flat face in the place of coal's where solids overlap and it separates them by less.
 
     EPA has nothing to start from where two faces just touch: of hulls that overlap and tilt by 1e-12 … 1e-6 a third got
-    a wrong normal and a depth of the size of the bodies, of cylinders end on end a half."""
+    a wrong normal and a depth of the size of the bodies, of cylinders end on end a half. Where two blocks of an arch
+    shared an edge exactly it had no answer at all."""
     position, R, size, kind, vertex, vertex_start, _, _, shape_face, face_normal, _, _ = geometry
     for k in range(n):
         a, b = chosen[k, 0], chosen[k, 1]
@@ -126,7 +127,7 @@ def try_faces(n, chosen, geometry, best):
                     own = face_normal[shape_face[s] + f]
                     nx, ny, nz = to_world(R, s, sign * own[0], sign * own[1], sign * own[2])
                 along = _along(position, R, size, kind, vertex, vertex_start, a, b, nx, ny, nz)
-                if along > best[k, 0]:
+                if not along <= best[k, 0]:  # NaN where coal found nothing
                     best[k, 0], best[k, 1], best[k, 2], best[k, 3] = along, nx, ny, nz
 
 
