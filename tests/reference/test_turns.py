@@ -7,6 +7,7 @@ from delassus.builder import ModelBuilder, Motor
 from delassus.dynamics import Inputs
 from delassus.errors import ProblemError
 from delassus.memory import Memory
+from delassus.shapes import Box
 from delassus.simulation import StepSettings, step
 from delassus.spatial import quaternion_to_matrix, rotation_exp
 from delassus.state import State
@@ -201,3 +202,15 @@ def test_angles_of_random_chains_are_continuous(seed):
     smooth = settings.h * 0.5 * (rate[:-1] + rate[1:])
     # the first step brings velocities that the joints forbid to ones they allow
     assert np.abs(np.diff(values, axis=0) - smooth)[1:].max() < 0.1
+
+
+@pytest.mark.parametrize("speed", [200.0, 1000.0, 2300.0])
+def test_blade_that_is_stopped_on_its_way_makes_no_turn(speed):
+    """A blade hits a post after a tenth of a turn although it would make several in the step."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    builder.body("blade", mass=1.0, shapes=Box((1.0, 0.02, 0.1)), angular_velocity=(0, 0, speed))
+    builder.fixed("post", position=(0.4 * np.cos(0.6), 0.4 * np.sin(0.6), 0.0), shapes=Box((0.05, 0.05, 1.0)))
+    builder.joint("revolute", None, "blade", axis=(0, 0, 1), name="hinge")
+    model, state = builder.build()
+    states, _ = turned(model, state, 3)
+    assert states[-1].coordinates(model)[0] == pytest.approx(0.5, abs=0.15)

@@ -17,8 +17,8 @@ from delassus.spatial import matrices_of
 
 @njit(cache=True, error_model="numpy")
 def fill_joints(
-    joints, freedoms, q, turns, ahead, position, rotation, u, half, h, stab, soft, masses, names, sizes, rows, bias,
-    compliance, residual, coordinates, rates, rates_before,
+    joints, freedoms, q, turns, elapsed, ahead, position, rotation, u, half, h, stab, soft, masses, names, sizes, rows,
+    bias, compliance, residual, coordinates, rates, rates_before,
 ):  # fmt: skip
     bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints
     n, m = len(bodies), start[-1]
@@ -38,7 +38,7 @@ def fill_joints(
     joint_frames(bodies, local_origin, local_axes, position, rotation, origin, axes, centre)
     evaluate_constraints(start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, errors, rows)
     evaluate_coordinates(freedoms[0], freedoms[1], freedoms[2], bodies, origin, axes, centre, coordinates, rates)
-    unwrap(freedoms, bodies, earlier, rates, u, ahead, coordinates)
+    unwrap(freedoms, bodies, earlier, rates, u, elapsed, coordinates)
     is_soft = False
     for j in range(n):
         names[j], sizes[j] = JOINT + np.uint64(j), start[j + 1] - start[j]

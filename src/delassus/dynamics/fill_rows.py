@@ -17,16 +17,17 @@ from delassus.dynamics.turns import nearest_rotations
 
 @njit(cache=True, error_model="numpy")
 def fill_rows(
-    joints, freedoms, contacts, q, turns, ahead, position, rotation, u, half, target, target_rate, late, h, stab, soft,
-    masses, out,
+    joints, freedoms, contacts, q, turns, elapsed, ahead, position, rotation, u, half, target, target_rate, late, h,
+    stab, soft, masses, out,
 ):  # fmt: skip
     """Number of bilateral blocks, limits and rows; whether any row is compliant.
 
     joints, freedoms: `JointArrays.plain` and `.plain_coordinates`; contacts: bodies, shapes, point, frame, gap,
     restitution, feature, mu; q: (n_b, 7), turns: (n_d,) before the step; position, rotation: of bodies where rows are
-    evaluated, a time ahead [s] after q; u, half: (n_b, 6) before the step and after the first half of its gyroscopic
-    moment; late: time from the one the targets are for to the one of the rows [s]; stab: `plain` of the settings; soft:
-    `Softness.plain`; masses: inverse masses and inertias (body frame);
+    evaluated, a time ahead [s] after q, each body having moved for elapsed (n_b,) [s]; u, half: (n_b, 6) before the
+    step and after the first half of its gyroscopic moment; late: time from the one the targets are for to the one of
+    the rows [s]; stab: `plain` of the settings; soft: `Softness.plain`; masses: inverse masses and inertias (body
+    frame);
     out: bodies, names, sizes per block; rows, bias, compliance, bound per row; mu per triple; residual; coordinates,
     rates, stopped."""
     bodies, names, sizes, rows, bias, compliance, bound, mu, residual, coordinates, rates, stopped = out
@@ -39,8 +40,8 @@ def fill_rows(
     block, row, is_soft = len(joint_bodies), start[-1], False
     if block:
         is_soft = fill_joints(
-            joints, freedoms, q, turns, ahead, position, rotation, u, half, h, stab, soft_joints, masses, names,
-            sizes, rows, bias, compliance, residual, coordinates, rates, rates_before,
+            joints, freedoms, q, turns, elapsed, ahead, position, rotation, u, half, h, stab, soft_joints, masses,
+            names, sizes, rows, bias, compliance, residual, coordinates, rates, rates_before,
         )  # fmt: skip
         for j in range(block):
             bodies[j, 0], bodies[j, 1] = joint_bodies[j, 0], joint_bodies[j, 1]

@@ -53,11 +53,12 @@ class Rows:
 
 def assemble(
     model: Model, position, rotation, state: State, contacts: Contacts, h: float, inputs: Inputs,
-    stabilisation: Stabilisation, softness: Softness, half: np.ndarray, ahead: float,
+    stabilisation: Stabilisation, softness: Softness, half: np.ndarray, ahead: float, elapsed: np.ndarray,
 ) -> Rows:  # fmt: skip
     """All rows at the given configuration.  position: (n_b, 3), rotation: (n_b, 3, 3) where rows are evaluated, a
     time ahead [s] after the state, where the joints' errors are taken; half: (n_b, 6) velocities after the first half
-    of the step's gyroscopic moment."""
+    of the step's gyroscopic moment; elapsed: (n_b,) how long each body moved to get there [s], less than ahead where
+    it met something."""
     softness.check_step(h)
     pushing = stabilisation.pushing(model.gravity, h, ahead)
     joints = model.joints
@@ -75,7 +76,7 @@ def assemble(
         joints.plain, joints.plain_coordinates,
         (contacts.bodies, contacts.shapes, contacts.point, contacts.frame, contacts.gap, contacts.restitution,
          contacts.feature, contacts.mu),
-        state.q, joints.turns_of(state.turns), ahead, position, rotation, state.u, half, inputs.target,
+        state.q, joints.turns_of(state.turns), elapsed, ahead, position, rotation, state.u, half, inputs.target,
         inputs.target_rate, late, h, pushing, softness.plain, (model.inverse_mass, model.inverse_inertia),
         (bodies, names, sizes, rows, bias, compliance, bound, mu, residual, coordinates, rates, stopped),
     )  # fmt: skip

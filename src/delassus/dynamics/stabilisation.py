@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from delassus.errors import SettingsError
+from delassus.given import numbers
 
 _RATE = 0.1  # fraction of a penetration of rounding size that velocities push out per step
 _PUSH = 0.01  # of what gravity gives in a step: speed that velocities may keep from pushing out a penetration
@@ -19,7 +20,7 @@ class Stabilisation:
 
     joint: fraction of a joint's error, through the velocities [-].
     closure: joints are closed to this after each step, through the positions [m, rad]; inf: not at all.
-    limit: fraction of a limit's overshoot [-].
+    limit: fraction of a limit's overshoot, through the velocities [-].
     contact: fraction of a penetration, through the positions [-].
     penetration_margin: penetration that is left alone, δ of 003 eq. 91a [m].
     depenetration_speed: cap on the speed of pushing out penetration and overshoot [m/s, rad/s].
@@ -29,20 +30,23 @@ class Stabilisation:
     The 1/h·Φ form of papers 000 and 002 is a rate of one (`Stabilisation.full()`).
     """
 
-    joint: float = 0.2  # fraction of a joint's error removed per step, through the velocities
-    closure: float = 1e-9  # joints are closed to this after each step, through the positions [m, rad]; inf: not at all
-    limit: float = 0.2  # fraction of a limit's overshoot removed per step
-    contact: float = 1.0  # fraction of a penetration removed per step, through the positions
-    penetration_margin: float = 0.0  # δ [m]: penetration left alone when positive (003 eq. 91a)
-    depenetration_speed: float = 1.0  # cap on the speed of pushing out penetration and overshoot [m/s, rad/s]
-    bounce_speed: float = 1e-3  # approach slower than this does not bounce [m/s]
-    through_velocities: bool = False  # push penetration out through the velocities, as papers 000 and 002 do
+    joint: float = 0.2
+    closure: float = 1e-9
+    limit: float = 0.2
+    contact: float = 1.0
+    penetration_margin: float = 0.0
+    depenetration_speed: float = 1.0
+    bounce_speed: float = 1e-3
+    through_velocities: bool = False
 
     def __post_init__(self):
         for name in ("joint", "limit", "contact"):
-            value = getattr(self, name)
-            if not 0.0 <= value <= 1.0:
-                raise SettingsError(f"stabilisation.{name} is {value}: give a fraction from 0 to 1")
+            value = numbers(getattr(self, name))
+            if value.shape != () or not 0.0 <= value <= 1.0:
+                raise SettingsError(f"stabilisation.{name} is {getattr(self, name)!r}: give a fraction from 0 to 1")
+        for name in ("closure", "penetration_margin", "depenetration_speed", "bounce_speed"):
+            if numbers(getattr(self, name)).shape != ():
+                raise SettingsError(f"stabilisation.{name} is {getattr(self, name)!r}: give a number")
         if not self.depenetration_speed > 0.0 or not self.bounce_speed >= 0.0:
             raise SettingsError("stabilisation speeds must be positive: depenetration_speed, bounce_speed [m/s]")
         if not self.closure > 0.0:

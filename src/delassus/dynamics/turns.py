@@ -15,7 +15,6 @@ import math
 import numpy as np
 from numba import njit
 
-from delassus.dynamics.row import row_rate
 from delassus.joints.arrays import JointArrays, evaluate_coordinates, joint_frames
 from delassus.joints.primitives import ROTVEC
 from delassus.spatial import matrices_of
@@ -28,17 +27,29 @@ def unwrap(freedoms, bodies, before, rates, u, dt, values):
     """Put counted angles on the branch nearest to before + dt · rate, in place.
 
     freedoms: `JointArrays.plain_coordinates`; bodies: (n_j, 2); before, values: (n_d,) [m, rad]; rates: (n_d, 12);
-    u: (n_b, 6); dt [s]."""
+    u: (n_b, 6); dt: (n_b,) how long each body moved [s]."""
     joint, counted = freedoms[0], freedoms[3]
     for d in range(len(values)):
         if counted[d]:
-            expected = before[d] + dt * row_rate(bodies[joint[d]], rates[d], u)
+            expected = before[d] + _way(bodies[joint[d]], rates[d], u, dt)
             values[d] += _TURN * np.rint((expected - values[d]) / _TURN)
 
 
-def turns_after(joints: JointArrays, q, u, values, rates, dt: float) -> np.ndarray:
-    """Turns (n_d,) of the poses q, given the coordinates (n_d,) and their rate rows (n_d, 12) a time dt [s] earlier;
-    zero where not counted.  q: (n_b, 7), u: (n_b, 6) the twists that led there."""
+@njit(cache=True, error_model="numpy")
+def _way(pair, row, u, dt):
+    """What a coordinate moves by when its bodies move for times dt (n_b,) [s]."""
+    value = 0.0
+    for side in range(2):
+        b = pair[side]
+        if b >= 0:
+            for k in range(6):
+                value += dt[b] * row[6 * side + k] * u[b, k]
+    return value
+
+
+def turns_after(joints: JointArrays, q, u, values, rates, dt: np.ndarray) -> np.ndarray:
+    """Turns (n_d,) of the poses q, given the coordinates (n_d,) and their rate rows (n_d, 12) before the bodies moved
+    for times dt (n_b,) [s]; zero where not counted.  q: (n_b, 7), u: (n_b, 6) the twists that led there."""
     if not joints.any_counted:
         return np.zeros(len(values), np.int64)
     return _turns_after(joints.plain_turns, q, u, values, rates, dt)
@@ -56,7 +67,7 @@ def _turns_after(angles, q, u, values, rates, dt):
     evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, now, rows)
     for d in range(count):
         if counted[d]:
-            expected = values[d] + dt * row_rate(bodies[joint[d]], rates[d], u)
+            expected = values[d] + _way(bodies[joint[d]], rates[d], u, dt)
             turns[d] = np.rint((expected - now[d]) / _TURN)
     return turns
 

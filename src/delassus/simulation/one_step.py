@@ -99,9 +99,10 @@ def step(
     # moved to close its joints does not, and the difference would be an error of first order.
     turned = quaternion_to_matrix(predicted[:, 3:]) if closes else rotation
     half = swung(model, turned, state.u, 0.5 * h)
+    elapsed = np.full(model.body_count, scheme.lead * h) if flight is None else flight.elapsed
     rows = assemble(
         model, position, rotation, state, contacts, h, inputs, settings.stabilisation, softness, half,
-        scheme.lead * h,
+        scheme.lead * h, elapsed,
     )  # fmt: skip
     if flight is not None:
         flight.set_impacts(model, state, rows, h, settings.stabilisation)
@@ -119,11 +120,10 @@ def step(
     assert solution.body_velocities is not None
     clock.stage("solve")
     u = swung(model, turned, solution.body_velocities.reshape(-1, 6), 0.5 * h)
-    elapsed = np.full(model.body_count, scheme.lead * h) if flight is None else flight.elapsed
     q = move_on(model, predicted, state.u, u, elapsed, h, rows, problem, settings.stabilisation, solution.reactions)
     if closes:
         q, u = close_joints(model, q, u, tol=settings.stabilisation.closure, joints=softness.closed)
-    turns = turns_after(model.joints, q, u, rows.coordinates, rows.rates, (1.0 - scheme.lead) * h)
+    turns = turns_after(model.joints, q, u, rows.coordinates, rows.rates, h - elapsed)
     after = State(q, u, state.t + h, turns)
     report = StepReport(
         rows, problem, solution, contacts, energy_of(model, after.rotation, after.position, u),

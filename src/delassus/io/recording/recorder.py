@@ -117,6 +117,6 @@ def _counted_turns(recording: Recording, model: Model) -> np.ndarray:
     for k in range(recording.step_count if joints.any_counted else 0):
         state = replace(recording.state(k), turns=turns)
         _, rates = joints.coordinates(joints.frames(state.position, state.rotation))
-        mean, dt = 0.5 * (state.u + recording.u[k + 1]), recording.t[k + 1] - state.t
+        mean, dt = 0.5 * (state.u + recording.u[k + 1]), np.full(model.body_count, recording.t[k + 1] - state.t)
         turns = turns_after(joints, recording.q[k + 1], mean, state.coordinates(model), rates, dt)
     return turns
