@@ -14,7 +14,8 @@ from delassus.state import State
 
 FORMAT = 2
 _READ = (1, FORMAT)  # 1: without the turns of joint angles, which were then known within (−π, π] only
-_RENAMED = {"tol_velocity": (1e-6, "auto")}  # defaults of format 1 that are written differently now, and how
+# Defaults of format 1 that are others now: (then, now). A run made with the old ones goes on with the new ones.
+_CHANGED = {"tol_velocity": (1e-6, "auto"), "stabilisation.contact": (0.1, 1.0)}
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class About:
             a, b = _paths(mine), _paths(yours)
             if self.format < other.format:
                 a, b = ({key: table[key] for key in a.keys() & b.keys()} for table in (a, b))
-                a |= {key: now for key, (then, now) in _RENAMED.items() if (a.get(key), b.get(key)) == (then, now)}
+                a |= {key: now for key, (then, now) in _CHANGED.items() if (a.get(key), b.get(key)) == (then, now)}
             # names that both have come first: `threads = 2, not 1` says more than settings one solver alone has
             for key in sorted(a | b, key=lambda key: key not in a or key not in b):
                 if a.get(key) != b.get(key):
