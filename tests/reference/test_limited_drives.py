@@ -8,7 +8,7 @@ from motion import simulate
 
 from delassus.builder import Imposed, Material, ModelBuilder, Motor
 from delassus.errors import ProblemError
-from delassus.shapes import Box, Plane
+from delassus.shapes import Box, Capsule, Plane
 
 G = 9.81
 LAWS = ["ncp", "ccp", "frictionless"]
@@ -128,6 +128,55 @@ def test_held_rows_are_those_of_a_search_through_all_choices(seed):
         assert len(fits) >= 1
         for reactions in fits:
             np.testing.assert_allclose(reactions, report.solution.reactions[at], atol=1e-6 * rows.bound[at].max())
+
+
+def crawler(seed):
+    """Up to six capsules on the ground, joined by hinges with motors, servos, dry friction and limits, and targets."""
+    rng = np.random.default_rng(seed)
+    builder = ModelBuilder()
+    material = Material(rng.uniform(0, 1))
+    builder.fixed(shapes=[Plane()], material=material)
+    before = None
+    for k in range(int(rng.integers(2, 7))):
+        now = builder.body(position=(0.2 * k + 0.1, 0, 0.12), mass=10 ** rng.uniform(-1.5, 1.5), material=material,
+                           shapes=[Capsule(0.04, 0.1)], orientation=(np.sqrt(0.5), 0, np.sqrt(0.5), 0))  # fmt: skip
+        if before is not None:
+            gains = 10 ** rng.uniform(1, 6), 10 ** rng.uniform(-1, 3), 10 ** rng.uniform(-1, 1.5)
+            servo = Imposed(10 ** rng.uniform(-1, 1.5))
+            builder.joint(
+                "revolute", before, now, position=(0.2 * k, 0, 0.12), axis=rng.normal(size=3),
+                damping=rng.choice([0, 0.05]), friction=rng.choice([0, 0.1, 1]),
+                motor=[None, Motor(*gains), servo][int(rng.integers(3))],
+                limits=(-0.5, 0.5) if rng.random() < 0.4 else None, limit_restitution=rng.choice([0.0, 0.5]),
+            )  # fmt: skip
+        before = now
+    return builder.build(), rng.normal(size=len(builder.joints))
+
+
+def crawls(seed, law):
+    (model, state), a = crawler(seed)
+    return simulate(
+        model, state, 0.15, h=1e-3, law=law,
+        inputs=lambda t: {"target": a * np.sin(5 * t), "target_rate": 5 * a * np.cos(5 * t)},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("seed", "law"), [(7, "ncp"), (39, "ncp"), (25, "ccp"), (40, "frictionless")])
+def test_rows_next_to_their_bounds_do_not_go_to_and_fro(seed, law):
+    """Beyond the bound by less than the solve's tolerance, then held the wrong way: steps without end."""
+    assert crawls(seed, law).all_converged
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", LAWS)
+def test_bounded_rows_settle_in_every_step_of_many_mechanisms(law):
+    """22 500 steps under each law."""
+    stalled = []
+    for seed in range(150):
+        run = crawls(seed, law)
+        stalled += [(seed, k) for k, report in enumerate(run.reports) if not report.solution.converged]
+        assert np.abs(run.u()).max() < 100.0, seed
+    assert stalled == []
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -48,9 +48,14 @@ class Held:
         self.is_settled = _settle(
             self.index, self.block, self.bound, rows.bodies, rows.rows, rows.bias, rows.compliance, solution.reactions,
             u.reshape(-1, 6), _NOISE * solution.residuals.worst_velocity,
-            self.rounds > _ALL_AT_ONCE, self.side,
+            solution.tol if self.is_late else 0.0, self.is_late, self.side,
         )  # fmt: skip
         return self.is_settled or self.rounds > _ALL_AT_ONCE + 10 + 4 * len(self.index)
+
+    @property
+    def is_late(self) -> bool:
+        """Rows go to and fro: reactions are known to the tolerance of the solve only, and one at a time may change."""
+        return self.rounds > _ALL_AT_ONCE
 
     @property
     def drives(self) -> np.ndarray:
@@ -72,13 +77,13 @@ def _guess(index, block, bound, bodies, rows, bias, compliance, known, u, side):
 
 
 @njit(cache=True, error_model="numpy")
-def _settle(index, block, bound, bodies, rows, bias, compliance, reactions, u, tolerance, one_only, side):
+def _settle(index, block, bound, bodies, rows, bias, compliance, reactions, u, tolerance, excess, one_only, side):
     settled = True
     for k in range(len(index)):
         i = index[k]
         wrong = side[k]
         if side[k] == 0:
-            if abs(reactions[i]) > bound[k]:
+            if abs(reactions[i]) > (1.0 + excess) * bound[k]:
                 wrong = 1 if reactions[i] > 0.0 else -1
         else:
             speed = row_rate(bodies[block[k]], rows[i], u)

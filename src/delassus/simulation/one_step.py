@@ -29,6 +29,7 @@ from delassus.spatial import quaternion_to_matrix
 from delassus.state import State
 from delassus.status import Status
 
+_FINE = 1e-3  # of the tolerances, where rows next to their bounds go to and fro within them
 _DEFAULT = StepSettings()
 
 
@@ -113,7 +114,7 @@ def step(
     solution = _solve(problem, guess, settings)
     while held is not None and not held.is_done(solution):
         problem = reduce(model, turned, half, rows, inputs, h, settings.law, held)
-        spent, solution = solution.iterations, _solve(problem, solution.point, settings)
+        spent, solution = solution.iterations, _solve(problem, solution.point, settings, held.is_late)
         solution.iterations += spent
     if held is not None and not held.is_settled:
         solution.status = Status.STALLED
@@ -137,11 +138,18 @@ def step(
     return after, report
 
 
-def _solve(problem: Problem, guess: np.ndarray | None, settings: StepSettings) -> Solution:
-    solution = solve(
-        problem, settings.solver, guess, tol=settings.tol, tol_velocity=settings.velocity_factor,
-        max_iter=settings.max_iter,
-    )  # fmt: skip
+def _solve(problem: Problem, guess: np.ndarray | None, settings: StepSettings, is_fine: bool = False) -> Solution:
+    """is_fine: three digits more where they can be had, otherwise as good as the settings ask for."""
+    factor, tol = settings.velocity_factor, settings.tol
+    if is_fine:
+        fine = None if factor is None else _FINE * factor
+        solution = solve(
+            problem, settings.solver, guess, tol=_FINE * tol, tol_velocity=fine, max_iter=settings.max_iter
+        )
+        if solution.converged:
+            return solution
+        guess = solution.point
+    solution = solve(problem, settings.solver, guess, tol=tol, tol_velocity=factor, max_iter=settings.max_iter)
     if solution.status is Status.UNSUPPORTED:
         raise SettingsError(f"solver {solution.solver!r} cannot take this step: {solution.status.advice}")
     return solution
