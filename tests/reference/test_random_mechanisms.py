@@ -18,6 +18,7 @@ EXCESS = 1e-3  # of what is exchanged: energy that nobody put in
 DRIFT = 1e-6  # [m, rad] what the project promises
 DEPTH = 0.02  # of the largest body's radius: contacts found only once they overlap may be this deep
 GROWTH = 5.0  # times (h ω)² r, by which a corner that turns sinks beyond its tangent in a step
+ROUNDING = 1e-9  # of the radius: depths below this are none
 COUNT = 300
 
 
@@ -40,7 +41,7 @@ def _growing(mechanism: Mechanism, audit, h: float) -> list[str]:
     if depth.max(initial=0.0) > DEPTH * radius:
         return [f"bodies overlap by {depth.max():.1e} m"]
     spin = max(np.abs(state.u[:, 3:]).max() for state in audit.states)
-    fell = GROWTH * (h * spin) ** 2 * radius
+    fell = GROWTH * (h * spin) ** 2 * radius + ROUNDING * radius
     # over windows of ten steps: where one contact opens as another closes, the deepest of all jumps
     for k in range(0, len(depth) - 20):
         before, after = depth[k : k + 10], depth[k + 10 : k + 20]
