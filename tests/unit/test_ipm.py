@@ -343,3 +343,11 @@ def test_ten_contacts_with_badly_scaled_blocks_are_solved(diagonal):
     D = sp.block_diag([np.diag(diagonal)] * 10)
     solution = solve(Problem.dual(D, v_f, mu=rng.uniform(0.1, 1.0, 10), law=Law.CCP), "ipm", max_iter=100)
     assert solution.converged, solution
+
+
+def test_a_guess_where_everything_separates_is_forgotten():
+    """Presolve leaves no contact at all, of a problem of which only D is known."""
+    problem = Problem.dual(np.eye(330), np.tile([1.0, 0.0, 0.0], 110), mu=np.full(110, 0.5), law=Law.CCP)
+    solution = solve(problem, "ipm", guess=np.ones(330), tol=1e-8)
+    assert solution.converged
+    assert not solution.reactions.any()
