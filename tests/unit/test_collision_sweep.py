@@ -62,7 +62,7 @@ def verdict(target, path, position=(0.0, 0.0, 1.0), spin=(0.0, 0.0, 0.0), shape=
 
 def test_verdicts_along_a_path():
     assert verdict(Plane(), (0, 0, -2)) == (HIT, pytest.approx(0.45, abs=1e-8))
-    assert verdict(Plane(), (0, 0, -0.8))[0] == MISS
+    assert verdict(Plane(), (0, 0, -0.8))[0] is None  # stays above it
     assert verdict(Plane(), (5, 0, 0), position=(0, 0, 0.1))[0] == TOUCH
     assert verdict(Plane(), (0, 0, -0.001), position=(0, 0, 0.1))[0] is None  # not fast
     assert verdict(Box((1, 1, 0.001)), (0, 0, -3)) == (HIT, pytest.approx((0.9 - 0.0005) / 3, abs=1e-8))

@@ -26,6 +26,7 @@ _GRAZES = 1e-3  # … and at the start of what only just passes
 _SOON = 0.05  # of the path: over this time the speed of closing is measured where shapes touch from the start
 _ROUNDS = 64  # distances asked per pair; where they do not suffice the pair is taken to meet there
 _ALL_BY_ALL = 64  # fast shapes up to which each is tested against everything
+_UNSORTED = 64  # shapes up to which testing all pairs is quicker than sorting them
 
 
 class Sweep(NamedTuple):
@@ -40,6 +41,10 @@ class Sweep(NamedTuple):
     def keys(self) -> np.ndarray:
         """(p,) of the pairs, ascending."""
         return pair_keys(self.pairs)
+
+
+_NOTHING = Sweep(np.empty((0, 2), np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
+_IN_ORDER = np.arange(_UNSORTED)
 
 
 def pair_keys(shapes: np.ndarray) -> np.ndarray:
@@ -60,19 +65,18 @@ def sweep(
     place(0, 1, arrays.placing, q[:, :3], q[:, 3:], position, rotation, extent)
     low, high, turn, is_fast = np.empty((n, 3)), np.empty((n, 3)), np.empty(n), np.empty(n, np.bool_)
     _swept_boxes(arrays.body, pace.arm, pace.least, path, position, extent, low, high, turn, is_fast)
-    with np.errstate(invalid="ignore"):
-        spread = [np.ptp(low[np.isfinite(low[:, k]), k]) if n else 0.0 for k in range(3)]
-    axis = int(np.argmax(spread))
-    order = np.argsort(low[:, axis], kind="stable")
+    axis, order = _sorted(low) if n > _UNSORTED else (-1, _IN_ORDER[:n])
     filters = (arrays.body, arrays.owner, arrays.group, arrays.mask, arrays.excluded)
     room = 64
     while True:
         found, limit = np.empty((room, 2), np.int64), np.empty(room)
         count = _swept_pairs(axis, order, low, high, turn, is_fast, pace.thin, arrays.surface, path, filters,
-                             found, limit)  # fmt: skip
+                             (arrays.kind, position, rotation), found, limit)  # fmt: skip
         if count <= room:
             break
         room = count
+    if not count:
+        return _NOTHING
     by_key = np.argsort(pair_keys(found[:count]), kind="stable")
     pairs, limit = found[by_key], limit[by_key]
     if known is not None and len(known) and count:
@@ -80,6 +84,14 @@ def sweep(
         new = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] != keys
         pairs, limit = pairs[new], limit[new]
     return _judged(arrays, q, path, position, rotation, pairs, limit, horizon)
+
+
+def _sorted(low: np.ndarray) -> tuple[int, np.ndarray]:
+    """The axis along which shapes are spread most, and their order along it.  low: (n, 3) corners of their boxes."""
+    with np.errstate(invalid="ignore"):
+        spread = [np.ptp(low[np.isfinite(low[:, k]), k]) for k in range(3)]
+    axis = int(np.argmax(spread))
+    return axis, np.argsort(low[:, axis], kind="stable")
 
 
 def follow(arrays: ShapeArrays, q: np.ndarray, path: np.ndarray, pairs: np.ndarray, horizon: float) -> Sweep:
@@ -132,9 +144,11 @@ def _swept_boxes(body, arm, least, path, position, extent, low, high, turn, is_f
 
 
 @njit(cache=True, error_model="numpy")
-def _swept_pairs(axis, order, low, high, turn, is_fast, thin, surface, path, filters, found, limit):
-    """Pairs of fast shapes whose swept boxes overlap; goes on counting when out of room.  limit: negative where they do
-    not move fast against each other, the distance [m] at which they count as touching."""
+def _swept_pairs(axis, order, low, high, turn, is_fast, thin, surface, path, filters, poses, found, limit):
+    """Pairs of fast shapes whose swept boxes overlap; goes on counting when out of room.  axis: along which `order`
+    goes, or −1; limit: negative where they do not move fast against each other, the distance [m] at which they count as
+    touching."""
+    kind, position, rotation = poses
     n, count, fast = len(order), 0, 0
     for s in range(n):
         fast += is_fast[s]
@@ -145,7 +159,7 @@ def _swept_pairs(axis, order, low, high, turn, is_fast, thin, surface, path, fil
             continue
         for j in range(0 if few else i + 1, n):
             b = order[j]
-            if low[b, axis] > high[a, axis]:
+            if axis >= 0 and low[b, axis] > high[a, axis]:
                 break  # sorted: so are all that follow
             if a == b or not (is_fast[a] or is_fast[b]) or (few and is_fast[b] and j < i):
                 continue
@@ -153,6 +167,10 @@ def _swept_pairs(axis, order, low, high, turn, is_fast, thin, surface, path, fil
                 low[a, 0] > high[b, 0] or low[b, 0] > high[a, 0] or low[a, 1] > high[b, 1] or low[b, 1] > high[a, 1]
                 or low[a, 2] > high[b, 2] or low[b, 2] > high[a, 2]
             ):  # fmt: skip
+                continue
+            if kind[a] == PLANE and _is_above(low, high, b, position, rotation, a):
+                continue
+            if kind[b] == PLANE and _is_above(low, high, a, position, rotation, b):
                 continue
             first, second = min(a, b), max(a, b)
             if not may_touch(first, second, filters[0], filters[1], filters[2], filters[3], filters[4]):
@@ -164,6 +182,16 @@ def _swept_pairs(axis, order, low, high, turn, is_fast, thin, surface, path, fil
                 limit[count] = most if _against(first, second, turn, path, filters[0]) > most else -margin
             count += 1
     return count
+
+
+@njit(cache=True, error_model="numpy")
+def _is_above(low, high, s, position, rotation, plane):
+    """Whether the swept box of shape s stays above a plane, whose own box is everything."""
+    d = 0.0
+    for k in range(3):
+        n = rotation[plane, k, 2]
+        d += n * ((low[s, k] if n > 0.0 else high[s, k]) - position[plane, k])
+    return d > 0.0
 
 
 @njit(cache=True, error_model="numpy")

@@ -50,11 +50,15 @@ def meeting(
     speed = np.empty(len(contacts))
     if not _would_act(contacts.bodies, contacts.point, contacts.frame, contacts.gap, at, state.u, h, speed):
         return contacts
-    pairs = contacts.shapes[speed < 0.0].astype(np.int64)  # sorted
+    doubtful = speed < 0.0
+    doubtful &= ~_held(model, contacts, doubtful)
+    if not doubtful.any():
+        return contacts
+    pairs = contacts.shapes[doubtful].astype(np.int64)  # sorted
     pairs = pairs[np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))]
     path = path_of(model, state, inputs, h, lead)
     met = follow(model.shapes, state.q, path, pairs, 1.0 + lead)
-    passing = _among(met.keys[(met.verdict == MISS) | (met.verdict == GRAZE)], contacts) & (speed < 0.0)
+    passing = _among(met.keys[(met.verdict == MISS) | (met.verdict == GRAZE)], contacts) & doubtful
     passing &= ~_held(model, contacts, passing)
     # They may go on as they do, but not faster: where something presses them together, as in a heap, they touch.
     pull = np.zeros((len(contacts), 3))
@@ -165,10 +169,10 @@ def foresee(
         return None
     path = path_of(model, state, inputs, h, lead)
     met = _settled(model, state.q, path, sweep(shapes, state.q, path, horizon=1.0 + lead))
-    if not len(met.pairs):
-        return None
-    share = np.full(model.body_count, lead)
     hit, near = met.verdict == HIT, (met.verdict != MISS) & (met.verdict != APART)
+    if not near.any():
+        return None  # contacts that are only passed are looked at in `meeting`
+    share = np.full(model.body_count, lead)
     pairs = shapes.body[met.pairs]
     links = np.concatenate([model.joints.bodies, pairs[near]])
     clipped = _first_hits(pairs[hit], met.time[hit], links, share)

@@ -157,6 +157,8 @@ def _solve(problem: Problem, guess: np.ndarray | None, settings: StepSettings, i
 
 def _held_back(model: Model, rows: Rows, held: Held | None) -> tuple[str, ...]:
     """Names of the coordinates whose drives are held back."""
+    if held is None and not rows.stopped.any():
+        return ()
     stopped = np.flatnonzero(rows.stopped)
     found = stopped if held is None else np.union1d(stopped, held.drives)
     return tuple(model.joints.coordinate_names[d] for d in found)
