@@ -172,8 +172,8 @@ def test_arm_far_beyond_its_limit_comes_back_at_the_capped_speed(speed):
     with pytest.warns(UserWarning, match="outside its limits"):
         model, state = swinging_arm(limits=(0.5, 2.0))
     run = simulate(model, state, 0.1, h=1e-3, stabilisation=stabilisation)
-    assert np.abs(run.u()[:, 3:]).max() == pytest.approx(speed, rel=1e-6)
     assert coordinate(run)[-1] == pytest.approx(0.1 * speed, rel=0.02)
+    assert np.abs(run.u()[:, 3:]).max() < 1e-3, "moved, not thrown: it would fly on"
 
 
 @pytest.mark.parametrize("wrong", [{"closure": np.nan}, {"closure": 0.0}, {"penetration_margin": -1.0}, {"limit": 2.0}])

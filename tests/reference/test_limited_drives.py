@@ -8,7 +8,7 @@ from motion import simulate
 
 from delassus.builder import Imposed, Material, ModelBuilder, Motor
 from delassus.errors import ProblemError
-from delassus.shapes import Box, Capsule, Plane
+from delassus.shapes import Box, Capsule, Plane, Sphere
 
 G = 9.81
 LAWS = ["ncp", "ccp", "frictionless"]
@@ -281,6 +281,35 @@ def test_limit_bounces_with_newtons_restitution(restitution):
     run = simulate(*slider(speed=1.0, limits=(-1, 0.1005), limit_restitution=restitution), 0.2, h=1e-3)
     assert run.u()[-1, 0] == pytest.approx(-restitution, abs=1e-9)
     assert run.q()[:, 0].max() < 0.1005 + 1e-6
+
+
+@pytest.mark.parametrize("scheme", ["moreau", "euler"])
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("h", [1e-3, 1e-2])
+def test_limits_within_the_first_half_of_a_step_give_no_speed(h, restitution, scheme):
+    """Pushed back through the velocities it left 1 m/s faster than it should."""
+    upper, speed = 0.2 * h * 100.0, 100.0
+    model, state = slider(speed=speed, limits=(-10.0, upper), limit_restitution=restitution)
+    run = simulate(model, state, 5 * h, h=h, integrator=scheme)
+    assert run.u()[-1, 0] == pytest.approx(-restitution * speed, abs=1e-6)
+    assert max(s.coordinates(model)[0] for s in run.states) < upper + 1e-9
+
+
+@pytest.mark.parametrize("scheme", ["moreau", "euler"])
+@pytest.mark.parametrize("restitution", [0.0, 1.0])
+def test_slider_knocked_against_its_limit_gains_no_energy(restitution, scheme):
+    """Its limit is no row of the step that hits it: it has no speed yet."""
+    builder, material = ModelBuilder(gravity=(0, 0, 0)), Material(0.0, restitution=restitution)
+    builder.body("slider", mass=1.0, shapes=Sphere(0.02), material=material)
+    builder.joint("prismatic", None, "slider", axis=(1, 0, 0), limits=(-10, 0.004), limit_restitution=restitution)
+    start = {"position": (-0.0901, 0, 0), "velocity": (20, 0, 0)}
+    builder.body("hammer", **start, mass=1.0, shapes=Sphere(0.02), material=material)
+    model, state = builder.build()
+    run = simulate(model, state, 0.1, h=1e-3, integrator=scheme)
+    speeds = np.array([s.u[:, 0] for s in run.states])
+    assert (speeds**2).sum(axis=1).max() <= 400.0 * (1.0 + 1e-9)
+    assert speeds[-1] == pytest.approx([0.0, -20.0 * restitution], abs=1e-6)
+    assert all(report.ok for report in run.reports), "also at rest, where speeds of 1e-165 m/s stalled"
 
 
 def test_elastic_limits_keep_energy():

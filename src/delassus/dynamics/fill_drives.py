@@ -7,7 +7,6 @@ from numba import njit
 
 from delassus.dynamics.row import DRIVE, NEARLY_HARD, place, row_mobility, row_rate
 from delassus.dynamics.spring import spring_row
-from delassus.dynamics.stabilisation import limit_bias
 from delassus.joints.arrays import IMPOSED, PD
 
 _DAMPER = np.uint64(1 << 32)  # added to the name of a drive whose damping has a row of its own
@@ -80,6 +79,12 @@ def _catch_up(error, effort, mobility, h):
 @njit(cache=True, error_model="numpy")
 def _within_limits(rate, coordinate, lower, upper, h, stab):
     """The rate, or what of it the joint's limits leave: two hard rows that contradict each other have no solution."""
-    low = -limit_bias(stab, coordinate - lower, 0.0, 0.0, h) if math.isfinite(lower) else -math.inf
-    high = limit_bias(stab, upper - coordinate, 0.0, 0.0, h) if math.isfinite(upper) else math.inf
+    low = -_room(stab, coordinate - lower, h) if math.isfinite(lower) else -math.inf
+    high = _room(stab, upper - coordinate, h) if math.isfinite(upper) else math.inf
     return max(low, min(rate, high))
+
+
+@njit(cache=True, error_model="numpy")
+def _room(stab, gap, h):
+    """The fastest approach to a limit [m/s, rad/s]; beyond it the slowest way back, negative."""
+    return gap / h if gap >= 0.0 else max(stab[1] * gap / h, -stab[4])

@@ -20,12 +20,13 @@ class Stabilisation:
 
     joint: fraction of a joint's error, through the velocities [-].
     closure: joints are closed to this after each step, through the positions [m, rad]; inf: not at all.
-    limit: fraction of a limit's overshoot, through the velocities [-].
+    limit: fraction of a limit's overshoot, through the positions [-].
     contact: fraction of a penetration, through the positions [-].
     penetration_margin: penetration that is left alone, δ of 003 eq. 91a [m].
     depenetration_speed: cap on the speed of pushing out penetration and overshoot [m/s, rad/s].
     bounce_speed: an approach slower than this does not bounce [m/s].
-    through_velocities: penetration is pushed out through the velocities, and fast bodies are not followed [yes, no].
+    through_velocities: penetration and overshoot are pushed out through the velocities, and fast bodies are not
+        followed [yes, no].
 
     The 1/h·Φ form of papers 000 and 002 is a rate of one (`Stabilisation.full()`).
     """
@@ -85,11 +86,12 @@ def joint_bias(plain, residual, h):
 
 
 @njit(cache=True)
-def limit_bias(plain, gap, approach, restitution, h):
-    """b on a limit [m/s, rad/s]: reach it and no further, come back at the given rate, capped (003 eq. 90); one that is
-    reached in this step bounces.  gap [m, rad]; approach: speed before the step, negative towards the limit."""
-    out = gap / h if gap >= 0.0 else max(plain[1] * gap / h, -plain[4])
-    if restitution > 0.0 and approach < -plain[5] and gap <= -approach * h:
+def limit_bias(pushing, gap, approach, restitution, h):
+    """b on a limit [m/s, rad/s]: reach it and no further (003 eq. 90), come back a little, the rest through positions
+    (limit_return.py); one that is reached in this step bounces.  pushing: of Stabilisation; gap [m, rad]; approach:
+    speed before the step, negative towards the limit."""
+    out = gap / h if gap >= 0.0 else max(pushing[1] * gap / h, -pushing[6])
+    if restitution > 0.0 and approach < -pushing[5] and gap <= -approach * h:
         return min(out, 0.0) + restitution * approach
     return out
 

@@ -15,6 +15,7 @@ from delassus.linalg.rigid_delassus import RigidDelassus
 from delassus.problem.islands import fill_islands_of_bodies, island_of_blocks
 
 _SLOW = 1e-6  # of the largest free velocity of all: an island slower than that is compared with this much of it
+_TINY = 1e-100  # [m/s]: squares of less underflow, and no method can tell them from zero
 _ROUNDING = 1e-14  # of the same: an island slower than that is at rest, and its figure rounding
 
 
@@ -56,3 +57,5 @@ def _fill(island, kinds, v_f, floor, out):
             out[k] = largest
         else:
             out[k] = max(own, _SLOW * largest, floor)
+        if 0.0 < out[k] < _TINY:
+            out[k] = _TINY

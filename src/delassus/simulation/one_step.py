@@ -12,6 +12,7 @@ from delassus.dynamics.bounded import Held
 from delassus.dynamics.closure import MOST_ROWS, close_joints
 from delassus.dynamics.gyroscopic import swung
 from delassus.dynamics.impacts import foresee, meeting
+from delassus.dynamics.limit_return import return_to_limits
 from delassus.dynamics.moving import move_on
 from delassus.dynamics.soft_rows import softness_of
 from delassus.dynamics.turns import turns_after
@@ -122,9 +123,10 @@ def step(
     clock.stage("solve")
     u = swung(model, turned, solution.body_velocities.reshape(-1, 6), 0.5 * h)
     q = move_on(model, predicted, state.u, u, elapsed, h, rows, problem, settings.stabilisation, solution.reactions)
+    q, coordinates = return_to_limits(model, q, state.u, u, elapsed, h, rows, settings.stabilisation, softness)
     if closes:
         q, u = close_joints(model, q, u, tol=settings.stabilisation.closure, joints=softness.closed)
-    turns = turns_after(model.joints, q, u, rows.coordinates, rows.rates, h - elapsed)
+    turns = turns_after(model.joints, q, u, coordinates, rows.rates, h - elapsed)
     after = State(q, u, state.t + h, turns)
     report = StepReport(
         rows, problem, solution, contacts, energy_of(model, after.rotation, after.position, u),

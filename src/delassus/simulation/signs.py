@@ -22,6 +22,7 @@ from delassus.state import State
 _GAINED = 0.1  # of the kinetic energy: hard constraints that do more work than this in a step
 _FALLS = 10.0  # times what falls in a step is a speed that counts as none …
 _SLOW = 0.5  # … up to this [m/s]: pushing resting contacts apart is no explosion
+_STILL = 1e-9  # … and this [m/s] always: what rounding leaves of bodies that were stopped
 _OPEN = 1e-6  # [m, rad]: what the project promises of joints that are closed after each step
 _OPEN_UNCLOSED = 1e-3  # … and of those that feedback alone holds
 _DEEP = 0.5  # of the smaller shape's radius: grains that a blade pushes hard reach a quarter
@@ -138,7 +139,7 @@ def _examine(
         if (len(hard) == 0 or hard[r]) and abs(residual[r]) > error:
             error, worst = abs(residual[r]), r
     fall = h * math.sqrt(gravity[0] ** 2 + gravity[1] ** 2 + gravity[2] ** 2)
-    bearable = _GAINED * kinetic + 0.5 * total * min(_FALLS * fall, _SLOW) ** 2
+    bearable = _GAINED * kinetic + 0.5 * total * max(min(_FALLS * fall, _SLOW), _STILL) ** 2
     # Work at the mean of both velocities takes a ball that fell and bounced within the step for one that was thrown.
     return min(gained, grown), bearable, culprit, spin, fastest, depth, deepest, error, worst
 
