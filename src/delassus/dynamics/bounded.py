@@ -40,14 +40,16 @@ class Held:
             self.index, self.block, self.bound, rows.bodies, rows.rows, rows.bias, rows.compliance, known, u, self.side
         )
 
-    def is_done(self, solution: Solution) -> bool:
-        """Do all rows obey their law at this point? Those that do not change sides; True also after too many rounds."""
+    def is_done(self, solution: Solution, allowed: float = 0.0) -> bool:
+        """Do all rows obey their law at this point? Those that do not change sides; True also after too many rounds.
+
+        allowed: speed [m/s] that is as good as none where rows go to and fro: what a bilateral row may be off by."""
         rows, u = self.rows, solution.body_velocities
         assert u is not None
         self.rounds += 1
         self.is_settled = _settle(
             self.index, self.block, self.bound, rows.bodies, rows.rows, rows.bias, rows.compliance, solution.reactions,
-            u.reshape(-1, 6), _NOISE * solution.residuals.worst_velocity,
+            u.reshape(-1, 6), max(_NOISE * solution.residuals.worst_velocity, allowed if self.is_late else 0.0),
             solution.tol if self.is_late else 0.0, self.is_late, self.side,
         )  # fmt: skip
         return self.is_settled or self.rounds > _ALL_AT_ONCE + 10 + 4 * len(self.index)

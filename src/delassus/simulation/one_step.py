@@ -113,7 +113,7 @@ def step(
     problem = reduce(model, turned, half, rows, inputs, h, settings.law, held)
     clock.stage("assembly")
     solution = _solve(problem, guess, settings)
-    while held is not None and not held.is_done(solution):
+    while held is not None and not held.is_done(solution, _allowed_speed(problem, settings)):
         problem = reduce(model, turned, half, rows, inputs, h, settings.law, held)
         spent, solution = solution.iterations, _solve(problem, solution.point, settings, held.is_late)
         solution.iterations += spent
@@ -155,6 +155,12 @@ def _solve(problem: Problem, guess: np.ndarray | None, settings: StepSettings, i
     if solution.status is Status.UNSUPPORTED:
         raise SettingsError(f"solver {solution.solver!r} cannot take this step: {solution.status.advice}")
     return solution
+
+
+def _allowed_speed(problem: Problem, settings: StepSettings) -> float:
+    """What the velocity of a row may be off by under these settings [m/s]."""
+    factor = settings.velocity_factor
+    return 0.0 if factor is None else factor * float(problem.velocity_scale.min(initial=np.inf))
 
 
 def _held_back(model: Model, rows: Rows, held: Held | None) -> tuple[str, ...]:
