@@ -325,6 +325,7 @@ def test_elastic_limits_keep_energy():
     ("wrong", "words"),
     [
         ({"limit_restitution": 1.5}, "limit_restitution is 1.5"),
+        ({"limit_restitution": [0.1, 0.2]}, "limit_restitution is .* it must be finite and not negative, one number"),
     ],
 )
 def test_impossible_drives_are_refused(wrong, words):

@@ -26,8 +26,8 @@ def hinged(**options):
     ("options", "message"),
     [
         ({"limits": (1.0, -1.0)}, "swapped|wrong way round"),
-        ({"friction": np.nan}, "damping and friction must be finite"),
-        ({"damping": -1.0}, "damping and friction must be finite"),
+        ({"friction": np.nan}, "it must be finite"),
+        ({"damping": -1.0}, "it must be finite"),
         ({"motor": "impsed"}, "motor is 'impsed'"),
         ({"axis": (0, 0, np.nan)}, "axis"),
     ],

@@ -122,7 +122,7 @@ MISTAKES = [
     (joint("cylindrical", "arm", "hand", limits=(-1, 1)), "or None for each coordinate of a cylindrical joint"),
     (joint(motor=100.0), "motor is 100.0, give a Motor"),
     (joint(motor=[Motor(1.0), Motor(1.0)]), r"motor has 2 entries, a revolute joint has 1 coordinates \(angle\)"),
-    (joint(damping=(1, 2)), "damping and friction must be finite and not negative, one number for all or one per"),
+    (joint(damping=(1, 2)), "it must be finite and not negative, one number for all or one per"),
     (lambda: Motor(-1.0), "motor: stiffness is -1.0, it must be zero or more"),
     (lambda: Motor(1.0, "weak"), "motor: damping is 'weak'"),
     (lambda: Motor(1.0, effort=0.0), "motor: effort is 0.0, give a positive number"),

@@ -119,7 +119,7 @@ def _per_coordinate(value, what: str, count: int, names: str) -> np.ndarray:
     out = numbers(value)
     if out.shape not in ((), (count,)) or not np.isfinite(out).all() or (out < 0).any():
         raise ProblemError(
-            f"{what} is {value!r}: damping and friction must be finite and not negative, one number for all or one "
+            f"{what} is {value!r}: it must be finite and not negative, one number for all or one "
             f"per coordinate ({names})"
         )
     return np.broadcast_to(out, count)
