@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from delassus import Memory, step
+from delassus import Box, Memory, ModelBuilder, Plane, StepSettings, step
 from delassus.scenes import find
 from delassus.scenes.heavy_on_light import moved, speeds
 
@@ -105,3 +105,18 @@ def test_exact_fractions_confirm_what_the_judge_says_of_two_doubles(n, ratio):
         assert normal.min() >= -2e-8 * fall
         assert normal[closed].max() <= 2e-8 * fall
         assert slip[closed].max() <= 2e-8 * fall
+
+
+@pytest.mark.parametrize("law", ["frictionless", "ncp"])
+def test_free_cubes_without_friction_stand_at_the_default_tolerance(law):
+    """Nothing guides them: what a solve to 1e-6 leaves of a tilt is amplified by 1e10 kg, and they flew apart."""
+    builder = ModelBuilder()
+    builder.fixed("ground", shapes=Plane(), material=0.0)
+    for k in range(4):
+        builder.body(position=(0, 0, 0.5 + k), mass=10.0 * 1e3**k, shapes=Box((1, 1, 1)), material=0.0)
+    model, state = builder.build()
+    memory, settings = Memory(), StepSettings(h=0.01, law=law)
+    for _ in range(100):
+        state, report = step(model, state, settings=settings, memory=memory)
+        assert report.ok
+    assert np.abs(state.u).max() < 1e-6 * 9.81 * 0.01

@@ -84,11 +84,11 @@ class Limits:
         self.max_iter = int(max_iter)
         self.time_limit = math.inf if time_limit is None else float(time_limit)
 
-    def within(self, max_iter: int, spent: float) -> "Limits":
-        """The same tolerances with at most max_iter iterations and the time left after `spent` seconds."""
-        tol_velocity = None if self.tol_velocity == math.inf else self.tol_velocity
+    def within(self, max_iter: int, spent: float, fine: float = 1.0) -> "Limits":
+        """The same tolerances, times `fine`, with at most max_iter iterations and the time left after `spent` seconds."""
+        tol_velocity = None if self.tol_velocity == math.inf else fine * self.tol_velocity
         left = None if self.time_limit == math.inf else max(self.time_limit - spent, 1e-9)
-        return Limits(self.tol, tol_velocity, min(max_iter, self.max_iter), left)
+        return Limits(fine * self.tol, tol_velocity, min(max_iter, self.max_iter), left)
 
     def reached(self, measure: Measure) -> bool:
         """Does the judge's measure satisfy both tolerances?"""

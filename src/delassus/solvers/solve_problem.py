@@ -20,6 +20,7 @@ DEFAULT_MAX_ITER = 1_000_000
 _AT_ONCE = 0.01  # seconds: no attempt in one compiled call, which looks at no clock, takes that long
 _ODD_TRY = 40  # iterations of every method before `ipm-dd` where masses are far apart: few succeed later
 _RESCUE_TRY = 300  # iterations of `ipm-dd`, at most
+_ODD_FINE = 1e-4  # of the tolerances, asked for where masses are far apart: heavy bodies amplify what light ones lack
 _LAST_WORDS = (Status.CONVERGED, Status.INFEASIBLE, Status.UNSUPPORTED, Status.TIME_LIMIT)
 
 
@@ -60,7 +61,7 @@ def solve(
         patience = [_ODD_TRY] * len(before) + [_RESCUE_TRY, 0]
         stages = [*before, find(rescue), stages[-1]]
     patience[-1] = limits.max_iter
-    solution = _portfolio(problem, stages, patience, point, limits, trace)
+    solution = _portfolio(problem, stages, patience, point, limits, trace, 1.0 if rescue is None else _ODD_FINE)
     if solver == "auto":
         _take_least_reactions(problem, solution, limits)
     if throw and not solution.converged:
@@ -139,21 +140,28 @@ def _named(
     )  # fmt: skip
 
 
-def _portfolio(problem: Problem, stages, patience: list[int], point: np.ndarray, limits: Limits, trace) -> Solution:
+def _portfolio(
+    problem: Problem, stages, patience: list[int], point: np.ndarray, limits: Limits, trace, fine: float
+) -> Solution:
     """Methods one after the other until one converges, each from the best point so far.  patience: most iterations of
-    each; point: (m,) or (2, m), overwritten."""
+    each; point: (m,) or (2, m), overwritten; fine: of the tolerances, what all but the last are asked for."""
     solution: Solution | None = None
-    for (line, settings), most in zip(stages, patience):
+    for k, ((line, settings), most) in enumerate(zip(stages, patience)):
         spent, seconds = (0, 0.0) if solution is None else (solution.iterations, solution.seconds)
         left = limits
         if solution is not None or most < limits.max_iter:
-            left = limits.within(min(most, limits.max_iter - spent), seconds)
+            if fine < 1.0 and solution is not None and limits.reached(solution.residuals.measure):
+                most = min(most, _ODD_TRY)  # good enough already: finer is tried, not insisted on
+            left = limits.within(min(most, limits.max_iter - spent), seconds, fine if k < len(stages) - 1 else 1.0)
         begin = point if solution is None else solution.point.copy()
         found = _solve(problem, line, settings, begin, left, _continued(trace, spent, seconds))
         solution = found if solution is None else found.after(solution)
         if solution.status in _LAST_WORDS or solution.iterations >= limits.max_iter:
             break
     assert solution is not None
+    solution.tol, solution.tol_velocity = limits.tol, limits.tol_velocity
+    if solution.status not in _LAST_WORDS and limits.reached(solution.residuals.measure):
+        solution.status = Status.CONVERGED
     return solution
 
 
