@@ -15,6 +15,7 @@ import sys
 import traceback
 import warnings
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -193,16 +194,27 @@ def run(count: int, seed: int, *, processes: int = 1, first: int = 0, solvers=()
         if progress is not None:
             progress(total)
 
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ.setdefault(name, "1")  # of the processes to come: one per core
     if processes == 1:
         for task in tasks:
             take(_chunk(task))
     else:
-        with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        with _one_thread_each(), multiprocessing.get_context("spawn").Pool(processes) as pool:
             for tally in pool.imap_unordered(_chunk, tasks):
                 take(tally)
     return total
+
+
+@contextmanager
+def _one_thread_each():
+    """For the processes started here; this one, whose Numba may have threads already, goes on as before."""
+    before = dict(os.environ)
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def main() -> int:

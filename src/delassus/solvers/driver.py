@@ -85,7 +85,7 @@ class Limits:
         self.time_limit = math.inf if time_limit is None else float(time_limit)
 
     def within(self, max_iter: int, spent: float, fine: float = 1.0) -> "Limits":
-        """The same tolerances, times `fine`, with at most max_iter iterations and the time left after `spent` seconds."""
+        """The same tolerances, times `fine`, with at most max_iter iterations and the time left after `spent` [s]."""
         tol_velocity = None if self.tol_velocity == math.inf else fine * self.tol_velocity
         left = None if self.time_limit == math.inf else max(self.time_limit - spent, 1e-9)
         return Limits(fine * self.tol, tol_velocity, min(max_iter, self.max_iter), left)
