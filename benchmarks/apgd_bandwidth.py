@@ -38,8 +38,8 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.shapes import Plane, Sphere
 from delassus.solvers.gradient.apgd import Apgd, ApgdMethod
-from delassus.solvers.gradient.passes import Data
-from delassus.solvers.gradient.team import Team
+from delassus.solvers.parts.parallel.passes import Data
+from delassus.solvers.parts.parallel.team import Team
 
 
 def main() -> None:

@@ -11,8 +11,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "delassus"
 LAYERS = [
     "errors", "given", "status", "law", "spatial", "linalg", "cones", "problem", "residuals", "solvers",
     # ---- nothing above this line knows bodies or time ----
-    "softening", "shapes", "joints", "collision", "model", "state", "integrators", "dynamics", "builder", "memory",
-    "simulation", "io", "scenes", "view", "bench", "cli",
+    "softening", "shapes", "joints", "collision", "model", "integrators", "dynamics", "builder", "simulation", "io",
+    "scenes", "view", "bench", "reproduce", "cli",
 ]  # fmt: skip
 
 

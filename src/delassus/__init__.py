@@ -24,7 +24,7 @@ _HOME = {
     "Material": "delassus.builder",
     "Mesh": "delassus.shapes",
     "Memory": "delassus.simulation",
-    "Model": "delassus.model",
+    "Model": "delassus.model.model",
     "ModelBuilder": "delassus.builder",
     "Imposed": "delassus.builder",
     "Motor": "delassus.builder",
@@ -32,7 +32,7 @@ _HOME = {
     "Softening": "delassus.softening",
     "Sphere": "delassus.shapes",
     "Stabilisation": "delassus.dynamics",
-    "State": "delassus.state",
+    "State": "delassus.model.state",
     "StepReport": "delassus.simulation",
     "StepSettings": "delassus.simulation",
     "step": "delassus.simulation",
@@ -60,7 +60,8 @@ if TYPE_CHECKING:
     from delassus.errors import DelassusError as DelassusError
     from delassus.io import load_problem as load_problem
     from delassus.law import Law as Law
-    from delassus.model import Model as Model
+    from delassus.model.model import Model as Model
+    from delassus.model.state import State as State
     from delassus.problem import Problem as Problem
     from delassus.shapes import Box as Box
     from delassus.shapes import Capsule as Capsule
@@ -79,7 +80,6 @@ if TYPE_CHECKING:
     from delassus.solvers import SOLVERS as SOLVERS
     from delassus.solvers import Solution as Solution
     from delassus.solvers import solve as solve
-    from delassus.state import State as State
     from delassus.status import Status as Status
 
 __all__ = list(_HOME)  # noqa: PLE0605 - computed, so that no name is written a third time

@@ -25,8 +25,8 @@ import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_coulomb, project_coulomb_dual
-from delassus.linalg.matrix_delassus import MatrixDelassus
-from delassus.linalg.rigid_delassus import RigidDelassus, rigid_velocities
+from delassus.linalg.operators.matrix import MatrixDelassus
+from delassus.linalg.operators.rigid import RigidDelassus, rigid_velocities
 from delassus.problem.problem import Problem
 
 
@@ -123,7 +123,7 @@ def _measure_pairs(problem: Problem, high: np.ndarray, low: np.ndarray):
         return _measures(high, v, problem.judged_by), v, velocities
     # compiled on first use: only masses far apart need them
     from delassus.cones.pairs import natural_map_pairs
-    from delassus.linalg.rigid_pairs import pair_velocities
+    from delassus.linalg.operators.rigid_pairs import pair_velocities
 
     v, u = pair_velocities(delassus, problem.u_f, problem.bias, high, low)
     mu, block_start, joints, _, limits, blocks, scale, gamma, step, free_speed = problem.judged_by

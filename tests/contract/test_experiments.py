@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from delassus.bench.experiments import EXPERIMENTS, find_experiment
-from delassus.bench.experiments.experiment import page
 from delassus.errors import FileError, SettingsError
+from delassus.reproduce import EXPERIMENTS, find_experiment
+from delassus.reproduce.experiment import page
 
 DOCS = Path(__file__).parents[2] / "docs" / "reproduce.md"
 

@@ -5,9 +5,9 @@ import pytest
 
 from delassus.builder import ModelBuilder
 from delassus.dynamics import Inputs
+from delassus.model.state import State
 from delassus.simulation import StepSettings, step
 from delassus.spatial import axis_frame, quaternion_to_matrix, rotation_exp
-from delassus.state import State
 
 pin = pytest.importorskip("pinocchio")
 pytestmark = pytest.mark.peer

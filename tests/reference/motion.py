@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from delassus.dynamics import Inputs
+from delassus.model.state import State
 from delassus.simulation import Memory, StepReport, StepSettings, step
-from delassus.state import State
 
 
 @dataclass

@@ -15,7 +15,7 @@ from delassus.problem.random import random_rigid
 from delassus.shapes import Box, Plane
 from delassus.simulation import StepSettings
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.ipm.certificate import Certificate, radius_of_gyration
+from delassus.solvers.interior.certificate import Certificate, radius_of_gyration
 from delassus.status import Status
 
 IPM = SOLVERS["ipm"].settings

@@ -6,11 +6,11 @@ import pytest
 from delassus.builder import ModelBuilder, Motor
 from delassus.dynamics import Inputs
 from delassus.errors import ProblemError
-from delassus.memory import Memory
+from delassus.model.state import State
 from delassus.shapes import Box
 from delassus.simulation import StepSettings, step
+from delassus.simulation.memory import Memory
 from delassus.spatial import quaternion_to_matrix, rotation_exp
-from delassus.state import State
 
 FULL = 2.0 * np.pi
 # kind of joint, its counted coordinate, the axis it turns about

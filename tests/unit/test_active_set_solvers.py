@@ -13,8 +13,8 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.gradient import faces
-from delassus.solvers.gradient.gpminres import KRYLOV, PHASE, RESTART
+from delassus.solvers.active_set import faces
+from delassus.solvers.active_set.gpminres import KRYLOV, PHASE, RESTART
 
 NAMES = ("gpminres", "gpminres-p", "kucera")
 SMALL = 1e-6  # step of finite differences: their error is of that size for these sets of radius about 1

@@ -7,9 +7,9 @@ from delassus.io import load_problem
 from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import solve
-from delassus.solvers.anderson import Anderson, AndersonMethod
-from delassus.solvers.anderson_step import COUNT, steps_to_event
-from delassus.solvers.anderson_window import combine, insert
+from delassus.solvers.modifiers.anderson import Anderson, AndersonMethod
+from delassus.solvers.parts.anderson.step import COUNT, steps_to_event
+from delassus.solvers.parts.anderson.window import combine, insert
 from delassus.solvers.table import find
 
 ROUNDING = 1e-10  # relative, of normal equations whose Gram matrix has a condition of about 1e4

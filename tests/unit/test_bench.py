@@ -19,9 +19,9 @@ from delassus.bench.sample import CATEGORIES, Sample, category_of
 from delassus.bench.suite_file import read_suite, write_suite
 from delassus.bench.suites import SUITES, Suite
 from delassus.errors import FileError, ProblemError, SettingsError
-from delassus.memory import Memory
 from delassus.problem.random import random_dual, random_rigid
 from delassus.scenes import SCENES
+from delassus.simulation.memory import Memory
 from delassus.solvers import solve
 
 ROW = Row(

@@ -9,10 +9,10 @@ from delassus.builder import Material, ModelBuilder
 from delassus.collision import ShapeArrays, detect
 from delassus.errors import ProblemError, SettingsError
 from delassus.joints.arrays import JointArrays
-from delassus.model import constants
+from delassus.model.model import constants
+from delassus.model.state import State
 from delassus.shapes import Box, Mesh, Plane, Sphere
 from delassus.simulation import StepSettings, step
-from delassus.state import State
 
 
 def hinged(**options):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from delassus.collision import Instance, detect, shape_arrays
-from delassus.collision.levels import BRUTE
+from delassus.collision.broad.levels import BRUTE
 from delassus.shapes import Box, Capsule, Plane, Sphere
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from delassus.collision import MIXING, Instance, detect, shape_arrays
-from delassus.collision.frames import fill_tangents, singular_normal
+from delassus.collision.narrow.frames import fill_tangents, singular_normal
 from delassus.shapes import Box, Capsule, Compound, Convex, Cylinder, Mesh, Plane, Sphere
 from delassus.spatial import quaternion_to_matrix, rotation_exp
 

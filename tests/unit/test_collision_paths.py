@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from delassus.collision import Contacts, Instance, detect, shape_arrays
-from delassus.collision.levels import BRUTE
+from delassus.collision.broad.levels import BRUTE
 from delassus.shapes import Box, Capsule, Convex, Cylinder, Mesh, Plane, Sphere
 
 ONE = np.array([1.0, 0, 0, 0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from delassus.collision import Instance, shape_arrays
-from delassus.collision.gjk import core_point, shape_distance, skin
+from delassus.collision.narrow.gjk import core_point, shape_distance, skin
 from delassus.collision.placement import place
 from delassus.collision.sweep import APART, HIT, MISS, TOUCH, sweep
 from delassus.shapes import Box, Capsule, Convex, Cylinder, Mesh, Plane, Sphere

@@ -16,7 +16,7 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.desaxce import _shifted
+from delassus.solvers.modifiers.desaxce import _shifted
 from delassus.solvers.table import MODIFIERS, find
 from delassus.status import Status
 

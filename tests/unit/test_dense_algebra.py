@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from delassus.linalg.dense_inverse import DenseInverse
-from delassus.linalg.pivoted import pivoted_cholesky, pivoted_solve
+from delassus.linalg.factor.dense_inverse import DenseInverse
+from delassus.linalg.factor.pivoted import pivoted_cholesky, pivoted_solve
 
 ROUNDING = 1e-9
 

@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 from delassus.errors import SettingsError
-from delassus.linalg import symmetric
-from delassus.linalg.conjugate_gradients import conjugate_gradients
-from delassus.linalg.mkl import SOLVE, PardisoHandle
-from delassus.linalg.pardiso import pardiso_is_there
-from delassus.linalg.symmetric import Pattern, factorisation, pattern_of
+from delassus.linalg.factor import symmetric
+from delassus.linalg.factor.mkl import SOLVE, PardisoHandle
+from delassus.linalg.factor.pardiso import pardiso_is_there
+from delassus.linalg.factor.symmetric import Pattern, factorisation, pattern_of
+from delassus.linalg.iterative.conjugate_gradients import conjugate_gradients
 from delassus.problem.random import random_rigid
 from delassus.solvers import solve
 from delassus.status import Status
@@ -124,9 +124,9 @@ def test_single_precision_is_a_preconditioner_for_double():
 
 
 def test_without_mkl_superlu_steps_in(monkeypatch):
-    from delassus.linalg.superlu import SuperLu
+    from delassus.linalg.factor.superlu import SuperLu
 
-    monkeypatch.setattr("delassus.linalg.pardiso.mkl", lambda: None)
+    monkeypatch.setattr("delassus.linalg.factor.pardiso.mkl", lambda: None)
     pattern, _, _ = block_matrix(np.random.default_rng(2), 60, 6)
     assert isinstance(factorisation(pattern), SuperLu)
     with pytest.raises(SettingsError, match="pip install pypardiso"):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from delassus import Memory, solve, step
-from delassus.bench.experiments.published_interior import iterations
 from delassus.law import Law
 from delassus.problem.random import random_rigid
+from delassus.reproduce.published_interior import iterations
 from delassus.scenes import SCENES
 from delassus.solvers.table import SOLVERS, find, rescuer
 

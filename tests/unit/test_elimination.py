@@ -5,7 +5,7 @@ import pytest
 
 from delassus.problem.random import random_rigid
 from delassus.solvers import solve
-from delassus.solvers.elimination import Elimination
+from delassus.solvers.parts.elimination import Elimination
 
 
 def mechanisms(count, seed=3):

@@ -17,14 +17,14 @@ from delassus.builder import Imposed, Material, ModelBuilder, Motor
 from delassus.dynamics import Inputs, Stabilisation
 from delassus.errors import DelassusError
 from delassus.law import Law
-from delassus.memory import Memory
+from delassus.model.state import State
 from delassus.problem import Problem
 from delassus.scenes import SCENES
 from delassus.shapes import Box, Compound, Convex, Plane, Sphere
 from delassus.simulation import StepSettings, step
+from delassus.simulation.memory import Memory
 from delassus.softening import Softening, Spring
 from delassus.solvers import solve
-from delassus.state import State
 
 UNIT = {"mass": 1.0, "inertia": (1, 1, 1)}
 

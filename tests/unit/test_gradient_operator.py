@@ -14,9 +14,9 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers.gradient.jacobi import Jacobi, JacobiMethod
-from delassus.solvers.gradient.operator import Operator
-from delassus.solvers.gradient.spectrum import largest_eigenvalue, working_scale
 from delassus.solvers.gradient.step import project_contact
+from delassus.solvers.parts.parallel.operator import Operator
+from delassus.solvers.parts.parallel.spectrum import largest_eigenvalue, working_scale
 
 ROUNDING = 1e-13  # relative: sums of some hundred terms in another order
 THREADS = (1, 2, 3, 7)

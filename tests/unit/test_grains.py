@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from delassus.bench.experiments.blade_draft import draft_of, moving_mean
-from delassus.bench.experiments.descent import descend
-from delassus.bench.experiments.piles import pile_of
-from delassus.bench.experiments.spectrum import spectrum
 from delassus.errors import SettingsError
 from delassus.problem.random import random_rigid
+from delassus.reproduce.blade_draft import draft_of, moving_mean
+from delassus.reproduce.descent import descend
+from delassus.reproduce.piles import pile_of
+from delassus.reproduce.spectrum import spectrum
 from delassus.scenes import SCENES
 from delassus.scenes.blade import draft_force
-from delassus.solvers.ipm.standard import Standard
-from delassus.solvers.ipm_inexact.contact_space import ContactSpace
-from delassus.solvers.ipm_inexact.method import IpmInexactMethod
-from delassus.solvers.ipm_inexact.regularisation import softness
-from delassus.solvers.ipm_inexact.settings import IpmInexact
+from delassus.solvers.interior.inexact.contact_space import ContactSpace
+from delassus.solvers.interior.inexact.method import IpmInexactMethod
+from delassus.solvers.interior.inexact.regularisation import softness
+from delassus.solvers.interior.inexact.settings import IpmInexact
+from delassus.solvers.interior.standard import Standard
 
 ROUGH = 0.03  # Lanczos' method is stopped at 2 %
 SMALL_BLADE = {"n": 40, "length": 0.3, "width": 0.08, "blade": 0.05, "rest": 0.05}

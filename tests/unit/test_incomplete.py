@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from delassus.linalg.block_product import BlockProduct
-from delassus.linalg.incomplete import BlockDiagonal, IncompleteFactor
-from delassus.linalg.symmetric import Pattern
+from delassus.linalg.factor.symmetric import Pattern
+from delassus.linalg.iterative.block_product import BlockProduct
+from delassus.linalg.iterative.incomplete import BlockDiagonal, IncompleteFactor
 
 ROUNDING = 1e-10  # matrices of condition below 1e4
 

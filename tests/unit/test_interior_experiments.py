@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from delassus.bench.experiments import EXPERIMENTS
-from delassus.bench.experiments.interior_runs import THESIS, figures, iterations, method, steps
+from delassus.reproduce import EXPERIMENTS
+from delassus.reproduce.interior_runs import THESIS, figures, iterations, method, steps
 from delassus.scenes import SCENES
 
 OURS = ("warm-start", "box-size", "stacked-spheres")

@@ -12,12 +12,12 @@ from delassus.cones import ProductCone
 from delassus.errors import SettingsError
 from delassus.io.fclib import FclibFile, FclibMatrix, write_fclib
 from delassus.law import Law
-from delassus.linalg.pardiso import pardiso_is_there
+from delassus.linalg.factor.pardiso import pardiso_is_there
 from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.ipm import presolve
-from delassus.solvers.ipm.presolve import Forecast
+from delassus.solvers.interior import presolve
+from delassus.solvers.interior.presolve import Forecast
 from delassus.status import Status
 from delassus.view.central_path import central_path, draw_paths
 
@@ -190,7 +190,7 @@ def test_wrong_forecast_is_repaired(monkeypatch):
     wrong = np.ones(problem.contact_count, bool)
     wrong[loaded[::2]] = False
     monkeypatch.setattr(
-        "delassus.solvers.ipm.fast.forecast", lambda p, r, choice: Forecast(np.zeros(p.row_count), wrong.copy())
+        "delassus.solvers.interior.fast.forecast", lambda p, r, choice: Forecast(np.zeros(p.row_count), wrong.copy())
     )
     solution = solve(problem, GENERAL, tol=1e-8)
     assert solution.converged, solution

@@ -11,15 +11,16 @@ from delassus.errors import SettingsError
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.problem.random import random_block, random_dual, random_rigid
-from delassus.solvers import SOLVERS, jordan, solve
-from delassus.solvers.ipm.standard import Standard
-from delassus.solvers.ipm_inexact.barrier import off_centre, reduction
-from delassus.solvers.ipm_inexact.body_space import BodySpace
-from delassus.solvers.ipm_inexact.contact_space import ContactSpace
-from delassus.solvers.ipm_inexact.directions import Scaling
-from delassus.solvers.ipm_inexact.method import IpmInexactMethod
-from delassus.solvers.ipm_inexact.regularisation import contact_stiffness, normal_over_tangential, softness
-from delassus.solvers.ipm_inexact.units import Units, between_units
+from delassus.solvers import SOLVERS, solve
+from delassus.solvers.interior.inexact.barrier import off_centre, reduction
+from delassus.solvers.interior.inexact.body_space import BodySpace
+from delassus.solvers.interior.inexact.contact_space import ContactSpace
+from delassus.solvers.interior.inexact.directions import Scaling
+from delassus.solvers.interior.inexact.method import IpmInexactMethod
+from delassus.solvers.interior.inexact.regularisation import contact_stiffness, normal_over_tangential, softness
+from delassus.solvers.interior.inexact.units import Units, between_units
+from delassus.solvers.interior.standard import Standard
+from delassus.solvers.parts import jordan
 
 DEFAULT = SOLVERS["ipm-inexact"].settings
 

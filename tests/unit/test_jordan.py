@@ -5,7 +5,7 @@ import pytest
 
 from delassus.law import Law
 from delassus.problem.random import random_rigid
-from delassus.solvers import jordan
+from delassus.solvers.parts import jordan
 
 LIMITS, CONES = 4, 30
 ROUNDING = 1e-9  # points up to 1e-3 from the boundary lose six digits of sixteen in their determinants

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from delassus.linalg.krylov import bicgstab, cg, gmres
+from delassus.linalg.iterative.krylov import bicgstab, cg, gmres
 
 
 def dressed(A):

@@ -11,13 +11,13 @@ from delassus.builder import Material, ModelBuilder
 from delassus.cones import ProductCone
 from delassus.dynamics import Inputs
 from delassus.law import Law
-from delassus.memory import Memory
 from delassus.problem import Problem
 from delassus.problem.random import random_rigid
 from delassus.shapes import Box, Plane
 from delassus.simulation import StepSettings, step
+from delassus.simulation.memory import Memory
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.least_norm import least_reactions
+from delassus.solvers.auto.least_norm import least_reactions
 from delassus.spatial import axis_frame
 
 TOL = 1e-9

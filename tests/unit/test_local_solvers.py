@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from delassus.problem.random import random_block
-from delassus.solvers.local.conic import solve_conic
-from delassus.solvers.local.convex import solve_convex
-from delassus.solvers.local.projection import step_ccp, step_ncp
-from delassus.solvers.local.quartic import solve_quartic
-from delassus.solvers.local.slip import solve_slip
+from delassus.solvers.parts.one_contact.conic import solve_conic
+from delassus.solvers.parts.one_contact.convex import solve_convex
+from delassus.solvers.parts.one_contact.projection import step_ccp, step_ncp
+from delassus.solvers.parts.one_contact.quartic import solve_quartic
+from delassus.solvers.parts.one_contact.slip import solve_slip
 
 WORK = np.empty((7, 10))
 SEED = 20_261_115

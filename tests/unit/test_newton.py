@@ -5,15 +5,16 @@ import pytest
 
 from delassus import residuals
 from delassus.law import Law
-from delassus.linalg import structural
+from delassus.linalg.factor import structural
 from delassus.problem.random import random_rigid
 from delassus.solvers import solve
-from delassus.solvers.alart_curnier import alart_curnier, projection_derivative, smoothed_derivative
-from delassus.solvers.interior_start import interior_start
-from delassus.solvers.newton_body import BodyNewton
-from delassus.solvers.newton_full import FullNewton
-from delassus.solvers.newton_small import SmallNewton
-from delassus.solvers.newton_sparse import SparseNewton, with_full_blocks
+from delassus.solvers.interior.newton_start import interior_start
+from delassus.solvers.newton.alart_curnier import alart_curnier, projection_derivative, smoothed_derivative
+from delassus.solvers.newton.body import BodyNewton
+from delassus.solvers.newton.full import FullNewton
+from delassus.solvers.newton.small import SmallNewton
+from delassus.solvers.newton.sparse import SparseNewton, with_full_blocks
+from delassus.solvers.splitting.method import swept
 
 RHO, ALPHA = 100.0, 1e-3
 
@@ -25,7 +26,7 @@ def problem():
 
 def newtons(problem):
     D, v, limits, mu = problem.delassus.dense(), problem.free_velocity, problem.cone.unilateral, problem.mu
-    whole = SparseNewton(problem, RHO), BodyNewton(problem, RHO)
+    whole = SparseNewton(problem, RHO), BodyNewton(problem, RHO, swept)
     return SmallNewton(D, v, limits, mu, RHO), FullNewton(D, v, limits, mu, RHO), *whole
 
 
@@ -87,8 +88,8 @@ def test_sparse_methods_treat_joints_as_rows(back_end, crowded, monkeypatch):
     """Joints, redundant ones too, in the sparse system give the velocities of the eliminated ones."""
     problem = random_rigid(np.random.default_rng(8), bodies=10, contacts=12, joints=4, limits=3, redundant_joints=True)
     dense = solve(problem, "prox-ssn", tol=1e-10)
-    monkeypatch.setattr("delassus.solvers.prox_ssn._DENSE", 0)
-    monkeypatch.setattr("delassus.solvers.prox_ssn._is_crowded", lambda problem: crowded)
+    monkeypatch.setattr("delassus.solvers.newton.prox_ssn._DENSE", 0)
+    monkeypatch.setattr("delassus.solvers.newton.prox_ssn._is_crowded", lambda problem: crowded)
     sparse = solve(problem, "prox-ssn", tol=1e-10)
     assert dense.converged
     assert sparse.converged

@@ -8,7 +8,7 @@ import pytest
 from delassus import residuals
 from delassus.cones import ProductCone
 from delassus.linalg import pairs
-from delassus.linalg.rigid_pairs import pair_velocities
+from delassus.linalg.operators.rigid_pairs import pair_velocities
 from delassus.problem import Problem
 from delassus.problem.random import random_rigid
 

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.linalg.sparse_delassus import SparseDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem import Problem, islands, normalise, partition
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import solve

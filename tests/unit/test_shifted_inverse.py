@@ -4,21 +4,21 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from delassus.linalg.dense_elimination import eliminate_leading
-from delassus.linalg.matrix_delassus import MatrixDelassus
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.linalg.shifted_inverse import (
+from delassus.linalg.dense_product import dense_times
+from delassus.linalg.factor.dense_elimination import eliminate_leading
+from delassus.linalg.factor.shifted_inverse import (
     BODIES,
     FEW_BODIES,
     ROWS,
     SMALL,
     ShiftedDense,
-    dense_times,
     shifted_inverse,
     solve_shifted,
 )  # fmt: skip
-from delassus.linalg.sparse_delassus import SparseDelassus
-from delassus.linalg.sparse_lu import SparseLU, lu_solve
+from delassus.linalg.factor.sparse_lu import SparseLU, lu_solve
+from delassus.linalg.operators.matrix import MatrixDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem.random import random_rigid
 
 TOLERANCE = 1e-9  # Woodbury's formula loses as many digits as D exceeds σ

@@ -7,8 +7,8 @@ from delassus.cones import ProductCone
 from delassus.problem import Problem
 from delassus.problem.random import random_rigid
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.gradient.operator import Operator
-from delassus.solvers.gradient.spectrum import largest_eigenvalue
+from delassus.solvers.parts.parallel.operator import Operator
+from delassus.solvers.parts.parallel.spectrum import largest_eigenvalue
 
 
 def problems(law, count=12):

@@ -6,9 +6,9 @@ from typing import Any
 
 from delassus.bench.sample import Sample
 from delassus.law import Law
-from delassus.memory import Memory
 from delassus.scenes import SCENES
 from delassus.scenes.stepping import advance
+from delassus.simulation.memory import Memory
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from delassus.cones import ProductCone
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.linalg.sparse_delassus import SparseDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem import Problem
 
 CATEGORIES = (

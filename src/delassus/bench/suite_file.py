@@ -12,7 +12,7 @@ from delassus.cones import ProductCone
 from delassus.errors import FileError, ProblemError
 from delassus.io.recording.parts import Part, write_part
 from delassus.law import Law
-from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 
 FORMAT = "delassus-suite-1"

@@ -14,7 +14,7 @@ from delassus.bench.row import Row
 from delassus.bench.sample import Sample
 from delassus.bench.suite_file import is_suite, read_suite
 from delassus.bench.suites import file_samples
-from delassus.memory import Memory
+from delassus.simulation.memory import Memory
 from delassus.solvers import solve
 from delassus.solvers.driver import Limits
 

@@ -13,10 +13,10 @@ from delassus.collision.arrays import MIXING
 from delassus.collision.instances import ALL
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.joints import JOINTS
-from delassus.model import Model
+from delassus.model.model import Model
+from delassus.model.state import State
 from delassus.softening import plain_softness
 from delassus.spatial import axis_frame, quaternion_multiply, rotate
-from delassus.state import State
 
 _REACH = 0.05  # default of `ModelBuilder(reach=…)`
 

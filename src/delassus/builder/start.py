@@ -13,7 +13,7 @@ from delassus.dynamics.soft_rows import softness_of
 from delassus.errors import DelassusWarning, ProblemError
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import DOT
-from delassus.model import Model
+from delassus.model.model import Model
 from delassus.spatial import quaternion_to_matrix
 
 _OPEN = 1e-6  # of the mechanism's size, and rad: joints further open than this were not meant so

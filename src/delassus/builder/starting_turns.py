@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from delassus.errors import DelassusWarning
-from delassus.model import Model
+from delassus.model.model import Model
 from delassus.spatial import quaternion_to_matrix
 
 _TURN = 2.0 * np.pi

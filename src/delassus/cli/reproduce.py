@@ -28,8 +28,8 @@ def reproduce(
     Exit code: 0 done, whatever came out; 2 bad input.
     """
     with console.errors_end_it():
-        from delassus.bench.experiments import EXPERIMENTS, find_experiment
-        from delassus.bench.experiments.experiment import page
+        from delassus.reproduce import EXPERIMENTS, find_experiment
+        from delassus.reproduce.experiment import page
 
         if name is None:
             lines = list(EXPERIMENTS.values())

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from delassus.cli.progress import Display
 
 if TYPE_CHECKING:
+    from delassus.model.state import State
     from delassus.simulation import StepReport
-    from delassus.state import State
 
 _PERIOD = 0.1  # s between two updates: drawing must not cost more than stepping
 

@@ -12,7 +12,7 @@ from delassus.cli.tables import Column, print_facts, print_options, print_table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from delassus.solvers.composition import Modifier
+    from delassus.solvers.compose import Modifier
     from delassus.solvers.settings import Settings
     from delassus.solvers.table import Solver
 
@@ -50,7 +50,7 @@ def solvers(
 
 def setting_lines(settings: "Settings") -> list[tuple[str, Any, str]]:
     """(name, default, meaning) of each setting; the meaning is the comment beside the field in the source."""
-    from delassus.solvers.composition import Composed, setting_names
+    from delassus.solvers.compose import Composed, setting_names
 
     if isinstance(settings, Composed):
         own = [(f"{settings.modifier.solver}.{name}", *rest) for name, *rest in setting_lines(settings.modifier)]

@@ -6,10 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
+from delassus.collision.broad.levels import BRUTE, size_classes
 from delassus.collision.few import few_candidates
 from delassus.collision.instances import ALL, FIXTURES, Instance
 from delassus.collision.layout import PLANE, SPHERE
-from delassus.collision.levels import BRUTE, size_classes
 from delassus.collision.pace import Pace, pace_of
 from delassus.collision.parts import take_apart
 from delassus.collision.pool import Pool

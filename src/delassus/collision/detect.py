@@ -3,14 +3,14 @@
 import numpy as np
 
 from delassus.collision.arrays import ShapeArrays
-from delassus.collision.broad import find_pairs
+from delassus.collision.broad.partners import deal
+from delassus.collision.broad.phase import find_pairs
 from delassus.collision.contacts import NO_CONTACTS, Contacts
-from delassus.collision.families import FAMILIES, POINTS
 from delassus.collision.few import find_few, work_space
 from delassus.collision.heap import heap_contacts
 from delassus.collision.layout import MARGIN
-from delassus.collision.narrow import narrow
-from delassus.collision.partners import deal
+from delassus.collision.narrow.families import FAMILIES, POINTS
+from delassus.collision.narrow.phase import narrow
 from delassus.collision.placement import place
 from delassus.collision.threads import share_out
 from delassus.errors import ProblemError

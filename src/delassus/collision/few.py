@@ -4,12 +4,12 @@ the list. What a step of a small mechanism waits for is Python, so memory is kep
 import numpy as np
 from numba import njit
 
-from delassus.collision.families import DIRECT, FAMILIES, POINTS, SPHERES
-from delassus.collision.filters import may_touch
+from delassus.collision.broad.filters import may_touch
+from delassus.collision.broad.near import boxes_overlap, over_plane
 from delassus.collision.layout import PLANE
-from delassus.collision.near import boxes_overlap, over_plane
+from delassus.collision.narrow.families import DIRECT, FAMILIES, POINTS, SPHERES
+from delassus.collision.narrow.sphere import spheres_near
 from delassus.collision.placement import place
-from delassus.collision.sphere import spheres_near
 
 
 def few_candidates(kind, body, owner, group, mask, excluded) -> np.ndarray:

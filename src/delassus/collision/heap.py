@@ -5,13 +5,13 @@ There may be very many of these, and memory is what they wait for: no lists of p
 import numpy as np
 from numba import njit
 
+from delassus.collision.broad.partners import sort_partners
 from delassus.collision.contacts import Contacts
-from delassus.collision.frames import fill_tangents
 from delassus.collision.layout import BODY, MU, RESTITUTION
-from delassus.collision.narrow import empty_contacts, mix
-from delassus.collision.partners import sort_partners
+from delassus.collision.narrow.frames import fill_tangents
+from delassus.collision.narrow.phase import empty_contacts, mix
+from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
 from delassus.collision.prefetch import AHEAD, prefetch
-from delassus.collision.sphere import sphere_on_plane, sphere_sphere
 from delassus.collision.threads import share_out
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from numba import njit
 
 from delassus.collision.arrays import ShapeArrays
-from delassus.collision.filters import may_touch
-from delassus.collision.gjk import shape_distance
+from delassus.collision.broad.filters import may_touch
 from delassus.collision.layout import PLANE, SPHERE, TRIANGLE
+from delassus.collision.narrow.gjk import shape_distance
 from delassus.collision.placement import place
 
 MISS, TOUCH, HIT, OVERLAP, APART, GRAZE = range(6)

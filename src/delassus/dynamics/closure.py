@@ -11,10 +11,10 @@ from numba import njit
 
 from delassus.integrators.motion import move, moved
 from delassus.joints.arrays import JointArrays, evaluate_constraints, joint_frames
-from delassus.linalg.dense_inverse import DenseInverse
-from delassus.linalg.pivoted import pivoted_cholesky, pivoted_solve
-from delassus.linalg.rigid_delassus import RigidDelassus, add_response, form_dense, form_response, multiply_rows
-from delassus.model import Model, form_mass_blocks
+from delassus.linalg.factor.dense_inverse import DenseInverse
+from delassus.linalg.factor.pivoted import pivoted_cholesky, pivoted_solve
+from delassus.linalg.operators.rigid import RigidDelassus, add_response, form_dense, form_response, multiply_rows
+from delassus.model.model import Model, form_mass_blocks
 from delassus.spatial import matrices_of, quaternion_to_matrix
 
 MOST_ROWS = 600  # joint rows up to which the dense factorisation is worth its time

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from delassus.model import Model
+from delassus.model.model import Model
 
 
 @njit(cache=True)

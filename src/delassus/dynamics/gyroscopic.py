@@ -10,7 +10,7 @@ symmetric.
 import numpy as np
 from numba import njit
 
-from delassus.model import Model
+from delassus.model.model import Model
 
 _STEPS = 20  # Newton's, of which two or three are taken; a spin that turns by more than a radian in a step needs more
 _ROUNDING = 1e-15

@@ -20,8 +20,8 @@ from delassus.dynamics.row import row_rate
 from delassus.dynamics.rows import Rows
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias
 from delassus.integrators.motion import moved_each
-from delassus.model import Model
-from delassus.state import State
+from delassus.model.model import Model
+from delassus.model.state import State
 
 _SIDEWAYS = 1.0 + 1e-4  # square of speed over that of its normal part: what moves more straight on really meets
 _SLACK = 1e-6  # more than free motion needs, against rounding

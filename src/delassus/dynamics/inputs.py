@@ -8,7 +8,7 @@ import numpy as np
 
 from delassus.errors import ProblemError, nearest
 from delassus.given import numbers
-from delassus.model import Model
+from delassus.model.model import Model
 
 _FLOAT = np.dtype(float)
 

@@ -18,8 +18,8 @@ from delassus.dynamics.soft_rows import Softness
 from delassus.dynamics.stabilisation import Stabilisation
 from delassus.integrators.motion import moved
 from delassus.joints.arrays import IMPOSED
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.model import Model
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.model.model import Model
 from delassus.softening import HARD
 from delassus.spatial import quaternion_to_matrix
 

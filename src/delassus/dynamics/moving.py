@@ -9,8 +9,8 @@ from delassus.dynamics.rows import Rows
 from delassus.dynamics.separation import separate
 from delassus.dynamics.stabilisation import Stabilisation
 from delassus.integrators.motion import move, moved_each
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.model import Model
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.model.model import Model
 from delassus.problem import Problem
 
 _NONE = np.zeros(0)

@@ -10,8 +10,8 @@ from delassus.dynamics.forces import fill_free_velocity
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.rows import Rows
 from delassus.law import Law
-from delassus.linalg.rigid_delassus import RigidDelassus, form_response, multiply_rows
-from delassus.model import Model, form_mass_blocks
+from delassus.linalg.operators.rigid import RigidDelassus, form_response, multiply_rows
+from delassus.model.model import Model, form_mass_blocks
 from delassus.problem import Problem
 
 _NONE, _NO_IMPULSE = np.zeros(0, np.int64), np.zeros(0)

@@ -14,8 +14,8 @@ from delassus.dynamics.fill_rows import fill_rows
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.soft_rows import Softness
 from delassus.dynamics.stabilisation import Stabilisation
-from delassus.model import Model
-from delassus.state import State
+from delassus.model.model import Model
+from delassus.model.state import State
 
 
 @dataclass(eq=False)

@@ -9,7 +9,7 @@ from numba import njit
 from delassus.dynamics.spring import spring_row
 from delassus.errors import SettingsError
 from delassus.joints.arrays import JointArrays
-from delassus.model import Model
+from delassus.model.model import Model
 from delassus.softening import HARD, IMPEDANCE, NOT_SAID, SPRING, Softening, impedance
 
 

@@ -7,9 +7,9 @@ simulation asks for them (see `speeds`); a matrix that couples everything is rec
 import numpy as np
 from numba import njit
 
-from delassus.linalg.matrix_delassus import MatrixDelassus
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.linalg.sparse_delassus import SparseDelassus
+from delassus.linalg.operators.matrix import MatrixDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.linalg.operators.sparse import SparseDelassus
 
 
 def island_of_blocks(delassus: MatrixDelassus | RigidDelassus | SparseDelassus, block_start: np.ndarray) -> np.ndarray:

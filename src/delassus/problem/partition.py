@@ -4,9 +4,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from delassus.cones import ProductCone
-from delassus.linalg.matrix_delassus import MatrixDelassus
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.linalg.sparse_delassus import SparseDelassus
+from delassus.linalg.operators.matrix import MatrixDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem.islands import island_of_blocks
 from delassus.problem.problem import Problem
 

@@ -16,10 +16,10 @@ from numba import njit
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
 from delassus.law import Law
-from delassus.linalg.matrix_delassus import MatrixDelassus
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.linalg.sparse_delassus import SparseDelassus
-from delassus.linalg.structure import rigid_blocks
+from delassus.linalg.operators.matrix import MatrixDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.linalg.operators.sparse import SparseDelassus
+from delassus.linalg.operators.structure import rigid_blocks
 from delassus.problem import validate
 from delassus.problem.speeds import velocity_scale
 

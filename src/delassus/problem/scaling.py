@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from numba import njit
 
 from delassus.errors import ProblemError
-from delassus.linalg.matrix_delassus import MatrixDelassus
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.linalg.sparse_delassus import SparseDelassus
+from delassus.linalg.operators.matrix import MatrixDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem.problem import Problem
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from delassus.cones import ProductCone
-from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem.islands import fill_islands_of_bodies, island_of_blocks
 
 _SLOW = 1e-6  # of the largest free velocity of all: an island slower than that is compared with this much of it

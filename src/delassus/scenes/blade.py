@@ -18,7 +18,7 @@ from delassus.builder import IMPOSED_MOTION, Material, ModelBuilder
 from delassus.dynamics import Inputs, Stabilisation
 from delassus.io.recording import Trajectory
 from delassus.law import Law
-from delassus.model import Model
+from delassus.model.model import Model
 from delassus.scenes.checks import all_converged
 from delassus.scenes.grains import add_grains, need_grains
 from delassus.scenes.scene import Check, Scene, Setup, need, need_bodies

@@ -9,11 +9,11 @@ from typing import Any, get_args, get_type_hints
 from delassus.dynamics import Inputs
 from delassus.errors import SettingsError, nearest
 from delassus.io.recording import Trajectory
-from delassus.model import Model
+from delassus.model.model import Model
+from delassus.model.state import State
 from delassus.scenes.stepping import Watcher, simulate
 from delassus.simulation import Memory, StepSettings
 from delassus.solvers.settings import TRUTH
-from delassus.state import State
 
 MOST_STEPS = 10**9
 """Of one run: a slip of the keyboard would otherwise compute for years."""

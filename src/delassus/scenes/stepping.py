@@ -6,9 +6,9 @@ from dataclasses import replace
 from delassus.dynamics import Inputs
 from delassus.integrators import integrator
 from delassus.io.recording import Columns, Trajectory
-from delassus.model import Model
+from delassus.model.model import Model
+from delassus.model.state import State
 from delassus.simulation import Memory, StepReport, StepSettings, step
-from delassus.state import State
 
 Watcher = Callable[[int, State, StepReport, Memory], None]
 InputFunction = Callable[[float, State], Inputs | None]

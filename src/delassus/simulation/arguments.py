@@ -6,9 +6,9 @@ from typing import Any
 
 from delassus.dynamics import Inputs
 from delassus.errors import ProblemError, SettingsError, nearest
-from delassus.memory import Memory
-from delassus.model import Model
-from delassus.state import State
+from delassus.model.model import Model
+from delassus.model.state import State
+from delassus.simulation.memory import Memory
 
 _USAGE = "step(model, state, inputs, settings, memory)"
 

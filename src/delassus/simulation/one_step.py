@@ -18,16 +18,16 @@ from delassus.dynamics.soft_rows import softness_of
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
 from delassus.integrators import integrator
-from delassus.memory import Memory
-from delassus.model import Model
+from delassus.model.model import Model
+from delassus.model.state import State
 from delassus.problem import Problem
 from delassus.simulation.arguments import check_arguments, sorted_inputs
+from delassus.simulation.memory import Memory
 from delassus.simulation.report_text import report_text
 from delassus.simulation.settings import StepSettings
 from delassus.simulation.signs import warnings_of
 from delassus.solvers import Solution, solve
 from delassus.spatial import quaternion_to_matrix
-from delassus.state import State
 from delassus.status import Status
 
 _FINE = 1e-3  # of the tolerances, where rows next to their bounds go to and fro within them

@@ -14,10 +14,10 @@ from delassus.collision import Contacts
 from delassus.collision.instances import FIXTURES
 from delassus.dynamics import Rows
 from delassus.dynamics.row import CONTACT, FRICTION, JOINT, LIMIT
-from delassus.model import Model
+from delassus.model.model import Model
+from delassus.model.state import State
 from delassus.simulation.settings import StepSettings
 from delassus.solvers import Solution
-from delassus.state import State
 
 _GAINED = 0.1  # of the kinetic energy: hard constraints that do more work than this in a step
 _FALLS = 10.0  # times what falls in a step is a speed that counts as none …

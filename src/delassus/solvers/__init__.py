@@ -6,5 +6,5 @@ from delassus.solvers.solution import Trace as Trace
 from delassus.solvers.solve_problem import DEFAULT_MAX_ITER as DEFAULT_MAX_ITER
 from delassus.solvers.solve_problem import DEFAULT_TOL as DEFAULT_TOL
 from delassus.solvers.solve_problem import solve as solve
-from delassus.solvers.splitting import Splitting as Splitting
+from delassus.solvers.splitting.method import Splitting as Splitting
 from delassus.solvers.table import SOLVERS as SOLVERS

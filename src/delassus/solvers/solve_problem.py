@@ -7,9 +7,9 @@ import numpy as np
 from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
+from delassus.solvers.auto.least_norm import least_reactions
 from delassus.solvers.clock import clock
 from delassus.solvers.driver import Limits, Run, VelocityTolerance, drive
-from delassus.solvers.least_norm import least_reactions
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution, Trace
 from delassus.solvers.table import Solver, auto_stages, find, hands_on, rescuer, shares_loads

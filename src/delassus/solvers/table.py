@@ -7,31 +7,33 @@ import numpy as np
 
 from delassus.errors import SettingsError, nearest
 from delassus.law import Law
-from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
+from delassus.solvers.active_set.gpminres import Gpminres, start_gpminres
+from delassus.solvers.active_set.gpminres_p import GpminresP, start_gpminres_p
+from delassus.solvers.active_set.kucera import Kucera, start_kucera
 from delassus.solvers.admm.admm import Admm, admm_at_once, start_admm
-from delassus.solvers.anderson import ANDERSON
-from delassus.solvers.composition import Modifier, compose, same_kind
-from delassus.solvers.desaxce import DESAXCE
-from delassus.solvers.direct import Direct, DirectMethod
-from delassus.solvers.double_double.settings import DoubleDoubleIpm, has_odd_masses, takes_pairs
+from delassus.solvers.compose import Modifier, compose, same_kind
+from delassus.solvers.double_double.settings import DoubleDoubleIpm, takes_pairs
 from delassus.solvers.driver import Limits, Method
 from delassus.solvers.gradient.apgd import Apgd, start_apgd
-from delassus.solvers.gradient.gpminres import Gpminres, start_gpminres
-from delassus.solvers.gradient.gpminres_p import GpminresP, start_gpminres_p
 from delassus.solvers.gradient.jacobi import Jacobi, start_jacobi
-from delassus.solvers.gradient.kucera import Kucera, start_kucera
 from delassus.solvers.gradient.prox import Prox, start_prox
 from delassus.solvers.gradient.spg_fb import SpgFb, start_spg_fb
-from delassus.solvers.ipm.settings import Ipm
-from delassus.solvers.ipm.small import is_small
-from delassus.solvers.ipm.start import start_ipm
-from delassus.solvers.ipm_inexact.method import start_ipm_inexact
-from delassus.solvers.ipm_inexact.settings import IpmInexact
-from delassus.solvers.joints_at_once import joints_at_once
-from delassus.solvers.prox_ssn import ProxSsn, start_prox_ssn
+from delassus.solvers.interior.inexact.method import start_ipm_inexact
+from delassus.solvers.interior.inexact.settings import IpmInexact
+from delassus.solvers.interior.newton_start import interior_start
+from delassus.solvers.interior.settings import Ipm
+from delassus.solvers.interior.small import is_small
+from delassus.solvers.interior.start import start_ipm
+from delassus.solvers.modifiers.anderson import ANDERSON
+from delassus.solvers.modifiers.desaxce import DESAXCE
+from delassus.solvers.newton.prox_ssn import Borrowed, ProxSsn, start_prox_ssn
+from delassus.solvers.parts.joints_at_once import joints_at_once
+from delassus.solvers.parts.odd_masses import has_odd_masses
 from delassus.solvers.settings import Settings
-from delassus.solvers.splitting import Splitting, start_splitting
+from delassus.solvers.splitting.direct import Direct, DirectMethod
+from delassus.solvers.splitting.method import Splitting, start_splitting, swept
 
 BILATERAL, UNILATERAL, CONTACT = "bilateral", "unilateral", "contact"
 ALL_ROWS = (BILATERAL, UNILATERAL, CONTACT)
@@ -93,6 +95,10 @@ def _start_double_double(problem: Problem, settings: Settings, reactions: np.nda
     return DoubleDoubleMethod(problem, settings, reactions)
 
 
+def _start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray) -> Method:
+    return start_prox_ssn(problem, settings, reactions, Borrowed(swept, interior_start))
+
+
 def _splitting(name, laws, paper, advice, **settings) -> Solver:
     return Solver(Splitting(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_splitting, is_map=True)
 
@@ -114,7 +120,7 @@ SOLVERS: dict[str, Solver] = {
                _start_direct, most_rows=4000, at_once=joints_at_once),
         Solver(ProxSsn(solver="prox-ssn"), _EXACT, ALL_ROWS, "Newton on Alart and Curnier's function, proximal",
                "exact friction to 1e-8 and beyond where sweeps crawl: stacks, mass ratios, loops, heaps",
-               start_prox_ssn, most_rows=30_000, at_once=joints_at_once),
+               _start_prox_ssn, most_rows=30_000, at_once=joints_at_once),
         Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "000 ch. 4, 001",
                "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
                start_ipm, at_once=joints_at_once),

@@ -12,8 +12,8 @@ from time import perf_counter
 import numpy as np
 import scipy.sparse as sp
 
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.linalg.sparse_delassus import SparseDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem import Problem
 
 _OK, _GAVE_UP = "converged", "stalled"

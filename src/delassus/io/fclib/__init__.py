@@ -10,9 +10,9 @@ This layer knows the file format and nothing about solvers. FCLIB: Acary, Brémo
 technical report RT-0444, 2014; the reference reader and writer is libfclib 3.1.
 """
 
-from .file import FclibFile, FclibInfo, FclibPoint
-from .matrix import FclibMatrix, FclibMatrixInfo
-from .read import read_fclib
-from .write import write_fclib
+from delassus.io.fclib.file import FclibFile, FclibInfo, FclibPoint
+from delassus.io.fclib.matrix import FclibMatrix, FclibMatrixInfo
+from delassus.io.fclib.read import read_fclib
+from delassus.io.fclib.write import write_fclib
 
 __all__ = ["FclibFile", "FclibInfo", "FclibMatrix", "FclibMatrixInfo", "FclibPoint", "read_fclib", "write_fclib"]

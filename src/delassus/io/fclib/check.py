@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .file import BILATERAL, MATRICES, VECTORS, FclibFile, Form, Vector, point_vectors
-from .matrix import CSC, CSR, FclibMatrix
+from delassus.io.fclib.file import BILATERAL, MATRICES, VECTORS, FclibFile, Form, Vector, point_vectors
+from delassus.io.fclib.matrix import CSC, CSR, FclibMatrix
 
 INT_MAX = 2**31 - 1  # sizes, pointers and indices are C ints in libfclib
 

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .matrix import FclibMatrix
+from delassus.io.fclib.matrix import FclibMatrix
 
 Form = Literal["local", "global"]
 Vector = NDArray[np.float64]

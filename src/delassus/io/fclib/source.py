@@ -21,8 +21,7 @@ from h5py import h5d, h5g, h5l, h5o
 from numpy.typing import NDArray
 
 from delassus.errors import FileError
-
-from . import chunks
+from delassus.io.fclib import chunks
 
 # What h5py raises for damaged data depends on the damage; caught only around single h5py calls (`_guarded`).
 H5_ERRORS = (OSError, RuntimeError, LookupError, ValueError, TypeError, OverflowError, AttributeError, MemoryError)

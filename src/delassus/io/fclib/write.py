@@ -12,11 +12,10 @@ from h5py import h5d, h5s, h5t
 from numpy.typing import ArrayLike, NDArray
 
 from delassus.errors import FileError
-
-from .check import INT_MAX, Sizes, size_faults, value_faults
-from .file import MATRICES, FclibFile, FclibInfo, point_vectors
-from .matrix import FclibMatrix
-from .source import label
+from delassus.io.fclib.check import INT_MAX, Sizes, size_faults, value_faults
+from delassus.io.fclib.file import MATRICES, FclibFile, FclibInfo, point_vectors
+from delassus.io.fclib.matrix import FclibMatrix
+from delassus.io.fclib.source import label
 
 GZIP_ABOVE = 256  # entries; below, compression costs more room (chunk index) than it saves
 

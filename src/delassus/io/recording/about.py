@@ -9,8 +9,8 @@ import numpy as np
 
 from delassus import __version__
 from delassus.errors import FileError
-from delassus.model import Model
-from delassus.state import State
+from delassus.model.model import Model
+from delassus.model.state import State
 
 FORMAT = 2
 _READ = (1, FORMAT)  # 1: without the turns of joint angles, which were then known within (−π, π] only

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from delassus.dynamics import energy_of
-from delassus.model import Model
+from delassus.model.model import Model
+from delassus.model.state import State
 from delassus.simulation import Memory, StepReport
 from delassus.solvers import Solution
-from delassus.state import State
 from delassus.status import Status
 
 OPEN, STICK, SLIP = 0, 1, 2

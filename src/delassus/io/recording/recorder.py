@@ -13,9 +13,9 @@ from delassus.io.recording.about import About
 from delassus.io.recording.columns import Columns, memory_arrays, start_arrays
 from delassus.io.recording.parts import part_path, part_paths, write_part
 from delassus.io.recording.recording import FOLDER, Recording
-from delassus.model import Model
+from delassus.model.model import Model
+from delassus.model.state import State
 from delassus.simulation import Memory, StepReport
-from delassus.state import State
 
 FLUSH_SECONDS = 5.0  # a process that is killed loses at most this
 FLUSH_BYTES = 64 * 1024**2

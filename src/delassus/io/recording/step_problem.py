@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from delassus.io.fclib import FclibFile, FclibInfo, FclibMatrix, FclibPoint, write_fclib
-from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 from delassus.problem.problem import mass_times
 from delassus.solvers import Solution

@@ -7,7 +7,7 @@ import numpy as np
 
 from delassus.errors import SettingsError, nearest
 from delassus.io.recording.columns import STATUSES, Columns, start_arrays
-from delassus.state import State
+from delassus.model.state import State
 from delassus.status import Status
 
 _STAGES = ("collision", "assembly", "solve", "advance")  # in the order of a step; files know names only

@@ -6,7 +6,7 @@ import numpy as np
 
 from delassus.builder import Body, Material, ModelBuilder, Motor
 from delassus.dynamics import Inputs
-from delassus.model import Model
+from delassus.model.model import Model
 from delassus.shapes import Box, Capsule, Plane
 from delassus.spatial import axis_frame, matrix_to_quaternion
 

@@ -17,7 +17,8 @@ import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
-from delassus.linalg.shifted_inverse import SMALL, dense_times, invert_small, solve_shifted
+from delassus.linalg.dense_product import dense_times
+from delassus.linalg.factor.shifted_inverse import SMALL, invert_small, solve_shifted
 from delassus.solvers.admm.anderson import extrapolate, forget
 from delassus.solvers.admm.penalty import next_penalty
 

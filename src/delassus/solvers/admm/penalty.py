@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from delassus.linalg.shifted_inverse import dense_times
+from delassus.linalg.dense_product import dense_times
 
 RULES = {"fixed": 0, "linear": 1, "spectral": 2}
 """The penalty rules by name, and the number compiled code knows them by."""

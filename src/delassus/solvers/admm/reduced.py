@@ -6,9 +6,15 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
-from delassus.linalg.dense_elimination import eliminate_leading
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.linalg.shifted_inverse import ShiftedBodies, ShiftedDense, ShiftedRows, shifted_inverse, touched_bodies
+from delassus.linalg.factor.dense_elimination import eliminate_leading
+from delassus.linalg.factor.shifted_inverse import (
+    ShiftedBodies,
+    ShiftedDense,
+    ShiftedRows,
+    shifted_inverse,
+    touched_bodies,
+)
+from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.admm.iteration import iterate_dense, iterate_sparse
 from delassus.solvers.admm.penalty import largest_eigenvalue, largest_eigenvalue_dense, power_start

@@ -8,9 +8,10 @@ import numpy as np
 from numba import njit
 
 from delassus.law import Law
-from delassus.linalg.dense_elimination import carry, subtract_carried
-from delassus.linalg.rigid_delassus import RigidDelassus, form_dense
-from delassus.linalg.shifted_inverse import SMALL, dense_times, invert_small
+from delassus.linalg.dense_product import dense_times, times_plus
+from delassus.linalg.factor.dense_elimination import carry, subtract_carried
+from delassus.linalg.factor.shifted_inverse import SMALL, invert_small
+from delassus.linalg.operators.rigid import RigidDelassus, form_dense
 from delassus.problem import Problem
 from delassus.residuals import measure_at
 from delassus.solvers.admm.anderson import STATUS_SIZE, clear_status, forget
@@ -18,7 +19,6 @@ from delassus.solvers.admm.iteration import FACTORED, RHO, STATE_SIZE, fill_stat
 from delassus.solvers.admm.penalty import largest_eigenvalue_dense
 from delassus.solvers.admm.reduced import scale_blocks
 from delassus.solvers.driver import Limits
-from delassus.solvers.newton_small import times_plus
 
 _JOINT_ROWS = 60  # up to which compiled elimination beats LAPACK
 _ATTEMPT = 200  # iterations of `at_once` at most: no time limit is looked at meanwhile

@@ -4,9 +4,9 @@ from functools import cached_property
 
 import numpy as np
 
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.linalg.operators.rigid_pairs import add_pushes, add_soft, times_rows
 from delassus.linalg.pairs import add_multiple, div, pair_array
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.linalg.rigid_pairs import add_pushes, add_soft, times_rows
 from delassus.problem import Problem
 from delassus.solvers.double_double.jordan import CONE, JOINT, NONE, ORTHANT
 from delassus.solvers.double_double.system import assemble, factor, momentum_error, skyline, solve_factored

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from delassus.linalg.operators.rigid_pairs import add_soft
 from delassus.linalg.pairs import add_multiple, dot, pair_array, scale
-from delassus.linalg.rigid_pairs import add_soft
 from delassus.solvers.double_double.bodies import Bodies
 from delassus.solvers.double_double.jordan import (
     CONE,

@@ -7,8 +7,8 @@ from where it was left, to a hundredth, and so on. One iteration is one factoris
 import numpy as np
 
 from delassus import residuals
-from delassus.linalg.rigid_delassus import RigidDelassus
-from delassus.linalg.rigid_pairs import pair_velocities
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.linalg.operators.rigid_pairs import pair_velocities
 from delassus.problem import Problem
 from delassus.solvers.double_double.bodies import Bodies
 from delassus.solvers.double_double.interior import Interior

@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.settings import Settings, require
 
 _MOST_VELOCITIES = 300  # the matrix is dense, and an operation takes twenty
 _SYMMETRIC = 1e-12  # relative skew part below which a mass is taken as symmetric
-_ODD = 1e4  # ratio of masses up to which one double per reaction is enough
 
 
 @dataclass(frozen=True)
@@ -36,20 +34,3 @@ def takes_pairs(problem: Problem) -> bool:
         return False
     skew = np.abs(delassus.mass - delassus.mass.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
     return bool((skew <= _SYMMETRIC * np.abs(delassus.mass).max(axis=(1, 2), initial=0.0)).all())
-
-
-def has_odd_masses(problem: Problem) -> bool:
-    """Are masses so far apart that the last digits of what heavy bodies press with may move a light one?"""
-    delassus = problem.delassus
-    if not isinstance(delassus, RigidDelassus) or not len(delassus.mass):
-        return False
-    return _is_odd(delassus.mass)
-
-
-@njit(cache=True)
-def _is_odd(mass):
-    """Asked in every step: in NumPy it would take a tenth of a small solve."""
-    least = most = mass[0, 0, 0]
-    for k in range(1, len(mass)):
-        least, most = min(least, mass[k, 0, 0]), max(most, mass[k, 0, 0])
-    return most > _ODD * least

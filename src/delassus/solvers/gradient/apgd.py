@@ -17,10 +17,10 @@ import numpy as np
 from numba import njit
 
 from delassus.problem import Problem
-from delassus.solvers.gradient import passes
-from delassus.solvers.gradient.operator import Operator
 from delassus.solvers.gradient.step import step_units
-from delassus.solvers.gradient.team import add_up
+from delassus.solvers.parts.parallel import passes
+from delassus.solvers.parts.parallel.operator import Operator
+from delassus.solvers.parts.parallel.team import add_up
 from delassus.solvers.settings import Settings, require
 
 _STEP_MIN = 1e-12  # below this the test of the step length compares rounding errors

@@ -15,11 +15,11 @@ from numba import njit
 
 from delassus.law import Law
 from delassus.problem import Problem
-from delassus.solvers.gradient import passes
-from delassus.solvers.gradient.operator import Operator
-from delassus.solvers.gradient.spectrum import largest_eigenvalue
 from delassus.solvers.gradient.step import step_units
-from delassus.solvers.gradient.team import wait
+from delassus.solvers.parts.parallel import passes
+from delassus.solvers.parts.parallel.operator import Operator
+from delassus.solvers.parts.parallel.spectrum import largest_eigenvalue
+from delassus.solvers.parts.parallel.team import wait
 from delassus.solvers.settings import Settings, require
 
 _SAFE = 1.9  # ω = this / Λ̂: below 2 / Λ as long as the estimate, which is from below, finds 0.95 Λ

@@ -21,14 +21,14 @@ import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_disk
-from delassus.linalg.rigid_delassus import RigidDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
-from delassus.solvers.block_rows import NO_ROWS, block_rows
-from delassus.solvers.colouring import colour_blocks
-from delassus.solvers.gradient import passes
-from delassus.solvers.gradient.lanes import push_three, three_rows_times
-from delassus.solvers.gradient.operator import Operator
-from delassus.solvers.gradient.team import add_up, wait
+from delassus.solvers.parts.block_rows import NO_ROWS, block_rows
+from delassus.solvers.parts.colouring import colour_blocks
+from delassus.solvers.parts.lanes import push_three, three_rows_times
+from delassus.solvers.parts.parallel import passes
+from delassus.solvers.parts.parallel.operator import Operator
+from delassus.solvers.parts.parallel.team import add_up, wait
 from delassus.solvers.settings import Settings, require
 
 

@@ -16,10 +16,10 @@ from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
 from delassus.problem import Problem
-from delassus.solvers.gradient import passes
-from delassus.solvers.gradient.operator import Operator
 from delassus.solvers.gradient.step import step_units
-from delassus.solvers.gradient.team import add_up, wait
+from delassus.solvers.parts.parallel import passes
+from delassus.solvers.parts.parallel.operator import Operator
+from delassus.solvers.parts.parallel.team import add_up, wait
 from delassus.solvers.settings import Settings, require
 
 _STEP_MIN, _STEP_MAX = 1e-9, 1e9  # of α, as in 002

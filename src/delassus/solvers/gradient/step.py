@@ -8,8 +8,8 @@ import math
 
 from numba import njit
 
-from delassus.solvers.gradient.lanes import push_three, three_rows_times
-from delassus.solvers.gradient.passes import Data, push_one, row_of, row_times
+from delassus.solvers.parts.lanes import push_three, three_rows_times
+from delassus.solvers.parts.parallel.passes import Data, push_one, row_of, row_times
 
 
 @njit(cache=True, error_model="numpy")

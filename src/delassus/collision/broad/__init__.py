@@ -1,0 +1,1 @@
+"""Which pairs may touch: grids and levels of boxes around shapes."""

@@ -1,0 +1,1 @@
+"""Where two shapes touch: one file per shape, hulls and meshes by GJK."""

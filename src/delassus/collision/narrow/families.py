@@ -1,0 +1,195 @@
+"""One loop over the pairs per family of pairs, so that a scene compiles only what it contains: a heap of spheres never
+waits for box–box.
+
+Every family has the same form: share t of the first `count` pairs (p, 2), those dealt to it; contacts go into their
+slots of `out`, their number into `dealt` (p, 3) (see layout.py), and the sum of these numbers is returned."""
+
+import numpy as np
+from numba import njit
+
+from delassus.collision.layout import (
+    BOX,
+    CAPSULE,
+    CONVEX,
+    COUNT,
+    CYLINDER,
+    FAMILY,
+    KIND_COUNT,
+    PLANE,
+    SPHERE,
+    TRIANGLE,
+    pair_at,
+)
+from delassus.collision.narrow.box import box_box
+from delassus.collision.narrow.capsule import box_capsule, capsule_capsule
+from delassus.collision.narrow.patch import MOST
+from delassus.collision.narrow.plane import HULL_POINTS, plane_box, plane_hull, plane_round
+from delassus.collision.narrow.sphere import sphere_hull, sphere_solid, sphere_triangle
+
+(SPHERES, SPHERE_PLANE, SPHERE_SOLID, SPHERE_HULL, SPHERE_TRIANGLE, PLANE_BOX, PLANE_ROUND, PLANE_HULL, BOXES,
+ BOX_CAPSULE, CAPSULES, GENERAL) = range(12)  # fmt: skip
+DIRECT = SPHERE_PLANE
+"""Up to this family, the broad phase decides and the contact is written at once: no kernel, no rows of `out`."""
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _sphere_solid(t, threads, count, pairs, dealt, geometry, out):
+    position, R, size, kind = geometry
+    total = 0
+    for p in range(count * t // threads, count * (t + 1) // threads):
+        if dealt[p, FAMILY] == SPHERE_SOLID:
+            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
+            n = sphere_solid(position, R, size, kind, a, b, limit, out, slot)
+            dealt[p, COUNT] = n
+            total += n
+    return total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _sphere_hull(t, threads, count, pairs, dealt, geometry, out):
+    position, R, _, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, _ = geometry
+    total = 0
+    for p in range(count * t // threads, count * (t + 1) // threads):
+        if dealt[p, FAMILY] == SPHERE_HULL:
+            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
+            n = sphere_hull(
+                position, R, vertex, vertex_start, face, face_start, shape_face, face_normal, a, b, limit, out, slot
+            )  # fmt: skip
+            dealt[p, COUNT] = n
+            total += n
+    return total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _sphere_triangle(t, threads, count, pairs, dealt, geometry, out):
+    position, R, _, kind, vertex, vertex_start, _, _, _, _, edge_normal, triangle = geometry
+    total = 0
+    for p in range(count * t // threads, count * (t + 1) // threads):
+        if dealt[p, FAMILY] == SPHERE_TRIANGLE:
+            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
+            n = sphere_triangle(position, R, vertex, vertex_start, edge_normal, triangle, a, b, limit, out, slot)
+            dealt[p, COUNT] = n
+            total += n
+    return total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _plane_box(t, threads, count, pairs, dealt, geometry, out):
+    position, R, size, kind = geometry
+    total = 0
+    for p in range(count * t // threads, count * (t + 1) // threads):
+        if dealt[p, FAMILY] == PLANE_BOX:
+            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
+            n = plane_box(position, R, size, a, b, limit, out, slot)
+            dealt[p, COUNT] = n
+            total += n
+    return total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _plane_round(t, threads, count, pairs, dealt, geometry, out):
+    position, R, size, kind = geometry
+    total = 0
+    for p in range(count * t // threads, count * (t + 1) // threads):
+        if dealt[p, FAMILY] == PLANE_ROUND:
+            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
+            n = plane_round(position, R, size, kind, a, b, limit, out, slot)
+            dealt[p, COUNT] = n
+            total += n
+    return total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _plane_hull(t, threads, count, pairs, dealt, geometry, out):
+    position, R, _, kind, vertex, vertex_start, _, _, _, _, _, _ = geometry
+    work = np.empty(HULL_POINTS, np.int64)
+    total = 0
+    for p in range(count * t // threads, count * (t + 1) // threads):
+        if dealt[p, FAMILY] == PLANE_HULL:
+            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
+            n = plane_hull(position, R, vertex, vertex_start, a, b, limit, out, slot, work)
+            dealt[p, COUNT] = n
+            total += n
+    return total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _boxes(t, threads, count, pairs, dealt, geometry, out):
+    position, R, size, kind = geometry
+    work = np.empty((2, 24, 4))
+    total = 0
+    for p in range(count * t // threads, count * (t + 1) // threads):
+        if dealt[p, FAMILY] == BOXES:
+            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
+            n = box_box(position, R, size, a, b, limit, out, slot, work)
+            dealt[p, COUNT] = n
+            total += n
+    return total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _box_capsule(t, threads, count, pairs, dealt, geometry, out):
+    position, R, size, kind = geometry
+    total = 0
+    for p in range(count * t // threads, count * (t + 1) // threads):
+        if dealt[p, FAMILY] == BOX_CAPSULE:
+            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
+            n = box_capsule(position, R, size, a, b, limit, out, slot)
+            dealt[p, COUNT] = n
+            total += n
+    return total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _capsules(t, threads, count, pairs, dealt, geometry, out):
+    position, R, size, kind = geometry
+    total = 0
+    for p in range(count * t // threads, count * (t + 1) // threads):
+        if dealt[p, FAMILY] == CAPSULES:
+            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
+            n = capsule_capsule(position, R, size, a, b, limit, out, slot)
+            dealt[p, COUNT] = n
+            total += n
+    return total
+
+
+KERNELS = {
+    SPHERE_SOLID: _sphere_solid,
+    SPHERE_HULL: _sphere_hull,
+    SPHERE_TRIANGLE: _sphere_triangle,
+    PLANE_BOX: _plane_box,
+    PLANE_ROUND: _plane_round,
+    PLANE_HULL: _plane_hull,
+    BOXES: _boxes,
+    BOX_CAPSULE: _box_capsule,
+    CAPSULES: _capsules,
+}
+POLYHEDRAL = (SPHERE_HULL, SPHERE_TRIANGLE, PLANE_HULL)
+"""Families that read all of Geometry; the others get its first four arrays, since every argument costs time."""
+
+
+def _tables() -> tuple[np.ndarray, np.ndarray]:
+    """(kinds, kinds) family of a pair, and rows of `out` it may need.  GENERAL, where there is no kernel (general.py),
+    also stands for pairs of static kinds, which never meet."""
+    family = np.full((KIND_COUNT, KIND_COUNT), GENERAL, dtype=np.int32)
+    points = np.full((KIND_COUNT, KIND_COUNT), MOST, dtype=np.int32)
+
+    def line(a, b, number, most):
+        family[a, b] = family[b, a] = number
+        points[a, b] = points[b, a] = most
+
+    line(SPHERE, SPHERE, SPHERES, 0)
+    line(SPHERE, PLANE, SPHERE_PLANE, 0)
+    line(SPHERE, [BOX, CAPSULE, CYLINDER], SPHERE_SOLID, 1)
+    line(SPHERE, CONVEX, SPHERE_HULL, 1)
+    line(SPHERE, TRIANGLE, SPHERE_TRIANGLE, 1)
+    line(PLANE, BOX, PLANE_BOX, 4)
+    line(PLANE, [CAPSULE, CYLINDER], PLANE_ROUND, [2, 4])
+    line(PLANE, CONVEX, PLANE_HULL, HULL_POINTS)
+    line(BOX, BOX, BOXES, 8)
+    line(BOX, CAPSULE, BOX_CAPSULE, 2)
+    line(CAPSULE, CAPSULE, CAPSULES, 3)
+    return family, points
+
+
+FAMILIES, POINTS = _tables()

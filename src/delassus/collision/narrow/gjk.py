@@ -1,0 +1,165 @@
+"""Distance of two separated convex shapes of any kind (Gilbert, Johnson and Keerthi 1988): one routine for all pairs.
+
+It serves the sweep of fast bodies, which asks along the way how far two shapes are apart. Contacts themselves come from
+the kernels of their families. Spheres and capsules are points and segments with a radius around them, so that shallow
+overlaps of theirs still have a distance and a direction."""
+
+import math
+
+from numba import njit
+
+from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, PLANE, SPHERE, TRIANGLE
+from delassus.collision.narrow.triangle import nearest_barycentric
+
+_ROUNDS = 64
+_CLOSE = 1e-12  # of the squared distance: no point of the difference is nearer than this says
+_INSIDE = 1e-24  # of the squared size: the origin lies in the simplex
+
+
+@njit(cache=True, error_model="numpy")
+def shape_distance(a, b, kind, size, vertex, vertex_start, P, R, W):
+    """(distance, nx, ny, nz): of shapes a and b [m], and the unit vector from a to b; at most zero where they overlap,
+    with a zero vector where the direction is not known.
+
+    P: (2, 3), R: (2, 3, 3) poses of a and b; W: (4, 3) scratch. A plane stands first."""
+    if kind[a] == PLANE:
+        nx, ny, nz = R[0, 0, 2], R[0, 1, 2], R[0, 2, 2]
+        x, y, z = core_point(b, 1, kind, size, vertex, vertex_start, P, R, -nx, -ny, -nz)
+        d = nx * (x - P[0, 0]) + ny * (y - P[0, 1]) + nz * (z - P[0, 2])
+        return d - skin(b, kind, size), nx, ny, nz
+    d, nx, ny, nz = _core_distance(a, b, kind, size, vertex, vertex_start, P, R, W)
+    return d - skin(a, kind, size) - skin(b, kind, size), nx, ny, nz
+
+
+@njit(cache=True, error_model="numpy")
+def skin(s, kind, size):
+    """Radius around the core of shape s [m]."""
+    return size[s, 0] if kind[s] == SPHERE or kind[s] == CAPSULE else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def core_point(s, side, kind, size, vertex, vertex_start, P, R, dx, dy, dz):
+    """The point of the core of shape s, placed at P[side], R[side], that is furthest along d."""
+    if kind[s] == SPHERE:
+        return P[side, 0], P[side, 1], P[side, 2]
+    M = R[side]
+    lx = M[0, 0] * dx + M[1, 0] * dy + M[2, 0] * dz
+    ly = M[0, 1] * dx + M[1, 1] * dy + M[2, 1] * dz
+    lz = M[0, 2] * dx + M[1, 2] * dy + M[2, 2] * dz
+    x, y, z = 0.0, 0.0, 0.0
+    if kind[s] == BOX:
+        x, y, z = math.copysign(size[s, 0], lx), math.copysign(size[s, 1], ly), math.copysign(size[s, 2], lz)
+    elif kind[s] == CAPSULE:
+        z = math.copysign(size[s, 1], lz)
+    elif kind[s] == CYLINDER:
+        z = math.copysign(size[s, 1], lz)
+        across = math.hypot(lx, ly)
+        if across > 0.0:
+            x, y = size[s, 0] * lx / across, size[s, 0] * ly / across
+    elif kind[s] == CONVEX or kind[s] == TRIANGLE:
+        most = -math.inf
+        for v in range(vertex_start[s], vertex_start[s + 1]):
+            reach = lx * vertex[v, 0] + ly * vertex[v, 1] + lz * vertex[v, 2]
+            if reach > most:
+                most, x, y, z = reach, vertex[v, 0], vertex[v, 1], vertex[v, 2]
+    return (
+        P[side, 0] + M[0, 0] * x + M[0, 1] * y + M[0, 2] * z,
+        P[side, 1] + M[1, 0] * x + M[1, 1] * y + M[1, 2] * z,
+        P[side, 2] + M[2, 0] * x + M[2, 1] * y + M[2, 2] * z,
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def _core_distance(a, b, kind, size, vertex, vertex_start, P, R, W):
+    """The same for the cores: the point of the difference B − A nearest to the origin, by simplices W of its points.
+    The distance is the largest lower bound seen, so that advancing by it never goes too far."""
+    vx, vy, vz = P[1, 0] - P[0, 0], P[1, 1] - P[0, 1], P[1, 2] - P[0, 2]
+    if vx == 0.0 and vy == 0.0 and vz == 0.0:
+        vx = 1.0
+    count, bound, bx, by, bz, scale = 0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for _ in range(_ROUNDS):
+        x, y, z = core_point(b, 1, kind, size, vertex, vertex_start, P, R, -vx, -vy, -vz)
+        ox, oy, oz = core_point(a, 0, kind, size, vertex, vertex_start, P, R, vx, vy, vz)
+        x, y, z = x - ox, y - oy, z - oz
+        square, along = vx * vx + vy * vy + vz * vz, vx * x + vy * y + vz * z
+        scale = max(scale, x * x + y * y + z * z)
+        length = math.sqrt(square)
+        if along > bound * length:
+            bound, bx, by, bz = along / length, vx / length, vy / length, vz / length
+        if count and square - along <= _CLOSE * square:
+            break
+        for k in range(count):
+            if W[k, 0] == x and W[k, 1] == y and W[k, 2] == z:
+                return bound, bx, by, bz
+        W[count, 0], W[count, 1], W[count, 2] = x, y, z
+        count, vx, vy, vz = _nearest(count + 1, W)
+        if vx * vx + vy * vy + vz * vz <= _INSIDE * scale:
+            # a bound above rounding is a proof: then the simplex is flat and its inside an error
+            if bound * bound > _INSIDE * scale:
+                break
+            return 0.0, 0.0, 0.0, 0.0
+    return bound, bx, by, bz
+
+
+@njit(cache=True, error_model="numpy")
+def _nearest(count, W):
+    """(corners kept, x, y, z): the point of the simplex W[:count] nearest to the origin; W keeps what it needs."""
+    if count == 4:
+        return _nearest_of_four(W)
+    l0, l1, l2 = 1.0, 0.0, 0.0
+    if count == 2:
+        ux, uy, uz = W[1, 0] - W[0, 0], W[1, 1] - W[0, 1], W[1, 2] - W[0, 2]
+        square = ux * ux + uy * uy + uz * uz
+        t = -(W[0, 0] * ux + W[0, 1] * uy + W[0, 2] * uz) / square if square > 0.0 else 0.0
+        l1 = min(max(t, 0.0), 1.0)
+        l0 = 1.0 - l1
+    elif count == 3:
+        l0, l1, l2 = _weights(W, 0, 1, 2)
+    return _keep(W, l0, l1, l2, 0, 1, 2)
+
+
+@njit(cache=True, error_model="numpy")
+def _weights(W, i, j, k):
+    """Barycentric weights of the point of triangle (i, j, k) nearest to the origin."""
+    return nearest_barycentric(
+        -W[i, 0], -W[i, 1], -W[i, 2], W[j, 0] - W[i, 0], W[j, 1] - W[i, 1], W[j, 2] - W[i, 2],
+        W[k, 0] - W[i, 0], W[k, 1] - W[i, 1], W[k, 2] - W[i, 2],
+    )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy")
+def _keep(W, l0, l1, l2, i, j, k):
+    """Corners i < j < k with positive weights moved to the front of W: (their number, the weighted point)."""
+    x = y = z = 0.0
+    kept = 0
+    for n in range(3):
+        c, weight = (i, l0) if n == 0 else ((j, l1) if n == 1 else (k, l2))
+        if weight > 0.0:
+            x, y, z = x + weight * W[c, 0], y + weight * W[c, 1], z + weight * W[c, 2]
+            W[kept, 0], W[kept, 1], W[kept, 2] = W[c, 0], W[c, 1], W[c, 2]
+            kept += 1
+    return kept, x, y, z
+
+
+@njit(cache=True, error_model="numpy")
+def _nearest_of_four(W):
+    """A tetrahedron: inside it, or the nearest of its faces."""
+    inside = True
+    best, m0, m1, m2, bi, bj, bk = math.inf, 1.0, 0.0, 0.0, 0, 1, 2
+    for f in range(4):
+        i, j, k = (1 if f == 0 else 0), (2 if f <= 1 else 1), (3 if f <= 2 else 2)
+        ux, uy, uz = W[j, 0] - W[i, 0], W[j, 1] - W[i, 1], W[j, 2] - W[i, 2]
+        wx, wy, wz = W[k, 0] - W[i, 0], W[k, 1] - W[i, 1], W[k, 2] - W[i, 2]
+        nx, ny, nz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
+        own = nx * (W[f, 0] - W[i, 0]) + ny * (W[f, 1] - W[i, 1]) + nz * (W[f, 2] - W[i, 2])
+        origin = -(nx * W[i, 0] + ny * W[i, 1] + nz * W[i, 2])
+        inside = inside and own * origin > 0.0
+        l0, l1, l2 = _weights(W, i, j, k)
+        x = l0 * W[i, 0] + l1 * W[j, 0] + l2 * W[k, 0]
+        y = l0 * W[i, 1] + l1 * W[j, 1] + l2 * W[k, 1]
+        z = l0 * W[i, 2] + l1 * W[j, 2] + l2 * W[k, 2]
+        if x * x + y * y + z * z < best:
+            best, m0, m1, m2, bi, bj, bk = x * x + y * y + z * z, l0, l1, l2, i, j, k
+    if inside:
+        return 4, 0.0, 0.0, 0.0
+    return _keep(W, m0, m1, m2, bi, bj, bk)

@@ -1,0 +1,103 @@
+"""A sphere against everything: one contact, by the signed distance of its centre to the other shape."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from delassus.collision.layout import BOX, CAPSULE, put, to_local, to_world
+from delassus.collision.narrow.convex import point_convex
+from delassus.collision.narrow.distance import TINY, point_box, point_capsule, point_cylinder
+from delassus.collision.narrow.triangle import point_triangle
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def sphere_sphere(position, a, b, frame, point, gap, k):
+    """The contact of spheres a and b, straight into row k of the result: that they are near enough is known from the
+    broad phase. There are very many of these, and memory is what they wait for."""
+    px, py, pz = position[a, 0], position[a, 1], position[a, 2]
+    x, y, z = position[b, 0] - px, position[b, 1] - py, position[b, 2] - pz
+    ra, rb = position[a, 3], position[b, 3]
+    square = x * x + y * y + z * z
+    d = math.sqrt(square)
+    if square > TINY:
+        x, y, z = x / d, y / d, z / d
+    else:
+        x, y, z = 0.0, 0.0, 1.0  # same centre: any direction will do, but always the same
+    at = 0.5 * (d + ra - rb)
+    frame[k, 0, 0], frame[k, 0, 1], frame[k, 0, 2] = x, y, z
+    point[k, 0], point[k, 1], point[k, 2] = px + at * x, py + at * y, pz + at * z
+    gap[k] = d - ra - rb
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def spheres_near(position, a, b):
+    """Whether the gap of spheres a and b is at most the sum of their margins, by the test of the grid."""
+    x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
+    reach = (position[a, 3] + position[a, 4]) + (position[b, 3] + position[b, 4])
+    return x * x + y * y + z * z <= reach * reach
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def sphere_on_plane(position, R, a, b, sign, frame, point, gap, k):
+    """The contact of sphere a and plane b, straight into row k of the result; sign: 1 for a normal out of the plane."""
+    nx, ny, nz, r = R[b, 0, 2], R[b, 1, 2], R[b, 2, 2], position[a, 3]
+    x, y, z = position[a, 0], position[a, 1], position[a, 2]
+    d = nx * (x - position[b, 0]) + ny * (y - position[b, 1]) + nz * (z - position[b, 2])
+    at = 0.5 * (r + d)
+    frame[k, 0, 0], frame[k, 0, 1], frame[k, 0, 2] = sign * nx, sign * ny, sign * nz
+    point[k, 0], point[k, 1], point[k, 2] = x - at * nx, y - at * ny, z - at * nz
+    gap[k] = d - r
+
+
+@njit(cache=True, error_model="numpy")
+def sphere_solid(position, R, size, kind, a, b, limit, out, k):
+    """Sphere a against box, capsule or cylinder b."""
+    x, y, z = _from(position, R, a, b)
+    if kind[b] == BOX:
+        d, ox, oy, oz = point_box(x, y, z, size[b, 0], size[b, 1], size[b, 2])
+    elif kind[b] == CAPSULE:
+        d, ox, oy, oz = point_capsule(x, y, z, size[b, 0], size[b, 1])
+    else:
+        d, ox, oy, oz = point_cylinder(x, y, z, size[b, 0], size[b, 1])
+    return _put_at(position, R, a, b, d, ox, oy, oz, limit, out, k)
+
+
+@njit(cache=True, error_model="numpy")
+def sphere_hull(position, R, vertex, vertex_start, face, face_start, shape_face, face_normal, a, b, limit, out, k):
+    """Sphere a against hull b."""
+    x, y, z = _from(position, R, a, b)
+    first, begin, end = vertex_start[b], shape_face[b], shape_face[b + 1]
+    d, ox, oy, oz = point_convex(vertex, face, face_start, face_normal, first, begin, end, x, y, z)
+    return _put_at(position, R, a, b, d, ox, oy, oz, limit, out, k)
+
+
+@njit(cache=True, error_model="numpy")
+def sphere_triangle(position, R, vertex, vertex_start, edge_normal, triangle, a, b, limit, out, k):
+    """Sphere a against mesh triangle b."""
+    x, y, z = _from(position, R, a, b)
+    v, e = vertex_start[b], triangle[b]
+    counts, d, ox, oy, oz = point_triangle(vertex, v, edge_normal, e, x, y, z, position[a, 3])
+    if not counts:
+        return 0
+    return _put_at(position, R, a, b, d, ox, oy, oz, limit, out, k)
+
+
+@njit(cache=True, error_model="numpy")
+def _from(position, R, a, b):
+    """The centre of a in the frame of b."""
+    x, y, z = position[a, 0] - position[b, 0], position[a, 1] - position[b, 1], position[a, 2] - position[b, 2]
+    return to_local(R, b, x, y, z)
+
+
+@njit(cache=True, error_model="numpy")
+def _put_at(position, R, a, b, d, ox, oy, oz, limit, out, k):
+    """The contact of sphere a whose centre is d from shape b, which lies in direction −o (in the frame of b)."""
+    r = position[a, 3]
+    if d - r > limit:
+        return 0
+    ox, oy, oz = to_world(R, b, ox, oy, oz)
+    at = 0.5 * (r + d)
+    x, y, z = position[a, 0] - at * ox, position[a, 1] - at * oy, position[a, 2] - at * oz
+    put(out, k, -ox, -oy, -oz, x, y, z, d - r, np.int64(0))
+    return 1

@@ -1,0 +1,94 @@
+"""Triangles of a static mesh: one-sided, and smooth across their shared edges.
+
+A ball that rolls over a flat mesh must not feel its edges. So a contact on an edge counts only where the direction from
+the edge to the ball lies outside both triangles at that edge (the edge's own Voronoi region, empty at flat and concave
+edges), and the lower numbered of the two reports it; likewise at corners. See mesh_edges.py for edge_normal."""
+
+import math
+
+from numba import njit
+
+from delassus.collision.narrow.distance import TINY
+
+ON_EDGE = 1e-9  # barycentric coordinates below this are zero
+
+
+@njit(cache=True, error_model="numpy")
+def point_triangle(vertex, v, edge_normal, e, x, y, z, reach):
+    """(counts, distance, ox, oy, oz) of a point in the frame of triangle e, whose corners are v, v + 1, v + 2; behind
+    the surface by less than `reach` the distance is negative, further behind it does not count."""
+    ax, ay, az = vertex[v, 0], vertex[v, 1], vertex[v, 2]
+    ux, uy, uz = vertex[v + 1, 0] - ax, vertex[v + 1, 1] - ay, vertex[v + 1, 2] - az
+    wx, wy, wz = vertex[v + 2, 0] - ax, vertex[v + 2, 1] - ay, vertex[v + 2, 2] - az
+    nx, ny, nz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
+    length = math.sqrt(nx * nx + ny * ny + nz * nz)
+    nx, ny, nz = nx / length, ny / length, nz / length
+    l0, l1, l2 = nearest_barycentric(x - ax, y - ay, z - az, ux, uy, uz, wx, wy, wz)
+    dx = x - (ax + l1 * ux + l2 * wx)
+    dy = y - (ay + l1 * uy + l2 * wy)
+    dz = z - (az + l1 * uz + l2 * wz)
+    height = nx * (x - ax) + ny * (y - ay) + nz * (z - az)
+    zeros = (1 if l0 < ON_EDGE else 0) + (1 if l1 < ON_EDGE else 0) + (1 if l2 < ON_EDGE else 0)
+    if zeros == 0:
+        return height > -reach, height, nx, ny, nz
+    square = dx * dx + dy * dy + dz * dz
+    if square <= TINY:
+        return False, 0.0, nx, ny, nz
+    d = math.sqrt(square)
+    dx, dy, dz = dx / d, dy / d, dz / d
+    # Edge i runs from corner i to the next: it is the one whose opposite corner has weight zero.
+    counts, front = True, nx * dx + ny * dy + nz * dz > -ON_EDGE
+    owner = 0.0
+    for i in range(3):
+        opposite = l2 if i == 0 else (l0 if i == 1 else l1)
+        if opposite >= ON_EDGE:
+            continue
+        if zeros == 1:
+            owner = edge_normal[e, i, 3] % 2.0
+        else:
+            corner = l0 if i == 0 else (l1 if i == 1 else l2)
+            if corner >= ON_EDGE and edge_normal[e, i, 3] >= 2.0:
+                owner = 1.0
+        ox, oy, oz = edge_normal[e, i, 0], edge_normal[e, i, 1], edge_normal[e, i, 2]
+        if ox != 0.0 or oy != 0.0 or oz != 0.0:
+            counts = counts and ox * dx + oy * dy + oz * dz > -ON_EDGE
+            p, q = v + i, v + (i + 1) % 3
+            tx, ty, tz = vertex[p, 0] - vertex[q, 0], vertex[p, 1] - vertex[q, 1], vertex[p, 2] - vertex[q, 2]
+            # the neighbour's normal is o × t, with t along its own direction of the edge
+            fx, fy, fz = oy * tz - oz * ty, oz * tx - ox * tz, ox * ty - oy * tx
+            front = front or fx * dx + fy * dy + fz * dz > 0.0
+    if front:
+        return counts and owner > 0.0, d, dx, dy, dz
+    # Behind: only straight below a flat edge, where the ball has sunk in and the face would have been asked.
+    flat = height < 0.0 and d < reach and -height > (1.0 - ON_EDGE) * d
+    return flat and counts and owner > 0.0, -d, -dx, -dy, -dz
+
+
+@njit(cache=True, error_model="numpy")
+def nearest_barycentric(px, py, pz, ux, uy, uz, wx, wy, wz):
+    """Weights (a, b, c) of the point of a triangle (0, u, w) nearest to p (Ericson 2005, 5.1.5)."""
+    d1, d2 = ux * px + uy * py + uz * pz, wx * px + wy * py + wz * pz
+    if d1 <= 0.0 and d2 <= 0.0:
+        return 1.0, 0.0, 0.0
+    qx, qy, qz = px - ux, py - uy, pz - uz
+    d3, d4 = ux * qx + uy * qy + uz * qz, wx * qx + wy * qy + wz * qz
+    if d3 >= 0.0 and d4 <= d3:
+        return 0.0, 1.0, 0.0
+    c = d1 * d4 - d3 * d2
+    if c <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
+        t = d1 / (d1 - d3)
+        return 1.0 - t, t, 0.0
+    qx, qy, qz = px - wx, py - wy, pz - wz
+    d5, d6 = ux * qx + uy * qy + uz * qz, wx * qx + wy * qy + wz * qz
+    if d6 >= 0.0 and d5 <= d6:
+        return 0.0, 0.0, 1.0
+    b = d5 * d2 - d1 * d6
+    if b <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
+        t = d2 / (d2 - d6)
+        return 1.0 - t, 0.0, t
+    a = d3 * d6 - d5 * d4
+    if a <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
+        t = (d4 - d3) / ((d4 - d3) + (d5 - d6))
+        return 0.0, 1.0 - t, t
+    f = 1.0 / (a + b + c)
+    return 1.0 - (b + c) * f, b * f, c * f

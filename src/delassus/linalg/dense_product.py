@@ -1,0 +1,31 @@
+"""Products with small dense matrices."""
+
+from numba import njit
+
+
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def times_plus(W, r, v, out):
+    """out = W r + v."""
+    for i in range(len(v)):
+        value = 0.0
+        for j in range(len(v)):
+            value += W[i, j] * r[j]
+        out[i] = value + v[i]
+
+
+@njit(cache=True, error_model="numpy")
+def dense_times(transposed, r, x):
+    """x = A r for Aᵀ stored by rows: over columns of A, four at a time; sums along a row could not be vectorised."""
+    m = len(r)
+    for i in range(len(x)):
+        x[i] = 0.0
+    for j in range(0, m - 3, 4):
+        a, b, c, d = r[j], r[j + 1], r[j + 2], r[j + 3]
+        for i in range(len(x)):
+            x[i] += (transposed[j, i] * a + transposed[j + 1, i] * b) + (
+                transposed[j + 2, i] * c + transposed[j + 3, i] * d
+            )
+    for j in range(m - m % 4, m):
+        a = r[j]
+        for i in range(len(x)):
+            x[i] += transposed[j, i] * a

@@ -1,0 +1,1 @@
+"""Factorisations, dense and sparse."""

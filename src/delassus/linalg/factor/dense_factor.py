@@ -1,0 +1,74 @@
+"""Small symmetric systems as full matrices."""
+
+import math
+
+import numpy as np
+from numba import njit
+from scipy.linalg import lapack
+
+from delassus.linalg.factor.symmetric import Pattern
+
+
+class DenseFactor:
+    """Cholesky in compiled loops: at the sizes this is for, threads of BLAS cost more than they save, on a busy machine
+    hundreds of times more. Bunch–Kaufman by LAPACK for indefinite matrices."""
+
+    def __init__(self, pattern: Pattern, definite: bool):
+        n = pattern.size
+        row, column, source = pattern.full()
+        lower = row >= column
+        self.definite = definite
+        self.at = row[lower] * n + column[lower]
+        self.source = source[lower]
+        self.full = np.zeros((n, n))
+        self.L = np.zeros((n, n))
+        self.pivots: np.ndarray | None = None
+
+    def factor(self, values: np.ndarray) -> bool:
+        self.full.reshape(-1)[self.at] = values.reshape(-1)[self.source]
+        if self.definite:
+            return bool(_cholesky(self.full, self.L))
+        self.L, self.pivots, info = lapack.dsytrf(self.full, lower=1)
+        return info == 0
+
+    def solve(self, right: np.ndarray, out: np.ndarray) -> None:
+        if self.definite:
+            _solve(self.L, right, out)
+        else:
+            out[:] = lapack.dsytrs(self.L, self.pivots, right, lower=1)[0]
+
+    def release(self) -> None:
+        """Nothing: the matrix is small."""
+
+
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def _cholesky(A, L):
+    """L Lᵀ = A, lower triangles; False where A is not positive definite."""
+    n = len(A)
+    for i in range(n):
+        for j in range(i):
+            total = A[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = total * L[j, j]
+        total = A[i, i]
+        for k in range(i):
+            total -= L[i, k] * L[i, k]
+        if not total > 0.0:
+            return False
+        L[i, i] = 1.0 / math.sqrt(total)  # kept inverted
+    return True
+
+
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def _solve(L, right, out):
+    n = len(right)
+    for i in range(n):
+        total = right[i]
+        for k in range(i):
+            total -= L[i, k] * out[k]
+        out[i] = total * L[i, i]
+    for i in range(n - 1, -1, -1):
+        out[i] *= L[i, i]
+        for k in range(i):
+            out[k] -= L[i, k] * out[i]

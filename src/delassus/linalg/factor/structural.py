@@ -1,0 +1,83 @@
+"""LU of matrices whose pattern is symmetric and whose values are not.
+
+PARDISO where MKL is installed, SuperLU elsewhere; the analysis of a pattern is done once. Both take pivots from the
+diagonal as they come: off it they would cost several times the fill, and callers regularise.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from delassus.linalg.factor.mkl import ANALYSE, FACTOR, SOLVE, PardisoHandle, mkl
+
+_STRUCTURALLY_SYMMETRIC = 1
+
+
+def structural_factor(pointer: np.ndarray, column: np.ndarray, *, threads: int = 1) -> "PardisoLu | SuperLu":
+    """A factorisation for one pattern in compressed rows: pointer (n + 1,), column (entries,), sorted, diagonal too."""
+    return SuperLu(pointer, column) if mkl() is None else PardisoLu(pointer, column, threads)
+
+
+class SuperLu:
+    """SciPy's SuperLU. The fill-reducing order of the first factorisation serves all later ones."""
+
+    def __init__(self, pointer, column):
+        self.pointer, self.column = pointer, column
+        self.values = np.empty(len(column))
+        self.number: np.ndarray | None = None  # place of every unknown in the order
+
+    def factor(self) -> bool:
+        """Factor `values`; False where the matrix is singular."""
+        try:
+            if self.number is None:
+                # compressed rows read as compressed columns are the transpose, which is solved with transposed factors
+                n = len(self.pointer) - 1
+                first = _lu(sp.csc_array((self.values, self.column, self.pointer), shape=(n, n)), "MMD_AT_PLUS_A")
+                self._arrange(first.perm_c)
+            self.arranged.data[:] = self.values[self.source]
+            self.lu = _lu(self.arranged, "NATURAL")
+        except RuntimeError:  # exactly singular
+            return False
+        return True
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        arranged = np.empty_like(right)
+        arranged[self.number] = right
+        return self.lu.solve(arranged, trans="T")[self.number]
+
+    def _arrange(self, number: np.ndarray) -> None:
+        """Let unknown i be number[i]."""
+        row, column = self.column, np.repeat(np.arange(len(number)), np.diff(self.pointer))
+        counted = np.arange(1.0, len(row) + 1.0)
+        self.arranged = sp.coo_array((counted, (number[row], number[column])), shape=(len(number),) * 2).tocsc()
+        self.source = self.arranged.data.astype(np.int64) - 1
+        self.number = number
+
+
+def _lu(A: sp.csc_array, order: str):
+    return splu(A, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+
+
+class PardisoLu:
+    """PARDISO for structurally symmetric matrices."""
+
+    def __init__(self, pointer, column, threads: int):
+        n = len(pointer) - 1
+        self.values, self.right, self.left = np.empty(len(column)), np.empty(n), np.empty(n)
+        options = np.zeros(64, np.int32)
+        options[0], options[1], options[34] = 1, 2, 1  # own options, nested dissection, counted from zero
+        options[9] = 13  # pivots below 1e-13 of the norm replaced; refined only then
+        self.handle = PardisoHandle(
+            _STRUCTURALLY_SYMMETRIC, pointer, column, self.values, self.right, self.left, options, threads
+        )
+        self.analysed = False
+
+    def factor(self) -> bool:
+        """Factor `values`; False where the matrix is singular."""
+        self.analysed = self.analysed or self.handle.call(ANALYSE)
+        return self.analysed and self.handle.call(FACTOR)
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """A⁻¹ right, (n,); NaN where PARDISO fails, so that nobody goes on with it."""
+        self.right[:] = right
+        return self.left.copy() if self.handle.call(SOLVE) else np.full_like(self.left, np.nan)

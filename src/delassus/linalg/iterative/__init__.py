@@ -1,0 +1,1 @@
+"""Krylov methods and their preconditioners."""

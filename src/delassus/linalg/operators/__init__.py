@@ -1,0 +1,1 @@
+"""Storages of D = J H⁻¹ Jᵀ + E behind one interface."""

@@ -1,0 +1,114 @@
+"""Where everything is and how it moves."""
+
+import hashlib
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numba import njit
+
+from delassus.errors import ProblemError
+from delassus.given import numbers
+from delassus.model.model import Model
+from delassus.spatial import quaternion_to_matrix
+
+_NO_TURNS = np.zeros(0, np.int64)
+_FINE, _NOT_FINITE = -1, -2
+_UNIT = 1e-3  # a quaternion this far from unit length is a mistake, not rounding
+_EXACT = 1e-12  # one this near is left as it is, bit for bit; in between it is made of unit length
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """q: (n_b, 7) centre of mass [m] and quaternion (w, x, y, z); u: (n_b, 6) twist (linear, angular) [m/s, rad/s] in
+    the world frame, at the centre of mass; t: time [s]; turns: (n_d,) whole turns that joint angles have made beyond
+    (−π, π], see dynamics/turns.py; () for none. Replaced, never changed."""
+
+    q: np.ndarray
+    u: np.ndarray
+    t: float = 0.0
+    turns: np.ndarray = field(default_factory=lambda: _NO_TURNS)
+
+    def __post_init__(self):
+        q = self.q if type(self.q) is np.ndarray else numbers(self.q)
+        u = self.u if type(self.u) is np.ndarray else numbers(self.u)
+        q, u = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(u, dtype=float)
+        if q.ndim != 2 or q.shape[1] != 7 or u.shape != (len(q), 6):
+            raise ProblemError(f"state has q {q.shape} and u {u.shape}, expected (n, 7) and (n, 6)")
+        wrong = _first_wrong(q, u)
+        if wrong == _NOT_FINITE or not np.isfinite(self.t):
+            raise ProblemError("state holds NaN or Inf: check initial velocities and forces")
+        if wrong >= 0:
+            norm = np.linalg.norm(q[:, 3:], axis=1)
+            if abs(norm - 1.0).max() > _UNIT:
+                wrong = int(np.argmax(abs(norm - 1.0)))
+                raise ProblemError(f"state: the quaternion of body {wrong} is not of unit length (w, x, y, z)")
+            q = np.concatenate([q[:, :3], q[:, 3:] / norm[:, None]], axis=1)
+        object.__setattr__(self, "q", q)
+        object.__setattr__(self, "u", u)
+        object.__setattr__(self, "turns", _whole(self.turns))
+
+    @property
+    def position(self) -> np.ndarray:
+        """(n_b, 3) [m]."""
+        return self.q[:, :3]
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """(n_b, 4)."""
+        return self.q[:, 3:]
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """(n_b, 3, 3)."""
+        return quaternion_to_matrix(self.quaternion)
+
+    @property
+    def hash(self) -> str:
+        """Sixteen hexadecimal digits of every bit of the state: equal if and only if the states are."""
+        digest = hashlib.sha256()
+        for part in (self.q, self.u, np.float64(self.t)):
+            digest.update(part.tobytes())
+        if self.turns.any():  # none given and none taken are the same
+            digest.update(self.turns.tobytes())
+        return digest.hexdigest()[:16]
+
+    def coordinates(self, model: Model) -> np.ndarray:
+        """Joint coordinates (n_d,) [m, rad] in the order of `model.joints.coordinate_names`, turns counted."""
+        joints = model.joints
+        values, _ = joints.coordinates(joints.frames(self.position, self.rotation))
+        return values + 2.0 * np.pi * joints.turns_of(self.turns)
+
+    def at(self, t: float) -> "State":
+        """The same with another time."""
+        return replace(self, t=t)
+
+    def __repr__(self) -> str:
+        return f"State(t={self.t:.6g} s, {len(self.q)} bodies, {self.hash})"
+
+
+def _whole(turns) -> np.ndarray:
+    """Turns as integers (n_d,)."""
+    out = np.asarray(turns)
+    if out.dtype != np.int64 or out.ndim != 1:
+        with np.errstate(invalid="ignore"):
+            out, given = np.asarray(turns).astype(np.int64), out
+        if out.ndim != 1 or not np.array_equal(out, given):
+            raise ProblemError(f"state.turns is {turns!r}: give a whole number per joint coordinate")
+    return out
+
+
+@njit(cache=True)
+def _first_wrong(q, u):
+    """The first body whose quaternion is not of unit length to rounding, _NOT_FINITE, or _FINE."""
+    for b in range(len(q)):
+        for i in range(7):
+            if not np.isfinite(q[b, i]):
+                return _NOT_FINITE
+        for i in range(6):
+            if not np.isfinite(u[b, i]):
+                return _NOT_FINITE
+    for b in range(len(q)):
+        norm = np.sqrt(q[b, 3] ** 2 + q[b, 4] ** 2 + q[b, 5] ** 2 + q[b, 6] ** 2)
+        if abs(norm - 1.0) > _EXACT:
+            return b
+    return _FINE

@@ -1,0 +1,1 @@
+"""Methods that guess which constraints are active and solve on their faces."""

@@ -1,0 +1,256 @@
+"""GPMINRES: gradient projection finds the active set, MINRES solves on the free variables (002 §4.2, after Moré and
+Toraldo's GPCG, SIAM J. Optim. 1, 1991).
+
+Published is the method for bounds, x ≥ 0. Each cycle takes
+
+- projected gradient steps x ← P(x − a g) with the exact first length and halving (002 eq. 15-16), until the face stays
+  the same or the objective falls slowly (eq. 17-18);
+- MINRES on the free variables until the model's decrease slows down (eq. 20);
+- a projected search along what it found (lines 28-34); where the face reached is binding, MINRES goes on with a
+  stricter tolerance, otherwise a new cycle begins (lines 35-48).
+
+Ours is the extension to friction. A contact on the surface of its cone is free along the surface, and the bending of
+the surface enters the model (`faces.curvature`), so that MINRES takes Newton steps on the face; that serves the convex
+law. Exact friction is a fixed point over programs with discs, see `program`. With bounds alone all this falls away.
+
+MINRES is run as the method of conjugate residuals: the same iterates where A is semi-definite (Fong and Saunders, SQU
+J. Sci. 17, 2012), in less memory, and it stays defined on singular systems. An iteration is one product with A.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from delassus.problem import Problem
+from delassus.solvers.active_set.face_passes import add_bending, along, descend, form_faces
+from delassus.solvers.active_set.program import Program, gap, move
+from delassus.solvers.parts.parallel import passes
+from delassus.solvers.parts.parallel.team import add_up
+from delassus.solvers.settings import Settings, require
+
+_REFRESH = 500  # updates of the gradient after which it is computed anew: each adds a rounding error
+_ROUNDING = 1e-15  # of gᵀx: changes of the objective below are not seen where g presses against a curved boundary
+_HALVINGS = 20  # of a step, at most: a millionth of it is none
+NEW, SLOPE, TRY, KRYLOV, SEARCH, CYCLE, RESTART = range(7)
+"""Phases: a gradient, the first length of a step, a step, MINRES, the search along its result; new cycle, new face."""
+PHASE, ALPHA, HALVED, USED, SOLVED = 0, 1, 2, 3, 13
+_STEPS, _DROP, _RAR, _INNER, _GAIN, _ETA, _LIMIT, _AGE, _WHOLE = range(4, 13)  # the rest of what is kept between calls
+
+
+@dataclass(frozen=True)
+class Gpminres(Settings):
+    """Settings of GPMINRES; names of paper 002 in brackets."""
+
+    decrease: float = 0.1  # part of the predicted decrease that a step must bring [μ]
+    slow_gradient: float = 0.1  # gradient steps end below this part of the best decrease so far [η₁]
+    slow_minres: float = 0.1  # so does MINRES [η₂]
+    gradient_steps: int = 5  # at most, per cycle [N_GP]
+    minres_steps: int = 20  # at most, per face, at first [N_minres]; as many more on a binding face [N_AI]
+    threads: int = 1  # team of threads for each pass
+
+    def __post_init__(self):
+        require(0.0 < self.decrease < 0.5, f"decrease is {self.decrease}: give a number in (0, 1/2)")
+        require(0.0 < self.slow_gradient < 1.0, f"slow_gradient is {self.slow_gradient}: give a number in (0, 1)")
+        require(0.0 < self.slow_minres < 1.0, f"slow_minres is {self.slow_minres}: give a number in (0, 1)")
+        require(self.gradient_steps >= 1, f"gradient_steps is {self.gradient_steps}: give at least one")
+        require(self.minres_steps >= 1, f"minres_steps is {self.minres_steps}: give at least one")
+        require(self.threads >= 1, f"threads is {self.threads}: give at least one")
+
+
+class GpminresMethod:
+    """GPMINRES at work on one problem."""
+
+    def __init__(self, problem: Problem, settings: Gpminres, reactions: np.ndarray):
+        self.reactions = reactions
+        self.finished = False
+        self.is_costly = False
+        self.program = Program(problem, settings.threads)
+        s = settings
+        self.limits = s.decrease, s.slow_gradient, s.slow_minres, s.gradient_steps, s.minres_steps
+        self.vectors = tuple(np.zeros((9, problem.row_count)))
+        self.face = np.zeros((len(self.program.operator.scale), 4))  # per unit: face, e₁, e₂, curvature
+        self.image = np.zeros(self.program.operator.image_size)
+        self.state = np.zeros(SOLVED + 1)
+        self.target = self.program.enter(reactions, self.vectors[0])
+
+    def advance(self, count: int) -> None:
+        """`count` products with A."""
+        while count > 0:
+            count -= self.run(count, False)
+            if self.state[SOLVED]:
+                self.renew()
+                count -= self.program.renewal_products
+        np.multiply(self.program.root, self.vectors[0], out=self.reactions)
+
+    def run(self, count: int, pause: bool) -> int:
+        """At most `count` products, fewer where the program is solved or, with `pause`, before MINRES begins."""
+        self.program.run(
+            _advance, self.program.data, self.program.sets, count, self.target, pause, self.limits, self.state,
+            self.vectors, self.face, self.image,
+        )  # fmt: skip
+        return int(self.state[USED])
+
+    def renew(self) -> None:
+        """A step of the fixed point: the next program."""
+        self.target = self.program.renew(self.vectors[0])
+        self.state[PHASE] = NEW
+
+    def judged(self, excess: float) -> None:
+        del excess
+
+    def repose(self, problem: Problem) -> None:
+        """Go on from the present point with the free velocity of `problem`, which is otherwise the same."""
+        self.program.operator.offset[:] = problem.free_velocity
+        self.renew()
+
+
+def start_gpminres(problem: Problem, settings: Settings, reactions: np.ndarray) -> GpminresMethod:
+    """GPMINRES from the given starting point."""
+    assert isinstance(settings, Gpminres)
+    return GpminresMethod(problem, settings, reactions)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _advance(t, meeting, parts, data, sets, count, target, pause, limits, kept, vectors, face, image):
+    """`count` products of one team member; fewer where ‖x − P(x − g)‖ falls to `target`, and with `pause` where MINRES
+    is to begin. Each pass prepares a vector d for the phase at hand, multiplies it, and digests the product."""
+    x, g, d, q, trial, w, r, p, ap = vectors
+    decrease, slow_gradient, slow_minres, gradient_steps, minres_steps = limits
+    first, last = passes.own_rows(t, data)
+    s, sums = np.empty(len(kept)), np.zeros(3)
+    for i in range(len(kept)):
+        s[i] = kept[i]
+    s[SOLVED] = 0
+    used = 0
+    while used < count and not (pause and s[PHASE] == RESTART):
+        _prepare(t, meeting, parts, data, sets, limits, s, vectors, face, sums)
+        passes.image_of(t, meeting, data, d, image)
+        passes.velocity_units(t, data, d, image, False, q)
+        used += 1
+        s[_AGE] += 1
+        phase = int(s[PHASE])
+        moved = False
+        change = 0.0
+        if phase == NEW:  # d = x
+            offset = passes.Data(*data).offset
+            for i in range(first, last):
+                g[i] = q[i] + offset[i]
+            s[_AGE] = 0
+        elif phase == KRYLOV:  # d = T r
+            if _residual_step(t, meeting, parts, data, sets, s, face, sums, q, w, r, p, ap):
+                s[ALPHA], s[HALVED], s[PHASE] = 1.0, 0, SEARCH
+        else:  # d: the projected gradient, or trial − x
+            sums[:] = 0.0
+            for i in range(first, last):
+                sums[0] += g[i] * d[i]
+                sums[1] += d[i] * q[i]
+                sums[2] += abs(g[i] * x[i])
+            add_up(t, meeting, parts, sums)
+            change = sums[0] + 0.5 * sums[1]
+            noise = _ROUNDING * sums[2]
+            if phase == SLOPE:  # the exact minimiser along d is the first length tried
+                s[ALPHA] = -sums[0] / sums[1] if sums[1] > 0.0 else 1.0
+                s[HALVED], s[PHASE] = 0, TRY
+            elif sums[0] < noise and change <= decrease * sums[0] + noise:
+                moved = True
+                for i in range(first, last):
+                    x[i] = trial[i]
+                    g[i] += q[i]
+            elif sums[0] < noise and s[HALVED] < _HALVINGS:
+                s[HALVED] += 1
+                s[ALPHA] *= 0.5
+            else:  # no decrease this way
+                s[PHASE] = RESTART if phase == TRY else CYCLE
+        if moved or phase == NEW:
+            changed, binding = form_faces(t, meeting, parts, data, sets, x, g, face, sums)
+            s[PHASE] = CYCLE
+            if phase == TRY:
+                s[_STEPS] += 1
+                slow = changed == 0.0 or -change <= slow_gradient * s[_DROP] or s[_STEPS] >= gradient_steps
+                s[PHASE] = RESTART if slow else SLOPE
+                s[_DROP] = max(s[_DROP], -change)
+            elif phase == SEARCH and binding:  # maybe the last face: go on, more strictly
+                s[_ETA] *= s[_ETA]
+                s[_LIMIT] += minres_steps
+                s[PHASE] = RESTART
+                if s[_WHOLE] and s[HALVED] == 0 and not pause:  # the residual and its directions are still those of x
+                    s[PHASE] = KRYLOV
+                    for i in range(first, last):
+                        w[i] = 0.0
+            if moved and s[_AGE] > _REFRESH:
+                s[PHASE] = NEW
+            if moved and target > 0.0 and gap(t, meeting, parts, data, sets, x, g, sums) <= target * target:
+                s[SOLVED] = 1
+                break
+    if t == 0:
+        s[USED] = used
+        for i in range(len(kept)):
+            kept[i] = s[i]
+
+
+@njit(cache=True, error_model="numpy")
+def _prepare(t, meeting, parts, data, sets, limits, s, vectors, face, sums):
+    """d for the phase at hand."""
+    x, g, d, q, trial, w, r, p, ap = vectors
+    first, last = passes.own_rows(t, data)
+    if s[PHASE] == CYCLE:
+        s[_STEPS], s[_DROP], s[_ETA], s[_LIMIT], s[PHASE] = 0, 0.0, limits[2], limits[4], SLOPE
+    elif s[PHASE] == RESTART:
+        s[_INNER], s[_GAIN], s[_RAR], s[PHASE] = 0, 0.0, 0.0, KRYLOV
+        along(t, data, sets, face, g, r)
+        for i in range(first, last):
+            r[i] = -r[i]
+            w[i] = p[i] = ap[i] = 0.0
+    phase = int(s[PHASE])
+    if phase == NEW:
+        for i in range(first, last):
+            d[i] = x[i]
+    elif phase == SLOPE:
+        descend(t, data, sets, g, face, d)
+    elif phase == KRYLOV:
+        along(t, data, sets, face, r, d)
+    else:
+        if phase == SEARCH:
+            along(t, data, sets, face, w, q)
+        way, step = (g, -s[ALPHA]) if phase == TRY else (q, s[ALPHA])
+        sums[0] = 0.0 if move(t, data, sets, x, step, way, trial) else 1.0
+        for i in range(first, last):
+            d[i] = trial[i] - x[i]
+        add_up(t, meeting, parts, sums)
+        s[_WHOLE] = sums[0] == 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def _residual_step(t, meeting, parts, data, sets, s, face, sums, q, w, r, p, ap):
+    """One step of conjugate residuals on (T A T + C) w = −T g, from q = A T r; whether it was the last."""
+    first, last = passes.own_rows(t, data)
+    along(t, data, sets, face, q, q)
+    add_bending(t, data, face, r, q)
+    sums[:] = 0.0
+    for i in range(first, last):
+        sums[0] += r[i] * q[i]
+        sums[1] += r[i] * r[i]
+    add_up(t, meeting, parts, sums)
+    rar = sums[0]
+    beta = rar / s[_RAR] if s[_INNER] > 0 else 0.0
+    sums[:] = 0.0
+    for i in range(first, last):
+        p[i] = r[i] + beta * p[i]
+        ap[i] = q[i] + beta * ap[i]
+        sums[0] += ap[i] * ap[i]
+        sums[1] += r[i] * p[i]
+        sums[2] += p[i] * ap[i]
+    add_up(t, meeting, parts, sums)
+    s[_RAR] = rar
+    if not (rar > 0.0 and sums[0] > 0.0):  # nothing left that A can reduce
+        return True
+    alpha = rar / sums[0]
+    for i in range(first, last):
+        w[i] += alpha * p[i]
+        r[i] -= alpha * ap[i]
+    gain = alpha * sums[1] - 0.5 * alpha * alpha * sums[2]
+    s[_INNER] += 1
+    slowed = gain <= s[_ETA] * s[_GAIN]
+    s[_GAIN] = max(s[_GAIN], gain)
+    return slowed or s[_INNER] >= s[_LIMIT]

@@ -1,0 +1,144 @@
+"""GPMINRES-P: GPMINRES with the free system's own factorisation as preconditioner (002, end of §4.2).
+
+At each face the matrix of the free directions is factored without pivoting, and MINRES takes a step or two with it
+instead of many without. The paper perturbs zero pivots of a singular matrix; here the whole diagonal is shifted by a
+small part of the unit mean diagonal, which does the same evenly. Friction is treated as in `gpminres`, and is ours.
+
+An iteration is one face: MINRES, the projected search, and gradient steps to the next face. A is formed.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+from scipy.sparse.linalg import splu
+
+from delassus.problem import Problem
+from delassus.solvers.active_set import gpminres
+from delassus.solvers.active_set.faces import DISC, NORMAL, NORMAL_RIM, OPEN, RIM, SHUT, SLIDE
+from delassus.solvers.active_set.gpminres import ALPHA, HALVED, PHASE, RESTART, SEARCH, SOLVED
+from delassus.solvers.settings import Settings, require
+
+_MOST = 10_000  # products between two faces: gradient steps and searches end long before
+
+
+@dataclass(frozen=True)
+class GpminresP(gpminres.Gpminres):
+    """Settings of GPMINRES-P."""
+
+    minres_steps: int = 2  # per face [N_minres]
+    shift: float = 1e-4  # of the diagonal that is factored, whose mean is 1
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self.shift > 0.0, f"shift is {self.shift}: give a positive number")
+
+
+class GpminresPMethod(gpminres.GpminresMethod):
+    """GPMINRES-P at work on one problem."""
+
+    def __init__(self, problem: Problem, settings: GpminresP, reactions: np.ndarray):
+        super().__init__(problem, settings, reactions)
+        self.is_costly = True
+        self.shift, self.steps = settings.shift, settings.minres_steps
+        self.matrix = self.program.matrix()
+        self._to_next_face()
+
+    def advance(self, count: int) -> None:
+        """`count` faces."""
+        for _ in range(count):
+            if self.state[SOLVED]:
+                self.renew()
+            else:
+                self._solve_face()
+            self._to_next_face()
+        np.multiply(self.program.root, self.vectors[0], out=self.reactions)
+
+    def _to_next_face(self) -> None:
+        """The search along what MINRES found, and gradient steps until it is due again."""
+        self.run(_MOST, True)
+
+    def _solve_face(self) -> None:
+        """w: a few steps of MINRES on (Zᵀ A Z + C) y = −Zᵀ g, Z the free directions of the face."""
+        if self.state[PHASE] != RESTART:
+            return
+        Z, bending = self._directions()
+        w = self.vectors[5]
+        w[:] = 0.0
+        if Z.shape[1]:
+            B = sp.csc_array(Z.T @ self.matrix @ Z + sp.diags_array(bending))
+            y = _preconditioned(B, self.shift, -(Z.T @ self.vectors[1]), self.steps)
+            w[:] = Z @ (np.sqrt(1.0 + bending) * y)  # in the coordinates of `gpminres`, where T shortens them
+        self.state[[PHASE, ALPHA, HALVED]] = SEARCH, 1.0, 0.0
+
+    def _directions(self) -> tuple[sp.csr_array, np.ndarray]:
+        """Orthonormal free directions as columns, (m, f), and the curvature along each, (f,)."""
+        m, (_, mu, _) = len(self.reactions), self.program.sets
+        row, column, value = np.empty(3 * m, np.int64), np.empty(3 * m, np.int64), np.empty(3 * m)
+        bending = np.zeros(m)
+        entries, columns = _free_directions(self.face, m - 3 * len(mu), mu, row, column, value, bending)
+        Z = sp.coo_array((value[:entries], (row[:entries], column[:entries])), shape=(m, columns))
+        return sp.csr_array(Z), bending[:columns]
+
+
+def start_gpminres_p(problem: Problem, settings: Settings, reactions: np.ndarray) -> GpminresPMethod:
+    """GPMINRES-P from the given starting point."""
+    assert isinstance(settings, GpminresP)
+    return GpminresPMethod(problem, settings, reactions)
+
+
+def _preconditioned(B: sp.csc_array, shift: float, right: np.ndarray, steps: int) -> np.ndarray:
+    """y after `steps` conjugate residual steps on B y = right, preconditioned by B + shift I, from y = 0."""
+    shifted = sp.csc_matrix(B + shift * sp.eye_array(B.shape[0]))
+    factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    y = np.zeros(len(right))
+    z = factor.solve(right)
+    p, bz = z.copy(), B @ z
+    bp = bz.copy()
+    zbz = float(z @ bz)
+    for _ in range(steps):
+        q = factor.solve(bp)
+        length = float(bp @ q)
+        if not (zbz > 0.0 and length > 0.0):
+            break
+        alpha = zbz / length
+        y += alpha * p
+        z -= alpha * q
+        bz = B @ z
+        before, zbz = zbz, float(z @ bz)
+        p = z + zbz / before * p
+        bp = bz + zbz / before * bp
+    return y
+
+
+@njit(cache=True)
+def _free_directions(face, singles, mu, row, column, value, bending):
+    """(entries, columns) of the free directions, written to row, column, value and bending."""
+    n = c = 0
+    for i in range(singles):
+        if face[i, 0] != SHUT:
+            row[n], column[n], value[n] = i, c, 1.0
+            n, c = n + 1, c + 1
+    for k in range(len(mu)):
+        i = singles + 3 * k
+        now, e1, e2 = int(face[singles + k, 0]), face[singles + k, 1], face[singles + k, 2]
+        if now in (OPEN, NORMAL, NORMAL_RIM):
+            row[n], column[n], value[n] = i, c, 1.0
+            n, c = n + 1, c + 1
+        if now in (OPEN, DISC):
+            for j in (1, 2):
+                row[n], column[n], value[n] = i + j, c, 1.0
+                n, c = n + 1, c + 1
+        if now == SLIDE:
+            length = np.sqrt(1.0 + mu[k] * mu[k])
+            for j, entry in enumerate((1.0, mu[k] * e1, mu[k] * e2)):
+                row[n], column[n], value[n] = i + j, c, entry / length
+                n += 1
+            c += 1
+        if now in (SLIDE, NORMAL_RIM, RIM):
+            row[n], column[n], value[n] = i + 1, c, -e2
+            row[n + 1], column[n + 1], value[n + 1] = i + 2, c, e1
+            bending[c] = face[singles + k, 3]
+            n, c = n + 2, c + 1
+    return n, c

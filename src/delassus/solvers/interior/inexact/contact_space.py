@@ -1,0 +1,111 @@
+"""(D + W² + R) dx = b between contacts (004 eq. 29): by a Krylov method with a preconditioner, or directly."""
+
+import numpy as np
+from numba import njit
+
+from delassus.linalg.factor.symmetric import Factorisation, factorisation
+from delassus.linalg.iterative.block_product import BlockProduct
+from delassus.linalg.iterative.incomplete import BlockDiagonal, IncompleteFactor, banded_order
+from delassus.solvers.interior.inexact.directions import Scaling, krylov_method
+from delassus.solvers.interior.inexact.settings import IpmInexact
+from delassus.solvers.interior.inexact.units import Units, between_units
+from delassus.solvers.interior.standard import RigidRows, Standard
+
+
+class ContactSpace:
+    """softness: (m',) the diagonal of R. Without preconditioner D is never formed."""
+
+    def __init__(self, standard: Standard, settings: IpmInexact, softness: np.ndarray):
+        self.standard, self.settings, self.softness = standard, settings, softness
+        self.shift = 0.0
+        # two passes over the rows of bodies read half of what the blocks of D between contacts take
+        self.is_matrix_free = isinstance(standard.operator, RigidRows)
+        self.preconditioner: Factorisation | BlockDiagonal | IncompleteFactor | None = None
+        if settings.linear != "direct" and settings.preconditioner == "none":
+            self.is_matrix_free = True
+            return
+        self.units = Units(standard)
+        pattern, self.base = between_units(standard, self.units)
+        self.matrix = BlockProduct(pattern)
+        if settings.linear == "direct":
+            self.preconditioner = factorisation(pattern)
+        elif settings.preconditioner == "jacobi":
+            self.preconditioner = BlockDiagonal(pattern)
+        else:
+            self.preconditioner = IncompleteFactor(
+                pattern, definite=settings.preconditioner == "ic0", order=banded_order(pattern)
+            )
+        self.padded = np.zeros(self.units.size)
+        self.padded_out = np.zeros(self.units.size)
+
+    def factor(self, scaling: Scaling) -> bool:
+        """Assemble the matrix of this scaling and its preconditioner; False where that fails."""
+        self.scaling = scaling
+        if self.preconditioner is None:
+            return True
+        values = self.matrix.values
+        values[:] = self.base
+        diagonal = self.matrix.pattern.indptr
+        blocks = values.reshape(-1, self.units.side, self.units.side)
+        _add_rows(self.units.side, self.units.position, diagonal, self.softness, blocks)
+        free, limits = self.standard.free, self.standard.limits
+        first = self.units.position[free : free + limits]
+        _add_rows(self.units.side, first, diagonal, scaling.diagonal, blocks)
+        if self.standard.cones:
+            _add_blocks(self.units.count - self.standard.cones, diagonal, scaling.blocks, blocks)
+        works = self.preconditioner.factor(values)
+        self.shift = getattr(self.preconditioner, "shift", 0.0)
+        return works
+
+    def solve(self, b: np.ndarray, dx: np.ndarray, tol: float, most: int) -> tuple[int, float]:
+        """dx with a residual of at most tol in the measure of the scaling, if `most` products do; (products,
+        measure)."""
+        if self.settings.linear == "direct":
+            self.precondition(b, dx)
+            return 0, self.scaling.measure(self._residual(b, dx))
+        return krylov_method(self.settings.linear)(
+            self.apply, self.precondition, b, dx, self.scaling.measure, tol, most
+        )
+
+    def _residual(self, b: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        out = np.empty_like(b)
+        self.apply(dx, out)
+        return b - out
+
+    def apply(self, x: np.ndarray, out: np.ndarray) -> None:
+        """out = (D + W² + R) x, of the last scaling."""
+        if self.is_matrix_free:
+            out[:] = self.standard.product(x)
+            self.scaling.add_square(self.softness, x, out)
+        elif self.units.is_full:
+            self.matrix.times(x, out)
+        else:
+            self.matrix.times(self.units.padded(x, self.padded), self.padded_out)
+            out[:] = self.padded_out[self.units.position]
+
+    def precondition(self, r: np.ndarray, out: np.ndarray) -> None:
+        """out = M⁻¹ r; with linear="direct" that is the solution."""
+        if self.preconditioner is None:
+            out[:] = r
+        elif self.units.is_full:
+            self.preconditioner.solve(r, out)
+        else:
+            self.preconditioner.solve(self.units.padded(r, self.padded), self.padded_out)
+            out[:] = self.padded_out[self.units.position]
+
+
+@njit(cache=True)
+def _add_rows(side, position, diagonal, values, blocks):
+    """Add a diagonal matrix, values (k,) at these positions."""
+    for i in range(len(position)):
+        unit, a = position[i] // side, position[i] % side
+        blocks[diagonal[unit], a, a] += values[i]
+
+
+@njit(cache=True)
+def _add_blocks(first, diagonal, squares, blocks):
+    """Add W² of the contacts, whose units begin at `first`."""
+    for k in range(len(squares)):
+        for a in range(3):
+            for b in range(3):
+                blocks[diagonal[first + k], a, b] += squares[k, a, b]

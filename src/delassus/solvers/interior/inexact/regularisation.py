@@ -1,0 +1,66 @@
+"""Softness of contacts that the linear systems are given, and the solution is not (004 §4.6.1).
+
+N is rank deficient wherever contacts are hyperstatic. 004 adds R = 1 / (h² k), the inverse of the impulse a contact of
+stiffness k answers a unit velocity with, to the matrix of every direction: the point approached is still the rigid one.
+"""
+
+import math
+
+import numpy as np
+
+from delassus.errors import SettingsError
+from delassus.solvers.interior.inexact.settings import IpmInexact
+from delassus.solvers.interior.standard import Standard
+
+_WEAK, _LEAST = 100.0, 1e-4  # blocks of condition below 100 are as soft as asked for; the weakest 10⁴ times less
+
+
+def contact_stiffness(young: float, radii):
+    """k_n = π/4 E (r_A + r_B) [N/m], the stiffness of an elastic rod between the centres (004 eq. 33).
+
+    young: E [Pa]; radii: sum of the radii of the two bodies [m], any shape."""
+    return 0.25 * math.pi * young * np.asarray(radii)
+
+
+def normal_over_tangential(poisson: float) -> float:
+    """k_n / k_t of a material with Poisson's ratio ν (004 eq. 33)."""
+    return (2.0 - poisson) * (1.0 + poisson) / (2.0 * (1.0 - poisson**2))
+
+
+def _weakness(standard: Standard) -> np.ndarray:
+    """(blocks,) least eigenvalue of each contact's block in scaled units, times _WEAK, between _LEAST and one."""
+    problem = standard.problem
+    out = np.ones(len(standard.start) - 1)
+    if standard.cones:
+        blocks = problem.diagonal_blocks[len(problem.diagonal_blocks) - 9 * problem.contact_count :].reshape(-1, 3, 3)
+        first = problem.cone.bilateral.size + problem.cone.unilateral
+        own = blocks[standard.cone.block[-standard.cones :] - first]
+        factor = standard.factor[-3 * standard.cones :].reshape(-1, 3)
+        scaled = factor[:, :, None] * 0.5 * (own + own.transpose(0, 2, 1)) * factor[:, None]
+        out[-standard.cones :] = np.clip(_WEAK * np.linalg.eigvalsh(scaled)[:, 0], _LEAST, 1.0)
+    return out
+
+
+def softness(standard: Standard, settings: IpmInexact) -> np.ndarray:
+    """The diagonal of R in scaled units, (m',)."""
+    problem, cone = standard.problem, standard.cone
+    sizes = np.diff(standard.start)
+    # blocks have unit mobility on average, but what is little to that is much to the weak direction of some
+    out = settings.regularisation * np.repeat(_weakness(standard), sizes)
+    ratio = normal_over_tangential(settings.poisson)
+    if settings.stiffness is not None:
+        given = np.asarray(settings.stiffness, dtype=float)
+        if given.ndim and len(given) != problem.contact_count:
+            raise SettingsError(
+                f"stiffness holds {len(given)} values for {problem.contact_count} contacts: give one each or one in all"
+            )
+        first = problem.cone.bilateral.size + problem.cone.unilateral
+        per_block = np.full(problem.cone.block_count, np.nan)
+        per_block[first:] = 1.0 / given
+        own = np.repeat(per_block[cone.block], sizes) * standard.factor**2
+        out = np.where(np.isnan(own), out, own)
+    tangential = np.zeros(standard.row_count, bool)
+    triples = tangential[standard.free + standard.limits :]
+    triples[1::3] = triples[2::3] = True
+    out[tangential] *= ratio
+    return out

@@ -1,0 +1,208 @@
+"""Joints eliminated from small problems: bodies that joints connect form a group with few motions left.
+
+With unit masses, the joint rows G of a group are brought to triangular form by Householder reflections. Motions that
+obey the joints are the coordinates behind the rank of G. A compliant row (a drive) gets one more coordinate, √E λ, and
+is then a joint like any other.
+
+A group's matrix M has a row per coordinate, and as columns its joint rows and its rows of limits and contacts. All
+velocities are changes from the free ones, which joints and contacts know only as their own free velocity: what rounding
+is left between the two would otherwise limit the accuracy.
+
+Tables of groups have one line per body, in use at the body that stands for the group:
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from delassus.solvers.interior.householder import dependence, into_null_space, triangular
+
+PLACE = 0  # first coordinate of this body in its group
+SIZE = 1  # coordinates of the group
+JOINTS = 2  # joint rows; zero: the body is alone and free
+CONES = 3  # columns of limits and contacts
+RANK = 4  # of the joint rows
+MATRIX = 5  # where M starts
+ORDER = 6  # where the joint rows start in `order` and `scale`
+HELD = 7  # where the coordinates start in `held`
+COLUMN = 8  # first column in the reduced problem
+GRAM = 9  # where the factor of what redundant rows have in common starts in `gram`
+FIRST = 10  # columns before those of limits and contacts: joint rows, filled up to a multiple of eight
+WIDTH = 11  # of M, a multiple of eight too
+FIELDS = 12
+
+
+@njit(cache=True, error_model="numpy")
+def _standing(group, body):
+    while group[body] != body:
+        group[body] = group[group[body]]
+        body = group[body]
+    return body
+
+
+@njit(cache=True, error_model="numpy")
+def form_groups(bodies, start, joints, compliance, block, size, group, table, column):
+    """Who belongs together, and how large everything is; (numbers in all M, joint rows in groups, coordinates).
+
+    block, size: (n',) the blocks of limits and contacts and their rows; column: (n', 2) out, first column of a block in
+    the M of its first and second body, −1 where that body is free or the world."""
+    count = len(group)
+    table[:] = 0
+    for b in range(count):
+        group[b] = b
+    for k in range(joints):
+        if bodies[k, 0] >= 0 and bodies[k, 1] >= 0:
+            a, b = _standing(group, bodies[k, 0]), _standing(group, bodies[k, 1])
+            group[max(a, b)] = min(a, b)
+    for b in range(count):
+        g = _standing(group, b)
+        group[b] = g
+        table[b, PLACE] = table[g, SIZE]
+        table[g, SIZE] += 6
+    for k in range(joints):
+        body = max(bodies[k, 0], bodies[k, 1])
+        if body >= 0:
+            g = group[body]
+            table[g, JOINTS] += start[k + 1] - start[k]
+            for i in range(start[k], start[k + 1]):
+                if compliance[i] > 0.0:
+                    table[g, SIZE] += 1
+    for k in range(len(block)):
+        last = -1
+        for side in range(2):
+            body = bodies[block[k], side]
+            column[k, side] = -1
+            if body >= 0 and table[group[body], JOINTS] > 0:
+                g = group[body]
+                if g == last:
+                    column[k, 1] = column[k, 0]
+                else:
+                    column[k, side] = table[g, CONES]
+                    table[g, CONES] += size[k]
+                last = g
+    area, rows, coordinates = 0, 0, 0
+    for b in range(count):
+        if group[b] == b and table[b, JOINTS] > 0:
+            table[b, MATRIX], table[b, ORDER], table[b, HELD] = area, rows, coordinates
+            table[b, FIRST] = 8 * ((table[b, JOINTS] + 7) // 8)
+            table[b, WIDTH] = table[b, FIRST] + 8 * ((table[b, CONES] + 7) // 8)
+            area += table[b, SIZE] * table[b, WIDTH]
+            rows += table[b, JOINTS]
+            coordinates += table[b, SIZE]
+    return area, rows, coordinates
+
+
+@njit(cache=True, error_model="numpy")
+def fill_groups(bodies, start, units, joints, compliance, block, size, group, table, column, M, order):
+    """Write every M, and the joint row behind each of its columns.  units: (m, 12) the rows over unit masses."""
+    count = len(group)
+    taken, springs = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    for b in range(count):
+        springs[group[b]] += 6
+    sequence = np.empty(joints, np.int64)  # by the later body: a drive beside its joint keeps zeros
+    for k in range(joints):
+        at, own = k, max(bodies[k, 0], bodies[k, 1])
+        while at > 0 and max(bodies[sequence[at - 1], 0], bodies[sequence[at - 1], 1]) > own:
+            sequence[at] = sequence[at - 1]
+            at -= 1
+        sequence[at] = k
+    for entry in range(joints + len(block)):
+        is_joint = entry < joints
+        k = sequence[entry] if is_joint else block[entry - joints]
+        rows = start[k + 1] - start[k] if is_joint else size[entry - joints]
+        g = -1
+        for side in range(2):
+            body = bodies[k, side]
+            if body >= 0 and table[group[body], JOINTS] > 0:
+                g = group[body]
+                width = table[g, WIDTH]
+                first = taken[g] if is_joint else table[g, FIRST] + column[entry - joints, side]
+                for i in range(rows):
+                    at = table[g, MATRIX] + table[body, PLACE] * width + first + i
+                    for a in range(6):
+                        M[at + a * width] += units[start[k] + i, 6 * side + a]
+        if is_joint and g >= 0:
+            width = table[g, WIDTH]
+            for i in range(start[k], start[k + 1]):
+                order[table[g, ORDER] + taken[g]] = i
+                if compliance[i] > 0.0:
+                    M[table[g, MATRIX] + springs[g] * width + taken[g]] = math.sqrt(compliance[i])
+                    springs[g] += 1
+                taken[g] += 1
+
+
+@njit(cache=True, error_model="numpy")
+def eliminate_joints(free_velocity, group, table, M, order, scale, held, gram, contradiction):
+    """Triangular form of every group; `held`: the change of its coordinates that the joints ask for.
+
+    contradiction: (m_e,) [m/s] what redundant rows ask beyond that; gram: scratch for the square of all joint rows."""
+    used = 0
+    for g in range(len(group)):
+        if group[g] == g and table[g, JOINTS] > 0:
+            n, f = table[g, SIZE], table[g, JOINTS]
+            width = table[g, WIDTH]
+            A = M[table[g, MATRIX] : table[g, MATRIX] + n * width].reshape(n, width)
+            own, sizes = order[table[g, ORDER] :][:f], scale[table[g, ORDER] :][:f]
+            rank = triangular(A, f, own, sizes)
+            table[g, RANK], table[g, GRAM] = rank, used
+            U = gram[used : used + (f - rank) ** 2].reshape(f - rank, f - rank)
+            used += (f - rank) ** 2
+            dependence(A, f, rank, U)
+            asked = np.empty(f)
+            for j in range(f):
+                asked[j] = sizes[j] * free_velocity[own[j]]
+            if rank < f:  # what lies in the null space cannot be had
+                vain = asked.copy()
+                into_null_space(A, f, rank, U, vain)
+                for j in range(f):
+                    asked[j] -= vain[j]
+                    contradiction[own[j]] = vain[j] / sizes[j] if sizes[j] > 0.0 else free_velocity[own[j]]
+            for i in range(rank):
+                h = -asked[i] / A[i, i]
+                held[table[g, HELD] + i] = h
+                for j in range(i + 1, rank):
+                    asked[j] += A[i, j] * h
+
+
+@njit(cache=True, error_model="numpy")
+def joint_reactions(
+    cone_reactions, first, size, bodies, block, group, table, column, M, order, scale, held, gram, reactions
+):
+    """Write the joint rows of `reactions`: the smallest ones that give each group the coordinates its joints ask.
+
+    cone_reactions: λ of limits and contacts, in the order of `block`; first: (n',) where each block starts in it."""
+    for g in range(len(group)):
+        if group[g] != g or table[g, JOINTS] == 0:
+            continue
+        n, f, rank = table[g, SIZE], table[g, JOINTS], table[g, RANK]
+        width = table[g, WIDTH]
+        A = M[table[g, MATRIX] : table[g, MATRIX] + n * width].reshape(n, width)
+        own, sizes = order[table[g, ORDER] :][:f], scale[table[g, ORDER] :][:f]
+        need = np.empty(rank)
+        for i in range(rank):
+            need[i] = held[table[g, HELD] + i]
+        for k in range(len(block)):
+            for side in range(2):
+                body = bodies[block[k], side]
+                if body < 0 or group[body] != g or (side == 1 and column[k, 1] == column[k, 0] and bodies[
+                    block[k], 0] >= 0 and group[bodies[block[k], 0]] == g):  # fmt: skip
+                    continue
+                for a in range(size[k]):
+                    x = cone_reactions[first[k] + a]
+                    if x != 0.0:
+                        for i in range(rank):
+                            need[i] -= A[i, table[g, FIRST] + column[k, side] + a] * x
+        out = np.zeros(f)
+        for i in range(rank - 1, -1, -1):
+            out[i] = need[i]
+            for j in range(i + 1, rank):
+                out[i] -= A[i, j] * out[j]
+            out[i] /= A[i, i]
+        if rank < f:
+            U = gram[table[g, GRAM] : table[g, GRAM] + (f - rank) ** 2].reshape(f - rank, f - rank)
+            vain = out.copy()
+            into_null_space(A, f, rank, U, vain)
+            out -= vain
+        for j in range(f):
+            reactions[own[j]] = sizes[j] * out[j]

@@ -1,0 +1,264 @@
+"""(I + S Ĵ Ĵᵀ + …) dx = right of small problems, compiled: (I + ĴᵀSĴ) du = Ĵᵀ right, dx = right − S Ĵ du.
+
+The matrix is full but for its envelope: row k of the upper factor ends at end[k]. Arguments `segments, at, J, end,
+paired`: see `reduced`; `diagonal, blocks`: see `weights`. Vectors u have six numbers more than there are columns,
+zeros, and the matrix six more rows and columns: the place of what belongs to no body.
+"""
+
+import math
+
+from numba import njit
+
+from delassus.solvers.interior.weights import apply_weights
+from delassus.solvers.parts.lanes import push_three, three_rows_times
+
+_ROUNDING = 1e-14  # relative residual of a solve beyond which there is nothing to gain
+_MOST = 6  # conjugate gradient iterations
+
+
+@njit(cache=True, error_model="numpy")
+def times_rows(limits, segments, at, J, paired, u, out):
+    """out = Ĵ u."""
+    lines = J[: 12 * (len(J) // 12)].reshape(-1, 12)
+    i = 0
+    for k in range(len(segments)):
+        c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
+        p = at[k]
+        if k < limits:
+            value = 0.0
+            for c in range(n0):
+                value += J[p + c] * u[c0 + c]
+            p += n0
+            for c in range(n1):
+                value += J[p + c] * u[c1 + c]
+            out[i] = value
+            i += 1
+            continue
+        if paired:
+            out[i], out[i + 1], out[i + 2] = three_rows_times(lines, i, c0, c1, u)
+            i += 3
+            continue
+        w = n0 + n1
+        a, b, d = 0.0, 0.0, 0.0
+        for c in range(n0):
+            f = u[c0 + c]
+            a += J[p + c] * f
+            b += J[p + w + c] * f
+            d += J[p + 2 * w + c] * f
+        p += n0
+        for c in range(n1):
+            f = u[c1 + c]
+            a += J[p + c] * f
+            b += J[p + w + c] * f
+            d += J[p + 2 * w + c] * f
+        out[i], out[i + 1], out[i + 2] = a, b, d
+        i += 3
+
+
+@njit(cache=True, error_model="numpy")
+def add_pushes(limits, segments, at, J, paired, x, u):
+    """u += Ĵᵀ x."""
+    lines = J[: 12 * (len(J) // 12)].reshape(-1, 12)
+    i = 0
+    for k in range(len(segments)):
+        c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
+        p = at[k]
+        if k < limits:
+            f = x[i]
+            for c in range(n0):
+                u[c0 + c] += J[p + c] * f
+            p += n0
+            for c in range(n1):
+                u[c1 + c] += J[p + c] * f
+            i += 1
+            continue
+        if paired:
+            push_three(lines, i, c0, c1, x[i], x[i + 1], x[i + 2], u)
+            i += 3
+            continue
+        w = n0 + n1
+        f, g, h = x[i], x[i + 1], x[i + 2]
+        for c in range(n0):
+            u[c0 + c] += J[p + c] * f + J[p + w + c] * g + J[p + 2 * w + c] * h
+        p += n0
+        for c in range(n1):
+            u[c1 + c] += J[p + c] * f + J[p + w + c] * g + J[p + 2 * w + c] * h
+        i += 3
+
+
+@njit(cache=True, error_model="numpy")
+def assemble(limits, segments, at, J, end, paired, diagonal, blocks, T, A):
+    """Upper triangle of A = I + ĴᵀSĴ within its envelope.  T: (3, 12 or size) scratch."""
+    wide, flat = len(A), A.ravel()
+    for i in range(len(end)):
+        for j in range(i, end[i]):
+            A[i, j] = 0.0
+        A[i, i] = 1.0
+    for k in range(len(segments)):
+        c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
+        w = n0 + n1
+        p = at[k]
+        if k < limits:
+            s = diagonal[k]
+            for a in range(n0):
+                f = s * J[p + a]
+                for c in range(a, n0):
+                    A[c0 + a, c0 + c] += f * J[p + c]
+                for c in range(n1):
+                    A[c0 + a, c1 + c] += f * J[p + n0 + c]
+            for a in range(n1):
+                f = s * J[p + n0 + a]
+                for c in range(a, n1):
+                    A[c1 + a, c1 + c] += f * J[p + n0 + c]
+            continue
+        S = blocks[k - limits]
+        s00, s01, s02, s11, s12, s22 = S[0, 0], S[0, 1], S[0, 2], S[1, 1], S[1, 2], S[2, 2]
+        for c in range(w):
+            a, b, d = J[p + c], J[p + w + c], J[p + 2 * w + c]
+            T[0, c] = s00 * a + s01 * b + s02 * d
+            T[1, c] = s01 * a + s11 * b + s12 * d
+            T[2, c] = s02 * a + s12 * b + s22 * d
+        if paired:
+            for a in range(6 if c0 == wide - 6 or c1 == wide - 6 else 12):
+                at_row = wide * (c0 + a if a < 6 else c1 + a - 6)
+                push_three(T, 0, at_row + c0, at_row + c1, J[p + a], J[p + 12 + a], J[p + 24 + a], flat)
+            continue
+        for a in range(n0):
+            f, g, h = J[p + a], J[p + w + a], J[p + 2 * w + a]
+            for c in range(a, n0):
+                A[c0 + a, c0 + c] += f * T[0, c] + g * T[1, c] + h * T[2, c]
+            for c in range(n1):
+                A[c0 + a, c1 + c] += f * T[0, n0 + c] + g * T[1, n0 + c] + h * T[2, n0 + c]
+        for a in range(n1):
+            f, g, h = J[p + n0 + a], J[p + w + n0 + a], J[p + 2 * w + n0 + a]
+            for c in range(a, n1):
+                A[c1 + a, c1 + c] += f * T[0, n0 + c] + g * T[1, n0 + c] + h * T[2, n0 + c]
+
+
+@njit(cache=True, error_model="numpy")
+def factor(A, end):
+    """A ← U, A = UᵀU, within the envelope, inverses on the diagonal; False where a pivot is not positive. Four rows are
+    taken at a time, so that a number loaded is used four times."""
+    n = len(end)
+    first = 0
+    for i in range(n):
+        while end[first] <= i:
+            first += 1
+        last = end[i]
+        k = first
+        while k + 4 <= i:
+            a, b, c, d = A[k, i], A[k + 1, i], A[k + 2, i], A[k + 3, i]
+            if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
+                stop = end[k + 3]
+                for j in range(i, stop):
+                    A[i, j] -= a * A[k, j] + b * A[k + 1, j] + c * A[k + 2, j] + d * A[k + 3, j]
+            k += 4
+        while k < i:
+            a = A[k, i]
+            for j in range(i, end[k]):
+                A[i, j] -= a * A[k, j]
+            k += 1
+        pivot = A[i, i]
+        if not pivot > 0.0:
+            return False
+        root = 1.0 / math.sqrt(pivot)
+        A[i, i] = root
+        for j in range(i + 1, last):
+            A[i, j] *= root
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def solve_factored(U, end, b):
+    """b ← (UᵀU)⁻¹ b."""
+    n = len(end)
+    for k in range(n):
+        f = b[k] * U[k, k]
+        b[k] = f
+        for j in range(k + 1, end[k]):
+            b[j] -= U[k, j] * f
+    for k in range(n - 1, -1, -1):
+        p, q, r, s = 0.0, 0.0, 0.0, 0.0
+        j = k + 1
+        while j + 4 <= end[k]:
+            p += U[k, j] * b[j]
+            q += U[k, j + 1] * b[j + 1]
+            r += U[k, j + 2] * b[j + 2]
+            s += U[k, j + 3] * b[j + 3]
+            j += 4
+        while j < end[k]:
+            p += U[k, j] * b[j]
+            j += 1
+        b[k] = (b[k] - ((p + q) + (r + s))) * U[k, k]
+
+
+@njit(cache=True, error_model="numpy")
+def solve_system(rows, diagonal, blocks, A, right, dx, image, goal, scratch, bodies):
+    """dx and image = Ĵ Ĵᵀ dx to a momentum residual of `goal` (not looked at where it is infinite), by conjugate
+    gradients with the factor as preconditioner, through the rows themselves: the assembled matrix has lost what S
+    rounds away. Their number, or −1 where that broke down.  scratch: (2, m'), bodies: (3, size + 6).
+
+    Written so that every kernel is called in one place: each call is compiled anew."""
+    limits, segments, at, J, end, paired = rows
+    r, p, z = bodies[0], bodies[1], bodies[2]
+    v, x = scratch[0], scratch[1]
+    m, size = len(right), len(end)
+    for i in range(m):
+        x[i] = right[i]
+        dx[i] = image[i] = 0.0
+    rho_last = 0.0
+    alpha, iterations = 1.0, 0
+    while True:
+        # z = p + Ĵᵀ x with x = S Ĵ p; before the first iteration it is the right side
+        if iterations == 0:
+            z[:] = 0.0
+        else:
+            for i in range(len(z)):
+                z[i] = p[i]
+        add_pushes(limits, segments, at, J, paired, x, z)
+        left = 0.0
+        if iterations == 0:
+            for i in range(size):
+                r[i] = z[i]
+                left += r[i] * r[i]
+            goal = max(goal, _ROUNDING * math.sqrt(left))
+        else:
+            curvature = 0.0
+            for i in range(size):
+                curvature += p[i] * z[i]
+            if not curvature > 0.0:
+                break
+            alpha = rho_last / curvature
+            for i in range(size):
+                r[i] -= alpha * z[i]
+                left += r[i] * r[i]
+            for i in range(m):
+                image[i] += alpha * v[i]
+                dx[i] += alpha * x[i]
+        if (iterations and math.sqrt(left) <= goal) or iterations == _MOST:
+            break
+        for i in range(size):
+            z[i] = r[i]
+        solve_factored(A, end, z)
+        rho = 0.0
+        for i in range(size):
+            rho += r[i] * z[i]
+        if not (math.isfinite(rho) and rho > 0.0):
+            break
+        beta = rho / rho_last if iterations else 0.0
+        for i in range(size):
+            p[i] = z[i] + beta * p[i] if iterations else z[i]
+        rho_last = rho
+        times_rows(limits, segments, at, J, paired, p, v)
+        apply_weights(diagonal, blocks, v, x)
+        iterations += 1
+        if goal == math.inf:
+            for i in range(m):
+                image[i] = v[i]
+                dx[i] = x[i]
+            break
+    finite = True
+    for i in range(m):
+        dx[i] = right[i] - dx[i]
+        finite = finite and math.isfinite(dx[i])
+    return iterations if finite else -1

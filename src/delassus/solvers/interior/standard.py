@@ -1,0 +1,232 @@
+"""The problem as the interior-point method sees it: standard cones, scaled, in contact space.
+
+    y = D x + q,    C ∋ x ⊥ y ∈ C    (bilateral rows: y = 0)
+
+with λ = β F x and y = F v / β: F holds the cone map T of `jordan` and one factor per block that gives D unit diagonal
+on average, β makes the rms of q one. D is symmetric here. Where the problem's own D is not (gyroscopic terms), its skew
+part acts through `offset`, which `correct` renews: v_f ← v_f + N λ.
+"""
+
+import math
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+
+from delassus.linalg.iterative.conjugate_gradients import dot
+from delassus.linalg.operators.matrix import csr_times
+from delassus.linalg.operators.rigid import RigidDelassus, add_response, multiply_rows
+from delassus.linalg.operators.sparse import SparseDelassus
+from delassus.problem import Problem
+from delassus.solvers.parts.jordan import StandardCone, standard_cone
+
+_SYMMETRIC = 1e-12  # relative skew part below which a matrix is taken as symmetric
+
+
+class Standard:
+    """kept: (block_count,) bool, the blocks to keep (joints always), or None for all; scaled: False leaves the problem
+    in its own units (the published method); contradiction: (m_e,) velocities of bilateral rows to leave out."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        kept: np.ndarray | None = None,
+        *,
+        scaled: bool = True,
+        contradiction: np.ndarray | None = None,
+    ):
+        self.problem = problem
+        self.cone: StandardCone = standard_cone(problem, kept)
+        cone = self.cone
+        self.free, self.limits, self.cones = cone.free, cone.limits, cone.cones
+        self.row_count = len(cone.rows)
+        joints = problem.cone.bilateral.size
+        sizes = np.concatenate(
+            [problem.cone.bilateral, np.ones(cone.limits, np.int64), np.full(cone.cones, 3, np.int64)]
+        )
+        self.start = np.concatenate([[0], np.cumsum(sizes)])
+        self.joints = joints
+        scale = np.ones(self.row_count)
+        if scaled:
+            scale = _block_scale(cone.factor**2 * problem.delassus.diagonal[cone.rows], self.start)
+        self.factor = cone.factor * scale
+        velocity = self.factor * problem.free_velocity[cone.rows]
+        size = _rms(velocity)
+        self.unit = size if scaled and size > 0.0 else 1.0
+        self.q = velocity / self.unit
+        self.left_out = np.zeros(self.free)
+        if contradiction is not None:
+            self.left_out = self.factor[: self.free] * contradiction / self.unit
+            self.q[: self.free] -= self.left_out
+        # what the rms of free velocities is in scaled units, per row: large where heavy bodies touch
+        speed = _rms(cone.factor * problem.free_velocity[cone.rows])
+        self.speed = scale * speed / self.unit if scaled and speed > 0.0 else np.ones(self.row_count)
+        self.offset = self.q  # q plus what the model of D leaves out
+        delassus = problem.delassus
+        compliance = getattr(delassus, "compliance", None)
+        self.compliance = None if compliance is None else self.factor**2 * compliance[cone.rows]
+        self.is_exact = True  # is D below the problem's own?
+        self.operator: RigidRows | SparseRows | MatrixRows
+        if isinstance(delassus, RigidDelassus):
+            self.operator = RigidRows(delassus, self)
+        elif isinstance(delassus, SparseDelassus):
+            self.operator = SparseRows(delassus, self)
+        else:
+            self.operator = MatrixRows(delassus.D, self)
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        """D x, compliance included, (m',)."""
+        out = self.operator.product(x)
+        if self.compliance is not None:
+            out += self.compliance * x
+        return out
+
+    def velocity(self, x: np.ndarray) -> np.ndarray:
+        """D x + q, (m',)."""
+        out = self.product(x)
+        out += self.offset
+        return out
+
+    def correct(self, x: np.ndarray) -> None:
+        """Renew `offset` so that D x + offset is the problem's own velocity at this x."""
+        if not self.is_exact:
+            true = self.problem.constraint_velocity(self.reactions(x))
+            self.offset = self.factor * true[self.cone.rows] / self.unit - self.product(x)
+            self.offset[: self.free] -= self.left_out
+
+    def reactions(self, x: np.ndarray) -> np.ndarray:
+        """λ (m,) [N s] of x (m',); zero on rows left out."""
+        out = np.zeros(self.problem.row_count)
+        out[self.cone.rows] = self.unit * self.factor * x
+        return out
+
+    def from_reactions(self, reactions: np.ndarray) -> np.ndarray:
+        """x (m',) of λ (m,)."""
+        return reactions[self.cone.rows] / (self.unit * self.factor)
+
+
+class RigidRows:
+    """D = J Jᵀ with unit masses: J holds L⁻¹ of every body's mass L Lᵀ. Twelve numbers per row, two bodies a block."""
+
+    def __init__(self, delassus: RigidDelassus, standard: Standard):
+        cone = standard.cone
+        mass = delassus.mass
+        if not _is_symmetric(mass):
+            inverse = delassus.mass_inverse
+            mass = np.linalg.inv(0.5 * (inverse + inverse.transpose(0, 2, 1)))
+            mass = 0.5 * (mass + mass.transpose(0, 2, 1))
+            standard.is_exact = False
+        self.body_count = len(mass)
+        self.bodies = delassus.bodies[cone.block]
+        self.start = standard.start
+        self.rows = np.empty((standard.row_count, 12))
+        root = np.linalg.cholesky(mass) if len(mass) else mass
+        unit_mass_rows(root, self.bodies, self.start, delassus.rows[cone.rows], standard.factor, self.rows)
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        u = np.zeros(6 * self.body_count)
+        add_response(self.bodies, self.start, self.rows, x, u)
+        out = np.empty(len(x))
+        multiply_rows(self.bodies, self.start, self.rows, u, out)
+        return out
+
+    def jacobian(self) -> sp.csr_array:
+        """J, (m', 6 n_b)."""
+        unit = np.broadcast_to(np.eye(6), (self.body_count, 6, 6))
+        return RigidDelassus(unit, self.bodies, self.rows, self.start, mass_inverse=unit).jacobian()
+
+    def matrix(self) -> sp.csr_array:
+        """D without compliance, (m', m')."""
+        J = self.jacobian()
+        D = sp.csr_array(J @ J.T)
+        D.sort_indices()
+        return D
+
+
+class SparseRows:
+    """D = J H⁻¹ Jᵀ with a general sparse H, whose own factorisation serves products."""
+
+    def __init__(self, delassus: SparseDelassus, standard: Standard):
+        cone = standard.cone
+        self.delassus = delassus
+        self.factor, self.rows = standard.factor, cone.rows
+        self.J = sp.csr_array(sp.diags_array(standard.factor) @ delassus.J[cone.rows])
+        self.J.sum_duplicates()
+        self.J_transposed = sp.csr_array(self.J.T)
+        self.H = sp.csr_array(0.5 * (delassus.H + delassus.H.T))
+        self.own = None  # factorisation of the symmetric part, where H is not symmetric
+        if abs(self.H - delassus.H).max() > _SYMMETRIC * abs(self.H).max():
+            standard.is_exact = False
+            self.own = SparseDelassus(self.H, self.J)
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        factor = (self.own or self.delassus).factor
+        return csr_times(self.J, factor.solve(csr_times(self.J_transposed, x)))
+
+    def matrix(self) -> sp.csr_array:
+        """D without compliance, (m', m')."""
+        if self.own is not None:
+            return self.own.matrix()
+        D = self.delassus.matrix()[self.rows][:, self.rows]
+        if self.delassus.compliance is not None:
+            D = D - sp.diags_array(self.delassus.compliance[self.rows])
+        scale = sp.diags_array(self.factor)
+        D = sp.csr_array(scale @ D @ scale)
+        return sp.csr_array(0.5 * (D + D.T))
+
+
+class MatrixRows:
+    """D as a sparse matrix, made symmetric."""
+
+    def __init__(self, D: sp.csr_array, standard: Standard):
+        rows = standard.cone.rows
+        scale = sp.diags_array(standard.factor)
+        part = sp.csr_array(scale @ D[rows][:, rows] @ scale)
+        self.D = sp.csr_array(0.5 * (part + part.T))
+        self.D.sort_indices()
+        if part.nnz and abs(part - self.D).max() > _SYMMETRIC * abs(self.D).max():  # nothing: no contact was kept
+            standard.is_exact = False
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        return csr_times(self.D, x)
+
+    def matrix(self) -> sp.csr_array:
+        """D, (m', m')."""
+        return self.D
+
+
+def _rms(x: np.ndarray) -> float:
+    return math.sqrt(dot(x, x) / max(1, len(x)))
+
+
+def _block_scale(diagonal: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """One factor per block, repeated over its rows: 1/√(mean diagonal)."""
+    if not len(diagonal):
+        return diagonal
+    sizes = np.diff(start)
+    mean = np.add.reduceat(diagonal, start[:-1]) / sizes
+    return np.repeat(1.0 / np.sqrt(np.where(mean > 0.0, mean, 1.0)), sizes)
+
+
+def _is_symmetric(blocks: np.ndarray) -> bool:
+    if not len(blocks):
+        return True
+    skew = np.abs(blocks - blocks.transpose(0, 2, 1)).max(axis=(1, 2))
+    return bool((skew <= _SYMMETRIC * np.abs(blocks).max(axis=(1, 2))).all())
+
+
+@njit(cache=True, error_model="numpy")
+def unit_mass_rows(root, bodies, start, rows, factor, out):
+    """out = F J L⁻ᵀ by rows: forward substitution with each body's L."""
+    for k in range(len(bodies)):
+        for side in range(2):
+            body = bodies[k, side]
+            for i in range(start[k], start[k + 1]):
+                for a in range(6):
+                    value = 0.0
+                    if body >= 0:
+                        value = rows[i, 6 * side + a] * factor[i]
+                        for b in range(a):
+                            value -= root[body, a, b] * out[i, 6 * side + b]
+                        value /= root[body, a, a]
+                    out[i, 6 * side + a] = value

@@ -1,0 +1,39 @@
+"""Which linear system a problem is solved with."""
+
+import scipy.sparse as sp
+
+from delassus.errors import SettingsError
+from delassus.solvers.interior.augmented_system import AugmentedSystem
+from delassus.solvers.interior.body_system import BodySystem
+from delassus.solvers.interior.dual_system import DualSystem
+from delassus.solvers.interior.interior import System
+from delassus.solvers.interior.settings import Ipm
+from delassus.solvers.interior.sparse_body_system import SparseBodySystem
+from delassus.solvers.interior.standard import MatrixRows, RigidRows, Standard
+
+
+def system_of(standard: Standard, settings: Ipm) -> System:
+    """The form asked for; "auto" takes the bodies where they are known."""
+    operator = standard.operator
+    linear = settings.linear
+    if isinstance(operator, MatrixRows):
+        if linear in ("body", "augmented"):
+            raise SettingsError(f"linear={linear!r} needs masses, and this problem holds only D: use linear='dual'")
+        linear = "dual"
+    scalars = standard.free + standard.limits
+    if linear == "dual":
+        return DualSystem(operator.matrix(), scalars, standard.cones, settings.backend, settings.threads)
+    assert not isinstance(operator, MatrixRows)
+    if linear == "augmented":
+        H, J = _sparse(operator)
+        return AugmentedSystem(H, J, scalars, standard.cones, settings.backend, settings.threads)
+    if isinstance(operator, RigidRows):
+        return BodySystem(operator, settings.backend, settings.threads)
+    return SparseBodySystem(operator.H, operator.J, standard.start, settings.backend, settings.threads)
+
+
+def _sparse(operator) -> tuple[sp.csr_array, sp.csr_array]:
+    """H and J as sparse matrices."""
+    if isinstance(operator, RigidRows):
+        return sp.csr_array(sp.eye_array(6 * operator.body_count)), operator.jacobian()
+    return operator.H, operator.J

@@ -1,0 +1,1 @@
+"""What makes a solver of another one: Anderson acceleration, De Saxcé's fixed point."""

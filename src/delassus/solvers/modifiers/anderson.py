@@ -1,0 +1,188 @@
+"""Anderson acceleration of any method that iterates a map G on a vector x: Gauß–Seidel, Jacobi, ADMM.
+
+With f(x) = G(x) − x and the last few points, the next one is the combination whose f would be least if G were affine:
+
+    x⁺ = G(x) − Σ γ_j ΔG_j,    γ = argmin ‖f − Σ γ_j Δf_j‖    (Walker and Ni, SIAM J. Numer. Anal. 49, 2011, eq. 2.3)
+
+in a norm where each block of rows counts with the mean of its diagonal of D, which makes ‖f‖² an energy and the method
+indifferent to units and kinder to mass ratios. Coulomb's law makes G only piecewise smooth, hence two guards:
+
+- A point whose f is larger than the last one's by more than `growth` is refused and the iteration goes on from G of the
+  last point, with an empty window. That costs one map per refusal, so that even if every point were refused twice as
+  many maps as without acceleration would do. Going back to the best point instead can repeat itself for ever.
+- On hyperstatic problems reactions drift: f stays constant for thousands of maps while some contact unloads at a
+  constant rate along a null direction of D. There the window has nothing to combine. After `patience` maps without
+  progress plain maps follow the drift, and a jump goes to where the first contact would open or begin to slide, or as
+  far as the drift is steady. Plain phases grow longer each time, so that combinations cannot undo them for ever.
+  Combinations without progress may follow null directions too, and take reactions to a hundred times their size, so
+  they are kept short.
+
+Neither is a proof: G itself need not converge. Of 480 random problems one took three times as many maps as without
+acceleration, none was lost.
+
+What did not help on the FCLIB files: over-relaxed sweeps inside G (complex eigenvalues: BoxesStack and OneObject-316
+stall with ω = 1.6), alternating the direction of the sweeps, several sweeps per map, windows of 12 and more, projecting
+the combined point onto the cones, a Euclidean norm, waiting before the first step. Regularisation from 1e-10 to 1e-4,
+windows of 5 to 10, growth 1.5 to 2 and patience 10 to 16 all give the same within the scatter between nearby problems.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from delassus.problem import Problem
+from delassus.solvers.admm.admm import Admm
+from delassus.solvers.compose import Composed, Modifier
+from delassus.solvers.driver import Method, iterations_done
+from delassus.solvers.parts.anderson.step import (
+    EXCESS,
+    EXCESS_NORM,
+    NORM,
+    begin_map,
+    buffers,
+    end_map,
+    first_state,
+    forget,
+    may_be_met,
+)  # fmt: skip
+from delassus.solvers.settings import Settings, require
+from delassus.solvers.splitting.accelerated import accelerated_sweeps
+from delassus.solvers.splitting.method import Splitting, SplittingMethod
+
+if TYPE_CHECKING:
+    from delassus.solvers.table import Solver
+
+
+_BATCH = 64  # iterations between two judgements at least, unless f asks for one: each costs a sweep or two
+
+
+@dataclass(frozen=True)
+class Anderson(Settings):
+    """Settings of the acceleration."""
+
+    memory: int = 8  # differences of points kept, the size of the least-squares problem
+    stride: int = 1  # iterations of the accelerated method per map
+    growth: float = 1.5  # refuse a point whose residual of the map exceeds this factor times the last one's
+    patience: int = 16  # maps without progress before plain maps and a jump along the drift are tried
+    regularisation: float = 1e-6  # added to the unit diagonal of the scaled normal equations
+
+    def __post_init__(self):
+        require(1 <= self.memory <= 100, f"memory is {self.memory}: give 1 to 100 differences")
+        require(self.stride >= 1, f"stride is {self.stride}: give at least one iteration per map")
+        require(self.growth >= 1.0, f"growth is {self.growth}: give a factor of at least 1")
+        require(self.patience >= 1, f"patience is {self.patience}: give at least one map")
+        require(0.0 <= self.regularisation < 1.0, f"regularisation is {self.regularisation}: give a number in [0, 1)")
+
+
+class AndersonMethod:
+    """Anderson acceleration of one method at work.
+
+    The method's iteration must live in `reactions`, read anew at each call of `advance`, or in what it offers as
+    `point` (n,) and takes back by `move_to(point)`. A `map_key`, where it has one, tells that its map has changed.
+    """
+
+    def __init__(self, problem: Problem, inner: Method, settings: Anderson):
+        self.inner: Any = inner
+        self.reactions, self.finished, self.is_costly = inner.reactions, inner.finished, inner.is_costly
+        self.in_reactions = not hasattr(inner, "move_to")
+        self.batch_min = 1
+        self.left, self.stride = 0, settings.stride  # iterations that the present map still lacks, and of each
+        self.key = getattr(inner, "map_key", None)
+        self.state = first_state()
+        self.rule = float(settings.growth), int(settings.patience), float(settings.regularisation)
+        self.cone = problem.cone.bilateral_rows, problem.cone.unilateral, problem.mu, self.in_reactions
+        weight = _energy_weight(problem) if self.in_reactions else np.ones_like(self._point())
+        self.buffers = tuple(buffers(settings.memory, weight))
+        self.fused = isinstance(inner, SplittingMethod) and inner.can_be_fused
+
+    def advance(self, count: int) -> int:
+        """`count` iterations of the accelerated method; fewer where f says that the tolerance may be met by now, since
+        convergence comes suddenly: from a plateau to rounding within a dozen maps."""
+        if self.fused:
+            done, self.left = self.inner.run_fused(
+                accelerated_sweeps, count, self.left, self.stride, self.state, self.rule, self.cone, self.buffers
+            )
+            return done
+        done = 0
+        while done < count and not self.finished:
+            done += self._part_of_map(count - done)
+            if self.left == 0 and may_be_met(self.state):
+                break
+        return done
+
+    def judged(self, excess: float) -> None:
+        self.inner.judged(excess)
+        self.state[EXCESS], self.state[EXCESS_NORM] = excess, self.state[NORM]
+        self.batch_min = _BATCH  # from now on f tells when to ask again
+        key = getattr(self.inner, "map_key", None)
+        if key != self.key:
+            self.key = key
+            forget(self.state)
+
+    def _part_of_map(self, most: int) -> int:
+        """Begin a map where none is under way, do at most so many of its iterations, and end it with the last."""
+        if self.left == 0:
+            point = self._point()
+            if begin_map(self.state, self.buffers, point):
+                self._move_to(point)
+            self.left = self.stride
+        done = iterations_done(self.inner, min(most, self.left))
+        self.finished = self.inner.finished
+        self.left -= done
+        if self.left == 0:
+            point = self._point()
+            if not end_map(self.state, self.rule, self.cone, self.buffers, point):
+                self._move_to(point)
+        return done
+
+    def _point(self) -> np.ndarray:
+        return self.reactions if self.in_reactions else self.inner.point.copy()
+
+    def _move_to(self, point: np.ndarray) -> None:
+        if not self.in_reactions:
+            self.inner.move_to(point)
+
+
+def _start(problem: Problem, settings: Composed, reactions: np.ndarray, line: "Solver") -> Method:
+    assert isinstance(settings.modifier, Anderson)
+    return AndersonMethod(problem, line.start(problem, settings.base, reactions), settings.modifier)
+
+
+def _prepare(settings: Settings) -> Settings:
+    """Sweeps without over-relaxation: with it, G has complex eigenvalues, which a short window cannot follow. ADMM
+    without its own extrapolation: two of them are in each other's way (41 iterations instead of 17 on nine limits)."""
+    if isinstance(settings, Admm):
+        return settings.changed(anderson=0)
+    if isinstance(settings, Splitting) and settings.omega > 1.0:
+        return settings.changed(omega=1.0, omega_after=0, omega_min=1.0, omega_backoff=1.0)
+    return settings
+
+
+ANDERSON = Modifier(
+    Anderson(solver="anderson"), "Walker and Ni 2011",
+    "several times fewer iterations where the method converges slowly, above all towards 1e-8",
+    objection=lambda line: None if line.is_map else "it does not iterate one fixed map that could be accelerated",
+    laws=lambda laws: laws, start=_start, prepare=_prepare,
+)  # fmt: skip
+
+
+def _energy_weight(problem: Problem) -> np.ndarray:
+    """(m,) root of the mean diagonal of each row's own block D_kk [kg^-½]; one where D_kk vanishes."""
+    sizes = np.diff(problem.cone.block_start)
+    diagonal_start = np.cumsum(sizes * sizes) - sizes * sizes
+    weight = np.empty(problem.row_count)
+    _root_mean_diagonal(problem.diagonal_blocks, problem.cone.block_start, diagonal_start, weight)
+    return weight
+
+
+@njit(cache=True)
+def _root_mean_diagonal(diagonal_blocks, block_start, diagonal_start, weight):
+    for k in range(len(diagonal_start)):
+        first, last = block_start[k], block_start[k + 1]
+        trace = 0.0
+        for i in range(last - first):
+            trace += diagonal_blocks[diagonal_start[k] + i * (last - first + 1)]
+        weight[first:last] = math.sqrt(trace / (last - first)) if trace > 0.0 else 1.0

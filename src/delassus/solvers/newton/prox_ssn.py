@@ -1,0 +1,256 @@
+"""Proximal semismooth Newton for exact Coulomb friction: dense for mechanisms, sparse for heaps.
+
+Outer loop, a proximal point iteration: r_{k+1} solves the law for (D + α I, v_f − α r_k), which is well-posed however
+hyperstatic D is, with α falling as long as the inner loop is quick. Inner loop: Newton on Alart and Curnier's function
+with Armijo's rule on ‖F‖. In units where the mean diagonal of D and the rms of v_f are one, ρ = 100 is decisive: a ρ of
+one costs several times more factorisations, a thousand breaks sphere piles. Where mobilities are uneven, and in small
+problems, every block is scaled by its own first, so that mass ratios do not matter to the proximal term. Where Newton's
+method struggles far from the solution of a large problem, it goes on from an interior point (`interior_start`).
+
+Which of many reactions. A wall, a table or a box in a gripper has more reactions than equations, and with friction even
+the motion depends on which ones are taken: let the normal forces of a gripper gather in one corner, as sweeps do, and
+the box turns about it. A proximal iteration keeps what it started with. It is therefore preceded by a path: the law for
+(D + α I, v_f), around zero instead of the last iterate, α falling from 1e-2 to 1e-8. As if every contact gave way a
+little, reactions share their load, symmetric problems get symmetric ones whatever the order of the contacts and the
+guess, and in the limit they are the least, Σ_k d_k‖λ_k‖², of their kind (d_k: mean diagonal of the block of D that the
+joints leave). It costs no more than the proximal iterations it saves.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from delassus.linalg.operators.matrix import MatrixDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.problem import Problem, normalise
+from delassus.problem.scaling import Scaling, scale_dense
+from delassus.solvers.newton.body import BodyNewton, Sweep
+from delassus.solvers.newton.full import FullNewton
+from delassus.solvers.newton.newton import Newton
+from delassus.solvers.newton.small import SmallNewton
+from delassus.solvers.newton.sparse import SparseNewton
+from delassus.solvers.parts.elimination import Elimination
+from delassus.solvers.settings import Settings, require
+
+_POOR = 0.1  # relative residual above which a guess is not worth starting from
+_PATIENCE, _RESTARTS = 8, 6  # outer iterations without halving the residual before starting afresh, and how often
+_WORTH_KEEPING = 1e-3  # relative residual below which nobody starts afresh
+_UNEVEN = 1e3  # ratio of mobilities above which every block gets a unit of its own
+_SMALL = 300  # rows up to which a compiled loop beats LAPACK, whose threads get into each other's way there
+_DENSE = 300  # rows up to which dense linear algebra is cheaper
+_DENSE_CROWDED = 200  # rows up to which that holds for more rows than degrees of freedom, without joints
+_MOST_DENSE, _FULL = 3000, 0.25  # … and, where more than this part of D is stored, rows up to which it is
+_SECOND_TRY = 50  # sweeps on the regularised problem before a failed Newton iteration is tried again
+_HOPE = 9  # Newton steps after which an interior start is tried instead …
+_CLOSE = 1e-4  # … unless the relative residual is below this
+_NEAR = 1e-3  # first proximal weight after an interior start, in scaled units
+_RESOLVED = 1e-15  # residual, in scaled units, below which there is nothing left to gain
+_PATH_ROWS = 1000  # rows up to which the path to the least reactions is followed; RockPile, of 1389, stalls after it
+_STRIDE = 1e-3  # factor between the weights on that path …
+_END = 1e-8  # … and the last one: reactions that balance each other keep eight digits there
+_ON_PATH = 1e-6  # residual to solve for, in units of the weight: those that balance each other are as exact as that
+_AHEAD = 10.0  # weight at which a guess joins the path, in units of its residual: with less, its errors pass for slip
+_CORRECTED = 1e-3  # weight from which on a proximal step from each point, of the next weight, makes it exact
+_BACK = 100.0  # factor on a weight that was too small for the path, at which the proximal iteration begins
+
+
+@dataclass(frozen=True)
+class ProxSsn(Settings):
+    """Settings of the proximal semismooth Newton method."""
+
+    rho: float = 100.0  # step of the Alart–Curnier function, in scaled units
+    alpha: float = 1e-2  # first proximal weight, in scaled units
+    alpha_min: float = 1e-10  # and the least
+    newton_steps: int = 12  # at most, per outer iteration
+    warm_up: int = 30  # Gauß–Seidel sweeps before the first outer iteration, unless a guess is given
+    least: bool = True  # of many reactions that solve a problem of up to 1000 rows, look for the least
+
+    def __post_init__(self):
+        require(self.rho > 0.0, f"rho is {self.rho}: give a positive number")
+        require(0.0 < self.alpha_min <= self.alpha, f"alpha is {self.alpha}: give at least alpha_min, both positive")
+        require(self.newton_steps >= 1, f"newton_steps is {self.newton_steps}: give at least one")
+        require(self.warm_up >= 0, f"warm_up is {self.warm_up}: give zero or more")
+
+
+class Borrowed(NamedTuple):
+    """What other families lend: the table of solvers hands it in, since families do not import each other."""
+
+    sweep: Sweep
+    interior_start: Callable[[Problem, np.ndarray], np.ndarray]
+    """(problem, reactions) → reactions (m,) [N s] near those of exact friction, from an interior point."""
+
+
+class ProxSsnMethod:
+    """One iteration is one outer (proximal) iteration; where D is dense, joints are eliminated first."""
+
+    def __init__(self, problem: Problem, settings: ProxSsn, reactions: np.ndarray, borrowed: Borrowed):
+        self.settings, self.borrowed = settings, borrowed
+        self.reactions = reactions
+        self.finished = False
+        self.is_costly = True
+        self.problem = problem
+        self.alpha, self.failed_alpha = settings.alpha, 0.0
+        self.restarts = 0
+        self.has_jumped = False  # to an interior start
+        self.since = 0  # outer iterations since the residual last halved
+        self.follows = False  # the path to the least reactions
+        self.eliminated: Elimination | None = None
+        self.scaling: Scaling | None = None
+        self.inner: SmallNewton | Newton
+        self.first = 0  # row of the first reaction the iteration is about
+        if not _is_dense(problem):
+            scaled, self.scaling = normalise(problem, per_block=_is_uneven(problem))
+            if _is_crowded(problem):
+                self.inner = BodyNewton(scaled, settings.rho, borrowed.sweep)
+            else:
+                self.inner = SparseNewton(scaled, settings.rho)
+        else:
+            self.eliminated = Elimination(problem)
+            self.first = self.eliminated.joint_rows
+            if len(self.eliminated.v):
+                limits = problem.cone.unilateral
+                D, v, self.scaling = scale_dense(self.eliminated.D, self.eliminated.v, limits)
+                kind = SmallNewton if len(v) <= _SMALL else FullNewton
+                self.inner = kind(D, v, limits, problem.mu, settings.rho)
+        if self.scaling is not None:
+            self.r = self.scaling.scaled_reactions(reactions[self.first :])
+            self.residual = self.milestone = self.inner.error(self.r)
+            self.follows = settings.least and problem.row_count <= _PATH_ROWS
+            if self.residual > _POOR:
+                self._restart()
+            elif self.follows:
+                self.alpha = min(max(_AHEAD * self.residual, _END), settings.alpha)
+                # one sweep tells what sticks from what slides: both are on the rim of a cone in a guess without slip
+                self.r = self.inner.sweep(self.alpha, np.zeros(len(self.r)), self.r, 1)
+
+    def advance(self, count: int) -> None:
+        """`count` outer iterations, then the joints that go with the contacts."""
+        if self.scaling is not None:
+            for _ in range(count):
+                if self.residual <= _RESOLVED:
+                    break
+                if self.follows:
+                    self._follow()
+                else:
+                    self._outer()
+                self._look_back()
+            self.reactions[self.first :] = self.scaling.reactions(self.r)
+        if self.eliminated is not None:
+            self.eliminated.write_joints(self.reactions)
+
+    def judged(self, excess: float) -> None:
+        del excess
+
+    def _look_back(self) -> None:
+        """Start afresh where the residual no longer falls: hyperstatic problems have many corners to come from."""
+        self.since += 1
+        if self.residual <= 0.5 * self.milestone:
+            self.milestone, self.since = self.residual, 0
+        elif self.since >= _PATIENCE and self.restarts < _RESTARTS and self.residual > _WORTH_KEEPING:
+            self.restarts += 1
+            self._restart()
+
+    def _restart(self) -> None:
+        """From zero, through some sweeps: after an impact the last step's reactions are worse than none."""
+        zero = np.zeros(len(self.r))
+        alpha = self.settings.alpha if self.follows else 0.0
+        self.r = self.inner.sweep(alpha, zero, zero, self.settings.warm_up * (1 + 2 * self.restarts))
+        self.residual = self.milestone = self.inner.error(self.r)
+        self.alpha, self.failed_alpha, self.since = self.settings.alpha, 0.0, 0
+
+    def _follow(self) -> None:
+        """One point of the path to the least reactions; where Newton's method fails, the proximal iteration goes on."""
+        alpha, zero = self.alpha, np.zeros(len(self.r))
+        target = max(_ON_PATH * alpha, _RESOLVED)
+        solution, _, solved = self.inner.solve(alpha, zero, self.r, target, self.settings.newton_steps)
+        if not solved:
+            self.follows, self.alpha = False, min(_BACK * alpha, self.settings.alpha)
+            return
+        self.r, self.residual = solution, self.inner.error(solution)
+        weight = max(_STRIDE * alpha, _END)
+        if alpha <= _CORRECTED:
+            self._accept(self.inner.solve(weight, solution, solution, 0.01 * self.residual, 2)[0])
+        self.follows, self.alpha = alpha > _END, weight
+
+    def _outer(self) -> None:
+        """One proximal step, with a second try after Gauß–Seidel sweeps on the *same* regularised problem."""
+        alpha, most = self.alpha, self.settings.newton_steps
+        target = 0.5 * self.residual
+        hope = _HOPE if self._may_jump() else most
+        solution, steps, solved = self.inner.solve(alpha, self.r, self.r, target, min(hope, most))
+        if not solved:
+            if self._may_jump() and self._jump():
+                return
+            start = self.inner.sweep(alpha, self.r, solution, _SECOND_TRY)
+            solution, steps, solved = self.inner.solve(alpha, self.r, start, target, most)
+        if not solved:
+            self.failed_alpha, self.alpha = alpha, min(4.0 * alpha, 1.0)
+            self._accept(solution)
+            return
+        # extrapolating pays while the proximal weight is felt
+        step = 1.3 if alpha > 1e-5 else 1.0
+        rose = not self._accept(self.r + step * (solution - self.r)) and not self._accept(solution)
+        if not rose:
+            factor = 0.1 if steps <= 3 else 0.3 if steps <= 6 else 0.7 if steps <= 10 else 1.0
+            wanted = alpha * factor
+            if wanted <= self.failed_alpha:
+                wanted = max(wanted, 0.7 * alpha)  # approach a weight that failed before slowly
+            self.alpha = max(wanted, self.settings.alpha_min)
+        else:
+            self.r, self.residual = solution, self.inner.error(solution)
+
+    def _may_jump(self) -> bool:
+        """Is an interior start worth trying? Once, and from far away: it costs as much as easy problems take in all."""
+        return self.eliminated is None and not self.has_jumped and self.residual > _CLOSE
+
+    def _jump(self) -> bool:
+        """Leave for an interior start, if that one is any good."""
+        assert self.scaling is not None
+        self.has_jumped = True
+        start = self.borrowed.interior_start(self.problem, self.scaling.reactions(self.r))
+        r = self.scaling.scaled_reactions(start)
+        error = self.inner.error(r)
+        if not error <= _POOR:
+            return False
+        self.r, self.residual, self.milestone, self.since = r, error, error, 0
+        self.alpha, self.failed_alpha = max(min(self.settings.alpha, _NEAR), self.settings.alpha_min), 0.0
+        return True
+
+    def _accept(self, r: np.ndarray) -> bool:
+        """Take r if its unregularised residual is below the present one."""
+        error = self.inner.error(r)
+        if not error < self.residual:
+            return False
+        self.r, self.residual = r, error
+        return True
+
+
+def _is_dense(problem: Problem) -> bool:
+    """Is dense linear algebra the cheaper one?"""
+    rows, D = problem.row_count, problem.delassus
+    if rows > _DENSE_CROWDED and not problem.cone.bilateral_rows and _is_crowded(problem):
+        return False
+    if rows <= _DENSE or rows > _MOST_DENSE or not isinstance(D, MatrixDelassus):
+        return rows <= _DENSE
+    return D.D.nnz > _FULL * rows * rows
+
+
+def _is_crowded(problem: Problem) -> bool:
+    """Rigid bodies with more rows than degrees of freedom: systems in body space are the smaller ones."""
+    D = problem.delassus
+    return isinstance(D, RigidDelassus) and 6 * len(D.mass) <= problem.row_count
+
+
+def _is_uneven(problem: Problem) -> bool:
+    """Do mobilities differ so much that one unit for all would hide the light bodies?"""
+    diagonal = problem.delassus.diagonal
+    positive = diagonal[diagonal > 0.0]
+    return bool(len(positive)) and float(positive.max()) > _UNEVEN * float(positive.min())
+
+
+def start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray, borrowed: Borrowed) -> ProxSsnMethod:
+    """The method at the given starting point."""
+    assert isinstance(settings, ProxSsn)
+    return ProxSsnMethod(problem, settings, reactions, borrowed)

@@ -1,0 +1,1 @@
+"""What families of solvers share: the only place they may import from besides their own."""

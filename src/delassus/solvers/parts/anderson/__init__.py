@@ -1,0 +1,1 @@
+"""Anderson acceleration as compiled steps on any fixed-point map."""

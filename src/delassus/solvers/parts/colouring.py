@@ -1,0 +1,62 @@
+"""Colours for parallel Gauß–Seidel: blocks of one colour do not couple, so they may be updated at the same time."""
+
+import numpy as np
+from numba import njit
+
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.problem import Problem
+from delassus.solvers.parts.block_rows import BlockRows
+
+_MOST = (
+    63  # colours kept in one machine word per body; blocks that fit none (a hub with many contacts) come last, in turn
+)
+
+
+def colour_blocks(problem: Problem, rows: BlockRows) -> tuple[np.ndarray, np.ndarray]:
+    """(order, colour_start) as `sweep_by_colour` takes them: blocks sorted by colour, then those without one."""
+    colour = np.full(problem.cone.block_count, -1, dtype=np.int64)
+    if isinstance(problem.delassus, RigidDelassus):
+        _by_bodies(problem.delassus.bodies, np.zeros(len(problem.delassus.mass), dtype=np.uint64), colour)
+    else:
+        # joints and limits of dual problems are few and may couple to anything: they stay without a colour
+        first = problem.cone.block_count - problem.contact_count
+        _by_rows(rows.pointer, rows.column, problem.cone.contact_start, colour[first:])
+    count = int(colour.max(initial=-1)) + 1
+    order = np.argsort(np.where(colour < 0, count, colour), kind="stable")
+    sizes = np.bincount(np.where(colour < 0, count, colour), minlength=count + 1)
+    return order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+@njit(cache=True)
+def _by_bodies(bodies, used, colour):
+    """Greedy: the lowest colour that neither body has seen.  used: (n_b,) bit set of colours per body, written."""
+    one = np.uint64(1)
+    for k in range(len(bodies)):
+        taken = np.uint64(0)
+        for side in range(2):
+            if bodies[k, side] >= 0:
+                taken |= used[bodies[k, side]]
+        for c in range(_MOST):
+            bit = one << np.uint64(c)
+            if not taken & bit:
+                colour[k] = c
+                for side in range(2):
+                    if bodies[k, side] >= 0:
+                        used[bodies[k, side]] |= bit
+                break
+
+
+@njit(cache=True)
+def _by_rows(pointer, column, contact_start, colour):
+    """Greedy: the lowest colour that no coupled contact has."""
+    one = np.uint64(1)
+    for k in range(len(colour)):
+        taken = np.uint64(0)
+        for p in range(pointer[k], pointer[k + 1]):
+            other = colour[(column[p] - contact_start) // 3]
+            if other >= 0:
+                taken |= one << np.uint64(other)
+        for c in range(_MOST):
+            if not taken & (one << np.uint64(c)):
+                colour[k] = c
+                break

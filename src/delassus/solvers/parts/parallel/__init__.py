@@ -1,0 +1,1 @@
+"""Products and vector passes in parallel, with results that do not depend on the number of threads."""

@@ -1,0 +1,1 @@
+"""Projective splitting: one block of rows after the other, Gauß–Seidel."""

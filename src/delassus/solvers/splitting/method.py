@@ -1,0 +1,202 @@
+"""Projective splitting (paper 003 Alg. 5): Gauß–Seidel over joints, limits and contacts with a local solve for each.
+
+Rigid problems are swept in body space: the bodies' velocities u are kept up to date and D is never formed. Everything
+else is swept over block rows of D. One compiled call does a whole batch of sweeps.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from delassus.errors import nearest
+from delassus.law import Law
+from delassus.linalg.operators.rigid import RigidDelassus, add_response
+from delassus.linalg.operators.sparse import SparseDelassus
+from delassus.problem import Problem
+from delassus.solvers.parts.block_rows import NO_ROWS, BlockRows, block_rows
+from delassus.solvers.parts.colouring import colour_blocks
+from delassus.solvers.settings import Settings, require
+from delassus.solvers.splitting.sweeps import LOCAL, NO_BODIES, Blocks, Bodies, sweep_by_colour, sweep_in_order
+
+_FALL = 0.999  # a residual above this fraction of the last one has not fallen: it rises, or cycles
+
+_PLAIN = 100  # blocks updated with omega = 1 at the start: a handful of contacts is solved by then, without relaxation
+_SETTLE = 10  # sweeps with the new omega before the residual may lower it: the change itself raises it at first
+
+
+@dataclass(frozen=True)
+class Splitting(Settings):
+    """Settings of the projective splitting family."""
+
+    local: str = "slip"  # one-contact solver, a name of LOCAL; slip and quartic become convex under the ccp law
+    desaxce: bool = False  # give the local solver De Saxcé's term of the last iterate (003 Alg. 5 line 16)
+    omega: float = 1.0  # relaxation of every block update, 0 < omega < 2
+    omega_after: int = 0  # sweeps with omega = 1 before that, more on small problems: they are done by then
+    omega_decay: float = 1.0  # omega is multiplied by this after each sweep …
+    omega_min: float = 1.0  # … until it reaches this
+    omega_backoff: float = 1.0  # factor on omega − omega_min whenever the judged residual did not fall; 1: never
+    threads: int = 1  # more than one: sweep colour by colour, the blocks of a colour in parallel
+    early_stop: float = 0.0  # stop when |Δ objective| / total inertia falls below this [J/kg] (003 eq. 160); 0: never
+
+    def __post_init__(self):
+        require(self.local in LOCAL, f"unknown local solver {self.local!r}; {nearest(self.local, list(LOCAL))}")
+        require(0.0 < self.omega < 2.0, f"omega is {self.omega}: relaxation needs 0 < omega < 2")
+        require(self.omega_after >= 0, f"omega_after is {self.omega_after}: give a number of sweeps")
+        require(0.0 < self.omega_decay <= 1.0, f"omega_decay is {self.omega_decay}: give a factor in (0, 1]")
+        require(0.0 < self.omega_min < 2.0, f"omega_min is {self.omega_min}: relaxation needs 0 < omega_min < 2")
+        require(0.0 < self.omega_backoff <= 1.0, f"omega_backoff is {self.omega_backoff}: give a factor in (0, 1]")
+        require(self.threads >= 1, f"threads is {self.threads}: give at least one")
+        require(self.early_stop >= 0.0, f"early_stop is {self.early_stop}: give zero (never) or a positive number")
+
+
+class SplittingMethod:
+    """Projective splitting at work on one problem."""
+
+    def __init__(self, problem: Problem, settings: Splitting, reactions: np.ndarray):
+        self.problem = problem
+        self.settings = settings
+        self.reactions = reactions
+        self.finished = False
+        self.is_costly = False
+        exact = settings.local in ("slip", "quartic")
+        self.local = LOCAL["convex" if exact and problem.law is Law.CCP else settings.local]
+        self.term = settings.desaxce or (settings.local in ("ccp", "convex") and problem.law is Law.NCP)
+        self.omega = settings.omega
+        self.sweep_count = 0
+        self.plain_sweeps = settings.omega_after * max(1, _PLAIN // max(1, problem.cone.block_count))
+        self.slip = np.zeros(problem.contact_count)
+        self.work = np.empty((settings.threads, 7, max(10, problem.cone.bilateral.max(initial=0))))
+        self.objective = np.inf
+        self.last_excess = np.inf
+        self.total_inertia = _total_inertia(problem) if settings.early_stop else 0.0
+        self.bodies, self.rows = _storage(problem)
+        matrix_free = self.rows is NO_ROWS
+        cone = problem.cone
+        sizes = np.diff(cone.block_start)
+        self.blocks = Blocks(
+            cone.block_start, cone.bilateral.size, cone.unilateral, problem.mu, problem.diagonal_blocks,
+            np.cumsum(sizes * sizes) - sizes * sizes, _joint_inverse(problem),
+            problem.bias if matrix_free else problem.free_velocity, matrix_free,
+        )  # fmt: skip
+        self.sweep: Callable[..., float] = sweep_by_colour if settings.threads > 1 else sweep_in_order
+        self.order: tuple[np.ndarray, ...] = (np.arange(cone.block_count),)
+        if settings.threads > 1:
+            self.order = colour_blocks(problem, self.rows)
+        # plain tuples pass into compiled code some ten times faster than named ones
+        self.plain = tuple(self.blocks), tuple(self.rows), tuple(self.bodies)
+
+    def advance(self, count: int) -> None:
+        """`count` sweeps; with early stopping, fewer once the objective no longer falls."""
+        first = min(count, max(0, self.plain_sweeps - self.sweep_count))
+        self.sweep_count += count
+        if first:
+            count -= first
+            self._sweep(first, 1.0, 1.0, 1.0)
+        settings = self.settings
+        if count and not settings.early_stop:
+            self.omega = self._sweep(count, self.omega, settings.omega_decay, settings.omega_min)
+            return
+        for _ in range(count):
+            self.omega = self._sweep(1, self.omega, settings.omega_decay, settings.omega_min)
+            v = self.problem.constraint_velocity(self.reactions)
+            objective = 0.5 * float(self.reactions @ (v + self.problem.free_velocity))
+            if abs(objective - self.objective) < settings.early_stop * self.total_inertia:
+                self.finished = True
+                return
+            self.objective = objective
+
+    def judged(self, excess: float) -> None:
+        """Relax less when the residual did not fall: a large omega makes Gauß–Seidel fast, and makes it cycle."""
+        settled = self.sweep_count >= _SETTLE + self.plain_sweeps
+        if settled and excess > _FALL * self.last_excess:
+            low = self.settings.omega_min
+            self.omega = low + self.settings.omega_backoff * (self.omega - low)
+        self.last_excess = excess
+
+    @property
+    def map_key(self) -> float:
+        """The relaxation: what a sweep depends on besides the reactions."""
+        return 1.0 if self.sweep_count < self.plain_sweeps else self.omega
+
+    @property
+    def can_be_fused(self) -> bool:
+        """Are sweeps in order, with one relaxation per batch, all there is to an iteration?"""
+        settings = self.settings
+        one_omega = settings.omega_decay == 1.0 and (settings.omega == 1.0 or not self.plain_sweeps)
+        return one_omega and settings.threads == 1 and not settings.early_stop
+
+    def run_fused(self, kernel: Callable[..., tuple[int, int]], *arguments) -> tuple[int, int]:
+        """Call a compiled function of the given arguments that does the sweeps itself; see `anderson_sweeps`."""
+        u_f = self.problem.u_f if self.blocks.matrix_free else self.bodies.u
+        done, left = kernel(
+            *arguments, self.local, self.term, self.omega, *self.plain, u_f, self.reactions, self.slip,
+            self.work, *self.order,
+        )  # fmt: skip
+        self.sweep_count += done
+        return done, left
+
+    def repose(self, problem: Problem) -> None:
+        """Go on with a problem that differs in its free velocity only."""
+        self.problem = problem
+        self.blocks = self.blocks._replace(offset=problem.bias if self.blocks.matrix_free else problem.free_velocity)
+        self.plain = tuple(self.blocks), tuple(self.rows), tuple(self.bodies)
+        self.objective = self.last_excess = np.inf
+
+    def _sweep(self, count: int, omega: float, decay: float, omega_min: float) -> float:
+        """`count` sweeps in one compiled call; returns the relaxation reached."""
+        bodies = self.bodies
+        if self.blocks.matrix_free:
+            # start each batch from the velocities that belong to λ, so that rounding cannot pile up
+            bodies.u[:] = self.problem.u_f
+            add_response(bodies.pair, self.blocks.start, bodies.response, self.reactions, bodies.u)
+        return self.sweep(
+            count, self.local, self.term, omega, decay, omega_min,
+            *self.plain, self.reactions, self.slip, self.work, *self.order,
+        )  # fmt: skip
+
+
+def start_splitting(problem: Problem, settings: Settings, reactions: np.ndarray) -> SplittingMethod:
+    """A method of this family, at the given starting point."""
+    assert isinstance(settings, Splitting)
+    return SplittingMethod(problem, settings, reactions)
+
+
+def _storage(problem: Problem) -> tuple[Bodies, BlockRows]:
+    """What the sweeps read of D: bodies for rigid problems, block rows for all others."""
+    delassus = problem.delassus
+    if not isinstance(delassus, RigidDelassus):
+        return NO_BODIES, block_rows(delassus.matrix(), problem.cone.block_start, problem.cone.contact_start)
+    compliance = np.zeros(problem.row_count) if delassus.compliance is None else delassus.compliance
+    u = np.empty(6 * len(delassus.mass))
+    return Bodies(delassus.bodies, delassus.rows, delassus.response, compliance, u), NO_ROWS
+
+
+def _joint_inverse(problem: Problem) -> np.ndarray:
+    """Pseudo-inverses of the joints' diagonal blocks, flat, row by row: exact solves that forgive redundant rows."""
+    sizes = problem.cone.bilateral
+    out = np.empty(int((sizes * sizes).sum()))
+    if not len(sizes):
+        return out
+    ends = np.cumsum(sizes * sizes)
+    for size in np.unique(sizes):
+        at = (ends - sizes * sizes)[sizes == size][:, None] + np.arange(size * size)
+        blocks = problem.diagonal_blocks[at].reshape(-1, size, size)
+        out[at] = np.linalg.pinv(blocks, rcond=1e-12).reshape(-1, size * size)
+    return out
+
+
+def _total_inertia(problem: Problem) -> float:
+    """Sum of the diagonal of H (003 eq. 160); for dual problems, which have none, rows over mean diagonal of D [kg]."""
+    if isinstance(problem.delassus, RigidDelassus):
+        return float(np.trace(problem.delassus.mass, axis1=1, axis2=2).sum())
+    if isinstance(problem.delassus, SparseDelassus):
+        return float(problem.delassus.mass_matrix().diagonal().sum())
+    return problem.step * problem.row_count
+
+
+def swept(problem: Problem, reactions: np.ndarray, count: int) -> np.ndarray:
+    """Reactions (m,) after `count` plain sweeps with exact local solves; overwrites the given ones."""
+    method = SplittingMethod(problem, Splitting(solver="nbgs"), reactions)
+    method.advance(count)
+    return method.reactions
