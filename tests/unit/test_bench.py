@@ -15,11 +15,12 @@ from delassus.bench.metrics import data_profile, performance_profile, scores, sh
 from delassus.bench.report import write_report
 from delassus.bench.row import Row, Rows
 from delassus.bench.runs import plan
-from delassus.bench.sample import CATEGORIES, Sample, category_of
+from delassus.bench.sample import UNKNOWN, Sample
 from delassus.bench.suite_file import read_suite, write_suite
 from delassus.bench.suites import SUITES, Suite
 from delassus.errors import FileError, ProblemError, SettingsError
-from delassus.problem.random import random_dual, random_rigid
+from delassus.problem.describe import describe
+from delassus.problem.random import random_dual
 from delassus.scenes import SCENES
 from delassus.simulation.memory import Memory
 from delassus.solvers import solve
@@ -41,18 +42,9 @@ def samples():
     return list(extract(Take("box-on-plane", 30, 2, 3))) + list(extract(Take("four-bar", 6, 1, 3)))
 
 
-def test_categories_follow_densities():
-    """Paper 003 §VII-C, each from a problem made for it."""
-    made = {
-        "independent joints": random_rigid(rng(), bodies=6, contacts=0, joints=3),
-        "redundant joints": random_rigid(rng(), bodies=9, contacts=0, joints=3, redundant_joints=True),
-        "single contact": random_rigid(rng(), bodies=3, contacts=1, joints=1),
-        "sparse contacts": random_rigid(rng(), bodies=9, contacts=6),
-        "dense contacts": random_rigid(rng(), bodies=3, contacts=20),
-        "dense constraints": random_rigid(rng(), bodies=3, contacts=10, joints=2),
-    }
-    assert {name: category_of(problem) for name, problem in made.items()} == {name: name for name in made}
-    assert set(made) < set(CATEGORIES)
+def test_a_sample_has_the_category_of_its_problem(samples):
+    assert [sample.category for sample in samples] == [describe(sample.problem).category for sample in samples]
+    assert Sample("file", 0, random_dual(rng(), contacts=4)).category == UNKNOWN
 
 
 def test_samples_follow_each_other_and_fall_within_the_run(samples):

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from delassus.cones import ProductCone
 from delassus.problem import Problem
-from delassus.problem import describe as module
-from delassus.problem.describe import category, describe
+from delassus.problem import spectrum as module
+from delassus.problem.describe import CATEGORIES, category, category_of, describe
 from delassus.problem.random import random_rigid
 
 ROUNDING = 1e-8  # singular values of D to the precision its condition number leaves
@@ -172,8 +172,23 @@ def test_small_is_not_zero():
         ((5, 0, 0), 12, None, None),
     ],
 )
-def test_categories_of_paper_003(counts, dofs, rank, expected):
+def test_categories_by_sizes_and_rank(counts, dofs, rank, expected):
     assert category(*counts, dofs, rank) == expected
+
+
+def test_a_problem_has_the_category_of_its_description(rng):
+    """Each from a problem made for it, and without the rest of the description."""
+    made = {
+        "independent joints": random_rigid(rng, bodies=6, contacts=0, joints=3),
+        "redundant joints": random_rigid(rng, bodies=9, contacts=0, joints=3, redundant_joints=True),
+        "dense joints": random_rigid(rng, bodies=3, contacts=0, joints=12, redundant_joints=True),
+        "single contact": random_rigid(rng, bodies=3, contacts=1, joints=1),
+        "sparse contacts": random_rigid(rng, bodies=9, contacts=6),
+        "dense contacts": random_rigid(rng, bodies=3, contacts=20),
+        "dense constraints": random_rigid(rng, bodies=3, contacts=10, joints=2),
+    }
+    assert {name: category_of(problem) for name, problem in made.items()} == {name: name for name in CATEGORIES}
+    assert [describe(problem).category for problem in made.values()] == list(CATEGORIES)
 
 
 def test_as_dict_is_flat_and_complete(rng):

@@ -1,6 +1,6 @@
 """Solvers against problems: samples, suites, runs, metrics, report (paper 003 §VII)."""
 
 from delassus.bench.sample import Sample as Sample
-from delassus.bench.sample import category_of as category_of
 from delassus.bench.suites import SUITES as SUITES
 from delassus.bench.suites import Suite as Suite
+from delassus.problem.describe import category_of as category_of
