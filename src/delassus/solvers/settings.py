@@ -1,7 +1,19 @@
-"""Settings of the solver families: frozen, validated when built, never rewritten behind the user's back."""
+"""Settings of the solver families: frozen, validated when built, never rewritten behind the user's back.
 
+What a field may hold stands in its type, and is checked once, here, for every family:
+
+    step: Positive = 1.0
+    shrink: Annotated[float, Range("(0, 1]")] = 0.9
+    local: Annotated[str, OneOf("slip", "quartic")] = "slip"
+
+What several fields must obey together is for a family's own `__post_init__`, with `require`.
+"""
+
+import math
 from dataclasses import dataclass, fields, replace
-from typing import Any, get_args, get_type_hints
+from functools import cache
+from numbers import Real
+from typing import Annotated, Any, get_args, get_type_hints
 
 from delassus.errors import SettingsError, nearest
 
@@ -12,11 +24,59 @@ MOST = 10**9
 """Largest whole number given as text: compiled code has no larger ones than 2⁶³, and nobody means them."""
 
 
+class Range:
+    """Numbers of an interval: a square bracket includes its end, a round one does not."""
+
+    def __init__(self, interval: str, words: str = ""):
+        low, high = interval[1:-1].split(",")
+        self.low, self.high = float(low), float(high)
+        self.with_low, self.with_high = interval[0] == "[", interval[-1] == "]"
+        self.words = words or f"a number in {interval}"
+
+    def objection(self, name: str, value: Any) -> str | None:
+        """What is wrong with this value of a field, or None."""
+        number = float(value) if isinstance(value, Real) else math.nan
+        above = number >= self.low if self.with_low else number > self.low
+        below = number <= self.high if self.with_high else number < self.high
+        if above and below:
+            return None
+        return f"{name} is {value!r}: give {self.words}"
+
+
+class OneOf:
+    """One of some names."""
+
+    def __init__(self, *names: str):
+        self.names = names
+
+    def objection(self, name: str, value: Any) -> str | None:
+        """What is wrong with this value of a field, or None."""
+        return None if value in self.names else f"unknown {name} {value!r}; {nearest(str(value), list(self.names))}"
+
+
+Positive = Annotated[float, Range("(0, inf)", "a positive number")]
+NotNegative = Annotated[float, Range("[0, inf)", "zero or a positive number")]
+AtLeastOne = Annotated[float, Range("[1, inf)", "a factor of at least 1")]
+Fraction = Annotated[float, Range("(0, 1)")]
+Share = Annotated[float, Range("(0, 1]")]
+Relaxation = Annotated[float, Range("(0, 2)")]
+Count = Annotated[int, Range("[1, inf)", "at least one")]
+CountOrNone = Annotated[int, Range("[0, inf)", "zero or more")]
+
+
 @dataclass(frozen=True)
 class Settings:
     """What every family shares. `solver` is the line of the SOLVERS table it belongs to."""
 
     solver: str
+
+    def __post_init__(self):
+        kind: Any = type(self)
+        for name, allowed, or_none in _allowed(kind):
+            value = getattr(self, name)
+            objection = None if or_none and value is None else allowed.objection(name, value)
+            if objection is not None:
+                raise SettingsError(objection + (", or none" if or_none else ""))
 
     def changed(self, **values: Any) -> "Settings":
         """A copy with some fields replaced, checked again; unknown names suggest the nearest."""
@@ -46,3 +106,15 @@ def require(condition: bool, message: str) -> None:
     """Raise a SettingsError unless the condition holds."""
     if not condition:
         raise SettingsError(message)
+
+
+@cache
+def _allowed(kind: type) -> tuple[tuple[str, Range | OneOf, bool], ...]:
+    """(name, what the type says about its values, may it be None?) of the fields whose types say something."""
+    found: list[tuple[str, Range | OneOf, bool]] = []
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        or_none = type(None) in get_args(hint)
+        for part in get_args(hint) if or_none else (hint,):
+            rules = getattr(part, "__metadata__", ())
+            found += [(name, rule, or_none) for rule in rules if isinstance(rule, (Range, OneOf))]
+    return tuple(found)

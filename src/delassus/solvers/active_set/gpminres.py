@@ -18,6 +18,7 @@ J. Sci. 17, 2012), in less memory, and it stays defined on singular systems. An 
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numba import njit
@@ -27,7 +28,7 @@ from delassus.solvers.active_set.face_passes import add_bending, along, descend,
 from delassus.solvers.active_set.program import Program, gap, move
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.team import add_up
-from delassus.solvers.settings import Settings, require
+from delassus.solvers.settings import Count, Fraction, Range, Settings
 
 _REFRESH = 500  # updates of the gradient after which it is computed anew: each adds a rounding error
 _ROUNDING = 1e-15  # of gᵀx: changes of the objective below are not seen where g presses against a curved boundary
@@ -42,20 +43,12 @@ _STEPS, _DROP, _RAR, _INNER, _GAIN, _ETA, _LIMIT, _AGE, _WHOLE = range(4, 13)  #
 class Gpminres(Settings):
     """Settings of GPMINRES; names of paper 002 in brackets."""
 
-    decrease: float = 0.1  # part of the predicted decrease that a step must bring [μ]
-    slow_gradient: float = 0.1  # gradient steps end below this part of the best decrease so far [η₁]
-    slow_minres: float = 0.1  # so does MINRES [η₂]
-    gradient_steps: int = 5  # at most, per cycle [N_GP]
-    minres_steps: int = 20  # at most, per face, at first [N_minres]; as many more on a binding face [N_AI]
-    threads: int = 1  # team of threads for each pass
-
-    def __post_init__(self):
-        require(0.0 < self.decrease < 0.5, f"decrease is {self.decrease}: give a number in (0, 1/2)")
-        require(0.0 < self.slow_gradient < 1.0, f"slow_gradient is {self.slow_gradient}: give a number in (0, 1)")
-        require(0.0 < self.slow_minres < 1.0, f"slow_minres is {self.slow_minres}: give a number in (0, 1)")
-        require(self.gradient_steps >= 1, f"gradient_steps is {self.gradient_steps}: give at least one")
-        require(self.minres_steps >= 1, f"minres_steps is {self.minres_steps}: give at least one")
-        require(self.threads >= 1, f"threads is {self.threads}: give at least one")
+    decrease: Annotated[float, Range("(0, 0.5)")] = 0.1  # part of the predicted decrease that a step must bring [μ]
+    slow_gradient: Fraction = 0.1  # gradient steps end below this part of the best decrease so far [η₁]
+    slow_minres: Fraction = 0.1  # so does MINRES [η₂]
+    gradient_steps: Count = 5  # at most, per cycle [N_GP]
+    minres_steps: Count = 20  # at most, per face, at first [N_minres]; as many more on a binding face [N_AI]
+    threads: Count = 1  # team of threads for each pass
 
 
 class GpminresMethod:

@@ -18,7 +18,7 @@ from delassus.problem import Problem
 from delassus.solvers.active_set import gpminres
 from delassus.solvers.active_set.faces import DISC, NORMAL, NORMAL_RIM, OPEN, RIM, SHUT, SLIDE
 from delassus.solvers.active_set.gpminres import ALPHA, HALVED, PHASE, RESTART, SEARCH, SOLVED
-from delassus.solvers.settings import Settings, require
+from delassus.solvers.settings import Count, Positive, Settings
 
 _MOST = 10_000  # products between two faces: gradient steps and searches end long before
 
@@ -27,12 +27,8 @@ _MOST = 10_000  # products between two faces: gradient steps and searches end lo
 class GpminresP(gpminres.Gpminres):
     """Settings of GPMINRES-P."""
 
-    minres_steps: int = 2  # per face [N_minres]
-    shift: float = 1e-4  # of the diagonal that is factored, whose mean is 1
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self.shift > 0.0, f"shift is {self.shift}: give a positive number")
+    minres_steps: Count = 2  # per face [N_minres]
+    shift: Positive = 1e-4  # of the diagonal that is factored, whose mean is 1
 
 
 class GpminresPMethod(gpminres.GpminresMethod):

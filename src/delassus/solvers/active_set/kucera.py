@@ -29,7 +29,7 @@ from delassus.solvers.active_set.program import Program
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.spectrum import largest_eigenvalue
 from delassus.solvers.parts.parallel.team import add_up
-from delassus.solvers.settings import Settings, require
+from delassus.solvers.settings import Count, Positive, Relaxation, Settings
 
 _REFRESH = 500  # updates of the gradient after which it is computed anew: each adds a rounding error
 _NEW, _CONJUGATE, _CHANGE = range(3)  # what the next product is for
@@ -40,14 +40,9 @@ _PHASE, _AGE, _USED, _SOLVED = range(4)
 class Kucera(Settings):
     """Settings of Kučera's method; names of paper 002 in brackets."""
 
-    step: float = 1.0  # length of projected steps, in units of the inverse largest eigenvalue [α̃ ‖N‖]; below 2
-    release: float = 1.0  # the smaller, the sooner contacts leave the boundary [Γ]
-    threads: int = 1  # team of threads for each pass
-
-    def __post_init__(self):
-        require(0.0 < self.step < 2.0, f"step is {self.step}: give a number in (0, 2)")
-        require(self.release > 0.0, f"release is {self.release}: give a positive number")
-        require(self.threads >= 1, f"threads is {self.threads}: give at least one")
+    step: Relaxation = 1.0  # length of projected steps, in units of the inverse largest eigenvalue [α̃ ‖N‖]
+    release: Positive = 1.0  # the smaller, the sooner contacts leave the boundary [Γ]
+    threads: Count = 1  # team of threads for each pass
 
 
 class KuceraMethod:

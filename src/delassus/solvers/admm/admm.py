@@ -22,10 +22,10 @@ anderson=0`:
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
-from delassus.errors import nearest
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.admm.anderson import empty_memory, forget
@@ -34,50 +34,51 @@ from delassus.solvers.admm.penalty import RULES, spectral_penalty
 from delassus.solvers.admm.reduced import reduced
 from delassus.solvers.admm.small import SmallAdmm, is_small, small_at_once
 from delassus.solvers.driver import Limits
-from delassus.solvers.settings import Settings, require
+from delassus.solvers.settings import (
+    AtLeastOne,
+    Count,
+    CountOrNone,
+    NotNegative,
+    OneOf,
+    Positive,
+    Range,
+    Relaxation,
+    Settings,
+    require,
+)
 
-JOINTS = ("exact", "split")
 _PROX = 1e-6  # least proximal weight of rows that are not split: redundant joints leave D singular
+
+
+Penalty = Annotated[str, OneOf(*RULES)]
+Joints = Annotated[str, OneOf("exact", "split")]
 
 
 @dataclass(frozen=True)
 class Admm(Settings):
     """Settings of the ADMM family; rho, eta and so on in scaled units [1/kg] where `scaled`."""
 
-    penalty: str = "fixed"  # rule for the penalty, a name of RULES: fixed, linear, spectral
-    rho: float = 1.0  # the penalty, or where the linear rule starts; the spectral rule has its own start
-    eta: float = 1e-6  # proximal weight
-    omega: float = 1.6  # over-relaxation, 0 < omega < 2
-    ratio: float = 10.0  # of primal to dual residual, or the reverse, beyond which the penalty moves
-    factor: float = 1.5  # by which the linear rule moves it
-    power: float = 0.2  # spectral rule: first exponent p of √(L η) (L/η)^p
-    power_step: float = 0.05  # spectral rule: by which the exponent moves
-    every: int = 10  # iterations between two looks at the residuals …
-    patience: float = 2.0  # … times this after every reversal of the penalty's direction, so that it settles
-    anderson: int = 5  # past iterations the extrapolation looks at; 0: none, as published
-    moved: float = 1.4  # least factor between the rule's penalty and the one in use that is worth a factorisation
-    joints: str = "exact"  # bilateral rows: solved with the linear system, or split like all others
+    penalty: Penalty = "fixed"  # how the penalty moves: fixed, linear, spectral
+    rho: Positive = 1.0  # the penalty, or where the linear rule starts; the spectral rule has its own start
+    eta: NotNegative = 1e-6  # proximal weight
+    omega: Relaxation = 1.6  # over-relaxation, 0 < omega < 2
+    ratio: AtLeastOne = 10.0  # of primal to dual residual, or the reverse, beyond which the penalty moves
+    factor: Annotated[float, Range("(1, inf)", "more than one")] = 1.5  # by which the linear rule moves it
+    power: Annotated[float, Range("[-0.5, 0.5]")] = 0.2  # spectral rule: first exponent p of √(L η) (L/η)^p
+    power_step: Positive = 0.05  # spectral rule: by which the exponent moves
+    every: Count = 10  # iterations between two looks at the residuals …
+    patience: AtLeastOne = 2.0  # … times this after every reversal of the penalty's direction, so that it settles
+    anderson: CountOrNone = 5  # past iterations the extrapolation looks at; 0: none, as published
+    moved: AtLeastOne = 1.4  # least factor between the rule's penalty and the one in use that is worth a factorisation
+    joints: Joints = "exact"  # bilateral rows: solved with the linear system, or split like all others
     scaled: bool = True  # give every block a mean diagonal of one first
 
     def __post_init__(self):
-        rules = list(RULES)
-        require(self.penalty in RULES, f"unknown penalty {self.penalty!r}; {nearest(self.penalty, rules)}")
-        require(self.joints in JOINTS, f"unknown joints {self.joints!r}; {nearest(self.joints, list(JOINTS))}")
-        require(self.rho > 0.0, f"rho is {self.rho}: give a positive penalty")
-        require(self.eta >= 0.0, f"eta is {self.eta}: give zero or a positive proximal weight")
+        super().__post_init__()
         require(
             self.eta > 0.0 or self.penalty != "spectral",
             "eta is 0: the spectral penalty needs a positive one, the smallest eigenvalue it leaves",
         )
-        require(0.0 < self.omega < 2.0, f"omega is {self.omega}: relaxation needs 0 < omega < 2")
-        require(self.ratio >= 1.0, f"ratio is {self.ratio}: give at least one")
-        require(self.factor > 1.0, f"factor is {self.factor}: give more than one")
-        require(-0.5 <= self.power <= 0.5, f"power is {self.power}: give an exponent between -0.5 and 0.5")
-        require(self.power_step > 0.0, f"power_step is {self.power_step}: give a positive exponent")
-        require(self.every >= 1, f"every is {self.every}: give at least one iteration")
-        require(self.patience >= 1.0, f"patience is {self.patience}: give at least one")
-        require(self.anderson >= 0, f"anderson is {self.anderson}: give zero (none) or a number of iterations")
-        require(self.moved >= 1.0, f"moved is {self.moved}: give at least one")
 
     @cached_property
     def plain(self) -> tuple:

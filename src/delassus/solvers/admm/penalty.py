@@ -13,8 +13,7 @@ from numba import njit
 
 from delassus.linalg.dense_product import dense_times
 
-RULES = {"fixed": 0, "linear": 1, "spectral": 2}
-"""The penalty rules by name, and the number compiled code knows them by."""
+RULES = ("fixed", "linear", "spectral")
 
 _STEPS = 20  # of power iteration: L within a few per cent, and ρ feels only a power of it
 _RANGE = 1e8  # ρ stays within this factor of where it began

@@ -6,7 +6,7 @@ import numpy as np
 
 from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
-from delassus.solvers.settings import Settings, require
+from delassus.solvers.settings import Count, Fraction, Settings
 
 _MOST_VELOCITIES = 300  # the matrix is dense, and an operation takes twenty
 _SYMMETRIC = 1e-12  # relative skew part below which a mass is taken as symmetric
@@ -16,12 +16,8 @@ _SYMMETRIC = 1e-12  # relative skew part below which a mass is taken as symmetri
 class DoubleDoubleIpm(Settings):
     """Settings of the interior point with numbers of two doubles."""
 
-    hand_over: float = 1e-5  # worst velocity, over the free ones of its island, from which the polish goes on
-    polish_steps: int = 24  # before the interior point is asked to come a hundred times nearer
-
-    def __post_init__(self):
-        require(0.0 < self.hand_over < 1.0, f"hand_over is {self.hand_over}: give a factor in (0, 1)")
-        require(self.polish_steps >= 1, f"polish_steps is {self.polish_steps}: give at least one")
+    hand_over: Fraction = 1e-5  # worst velocity, over the free ones of its island, from which the polish goes on
+    polish_steps: Count = 24  # before the interior point is asked to come a hundred times nearer
 
 
 def takes_pairs(problem: Problem) -> bool:

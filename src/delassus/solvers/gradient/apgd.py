@@ -21,7 +21,7 @@ from delassus.solvers.gradient.step import step_units
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.team import add_up
-from delassus.solvers.settings import Settings, require
+from delassus.solvers.settings import AtLeastOne, Count, Fraction, Positive, Settings
 
 _STEP_MIN = 1e-12  # below this the test of the step length compares rounding errors
 _SLACK = 1e-9  # relative, for rounding in that test
@@ -31,16 +31,10 @@ _SLACK = 1e-9  # relative, for rounding in that test
 class Apgd(Settings):
     """Settings of the accelerated projected gradient method."""
 
-    step: float = 1.0  # first step length t, in units of the inverse mean diagonal of each block
-    growth: float = 1.11  # factor on t after each accepted step
-    shrink: float = 0.5  # a refused t is replaced by this fraction of what its direction would have allowed
-    threads: int = 1  # team of threads for each pass
-
-    def __post_init__(self):
-        require(self.step > 0.0, f"step is {self.step}: give a positive number")
-        require(self.growth >= 1.0, f"growth is {self.growth}: give a factor of at least 1")
-        require(0.0 < self.shrink < 1.0, f"shrink is {self.shrink}: give a factor in (0, 1)")
-        require(self.threads >= 1, f"threads is {self.threads}: give at least one")
+    step: Positive = 1.0  # first step length t, in units of the inverse mean diagonal of each block
+    growth: AtLeastOne = 1.11  # factor on t after each accepted step
+    shrink: Fraction = 0.5  # a refused t is replaced by this fraction of what its direction would have allowed
+    threads: Count = 1  # team of threads for each pass
 
 
 class ApgdMethod:

@@ -20,7 +20,7 @@ from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.spectrum import largest_eigenvalue
 from delassus.solvers.parts.parallel.team import wait
-from delassus.solvers.settings import Settings, require
+from delassus.solvers.settings import Count, Positive, Settings, Share
 
 _SAFE = 1.9  # ω = this / Λ̂: below 2 / Λ as long as the estimate, which is from below, finds 0.95 Λ
 
@@ -29,14 +29,9 @@ _SAFE = 1.9  # ω = this / Λ̂: below 2 / Λ as long as the estimate, which is 
 class Jacobi(Settings):
     """Settings of projected Jacobi."""
 
-    omega: float | None = None  # step in units of the inverse mean diagonal of each block; none: a safe one is found
-    damping: float = 1.0  # share θ of the new iterate in the next, the λ of 002 eq. 12
-    threads: int = 1  # team of threads for each pass
-
-    def __post_init__(self):
-        require(self.omega is None or self.omega > 0.0, f"omega is {self.omega}: give a positive number, or none")
-        require(0.0 < self.damping <= 1.0, f"damping is {self.damping}: give a share in (0, 1]")
-        require(self.threads >= 1, f"threads is {self.threads}: give at least one")
+    omega: Positive | None = None  # step in units of the inverse mean diagonal of each block; none: a safe one is found
+    damping: Share = 1.0  # share θ of the new iterate in the next, the λ of 002 eq. 12
+    threads: Count = 1  # team of threads for each pass
 
 
 class JacobiMethod:

@@ -29,27 +29,22 @@ from delassus.solvers.parts.lanes import push_three, three_rows_times
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.team import add_up, wait
-from delassus.solvers.settings import Settings, require
+from delassus.solvers.settings import Count, Positive, Relaxation, Settings, Share, require
 
 
 @dataclass(frozen=True)
 class Prox(Settings):
     """Settings of SOR-Prox."""
 
-    omega: float = 1.0  # relaxation of every update, 0 < omega < 2
-    step: float = 1.5  # first ρ
-    step_min: float = 0.7  # smallest ρ
-    shrink: float = 0.9  # factor on ρ where a contact's change grew
-    threads: int = 1  # more than one: sweep colour by colour, the blocks of a colour in parallel
+    omega: Relaxation = 1.0  # relaxation of every update, 0 < omega < 2
+    step: Positive = 1.5  # first ρ
+    step_min: Positive = 0.7  # smallest ρ
+    shrink: Share = 0.9  # factor on ρ where a contact's change grew
+    threads: Count = 1  # more than one: sweep colour by colour, the blocks of a colour in parallel
 
     def __post_init__(self):
-        require(0.0 < self.omega < 2.0, f"omega is {self.omega}: relaxation needs 0 < omega < 2")
-        require(self.step > 0.0, f"step is {self.step}: give a positive number")
-        require(
-            0.0 < self.step_min <= self.step, f"step_min is {self.step_min}: give a positive number up to {self.step}"
-        )
-        require(0.0 < self.shrink <= 1.0, f"shrink is {self.shrink}: give a factor in (0, 1]")
-        require(self.threads >= 1, f"threads is {self.threads}: give at least one")
+        super().__post_init__()
+        require(self.step_min <= self.step, f"step_min is {self.step_min}: give at most step, {self.step}")
 
 
 class ProxMethod:

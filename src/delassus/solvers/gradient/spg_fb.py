@@ -10,6 +10,7 @@ search is arithmetic with vᵀ d and dᵀ D d: the image of λ + θ d is had fro
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numba import njit
@@ -20,24 +21,22 @@ from delassus.solvers.gradient.step import step_units
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.team import add_up, wait
-from delassus.solvers.settings import Settings, require
+from delassus.solvers.settings import Count, Range, Settings
 
 _STEP_MIN, _STEP_MAX = 1e-9, 1e9  # of α, as in 002
 CUT_MIN, CUT_MAX = 0.1, 0.9  # a refused θ is cut to between these fractions of itself
+
+
+Armijo = Annotated[float, Range("[0, 0.5)")]
 
 
 @dataclass(frozen=True)
 class SpgFb(Settings):
     """Settings of the spectral projected gradient method."""
 
-    memory: int = 10  # objective values the line search looks back on; 1 makes it monotone
-    armijo: float = 1e-4  # least decrease asked for, as a fraction of what the slope promises
-    threads: int = 1  # team of threads for each pass
-
-    def __post_init__(self):
-        require(self.memory >= 1, f"memory is {self.memory}: give at least one")
-        require(0.0 <= self.armijo < 0.5, f"armijo is {self.armijo}: give a fraction in [0, 0.5)")
-        require(self.threads >= 1, f"threads is {self.threads}: give at least one")
+    memory: Count = 10  # objective values the line search looks back on; 1 makes it monotone
+    armijo: Armijo = 1e-4  # least decrease asked for, as a fraction of what the slope promises
+    threads: Count = 1  # team of threads for each pass
 
 
 class SpgFbMethod:

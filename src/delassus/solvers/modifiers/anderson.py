@@ -28,7 +28,7 @@ windows of 5 to 10, growth 1.5 to 2 and patience 10 to 16 all give the same with
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numba import njit
@@ -48,7 +48,7 @@ from delassus.solvers.parts.anderson.step import (
     forget,
     may_be_met,
 )  # fmt: skip
-from delassus.solvers.settings import Settings, require
+from delassus.solvers.settings import AtLeastOne, Count, Range, Settings
 from delassus.solvers.splitting.accelerated import accelerated_sweeps
 from delassus.solvers.splitting.method import Splitting, SplittingMethod
 
@@ -63,18 +63,11 @@ _BATCH = 64  # iterations between two judgements at least, unless f asks for one
 class Anderson(Settings):
     """Settings of the acceleration."""
 
-    memory: int = 8  # differences of points kept, the size of the least-squares problem
-    stride: int = 1  # iterations of the accelerated method per map
-    growth: float = 1.5  # refuse a point whose residual of the map exceeds this factor times the last one's
-    patience: int = 16  # maps without progress before plain maps and a jump along the drift are tried
-    regularisation: float = 1e-6  # added to the unit diagonal of the scaled normal equations
-
-    def __post_init__(self):
-        require(1 <= self.memory <= 100, f"memory is {self.memory}: give 1 to 100 differences")
-        require(self.stride >= 1, f"stride is {self.stride}: give at least one iteration per map")
-        require(self.growth >= 1.0, f"growth is {self.growth}: give a factor of at least 1")
-        require(self.patience >= 1, f"patience is {self.patience}: give at least one map")
-        require(0.0 <= self.regularisation < 1.0, f"regularisation is {self.regularisation}: give a number in [0, 1)")
+    memory: Annotated[int, Range("[1, 100]")] = 8  # differences of points kept, the size of the least-squares problem
+    stride: Count = 1  # iterations of the accelerated method per map
+    growth: AtLeastOne = 1.5  # refuse a point whose residual of the map exceeds this factor times the last one's
+    patience: Count = 16  # maps without progress before plain maps and a jump along the drift are tried
+    regularisation: Annotated[float, Range("[0, 1)")] = 1e-6  # added to the unit diagonal of the normal equations
 
 
 class AndersonMethod:

@@ -21,7 +21,7 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.compose import Composed, Modifier
 from delassus.solvers.driver import Method, iterations_done
-from delassus.solvers.settings import Settings, require
+from delassus.solvers.settings import Count, Fraction, Settings
 
 if TYPE_CHECKING:
     from delassus.solvers.table import Solver
@@ -35,12 +35,8 @@ _GROWTH = 0.25  # or this fraction of the round's iterations so far
 class DeSaxce(Settings):
     """Settings of De Saxcé's fixed point."""
 
-    reduction: float = 0.5  # factor by which a round reduces the residual of its convex problem
-    most: int = 1000  # iterations of a round at most: the convex method may crawl
-
-    def __post_init__(self):
-        require(0.0 < self.reduction < 1.0, f"reduction is {self.reduction}: give a factor in (0, 1)")
-        require(self.most >= 1, f"most is {self.most}: give at least one iteration")
+    reduction: Fraction = 0.5  # factor by which a round reduces the residual of its convex problem
+    most: Count = 1000  # iterations of a round at most: the convex method may crawl
 
 
 class DeSaxceMethod:

@@ -32,7 +32,7 @@ from delassus.solvers.newton.newton import Newton
 from delassus.solvers.newton.small import SmallNewton
 from delassus.solvers.newton.sparse import SparseNewton
 from delassus.solvers.parts.elimination import Elimination
-from delassus.solvers.settings import Settings, require
+from delassus.solvers.settings import Count, CountOrNone, Positive, Settings, require
 
 _POOR = 0.1  # relative residual above which a guess is not worth starting from
 _PATIENCE, _RESTARTS = 8, 6  # outer iterations without halving the residual before starting afresh, and how often
@@ -60,18 +60,16 @@ _BACK = 100.0  # factor on a weight that was too small for the path, at which th
 class ProxSsn(Settings):
     """Settings of the proximal semismooth Newton method."""
 
-    rho: float = 100.0  # step of the Alart–Curnier function, in scaled units
-    alpha: float = 1e-2  # first proximal weight, in scaled units
-    alpha_min: float = 1e-10  # and the least
-    newton_steps: int = 12  # at most, per outer iteration
-    warm_up: int = 30  # Gauß–Seidel sweeps before the first outer iteration, unless a guess is given
+    rho: Positive = 100.0  # step of the Alart–Curnier function, in scaled units
+    alpha: Positive = 1e-2  # first proximal weight, in scaled units
+    alpha_min: Positive = 1e-10  # and the least
+    newton_steps: Count = 12  # at most, per outer iteration
+    warm_up: CountOrNone = 30  # Gauß–Seidel sweeps before the first outer iteration, unless a guess is given
     least: bool = True  # of many reactions that solve a problem of up to 1000 rows, look for the least
 
     def __post_init__(self):
-        require(self.rho > 0.0, f"rho is {self.rho}: give a positive number")
-        require(0.0 < self.alpha_min <= self.alpha, f"alpha is {self.alpha}: give at least alpha_min, both positive")
-        require(self.newton_steps >= 1, f"newton_steps is {self.newton_steps}: give at least one")
-        require(self.warm_up >= 0, f"warm_up is {self.warm_up}: give zero or more")
+        super().__post_init__()
+        require(self.alpha_min <= self.alpha, f"alpha is {self.alpha}: give at least alpha_min, {self.alpha_min}")
 
 
 class Borrowed(NamedTuple):

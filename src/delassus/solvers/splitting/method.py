@@ -6,17 +6,17 @@ else is swept over block rows of D. One compiled call does a whole batch of swee
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from delassus.errors import nearest
 from delassus.law import Law
 from delassus.linalg.operators.rigid import RigidDelassus, add_response
 from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem import Problem
 from delassus.solvers.parts.block_rows import NO_ROWS, BlockRows, block_rows
 from delassus.solvers.parts.colouring import colour_blocks
-from delassus.solvers.settings import Settings, require
+from delassus.solvers.settings import Count, CountOrNone, NotNegative, OneOf, Relaxation, Settings, Share
 from delassus.solvers.splitting.sweeps import LOCAL, NO_BODIES, Blocks, Bodies, sweep_by_colour, sweep_in_order
 
 _FALL = 0.999  # a residual above this fraction of the last one has not fallen: it rises, or cycles
@@ -25,29 +25,22 @@ _PLAIN = 100  # blocks updated with omega = 1 at the start: a handful of contact
 _SETTLE = 10  # sweeps with the new omega before the residual may lower it: the change itself raises it at first
 
 
+Local = Annotated[str, OneOf(*LOCAL)]
+
+
 @dataclass(frozen=True)
 class Splitting(Settings):
     """Settings of the projective splitting family."""
 
-    local: str = "slip"  # one-contact solver, a name of LOCAL; slip and quartic become convex under the ccp law
-    desaxce: bool = False  # give the local solver De Saxcé's term of the last iterate (003 Alg. 5 line 16)
-    omega: float = 1.0  # relaxation of every block update, 0 < omega < 2
-    omega_after: int = 0  # sweeps with omega = 1 before that, more on small problems: they are done by then
-    omega_decay: float = 1.0  # omega is multiplied by this after each sweep …
-    omega_min: float = 1.0  # … until it reaches this
-    omega_backoff: float = 1.0  # factor on omega − omega_min whenever the judged residual did not fall; 1: never
-    threads: int = 1  # more than one: sweep colour by colour, the blocks of a colour in parallel
-    early_stop: float = 0.0  # stop when |Δ objective| / total inertia falls below this [J/kg] (003 eq. 160); 0: never
-
-    def __post_init__(self):
-        require(self.local in LOCAL, f"unknown local solver {self.local!r}; {nearest(self.local, list(LOCAL))}")
-        require(0.0 < self.omega < 2.0, f"omega is {self.omega}: relaxation needs 0 < omega < 2")
-        require(self.omega_after >= 0, f"omega_after is {self.omega_after}: give a number of sweeps")
-        require(0.0 < self.omega_decay <= 1.0, f"omega_decay is {self.omega_decay}: give a factor in (0, 1]")
-        require(0.0 < self.omega_min < 2.0, f"omega_min is {self.omega_min}: relaxation needs 0 < omega_min < 2")
-        require(0.0 < self.omega_backoff <= 1.0, f"omega_backoff is {self.omega_backoff}: give a factor in (0, 1]")
-        require(self.threads >= 1, f"threads is {self.threads}: give at least one")
-        require(self.early_stop >= 0.0, f"early_stop is {self.early_stop}: give zero (never) or a positive number")
+    local: Local = "slip"  # one-contact solver, a name of LOCAL; slip and quartic become convex under the ccp law
+    desaxce: bool = False  # give the local solver De Saxcé's term of the last iterate (Tsounis et al., Alg. 5 line 16)
+    omega: Relaxation = 1.0  # relaxation of every block update, 0 < omega < 2
+    omega_after: CountOrNone = 0  # sweeps with omega = 1 before that, more on small problems: they are done by then
+    omega_decay: Share = 1.0  # omega is multiplied by this after each sweep …
+    omega_min: Relaxation = 1.0  # … until it reaches this
+    omega_backoff: Share = 1.0  # factor on omega − omega_min whenever the judged residual did not fall; 1: never
+    threads: Count = 1  # more than one: sweep colour by colour, the blocks of a colour in parallel
+    early_stop: NotNegative = 0.0  # stop when |Δ objective| / total inertia falls below this [J/kg] (eq. 160); 0: never
 
 
 class SplittingMethod:
