@@ -7,6 +7,7 @@ from delassus.io import load_problem
 from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import solve
+from delassus.solvers.method import Method
 from delassus.solvers.modifiers.anderson import Anderson, AndersonMethod
 from delassus.solvers.parts.anderson.step import COUNT, steps_to_event
 from delassus.solvers.parts.anderson.window import combine, insert
@@ -17,10 +18,8 @@ PLAIN = Anderson(solver="anderson")
 SLACK = 10  # maps: the driver judges in batches of up to eight
 
 
-class Map:
+class Map(Method):
     """A method that iterates a given map on reactions."""
-
-    is_costly = finished = False
 
     def __init__(self, function, start):
         self.function, self.reactions, self.calls = function, np.array(start, float), 0
@@ -30,27 +29,28 @@ class Map:
             self.reactions[:] = self.function(self.reactions)
             self.calls += 1
 
-    def judged(self, excess):
-        del excess
-
 
 class Hidden(Map):
     """The same with a state of its own, twice the reactions, as ADMM has one."""
 
-    def __init__(self, function, start):
-        super().__init__(function, start)
-        self.point = 2.0 * self.reactions
-        self.map_key = 0
+    iterates_reactions = False
+    key = 0.0
 
     def advance(self, count):
         for _ in range(count):
-            self.point = 2.0 * self.function(0.5 * self.point)
+            self.reactions[:] = 0.5 * (2.0 * self.function(0.5 * self.point))
             self.calls += 1
-        self.reactions[:] = 0.5 * self.point
+
+    @property
+    def point(self):
+        return 2.0 * self.reactions
 
     def move_to(self, point):
-        self.point = point.copy()
         self.reactions[:] = 0.5 * point
+
+    @property
+    def map_key(self):
+        return self.key
 
 
 def unit_problem(contacts):
@@ -176,7 +176,7 @@ def test_changed_maps_empty_the_window():
     method.advance(6)
     method.judged(10.0)
     assert method.state[COUNT] == 5
-    inner.map_key = 1
+    inner.key = 1.0
     method.judged(10.0)
     assert method.state[COUNT] == 0
 
@@ -308,7 +308,7 @@ def test_one_compiled_call_does_what_many_do(seed):
             line.start(problem, settings.changed(**changes), np.zeros(problem.row_count)) for _ in range(2)
         )
         assert fused.fused
-        single.fused = False
+        single.fused = None
         for count in (1, 4, 7, 100):
             assert fused.advance(count) == single.advance(count)
             fused.judged(1e3), single.judged(1e3)

@@ -5,7 +5,7 @@ import pytest
 
 from delassus.problem.random import random_rigid
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.driver import Limits
+from delassus.solvers.method import Limits
 from delassus.solvers.parts.joints_at_once import joints_at_once
 from delassus.status import Status
 

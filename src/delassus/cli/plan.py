@@ -11,7 +11,7 @@ from delassus.law import Law
 
 if TYPE_CHECKING:
     from delassus.problem import Problem
-    from delassus.solvers.driver import VelocityTolerance
+    from delassus.solvers.method import VelocityTolerance
     from delassus.solvers.settings import Settings
 
 AUTO = "auto"
@@ -128,7 +128,7 @@ def make_directory(directory: Path) -> None:
 
 def _check_solvers(plan: Plan) -> None:
     """Names and settings of the solvers, and the limits: the first import that takes time."""
-    from delassus.solvers.driver import Limits
+    from delassus.solvers.method import Limits
     from delassus.solvers.table import find
 
     Limits(**plan.limits)

@@ -8,18 +8,15 @@ how to start the method. Settings of the line keep their names, those of a modif
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from delassus.errors import SettingsError, nearest
 from delassus.law import Law
 from delassus.problem import Problem
-from delassus.solvers.driver import Method
+from delassus.solvers.method import Method, Solver
 from delassus.solvers.settings import Settings
-
-if TYPE_CHECKING:
-    from delassus.solvers.table import Solver
 
 
 @dataclass(frozen=True)
@@ -64,9 +61,9 @@ class Modifier:
     settings: Settings  # its defaults; `solver` is the modifier's name
     paper: str
     advice: str
-    objection: Callable[["Solver"], str | None]  # why it cannot be applied to a line, or None
+    objection: Callable[[Solver], str | None]  # why it cannot be applied to a line, or None
     laws: Callable[[tuple[Law, ...]], tuple[Law, ...]]  # of the composed solver, from those of the line
-    start: Callable[[Problem, Composed, np.ndarray, "Solver"], Method]
+    start: Callable[[Problem, Composed, np.ndarray, Solver], Method]
     prepare: Callable[[Settings], Settings] = lambda settings: settings  # the line's settings, where others suit better
 
     @property
@@ -74,7 +71,7 @@ class Modifier:
         return self.settings.solver
 
 
-def compose(line: "Solver", modifier: Modifier) -> "Solver":
+def compose(line: Solver, modifier: Modifier) -> Solver:
     """The line that the modifier makes of another one."""
     objection = modifier.objection(line)
     if objection is not None:

@@ -1,21 +1,18 @@
 """The one loop behind every solver: batches, limits, trace, and the name of the outcome.
 
-A method supplies `reactions`, `advance(n)` and `finished`; it may stop on what it likes. What the outcome is *called*
-is decided here, from `residuals.measure` on the iterate that is returned.
+A `Method` advances; what the outcome is *called* is decided here, from `residuals.measure` on the iterate that is
+returned.
 """
 
 import math
 from collections.abc import Callable
-from numbers import Real
-from typing import Literal, Protocol
 
 import numpy as np
 
 from delassus import residuals
-from delassus.errors import SettingsError
 from delassus.problem import Problem
-from delassus.residuals import Measure
 from delassus.solvers.clock import clock
+from delassus.solvers.method import Limits, Method
 from delassus.solvers.solution import Trace
 from delassus.status import Status
 
@@ -25,82 +22,8 @@ _STALL_AFTER_COSTLY = 150  # the same for methods whose iterations solve linear 
 _STALL_GAIN = 0.98  # stalled: the last three quarters of all iterations gained less than 2 %
 _GROWTH = 0.25  # a batch is at most this fraction of the iterations done: bounds overshoot, and checks to a logarithm
 _BATCH_ROWS = 10_000_000  # a batch updates at most this many rows: about half a second, so that limits are kept
-_AUTO_VELOCITY = 100.0  # times tol: costs few iterations on FCLIB files, and sees what a norm over all rows does not
-_AUTO_VELOCITY_MOST = 0.1  # doing nothing is off by one: with 100 tol at tol = 0.01 that would have been converged
 _LEAST_BATCH = 4  # a judgement costs about as much as a sweep
 _FIRST_BATCH, _FIRST_ROWS = 8, 200  # the first batches of small problems: a sweep there costs less than a judgement
-
-
-class Method(Protocol):
-    """An iterative method at work on one problem.
-
-    Optional attributes: `details`, a dict of lists with one number per iteration, which ends up on the solution;
-    `verdict`, what to call a finished run that did not converge (INFEASIBLE with a proof), instead of stalled;
-    `is_compiled`, all arithmetic is in compiled code, which does not warn of overflow;
-    `reactions_low`, what the reactions lack to a second double each: (m,) [N s];
-    `ignores_guess`, it starts far from where it was put, so a residual that grows at first says nothing."""
-
-    reactions: np.ndarray
-    finished: bool
-    is_costly: bool  # one iteration costs far more than a judgement: judge after each
-
-    def advance(self, count: int) -> int | None:
-        """Do `count` iterations, in one compiled call where possible; or fewer, at least one, and say how many."""
-
-    def judged(self, excess: float) -> None:
-        """Told what the judge found, as a factor over the tolerance; a method may adapt to it."""
-
-
-def iterations_done(method: Method, count: int) -> int:
-    """Advance the method by at most `count` iterations; how many it did."""
-    done = method.advance(count)
-    return count if done is None else done
-
-
-VelocityTolerance = float | None | Literal["auto"]
-"""Largest error of velocity, as a factor of the velocities of its island; None: not asked; "auto": follows `tol`."""
-
-
-class Limits:
-    """When to stop: tolerances, iterations, seconds. Validated here, once. tol_velocity "auto" is 100 tol, a tenth at
-    most."""
-
-    def __init__(self, tol: float, tol_velocity: VelocityTolerance, max_iter: int, time_limit: float | None):
-        if not _is_positive(tol):
-            raise SettingsError(f"tol is {tol!r}: give a positive number such as 1e-6")
-        if tol_velocity == "auto":
-            tol_velocity = min(_AUTO_VELOCITY * tol, _AUTO_VELOCITY_MOST)
-        if tol_velocity is not None and not _is_positive(tol_velocity):
-            raise SettingsError(
-                f"tol_velocity is {tol_velocity!r}: give a positive factor of the velocities at hand such as 1e-4, "
-                'None to leave it out, or "auto"'
-            )
-        if max_iter < 0:
-            raise SettingsError(f"max_iter is {max_iter}: give zero or more")
-        if time_limit is not None and not time_limit > 0:
-            raise SettingsError(f"time_limit is {time_limit}: give a positive number of seconds, or None")
-        self.tol = float(tol)
-        self.tol_velocity = math.inf if tol_velocity is None else float(tol_velocity)
-        self.max_iter = int(max_iter)
-        self.time_limit = math.inf if time_limit is None else float(time_limit)
-
-    def within(self, max_iter: int, spent: float, fine: float = 1.0) -> "Limits":
-        """The same tolerances, times `fine`, with at most max_iter iterations and the time left after `spent` [s]."""
-        tol_velocity = None if self.tol_velocity == math.inf else fine * self.tol_velocity
-        left = None if self.time_limit == math.inf else max(self.time_limit - spent, 1e-9)
-        return Limits(fine * self.tol, tol_velocity, min(max_iter, self.max_iter), left)
-
-    def reached(self, measure: Measure) -> bool:
-        """Does the judge's measure satisfy both tolerances?"""
-        return measure.relative <= self.tol and measure.velocity <= self.tol_velocity
-
-    def excess(self, measure: Measure) -> float:
-        """How far above tolerance, as a factor: what `best` and progress are compared by."""
-        return max(measure.relative / self.tol, measure.velocity / self.tol_velocity)
-
-
-def _is_positive(value) -> bool:
-    return isinstance(value, Real) and 0.0 < float(value) < math.inf
 
 
 class Run:
@@ -173,7 +96,7 @@ class Run:
 
 def drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
     """`_drive` without warnings: a diverging iterate overflows, and that is data."""
-    if getattr(method, "is_compiled", False):
+    if method.is_compiled:
         return _drive(run, method, first)
     with np.errstate(over="ignore", invalid="ignore"):
         return _drive(run, method, first)
@@ -185,17 +108,17 @@ def _drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
     first: excess of the starting point, judged already."""
     limits = run.limits
     iteration, excess = 0, first
-    ordinary = math.inf if getattr(method, "ignores_guess", False) else max(first, 1.0)
+    ordinary = math.inf if method.ignores_guess else max(first, 1.0)
     while excess > 1.0:
         if iteration >= limits.max_iter:
             return Status.MAX_ITERATIONS, iteration
         if run.elapsed() >= limits.time_limit:
             return Status.TIME_LIMIT, iteration
         if method.finished or run.stalled(iteration, method.is_costly):
-            return getattr(method, "verdict", None) or Status.STALLED, iteration
-        count = run.next_batch(iteration, method.is_costly, getattr(method, "batch_min", 1))
-        iteration += iterations_done(method, count)
-        excess = run.judge(iteration, method.reactions, getattr(method, "reactions_low", None))
+            return method.verdict or Status.STALLED, iteration
+        count = run.next_batch(iteration, method.is_costly, method.batch_min)
+        iteration += method.iterate(count)
+        excess = run.judge(iteration, method.reactions, method.reactions_low)
         if excess == math.inf and not np.isfinite(method.reactions).all():
             return Status.DIVERGED, iteration
         method.judged(excess)

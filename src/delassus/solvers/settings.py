@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from numbers import Real
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, Self, get_args, get_type_hints
 
 from delassus.errors import SettingsError, nearest
 
@@ -78,7 +78,7 @@ class Settings:
             if objection is not None:
                 raise SettingsError(objection + (", or none" if or_none else ""))
 
-    def changed(self, **values: Any) -> "Settings":
+    def changed(self, **values: Any) -> Self:
         """A copy with some fields replaced, checked again; unknown names suggest the nearest."""
         known = [field.name for field in fields(self) if field.name != "solver"]
         for name in values:
@@ -86,7 +86,11 @@ class Settings:
                 raise SettingsError(f"solver {self.solver!r} has no setting {name!r}; {nearest(name, known)}")
         return replace(self, **values)
 
-    def parsed(self, texts: dict[str, str]) -> "Settings":
+    def for_acceleration(self) -> Self:
+        """The settings that suit Anderson acceleration around this solver best."""
+        return self
+
+    def parsed(self, texts: dict[str, str]) -> Self:
         """A copy with fields given as text (`{"omega": "1.2"}`), converted to each field's type."""
         hints = get_type_hints(type(self))
         values: dict[str, Any] = {}

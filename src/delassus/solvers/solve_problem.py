@@ -9,10 +9,11 @@ from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
 from delassus.solvers.auto.least_norm import least_reactions
 from delassus.solvers.clock import clock
-from delassus.solvers.driver import Limits, Run, VelocityTolerance, drive
+from delassus.solvers.driver import Run, drive
+from delassus.solvers.method import Limits, Solver, VelocityTolerance
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution, Trace
-from delassus.solvers.table import Solver, auto_stages, find, hands_on, rescuer, shares_loads
+from delassus.solvers.table import auto_stages, find, hands_on, rescuer, shares_loads
 from delassus.status import Status
 
 DEFAULT_TOL = 1e-6
@@ -91,7 +92,7 @@ def _solve(problem: Problem, line: Solver, settings: Settings, point: np.ndarray
         method = line.start(problem, settings, reactions)
         setup = clock() - before
         status, iterations = drive(run, method, excess)
-        details = getattr(method, "details", details)
+        details = method.details or {}
     times = {"setup": setup, "iterate": 0.0, "judge": run.seconds, "total": 0.0}
     solution = _named(problem, line, run.best, limits, status, spent + iterations, times, run.trace, run.best_low)
     solution.details = details

@@ -1,8 +1,5 @@
 """The table of solvers: one line each. The contract tests, `delassus solvers` and the benchmarks run over it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 
 from delassus.errors import SettingsError, nearest
@@ -15,7 +12,6 @@ from delassus.solvers.active_set.kucera import Kucera, start_kucera
 from delassus.solvers.admm.admm import Admm, admm_at_once, start_admm
 from delassus.solvers.compose import Modifier, compose, same_kind
 from delassus.solvers.double_double.settings import DoubleDoubleIpm, takes_pairs
-from delassus.solvers.driver import Limits, Method
 from delassus.solvers.gradient.apgd import Apgd, start_apgd
 from delassus.solvers.gradient.jacobi import Jacobi, start_jacobi
 from delassus.solvers.gradient.prox import Prox, start_prox
@@ -26,6 +22,7 @@ from delassus.solvers.interior.newton_start import interior_start
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.small import is_small
 from delassus.solvers.interior.start import start_ipm
+from delassus.solvers.method import ALL_ROWS, Method, Solver
 from delassus.solvers.modifiers.anderson import ANDERSON
 from delassus.solvers.modifiers.desaxce import DESAXCE
 from delassus.solvers.newton.prox_ssn import Borrowed, ProxSsn, start_prox_ssn
@@ -34,47 +31,6 @@ from delassus.solvers.parts.odd_masses import has_odd_masses
 from delassus.solvers.settings import Settings
 from delassus.solvers.splitting.direct import Direct, DirectMethod
 from delassus.solvers.splitting.method import Splitting, start_splitting, swept
-
-BILATERAL, UNILATERAL, CONTACT = "bilateral", "unilateral", "contact"
-ALL_ROWS = (BILATERAL, UNILATERAL, CONTACT)
-
-
-@dataclass(frozen=True)
-class Solver:
-    """A line of the table: what the method takes, where it comes from, when to use it, and how to start it."""
-
-    settings: Settings
-    laws: tuple[Law, ...]
-    rows: tuple[str, ...]
-    paper: str
-    advice: str
-    start: Callable[[Problem, Settings, np.ndarray], Method]
-    most_rows: int | None = None  # where the method's cost or memory would get out of hand
-    is_map: bool = False  # iterates one map on its reactions, or on the `point` it offers: can be accelerated
-    ignores_guess: bool = False  # starts from a point of its own: see `driver.Method`
-    also: Callable[[Problem], bool] = lambda problem: True  # what else a problem must be for the method to take it
-    at_once: Callable[[Problem, Settings, np.ndarray, Limits], list[list[float]]] | None = None
-    """A first attempt at small problems, begun, iterated and judged in one compiled call, where the calls of the
-    ordinary loop would take longer than the work: overwrites the reactions; see `small_at_once`."""
-
-    @property
-    def name(self) -> str:
-        return self.settings.solver
-
-    def takes(self, problem: Problem) -> bool:
-        """Does the method treat this law, these kinds of rows and this many of them?"""
-        if self.most_rows is not None and problem.row_count > self.most_rows:
-            return False
-        if self.rows is ALL_ROWS:
-            return problem.law in self.laws and self.also(problem)
-        cone = problem.cone
-        present = [(BILATERAL, cone.bilateral.size), (UNILATERAL, cone.unilateral), (CONTACT, cone.contact_count)]
-        return (
-            problem.law in self.laws
-            and self.also(problem)
-            and all(kind in self.rows for kind, count in present if count)
-        )
-
 
 _EXACT = (Law.NCP, Law.FRICTIONLESS)
 _ANY = (Law.NCP, Law.CCP, Law.FRICTIONLESS)

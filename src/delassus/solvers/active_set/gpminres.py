@@ -26,6 +26,7 @@ from numba import njit
 from delassus.problem import Problem
 from delassus.solvers.active_set.face_passes import add_bending, along, descend, form_faces
 from delassus.solvers.active_set.program import Program, gap, move
+from delassus.solvers.method import Method
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.team import add_up
 from delassus.solvers.settings import Count, Fraction, Range, Settings
@@ -51,13 +52,11 @@ class Gpminres(Settings):
     threads: Count = 1  # team of threads for each pass
 
 
-class GpminresMethod:
+class GpminresMethod(Method):
     """GPMINRES at work on one problem."""
 
     def __init__(self, problem: Problem, settings: Gpminres, reactions: np.ndarray):
         self.reactions = reactions
-        self.finished = False
-        self.is_costly = False
         self.program = Program(problem, settings.threads)
         s = settings
         self.limits = s.decrease, s.slow_gradient, s.slow_minres, s.gradient_steps, s.minres_steps
@@ -89,13 +88,11 @@ class GpminresMethod:
         self.target = self.program.renew(self.vectors[0])
         self.state[PHASE] = NEW
 
-    def judged(self, excess: float) -> None:
-        del excess
-
-    def repose(self, problem: Problem) -> None:
+    def repose(self, problem: Problem) -> bool:
         """Go on from the present point with the free velocity of `problem`, which is otherwise the same."""
         self.program.operator.offset[:] = problem.free_velocity
         self.renew()
+        return True
 
 
 def start_gpminres(problem: Problem, settings: Settings, reactions: np.ndarray) -> GpminresMethod:

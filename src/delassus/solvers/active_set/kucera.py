@@ -26,6 +26,7 @@ from numba import njit
 from delassus.problem import Problem
 from delassus.solvers.active_set.faces import DISC, NORMAL, NORMAL_RIM, OPEN, face_of, project_contact, step_inside
 from delassus.solvers.active_set.program import Program
+from delassus.solvers.method import Method
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.spectrum import largest_eigenvalue
 from delassus.solvers.parts.parallel.team import add_up
@@ -45,13 +46,11 @@ class Kucera(Settings):
     threads: Count = 1  # team of threads for each pass
 
 
-class KuceraMethod:
+class KuceraMethod(Method):
     """Kučera's method at work on one problem."""
 
     def __init__(self, problem: Problem, settings: Kucera, reactions: np.ndarray):
         self.reactions = reactions
-        self.finished = False
-        self.is_costly = False
         self.program = Program(problem, settings.threads)
         self.step = settings.step / largest_eigenvalue(self.program.operator)
         self.release = settings.release**2
@@ -80,13 +79,11 @@ class KuceraMethod:
         self.target = self.program.renew(self.vectors[0])
         self.state[_PHASE] = _NEW
 
-    def judged(self, excess: float) -> None:
-        del excess
-
-    def repose(self, problem: Problem) -> None:
+    def repose(self, problem: Problem) -> bool:
         """Go on from the present point with the free velocity of `problem`, which is otherwise the same."""
         self.program.operator.offset[:] = problem.free_velocity
         self._renew()
+        return True
 
 
 def start_kucera(problem: Problem, settings: Settings, reactions: np.ndarray) -> KuceraMethod:

@@ -18,7 +18,7 @@ from delassus.solvers.admm.anderson import STATUS_SIZE, clear_status, forget
 from delassus.solvers.admm.iteration import FACTORED, RHO, STATE_SIZE, fill_state, iterate_dense, start_dual
 from delassus.solvers.admm.penalty import largest_eigenvalue_dense
 from delassus.solvers.admm.reduced import scale_blocks
-from delassus.solvers.driver import Limits
+from delassus.solvers.method import Limits, Method
 
 _JOINT_ROWS = 60  # up to which compiled elimination beats LAPACK
 _ATTEMPT = 200  # iterations of `at_once` at most: no time limit is looked at meanwhile
@@ -26,14 +26,14 @@ _JUDGEMENTS = 24  # of `at_once` at most
 _FIRST = 2  # iterations between its first judgements, which cost as much as an iteration
 
 
-class SmallAdmm:
+class SmallAdmm(Method):
     """At work on one problem of few rows.
 
     store: every array of the method, one behind the other; see `_parts`; is_started: False where the joints' matrix is
     not symmetric, which is left to others."""
 
-    is_costly = False
     is_compiled = True
+    iterates_reactions = False
 
     def __init__(self, problem: Problem, plain: tuple, eliminates: bool, is_scaled: bool, reactions: np.ndarray):
         cone = problem.cone
@@ -43,7 +43,6 @@ class SmallAdmm:
         self.depth = plain[-1]
         self.cone = (cone.bilateral_rows - self.b, 0, cone.unilateral, problem.mu, problem.law is Law.NCP)
         self.plain = plain
-        self.finished = False
         self.store = np.empty(_store_size(self.b, self.m, self.depth))
         self.is_started = _begin(
             problem.delassus.dense(), problem.free_velocity, cone.block_start, self.b, is_scaled, self.cone, plain,
@@ -54,9 +53,6 @@ class SmallAdmm:
         """`count` iterations."""
         _advance(count, self.b, self.cone, self.plain, self.reactions, self.store)
         self.finished = not self.m  # joints alone are one linear system
-
-    def judged(self, excess: float) -> None:
-        del excess
 
     @property
     def point(self) -> np.ndarray:

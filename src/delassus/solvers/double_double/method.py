@@ -14,6 +14,7 @@ from delassus.solvers.double_double.bodies import Bodies
 from delassus.solvers.double_double.interior import Interior
 from delassus.solvers.double_double.polish import Polish
 from delassus.solvers.double_double.settings import DoubleDoubleIpm
+from delassus.solvers.method import Method
 
 _ARRIVED, _QUICK, _MOST_EXTRA = 1e-6, 0.1, 4  # relative velocity, its fall in a step, and steps beyond the last one
 _FAR, _STALE_STEPS = 1e-3, 8  # after another bias: relative velocity from which it begins anew, and steps until then
@@ -21,14 +22,15 @@ _NEARER = 0.01  # what the next hand-over is to the last
 _LEAST = 1e-13  # hand-over below which the interior point itself has reached the end of its digits
 
 
-class DoubleDoubleMethod:
+class DoubleDoubleMethod(Method):
     """reactions, reactions_low: (m,) each, λ = reactions + reactions_low [N s]."""
 
     ignores_guess = True
 
     def __init__(self, problem: Problem, settings: DoubleDoubleIpm, reactions: np.ndarray):
         self.problem, self.settings = problem, settings
-        self.reactions, self.reactions_low = reactions, np.zeros_like(reactions)
+        self.reactions = reactions
+        self.reactions_low: np.ndarray = np.zeros_like(reactions)
         self.finished, self.is_costly = False, True
         self.bodies = Bodies(problem)
         self._begin()
@@ -46,10 +48,7 @@ class DoubleDoubleMethod:
             if not self.finished:
                 self._interior_step() if self.polish is None else self._polish_step()
 
-    def judged(self, excess: float) -> None:
-        del excess
-
-    def repose(self, problem: Problem) -> None:
+    def repose(self, problem: Problem) -> bool:
         """Go on with another bias, the problem being the same otherwise."""
         self.problem, self.is_stale = problem, True
         self.bodies.repose(problem)
@@ -57,6 +56,7 @@ class DoubleDoubleMethod:
             self._begin()
         elif self.polish is not None:
             self._begin_polish()
+        return True
 
     def _interior_step(self) -> None:
         works = self.interior.step()

@@ -18,6 +18,7 @@ from numba import njit
 
 from delassus.problem import Problem
 from delassus.solvers.gradient.step import step_units
+from delassus.solvers.method import Method
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.team import add_up
@@ -37,12 +38,10 @@ class Apgd(Settings):
     threads: Count = 1  # team of threads for each pass
 
 
-class ApgdMethod:
+class ApgdMethod(Method):
     """APGD at work on one problem."""
 
     def __init__(self, problem: Problem, settings: Apgd, reactions: np.ndarray):
-        self.finished = False
-        self.is_costly = False
         self.settings = settings
         self.operator = Operator(problem, settings.threads)
         self.points = np.zeros((3, problem.row_count))  # λ, the one before and the next, in turn
@@ -61,16 +60,14 @@ class ApgdMethod:
         )  # fmt: skip
         self.reactions = self.points[int(self.state[3])]
 
-    def judged(self, excess: float) -> None:
-        del excess
-
-    def repose(self, problem: Problem) -> None:
+    def repose(self, problem: Problem) -> bool:
         """Go on from the present point with the free velocity of `problem`, which is otherwise the same."""
         self.operator.offset[:] = problem.free_velocity
         turn, side = int(self.state[3]), int(self.state[4])
         self.points[(turn + 2) % 3] = self.points[turn]
         self.images[2 + side] = self.images[side]
         self.state[1:3] = 1.0, 0.0
+        return True
 
 
 def start_apgd(problem: Problem, settings: Settings, reactions: np.ndarray) -> ApgdMethod:

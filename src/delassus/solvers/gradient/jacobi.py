@@ -16,6 +16,7 @@ from numba import njit
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.gradient.step import step_units
+from delassus.solvers.method import Method
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.spectrum import largest_eigenvalue
@@ -34,13 +35,11 @@ class Jacobi(Settings):
     threads: Count = 1  # team of threads for each pass
 
 
-class JacobiMethod:
+class JacobiMethod(Method):
     """Projected Jacobi at work on one problem."""
 
     def __init__(self, problem: Problem, settings: Jacobi, reactions: np.ndarray):
         self.reactions = reactions
-        self.finished = False
-        self.is_costly = False
         self.settings = settings
         self.gamma = problem.law is Law.NCP
         self.operator = Operator(problem, settings.threads)
@@ -54,12 +53,10 @@ class JacobiMethod:
             self.reactions,
         )  # fmt: skip
 
-    def judged(self, excess: float) -> None:
-        del excess
-
-    def repose(self, problem: Problem) -> None:
+    def repose(self, problem: Problem) -> bool:
         """Go on from the present point with the free velocity of `problem`, which is otherwise the same."""
         self.operator.offset[:] = problem.free_velocity
+        return True
 
 
 def start_jacobi(problem: Problem, settings: Settings, reactions: np.ndarray) -> JacobiMethod:

@@ -23,6 +23,7 @@ from numba import njit
 from delassus.cones.coulomb import project_disk
 from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
+from delassus.solvers.method import Method
 from delassus.solvers.parts.block_rows import NO_ROWS, block_rows
 from delassus.solvers.parts.colouring import colour_blocks
 from delassus.solvers.parts.lanes import push_three, three_rows_times
@@ -47,13 +48,11 @@ class Prox(Settings):
         require(self.step_min <= self.step, f"step_min is {self.step_min}: give at most step, {self.step}")
 
 
-class ProxMethod:
+class ProxMethod(Method):
     """SOR-Prox at work on one problem."""
 
     def __init__(self, problem: Problem, settings: Prox, reactions: np.ndarray):
         self.reactions = reactions
-        self.finished = False
-        self.is_costly = False
         self.settings = settings
         self.operator = Operator(problem, settings.threads)
         self.image = np.zeros(self.operator.image_size)
@@ -78,9 +77,6 @@ class ProxMethod:
             _advance, self.operator.data, count, settings.omega, settings.step_min, settings.shrink, self.sweeps,
             self.operator.problem.cone.block_start, *self.order, self.contacts, self.image, self.reactions,
         )  # fmt: skip
-
-    def judged(self, excess: float) -> None:
-        del excess
 
 
 def start_prox(problem: Problem, settings: Settings, reactions: np.ndarray) -> ProxMethod:

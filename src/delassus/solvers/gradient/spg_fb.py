@@ -18,6 +18,7 @@ from numba import njit
 from delassus.cones.coulomb import project_coulomb
 from delassus.problem import Problem
 from delassus.solvers.gradient.step import step_units
+from delassus.solvers.method import Method
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.team import add_up, wait
@@ -39,13 +40,11 @@ class SpgFb(Settings):
     threads: Count = 1  # team of threads for each pass
 
 
-class SpgFbMethod:
+class SpgFbMethod(Method):
     """P-SPG-FB at work on one problem; `reactions` is the fallback iterate."""
 
     def __init__(self, problem: Problem, settings: SpgFb, reactions: np.ndarray):
         self.reactions = reactions
-        self.finished = False
-        self.is_costly = False
         self.settings = settings
         self.step = problem.step
         self.operator = Operator(problem, settings.threads)
@@ -62,15 +61,13 @@ class SpgFbMethod:
             self.images, self.reactions,
         )  # fmt: skip
 
-    def judged(self, excess: float) -> None:
-        del excess
-
-    def repose(self, problem: Problem) -> None:
+    def repose(self, problem: Problem) -> bool:
         """Go on from the best point with the free velocity of `problem`, which is otherwise the same; α is kept."""
         self.operator.offset[:] = problem.free_velocity
         self.past[:] = -np.inf
         self.state[0], self.state[5] = 0.0, np.inf
         self._begin()
+        return True
 
     def _begin(self) -> None:
         self.operator.project(self.reactions, self.points[0])

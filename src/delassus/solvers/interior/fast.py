@@ -20,6 +20,7 @@ from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.standard import Standard
 from delassus.solvers.interior.starting_points import carrying_pair
 from delassus.solvers.interior.systems import system_of
+from delassus.solvers.method import Method
 from delassus.solvers.parts.jordan import centred_pair, form_scaling, smallest_eigenvalue
 from delassus.solvers.parts.odd_masses import has_odd_masses
 from delassus.status import Status
@@ -41,7 +42,7 @@ _RESTARTS = 2  # … so many times, first from above the reactions of all blocks
 _LEAST_ABOVE = 10.0  # scaled reactions that a start from above begins with at least
 
 
-class FastIpm:
+class FastIpm(Method):
     """See the module."""
 
     def __init__(self, problem: Problem, settings: Ipm, reactions: np.ndarray):
@@ -120,9 +121,6 @@ class FastIpm:
                 self._interior_step()
             else:
                 self._polish_step()
-
-    def judged(self, excess: float) -> None:
-        del excess
 
     @property
     def verdict(self) -> Status | None:

@@ -24,6 +24,7 @@ from delassus.solvers.interior.small_interior import DONE, RUNNING, interior_bat
 from delassus.solvers.interior.small_polish import polish_batch
 from delassus.solvers.interior.small_sweeps import sweep_reduced
 from delassus.solvers.interior.starting_points import carrying_pair
+from delassus.solvers.method import Method
 from delassus.solvers.parts.jordan import centred_pair
 from delassus.solvers.parts.odd_masses import has_odd_masses
 from delassus.status import Status
@@ -54,7 +55,7 @@ def is_small(problem: Problem) -> bool:
     )
 
 
-class SmallIpm:
+class SmallIpm(Method):
     """See the module. `reduced` says whether the masses allow it; `general` takes over where the phases got stuck."""
 
     def __init__(self, problem: Problem, settings: Ipm, reactions: np.ndarray, reduced: Reduced):

@@ -3,13 +3,13 @@
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.driver import Method
 from delassus.solvers.interior.fast import FastIpm
 from delassus.solvers.interior.guess import best_multiple
 from delassus.solvers.interior.reduced import Reduced
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.small import SmallIpm, takes
 from delassus.solvers.interior.thesis import ThesisIpm
+from delassus.solvers.method import Method
 from delassus.solvers.settings import Settings
 
 

@@ -19,6 +19,7 @@ from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.standard import Standard
 from delassus.solvers.interior.starting_points import starting_point
 from delassus.solvers.interior.systems import system_of
+from delassus.solvers.method import Method
 from delassus.status import Status
 
 _INSIDE = 0.99  # largest η: with the published limit of one, steps end on the boundary and stay there
@@ -34,7 +35,7 @@ class Published(Interior):
         return min(_INSIDE, 0.9 + 0.1 * math.exp(-self.tau * max(1, self.standard.cone.degree)))
 
 
-class ThesisIpm:
+class ThesisIpm(Method):
     """One iteration of the driver is one of the method's."""
 
     def __init__(self, problem: Problem, settings: Ipm, reactions: np.ndarray):
@@ -75,9 +76,6 @@ class ThesisIpm:
             self.stuck = self.stuck + 1 if self.interior.details.get("step", 0.0) < _STUCK else 0
             if not works or self.stuck >= _STUCKS:
                 self.finished = True
-
-    def judged(self, excess: float) -> None:
-        del excess
 
     @property
     def verdict(self) -> Status | None:

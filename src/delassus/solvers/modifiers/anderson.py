@@ -28,15 +28,14 @@ windows of 5 to 10, growth 1.5 to 2 and patience 10 to 16 all give the same with
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numba import njit
 
 from delassus.problem import Problem
-from delassus.solvers.admm.admm import Admm
 from delassus.solvers.compose import Composed, Modifier
-from delassus.solvers.driver import Method, iterations_done
+from delassus.solvers.method import Method, Solver
 from delassus.solvers.parts.anderson.step import (
     EXCESS,
     EXCESS_NORM,
@@ -49,12 +48,6 @@ from delassus.solvers.parts.anderson.step import (
     may_be_met,
 )  # fmt: skip
 from delassus.solvers.settings import AtLeastOne, Count, Range, Settings
-from delassus.solvers.splitting.accelerated import accelerated_sweeps
-from delassus.solvers.splitting.method import Splitting, SplittingMethod
-
-if TYPE_CHECKING:
-    from delassus.solvers.table import Solver
-
 
 _BATCH = 64  # iterations between two judgements at least, unless f asks for one: each costs a sweep or two
 
@@ -70,34 +63,31 @@ class Anderson(Settings):
     regularisation: Annotated[float, Range("[0, 1)")] = 1e-6  # added to the unit diagonal of the normal equations
 
 
-class AndersonMethod:
+class AndersonMethod(Method):
     """Anderson acceleration of one method at work.
 
-    The method's iteration must live in `reactions`, read anew at each call of `advance`, or in what it offers as
-    `point` (n,) and takes back by `move_to(point)`. A `map_key`, where it has one, tells that its map has changed.
+    Of the method it asks what `Method` declares for this: a map of `reactions` or of `point`, `map_key`, `accelerated`.
     """
 
     def __init__(self, problem: Problem, inner: Method, settings: Anderson):
-        self.inner: Any = inner
+        self.inner = inner
         self.reactions, self.finished, self.is_costly = inner.reactions, inner.finished, inner.is_costly
-        self.in_reactions = not hasattr(inner, "move_to")
+        self.in_reactions = inner.iterates_reactions
         self.batch_min = 1
         self.left, self.stride = 0, settings.stride  # iterations that the present map still lacks, and of each
-        self.key = getattr(inner, "map_key", None)
+        self.key = inner.map_key
         self.state = first_state()
         self.rule = float(settings.growth), int(settings.patience), float(settings.regularisation)
         self.cone = problem.cone.bilateral_rows, problem.cone.unilateral, problem.mu, self.in_reactions
         weight = _energy_weight(problem) if self.in_reactions else np.ones_like(self._point())
         self.buffers = tuple(buffers(settings.memory, weight))
-        self.fused = isinstance(inner, SplittingMethod) and inner.can_be_fused
+        self.fused = inner.accelerated
 
     def advance(self, count: int) -> int:
         """`count` iterations of the accelerated method; fewer where f says that the tolerance may be met by now, since
         convergence comes suddenly: from a plateau to rounding within a dozen maps."""
-        if self.fused:
-            done, self.left = self.inner.run_fused(
-                accelerated_sweeps, count, self.left, self.stride, self.state, self.rule, self.cone, self.buffers
-            )
+        if self.fused is not None:
+            done, self.left = self.fused(count, self.left, self.stride, self.state, self.rule, self.cone, self.buffers)
             return done
         done = 0
         while done < count and not self.finished:
@@ -110,7 +100,7 @@ class AndersonMethod:
         self.inner.judged(excess)
         self.state[EXCESS], self.state[EXCESS_NORM] = excess, self.state[NORM]
         self.batch_min = _BATCH  # from now on f tells when to ask again
-        key = getattr(self.inner, "map_key", None)
+        key = self.inner.map_key
         if key != self.key:
             self.key = key
             forget(self.state)
@@ -122,7 +112,7 @@ class AndersonMethod:
             if begin_map(self.state, self.buffers, point):
                 self._move_to(point)
             self.left = self.stride
-        done = iterations_done(self.inner, min(most, self.left))
+        done = self.inner.iterate(min(most, self.left))
         self.finished = self.inner.finished
         self.left -= done
         if self.left == 0:
@@ -132,33 +122,23 @@ class AndersonMethod:
         return done
 
     def _point(self) -> np.ndarray:
-        return self.reactions if self.in_reactions else self.inner.point.copy()
+        return self.reactions if self.in_reactions else self.inner.point
 
     def _move_to(self, point: np.ndarray) -> None:
         if not self.in_reactions:
             self.inner.move_to(point)
 
 
-def _start(problem: Problem, settings: Composed, reactions: np.ndarray, line: "Solver") -> Method:
+def _start(problem: Problem, settings: Composed, reactions: np.ndarray, line: Solver) -> Method:
     assert isinstance(settings.modifier, Anderson)
     return AndersonMethod(problem, line.start(problem, settings.base, reactions), settings.modifier)
-
-
-def _prepare(settings: Settings) -> Settings:
-    """Sweeps without over-relaxation: with it, G has complex eigenvalues, which a short window cannot follow. ADMM
-    without its own extrapolation: two of them are in each other's way (41 iterations instead of 17 on nine limits)."""
-    if isinstance(settings, Admm):
-        return settings.changed(anderson=0)
-    if isinstance(settings, Splitting) and settings.omega > 1.0:
-        return settings.changed(omega=1.0, omega_after=0, omega_min=1.0, omega_backoff=1.0)
-    return settings
 
 
 ANDERSON = Modifier(
     Anderson(solver="anderson"), "Walker and Ni 2011",
     "several times fewer iterations where the method converges slowly, above all towards 1e-8",
     objection=lambda line: None if line.is_map else "it does not iterate one fixed map that could be accelerated",
-    laws=lambda laws: laws, start=_start, prepare=_prepare,
+    laws=lambda laws: laws, start=_start, prepare=lambda settings: settings.for_acceleration(),
 )  # fmt: skip
 
 

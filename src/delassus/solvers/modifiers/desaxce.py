@@ -4,7 +4,7 @@
 
 With s from λ itself the convex problem's residual *is* the exact law's residual of λ, so each round begins where the
 last one ended and needs to be solved only to a fraction of that: `reduction`. Any method of the convex law can do it.
-One that can go on after a change of the free velocity without starting anew says so by `repose(problem)`.
+One that can go on after a change of the free velocity without starting anew has a `repose(problem)`.
 
 Nothing is proved: s → s need not be a contraction where friction and normal velocities feed each other. Moving s only
 part of the way after a round without progress was tried and made things worse, by a factor of four on the FCLIB files:
@@ -12,7 +12,6 @@ rounds without progress are mostly plateaus of the convex method.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +19,8 @@ from delassus import residuals
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.compose import Composed, Modifier
-from delassus.solvers.driver import Method, iterations_done
+from delassus.solvers.method import Method, Solver
 from delassus.solvers.settings import Count, Fraction, Settings
-
-if TYPE_CHECKING:
-    from delassus.solvers.table import Solver
 
 _LEAST = 4  # iterations between two looks at the convex residual, which cost about one
 _SETTLED = 1e-7  # residual to which a method that starts far away solves every round: s of its path says nothing
@@ -39,21 +35,21 @@ class DeSaxce(Settings):
     most: Count = 1000  # iterations of a round at most: the convex method may crawl
 
 
-class DeSaxceMethod:
+class DeSaxceMethod(Method):
     """De Saxcé's fixed point at work on one problem; an iteration is one of the convex method's."""
 
-    def __init__(self, problem: Problem, settings: DeSaxce, line: "Solver", base: Settings, reactions: np.ndarray):
+    def __init__(self, problem: Problem, settings: DeSaxce, line: Solver, base: Settings, reactions: np.ndarray):
         self.problem = problem
         self.settings = settings
         self.line, self.base = line, base
         cone = problem.cone
         self.normals = cone.contact_start + 3 * np.arange(cone.contact_count)
         self.finished = self.is_costly = False
-        self.inner: Any = None
+        self.inner: Method  # of the convex law; the first round starts it
         self.reactions = reactions
         self.reactions_low: np.ndarray | None = None
         self.ignores_guess = line.ignores_guess
-        self._new_round()
+        self._new_round(is_first=True)
 
     def advance(self, count: int) -> int:
         """`count` iterations of the convex method, with new rounds where they are due; fewer where it gives up before
@@ -64,7 +60,7 @@ class DeSaxceMethod:
                 self.finished = True
                 break
             look = 1 if self.is_costly else max(_LEAST, int(_GROWTH * self.spent))
-            done = iterations_done(self.inner, min(count - total, look))
+            done = self.inner.iterate(min(count - total, look))
             total += done
             self.spent += done
             if not np.isfinite(self.reactions).all():
@@ -72,10 +68,6 @@ class DeSaxceMethod:
             if self._round_is_over():
                 self._new_round()
         return max(1, total)
-
-    def judged(self, excess: float) -> None:
-        """The judge speaks of the exact law; the convex method adapts to its own residual, see `_round_is_over`."""
-        del excess
 
     def _round_is_over(self) -> bool:
         if self.inner.finished or self.spent >= self.settings.most:
@@ -86,23 +78,21 @@ class DeSaxceMethod:
             return False
         return True
 
-    def _new_round(self) -> None:
+    def _new_round(self, is_first: bool = False) -> None:
         """s from the present reactions, and the convex problem that goes with it."""
         v = residuals.velocities(self.problem, self.reactions, self.reactions_low)
         s = self.problem.mu * np.hypot(v[self.normals + 1], v[self.normals + 2])
-        if self.line.ignores_guess and self.inner is None:
+        if self.line.ignores_guess and is_first:
             s[:] = 0.0  # the method starts elsewhere, and what slip this guess has may be rounding of its reactions
         self.convex = _shifted(self.problem, self.normals, s)
         self.target = self.settings.reduction * self._convex_residual()
         if self.line.ignores_guess:
             self.target = min(self.target, _SETTLED)
         self.spent = 0
-        if hasattr(self.inner, "repose") and not self.inner.finished:
-            self.inner.repose(self.convex)
-        else:
+        if is_first or self.inner.finished or not self.inner.repose(self.convex):
             self.inner = self.line.start(self.convex, self.base, self.reactions)
             self.reactions, self.is_costly = self.inner.reactions, self.inner.is_costly
-            self.reactions_low = getattr(self.inner, "reactions_low", None)
+            self.reactions_low = self.inner.reactions_low
 
     def _convex_residual(self) -> float:
         """Relative natural map of the round's problem. Reactions of two doubles are there for light bodies under heavy
@@ -113,7 +103,7 @@ class DeSaxceMethod:
         return max(measure.relative, measure.velocity)
 
 
-def _start(problem: Problem, settings: Composed, reactions: np.ndarray, line: "Solver") -> Method:
+def _start(problem: Problem, settings: Composed, reactions: np.ndarray, line: Solver) -> Method:
     assert isinstance(settings.modifier, DeSaxce)
     return DeSaxceMethod(problem, settings.modifier, line, settings.base, reactions)
 

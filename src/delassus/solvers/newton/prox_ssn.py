@@ -26,6 +26,7 @@ from delassus.linalg.operators.matrix import MatrixDelassus
 from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem, normalise
 from delassus.problem.scaling import Scaling, scale_dense
+from delassus.solvers.method import Method
 from delassus.solvers.newton.body import BodyNewton, Sweep
 from delassus.solvers.newton.full import FullNewton
 from delassus.solvers.newton.newton import Newton
@@ -80,13 +81,12 @@ class Borrowed(NamedTuple):
     """(problem, reactions) → reactions (m,) [N s] near those of exact friction, from an interior point."""
 
 
-class ProxSsnMethod:
+class ProxSsnMethod(Method):
     """One iteration is one outer (proximal) iteration; where D is dense, joints are eliminated first."""
 
     def __init__(self, problem: Problem, settings: ProxSsn, reactions: np.ndarray, borrowed: Borrowed):
         self.settings, self.borrowed = settings, borrowed
         self.reactions = reactions
-        self.finished = False
         self.is_costly = True
         self.problem = problem
         self.alpha, self.failed_alpha = settings.alpha, 0.0
@@ -137,9 +137,6 @@ class ProxSsnMethod:
             self.reactions[self.first :] = self.scaling.reactions(self.r)
         if self.eliminated is not None:
             self.eliminated.write_joints(self.reactions)
-
-    def judged(self, excess: float) -> None:
-        del excess
 
     def _look_back(self) -> None:
         """Start afresh where the residual no longer falls: hyperstatic problems have many corners to come from."""

@@ -9,7 +9,7 @@ from delassus.linalg.factor.dense_elimination import carry
 from delassus.linalg.operators.rigid import RigidDelassus, form_dense
 from delassus.problem import Problem
 from delassus.residuals import measure_at
-from delassus.solvers.driver import Limits
+from delassus.solvers.method import Limits
 from delassus.solvers.settings import Settings
 
 _ROWS = 60  # up to which compiled elimination beats LAPACK

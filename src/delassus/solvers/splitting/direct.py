@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from delassus.problem import Problem
+from delassus.solvers.method import Method
 from delassus.solvers.parts.elimination import Elimination
 from delassus.solvers.settings import Settings
 from delassus.solvers.splitting.method import Splitting, SplittingMethod
@@ -18,13 +19,11 @@ class Direct(Settings):
     """Settings of the method with eliminated joints: none of its own; contacts are swept as `nbgs` does."""
 
 
-class DirectMethod:
+class DirectMethod(Method):
     """Eliminated joints at work on one problem."""
 
     def __init__(self, problem: Problem, reactions: np.ndarray, contacts: Splitting):
         self.reactions = reactions
-        self.finished = False
-        self.is_costly = False
         self.eliminated = Elimination(problem)
         self.inner = None
         if len(self.eliminated.v):

@@ -14,9 +14,11 @@ from delassus.law import Law
 from delassus.linalg.operators.rigid import RigidDelassus, add_response
 from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem import Problem
+from delassus.solvers.method import Method
 from delassus.solvers.parts.block_rows import NO_ROWS, BlockRows, block_rows
 from delassus.solvers.parts.colouring import colour_blocks
 from delassus.solvers.settings import Count, CountOrNone, NotNegative, OneOf, Relaxation, Settings, Share
+from delassus.solvers.splitting.accelerated import accelerated_sweeps
 from delassus.solvers.splitting.sweeps import LOCAL, NO_BODIES, Blocks, Bodies, sweep_by_colour, sweep_in_order
 
 _FALL = 0.999  # a residual above this fraction of the last one has not fallen: it rises, or cycles
@@ -42,16 +44,20 @@ class Splitting(Settings):
     threads: Count = 1  # more than one: sweep colour by colour, the blocks of a colour in parallel
     early_stop: NotNegative = 0.0  # stop when |Δ objective| / total inertia falls below this [J/kg] (eq. 160); 0: never
 
+    def for_acceleration(self) -> "Splitting":
+        """Without over-relaxation: with it, a sweep has complex eigenvalues, which a short window cannot follow."""
+        if self.omega <= 1.0:
+            return self
+        return self.changed(omega=1.0, omega_after=0, omega_min=1.0, omega_backoff=1.0)
 
-class SplittingMethod:
+
+class SplittingMethod(Method):
     """Projective splitting at work on one problem."""
 
     def __init__(self, problem: Problem, settings: Splitting, reactions: np.ndarray):
         self.problem = problem
         self.settings = settings
         self.reactions = reactions
-        self.finished = False
-        self.is_costly = False
         exact = settings.local in ("slip", "quartic")
         self.local = LOCAL["convex" if exact and problem.law is Law.CCP else settings.local]
         self.term = settings.desaxce or (settings.local in ("ccp", "convex") and problem.law is Law.NCP)
@@ -113,28 +119,29 @@ class SplittingMethod:
         return 1.0 if self.sweep_count < self.plain_sweeps else self.omega
 
     @property
-    def can_be_fused(self) -> bool:
-        """Are sweeps in order, with one relaxation per batch, all there is to an iteration?"""
+    def accelerated(self) -> Callable[..., tuple[int, int]] | None:
+        """Where sweeps in order, with one relaxation per batch, are all there is to an iteration."""
         settings = self.settings
         one_omega = settings.omega_decay == 1.0 and (settings.omega == 1.0 or not self.plain_sweeps)
-        return one_omega and settings.threads == 1 and not settings.early_stop
+        return self._accelerated if one_omega and settings.threads == 1 and not settings.early_stop else None
 
-    def run_fused(self, kernel: Callable[..., tuple[int, int]], *arguments) -> tuple[int, int]:
-        """Call a compiled function of the given arguments that does the sweeps itself; see `anderson_sweeps`."""
+    def _accelerated(self, *acceleration) -> tuple[int, int]:
+        """See `accelerated_sweeps`."""
         u_f = self.problem.u_f if self.blocks.matrix_free else self.bodies.u
-        done, left = kernel(
-            *arguments, self.local, self.term, self.omega, *self.plain, u_f, self.reactions, self.slip,
+        done, left = accelerated_sweeps(  # type: ignore[call-arg]
+            *acceleration, self.local, self.term, self.omega, *self.plain, u_f, self.reactions, self.slip,
             self.work, *self.order,
         )  # fmt: skip
         self.sweep_count += done
         return done, left
 
-    def repose(self, problem: Problem) -> None:
+    def repose(self, problem: Problem) -> bool:
         """Go on with a problem that differs in its free velocity only."""
         self.problem = problem
         self.blocks = self.blocks._replace(offset=problem.bias if self.blocks.matrix_free else problem.free_velocity)
         self.plain = tuple(self.blocks), tuple(self.rows), tuple(self.bodies)
         self.objective = self.last_excess = np.inf
+        return True
 
     def _sweep(self, count: int, omega: float, decay: float, omega_min: float) -> float:
         """`count` sweeps in one compiled call; returns the relaxation reached."""

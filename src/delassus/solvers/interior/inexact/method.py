@@ -27,6 +27,7 @@ from delassus.solvers.interior.inexact.settings import IpmInexact
 from delassus.solvers.interior.natural_map import scaled_residual
 from delassus.solvers.interior.own_reactions import pair_above
 from delassus.solvers.interior.standard import Standard
+from delassus.solvers.method import Method
 from delassus.solvers.parts.jordan import centrality, centred_pair, invert, largest_step, smallest_eigenvalue
 from delassus.solvers.settings import Settings
 
@@ -40,7 +41,7 @@ _USEFUL, _FAR, _LEAST_START = 0.3, 0.1, 1e-7
 _LEAST, _MOST = 0.1, 0.9  # adaptive: bounds of β
 
 
-class IpmInexactMethod:
+class IpmInexactMethod(Method):
     """One iteration is one direction.  details: τ, step, β, f_cen ("spread"), products with the matrix ("krylov"),
     measure of the direction's error, s, shift of the preconditioner's diagonal, and seconds to build it ("factor") and
     to solve."""
@@ -96,9 +97,6 @@ class IpmInexactMethod:
                 return
             self._iterate()
             self.reactions[:] = self.standard.reactions(self.x)
-
-    def judged(self, excess: float) -> None:
-        del excess
 
     def _iterate(self) -> None:
         standard, free, limits = self.standard, self.standard.free, self.standard.limits
