@@ -25,8 +25,7 @@ import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_coulomb, project_coulomb_dual
-from delassus.linalg.operators.matrix import MatrixDelassus
-from delassus.linalg.operators.rigid import RigidDelassus, rigid_velocities
+from delassus.linalg.operators.rigid import rigid_velocities
 from delassus.problem.problem import Problem
 
 
@@ -73,10 +72,10 @@ def measure(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = No
     if low is not None and low.any():
         found = _measure_pairs(problem, reactions, low)[0]
         return Measure(found[0], found[2])
-    delassus = problem.delassus
-    if isinstance(delassus, RigidDelassus):  # what every step of a simulation asks several times
-        sizes = 6 * len(delassus.mass), len(reactions)
-        found = _measure_rigid(sizes, delassus.plain, problem.free_velocity, reactions, problem.judged_by)
+    rigid = problem.delassus.rigid
+    if rigid is not None:  # what every step of a simulation asks several times
+        sizes = rigid.velocity_count, len(reactions)
+        found = _measure_rigid(sizes, rigid.plain, problem.free_velocity, reactions, problem.judged_by)
         return Measure(found[0], found[1])
     return Measure(*measure_at(reactions, problem.constraint_velocity(reactions), problem.judged_by))
 
@@ -96,15 +95,15 @@ def evaluate(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = N
 def evaluate_with_velocities(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None):
     """(every residual of λ, v (m,) [m/s], u (n,) or None for dual problems).  reactions, low: as in `measure`,
     contiguous."""
-    delassus, out = problem.delassus, np.empty(len(Residuals._fields))
+    rigid, out = problem.delassus.rigid, np.empty(len(Residuals._fields))
     if low is not None and low.any():
         measured, v, bodies = _measure_pairs(problem, reactions, low)
         _evaluate_at(reactions, v, problem.judged_by, out)
         out[0], out[1], out[10] = measured
         return Residuals(*out.tolist()), v, bodies
-    if isinstance(delassus, RigidDelassus) and problem.u_f is not None:
-        u, v = np.empty(6 * len(delassus.mass)), np.empty(len(reactions))
-        _evaluate_rigid(delassus.plain, problem.free_velocity, problem.u_f, reactions, problem.judged_by, u, v, out)
+    if rigid is not None and problem.u_f is not None:
+        u, v = np.empty(rigid.velocity_count), np.empty(len(reactions))
+        _evaluate_rigid(rigid.plain, problem.free_velocity, problem.u_f, reactions, problem.judged_by, u, v, out)
         return Residuals(*out.tolist()), v, u
     v, velocities = problem.velocities(reactions)
     _evaluate_at(reactions, v, problem.judged_by, out)
@@ -114,18 +113,18 @@ def evaluate_with_velocities(problem: Problem, reactions: np.ndarray, low: np.nd
 def _measure_pairs(problem: Problem, high: np.ndarray, low: np.ndarray):
     """(what `_measures` finds, v (m,), u (n,) or None) of λ = high + low. For rigid bodies Jᵀ λ is summed to thirty-one
     digits before masses divide it; elsewhere the second double adds what it can."""
-    delassus = problem.delassus
-    if not isinstance(delassus, RigidDelassus) or problem.u_f is None:
+    delassus, rigid = problem.delassus, problem.delassus.rigid
+    if rigid is None or problem.u_f is None:
         v, velocities = problem.velocities(high)
         v = v + delassus.product(low)
-        if velocities is not None and not isinstance(delassus, MatrixDelassus):
+        if velocities is not None:
             velocities = velocities + delassus.body_velocity(low)
         return _measures(high, v, problem.judged_by), v, velocities
     # compiled on first use: only masses far apart need them
     from delassus.cones.pairs import natural_map_pairs
     from delassus.linalg.operators.rigid_pairs import pair_velocities
 
-    v, u = pair_velocities(delassus, problem.u_f, problem.bias, high, low)
+    v, u = pair_velocities(rigid, problem.u_f, problem.bias, high, low)
     mu, block_start, joints, _, limits, blocks, scale, gamma, step, free_speed = problem.judged_by
     square, worst, relative, length = natural_map_pairs(
         np.column_stack([high, low]), v, mu, block_start, joints, limits, blocks, scale, gamma, step

@@ -7,6 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from delassus.cones import ProductCone
+from delassus.linalg.operators.matrix import MatrixDelassus
+from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem import Problem
 from delassus.problem import spectrum as module
 from delassus.problem.describe import CATEGORIES, category, category_of, describe
@@ -79,9 +81,10 @@ def test_too_large_a_problem_is_skipped_and_says_so(rng, monkeypatch):
 
 
 def test_the_bound_on_entries_of_D_holds(rng):
-    problem = random_rigid(rng, bodies=6, contacts=30, joints=3, limits=2)
-    sizes = np.array([0, problem.row_count])
-    assert problem.delassus.matrix().nnz <= module._entry_bound(problem, sizes)
+    rigid = random_rigid(rng, bodies=6, contacts=30, joints=3, limits=2)
+    start, D = rigid.cone.block_start, rigid.delassus
+    for storage in (D, SparseDelassus(D.mass_matrix(), D.jacobian()), MatrixDelassus(D.matrix())):
+        assert D.matrix().nnz <= storage.entry_bound(start) <= rigid.row_count**2
 
 
 def test_units_of_mass_change_neither_rank_nor_condition(rng):

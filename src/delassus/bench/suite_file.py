@@ -12,7 +12,6 @@ from delassus.cones import ProductCone
 from delassus.errors import FileError, ProblemError
 from delassus.io.recording.parts import Part, write_part
 from delassus.law import Law
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 
 FORMAT = "delassus-suite-1"
@@ -26,8 +25,8 @@ def write_suite(path, samples: Sequence[Sample]) -> Path:
     pieces: dict[str, list[np.ndarray]] = {name: [] for name in _ARRAYS}
     counts = {name: np.zeros(len(samples) + 1, np.int64) for name in _PER_SAMPLE}
     for k, sample in enumerate(samples):
-        problem, D = sample.problem, sample.problem.delassus
-        if not isinstance(D, RigidDelassus) or problem.u_f is None or problem.bias is None:
+        problem, D = sample.problem, sample.problem.delassus.rigid
+        if D is None or problem.u_f is None or problem.bias is None:
             raise ProblemError(f"sample {sample.name} is not a problem of rigid bodies: a suite file holds only those")
         cone = problem.cone
         sizes = (len(D.mass), cone.block_count, cone.row_count, cone.bilateral.size, cone.unilateral, cone.mu.size)

@@ -9,7 +9,6 @@ from delassus.dynamics.rows import Rows
 from delassus.dynamics.separation import separate
 from delassus.dynamics.stabilisation import Stabilisation
 from delassus.integrators.motion import move, moved_each
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.model.model import Model
 from delassus.problem import Problem
 
@@ -27,8 +26,9 @@ def move_on(
         return moved_each(at, u, left)
     q, contacts, shapes, pace = np.empty_like(at), rows.contacts, model.shapes, model.shapes.pace
     first, soft = rows.cone.contact_start, _NONE if rows.compliance is None else rows.compliance
-    assert isinstance(problem.delassus, RigidDelassus)  # a model's problem always is
-    touching = (contacts.bodies, contacts.shapes, contacts.gap, first, rows.rows, problem.delassus.response, soft)
+    rigid = problem.delassus.rigid
+    assert rigid is not None  # a model's problem always is
+    touching = (contacts.bodies, contacts.shapes, contacts.gap, first, rows.rows, rigid.response, soft)
     reach = (shapes.body, pace.arm, pace.least, shapes.radius)
     if not _move_on(at, before, u, elapsed, left, h, touching, reach, settings.plain, False, q):
         left = wait_at_obstacles(model, at, u, left, contacts, reactions[first : first + 3 * len(contacts) : 3])

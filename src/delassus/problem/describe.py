@@ -5,8 +5,6 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from delassus.linalg.operators.matrix import MatrixDelassus
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem.partition import islands
 from delassus.problem.problem import Problem
 from delassus.problem.spectrum import Spectrum, spectrum_of
@@ -59,7 +57,7 @@ class Description:
 
 def describe(problem: Problem) -> Description:
     """Measure a problem. Takes well below a second up to some thousand rows; spectrum.py says how."""
-    cone, delassus = problem.cone, problem.delassus
+    cone, delassus, rigid = problem.cone, problem.delassus, problem.delassus.rigid
     dofs = _dofs(problem)
     label = islands(problem)
     spectrum = spectrum_of(problem, np.repeat(label, np.diff(cone.block_start)))
@@ -71,14 +69,14 @@ def describe(problem: Problem) -> Description:
         contacts=cone.contact_count,
         bilateral_rows=cone.bilateral_rows,
         unilateral_rows=cone.unilateral,
-        bodies=len(delassus.mass) if isinstance(delassus, RigidDelassus) else None,
+        bodies=None if rigid is None else len(rigid.mass),
         dofs=dofs,
         density_joints=density[0],
         density_contacts=density[1],
         density_total=density[2],
         category=category(cone.bilateral_rows, cone.unilateral, cone.contact_count, dofs, spectrum.rank),
-        mass_ratio=_mass_ratio(problem),
-        asymmetry=_asymmetry(delassus.D if isinstance(delassus, MatrixDelassus) else delassus.mass_matrix()),
+        mass_ratio=delassus.mass_ratio(),
+        asymmetry=_asymmetry(delassus.mass_matrix() if delassus.is_primal else delassus.matrix()),
         friction=(float(cone.mu.min()), float(cone.mu.max())) if cone.contact_count else None,
         islands=int(label.max(initial=-1)) + 1,
         spectrum=spectrum,
@@ -119,19 +117,11 @@ def category(bilateral: int, unilateral: int, contacts: int, dofs: int | None, r
 
 def _dofs(problem: Problem) -> int | None:
     """Degrees of freedom of the bodies; None where only D is known."""
-    return None if isinstance(problem.delassus, MatrixDelassus) else problem.delassus.mass_matrix().shape[0]
+    return problem.delassus.velocity_count if problem.delassus.is_primal else None
 
 
 def _ratio(count: int, dofs: int | None) -> float | None:
     return count / dofs if dofs else None
-
-
-def _mass_ratio(problem: Problem) -> float | None:
-    if not isinstance(problem.delassus, RigidDelassus) or not len(problem.delassus.mass):
-        return None
-    # the mean over the three directions is the body's mass; gyroscopic terms only touch the rotational block
-    mass = np.trace(problem.delassus.mass[:, :3, :3], axis1=1, axis2=2)
-    return float(mass.max() / mass.min())
 
 
 def _asymmetry(A: sp.csr_array) -> float:

@@ -10,20 +10,14 @@ import math
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 from numba import njit
 
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
 from delassus.law import Law
-from delassus.linalg.operators.matrix import MatrixDelassus
-from delassus.linalg.operators.rigid import RigidDelassus
-from delassus.linalg.operators.sparse import SparseDelassus
-from delassus.linalg.operators.structure import rigid_blocks
-from delassus.problem import validate
+from delassus.linalg.operators.delassus import Delassus
+from delassus.problem import storage, validate
 from delassus.problem.speeds import velocity_scale
-
-Delassus = MatrixDelassus | RigidDelassus | SparseDelassus
 
 
 class Problem:
@@ -56,10 +50,7 @@ class Problem:
         """v = D λ + v_f.  D: (m, m) [1/kg], dense or sparse, positive semi-definite up to a small non-symmetric part;
         v_f: (m,) [m/s]; mu: (n_c,) for contacts only, or cone for other rows too."""
         cone = _cone_of(mu, cone)
-        D = validate.sparse(D, "D", square=True)
-        validate.size("D", D.shape[0], cone.row_count, "rows of the cone (3 per contact)")
-        validate.diagonal_not_negative(D)
-        return cls(MatrixDelassus(D), validate.vector(v_f, "v_f", cone.row_count), cone, law)
+        return cls(storage.dual_storage(D, cone), validate.vector(v_f, "v_f", cone.row_count), cone, law)
 
     @classmethod
     def rigid(
@@ -67,17 +58,7 @@ class Problem:
     ) -> "Problem":
         """Rigid bodies with structure kept.  mass: (n_b, 6, 6); bodies: (block_count, 2), −1 for the world;
         rows: (m, 12); momentum p: (6 n_b,) [N s] or free velocity u_f: (6 n_b,); b, compliance: (m,)."""
-        mass = validate.array(mass, "mass", (None, 6, 6))
-        validate.blocks_positive_definite(mass)
-        bodies = validate.body_index(bodies, cone.block_count, len(mass))
-        rows = validate.array(rows, "rows", (cone.row_count, 12))
-        compliance = validate.compliance(compliance, cone.row_count)
-        delassus = RigidDelassus(mass, bodies, rows, cone.block_start, compliance)
-        n = 6 * len(mass)
-        if u_f is None:
-            p = validate.vector(p, "p", n)
-            u_f = np.einsum("kij,kj->ki", delassus.mass_inverse, p.reshape(-1, 6)).ravel()
-        return cls._of_primal(delassus, validate.vector(u_f, "u_f", n), b, cone, law)
+        return cls._of_primal(storage.rigid_storage(mass, bodies, rows, cone, compliance), p, u_f, b, cone, law)
 
     @classmethod
     def primal(
@@ -86,27 +67,11 @@ class Problem:
         """General H: (n, n) [kg] and J: (m, n); recognised as rigid bodies when H is 6×6 block diagonal and no block
         of rows touches more than two bodies. Momentum p: (n,) or free velocity u_f: (n,); b, compliance: (m,)."""
         cone = _cone_of(mu, cone)
-        H = validate.sparse(H, "H", square=True)
-        J = validate.sparse(J, "J")
-        validate.size("J", J.shape[0], cone.row_count, "rows of the cone (3 per contact)")
-        validate.size("J", J.shape[1], H.shape[0], "columns, one per row of H")
-        compliance = validate.compliance(compliance, cone.row_count)
-        blocks = rigid_blocks(H, J, cone.block_start)
-        delassus: RigidDelassus | SparseDelassus
-        if blocks is not None:
-            validate.blocks_positive_definite(blocks[0])
-            mass, bodies, rows = blocks
-            delassus = RigidDelassus(mass, bodies, rows, cone.block_start, compliance)
-        else:
-            validate.positive_definite(H, "H")
-            delassus = SparseDelassus(H, J, compliance)
-        if u_f is None:
-            p = validate.vector(p, "p", H.shape[0])
-            u_f = _mass_solve(delassus, p)
-        return cls._of_primal(delassus, validate.vector(u_f, "u_f", H.shape[0]), b, cone, law)
+        return cls._of_primal(storage.primal_storage(H, J, cone, compliance), p, u_f, b, cone, law)
 
     @classmethod
-    def _of_primal(cls, delassus, u_f, b, cone, law) -> "Problem":
+    def _of_primal(cls, delassus: Delassus, p, u_f, b, cone, law) -> "Problem":
+        u_f = storage.free_velocity_of(delassus, p, u_f)
         bias = np.zeros(cone.row_count) if b is None else validate.vector(b, "b", cone.row_count)
         return cls(delassus, delassus.rows_times(u_f) + bias, cone, law, u_f=u_f, bias=bias)
 
@@ -162,31 +127,17 @@ class Problem:
 
     def constraint_velocity(self, reactions: np.ndarray) -> np.ndarray:
         """v = D λ + v_f, (m,) [m/s]."""
-        if isinstance(self.delassus, RigidDelassus):
-            return self.delassus.velocities(reactions, self.free_velocity)[0]
-        v = self.delassus.product(reactions)
-        v += self.free_velocity
-        return v
+        return self.delassus.velocity(reactions, self.free_velocity)
 
     def body_velocity(self, reactions: np.ndarray) -> np.ndarray | None:
         """u = u_f + H⁻¹ Jᵀ λ, (n,) [m/s, rad/s]; None where only the dual view is known."""
-        if self.u_f is None or isinstance(self.delassus, MatrixDelassus):
+        if self.u_f is None or not self.delassus.is_primal:
             return None
         return self.u_f + self.delassus.body_velocity(reactions)
 
     def velocities(self, reactions: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """v and u of the same reactions, through one solve with H where both are known."""
-        if isinstance(self.delassus, RigidDelassus) and self.u_f is not None:
-            v, moved = self.delassus.velocities(reactions, self.free_velocity)
-            moved += self.u_f
-            return v, moved
-        u = self.body_velocity(reactions)
-        if u is None or isinstance(self.delassus, MatrixDelassus):
-            return self.constraint_velocity(reactions), None
-        v = self.delassus.rows_times(u) + self.bias
-        if self.delassus.compliance is not None:
-            v += self.delassus.compliance * reactions
-        return v, u
+        return self.delassus.velocities(reactions, self.free_velocity, self.u_f, self.bias)
 
     def with_law(self, law) -> "Problem":
         """The same data judged by another law."""
@@ -216,18 +167,3 @@ def _cone_of(mu, cone):
     if (mu is None) == (cone is None):
         raise ProblemError("give either mu (contacts only) or cone (any rows), not both or neither")
     return ProductCone(mu=mu) if cone is None else cone
-
-
-def _mass_solve(delassus: RigidDelassus | SparseDelassus, p: np.ndarray) -> np.ndarray:
-    """H⁻¹ p."""
-    if isinstance(delassus, SparseDelassus):
-        return delassus.factor.solve(p)
-    return np.einsum("kij,kj->ki", delassus.mass_inverse, p.reshape(-1, 6)).ravel()
-
-
-def mass_times(problem: Problem, u: np.ndarray) -> np.ndarray:
-    """H u, (n,) [N s]."""
-    if isinstance(problem.delassus, MatrixDelassus):
-        raise ProblemError("a dual problem has no mass matrix; build it with Problem.primal or Problem.rigid")
-    H: sp.csr_array = problem.delassus.mass_matrix()
-    return H @ u

@@ -7,13 +7,9 @@ per *block* leaves every cone, its dual and De Saxcé's term as they are; a fact
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numba import njit
 
 from delassus.errors import ProblemError
-from delassus.linalg.operators.matrix import MatrixDelassus
-from delassus.linalg.operators.rigid import RigidDelassus
-from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem.problem import Problem
 
 
@@ -56,24 +52,12 @@ def scale(problem: Problem, scaling: Scaling) -> Problem:
     s, alpha, beta = scaling.row, scaling.delassus, scaling.velocity
     if s.shape != (problem.row_count,) or not (s > 0).all() or alpha <= 0 or beta <= 0:
         raise ProblemError("a scaling needs one positive factor per row and positive units")
-    delassus = problem.delassus
-    v_f = s * problem.free_velocity / beta
-    diagonal = sp.diags_array(s)
-    if isinstance(delassus, MatrixDelassus):
-        D = sp.csr_array(diagonal @ delassus.D @ diagonal) / alpha
-        return Problem(MatrixDelassus(D), v_f, problem.cone, problem.law, rest_speed=problem.rest_speed / beta)
-    assert problem.bias is not None
-    assert problem.u_f is not None
-    compliance = None if delassus.compliance is None else s * s * delassus.compliance / alpha
-    scaled: RigidDelassus | SparseDelassus
-    if isinstance(delassus, RigidDelassus):
-        scaled = RigidDelassus(
-            delassus.mass * alpha, delassus.bodies, s[:, None] * delassus.rows, delassus.block_start, compliance
-        )
-    else:
-        scaled = SparseDelassus(delassus.H * alpha, sp.csr_array(diagonal @ delassus.J), compliance)
+    delassus = problem.delassus.scaled(s, alpha)
+    u_f = bias = None
+    if delassus.is_primal and problem.u_f is not None and problem.bias is not None:
+        u_f, bias = problem.u_f / beta, s * problem.bias / beta
     return Problem(
-        scaled, v_f, problem.cone, problem.law, u_f=problem.u_f / beta, bias=s * problem.bias / beta,
+        delassus, s * problem.free_velocity / beta, problem.cone, problem.law, u_f=u_f, bias=bias,
         rest_speed=problem.rest_speed / beta,
     )  # fmt: skip
 

@@ -13,8 +13,6 @@ import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from delassus.linalg.operators.matrix import MatrixDelassus
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem.problem import Problem
 
 _DENSE_ROWS = 500  # an island up to this size is decomposed densely: half a second at most
@@ -53,11 +51,11 @@ def spectrum_of(problem: Problem, label: np.ndarray) -> Spectrum:
         return Spectrum("exact", 0, True, None, None)
     order = np.argsort(label, kind="stable")
     edges = np.concatenate([[0], np.cumsum(np.bincount(label))])
-    if np.diff(edges).max() > _SPARSE_ROWS or _entry_bound(problem, edges) > _SPARSE_ENTRIES:
+    if np.diff(edges).max() > _SPARSE_ROWS or problem.delassus.entry_bound(problem.cone.block_start) > _SPARSE_ENTRIES:
         return Spectrum("skipped", None, None, None, None)
     delassus = problem.delassus
     D = sp.csr_array(delassus.matrix()[order][:, order])
-    J = None if isinstance(delassus, MatrixDelassus) else sp.csr_array(delassus.jacobian()[order])
+    J = sp.csr_array(delassus.jacobian()[order]) if delassus.is_primal else None
     rank = rank_D = 0
     extremes = []
     for first, last in zip(edges[:-1], edges[1:]):
@@ -72,18 +70,6 @@ def spectrum_of(problem: Problem, label: np.ndarray) -> Spectrum:
     method = "exact" if np.diff(edges).max() <= _DENSE_ROWS else "estimated"
     nonzero = [value for value in extremes if value > 0.0]
     return Spectrum(method, rank, rank_D == rows, max(nonzero, default=None), min(nonzero, default=None))
-
-
-def _entry_bound(problem: Problem, edges: np.ndarray) -> int:
-    """Upper bound on nnz(D), without forming D."""
-    delassus = problem.delassus
-    if isinstance(delassus, MatrixDelassus):
-        return delassus.D.nnz
-    if isinstance(delassus, RigidDelassus):  # all rows of a body meet
-        pair, sizes = delassus.bodies, np.diff(delassus.block_start)
-        held = np.bincount((pair + 1).ravel(), weights=np.repeat(sizes, 2), minlength=len(delassus.mass) + 1)
-        return int((held[1:] ** 2).sum())
-    return int((np.diff(edges) ** 2).sum())
 
 
 def _dense_part(D: sp.csr_array) -> tuple[int, float, float]:

@@ -11,24 +11,25 @@ import numpy as np
 from numba import njit
 
 from delassus.cones import ProductCone
-from delassus.linalg.operators.rigid import RigidDelassus
-from delassus.problem.islands import fill_islands_of_bodies, island_of_blocks
+from delassus.linalg.operators.delassus import Delassus
+from delassus.linalg.operators.islands import fill_islands_of_bodies
 
 _SLOW = 1e-6  # of the largest free velocity of all: an island slower than that is compared with this much of it
 _TINY = 1e-100  # [m/s]: squares of less underflow, and no method can tell them from zero
 _ROUNDING = 1e-14  # of the same: an island slower than that is at rest, and its figure rounding
 
 
-def velocity_scale(delassus, cone: ProductCone, v_f: np.ndarray, floor: float) -> np.ndarray:
+def velocity_scale(delassus: Delassus, cone: ProductCone, v_f: np.ndarray, floor: float) -> np.ndarray:
     """Of each block, (block_count,) [m/s]: positive unless all of v_f and the floor are zero.
 
     v_f: (m,) free velocity [m/s]; floor: least speed that counts [m/s]."""
     out = np.empty(cone.block_count)
     kinds = cone.block_start, cone.bilateral.size, cone.unilateral
-    if isinstance(delassus, RigidDelassus):
-        _fill_rigid(delassus.bodies, len(delassus.mass), kinds, v_f, floor, out)
+    rigid = delassus.rigid
+    if rigid is not None:  # asked in every step: one compiled call
+        _fill_rigid(rigid.bodies, len(rigid.mass), kinds, v_f, floor, out)
     else:
-        _fill(island_of_blocks(delassus, cone.block_start), kinds, v_f, floor, out)
+        _fill(delassus.islands(cone.block_start), kinds, v_f, floor, out)
     return out
 
 

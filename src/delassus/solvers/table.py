@@ -4,7 +4,6 @@ import numpy as np
 
 from delassus.errors import SettingsError, nearest
 from delassus.law import Law
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.active_set.gpminres import Gpminres, start_gpminres
 from delassus.solvers.active_set.gpminres_p import GpminresP, start_gpminres_p
@@ -177,11 +176,11 @@ def shares_loads(problem: Problem) -> bool:
     """Are the least of many reactions worth finding? In small problems, and in larger ones where bodies touch by faces
     and edges, whose contacts can share a load in many ways. In piles of round ones it would cost more than the sweeps
     that solve them."""
-    delassus, contacts = problem.delassus, problem.contact_count
-    if problem.row_count <= _NEWTON or problem.row_count > _SHARED or not isinstance(delassus, RigidDelassus):
+    rigid, contacts = problem.delassus.rigid, problem.contact_count
+    if problem.row_count <= _NEWTON or problem.row_count > _SHARED or rigid is None:
         return problem.row_count <= _NEWTON
-    pairs = delassus.bodies[len(delassus.bodies) - contacts :]
-    return contacts >= _MANIFOLD * len(np.unique(pairs[:, 0] * (len(delassus.mass) + 1) + pairs[:, 1])) > 0.0
+    pairs = rigid.bodies[len(rigid.bodies) - contacts :]
+    return contacts >= _MANIFOLD * len(np.unique(pairs[:, 0] * (len(rigid.mass) + 1) + pairs[:, 1])) > 0.0
 
 
 def default_solver(problem: Problem) -> str:

@@ -12,8 +12,6 @@ from time import perf_counter
 import numpy as np
 import scipy.sparse as sp
 
-from delassus.linalg.operators.rigid import RigidDelassus
-from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem import Problem
 
 _OK, _GAVE_UP = "converged", "stalled"
@@ -54,22 +52,19 @@ class ConicForm:
 def conic_form(problem: Problem) -> ConicForm:
     """The better of the two forms for this problem."""
     D = problem.delassus
-    primal = isinstance(D, RigidDelassus | SparseDelassus) and (D.compliance is None or not D.compliance.any())
     cone, mu = problem.cone, problem.mu
     first = cone.contact_start
     rubbing = np.flatnonzero(mu > 0.0)
     slick = np.flatnonzero(mu == 0.0)
     triples = (first + 3 * rubbing[:, None] + np.arange(3)).ravel()
     singles = np.concatenate([np.arange(cone.bilateral_rows, first), first + 3 * slick])
-    if primal:
-        assert isinstance(D, RigidDelassus | SparseDelassus)
+    if D.is_primal and D.is_hard:
         assert problem.u_f is not None
         assert problem.bias is not None
         rows = np.concatenate([np.arange(cone.bilateral_rows), singles, triples]).astype(int)
         scale = np.ones(len(rows))
         scale[len(rows) - len(triples) :] = np.column_stack([np.ones(len(rubbing)), mu[rubbing], mu[rubbing]]).ravel()
-        J = D.jacobian() if isinstance(D, RigidDelassus) else D.J
-        H = D.mass_matrix()
+        J, H = D.jacobian(), D.mass_matrix()
         H = 0.5 * (H + H.T)
         A = -sp.diags_array(scale) @ sp.csr_array(J)[rows]
         return ConicForm(

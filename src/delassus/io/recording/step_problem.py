@@ -11,9 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from delassus.io.fclib import FclibFile, FclibInfo, FclibMatrix, FclibPoint, write_fclib
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
-from delassus.problem.problem import mass_times
 from delassus.solvers import Solution
 
 
@@ -25,21 +23,20 @@ def save_problem(path, problem: Problem, solution: Solution | None = None, *, ti
 
 def problem_file(problem: Problem, solution: Solution | None = None, *, title: str = "") -> FclibFile:
     """The problem as raw FCLIB arrays; solution: stored in the file's solution group."""
-    delassus = problem.delassus
-    hard = isinstance(delassus, RigidDelassus) and (delassus.compliance is None or not delassus.compliance.any())
-    file = _global(problem) if hard and not problem.cone.unilateral else _local(problem)
+    hard = problem.delassus.is_primal and problem.delassus.is_hard
+    file = _global(problem) if hard and problem.u_f is not None and not problem.cone.unilateral else _local(problem)
     info = FclibInfo(title=title or None, description=f"one step, law {problem.law.value}; impulses in N s, m/s")
     return replace(file, info=info, solution=_point(problem, solution, file) if solution is not None else None)
 
 
 def _global(problem: Problem) -> FclibFile:
     assert problem.u_f is not None
-    assert isinstance(problem.delassus, RigidDelassus)
-    J, first = sp.csc_array(problem.delassus.jacobian().T), problem.cone.contact_start
+    H, first = problem.delassus.mass_matrix(), problem.cone.contact_start
+    J = sp.csc_array(problem.delassus.jacobian().T)
     bilateral = {"G": FclibMatrix.from_sparse(J[:, :first]), "b": problem.bias[:first]} if first else {}
     return FclibFile(
-        "global", mu=problem.mu, M=FclibMatrix.from_sparse(problem.delassus.mass_matrix()),
-        H=FclibMatrix.from_sparse(J[:, first:]), f=mass_times(problem, problem.u_f), w=problem.bias[first:],
+        "global", mu=problem.mu, M=FclibMatrix.from_sparse(H),
+        H=FclibMatrix.from_sparse(J[:, first:]), f=H @ problem.u_f, w=problem.bias[first:],
         **bilateral,
     )  # fmt: skip
 

@@ -18,9 +18,8 @@ from scipy.linalg import lapack
 
 from delassus.linalg.dense_product import dense_times
 from delassus.linalg.factor.sparse_lu import SparseLU, lu_solve, lu_work_size
-from delassus.linalg.operators.matrix import MatrixDelassus
+from delassus.linalg.operators.delassus import Delassus
 from delassus.linalg.operators.rigid import RigidDelassus
-from delassus.linalg.operators.sparse import SparseDelassus
 
 ROWS, BODIES, FEW_BODIES = 0, 1, 2
 SMALL = 48  # rows up to which `invert_small` beats LAPACK behind Python
@@ -119,21 +118,22 @@ class ShiftedBodies:
         return self.inverse, self.lu.plain, bodies
 
 
-def shifted_inverse(
-    delassus: MatrixDelassus | RigidDelassus | SparseDelassus, scale: np.ndarray
-) -> ShiftedRows | ShiftedBodies:
+def shifted_inverse(delassus: Delassus, scale: np.ndarray) -> ShiftedRows | ShiftedBodies:
     """The sparse storage whose system is the smaller one.  scale: S, (m,)."""
-    if isinstance(delassus, MatrixDelassus):
+    rigid = delassus.rigid
+    if not delassus.is_primal:
         return ShiftedRows(delassus.matrix(), scale)
     compliance = None if delassus.compliance is None else scale * scale * delassus.compliance
-    if isinstance(delassus, SparseDelassus):
-        J = delassus.J
+    if rigid is None:
+        J = delassus.jacobian()
         data = J.data * np.repeat(scale, np.diff(J.indptr))
-        return ShiftedBodies(delassus.H, sp.csr_array((data, J.indices, J.indptr), shape=J.shape), compliance)
-    touched = touched_bodies(delassus)
+        return ShiftedBodies(
+            delassus.mass_matrix(), sp.csr_array((data, J.indices, J.indptr), shape=J.shape), compliance
+        )
+    touched = touched_bodies(rigid)
     if 6 * len(touched) >= delassus.row_count:
         return ShiftedRows(delassus.matrix(), scale)
-    return ShiftedBodies(*_touched_system(delassus, touched, scale), compliance)
+    return ShiftedBodies(*_touched_system(rigid, touched, scale), compliance)
 
 
 def touched_bodies(delassus: RigidDelassus) -> np.ndarray:

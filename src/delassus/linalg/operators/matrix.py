@@ -1,44 +1,61 @@
 """The Delassus operator given as a matrix: what FCLIB local files hold."""
 
-from functools import cached_property
-
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+from delassus.linalg.operators.delassus import Delassus
+from delassus.linalg.operators.islands import islands_of_matrix
 
-class MatrixDelassus:
+
+class MatrixDelassus(Delassus):
     """v = D λ, D stored in compressed rows, sorted, without duplicates.  D: (m, m) [1/kg], need not be symmetric."""
 
     kind = "matrix"
 
     def __init__(self, D: sp.csr_array):
         self.D = D
-
-    @property
-    def row_count(self) -> int:
-        return self.D.shape[0]
+        self.row_count = D.shape[0]
 
     def product(self, reactions: np.ndarray) -> np.ndarray:
-        """D λ, (m,)."""
         return csr_times(self.D, reactions)
 
     def matrix(self) -> sp.csr_array:
-        """D itself."""
         return self.D
 
-    def dense(self) -> np.ndarray:
-        """D as a full matrix, (m, m)."""
-        return self.D.toarray()
-
     def diagonal_blocks(self, block_start: np.ndarray) -> np.ndarray:
-        """The diagonal blocks D_kk one after the other, each row by row: (Σ d_k²,)."""
-        return diagonal_blocks_of(self.D, block_start)
+        sizes = np.diff(block_start)
+        out = np.zeros(int((sizes * sizes).sum()))
+        _diagonal_blocks(self.D.indptr, self.D.indices, self.D.data, block_start, out)
+        return out
 
-    @cached_property
-    def diagonal(self) -> np.ndarray:
-        """diag D, (m,)."""
-        return self.D.diagonal()
+    @property
+    def stored_entries(self) -> int:
+        return self.D.nnz
+
+    def entry_bound(self, block_start: np.ndarray) -> int:
+        del block_start
+        return self.D.nnz
+
+    def islands(self, block_start: np.ndarray) -> np.ndarray:
+        return islands_of_matrix(self.D, block_start)
+
+    def part(
+        self, blocks: np.ndarray, rows: np.ndarray, block_start: np.ndarray
+    ) -> tuple["MatrixDelassus", np.ndarray]:
+        del blocks, block_start
+        D = sp.csr_array(self.D[rows][:, rows])
+        D.sort_indices()
+        return MatrixDelassus(D), np.zeros(0, np.int64)
+
+    def scaled(self, row: np.ndarray, unit: float) -> "MatrixDelassus":
+        diagonal = sp.diags_array(row)
+        return MatrixDelassus(sp.csr_array(diagonal @ self.D @ diagonal) / unit)
+
+    def softened(self, by: float | np.ndarray) -> "MatrixDelassus":
+        D = sp.csr_array(self.D + sp.diags_array(np.broadcast_to(by, self.row_count)))
+        D.sort_indices()
+        return MatrixDelassus(D)
 
     def __repr__(self) -> str:
         return f"MatrixDelassus({self.row_count} rows, {self.D.nnz} entries)"
@@ -48,14 +65,6 @@ def csr_times(A: sp.csr_array, x: np.ndarray) -> np.ndarray:
     """A x for compressed rows; scipy's own product spends more on checks than on a small matrix."""
     out = np.empty(A.shape[0])
     _csr_times(A.indptr, A.indices, A.data, x, out)
-    return out
-
-
-def diagonal_blocks_of(D: sp.csr_array, block_start: np.ndarray) -> np.ndarray:
-    """Flat diagonal blocks of a compressed-row matrix for the partition block_start."""
-    sizes = np.diff(block_start)
-    out = np.zeros(int((sizes * sizes).sum()))
-    _diagonal_blocks(D.indptr, D.indices, D.data, block_start, out)
     return out
 
 

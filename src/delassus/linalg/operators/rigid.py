@@ -6,10 +6,14 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+from delassus.linalg.operators.delassus import Delassus
+from delassus.linalg.operators.islands import islands_of_bodies
+from delassus.linalg.operators.structure import blocks_as_sparse, rows_as_sparse
+
 _NONE = np.zeros(0)
 
 
-class RigidDelassus:
+class RigidDelassus(Delassus):
     """Matrix-free Delassus operator of rigid bodies.
 
     mass: (n_b, 6, 6) mass blocks [kg, kg m, kg m²], possibly non-symmetric (gyroscopic terms);
@@ -21,6 +25,7 @@ class RigidDelassus:
     """
 
     kind = "rigid"
+    is_primal = True
 
     def __init__(self, mass, bodies, rows, block_start, compliance=None, mass_inverse=None, response=None):
         self.mass = mass
@@ -28,13 +33,14 @@ class RigidDelassus:
         self.rows = rows
         self.block_start = block_start
         self.compliance = compliance
+        self.row_count, self.velocity_count = len(rows), 6 * len(mass)
         self.mass_inverse = np.linalg.inv(mass) if mass_inverse is None else mass_inverse
         if response is not None:
             self.response = response
 
     @property
-    def row_count(self) -> int:
-        return len(self.rows)
+    def rigid(self) -> "RigidDelassus":
+        return self
 
     @cached_property
     def response(self) -> np.ndarray:
@@ -44,25 +50,32 @@ class RigidDelassus:
         return out
 
     def body_velocity(self, reactions: np.ndarray) -> np.ndarray:
-        """H⁻¹ Jᵀ λ, (6 n_b,)."""
         u = np.zeros(6 * len(self.mass))
         add_response(self.bodies, self.block_start, self.response, reactions, u)
         return u
 
     def rows_times(self, u: np.ndarray) -> np.ndarray:
-        """J u, (m,)."""
         v = np.empty(self.row_count)
         multiply_rows(self.bodies, self.block_start, self.rows, u, v)
         return v
 
     def product(self, reactions: np.ndarray) -> np.ndarray:
         """D λ = J (H⁻¹ Jᵀ λ) + E λ, (m,)."""
-        return self.velocities(reactions, _NONE)[0]
+        return self.velocity(reactions, _NONE)
 
-    def velocities(self, reactions: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """D λ + free, (m,), and H⁻¹ Jᵀ λ, (6 n_b,), in one compiled call.  free: (m,), or empty for zero."""
-        u, v = np.empty(6 * len(self.mass)), np.empty(len(self.rows))
+    def velocity(self, reactions: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """D λ + free, (m,), in one compiled call.  free: (m,), or empty for zero."""
+        u, v = np.empty(self.velocity_count), np.empty(self.row_count)
         rigid_velocities(self.plain, reactions, free, u, v)
+        return v
+
+    def velocities(self, reactions: np.ndarray, free: np.ndarray, u_f, bias) -> tuple[np.ndarray, np.ndarray | None]:
+        del bias  # which `free` includes
+        u, v = np.empty(self.velocity_count), np.empty(self.row_count)
+        rigid_velocities(self.plain, reactions, free, u, v)
+        if u_f is None:
+            return v, None
+        u += u_f
         return v, u
 
     @cached_property
@@ -87,16 +100,16 @@ class RigidDelassus:
         return diagonal if self.compliance is None else diagonal + self.compliance
 
     def jacobian(self) -> sp.csr_array:
-        """J as a sparse matrix, (m, 6 n_b)."""
-        return _rows_as_sparse(self.rows, self.bodies, self.block_start, 6 * len(self.mass))
+        return rows_as_sparse(self.rows, self.bodies, self.block_start, 6 * len(self.mass))
 
     def mass_matrix(self) -> sp.csr_array:
-        """H as a sparse matrix, (6 n_b, 6 n_b)."""
-        return _blocks_as_sparse(self.mass)
+        return blocks_as_sparse(self.mass)
+
+    def mass_solve(self, momentum: np.ndarray) -> np.ndarray:
+        return np.einsum("kij,kj->ki", self.mass_inverse, momentum.reshape(-1, 6)).ravel()
 
     def matrix(self) -> sp.csr_array:
-        """D as a sparse matrix, (m, m)."""
-        D = self.jacobian() @ _blocks_as_sparse(self.mass_inverse) @ self.jacobian().T
+        D = self.jacobian() @ blocks_as_sparse(self.mass_inverse) @ self.jacobian().T
         if self.compliance is not None:
             D = D + sp.diags_array(self.compliance)
         D = sp.csr_array(D)
@@ -104,33 +117,76 @@ class RigidDelassus:
         return D
 
     def dense(self) -> np.ndarray:
-        """D as a full matrix, (m, m): for small coupled mechanisms."""
-        count = len(self.rows)
-        out = np.empty((count, count))
+        out = np.empty((self.row_count, self.row_count))
         form_dense(self.plain, out)
         return out
+
+    def entry_bound(self, block_start: np.ndarray) -> int:
+        """All rows of a body meet."""
+        sizes = np.diff(block_start)
+        held = np.bincount((self.bodies + 1).ravel(), weights=np.repeat(sizes, 2), minlength=len(self.mass) + 1)
+        return int((held[1:] ** 2).sum())
+
+    def islands(self, block_start: np.ndarray) -> np.ndarray:
+        del block_start
+        return islands_of_bodies(self.bodies, len(self.mass))
+
+    def part(self, blocks: np.ndarray, rows: np.ndarray, block_start: np.ndarray) -> tuple["RigidDelassus", np.ndarray]:
+        """Bodies that no block acts on are left out."""
+        used = np.unique(self.bodies[blocks])
+        used = used[used >= 0]
+        number = np.full(len(self.mass) + 1, -1, dtype=np.int64)  # the last entry serves the world, index −1
+        number[used] = np.arange(len(used))
+        compliance = None if self.compliance is None else self.compliance[rows]
+        part = RigidDelassus(self.mass[used], number[self.bodies[blocks]], self.rows[rows], block_start, compliance)
+        return part, (6 * used[:, None] + np.arange(6)).ravel()
+
+    def scaled(self, row: np.ndarray, unit: float) -> "RigidDelassus":
+        compliance = None if self.compliance is None else row * row * self.compliance / unit
+        return RigidDelassus(self.mass * unit, self.bodies, row[:, None] * self.rows, self.block_start, compliance)
+
+    def softened(self, by: float | np.ndarray) -> "RigidDelassus":
+        compliance = (np.zeros(self.row_count) if self.compliance is None else self.compliance) + by
+        return RigidDelassus(
+            self.mass, self.bodies, self.rows, self.block_start, compliance, self.mass_inverse, self.response
+        )
+
+    def with_unit_masses(self) -> "RigidDelassus":
+        soft = None if self.compliance is None else np.where(self.compliance > 0.0, 1.0, 0.0)
+        mass = np.tile(np.eye(6), (len(self.mass), 1, 1))
+        mass[:, 3:, 3:] *= radius_of_gyration(self.mass)[:, None, None] ** 2
+        return RigidDelassus(mass, self.bodies, self.rows, self.block_start, soft)
+
+    def inertia_trace(self) -> float:
+        return float(np.trace(self.mass, axis1=1, axis2=2).sum())
+
+    def mass_ratio(self) -> float | None:
+        """By the heaviest and the lightest direction of translation: gyroscopic terms only touch rotations."""
+        return _mass_ratio(self.mass) if len(self.mass) else None
+
+    def velocity_units(self) -> np.ndarray:
+        unit = np.ones((len(self.mass), 6))
+        unit[:, 3:] /= radius_of_gyration(self.mass)[:, None]
+        return unit.ravel()
 
     def __repr__(self) -> str:
         return f"RigidDelassus({len(self.mass)} bodies, {self.row_count} rows)"
 
 
-def _blocks_as_sparse(blocks: np.ndarray) -> sp.csr_array:
-    count = len(blocks)
-    if count == 0:
-        return sp.csr_array((0, 0))
-    return sp.csr_array(sp.bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=(6 * count, 6 * count)))
+def radius_of_gyration(mass: np.ndarray) -> np.ndarray:
+    """(n_b,) [m] of the mass blocks (n_b, 6, 6)."""
+    diagonal = np.einsum("kii->ki", mass)
+    return np.sqrt(diagonal[:, 3:].sum(axis=1) / diagonal[:, :3].sum(axis=1))
 
 
-def _rows_as_sparse(rows, bodies, block_start, width) -> sp.csr_array:
-    row_bodies = np.repeat(bodies, np.diff(block_start), axis=0)
-    row, side = np.nonzero(row_bodies >= 0)
-    columns = 6 * row_bodies[row, side][:, None] + np.arange(6)
-    values = rows.reshape(-1, 2, 6)[row, side]
-    matrix = sp.coo_array((values.ravel(), (np.repeat(row, 6), columns.ravel())), shape=(len(rows), width))
-    out = sp.csr_array(matrix)
-    out.sum_duplicates()
-    out.eliminate_zeros()
-    return out
+@njit(cache=True)
+def _mass_ratio(mass):
+    """Asked in every step: in NumPy it would take a tenth of a small solve."""
+    least = most = mass[0, 0, 0]
+    for k in range(len(mass)):
+        for i in range(3):
+            least, most = min(least, mass[k, i, i]), max(most, mass[k, i, i])
+    return most / least
 
 
 @njit(cache=True)

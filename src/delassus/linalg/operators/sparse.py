@@ -6,25 +6,25 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from delassus.linalg.operators.matrix import csr_times, diagonal_blocks_of
+from delassus.linalg.operators.delassus import Delassus
+from delassus.linalg.operators.islands import islands_of_velocities
+from delassus.linalg.operators.matrix import csr_times
 
 _COLUMNS_AT_ONCE = 256  # right-hand sides solved together when D is formed: bounds memory to 256 n doubles
 _DROP = 1e-15  # entries of D below this fraction of its largest are rounding noise of the triangular solves
 
 
-class SparseDelassus:
+class SparseDelassus(Delassus):
     """H: (n, n) [kg], positive definite up to a small non-symmetric part; J: (m, n); compliance: (m,) or None."""
 
     kind = "sparse"
+    is_primal = True
 
     def __init__(self, H: sp.csr_array, J: sp.csr_array, compliance=None):
         self.H = H
         self.J = J
         self.compliance = compliance
-
-    @property
-    def row_count(self) -> int:
-        return self.J.shape[0]
+        self.row_count, self.velocity_count = J.shape
 
     @cached_property
     def factor(self) -> spla.SuperLU:
@@ -34,7 +34,6 @@ class SparseDelassus:
         )
 
     def body_velocity(self, reactions: np.ndarray) -> np.ndarray:
-        """H⁻¹ Jᵀ λ, (n,)."""
         return self.factor.solve(csr_times(self.J_transposed, reactions))
 
     @cached_property
@@ -43,11 +42,9 @@ class SparseDelassus:
         return sp.csr_array(self.J.T)
 
     def rows_times(self, u: np.ndarray) -> np.ndarray:
-        """J u, (m,)."""
         return csr_times(self.J, u)
 
     def product(self, reactions: np.ndarray) -> np.ndarray:
-        """D λ, (m,)."""
         v = self.rows_times(self.body_velocity(reactions))
         if self.compliance is not None:
             v += self.compliance * reactions
@@ -72,26 +69,40 @@ class SparseDelassus:
         D.sum_duplicates()
         return D
 
-    def dense(self) -> np.ndarray:
-        """D as a full matrix, (m, m)."""
-        return self.matrix().toarray()
-
     def jacobian(self) -> sp.csr_array:
-        """J, (m, n)."""
         return self.J
 
     def mass_matrix(self) -> sp.csr_array:
-        """H, (n, n)."""
         return self.H
 
-    def diagonal_blocks(self, block_start: np.ndarray) -> np.ndarray:
-        """The diagonal blocks D_kk one after the other, each row by row."""
-        return diagonal_blocks_of(self.matrix(), block_start)
+    def mass_solve(self, momentum: np.ndarray) -> np.ndarray:
+        return self.factor.solve(momentum)
 
-    @cached_property
-    def diagonal(self) -> np.ndarray:
-        """diag D, (m,)."""
-        return self.matrix().diagonal()
+    def islands(self, block_start: np.ndarray) -> np.ndarray:
+        return islands_of_velocities(self.H, self.J, block_start)
+
+    def part(
+        self, blocks: np.ndarray, rows: np.ndarray, block_start: np.ndarray
+    ) -> tuple["SparseDelassus", np.ndarray]:
+        # the mass matrix stays whole: cutting it would need its factorisation anew and saves nothing here
+        del blocks, block_start
+        compliance = None if self.compliance is None else self.compliance[rows]
+        return SparseDelassus(self.H, sp.csr_array(self.J[rows]), compliance), np.arange(self.velocity_count)
+
+    def scaled(self, row: np.ndarray, unit: float) -> "SparseDelassus":
+        compliance = None if self.compliance is None else row * row * self.compliance / unit
+        return SparseDelassus(self.H * unit, sp.csr_array(sp.diags_array(row) @ self.J), compliance)
+
+    def softened(self, by: float | np.ndarray) -> "SparseDelassus":
+        compliance = np.zeros(self.row_count) if self.compliance is None else self.compliance
+        out = SparseDelassus(self.H, self.J, compliance + by)
+        if "factor" in self.__dict__:
+            out.factor = self.factor
+        return out
+
+    def with_unit_masses(self) -> "SparseDelassus":
+        soft = None if self.compliance is None else np.where(self.compliance > 0.0, 1.0, 0.0)
+        return SparseDelassus(sp.csr_array(sp.eye_array(self.velocity_count)), self.J, soft)
 
     def __repr__(self) -> str:
         return f"SparseDelassus({self.H.shape[0]} velocities, {self.row_count} rows)"

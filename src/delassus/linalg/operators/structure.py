@@ -1,4 +1,4 @@
-"""Is a sparse pair (H, J) really a set of rigid bodies? Then it deserves 6×6 blocks."""
+"""Sparse pairs (H, J) as rigid bodies, where they are such, and back: 6×6 mass blocks, two bodies per block of rows."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,27 @@ def rigid_blocks(H: sp.csr_array, J: sp.csr_array, block_start: np.ndarray):
     if not _split_rows(J.indptr, J.indices, J.data, block_start, bodies, rows):
         return None
     return mass, bodies, rows
+
+
+def blocks_as_sparse(blocks: np.ndarray) -> sp.csr_array:
+    """The block diagonal matrix (6 n, 6 n) of blocks (n, 6, 6)."""
+    count = len(blocks)
+    if count == 0:
+        return sp.csr_array((0, 0))
+    return sp.csr_array(sp.bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=(6 * count, 6 * count)))
+
+
+def rows_as_sparse(rows, bodies, block_start, width: int) -> sp.csr_array:
+    """J (m, width) of rows (m, 12) and the two bodies of each block (block_count, 2), −1 for the world."""
+    row_bodies = np.repeat(bodies, np.diff(block_start), axis=0)
+    row, side = np.nonzero(row_bodies >= 0)
+    columns = 6 * row_bodies[row, side][:, None] + np.arange(6)
+    values = rows.reshape(-1, 2, 6)[row, side]
+    matrix = sp.coo_array((values.ravel(), (np.repeat(row, 6), columns.ravel())), shape=(len(rows), width))
+    out = sp.csr_array(matrix)
+    out.sum_duplicates()
+    out.eliminate_zeros()
+    return out
 
 
 @njit(cache=True)

@@ -14,7 +14,6 @@ from delassus.linalg.factor.shifted_inverse import (
     shifted_inverse,
     touched_bodies,
 )
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.admm.iteration import iterate_dense, iterate_sparse
 from delassus.solvers.admm.penalty import largest_eigenvalue, largest_eigenvalue_dense, power_start
@@ -123,10 +122,10 @@ def reduced(problem: Problem, joints: str, is_scaled: bool) -> DenseReduced | Sp
 def _has_few_bodies(problem: Problem) -> bool:
     """Are there so many more rows than velocities that the system is better solved for the latter? Not with joints,
     which are eliminated from the rows."""
-    delassus = problem.delassus
-    if problem.row_count < _FEW_ROWS or problem.cone.bilateral_rows or not isinstance(delassus, RigidDelassus):
+    rigid = problem.delassus.rigid
+    if problem.row_count < _FEW_ROWS or problem.cone.bilateral_rows or rigid is None:
         return False
-    return 12 * len(touched_bodies(delassus)) < problem.row_count
+    return 12 * len(touched_bodies(rigid)) < problem.row_count
 
 
 @njit(cache=True, error_model="numpy")

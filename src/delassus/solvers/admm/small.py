@@ -11,7 +11,7 @@ from delassus.law import Law
 from delassus.linalg.dense_product import dense_times, times_plus
 from delassus.linalg.factor.dense_elimination import carry, subtract_carried
 from delassus.linalg.factor.shifted_inverse import SMALL, invert_small
-from delassus.linalg.operators.rigid import RigidDelassus, form_dense
+from delassus.linalg.operators.rigid import form_dense
 from delassus.problem import Problem
 from delassus.residuals import measure_at
 from delassus.solvers.admm.anderson import STATUS_SIZE, clear_status, forget
@@ -76,7 +76,7 @@ def small_at_once(
     """Begin, iterate and judge in one compiled call, while that takes few iterations: (iterations, relative natural
     maps, relative worst velocities) of the judgements, the last of which is that of the reactions, which are
     overwritten."""
-    cone, delassus, law = problem.cone, problem.delassus, problem.judged_by
+    cone, rigid, law = problem.cone, problem.delassus.rigid, problem.judged_by
     b = cone.bilateral_rows if eliminates else 0
     m = len(reactions) - b
     seen = (cone.bilateral_rows - b, 0, cone.unilateral, problem.mu, problem.law is Law.NCP)
@@ -85,10 +85,10 @@ def small_at_once(
         problem.free_velocity, b, is_scaled, seen, plain, law, (limits.tol, limits.tol_velocity),
         min(limits.max_iter, _ATTEMPT), reactions, np.empty(_store_size(b, m, plain[-1])), judgements,
     )  # fmt: skip
-    if isinstance(delassus, RigidDelassus):
-        count = _at_once_rigid(delassus.plain, *arguments)
+    if rigid is not None:
+        count = _at_once_rigid(rigid.plain, *arguments)
     else:
-        count = _at_once(delassus.dense(), *arguments)
+        count = _at_once(problem.delassus.dense(), *arguments)
     return judgements[:, :count].tolist()
 
 

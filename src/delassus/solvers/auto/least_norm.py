@@ -18,7 +18,6 @@ from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
 from delassus.law import Law
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 
 _MOST_ROWS = 1000  # beyond, factors of full matrices take longer than the solve they follow
@@ -36,20 +35,20 @@ def least_reactions(problem: Problem, reactions: np.ndarray, velocities: np.ndar
 
     reactions, velocities: a solution, (m,) each; error: of its velocities, relative to those of their island. Joints
     without contacts and limits need no help: their pseudo-inverse gives the least already."""
-    delassus, cone = problem.delassus, problem.cone
-    if not isinstance(delassus, RigidDelassus) or not cone.bilateral_rows < problem.row_count <= _MOST_ROWS:
+    rigid, cone = problem.delassus.rigid, problem.cone
+    if rigid is None or not cone.bilateral_rows < problem.row_count <= _MOST_ROWS:
         return None
     kinds, direction = np.empty(cone.block_count, np.int64), np.zeros((cone.block_count, 3))
-    bodies, start, rows, _, compliance = delassus.plain
+    bodies, start, rows, _, compliance = rigid.plain
     _classify(
         start, cone.bilateral.size, cone.unilateral, problem.mu, compliance, problem.law is Law.CCP, reactions,
         velocities, max(_REST * error, _STILL) * problem.velocity_scale, kinds, direction,
     )  # fmt: skip
-    if not _keep_unique(bodies, kinds, len(delassus.mass)):
+    if not _keep_unique(bodies, kinds, len(rigid.mass)):
         return None
     out = np.empty_like(reactions)
     found = _least(
-        bodies, start, rows, delassus.mass, problem.diagonal_blocks, problem.mu,
+        bodies, start, rows, rigid.mass, problem.diagonal_blocks, problem.mu,
         kinds, direction, reactions, out,
     )  # fmt: skip
     return out if found else None

@@ -4,7 +4,6 @@ from functools import cached_property
 
 import numpy as np
 
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.linalg.operators.rigid_pairs import add_pushes, add_soft, times_rows
 from delassus.linalg.pairs import add_multiple, div, pair_array
 from delassus.problem import Problem
@@ -18,14 +17,14 @@ class Bodies:
     ordinary: (block_count,) 1 / mean diagonal of D_kk [kg]."""
 
     def __init__(self, problem: Problem):
-        delassus, cone = problem.delassus, problem.cone
-        assert isinstance(delassus, RigidDelassus)
+        rigid, cone = problem.delassus.rigid, problem.cone
+        assert rigid is not None
         assert problem.u_f is not None
-        self.masses = 0.5 * (delassus.mass + delassus.mass.transpose(0, 2, 1))
-        self.blocks, self.start, self.rows = delassus.bodies, np.asarray(cone.block_start), delassus.rows
+        self.masses = 0.5 * (rigid.mass + rigid.mass.transpose(0, 2, 1))
+        self.blocks, self.start, self.rows = rigid.bodies, np.asarray(cone.block_start), rigid.rows
         self.joints, self.limits, self.mu = cone.bilateral.size, cone.unilateral, problem.mu
         self.row_count, self.size = problem.row_count, 6 * len(self.masses)
-        self.soft = np.zeros(self.row_count) if delassus.compliance is None else delassus.compliance
+        self.soft = np.zeros(self.row_count) if rigid.compliance is None else rigid.compliance
         self.u_f = pair_array(problem.u_f)
         self.repose(problem)
         first = cone.contact_start + 3 * np.arange(cone.contact_count)

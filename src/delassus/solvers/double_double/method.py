@@ -7,7 +7,6 @@ from where it was left, to a hundredth, and so on. One iteration is one factoris
 import numpy as np
 
 from delassus import residuals
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.linalg.operators.rigid_pairs import pair_velocities
 from delassus.problem import Problem
 from delassus.solvers.double_double.bodies import Bodies
@@ -67,9 +66,9 @@ class DoubleDoubleMethod(Method):
             self._begin_polish()
 
     def _begin_polish(self) -> None:
-        delassus, u_f = self.problem.delassus, self.problem.u_f
-        assert isinstance(delassus, RigidDelassus)
-        _, u = pair_velocities(delassus, u_f, self.problem.bias, self.reactions, self.reactions_low)
+        rigid, u_f = self.problem.delassus.rigid, self.problem.u_f
+        assert rigid is not None
+        _, u = pair_velocities(rigid, u_f, self.problem.bias, self.reactions, self.reactions_low)
         self.polish = Polish(self.bodies, np.column_stack([self.reactions, self.reactions_low]), u)
         self.polished = 0
 

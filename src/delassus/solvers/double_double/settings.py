@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.settings import Count, Fraction, Settings
 
@@ -22,11 +21,11 @@ class DoubleDoubleIpm(Settings):
 
 def takes_pairs(problem: Problem) -> bool:
     """A few rigid bodies of symmetric mass whose contacts are hard."""
-    delassus = problem.delassus
-    if not isinstance(delassus, RigidDelassus) or problem.u_f is None or 6 * len(delassus.mass) > _MOST_VELOCITIES:
+    rigid = problem.delassus.rigid
+    if rigid is None or problem.u_f is None or rigid.velocity_count > _MOST_VELOCITIES:
         return False
-    soft = delassus.compliance
+    soft = rigid.compliance
     if soft is not None and soft[problem.cone.contact_start :].any():
         return False
-    skew = np.abs(delassus.mass - delassus.mass.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
-    return bool((skew <= _SYMMETRIC * np.abs(delassus.mass).max(axis=(1, 2), initial=0.0)).all())
+    skew = np.abs(rigid.mass - rigid.mass.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
+    return bool((skew <= _SYMMETRIC * np.abs(rigid.mass).max(axis=(1, 2), initial=0.0)).all())

@@ -21,7 +21,6 @@ import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_disk
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.method import Method
 from delassus.solvers.parts.block_rows import NO_ROWS, block_rows
@@ -97,7 +96,7 @@ def _order(problem: Problem, threads: int) -> tuple[np.ndarray, np.ndarray]:
     if threads == 1:
         return np.arange(cone.block_count), np.array([0, cone.block_count])
     rows = NO_ROWS
-    if not isinstance(problem.delassus, RigidDelassus):
+    if problem.delassus.rigid is None:
         rows = block_rows(problem.delassus.matrix(), cone.block_start, cone.contact_start)
     return colour_blocks(problem, rows)
 

@@ -58,5 +58,5 @@ def _easier(problem: Problem) -> Problem | None:
         mass[:, 3:, 3:] *= radius_of_gyration(old.mass)[:, None, None] ** 2
         new = RigidDelassus(mass, old.bodies, old.rows, old.block_start, soft)
     else:
-        new = SparseDelassus(sp.csr_array(sp.eye_array(old.H.shape[0])), old.J, soft)
+        new = SparseDelassus(sp.csr_array(sp.eye_array(old.velocity_count)), old.jacobian(), soft)
     return Problem(new, problem.free_velocity, problem.cone, problem.law, u_f=problem.u_f, bias=problem.bias)

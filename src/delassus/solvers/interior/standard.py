@@ -72,7 +72,7 @@ class Standard:
         elif isinstance(delassus, SparseDelassus):
             self.operator = SparseRows(delassus, self)
         else:
-            self.operator = MatrixRows(delassus.D, self)
+            self.operator = MatrixRows(delassus.matrix(), self)
 
     def product(self, x: np.ndarray) -> np.ndarray:
         """D x, compliance included, (m',)."""

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numba import njit
 
 from delassus.linalg.factor.structural import structural_factor
-from delassus.linalg.operators.rigid import RigidDelassus, add_response, multiply_rows
+from delassus.linalg.operators.rigid import add_response, multiply_rows
 from delassus.problem import Problem
 from delassus.solvers.newton.newton import Newton
 
@@ -33,8 +33,8 @@ class BodyNewton(Newton):
     """problem: scaled, of rigid bodies; rho: of Alart and Curnier's function."""
 
     def __init__(self, problem: Problem, rho: float, sweep: Sweep):
-        cone, D = problem.cone, problem.delassus
-        assert isinstance(D, RigidDelassus)
+        cone, D = problem.cone, problem.delassus.rigid
+        assert D is not None
         super().__init__(problem.free_velocity, (cone.bilateral_rows, cone.unilateral, problem.mu), rho)
         self.problem, self.D, self.borrowed_sweep = problem, D, sweep
         m, n = len(self.v), len(D.mass)
@@ -71,13 +71,9 @@ class BodyNewton(Newton):
         return d
 
     def sweep(self, alpha: float, centre, start, count: int) -> np.ndarray:
-        D = self.D
-        soft = RigidDelassus(
-            D.mass, D.bodies, D.rows, D.block_start, self.compliance + alpha, D.mass_inverse, D.response
-        )
         assert self.problem.bias is not None
         problem = Problem(
-            soft, self.v - alpha * centre, self.problem.cone, self.problem.law, u_f=self.problem.u_f,
+            self.D.softened(alpha), self.v - alpha * centre, self.problem.cone, self.problem.law, u_f=self.problem.u_f,
             bias=self.problem.bias - alpha * centre,
         )  # fmt: skip
         swept = self.borrowed_sweep(problem, start.copy(), count)

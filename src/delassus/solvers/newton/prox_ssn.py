@@ -22,8 +22,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from delassus.linalg.operators.matrix import MatrixDelassus
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem, normalise
 from delassus.problem.scaling import Scaling, scale_dense
 from delassus.solvers.method import Method
@@ -224,18 +222,18 @@ class ProxSsnMethod(Method):
 
 def _is_dense(problem: Problem) -> bool:
     """Is dense linear algebra the cheaper one?"""
-    rows, D = problem.row_count, problem.delassus
+    rows = problem.row_count
     if rows > _DENSE_CROWDED and not problem.cone.bilateral_rows and _is_crowded(problem):
         return False
-    if rows <= _DENSE or rows > _MOST_DENSE or not isinstance(D, MatrixDelassus):
+    if rows <= _DENSE or rows > _MOST_DENSE:
         return rows <= _DENSE
-    return D.D.nnz > _FULL * rows * rows
+    return problem.delassus.stored_entries > _FULL * rows * rows
 
 
 def _is_crowded(problem: Problem) -> bool:
     """Rigid bodies with more rows than degrees of freedom: systems in body space are the smaller ones."""
-    D = problem.delassus
-    return isinstance(D, RigidDelassus) and 6 * len(D.mass) <= problem.row_count
+    rigid = problem.delassus.rigid
+    return rigid is not None and rigid.velocity_count <= problem.row_count
 
 
 def _is_uneven(problem: Problem) -> bool:

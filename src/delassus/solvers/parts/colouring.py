@@ -3,7 +3,6 @@
 import numpy as np
 from numba import njit
 
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.parts.block_rows import BlockRows
 
@@ -15,8 +14,9 @@ _MOST = (
 def colour_blocks(problem: Problem, rows: BlockRows) -> tuple[np.ndarray, np.ndarray]:
     """(order, colour_start) as `sweep_by_colour` takes them: blocks sorted by colour, then those without one."""
     colour = np.full(problem.cone.block_count, -1, dtype=np.int64)
-    if isinstance(problem.delassus, RigidDelassus):
-        _by_bodies(problem.delassus.bodies, np.zeros(len(problem.delassus.mass), dtype=np.uint64), colour)
+    rigid = problem.delassus.rigid
+    if rigid is not None:
+        _by_bodies(rigid.bodies, np.zeros(len(rigid.mass), dtype=np.uint64), colour)
     else:
         # joints and limits of dual problems are few and may couple to anything: they stay without a colour
         first = problem.cone.block_count - problem.contact_count

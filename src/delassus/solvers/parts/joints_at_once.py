@@ -6,7 +6,7 @@ from numba import njit
 
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import carry
-from delassus.linalg.operators.rigid import RigidDelassus, form_dense
+from delassus.linalg.operators.rigid import form_dense
 from delassus.problem import Problem
 from delassus.residuals import measure_at
 from delassus.solvers.method import Limits
@@ -19,15 +19,13 @@ def joints_at_once(problem: Problem, settings: Settings, reactions: np.ndarray, 
     """(iterations, relative natural maps, relative worst velocities) of the guess and, where that is not good enough,
     of the solution, with which the reactions are overwritten; nothing where there is more than joints, or too many."""
     del settings
-    cone, delassus = problem.cone, problem.delassus
+    cone, rigid = problem.cone, problem.delassus.rigid
     rows = len(reactions)
-    if cone.bilateral_rows != rows or not 0 < rows <= _ROWS or not isinstance(delassus, RigidDelassus):
+    if cone.bilateral_rows != rows or not 0 < rows <= _ROWS or rigid is None:
         return []
     judgements = np.empty((3, 2))
     tols = limits.tol, limits.tol_velocity
-    count = _solve(
-        delassus.plain, problem.free_velocity, problem.judged_by, tols, limits.max_iter, reactions, judgements
-    )
+    count = _solve(rigid.plain, problem.free_velocity, problem.judged_by, tols, limits.max_iter, reactions, judgements)
     return judgements[:, :count].tolist()
 
 

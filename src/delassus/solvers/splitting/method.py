@@ -11,8 +11,7 @@ from typing import Annotated
 import numpy as np
 
 from delassus.law import Law
-from delassus.linalg.operators.rigid import RigidDelassus, add_response
-from delassus.linalg.operators.sparse import SparseDelassus
+from delassus.linalg.operators.rigid import add_response
 from delassus.problem import Problem
 from delassus.solvers.method import Method
 from delassus.solvers.parts.block_rows import NO_ROWS, BlockRows, block_rows
@@ -164,12 +163,11 @@ def start_splitting(problem: Problem, settings: Settings, reactions: np.ndarray)
 
 def _storage(problem: Problem) -> tuple[Bodies, BlockRows]:
     """What the sweeps read of D: bodies for rigid problems, block rows for all others."""
-    delassus = problem.delassus
-    if not isinstance(delassus, RigidDelassus):
-        return NO_BODIES, block_rows(delassus.matrix(), problem.cone.block_start, problem.cone.contact_start)
-    compliance = np.zeros(problem.row_count) if delassus.compliance is None else delassus.compliance
-    u = np.empty(6 * len(delassus.mass))
-    return Bodies(delassus.bodies, delassus.rows, delassus.response, compliance, u), NO_ROWS
+    rigid = problem.delassus.rigid
+    if rigid is None:
+        return NO_BODIES, block_rows(problem.delassus.matrix(), problem.cone.block_start, problem.cone.contact_start)
+    compliance = np.zeros(problem.row_count) if rigid.compliance is None else rigid.compliance
+    return Bodies(rigid.bodies, rigid.rows, rigid.response, compliance, np.empty(rigid.velocity_count)), NO_ROWS
 
 
 def _joint_inverse(problem: Problem) -> np.ndarray:
@@ -188,11 +186,8 @@ def _joint_inverse(problem: Problem) -> np.ndarray:
 
 def _total_inertia(problem: Problem) -> float:
     """Sum of the diagonal of H (003 eq. 160); for dual problems, which have none, rows over mean diagonal of D [kg]."""
-    if isinstance(problem.delassus, RigidDelassus):
-        return float(np.trace(problem.delassus.mass, axis1=1, axis2=2).sum())
-    if isinstance(problem.delassus, SparseDelassus):
-        return float(problem.delassus.mass_matrix().diagonal().sum())
-    return problem.step * problem.row_count
+    trace = problem.delassus.inertia_trace()
+    return problem.step * problem.row_count if trace is None else trace
 
 
 def swept(problem: Problem, reactions: np.ndarray, count: int) -> np.ndarray:

@@ -55,10 +55,10 @@ class Operator:
         self.row_scale = np.concatenate([self.scale[:singles], np.repeat(self.scale[singles:], 3)])
         unit_start = np.concatenate([np.arange(singles), np.arange(singles, self.row_count + 1, 3)])
         unit_share = _shares(unit_start, threads)
-        rigid = isinstance(problem.delassus, RigidDelassus)
-        if isinstance(problem.delassus, RigidDelassus):
-            pair, rows, skew, compliance = _bodies(problem.delassus, cone)
-            body_count = len(problem.delassus.mass) + 1
+        rigid = problem.delassus.rigid
+        if rigid is not None:
+            pair, rows, skew, compliance = _bodies(rigid, cone)
+            body_count = len(rigid.mass) + 1
             self.image_size = 6 * body_count
             pushed = np.zeros((threads, self.image_size))
             reach = _reach(pair, unit_share, body_count - 1)
@@ -73,7 +73,7 @@ class Operator:
             matrix = D.indptr.astype(np.int64), D.indices.astype(np.int64), np.ascontiguousarray(D.data, dtype=float)
         self.data = tuple(
             passes.Data(
-                rigid, cone.bilateral_rows, singles, problem.mu, self.scale, self.offset, unit_share,
+                rigid is not None, cone.bilateral_rows, singles, problem.mu, self.scale, self.offset, unit_share,
                 image_share, pair, rows, skew, compliance, pushed, reach, *matrix,
             )
         )  # fmt: skip

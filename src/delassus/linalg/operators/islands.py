@@ -1,28 +1,31 @@
 """Islands: groups of blocks (joints, limits, contacts) that no reaction couples; the world couples nothing.
 
 Blocks and what they act on are joined into trees, whose roots are the islands. Compiled, since every step of a
-simulation asks for them (see `speeds`); a matrix that couples everything is recognised by its first row.
+simulation asks for them (see `problem.speeds`); a matrix that couples everything is recognised by its first row.
 """
 
 import numpy as np
+import scipy.sparse as sp
 from numba import njit
 
-from delassus.linalg.operators.matrix import MatrixDelassus
-from delassus.linalg.operators.rigid import RigidDelassus
-from delassus.linalg.operators.sparse import SparseDelassus
+
+def islands_of_bodies(bodies: np.ndarray, body_count: int) -> np.ndarray:
+    """Island number of each block, (block_count,), numbered in order of first appearance.  bodies: (block_count, 2)."""
+    out = np.empty(len(bodies), dtype=np.int64)
+    fill_islands_of_bodies(bodies, body_count, out)
+    return out
 
 
-def island_of_blocks(delassus: MatrixDelassus | RigidDelassus | SparseDelassus, block_start: np.ndarray) -> np.ndarray:
-    """Island number of each block, (block_count,), numbered in order of first appearance."""
+def islands_of_velocities(H: sp.csr_array, J: sp.csr_array, block_start: np.ndarray) -> np.ndarray:
+    """The same where J and H are sparse: velocities are joined by the entries of H."""
     out = np.empty(len(block_start) - 1, dtype=np.int64)
-    if isinstance(delassus, RigidDelassus):
-        fill_islands_of_bodies(delassus.bodies, len(delassus.mass), out)
-        return out
-    if isinstance(delassus, SparseDelassus):
-        J, H = delassus.J, delassus.H
-        _fill_islands_of_velocities(block_start, J.indptr, J.indices, J.data, H.indptr, H.indices, H.data, out)
-        return out
-    D = delassus.D
+    _fill_islands_of_velocities(block_start, J.indptr, J.indices, J.data, H.indptr, H.indices, H.data, out)
+    return out
+
+
+def islands_of_matrix(D: sp.csr_array, block_start: np.ndarray) -> np.ndarray:
+    """The same where only D is known: blocks are joined by its entries."""
+    out = np.empty(len(block_start) - 1, dtype=np.int64)
     _fill_islands_of_matrix(block_start, D.indptr, D.indices, D.data, out)
     return out
 
@@ -41,7 +44,6 @@ def fill_islands_of_bodies(bodies, body_count, out):
 
 @njit(cache=True)
 def _fill_islands_of_velocities(block_start, J_start, J_column, J, H_start, H_column, H, out):
-    """The same where J and H are compressed rows: velocities are joined by the entries of H."""
     count, velocities = len(out), len(H_start) - 1
     parent = _apart(count + velocities)
     left = velocities
@@ -60,7 +62,6 @@ def _fill_islands_of_velocities(block_start, J_start, J_column, J, H_start, H_co
 
 @njit(cache=True)
 def _fill_islands_of_matrix(block_start, D_start, D_column, D, out):
-    """The same where only D is known, in compressed rows: blocks are joined by its entries."""
     count = len(out)
     block_of = np.empty(block_start[count], dtype=np.int64)
     for k in range(count):
