@@ -1,6 +1,5 @@
 """What one process of a benchmark does: solve samples one after the other and send a row for each."""
 
-import resource
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,6 +93,10 @@ def _penetration(problem, reactions) -> float:
 
 
 def _peak() -> float:
-    """Peak memory of this process [MiB]."""
+    """Peak memory of this process [MiB]; 0 on Windows, which has no getrusage."""
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

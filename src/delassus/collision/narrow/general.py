@@ -110,6 +110,7 @@ def _import_coal():
         import coal
     except ImportError as error:
         raise MissingPackageError(
-            "contacts of cylinders, hulls and meshes with solids need the package coal: pip install coal"
+            "contacts of cylinders, hulls and meshes with solids need the package coal: pip install coal "
+            "(on Windows, for which pip has none: conda install -c conda-forge coal)"
         ) from error
     return coal

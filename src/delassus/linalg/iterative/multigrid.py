@@ -18,7 +18,9 @@ class Multigrid:
         try:
             import pyamg
         except ImportError:
-            raise SettingsError("preconditioner 'amg' needs pyamg: pip install pyamg, or use 'ic0'") from None
+            raise SettingsError(
+                "preconditioner 'amg' needs pyamg: pip install 'delassus[multigrid]', or use 'ic0'"
+            ) from None
         self.pyamg, self.pattern = pyamg, pattern
         row, column, source = pattern.full()
         # row and column arrays are kept sorted by SciPy; the values then follow by one permutation
