@@ -13,7 +13,7 @@ import pytest
 
 import delassus
 from delassus.errors import FileError
-from delassus.io.recording import About, Recorder, Recording, parts
+from delassus.io.recording import About, Recorder, Recording
 from delassus.scenes import SCENES
 from delassus.simulation import Memory, StepSettings, step
 
@@ -146,7 +146,7 @@ def test_reading_is_bounded(tmp_path, setup):
 def test_full_disk_keeps_what_was_written(tmp_path, setup, monkeypatch):
     """The third part finds no room: an error that says so; the first two stay, and the run can go on later."""
     calls = []
-    real = parts.os.fsync
+    real = os.fsync
 
     def fsync(descriptor):
         calls.append(1)
@@ -154,7 +154,7 @@ def test_full_disk_keeps_what_was_written(tmp_path, setup, monkeypatch):
             raise OSError(28, os.strerror(28))
         real(descriptor)
 
-    monkeypatch.setattr(parts.os, "fsync", fsync)
+    monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(FileError, match=r"No space left on device.*make room"):
         record(setup, tmp_path, 12, flush_every=4)
     monkeypatch.undo()

@@ -3,13 +3,13 @@
 import json
 import math
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from delassus.errors import FileError
+from delassus.io.place import place
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
@@ -70,14 +70,10 @@ def write_json(path: Path, data: Any) -> None:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Make `path` hold `content` in one step: a reader sees the old file or the new one, never a part."""
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
+        place(path, content)
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({error.strerror or error}): choose another place") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _finite(data: Any) -> Any:

@@ -1,17 +1,35 @@
-"""Problems from FCLIB files, and solutions back into copies of them."""
+"""Problems from FCLIB files and into them; solutions into copies of the files they solve.
+
+A problem of contacts and joints without compliance is written in the global form (M, H, G, f, w, b), which keeps the
+bodies. FCLIB knows neither compliance nor limits: a problem that has them is written in the local form, with E folded
+into W and each limit as a contact without friction whose tangential rows are zero.
+"""
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from delassus.cones import ProductCone
 from delassus.errors import FileError, ProblemError
-from delassus.io.fclib import FclibFile, FclibPoint, read_fclib, write_fclib
+from delassus.io.fclib import FclibFile, FclibInfo, FclibMatrix, FclibPoint, read_fclib, write_fclib
 from delassus.law import Law
 from delassus.problem import Problem
-from delassus.solvers.solution import Solution
+
+
+class Solved(Protocol):
+    """What of a `Solution` is written: reactions and velocities of the m rows, velocities of the bodies."""
+
+    @property
+    def reactions(self) -> np.ndarray: ...
+    @property
+    def reactions_low(self) -> np.ndarray | None: ...
+    @property
+    def velocities(self) -> np.ndarray: ...
+    @property
+    def body_velocities(self) -> np.ndarray | None: ...
 
 
 def load_problem(path, *, law=Law.NCP) -> Problem:
@@ -23,12 +41,12 @@ def to_problem(file: FclibFile, *, law=Law.NCP, name: str = "file") -> Problem:
     """The problem behind the raw arrays. Bilateral rows come first, each a block of its own: the format does not say
     which of them belong to one joint."""
     try:
-        return _local(file, law) if file.form == "local" else _global(file, law)
+        return _from_local(file, law) if file.form == "local" else _from_global(file, law)
     except ProblemError as error:
         raise FileError(f"{name}: fclib_{file.form}: {error}") from None
 
 
-def _local(file: FclibFile, law) -> Problem:
+def _from_local(file: FclibFile, law) -> Problem:
     assert file.W is not None
     assert file.q is not None
     W = file.W.to_csr()
@@ -39,7 +57,7 @@ def _local(file: FclibFile, law) -> Problem:
     return Problem.dual(D, np.concatenate([file.s, file.q]), cone=ProductCone(len(file.s), 0, file.mu), law=law)
 
 
-def _global(file: FclibFile, law) -> Problem:
+def _from_global(file: FclibFile, law) -> Problem:
     assert file.M is not None
     assert file.H is not None
     M, J = file.M.to_csr(), sp.csr_array(file.H.to_csr().T)
@@ -50,7 +68,7 @@ def _global(file: FclibFile, law) -> Problem:
     return Problem.primal(M, J, p=file.f, b=np.concatenate([file.b, file.w]), cone=cone, law=law)
 
 
-def save_solution(path, file: FclibFile, solution: Solution, *, overwrite: bool = False) -> Path:
+def save_solution(path, file: FclibFile, solution: Solved, *, overwrite: bool = False) -> Path:
     """Write a copy of the file with its solution group filled (r, u at the contacts, v of the bodies, l of the joints).
 
     path: where to; an existing file is refused unless overwrite is set. The source is never touched."""
@@ -77,3 +95,62 @@ def stored_reactions(point: FclibPoint) -> np.ndarray | None:
         return high
     none = np.zeros(len(high) - len(point.r))
     return np.stack([high, np.concatenate([none if point.l_low is None else point.l_low, point.r_low])])
+
+
+def save_problem(path, problem: Problem, solution: Solved | None = None, *, title: str = "") -> Path:
+    """Write the problem, and the point it ended at, to a new file that `delassus solve` opens."""
+    write_fclib(path, problem_file(problem, solution, title=title))
+    return Path(path)
+
+
+def problem_file(problem: Problem, solution: Solved | None = None, *, title: str = "") -> FclibFile:
+    """The problem as raw FCLIB arrays; solution: stored in the file's solution group."""
+    hard = problem.delassus.is_primal and problem.delassus.is_hard and not problem.cone.unilateral
+    file = _to_global(problem) if hard and problem.u_f is not None else _to_local(problem)
+    info = FclibInfo(title=title or None, description=f"one step, law {problem.law.value}; impulses in N s, m/s")
+    return replace(file, info=info, solution=_point(problem, solution, file) if solution is not None else None)
+
+
+def _to_global(problem: Problem) -> FclibFile:
+    assert problem.u_f is not None
+    H, first = problem.delassus.mass_matrix(), problem.cone.contact_start
+    J = sp.csc_array(problem.delassus.jacobian().T)
+    bilateral = {"G": FclibMatrix.from_sparse(J[:, :first]), "b": problem.bias[:first]} if first else {}
+    return FclibFile(
+        "global", mu=problem.mu, M=FclibMatrix.from_sparse(H),
+        H=FclibMatrix.from_sparse(J[:, first:]), f=H @ problem.u_f, w=problem.bias[first:],
+        **bilateral,
+    )  # fmt: skip
+
+
+def _to_local(problem: Problem) -> FclibFile:
+    D, first = sp.csr_array(problem.delassus.matrix()), problem.cone.bilateral_rows
+    spread = _spread(problem)
+    W, q = spread @ D[first:, first:] @ spread.T, spread @ problem.free_velocity[first:]
+    mu = np.concatenate([np.zeros(problem.cone.unilateral), problem.mu])
+    if not first:
+        return FclibFile("local", mu=mu, W=FclibMatrix.from_sparse(W), q=q)
+    return FclibFile(
+        "local", mu=mu, W=FclibMatrix.from_sparse(W), q=q, V=FclibMatrix.from_sparse(spread @ D[first:, :first]),
+        R=FclibMatrix.from_sparse(D[:first, :first]), s=problem.free_velocity[:first],
+    )  # fmt: skip
+
+
+def _spread(problem: Problem) -> sp.csr_array:
+    """The matrix that gives every limit two rows of zeros: (3 n_u + 3 n_c, n_u + 3 n_c)."""
+    limits, contacts = problem.cone.unilateral, 3 * problem.cone.contact_count
+    rows = np.concatenate([3 * np.arange(limits), 3 * limits + np.arange(contacts)])
+    count = limits + contacts
+    return sp.csr_array((np.ones(count), (rows, np.arange(count))), shape=(3 * limits + contacts, count))
+
+
+def _point(problem: Problem, solution: Solved, file: FclibFile) -> FclibPoint:
+    first, spread, low = problem.cone.bilateral_rows, _spread(problem), solution.reactions_low
+    return FclibPoint(
+        v=solution.body_velocities if file.form == "global" else None,
+        u=spread @ solution.velocities[first:],
+        r=spread @ solution.reactions[first:],
+        l=solution.reactions[:first] if first else None,
+        r_low=None if low is None else spread @ low[first:],
+        l_low=low[:first] if low is not None and first else None,
+    )

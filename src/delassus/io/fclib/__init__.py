@@ -10,8 +10,7 @@ This layer knows the file format and nothing about solvers. FCLIB: Acary, Brémo
 technical report RT-0444, 2014; the reference reader and writer is libfclib 3.1.
 """
 
-from delassus.io.fclib.file import FclibFile, FclibInfo, FclibPoint
-from delassus.io.fclib.matrix import FclibMatrix, FclibMatrixInfo
+from delassus.io.fclib.file import FclibFile, FclibInfo, FclibMatrix, FclibMatrixInfo, FclibPoint
 from delassus.io.fclib.read import read_fclib
 from delassus.io.fclib.write import write_fclib
 

@@ -9,8 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from delassus.io.fclib.file import BILATERAL, MATRICES, VECTORS, FclibFile, Form, Vector, point_vectors
-from delassus.io.fclib.matrix import CSC, CSR, FclibMatrix
+from delassus.io.fclib.file import (
+    BILATERAL,
+    CSC,
+    CSR,
+    MATRICES,
+    VECTORS,
+    FclibFile,
+    FclibMatrix,
+    Form,
+    Vector,
+    point_vectors,
+)
 
 INT_MAX = 2**31 - 1  # sizes, pointers and indices are C ints in libfclib
 

@@ -6,8 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 from delassus.io.fclib.check import MatrixSize, Sizes, size_faults, value_faults
-from delassus.io.fclib.file import MATRICES, POINT, VECTORS, FclibFile, FclibInfo, FclibPoint, Form
-from delassus.io.fclib.matrix import FclibMatrix, FclibMatrixInfo
+from delassus.io.fclib.file import (
+    MATRICES,
+    POINT,
+    VECTORS,
+    FclibFile,
+    FclibInfo,
+    FclibMatrix,
+    FclibMatrixInfo,
+    FclibPoint,
+    Form,
+)
 from delassus.io.fclib.source import Source
 
 MAX_BYTES = 4 * 1024**3  # the largest published FCLIB problems need a few hundred MB

@@ -22,25 +22,24 @@ from numpy.typing import NDArray
 
 from delassus.errors import FileError
 from delassus.io.fclib import chunks
+from delassus.io.place import label
 
 # What h5py raises for damaged data depends on the damage; caught only around single h5py calls (`_guarded`).
 H5_ERRORS = (OSError, RuntimeError, LookupError, ValueError, TypeError, OverflowError, AttributeError, MemoryError)
-
-
-def label(path: str | os.PathLike[str]) -> str:
-    """The path as an error message shows it: always one printable line."""
-    return "".join(char if char.isprintable() else "?" for char in os.fspath(path))
 
 
 class Source:
     """An open HDF5 file; `field` is always an absolute path in it, as "fclib_local/vectors/q"."""
 
     def __init__(self, path: str | os.PathLike[str], max_bytes: int) -> None:
-        self._name = label(path)
-        self._path = Path(path)
+        self._given, self._path = path, Path(path)
         self._bytes_left = self._max_bytes = max_bytes
         self._nodes: dict[str, Any] = {}
         self._datasets: dict[str, h5py.Dataset] = {}
+
+    @property
+    def _name(self) -> str:
+        return label(self._given)
 
     def __enter__(self) -> "Source":
         self._size = self._file_size()
@@ -165,7 +164,7 @@ class Source:
             dataset = h5py.Dataset(node)
             plist = node.get_create_plist()
             outside = plist.get_layout() == h5d.VIRTUAL or plist.get_external_count() > 0
-            pipeline = chunks.pipeline(node)
+            pipeline = chunks.pipeline(node) if plist.get_nfilters() else ()
             shape = dataset.shape
         if outside:
             self.fail(f"{field} keeps its data in another file: store the data itself")
@@ -189,7 +188,7 @@ class Source:
         with self._guarded(field):
             file_item = dataset.id.get_type().get_size()
             item = max(file_item, dtype.itemsize)
-            chunk = chunks.length(dataset.id)
+            chunk = chunks.length(dataset.id) if dataset.chunks is not None else 0
             stored = min(dataset.id.get_storage_size(), self._size)
         entries = shape[0] if shape else 1
         chunk_count = -(-entries // chunk) if chunk else 0
@@ -197,7 +196,7 @@ class Source:
         if stored * chunks.GZIP_RATIO < entries * file_item:
             self.fail(f"{field} declares {entries} entries but {stored} bytes are stored: damaged, write it again")
         with self._guarded(field):
-            is_honest = chunks.unpack_to_their_size(dataset.id, self._size)
+            is_honest = not chunk or chunks.unpack_to_their_size(dataset.id, self._size)
         if not is_honest:
             self.fail(f"{field} has a chunk that does not unpack to its size: damaged, copy or write it again")
         with self._guarded(field):

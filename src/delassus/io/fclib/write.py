@@ -1,7 +1,6 @@
 """`FclibFile` -> FCLIB HDF5 file that libfclib 3.1 reads, put in place whole or not at all."""
 
 import os
-import secrets
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from delassus.errors import FileError
 from delassus.io.fclib.check import INT_MAX, Sizes, size_faults, value_faults
-from delassus.io.fclib.file import MATRICES, FclibFile, FclibInfo, point_vectors
-from delassus.io.fclib.matrix import FclibMatrix
-from delassus.io.fclib.source import label
+from delassus.io.fclib.file import MATRICES, FclibFile, FclibInfo, FclibMatrix, point_vectors
+from delassus.io.place import label, place
 
 GZIP_ABOVE = 256  # entries; below, compression costs more room (chunk index) than it saves
 
@@ -36,7 +34,7 @@ def write_fclib(path: str | os.PathLike[str], file: FclibFile, *, overwrite: boo
     if os.path.lexists(path) and not overwrite:
         raise FileError(f"{name}: exists already: pass overwrite=True or choose another name")
     try:
-        _place(Path(path), _image(file), overwrite)
+        place(Path(path), _image(file), overwrite=overwrite)
     except FileExistsError:
         raise FileError(f"{name}: exists already: pass overwrite=True or choose another name") from None
     except OSError as error:
@@ -57,10 +55,10 @@ def _faults(file: FclibFile) -> Iterable[str]:
     yield from value_faults(file)
     texts = {f"info/{name}": text for name, text in vars(file.info).items()}
     texts |= {f"{name}/comment": m.info.comment for name, m in file.matrices().items() if m.info is not None}
-    for place, text in texts.items():
+    for field, text in texts.items():
         # The file ends a string at NUL, so what follows would be lost without a word; surrogates have no encoding.
         if text is not None and ("\0" in text or text != text.encode("utf-8", "replace").decode()):
-            yield f"fclib_{file.form}/{place} contains a NUL or a lone surrogate: leave such characters out"
+            yield f"fclib_{file.form}/{field} contains a NUL or a lone surrogate: leave such characters out"
     for name, matrix in file.matrices().items():
         if matrix.info is not None and abs(matrix.info.rank) > INT_MAX:
             yield f"fclib_{file.form}/{name}/rank is {matrix.info.rank}: it must fit 32 bits"
@@ -102,9 +100,9 @@ def _image(file: FclibFile) -> bytes:
         if file.guesses:
             _put(target.create_group("guesses"), "number_of_guesses", [len(file.guesses)], np.int32)
         for group, point in file.points().items():
-            place = target.create_group(group)
+            where = target.create_group(group)
             for name, vector in point_vectors(point).items():
-                _put(place, name, vector, np.float64)
+                _put(where, name, vector, np.float64)
         target.flush()
         return target.id.get_file_image()
 
@@ -139,33 +137,3 @@ def _put_text(group: h5py.Group, name: str, text: str | None) -> None:
     kind.set_cset(h5t.CSET_ASCII if raw.isascii() else h5t.CSET_UTF8)
     dataset = h5d.create(group.id, name.encode(), kind, h5s.create(h5s.SCALAR))
     dataset.write(h5s.ALL, h5s.ALL, np.array(raw, dtype=f"S{len(raw) + 1}"), mtype=kind)
-
-
-def _place(path: Path, image: bytes, overwrite: bool) -> None:
-    """Make `path` contain `image` in one step; nothing is left behind if that fails."""
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    # Not tempfile: its files are private (mode 0600) whatever the umask, and the rename would keep that.
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        with open(descriptor, "wb") as stream:
-            stream.write(image)
-            stream.flush()
-            os.fsync(descriptor)
-        if overwrite:
-            os.replace(temporary, path)
-        else:
-            _rename_new(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _rename_new(temporary: Path, path: Path) -> None:
-    """Rename without replacing: a hard link fails if the name was taken meanwhile, a rename would not."""
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links; the window between look and rename is then accepted
-        if os.path.lexists(path):
-            raise FileExistsError(path) from None
-        os.replace(temporary, path)

@@ -10,11 +10,11 @@ choice and was given up: libhdf5 neither survives a disk that fills up nor a pro
 in both cases the steps already written are lost with the rest. With parts, they are not.
 """
 
+from delassus.io.problems import problem_file as problem_file
+from delassus.io.problems import save_problem as save_problem
 from delassus.io.recording.about import About as About
 from delassus.io.recording.columns import Columns as Columns
 from delassus.io.recording.recorder import Recorder as Recorder
 from delassus.io.recording.recording import Recording as Recording
-from delassus.io.recording.step_problem import problem_file as problem_file
-from delassus.io.recording.step_problem import save_problem as save_problem
 from delassus.io.recording.trajectory import StepContacts as StepContacts
 from delassus.io.recording.trajectory import Trajectory as Trajectory

@@ -2,8 +2,6 @@
 
 All datasets are contiguous and unpacked, so what a file declares can be held against its size before it is read."""
 
-import os
-import secrets
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,7 +10,8 @@ import numpy as np
 from h5py import h5d, h5l
 
 from delassus.errors import FileError
-from delassus.io.fclib.source import H5_ERRORS, label
+from delassus.io.fclib.source import H5_ERRORS
+from delassus.io.place import label, place
 
 SUFFIX = ".hdf5"
 STEM = "part-"
@@ -39,18 +38,11 @@ def write_part(path: Path, about: str, arrays: dict[str, np.ndarray]) -> None:
             target.create_dataset(name, data=array)
         target.flush()
         image = target.id.get_file_image()
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        with open(temporary, "wb") as stream:
-            stream.write(image)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
+        place(path, image)
     except OSError as error:
         reason = error.strerror or "input/output error"
         raise FileError(f"{label(path)}: cannot be written ({reason}): make room or choose another place") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 class Part:
@@ -58,14 +50,13 @@ class Part:
 
     def __init__(self, path: Path):
         self._path = path
-        self._name = label(path)
 
     def __enter__(self) -> "Part":
         try:
             self._size = self._path.stat().st_size
             self._file = h5py.File(self._path, "r")
         except FileNotFoundError:
-            raise FileError(f"{self._name}: no such file: check the path") from None
+            raise FileError(f"{label(self._path)}: no such file: check the path") from None
         except H5_ERRORS as error:
             self.fail("is truncated or no HDF5 file: remove it to keep the steps before it", error)
         return self
@@ -77,7 +68,7 @@ class Part:
             self.fail("is damaged (closing it failed): remove it to keep the steps before it", error)
 
     def fail(self, text: str, cause: BaseException | None = None) -> NoReturn:
-        raise FileError(f"{self._name}: {text}") from cause
+        raise FileError(f"{label(self._path)}: {text}") from cause
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name and shape of every array, one group deep."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from delassus.dynamics.turns import turns_after
 from delassus.errors import FileError
-from delassus.io.fclib.source import label
+from delassus.io.place import label
 from delassus.io.recording.about import About
 from delassus.io.recording.columns import Columns, memory_arrays, start_arrays
 from delassus.io.recording.parts import part_path, part_paths, write_part

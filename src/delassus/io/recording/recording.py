@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from delassus.errors import FileError
-from delassus.io.fclib.source import label
+from delassus.io.place import label
 from delassus.io.recording.about import About
 from delassus.io.recording.columns import STATUSES, is_ragged
 from delassus.io.recording.parts import STEM, Part, part_paths
