@@ -24,9 +24,9 @@ class Problem:
     """Build one with `Problem.dual`, `Problem.rigid` or `Problem.primal`; it is not changed afterwards.
 
     >>> import numpy as np, delassus
-    >>> problem = delassus.Problem.dual(np.eye(3), [-1.0, 0.5, 0.0], mu=[0.3])
+    >>> problem = delassus.Problem.dual(np.eye(3), [-1.0, 0.3, -0.4], mu=[0.3])
     >>> delassus.solve(problem).reactions.round(3).tolist()
-    [1.0, -0.3, 0.0]
+    [1.0, -0.18, 0.24]
 
     rest_speed [m/s]: errors of velocity are never compared with less than this; a step of a simulation sets what falls
     in one step, h g.
