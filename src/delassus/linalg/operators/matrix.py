@@ -71,10 +71,16 @@ def csr_times(A: sp.csr_array, x: np.ndarray) -> np.ndarray:
 @njit(cache=True)
 def _csr_times(indptr, indices, data, x, out):
     for i in range(len(out)):
-        value = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            value += data[p] * x[indices[p]]
-        out[i] = value
+        out[i] = csr_row_times(indptr, indices, data, i, x)
+
+
+@njit(cache=True)
+def csr_row_times(indptr, indices, data, i, x):
+    """Row i of a matrix in compressed rows times x."""
+    value = 0.0
+    for p in range(indptr[i], indptr[i + 1]):
+        value += data[p] * x[indices[p]]
+    return value
 
 
 @njit(cache=True)

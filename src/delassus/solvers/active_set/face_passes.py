@@ -16,25 +16,23 @@ from delassus.solvers.parts.parallel.team import add_up
 @njit(cache=True, error_model="numpy")
 def form_faces(t, meeting, parts, data, sets, x, g, face, sums):
     """Write own faces; (how many changed, whether all bind) for the whole team. Collective."""
-    whole = passes.Data(*data)
+    own = passes.own_units(t, data)
     tresca, mu, radius = sets
-    singles = whole.singles
     sums[:] = 0.0
-    first, last = whole.unit_share[t], whole.unit_share[t + 1]
-    for i in range(first, min(last, singles)):
-        now = NORMAL if i < whole.bilateral or x[i] > 0.0 else SHUT
+    for i in range(own.row, own.row_end):
+        now = NORMAL if i < own.bilateral or x[i] > 0.0 else SHUT
         sums[0] += face[i, 0] != now
         sums[1] += now == SHUT and g[i] < 0.0
         face[i, 0] = now
-    for k in range(max(first, singles) - singles, last - singles):
-        i = singles + 3 * k
+    for k in range(own.contact, own.contact_end):
+        i = own.singles + 3 * k
         now, e1, e2, length = face_of(tresca, mu[k], radius[k], x[i], x[i + 1], x[i + 2])
         binds = descent(now, tresca, mu[k], e1, e2, g[i], g[i + 1], g[i + 2])[3]
-        own = face[singles + k]
-        sums[0] += own[0] != now
+        its = face[own.singles + k]
+        sums[0] += its[0] != now
         sums[1] += not binds
-        own[0], own[1], own[2] = now, e1, e2
-        own[3] = curvature(now, mu[k], e1, e2, length, g[i], g[i + 1], g[i + 2])
+        its[0], its[1], its[2] = now, e1, e2
+        its[3] = curvature(now, mu[k], e1, e2, length, g[i], g[i + 1], g[i + 2])
     add_up(t, meeting, parts, sums)
     return sums[0], sums[1] == 0.0
 
@@ -42,48 +40,42 @@ def form_faces(t, meeting, parts, data, sets, x, g, face, sums):
 @njit(cache=True, error_model="numpy")
 def descend(t, data, sets, g, face, d):
     """d: minus the projected gradient (002 eq. 14) on own rows."""
-    whole = passes.Data(*data)
+    own = passes.own_units(t, data)
     tresca, mu, _ = sets
-    singles = whole.singles
-    first, last = whole.unit_share[t], whole.unit_share[t + 1]
-    for i in range(first, min(last, singles)):
+    for i in range(own.row, own.row_end):
         d[i] = -g[i] if face[i, 0] == NORMAL else max(-g[i], 0.0)
-    for k in range(max(first, singles) - singles, last - singles):
-        i = singles + 3 * k
-        own = face[singles + k]
+    for k in range(own.contact, own.contact_end):
+        i = own.singles + 3 * k
+        its = face[own.singles + k]
         d[i], d[i + 1], d[i + 2], _ = descent(
-            int(own[0]), tresca, mu[k], own[1], own[2], g[i], g[i + 1], g[i + 2]
+            int(its[0]), tresca, mu[k], its[1], its[2], g[i], g[i + 1], g[i + 2]
         )  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy")
 def along(t, data, sets, face, y, out):
     """out = T y on own rows; out may be y."""
-    whole = passes.Data(*data)
+    own = passes.own_units(t, data)
     mu = sets[1]
-    singles = whole.singles
-    first, last = whole.unit_share[t], whole.unit_share[t + 1]
-    for i in range(first, min(last, singles)):
+    for i in range(own.row, own.row_end):
         out[i] = y[i] if face[i, 0] == NORMAL else 0.0
-    for k in range(max(first, singles) - singles, last - singles):
-        i = singles + 3 * k
-        own = face[singles + k]
-        soft = 1.0 / np.sqrt(1.0 + own[3])
+    for k in range(own.contact, own.contact_end):
+        i = own.singles + 3 * k
+        its = face[own.singles + k]
+        soft = 1.0 / np.sqrt(1.0 + its[3])
         out[i], out[i + 1], out[i + 2] = along_face(
-            int(own[0]), mu[k], own[1], own[2], soft, y[i], y[i + 1], y[i + 2]
+            int(its[0]), mu[k], its[1], its[2], soft, y[i], y[i + 1], y[i + 2]
         )  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy")
 def add_bending(t, data, face, r, out):
     """out += C r on own rows: the circumferential part of r times c / (1 + c)."""
-    whole = passes.Data(*data)
-    singles = whole.singles
-    first, last = whole.unit_share[t], whole.unit_share[t + 1]
-    for k in range(max(first, singles) - singles, last - singles):
-        own = face[singles + k]
-        if own[3] > 0.0:
-            i = singles + 3 * k
-            part = own[3] / (1.0 + own[3]) * (own[1] * r[i + 2] - own[2] * r[i + 1])
-            out[i + 1] -= part * own[2]
-            out[i + 2] += part * own[1]
+    own = passes.own_units(t, data)
+    for k in range(own.contact, own.contact_end):
+        its = face[own.singles + k]
+        if its[3] > 0.0:
+            i = own.singles + 3 * k
+            part = its[3] / (1.0 + its[3]) * (its[1] * r[i + 2] - its[2] * r[i + 1])
+            out[i + 1] -= part * its[2]
+            out[i + 2] += part * its[1]

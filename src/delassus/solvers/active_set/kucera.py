@@ -162,16 +162,14 @@ def _advance(t, meeting, parts, data, sets, count, target, step, release, kept, 
 @njit(cache=True, error_model="numpy")
 def _room(t, data, sets, x, p):
     """The largest a with x − a p in the sets of own units."""
-    whole = passes.Data(*data)
+    own = passes.own_units(t, data)
     tresca, mu, radius = sets
-    singles = whole.singles
     out = np.inf
-    first, last = whole.unit_share[t], whole.unit_share[t + 1]
-    for i in range(max(first, whole.bilateral), min(last, singles)):
+    for i in range(max(own.row, own.bilateral), own.row_end):
         if p[i] > 0.0:
             out = min(out, x[i] / p[i])
-    for k in range(max(first, singles) - singles, last - singles):
-        i = singles + 3 * k
+    for k in range(own.contact, own.contact_end):
+        i = own.singles + 3 * k
         if p[i] != 0.0 or p[i + 1] != 0.0 or p[i + 2] != 0.0:
             out = min(
                 out, step_inside(tresca, mu[k], radius[k], x[i], x[i + 1], x[i + 2], p[i], p[i + 1], p[i + 2])
@@ -182,19 +180,17 @@ def _room(t, data, sets, x, p):
 @njit(cache=True, error_model="numpy")
 def _project_part(t, data, sets, step, of_free, free, x, g, d):
     """x ← x − step φ̃ (of_free) or x − step β̃ on own rows; d: the change."""
-    whole = passes.Data(*data)
+    own = passes.own_units(t, data)
     tresca, mu, radius = sets
-    singles = whole.singles
-    first, last = whole.unit_share[t], whole.unit_share[t + 1]
-    for i in range(first, min(last, singles)):
+    for i in range(own.row, own.row_end):
         d[i] = 0.0
         if free[i] == of_free:
             y = x[i] - step * g[i]
-            if i >= whole.bilateral:
+            if i >= own.bilateral:
                 y = max(y, 0.0)
             d[i], x[i] = y - x[i], y
-    for k in range(max(first, singles) - singles, last - singles):
-        i = singles + 3 * k
+    for k in range(own.contact, own.contact_end):
+        i = own.singles + 3 * k
         z0, z1, z2 = project_contact(
             tresca, mu[k], radius[k], x[i] - step * g[i], x[i + 1] - step * g[i + 1], x[i + 2] - step * g[i + 2]
         )  # fmt: skip
@@ -209,17 +205,15 @@ def _project_part(t, data, sets, step, of_free, free, x, g, d):
 @njit(cache=True, error_model="numpy")
 def _split(t, meeting, parts, data, sets, step, x, g, q, free, sums):
     """Which own rows are free; sums: ‖step φ̃‖², ‖step β̃‖² and φᵀq. Collective."""
-    whole = passes.Data(*data)
+    own = passes.own_units(t, data)
     tresca, mu, radius = sets
-    singles = whole.singles
     sums[:] = 0.0
-    first, last = whole.unit_share[t], whole.unit_share[t + 1]
-    for i in range(first, min(last, singles)):
-        free[i] = i < whole.bilateral or x[i] > 0.0
-        change = x[i] - (x[i] - step * g[i] if i < whole.bilateral else max(x[i] - step * g[i], 0.0))
+    for i in range(own.row, own.row_end):
+        free[i] = i < own.bilateral or x[i] > 0.0
+        change = x[i] - (x[i] - step * g[i] if i < own.bilateral else max(x[i] - step * g[i], 0.0))
         _add(free[i], change, g[i], q[i], sums)
-    for k in range(max(first, singles) - singles, last - singles):
-        i = singles + 3 * k
+    for k in range(own.contact, own.contact_end):
+        i = own.singles + 3 * k
         face = face_of(tresca, mu[k], radius[k], x[i], x[i + 1], x[i + 2])[0]
         free[i] = face in (OPEN, NORMAL, NORMAL_RIM)
         free[i + 1] = free[i + 2] = face in (OPEN, DISC)

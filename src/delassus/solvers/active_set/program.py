@@ -109,18 +109,16 @@ def _enter(t, meeting, parts, data, sets, x, image, g, out):
 @njit(cache=True, error_model="numpy")
 def move(t, data, sets, x, step, d, out):
     """out = P(x + step d) on own rows; returns whether nothing had to be projected there. out may be x."""
-    data = passes.Data(*data)
+    own = passes.own_units(t, data)
     tresca, mu, radius = sets
-    singles = data.singles
     plain = True
-    first, last = data.unit_share[t], data.unit_share[t + 1]
-    for i in range(first, min(last, singles)):
+    for i in range(own.row, own.row_end):
         y = x[i] + step * d[i]
-        if i >= data.bilateral and y < 0.0:
+        if i >= own.bilateral and y < 0.0:
             y, plain = 0.0, False
         out[i] = y
-    for k in range(max(first, singles) - singles, last - singles):
-        i = singles + 3 * k
+    for k in range(own.contact, own.contact_end):
+        i = own.singles + 3 * k
         y0, y1, y2 = x[i] + step * d[i], x[i + 1] + step * d[i + 1], x[i + 2] + step * d[i + 2]
         z0, z1, z2 = project_contact(tresca, mu[k], radius[k], y0, y1, y2)
         if z0 != y0 or z1 != y1 or z2 != y2:
@@ -132,16 +130,14 @@ def move(t, data, sets, x, step, d, out):
 @njit(cache=True, error_model="numpy")
 def gap(t, meeting, parts, data, sets, x, g, sums):
     """‖x − P(x − g)‖². Collective."""
-    whole = passes.Data(*data)
+    own = passes.own_units(t, data)
     tresca, mu, radius = sets
-    singles = whole.singles
     sums[:] = 0.0
-    first, last = whole.unit_share[t], whole.unit_share[t + 1]
-    for i in range(first, min(last, singles)):
-        change = g[i] if i < whole.bilateral else x[i] - max(x[i] - g[i], 0.0)
+    for i in range(own.row, own.row_end):
+        change = g[i] if i < own.bilateral else x[i] - max(x[i] - g[i], 0.0)
         sums[0] += change * change
-    for k in range(max(first, singles) - singles, last - singles):
-        i = singles + 3 * k
+    for k in range(own.contact, own.contact_end):
+        i = own.singles + 3 * k
         z0, z1, z2 = project_contact(tresca, mu[k], radius[k], x[i] - g[i], x[i + 1] - g[i + 1], x[i + 2] - g[i + 2])
         sums[0] += (x[i] - z0) ** 2 + (x[i + 1] - z1) ** 2 + (x[i + 2] - z2) ** 2
     add_up(t, meeting, parts, sums)

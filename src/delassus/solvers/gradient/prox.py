@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_disk
+from delassus.linalg.operators.matrix import csr_row_times
 from delassus.problem import Problem
 from delassus.solvers.method import Method
 from delassus.solvers.parts.block_rows import NO_ROWS, block_rows
@@ -148,7 +149,7 @@ def _sweep(low, high, order, data, omega, step_min, shrink, grew, block_start, c
                 if rigid:
                     v = passes.row_times(rows, k, a, b, image)
                 else:
-                    v = _stored_row_times(k, pointer, column, value, x)
+                    v = csr_row_times(pointer, column, value, k, x)
                 v += offset[k] + (compliance[k] * x[k] if soft else 0.0)
                 new = x[k] - scale[k] * v
                 if k >= bilateral:
@@ -166,9 +167,9 @@ def _sweep(low, high, order, data, omega, step_min, shrink, grew, block_start, c
         if rigid:
             v0, v1, v2 = three_rows_times(rows, i, a, b, image)
         else:
-            v0 = _stored_row_times(i, pointer, column, value, x)
-            v1 = _stored_row_times(i + 1, pointer, column, value, x)
-            v2 = _stored_row_times(i + 2, pointer, column, value, x)
+            v0 = csr_row_times(pointer, column, value, i, x)
+            v1 = csr_row_times(pointer, column, value, i + 1, x)
+            v2 = csr_row_times(pointer, column, value, i + 2, x)
         x0, x1, x2 = x[i], x[i + 1], x[i + 2]
         v0, v1, v2 = v0 + offset[i], v1 + offset[i + 1], v2 + offset[i + 2]
         if soft:
@@ -207,11 +208,3 @@ def _push(a, b, push, skew, turned, image):
                 for j in range(6):
                     for k in range(6):
                         image[start + j] += skew[start // 6, j, k] * push[side + k]
-
-
-@njit(cache=True, error_model="numpy")
-def _stored_row_times(i, pointer, column, value, x):
-    total = 0.0
-    for p in range(pointer[i], pointer[i + 1]):
-        total += value[p] * x[column[p]]
-    return total

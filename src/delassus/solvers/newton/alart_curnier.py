@@ -42,18 +42,15 @@ def projection_derivative(r, u, rho, joints, limits, mu, A, row):
     for i in range(joints):
         A[i, 0] = 1.0
         A[i, 1] = A[i, 2] = 0.0
-        row[count] = i
-        count += 1
+        count = _closed(i, 1, row, count)
     for i in range(joints, joints + limits):
         A[i, 0] = 1.0 if r[i] - rho * u[i] > 0.0 else 0.0
         A[i, 1] = A[i, 2] = 0.0
         if A[i, 0] > 0.0:
-            row[count] = i
-            count += 1
+            count = _closed(i, 1, row, count)
     for k in range(len(mu)):
         i = joints + limits + 3 * k
-        for a in range(3):
-            A[i + a, 0] = A[i + a, 1] = A[i + a, 2] = 0.0
+        _clear(A, i)
         n = r[i] - rho * u[i]
         if n <= 0.0:
             continue
@@ -67,9 +64,7 @@ def projection_derivative(r, u, rho, joints, limits, mu, A, row):
             A[i + 1, 0], A[i + 2, 0] = mu[k] * e1, mu[k] * e2
             A[i + 1, 1], A[i + 1, 2] = f * (1.0 - e1 * e1), -f * e1 * e2
             A[i + 2, 1], A[i + 2, 2] = -f * e1 * e2, f * (1.0 - e2 * e2)
-        for a in range(3):
-            row[count] = i + a
-            count += 1
+        count = _closed(i, 3, row, count)
     return count
 
 
@@ -88,12 +83,10 @@ def smoothed_derivative(r, u, rho, joints, limits, mu, width, A, row):
             if A[i, 0] < OPEN:
                 A[i, 0] = 0.0
                 continue
-        row[count] = i
-        count += 1
+        count = _closed(i, 1, row, count)
     for k in range(len(mu)):
         i = joints + limits + 3 * k
-        for a in range(3):
-            A[i + a, 0] = A[i + a, 1] = A[i + a, 2] = 0.0
+        _clear(A, i)
         x = r[i] - rho * u[i]
         root = math.sqrt(x * x + four)
         slope = 0.5 * (1.0 + x / root)
@@ -109,7 +102,20 @@ def smoothed_derivative(r, u, rho, joints, limits, mu, width, A, row):
         A[i + 1, 0], A[i + 2, 0] = d * t1, d * t2
         A[i + 1, 1], A[i + 1, 2] = f - c * t1 * t1, -c * t1 * t2
         A[i + 2, 1], A[i + 2, 2] = -c * t1 * t2, f - c * t2 * t2
-        for a in range(3):
-            row[count] = i + a
-            count += 1
+        count = _closed(i, 3, row, count)
     return count
+
+
+@njit(cache=True)
+def _clear(A, i):
+    """A contact's three rows, from row i, start as open."""
+    for a in range(3):
+        A[i + a, 0] = A[i + a, 1] = A[i + a, 2] = 0.0
+
+
+@njit(cache=True)
+def _closed(first, size, row, count):
+    """Append rows first … first + size − 1 to `row`, which holds `count`; how many it holds then."""
+    for a in range(size):
+        row[count + a] = first + a
+    return count + size

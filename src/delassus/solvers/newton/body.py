@@ -85,7 +85,7 @@ class BodyNewton(Newton):
         inverse, stiffness = self.eliminated
         own = _times_blocks(inverse, single, right)
         push = np.zeros(6 * len(D.mass))
-        _transposed_times(D.bodies, D.block_start, D.rows, own, push)
+        add_response(D.bodies, D.block_start, D.rows, own, push)  # Jᵀ own: rows of J in place of H⁻¹ Jᵀ
         move = self.factor.solve(push)
         rates = np.empty_like(right)
         multiply_rows(D.bodies, D.block_start, D.rows, move, rates)
@@ -129,18 +129,6 @@ def _times_blocks(blocks: np.ndarray, single: int, x: np.ndarray) -> np.ndarray:
     out[:single] = blocks[:single, 0] * x[:single]
     out[single:] = np.einsum("kij,kj->ki", blocks[single:].reshape(-1, 3, 3), x[single:].reshape(-1, 3)).ravel()
     return out
-
-
-@njit(cache=True)
-def _transposed_times(bodies, block_start, rows, x, out):
-    """out += Jᵀ x."""
-    for k in range(len(bodies)):
-        for side in range(2):
-            b = bodies[k, side]
-            if b >= 0:
-                for i in range(block_start[k], block_start[k + 1]):
-                    for a in range(6):
-                        out[6 * b + a] += rows[i, 6 * side + a] * x[i]
 
 
 @njit(cache=True, error_model="numpy")

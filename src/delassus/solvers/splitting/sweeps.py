@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
+from delassus.linalg.operators.matrix import csr_row_times
+from delassus.linalg.operators.rigid import push_row, row_times
 from delassus.solvers.parts.block_rows import BlockRows
 from delassus.solvers.parts.one_contact.conic import solve_conic
 from delassus.solvers.parts.one_contact.convex import solve_convex
@@ -111,9 +113,9 @@ def _update(first, last, order, local, term, omega, blocks, rows, bodies, reacti
         else:
             q0, q1, q2 = _blocks_times(c, i, pointer, column, value, offset, reactions)
             if len(rest_column):
-                q0 += _rest_times(i, rest_pointer, rest_column, rest_value, reactions)
-                q1 += _rest_times(i + 1, rest_pointer, rest_column, rest_value, reactions)
-                q2 += _rest_times(i + 2, rest_pointer, rest_column, rest_value, reactions)
+                q0 += csr_row_times(rest_pointer, rest_column, rest_value, i, reactions)
+                q1 += csr_row_times(rest_pointer, rest_column, rest_value, i + 1, reactions)
+                q2 += csr_row_times(rest_pointer, rest_column, rest_value, i + 2, reactions)
         n0, n1, n2, slip[c] = _contact(local, term, D, at, q0, q1, q2, r0, r1, r2, friction[c], slip[c], work)
         if omega != 1.0:
             n0, n1, n2 = r0 + omega * (n0 - r0), r1 + omega * (n1 - r1), r2 + omega * (n2 - r2)
@@ -161,7 +163,7 @@ def _joint(k, at, omega, blocks, rows, bodies, reactions, v):
         change *= omega
         reactions[first + i] += change
         if blocks.matrix_free and change != 0.0:
-            _push(bodies, k, first + i, change)
+            push_row(bodies.pair[k, 0], bodies.pair[k, 1], bodies.response, first + i, change, bodies.u)
 
 
 @njit(cache=True, error_model="numpy")
@@ -175,7 +177,7 @@ def _limit(k, at, omega, blocks, rows, bodies, reactions):
     change = omega * (max(0.0, reactions[i] - v / own) - reactions[i])
     reactions[i] += change
     if blocks.matrix_free and change != 0.0:
-        _push(bodies, k, i, change)
+        push_row(bodies.pair[k, 0], bodies.pair[k, 1], bodies.response, i, change, bodies.u)
 
 
 @njit(cache=True, error_model="numpy")
@@ -183,9 +185,9 @@ def _velocity(k, i, at, first, size, blocks, rows, bodies, reactions):
     """v_i of a bilateral or unilateral row, own block included; `at` is where row i of the diagonal block starts."""
     v = blocks.offset[i]
     if blocks.matrix_free:
-        v += _row_times(bodies.rows, i, bodies.pair[k, 0], bodies.pair[k, 1], bodies.u)
+        v += row_times(bodies.pair[k, 0], bodies.pair[k, 1], bodies.rows, i, bodies.u)
         return v + bodies.compliance[i] * reactions[i]
-    v += _rest_times(i, rows.rest_pointer, rows.rest_column, rows.rest_value, reactions)
+    v += csr_row_times(rows.rest_pointer, rows.rest_column, rows.rest_value, i, reactions)
     for j in range(size):
         v += blocks.diagonal[at + j] * reactions[first + j]
     return v
@@ -213,38 +215,16 @@ def _blocks_times(c, i, pointer, column, value, offset, reactions):
 
 
 @njit(cache=True, error_model="numpy")
-def _rest_times(i, pointer, column, value, reactions):
-    """What the entries outside the 3×3 blocks add to the velocity of row i."""
-    out = 0.0
-    for p in range(pointer[i], pointer[i + 1]):
-        out += value[p] * reactions[column[p]]
-    return out
-
-
-@njit(cache=True, error_model="numpy")
 def _rows_times(i, at, a, b, D, J, E, u, offset, r0, r1, r2):
     """The three velocities of the contact with first row i on bodies a and b without its own reaction."""
-    q0 = offset[i] + _row_times(J, i, a, b, u)
-    q1 = offset[i + 1] + _row_times(J, i + 1, a, b, u)
-    q2 = offset[i + 2] + _row_times(J, i + 2, a, b, u)
+    q0 = offset[i] + row_times(a, b, J, i, u)
+    q1 = offset[i + 1] + row_times(a, b, J, i + 1, u)
+    q2 = offset[i + 2] + row_times(a, b, J, i + 2, u)
     # D_kk holds the compliance, J u does not
     q0 += E[i] * r0 - (D[at] * r0 + D[at + 1] * r1 + D[at + 2] * r2)
     q1 += E[i + 1] * r1 - (D[at + 3] * r0 + D[at + 4] * r1 + D[at + 5] * r2)
     q2 += E[i + 2] * r2 - (D[at + 6] * r0 + D[at + 7] * r1 + D[at + 8] * r2)
     return q0, q1, q2
-
-
-@njit(cache=True, error_model="numpy")
-def _row_times(rows, i, a, b, u):
-    """Row i of J times u, for its bodies a and b (−1: the world)."""
-    value = 0.0
-    if a >= 0:
-        for j in range(6):
-            value += rows[i, j] * u[6 * a + j]
-    if b >= 0:
-        for j in range(6):
-            value += rows[i, 6 + j] * u[6 * b + j]
-    return value
 
 
 @njit(cache=True, error_model="numpy")
@@ -254,15 +234,3 @@ def _push_three(body, side, response, i, d0, d1, d2, u):
         for j in range(6):
             change = response[i, side + j] * d0 + response[i + 1, side + j] * d1 + response[i + 2, side + j] * d2
             u[6 * body + j] += change
-
-
-@njit(cache=True, error_model="numpy")
-def _push(bodies, k, i, change):
-    """u += H⁻¹ Jᵀ times a change of the reaction of row i of block k."""
-    a, b = bodies.pair[k, 0], bodies.pair[k, 1]
-    if a >= 0:
-        for j in range(6):
-            bodies.u[6 * a + j] += bodies.response[i, j] * change
-    if b >= 0:
-        for j in range(6):
-            bodies.u[6 * b + j] += bodies.response[i, 6 + j] * change

@@ -16,6 +16,7 @@ import math
 from numba import njit
 
 from delassus.solvers.parts.one_contact.polynomial import positive_roots
+from delassus.solvers.parts.one_contact.schur import eliminate_normal
 
 _BISECTIONS = 50  # halves an angle of at most 2π to 6e-15
 
@@ -27,13 +28,9 @@ def solve_conic(D, o, q0, q1, q2, mu, sigma, bisect, work):
     dnn = D[o]
     if q0 > 0.0 or dnn <= 0.0:
         return 0.0, 0.0, 0.0
-    inverse = 1.0 / dnn
+    inverse, d1, d2, c1, c2, s11, s12, s21, s22 = eliminate_normal(D, o)
     if mu == 0.0:
         return -q0 * inverse, 0.0, 0.0
-    d1, d2 = D[o + 1], D[o + 2]
-    c1, c2 = D[o + 3] * inverse, D[o + 6] * inverse
-    s11, s12 = D[o + 4] - c1 * d1, D[o + 5] - c1 * d2
-    s21, s22 = D[o + 7] - c2 * d1, D[o + 8] - c2 * d2
     # the objective's linear term on the plane: ∂r_n/∂r_t = −D_nt / D_nn carries σ
     b1 = q1 - c1 * q0 - sigma * d1 * inverse
     b2 = q2 - c2 * q0 - sigma * d2 * inverse

@@ -9,6 +9,7 @@ import math
 from numba import njit
 
 from delassus.solvers.parts.one_contact.polynomial import positive_roots
+from delassus.solvers.parts.one_contact.schur import eliminate_normal
 from delassus.solvers.parts.one_contact.slip import solve_slip
 
 
@@ -18,14 +19,11 @@ def solve_quartic(D, o, q0, q1, q2, mu, work):
     dnn = D[o]
     if q0 >= 0.0 or dnn <= 0.0:
         return 0.0, 0.0, 0.0
-    inverse = 1.0 / dnn
+    inverse, d1, d2, c1, c2, s11, s12, s21, s22 = eliminate_normal(D, o)
     if mu == 0.0:
         return -q0 * inverse, 0.0, 0.0
-    d1, d2 = D[o + 1], D[o + 2]
-    c1, c2 = D[o + 3] * inverse, D[o + 6] * inverse
     unit = D[o + 4] + D[o + 8] + dnn  # s is counted in this unit, so that the roots lie around one
-    s11, s12 = (D[o + 4] - c1 * d1) / unit, (D[o + 5] - c1 * d2) / unit
-    s21, s22 = (D[o + 7] - c2 * d1) / unit, (D[o + 8] - c2 * d2) / unit
+    s11, s12, s21, s22 = s11 / unit, s12 / unit, s21 / unit, s22 / unit
     b1, b2 = (q1 - c1 * q0) / unit, (q2 - c2 * q0) / unit
     trace, det = s11 + s22, s11 * s22 - s12 * s21
     a1, a2 = s22 * b1 - s12 * b2, s11 * b2 - s21 * b1  # adj(S) b

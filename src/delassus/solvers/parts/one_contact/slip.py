@@ -12,6 +12,8 @@ import math
 
 from numba import njit
 
+from delassus.solvers.parts.one_contact.schur import eliminate_normal
+
 _STEPS = 100  # Newton needs a handful; bisection alone needs 60 to exhaust the digits
 _CLOSE = 1e-12  # |g − 1| below which Newton stops; the point is put on the cone exactly afterwards
 _SINGULAR = 1e-14  # determinant of S relative to its diagonal below which sticking is not unique
@@ -24,13 +26,9 @@ def solve_slip(D, o, q0, q1, q2, mu, slip):
     dnn = D[o]
     if q0 >= 0.0 or dnn <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
-    inverse = 1.0 / dnn
+    inverse, d1, d2, c1, c2, s11, s12, s21, s22 = eliminate_normal(D, o)
     if mu == 0.0:
         return -q0 * inverse, 0.0, 0.0, 0.0
-    d1, d2 = D[o + 1], D[o + 2]
-    c1, c2 = D[o + 3] * inverse, D[o + 6] * inverse
-    s11, s12 = D[o + 4] - c1 * d1, D[o + 5] - c1 * d2
-    s21, s22 = D[o + 7] - c2 * d1, D[o + 8] - c2 * d2
     b1, b2 = q1 - c1 * q0, q2 - c2 * q0
 
     trace = s11 + s22

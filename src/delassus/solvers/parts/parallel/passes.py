@@ -12,6 +12,7 @@ with one, `form_image` does not.
     move(t, data, theta, x, y, of_x, of_y)               x ← x + θ (y − x), image included
     dot(t, meeting, parts, data, x, y)                   xᵀ y, the same bits for all members
     own_rows(t, data)                                    first and last + 1 of the member's rows
+    own_units(t, data)                                   first and last + 1 of its single rows and of its contacts
 
 `step.step_units` does velocity, step, projection and push in one pass.
 """
@@ -22,6 +23,7 @@ import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
+from delassus.linalg.operators.matrix import csr_row_times
 from delassus.solvers.parts.lanes import push_three, three_rows_times
 from delassus.solvers.parts.parallel.team import add_up, wait
 
@@ -46,6 +48,25 @@ class Data(NamedTuple):
     pointer: np.ndarray  # D in compressed rows
     column: np.ndarray
     value: np.ndarray
+
+
+class Share(NamedTuple):
+    """One member's part of the units: first and last + 1 of the single rows and of the contacts."""
+
+    bilateral: int  # rows of joints, of all members
+    singles: int  # rows of joints and limits, of all members
+    row: int
+    row_end: int
+    contact: int
+    contact_end: int
+
+
+@njit(cache=True)
+def own_units(t, data):
+    """The member's `Share`; contact k starts at row share.singles + 3 k."""
+    data = Data(*data)
+    first, last, singles = data.unit_share[t], data.unit_share[t + 1], data.singles
+    return Share(data.bilateral, singles, first, min(last, singles), max(first, singles) - singles, last - singles)
 
 
 @njit(cache=True)
@@ -136,10 +157,7 @@ def form_image(t, data, x, image):
     if not data.rigid:
         pointer, column, value = data.pointer, data.column, data.value
         for i in range(first, last):
-            total = 0.0
-            for p in range(pointer[i], pointer[i + 1]):
-                total += value[p] * x[column[p]]
-            image[i] = total
+            image[i] = csr_row_times(pointer, column, value, i, x)
         return
     for i in range(first, last):
         image[i] = 0.0
