@@ -5,16 +5,16 @@ import numpy as np
 from delassus.errors import SettingsError, nearest
 from delassus.law import Law
 from delassus.problem import Problem
-from delassus.solvers.active_set.gpminres import Gpminres, start_gpminres
-from delassus.solvers.active_set.gpminres_p import GpminresP, start_gpminres_p
-from delassus.solvers.active_set.kucera import Kucera, start_kucera
+from delassus.solvers.active_set.gpminres import Gpminres, GpminresMethod
+from delassus.solvers.active_set.gpminres_p import GpminresP, GpminresPMethod
+from delassus.solvers.active_set.kucera import Kucera, KuceraMethod
 from delassus.solvers.admm.admm import Admm, admm_at_once, start_admm
 from delassus.solvers.compose import Modifier, compose, same_kind
 from delassus.solvers.double_double.settings import DoubleDoubleIpm, takes_pairs
-from delassus.solvers.gradient.apgd import Apgd, start_apgd
-from delassus.solvers.gradient.jacobi import Jacobi, start_jacobi
-from delassus.solvers.gradient.prox import Prox, start_prox
-from delassus.solvers.gradient.spg_fb import SpgFb, start_spg_fb
+from delassus.solvers.gradient.apgd import Apgd, ApgdMethod
+from delassus.solvers.gradient.jacobi import Jacobi, JacobiMethod
+from delassus.solvers.gradient.prox import Prox, ProxMethod
+from delassus.solvers.gradient.spg_fb import SpgFb, SpgFbMethod
 from delassus.solvers.interior.inexact.method import start_ipm_inexact
 from delassus.solvers.interior.inexact.settings import IpmInexact
 from delassus.solvers.interior.newton_start import interior_start
@@ -110,25 +110,25 @@ SOLVERS: dict[str, Solver] = {
               penalty="spectral"),
         Solver(Prox(solver="prox"), _EXACT, ALL_ROWS, "003 §VI-D, refs. 54 and 66",
                "exact Coulomb friction by the cheapest sweeps; converges where exact local solves cycle",
-               start_prox),
+               ProxMethod),
         Solver(Apgd(solver="apgd"), _CONVEX, ALL_ROWS, "Mazhar et al. 2015",
                "the convex law on large heaps to 1e-3…1e-6, in parallel; for exact friction apgd+desaxce",
-               start_apgd),
+               ApgdMethod),
         Solver(SpgFb(solver="spg-fb"), _CONVEX, ALL_ROWS, "002 §4.3",
                "the convex law, fast at first; returns the best iterate however soon it is stopped",
-               start_spg_fb),
+               SpgFbMethod),
         Solver(Gpminres(solver="gpminres"), _ANY, ALL_ROWS, "002 §4.2; friction ours",
                "heaps without friction to any accuracy in the fewest products; with friction apgd is faster on heaps",
-               start_gpminres),
+               GpminresMethod),
         Solver(GpminresP(solver="gpminres-p"), _ANY, ALL_ROWS, "002 §4.2; friction ours",
                "small convex problems, and heaps without friction, in tens of factorisations; D is formed",
-               start_gpminres_p, most_rows=12_000),
+               GpminresPMethod, most_rows=12_000),
         Solver(Kucera(solver="kucera"), _ANY, ALL_ROWS, "002 §4.4, Kučera 2008; ncp by Tresca",
                "heaps without friction; proved to converge with cones too, slowly where many contacts slide",
-               start_kucera),
+               KuceraMethod),
         Solver(Jacobi(solver="jacobi"), _ANY, ALL_ROWS, "002 eq. 12; 004 §5.2.4",
                "the reference of papers 002 and 004 (PGJ): parallel and slow",
-               start_jacobi, is_map=True),
+               JacobiMethod, is_map=True),
         Solver(IpmInexact(solver="ipm-inexact"), _CONVEX, ALL_ROWS, "004",
                "interior point with Krylov directions: large heaps to 1e-2…1e-4; space=body, linear=cg is the fastest",
                start_ipm_inexact),

@@ -39,7 +39,7 @@ def form_faces(t, meeting, parts, data, sets, x, g, face, sums):
 
 @njit(cache=True, error_model="numpy")
 def descend(t, data, sets, g, face, d):
-    """d: minus the projected gradient (002 eq. 14) on own rows."""
+    """d: minus the projected gradient (Heyn et al. 2013, eq. 14) on own rows."""
     own = passes.own_units(t, data)
     tresca, mu, _ = sets
     for i in range(own.row, own.row_end):

@@ -78,8 +78,9 @@ def along_face(face, mu, e1, e2, soft, y0, y1, y2):
 
 @njit(cache=True, error_model="numpy")
 def descent(face, tresca, mu, e1, e2, g0, g1, g2):
-    """The projected gradient of paper 002 eq. 14, with its sign turned: −g projected onto the cone of directions that
-    stay in the set, and whether the face binds, that is, whether −g leaves the set wherever x is on the boundary."""
+    """The projected gradient of Heyn et al. 2013, eq. 14, with its sign turned: −g projected onto the cone of
+    directions that stay in the set, and whether the face binds, that is, whether −g leaves the set wherever x is on the
+    boundary."""
     if face == OPEN:
         return -g0, -g1, -g2, True
     if not tresca or mu == 0.0:

@@ -1,13 +1,13 @@
-"""GPMINRES: gradient projection finds the active set, MINRES solves on the free variables (002 §4.2, after Moré and
-Toraldo's GPCG, SIAM J. Optim. 1, 1991).
+"""GPMINRES: gradient projection finds the active set, MINRES solves on the free variables (Heyn, Anitescu, Tasora and
+Negrut 2013, §4.2, after Moré and Toraldo's GPCG, SIAM J. Optim. 1, 1991).
 
 Published is the method for bounds, x ≥ 0. Each cycle takes
 
-- projected gradient steps x ← P(x − a g) with the exact first length and halving (002 eq. 15-16), until the face stays
-  the same or the objective falls slowly (eq. 17-18);
+- projected gradient steps x ← P(x − a g) with the exact first length and halving (eq. 15–16), until the face stays
+  the same or the objective falls slowly (eq. 17–18);
 - MINRES on the free variables until the model's decrease slows down (eq. 20);
-- a projected search along what it found (lines 28-34); where the face reached is binding, MINRES goes on with a
-  stricter tolerance, otherwise a new cycle begins (lines 35-48).
+- a projected search along what it found (lines 28–34); where the face reached is binding, MINRES goes on with a
+  stricter tolerance, otherwise a new cycle begins (lines 35–48).
 
 Ours is the extension to friction. A contact on the surface of its cone is free along the surface, and the bending of
 the surface enters the model (`faces.curvature`), so that MINRES takes Newton steps on the face; that serves the convex
@@ -25,8 +25,8 @@ from numba import njit
 
 from delassus.problem import Problem
 from delassus.solvers.active_set.face_passes import add_bending, along, descend, form_faces
-from delassus.solvers.active_set.program import Program, gap, move
-from delassus.solvers.method import Method
+from delassus.solvers.active_set.method import ActiveSetMethod
+from delassus.solvers.active_set.program import gap, move
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.team import add_up
 from delassus.solvers.settings import Count, Fraction, Range, Settings
@@ -42,7 +42,7 @@ _STEPS, _DROP, _RAR, _INNER, _GAIN, _ETA, _LIMIT, _AGE, _WHOLE = range(4, 13)  #
 
 @dataclass(frozen=True)
 class Gpminres(Settings):
-    """Settings of GPMINRES; names of paper 002 in brackets."""
+    """Settings of GPMINRES; the names of Heyn et al. 2013 in brackets."""
 
     decrease: Annotated[float, Range("(0, 0.5)")] = 0.1  # part of the predicted decrease that a step must bring [μ]
     slow_gradient: Fraction = 0.1  # gradient steps end below this part of the best decrease so far [η₁]
@@ -52,53 +52,26 @@ class Gpminres(Settings):
     threads: Count = 1  # team of threads for each pass
 
 
-class GpminresMethod(Method):
+class GpminresMethod(ActiveSetMethod):
     """GPMINRES at work on one problem."""
 
-    def __init__(self, problem: Problem, settings: Gpminres, reactions: np.ndarray):
-        self.reactions = reactions
-        self.program = Program(problem, settings.threads)
-        s = settings
+    def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray):
+        super().__init__(problem, settings, reactions, vectors=9)
+        s = self.settings
         self.limits = s.decrease, s.slow_gradient, s.slow_minres, s.gradient_steps, s.minres_steps
-        self.vectors = tuple(np.zeros((9, problem.row_count)))
         self.face = np.zeros((len(self.program.operator.scale), 4))  # per unit: face, e₁, e₂, curvature
-        self.image = np.zeros(self.program.operator.image_size)
         self.state = np.zeros(SOLVED + 1)
-        self.target = self.program.enter(reactions, self.vectors[0])
 
-    def advance(self, count: int) -> None:
-        """`count` products with A."""
-        while count > 0:
-            count -= self.run(count, False)
-            if self.state[SOLVED]:
-                self.renew()
-                count -= self.program.renewal_products
-        np.multiply(self.program.root, self.vectors[0], out=self.reactions)
-
-    def run(self, count: int, pause: bool) -> int:
-        """At most `count` products, fewer where the program is solved or, with `pause`, before MINRES begins."""
+    def run(self, count: int, pause: bool = False) -> tuple[int, bool]:
+        """See `ActiveSetMethod`; with `pause` fewer, where MINRES would begin."""
         self.program.run(
             _advance, self.program.data, self.program.sets, count, self.target, pause, self.limits, self.state,
             self.vectors, self.face, self.image,
         )  # fmt: skip
-        return int(self.state[USED])
+        return int(self.state[USED]), bool(self.state[SOLVED])
 
-    def renew(self) -> None:
-        """A step of the fixed point: the next program."""
-        self.target = self.program.renew(self.vectors[0])
+    def restart(self) -> None:
         self.state[PHASE] = NEW
-
-    def repose(self, problem: Problem) -> bool:
-        """Go on from the present point with the free velocity of `problem`, which is otherwise the same."""
-        self.program.operator.offset[:] = problem.free_velocity
-        self.renew()
-        return True
-
-
-def start_gpminres(problem: Problem, settings: Settings, reactions: np.ndarray) -> GpminresMethod:
-    """GPMINRES from the given starting point."""
-    assert isinstance(settings, Gpminres)
-    return GpminresMethod(problem, settings, reactions)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,4 +1,5 @@
-"""GPMINRES-P: GPMINRES with the free system's own factorisation as preconditioner (002, end of §4.2).
+"""GPMINRES-P: GPMINRES with the free system's own factorisation as preconditioner (Heyn, Anitescu, Tasora and Negrut
+2013, end of §4.2).
 
 At each face the matrix of the free directions is factored without pivoting, and MINRES takes a step or two with it
 instead of many without. The paper perturbs zero pivots of a singular matrix; here the whole diagonal is shifted by a
@@ -34,10 +35,10 @@ class GpminresP(gpminres.Gpminres):
 class GpminresPMethod(gpminres.GpminresMethod):
     """GPMINRES-P at work on one problem."""
 
-    def __init__(self, problem: Problem, settings: GpminresP, reactions: np.ndarray):
+    is_costly = True
+
+    def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray):
         super().__init__(problem, settings, reactions)
-        self.is_costly = True
-        self.shift, self.steps = settings.shift, settings.minres_steps
         self.matrix = self.program.matrix()
         self._to_next_face()
 
@@ -49,11 +50,11 @@ class GpminresPMethod(gpminres.GpminresMethod):
             else:
                 self._solve_face()
             self._to_next_face()
-        np.multiply(self.program.root, self.vectors[0], out=self.reactions)
+        self.write_reactions()
 
     def _to_next_face(self) -> None:
         """The search along what MINRES found, and gradient steps until it is due again."""
-        self.run(_MOST, True)
+        self.run(_MOST, pause=True)
 
     def _solve_face(self) -> None:
         """w: a few steps of MINRES on (Zᵀ A Z + C) y = −Zᵀ g, Z the free directions of the face."""
@@ -64,7 +65,7 @@ class GpminresPMethod(gpminres.GpminresMethod):
         w[:] = 0.0
         if Z.shape[1]:
             B = sp.csc_array(Z.T @ self.matrix @ Z + sp.diags_array(bending))
-            y = _preconditioned(B, self.shift, -(Z.T @ self.vectors[1]), self.steps)
+            y = _preconditioned(B, self.settings.shift, -(Z.T @ self.vectors[1]), self.settings.minres_steps)
             w[:] = Z @ (np.sqrt(1.0 + bending) * y)  # in the coordinates of `gpminres`, where T shortens them
         self.state[[PHASE, ALPHA, HALVED]] = SEARCH, 1.0, 0.0
 
@@ -76,12 +77,6 @@ class GpminresPMethod(gpminres.GpminresMethod):
         entries, columns = _free_directions(self.face, m - 3 * len(mu), mu, row, column, value, bending)
         Z = sp.coo_array((value[:entries], (row[:entries], column[:entries])), shape=(m, columns))
         return sp.csr_array(Z), bending[:columns]
-
-
-def start_gpminres_p(problem: Problem, settings: Settings, reactions: np.ndarray) -> GpminresPMethod:
-    """GPMINRES-P from the given starting point."""
-    assert isinstance(settings, GpminresP)
-    return GpminresPMethod(problem, settings, reactions)
 
 
 def _preconditioned(B: sp.csc_array, shift: float, right: np.ndarray, steps: int) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Kučera's method: conjugate gradients on what is free, projected gradient steps of fixed length where the active set
 must change (R. Kučera, "Convergence rate of an optimization algorithm for minimizing quadratic functions with separable
-convex constraints", SIAM J. Optim. 19, 2008; 002 §4.4 has it for bounds).
+convex constraints", SIAM J. Optim. 19, 2008; Heyn, Anitescu, Tasora and Negrut 2013, §4.4, have it for bounds).
 
 With g the gradient and g̃ = (x − P(x − a g)) / a, split by units into a free part φ̃ (interior of its set) and a boundary
 part β̃, each iteration takes one of three steps:
@@ -25,8 +25,7 @@ from numba import njit
 
 from delassus.problem import Problem
 from delassus.solvers.active_set.faces import DISC, NORMAL, NORMAL_RIM, OPEN, face_of, project_contact, step_inside
-from delassus.solvers.active_set.program import Program
-from delassus.solvers.method import Method
+from delassus.solvers.active_set.method import ActiveSetMethod
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.spectrum import largest_eigenvalue
 from delassus.solvers.parts.parallel.team import add_up
@@ -39,57 +38,33 @@ _PHASE, _AGE, _USED, _SOLVED = range(4)
 
 @dataclass(frozen=True)
 class Kucera(Settings):
-    """Settings of Kučera's method; names of paper 002 in brackets."""
+    """Settings of Kučera's method; the names of Heyn et al. 2013 in brackets."""
 
     step: Relaxation = 1.0  # length of projected steps, in units of the inverse largest eigenvalue [α̃ ‖N‖]
     release: Positive = 1.0  # the smaller, the sooner contacts leave the boundary [Γ]
     threads: Count = 1  # team of threads for each pass
 
 
-class KuceraMethod(Method):
+class KuceraMethod(ActiveSetMethod):
     """Kučera's method at work on one problem."""
 
-    def __init__(self, problem: Problem, settings: Kucera, reactions: np.ndarray):
-        self.reactions = reactions
-        self.program = Program(problem, settings.threads)
-        self.step = settings.step / largest_eigenvalue(self.program.operator)
-        self.release = settings.release**2
-        self.vectors = tuple(np.zeros((5, problem.row_count)))
+    def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray):
+        super().__init__(problem, settings, reactions, vectors=5)
+        self.step = self.settings.step / largest_eigenvalue(self.program.operator)
+        self.release = self.settings.release**2
         self.free = np.zeros(problem.row_count, dtype=np.bool_)
-        self.least = np.zeros((settings.threads, 8))
-        self.image = np.zeros(self.program.operator.image_size)
+        self.least = np.zeros((self.settings.threads, 8))
         self.state = np.zeros(4, dtype=np.int64)
-        self.target = self.program.enter(reactions, self.vectors[0])
 
-    def advance(self, count: int) -> None:
-        program = self.program
-        while count > 0:
-            program.run(
-                _advance, program.data, program.sets, count, self.target, self.step, self.release, self.state,
-                self.vectors, self.free, self.least, self.image,
-            )  # fmt: skip
-            count -= int(self.state[_USED])
-            if self.state[_SOLVED]:
-                self._renew()
-                count -= program.renewal_products
-        np.multiply(program.root, self.vectors[0], out=self.reactions)
+    def run(self, count: int) -> tuple[int, bool]:
+        self.program.run(
+            _advance, self.program.data, self.program.sets, count, self.target, self.step, self.release, self.state,
+            self.vectors, self.free, self.least, self.image,
+        )  # fmt: skip
+        return int(self.state[_USED]), bool(self.state[_SOLVED])
 
-    def _renew(self) -> None:
-        """A step of the fixed point: the next program."""
-        self.target = self.program.renew(self.vectors[0])
+    def restart(self) -> None:
         self.state[_PHASE] = _NEW
-
-    def repose(self, problem: Problem) -> bool:
-        """Go on from the present point with the free velocity of `problem`, which is otherwise the same."""
-        self.program.operator.offset[:] = problem.free_velocity
-        self._renew()
-        return True
-
-
-def start_kucera(problem: Problem, settings: Settings, reactions: np.ndarray) -> KuceraMethod:
-    """Kučera's method from the given starting point."""
-    assert isinstance(settings, Kucera)
-    return KuceraMethod(problem, settings, reactions)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

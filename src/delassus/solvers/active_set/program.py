@@ -7,7 +7,7 @@ fixed point.
 
 - FRICTIONLESS and CCP are such a program, with half-lines and cones;
 - NCP is a fixed point. For known thresholds s, Tresca's law ‖λ_t‖ ≤ s is a program with discs, and s = μ λ_n makes it
-  Coulomb's. Paper 002 (§6) announces this without carrying it out.
+  Coulomb's. Heyn, Anitescu, Tasora and Negrut 2013 (§6) announce this without carrying it out.
 
 `renew` takes one step of the fixed point; methods call it when the program at hand is solved to a fraction of what the
 last step left.

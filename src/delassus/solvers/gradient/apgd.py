@@ -17,10 +17,9 @@ import numpy as np
 from numba import njit
 
 from delassus.problem import Problem
+from delassus.solvers.gradient.method import GradientMethod
 from delassus.solvers.gradient.step import step_units
-from delassus.solvers.method import Method
 from delassus.solvers.parts.parallel import passes
-from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.team import add_up
 from delassus.solvers.settings import AtLeastOne, Count, Fraction, Positive, Settings
 
@@ -38,15 +37,14 @@ class Apgd(Settings):
     threads: Count = 1  # team of threads for each pass
 
 
-class ApgdMethod(Method):
+class ApgdMethod(GradientMethod):
     """APGD at work on one problem."""
 
-    def __init__(self, problem: Problem, settings: Apgd, reactions: np.ndarray):
-        self.settings = settings
-        self.operator = Operator(problem, settings.threads)
+    def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray):
+        super().__init__(problem, settings, reactions)
         self.points = np.zeros((3, problem.row_count))  # λ, the one before and the next, in turn
         self.images = np.zeros((4, self.operator.image_size))  # of λ and the next λ, of y and the next y, in turn
-        self.state = np.array([settings.step, 1.0, 0.0, 0.0, 0.0])  # t, θ, β and which of the turns
+        self.state = np.array([self.settings.step, 1.0, 0.0, 0.0, 0.0])  # t, θ, β and which of the turns
         self.operator.project(reactions, self.points[0])
         self.reactions = self.points[0]  # a view, another one after each batch: copying would cost a tenth of a pass
         self.points[1] = self.points[0]
@@ -60,20 +58,12 @@ class ApgdMethod(Method):
         )  # fmt: skip
         self.reactions = self.points[int(self.state[3])]
 
-    def repose(self, problem: Problem) -> bool:
-        """Go on from the present point with the free velocity of `problem`, which is otherwise the same."""
-        self.operator.offset[:] = problem.free_velocity
+    def restart(self) -> None:
+        """Go on from the present point without momentum."""
         turn, side = int(self.state[3]), int(self.state[4])
         self.points[(turn + 2) % 3] = self.points[turn]
         self.images[2 + side] = self.images[side]
         self.state[1:3] = 1.0, 0.0
-        return True
-
-
-def start_apgd(problem: Problem, settings: Settings, reactions: np.ndarray) -> ApgdMethod:
-    """APGD from the given starting point."""
-    assert isinstance(settings, Apgd)
-    return ApgdMethod(problem, settings, reactions)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

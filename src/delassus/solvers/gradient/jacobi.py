@@ -1,12 +1,12 @@
-"""Projected Jacobi (002 eq. 12; the PGJ of 004 §5.2.4), with friction blocks.
+"""Projected Jacobi with friction blocks (Heyn, Anitescu, Tasora and Negrut 2013, eq. 12; the projected Gauß–Jacobi,
+PGJ, of Kleinert, Simeon and Obermayr 2014, §5.2.4).
 
     λ ← λ + θ (P_K(λ − ω S w(λ)) − λ),    S_k = 1 / mean diagonal of D_kk
 
 All units are updated at once from the same velocities. Under the ncp law w holds De Saxcé's term of the last iterate.
 Where D is symmetric and w = v the iteration falls to the minimum for every ω < 2 / Λ, Λ the largest eigenvalue of S D
-over the rows that can carry a reaction; Λ grows with the number of contacts a body has, and the ω ≈ 0.3 that 002 names
-is too long for dense heaps.
-"""
+over the rows that can carry a reaction; Λ grows with the number of contacts a body has, and the ω ≈ 0.3 that Heyn et
+al. name is too long for dense heaps."""
 
 from dataclasses import dataclass
 
@@ -15,15 +15,14 @@ from numba import njit
 
 from delassus.law import Law
 from delassus.problem import Problem
+from delassus.solvers.gradient.method import GradientMethod
 from delassus.solvers.gradient.step import step_units
-from delassus.solvers.method import Method
 from delassus.solvers.parts.parallel import passes
-from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.spectrum import largest_eigenvalue
 from delassus.solvers.parts.parallel.team import wait
 from delassus.solvers.settings import Count, Positive, Settings, Share
 
-_SAFE = 1.9  # ω = this / Λ̂: below 2 / Λ as long as the estimate, which is from below, finds 0.95 Λ
+_STEP_TIMES_EIGENVALUE = 1.9  # ω Λ̂: below 2 as long as the estimate Λ̂, which is from below, finds 0.95 Λ
 
 
 @dataclass(frozen=True)
@@ -31,19 +30,17 @@ class Jacobi(Settings):
     """Settings of projected Jacobi."""
 
     omega: Positive | None = None  # step in units of the inverse mean diagonal of each block; none: a safe one is found
-    damping: Share = 1.0  # share θ of the new iterate in the next, the λ of 002 eq. 12
+    damping: Share = 1.0  # share θ of the new iterate in the next, the λ of Heyn et al. 2013, eq. 12
     threads: Count = 1  # team of threads for each pass
 
 
-class JacobiMethod(Method):
+class JacobiMethod(GradientMethod):
     """Projected Jacobi at work on one problem."""
 
-    def __init__(self, problem: Problem, settings: Jacobi, reactions: np.ndarray):
-        self.reactions = reactions
-        self.settings = settings
+    def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray):
+        super().__init__(problem, settings, reactions)
         self.gamma = problem.law is Law.NCP
-        self.operator = Operator(problem, settings.threads)
-        self.omega = settings.omega or _SAFE / largest_eigenvalue(self.operator)
+        self.omega = self.settings.omega or _STEP_TIMES_EIGENVALUE / largest_eigenvalue(self.operator)
         self.image = np.zeros(self.operator.image_size)
         self.operator.project(reactions, reactions)
 
@@ -52,17 +49,6 @@ class JacobiMethod(Method):
             _advance, self.operator.data, count, self.omega, self.settings.damping, self.gamma, self.image,
             self.reactions,
         )  # fmt: skip
-
-    def repose(self, problem: Problem) -> bool:
-        """Go on from the present point with the free velocity of `problem`, which is otherwise the same."""
-        self.operator.offset[:] = problem.free_velocity
-        return True
-
-
-def start_jacobi(problem: Problem, settings: Settings, reactions: np.ndarray) -> JacobiMethod:
-    """Projected Jacobi from the given starting point."""
-    assert isinstance(settings, Jacobi)
-    return JacobiMethod(problem, settings, reactions)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,7 +1,7 @@
 """SOR-Prox: projected proximal-point steps in Gauß–Seidel order with an adaptive step per contact.
 
-The solver that paper 003 names (§VI-D, refs. 54 and 66: Erleben; Studer) and leaves out. With the augmented
-Lagrangian's parameter r as step, each contact in turn does
+The solver that Tsounis, Grandia and Bächer 2024 name (§VI-D, refs. 54 and 66: Erleben; Studer) and leave out. With the
+augmented Lagrangian's parameter r as step, each contact in turn does
 
     λ_n ← max(0, λ_n − r_n v_n),    λ_t ← P_disk(μ λ_n)(λ_t − r_t v_t)
 
@@ -23,12 +23,11 @@ from numba import njit
 from delassus.cones.coulomb import project_disk
 from delassus.linalg.operators.matrix import csr_row_times
 from delassus.problem import Problem
-from delassus.solvers.method import Method
+from delassus.solvers.gradient.method import GradientMethod
 from delassus.solvers.parts.block_rows import NO_ROWS, block_rows
 from delassus.solvers.parts.colouring import colour_blocks
 from delassus.solvers.parts.lanes import push_three, three_rows_times
 from delassus.solvers.parts.parallel import passes
-from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.team import add_up, wait
 from delassus.solvers.settings import Count, Positive, Relaxation, Settings, Share, require
 
@@ -48,26 +47,24 @@ class Prox(Settings):
         require(self.step_min <= self.step, f"step_min is {self.step_min}: give at most step, {self.step}")
 
 
-class ProxMethod(Method):
+class ProxMethod(GradientMethod):
     """SOR-Prox at work on one problem."""
 
-    def __init__(self, problem: Problem, settings: Prox, reactions: np.ndarray):
-        self.reactions = reactions
-        self.settings = settings
-        self.operator = Operator(problem, settings.threads)
+    def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray):
+        super().__init__(problem, settings, reactions)
         self.image = np.zeros(self.operator.image_size)
         count = problem.contact_count
         # per contact: ρ, the last change, r_n / ρ, r_t / ρ and D_tn
         self.contacts = np.empty((count, 6))
         blocks = problem.diagonal_blocks[len(problem.diagonal_blocks) - 9 * count :].reshape(-1, 3, 3)
-        normal, tangent = blocks[:, 0, 0], _largest(blocks[:, 1:, 1:])
-        self.contacts[:, 0] = settings.step
+        normal, tangent = blocks[:, 0, 0], _largest_eigenvalues(blocks[:, 1:, 1:])
+        self.contacts[:, 0] = self.settings.step
         self.contacts[:, 1] = np.inf
         self.contacts[:, 2] = np.divide(1.0, normal, where=normal > 0.0, out=np.zeros(count))
         self.contacts[:, 3] = np.divide(1.0, tangent, where=tangent > 0.0, out=np.zeros(count))
         self.contacts[:, 4:] = blocks[:, 1:, 0]
         self.sweeps = np.array([np.inf, 0.0])  # squared change of the last sweep, and whether it grew
-        self.order = _order(problem, settings.threads)
+        self.order = _order(problem, self.settings.threads)
 
     def advance(self, count: int) -> None:
         settings = self.settings
@@ -79,13 +76,7 @@ class ProxMethod(Method):
         )  # fmt: skip
 
 
-def start_prox(problem: Problem, settings: Settings, reactions: np.ndarray) -> ProxMethod:
-    """SOR-Prox from the given starting point."""
-    assert isinstance(settings, Prox)
-    return ProxMethod(problem, settings, reactions)
-
-
-def _largest(blocks: np.ndarray) -> np.ndarray:
+def _largest_eigenvalues(blocks: np.ndarray) -> np.ndarray:
     """Largest eigenvalue of the symmetric part of 2×2 blocks, (n,)."""
     mean = 0.5 * (blocks[:, 0, 0] + blocks[:, 1, 1])
     return mean + np.hypot(0.5 * (blocks[:, 0, 0] - blocks[:, 1, 1]), 0.5 * (blocks[:, 0, 1] + blocks[:, 1, 0]))

@@ -1,13 +1,12 @@
-"""P-SPG-FB: preconditioned spectral projected gradient with fallback (002 §4.3).
+"""P-SPG-FB: preconditioned spectral projected gradient with fallback (Heyn, Anitescu, Tasora and Negrut 2013, §4.3).
 
     d = P_K(λ − α S v) − λ,    λ ← λ + θ d
 
-α is one of the two Barzilai–Borwein steps in the metric of S, in turn (002 eq. 22, 23); θ comes from the nonmonotone
-line search of Grippo, Lampariello and Lucidi; what is returned is the best iterate by the projected gradient (002
-eq. 24). The preconditioner is the diagonal of D averaged over each unit, which keeps the cones: d then always descends,
-and line 7 of the printed algorithm (d without preconditioner where ⟨d, v⟩ ≥ 0) is never needed. On a quadratic the line
-search is arithmetic with vᵀ d and dᵀ D d: the image of λ + θ d is had from those of its ends.
-"""
+α is one of the two Barzilai–Borwein steps in the metric of S, in turn (eq. 22, 23); θ comes from the nonmonotone line
+search of Grippo, Lampariello and Lucidi; what is returned is the best iterate by the projected gradient (eq. 24). The
+preconditioner is the diagonal of D averaged over each unit, which keeps the cones: d then always descends, and line 7
+of the printed algorithm (d without preconditioner where ⟨d, v⟩ ≥ 0) is never needed. On a quadratic the line search is
+arithmetic with vᵀ d and dᵀ D d: the image of λ + θ d is had from those of its ends."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -17,14 +16,13 @@ from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
 from delassus.problem import Problem
+from delassus.solvers.gradient.method import GradientMethod
 from delassus.solvers.gradient.step import step_units
-from delassus.solvers.method import Method
 from delassus.solvers.parts.parallel import passes
-from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.team import add_up, wait
 from delassus.solvers.settings import Count, Range, Settings
 
-_STEP_MIN, _STEP_MAX = 1e-9, 1e9  # of α, as in 002
+_STEP_MIN, _STEP_MAX = 1e-9, 1e9  # of α, as published
 CUT_MIN, CUT_MAX = 0.1, 0.9  # a refused θ is cut to between these fractions of itself
 
 
@@ -40,17 +38,15 @@ class SpgFb(Settings):
     threads: Count = 1  # team of threads for each pass
 
 
-class SpgFbMethod(Method):
+class SpgFbMethod(GradientMethod):
     """P-SPG-FB at work on one problem; `reactions` is the fallback iterate."""
 
-    def __init__(self, problem: Problem, settings: SpgFb, reactions: np.ndarray):
-        self.reactions = reactions
-        self.settings = settings
+    def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray):
+        super().__init__(problem, settings, reactions)
         self.step = problem.step
-        self.operator = Operator(problem, settings.threads)
         self.points = np.zeros((4, problem.row_count))  # λ, the trial P_K(λ − α S v), v and the v before, in turn
         self.images = np.zeros((2, self.operator.image_size))  # of λ and of the trial
-        self.past = np.full((settings.threads, settings.memory), -np.inf)  # last objective values, for each member
+        self.past = np.full((self.settings.threads, self.settings.memory), -np.inf)  # last objective values, per member
         # iterations done, dᵀ S⁻¹ d and dᵀ D d of the last step, its θ, α, and the best projected gradient, squared
         self.state = np.array([0.0, 0.0, 0.0, 0.0, 1.0, np.inf])
         self._begin()
@@ -61,23 +57,15 @@ class SpgFbMethod(Method):
             self.images, self.reactions,
         )  # fmt: skip
 
-    def repose(self, problem: Problem) -> bool:
-        """Go on from the best point with the free velocity of `problem`, which is otherwise the same; α is kept."""
-        self.operator.offset[:] = problem.free_velocity
+    def restart(self) -> None:
+        """Go on from the best point; α is kept."""
         self.past[:] = -np.inf
         self.state[0], self.state[5] = 0.0, np.inf
         self._begin()
-        return True
 
     def _begin(self) -> None:
         self.operator.project(self.reactions, self.points[0])
         self.operator.image(self.points[0], self.images[0])
-
-
-def start_spg_fb(problem: Problem, settings: Settings, reactions: np.ndarray) -> SpgFbMethod:
-    """P-SPG-FB from the given starting point."""
-    assert isinstance(settings, SpgFb)
-    return SpgFbMethod(problem, settings, reactions)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
