@@ -40,7 +40,7 @@ from delassus.io import load_problem
 from delassus.problem import Problem
 from delassus.scenes import SCENES
 from delassus.simulation import Memory, step
-from delassus.solvers.method import Limits
+from delassus.solvers.driver import Limits
 from pinocchio_admm import HINT, Choice, PinocchioAdmm
 
 TOL = 1e-6  # relative natural map both must meet

@@ -49,7 +49,7 @@ from delassus.problem import Problem
 from delassus.scenes import SCENES
 from delassus.simulation import Memory, StepSettings, step
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.method import Limits
+from delassus.solvers.driver import Limits
 
 TOL = 1e-8
 PUSHES = 300  # rounds of pushing overlapping spheres of a random packing apart

@@ -37,7 +37,7 @@ from delassus import residuals
 from delassus.bench.peers.siconos_worker import HINT, PYTHON, Siconos, SiconosTimeoutError, cheapest_runs
 from delassus.io import load_problem
 from delassus.problem import Problem
-from delassus.solvers.method import Limits
+from delassus.solvers.driver import Limits
 
 ROUND_SECONDS = 0.02  # short solves are repeated within a round until it lasts about this long
 RACE_SECONDS = 60.0  # long solves get fewer rounds (two at least) so that a file does not take all day

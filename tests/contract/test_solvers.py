@@ -9,7 +9,7 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.solve_problem import _ODD_TRY
+from delassus.solvers.solve_problem import _TRY_ONE_DOUBLE
 from delassus.solvers.table import find
 from delassus.status import Status
 
@@ -312,7 +312,7 @@ def test_auto_turns_to_newton_where_sweeps_crawl():
     assert solution.solver == "nbgs, prox-ssn"
     assert np.all(np.diff(solution.trace.seconds) >= 0)
     assert solution.trace.iterations[-1] == solution.iterations
-    assert 0 < np.searchsorted(solution.trace.iterations, _ODD_TRY) < len(solution.trace.iterations) - 1
+    assert 0 < np.searchsorted(solution.trace.iterations, _TRY_ONE_DOUBLE) < len(solution.trace.iterations) - 1
 
 
 def test_parallel_sweeps_converge():

@@ -11,7 +11,7 @@ from delassus.problem import Problem
 from delassus.problem.random import random_rigid
 from delassus.shapes import Box, Plane
 from delassus.simulation import StepSettings
-from delassus.solvers.table import auto_stages
+from delassus.solvers.auto.stages import auto_stages
 from delassus.status import Status
 
 

@@ -1,15 +1,16 @@
 """Joints alone in one compiled call: against the ordinary way, with redundant rows, and when it must decline."""
 
+import math
+
 import numpy as np
 import pytest
 
 from delassus.problem.random import random_rigid
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.method import Limits
 from delassus.solvers.parts.joints_at_once import joints_at_once
 from delassus.status import Status
 
-LIMITS = Limits(1e-10, None, 100, None)
+LIMITS = (1e-10, math.inf), 100
 METHODS = [name for name, line in SOLVERS.items() if line.at_once is joints_at_once]
 
 
@@ -22,7 +23,7 @@ def test_one_solve_is_the_answer_of_the_ordinary_way(redundant):
     for seed in range(5):
         problem = mechanism(seed, redundant_joints=redundant)
         found = np.zeros(problem.row_count)
-        iterations, relative, velocity = joints_at_once(problem, None, found, LIMITS)
+        iterations, relative, velocity = joints_at_once(problem, None, found, *LIMITS)
         assert iterations == [0.0, 1.0]
         assert relative[1] <= 1e-12
         assert velocity[1] <= 1e-10
@@ -35,12 +36,12 @@ def test_good_guess_is_kept_and_other_problems_are_declined():
     problem = mechanism(3)
     guess = solve(problem, "prox-ssn", tol=1e-12).reactions
     kept = guess.copy()
-    assert joints_at_once(problem, None, kept, LIMITS)[0] == [0.0]
+    assert joints_at_once(problem, None, kept, *LIMITS)[0] == [0.0]
     assert np.array_equal(kept, guess)
     with_contacts = random_rigid(np.random.default_rng(1), bodies=8, contacts=3, joints=5)
-    assert joints_at_once(with_contacts, None, np.zeros(with_contacts.row_count), LIMITS) == []
+    assert joints_at_once(with_contacts, None, np.zeros(with_contacts.row_count), *LIMITS) == []
     many = random_rigid(np.random.default_rng(1), bodies=40, contacts=0, joints=30)
-    assert joints_at_once(many, None, np.zeros(many.row_count), LIMITS) == []
+    assert joints_at_once(many, None, np.zeros(many.row_count), *LIMITS) == []
 
 
 @pytest.mark.parametrize("name", METHODS)

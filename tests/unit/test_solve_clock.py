@@ -12,9 +12,8 @@ from numba import njit
 from numba.core import event
 
 from delassus.problem import Problem
-from delassus.solvers import clock as clock_module
-from delassus.solvers import solve
-from delassus.solvers.clock import clock
+from delassus.solvers import compile_time, driver, solve
+from delassus.solvers.driver import clock
 from delassus.solvers.table import SOLVERS
 from delassus.status import Status
 
@@ -36,7 +35,8 @@ print(solution.status.value, perf_counter() - begin, solution.seconds)
 def hand(monkeypatch):
     """The seconds of the wall, moved by hand."""
     now = [1000.0]
-    monkeypatch.setattr(clock_module, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(compile_time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(driver, "perf_counter", lambda: now[0])
     return now
 
 
@@ -72,9 +72,9 @@ def test_compiling_stops_the_clock():
     def fresh(x):
         return x.sum() + 1.0
 
-    before = clock_module._compiler.seconds
+    before = compile_time.spent.seconds
     fresh(np.ones(3))
-    assert clock_module._compiler.seconds > before
+    assert compile_time.spent.seconds > before
 
 
 def test_time_limit_does_not_count_compilation(hand, monkeypatch):
@@ -100,8 +100,8 @@ def test_time_limit_does_not_count_compilation(hand, monkeypatch):
 
 
 def test_long_compilation_is_said_once(monkeypatch, caplog):
-    listener = clock_module._Compiler()
-    monkeypatch.setattr(clock_module, "_LONG", 0.0)
+    listener = compile_time._Compiler(compile_time._Spent())
+    monkeypatch.setattr(compile_time, "_LONG", 0.0)
     monkeypatch.setattr(logging.getLogger("delassus.compiling"), "disabled", False)
     loads, compiles = "numba:compiler_lock", "numba:compile"
     with event.install_listener(loads, listener), event.install_listener(compiles, listener):

@@ -15,7 +15,7 @@ from delassus.bench.suite_file import is_suite, read_suite
 from delassus.bench.suites import file_samples
 from delassus.simulation.memory import Memory
 from delassus.solvers import solve
-from delassus.solvers.method import Limits
+from delassus.solvers.driver import Limits
 
 _SHOUTS = 1.05  # a run may exceed its own limit by this factor before it counts as late
 

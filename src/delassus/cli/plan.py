@@ -11,7 +11,7 @@ from delassus.law import Law
 
 if TYPE_CHECKING:
     from delassus.problem import Problem
-    from delassus.solvers.method import VelocityTolerance
+    from delassus.solvers.driver import VelocityTolerance
     from delassus.solvers.settings import Settings
 
 AUTO = "auto"
@@ -128,7 +128,7 @@ def make_directory(directory: Path) -> None:
 
 def _check_solvers(plan: Plan) -> None:
     """Names and settings of the solvers, and the limits: the first import that takes time."""
-    from delassus.solvers.method import Limits
+    from delassus.solvers.driver import Limits
     from delassus.solvers.table import find
 
     Limits(**plan.limits)
@@ -176,6 +176,7 @@ def with_threads(settings: "Settings", count: int | None) -> "Settings":
 
 def settings_for(plan: Plan, problem: "Problem", name: str) -> "Settings":
     """What to solve this problem with when the command line said `name`; for `auto`, what it begins with."""
-    from delassus.solvers.table import default_solver, find
+    from delassus.solvers.auto.stages import default_solver
+    from delassus.solvers.table import find
 
     return with_threads(find(default_solver(problem) if name == AUTO else name)[1].parsed(plan.settings), plan.threads)

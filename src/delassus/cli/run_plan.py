@@ -122,7 +122,7 @@ def _recorded_settings(found: dict[str, Any]) -> dict[str, Any]:
 def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
     """The scene's settings with what the command line says; every name checked now."""
     from delassus.scenes.scene import FAR
-    from delassus.solvers.method import Limits
+    from delassus.solvers.driver import Limits
     from delassus.solvers.table import find
 
     changes = {SETTINGS[key]: value for key, value in given.items()}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from delassus.solvers.compose import Modifier
-    from delassus.solvers.method import Solver
+    from delassus.solvers.driver import Solver
     from delassus.solvers.settings import Settings
 
 
@@ -86,7 +86,7 @@ def _laws(line: "Solver") -> str:
 
 
 def _rows(line: "Solver") -> str:
-    from delassus.solvers.method import ALL_ROWS
+    from delassus.solvers.driver import ALL_ROWS
 
     return "all" if set(line.rows) == set(ALL_ROWS) else ", ".join(line.rows)
 

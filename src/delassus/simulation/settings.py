@@ -9,7 +9,7 @@ from delassus.errors import SettingsError
 from delassus.integrators import integrator
 from delassus.law import Law
 from delassus.solvers import Settings
-from delassus.solvers.method import Limits, VelocityTolerance
+from delassus.solvers.driver import Limits, VelocityTolerance
 from delassus.solvers.table import find
 
 

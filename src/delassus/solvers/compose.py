@@ -15,7 +15,8 @@ import numpy as np
 from delassus.errors import SettingsError, nearest
 from delassus.law import Law
 from delassus.problem import Problem
-from delassus.solvers.method import Method, Solver
+from delassus.solvers.driver import Solver
+from delassus.solvers.method import Method
 from delassus.solvers.settings import Settings
 
 
@@ -89,6 +90,7 @@ def compose(line: Solver, modifier: Modifier) -> Solver:
         advice=f"{line.advice}; {modifier.name}: {modifier.advice}",
         start=start,
         at_once=None,
+        hands_on=None,
     )
 
 

@@ -1,4 +1,4 @@
-"""The one loop behind every solver: batches, limits, trace, and the name of the outcome.
+"""The one loop behind every solver: its line in the table, limits, clock, batches, and the name of the outcome.
 
 A `Method` advances; what the outcome is *called* is decided here, from `residuals.measure` on the iterate that is
 returned.
@@ -6,35 +6,141 @@ returned.
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from time import perf_counter
+from typing import Literal
 
 import numpy as np
 
 from delassus import residuals
+from delassus.errors import SettingsError
+from delassus.law import Law
 from delassus.problem import Problem
-from delassus.solvers.clock import clock
-from delassus.solvers.method import Limits, Method
-from delassus.solvers.solution import Trace
+from delassus.residuals import Measure
+from delassus.solvers.compile_time import spent as compiling
+from delassus.solvers.method import Method
+from delassus.solvers.settings import Settings
 from delassus.status import Status
 
+BILATERAL, UNILATERAL, CONTACT = "bilateral", "unilateral", "contact"
+ALL_ROWS = (BILATERAL, UNILATERAL, CONTACT)
+"""Kinds of rows."""
+
+VelocityTolerance = float | None | Literal["auto"]
+"""Largest error of velocity, as a factor of the velocities of its island; None: not asked; "auto": follows `tol`."""
+
 _DIVERGED = 1e8  # growth of the residual over its best value that no convergent run has shown
-_STALL_AFTER = 2000  # iterations before which nobody is called stalled: Gauß–Seidel has long plateaus
+_STALL_AFTER = 2000  # minimum iterations before `stalled`: Gauß–Seidel has long plateaus
 _STALL_AFTER_COSTLY = 150  # the same for methods whose iterations solve linear systems
 _STALL_GAIN = 0.98  # stalled: the last three quarters of all iterations gained less than 2 %
 _GROWTH = 0.25  # a batch is at most this fraction of the iterations done: bounds overshoot, and checks to a logarithm
 _BATCH_ROWS = 10_000_000  # a batch updates at most this many rows: about half a second, so that limits are kept
+_AUTO_VELOCITY = 100.0  # times tol: costs few iterations on FCLIB files, and sees what a norm over all rows does not
+_AUTO_VELOCITY_MOST = 0.1  # doing nothing is off by one: with 100 tol at tol = 0.01 that would have been converged
 _LEAST_BATCH = 4  # a judgement costs about as much as a sweep
 _FIRST_BATCH, _FIRST_ROWS = 8, 200  # the first batches of small problems: a sweep there costs less than a judgement
 
 
+@dataclass(frozen=True)
+class Solver:
+    """A line of the table: what the method takes, where it comes from, when to use it, and how to start it."""
+
+    settings: Settings  # its defaults; `settings.solver` is the solver's name
+    laws: tuple[Law, ...]
+    rows: tuple[str, ...]  # kinds of rows it takes: ALL_ROWS, or some of them
+    paper: str  # author and year
+    advice: str
+    start: Callable[[Problem, Settings, np.ndarray], Method]  # a subclass of Method, or a function that picks one
+    most_rows: int | None = None  # where the method's cost or memory would get out of hand
+    is_map: bool = False  # iterates one map on its reactions, or on the `point` it offers: can be accelerated
+    ignores_guess: bool = False  # starts from a point of its own: see `Method`
+    also: Callable[[Problem], bool] = lambda problem: True  # what else a problem must be for the method to take it
+    at_once: Callable[[Problem, Settings, np.ndarray, tuple[float, float], int], list[list[float]]] | None = None
+    """A first attempt at small problems, begun, iterated and judged in one compiled call, where the calls of the
+    ordinary loop would take longer than the work: (problem, settings, reactions, (tol, tol_velocity), max_iter) ->
+    (iterations, relative natural maps, relative worst velocities) of its judgements, or nothing where it makes no
+    attempt. Overwrites the reactions."""
+    hands_on: Callable[[Settings], bool] | None = None  # may two doubles go on where masses are far apart? None: no
+
+    @property
+    def name(self) -> str:
+        return self.settings.solver
+
+    def takes(self, problem: Problem) -> bool:
+        """Does the method treat this law, these kinds of rows and this many of them?"""
+        if self.most_rows is not None and problem.row_count > self.most_rows:
+            return False
+        if self.rows is ALL_ROWS:
+            return problem.law in self.laws and self.also(problem)
+        cone = problem.cone
+        present = [(BILATERAL, cone.bilateral.size), (UNILATERAL, cone.unilateral), (CONTACT, cone.contact_count)]
+        return (
+            problem.law in self.laws
+            and self.also(problem)
+            and all(kind in self.rows for kind, count in present if count)
+        )
+
+
+class Limits:
+    """When to stop: tolerances, iterations, seconds. Validated here, once. tol_velocity "auto" is 100 tol, a tenth at
+    most."""
+
+    def __init__(self, tol: float, tol_velocity: VelocityTolerance, max_iter: int, time_limit: float | None):
+        if not _is_positive(tol):
+            raise SettingsError(f"tol is {tol!r}: give a positive number such as 1e-6")
+        if tol_velocity == "auto":
+            tol_velocity = min(_AUTO_VELOCITY * tol, _AUTO_VELOCITY_MOST)
+        if tol_velocity is not None and not _is_positive(tol_velocity):
+            raise SettingsError(
+                f"tol_velocity is {tol_velocity!r}: give a positive factor of the velocities at hand such as 1e-4, "
+                'None to leave it out, or "auto"'
+            )
+        if max_iter < 0:
+            raise SettingsError(f"max_iter is {max_iter}: give zero or more")
+        if time_limit is not None and not time_limit > 0:
+            raise SettingsError(f"time_limit is {time_limit}: give a positive number of seconds, or None")
+        self.tol = float(tol)
+        self.tol_velocity = math.inf if tol_velocity is None else float(tol_velocity)
+        self.max_iter = int(max_iter)
+        self.time_limit = math.inf if time_limit is None else float(time_limit)
+
+    def within(self, max_iter: int, spent: float, fine: float = 1.0) -> "Limits":
+        """The same tolerances, times `fine`, with at most max_iter iterations and the time left after `spent` [s]."""
+        tol_velocity = None if self.tol_velocity == math.inf else fine * self.tol_velocity
+        left = None if self.time_limit == math.inf else max(self.time_limit - spent, 1e-9)
+        return Limits(fine * self.tol, tol_velocity, min(max_iter, self.max_iter), left)
+
+    def reached(self, measure: Measure) -> bool:
+        """Does the judge's measure satisfy both tolerances?"""
+        return measure.relative <= self.tol and measure.velocity <= self.tol_velocity
+
+    def excess(self, measure: Measure) -> float:
+        """How far above tolerance, as a factor: what `best` and progress are compared by."""
+        return max(measure.relative / self.tol, measure.velocity / self.tol_velocity)
+
+
+def _is_positive(value) -> bool:
+    return isinstance(value, Real) and 0.0 < float(value) < math.inf
+
+
+def clock() -> float:
+    """Seconds since some moment [s], of this thread, without those spent compiling."""
+    return perf_counter() - compiling.seconds
+
+
 class Run:
-    """State of one drive: the best iterate, the trace and the clock."""
+    """State of one drive: the best iterate, what was judged, and the clock.
+
+    trace: keep every judgement, or a function called with each: (iteration, seconds, relative natural map, relative
+    worst velocity)."""
 
     def __init__(self, problem: Problem, limits: Limits, start: float, trace: bool | Callable = True):
         self.problem = problem
         self.limits = limits
         self.start = start
-        self.trace = Trace()
-        self.record = self.trace.add if trace is True else trace or None
+        self.judgements: list[tuple[int, float, float, float]] = []
+        self.trace = trace
         self.rows = problem.row_count
         self.best: np.ndarray = np.zeros(self.rows)
         self.best_low: np.ndarray | None = None  # its second doubles, from methods that have them
@@ -54,8 +160,9 @@ class Run:
             self.best[:] = reactions
             self.best_low = None if low is None else low.copy()
         now = clock()
-        if self.record is not None:
-            self.record(iteration, now - self.start, measure.relative, measure.velocity)
+        if self.trace:
+            row = iteration, now - self.start, measure.relative, measure.velocity
+            self.judgements.append(row) if self.trace is True else self.trace(*row)
         self.history.append((iteration, self.best_excess))
         self.seconds += now - before
         return excess
@@ -117,7 +224,7 @@ def _drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
         if method.finished or run.stalled(iteration, method.is_costly):
             return method.verdict or Status.STALLED, iteration
         count = run.next_batch(iteration, method.is_costly, method.batch_min)
-        iteration += method.iterate(count)
+        iteration += method.advance(count) or count
         excess = run.judge(iteration, method.reactions, method.reactions_low)
         if excess == math.inf and not np.isfinite(method.reactions).all():
             return Status.DIVERGED, iteration

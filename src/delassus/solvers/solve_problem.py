@@ -7,22 +7,23 @@ import numpy as np
 from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
-from delassus.solvers.auto.least_norm import least_reactions
-from delassus.solvers.clock import clock
-from delassus.solvers.driver import Run, drive
-from delassus.solvers.method import Limits, Solver, VelocityTolerance
+from delassus.solvers.auto.stages import auto_stages, rescuer, take_least_reactions
+from delassus.solvers.driver import Limits, Run, Solver, VelocityTolerance, clock, drive
+from delassus.solvers.parts.odd_masses import has_odd_masses
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution, Trace
-from delassus.solvers.table import auto_stages, find, hands_on, rescuer, shares_loads
+from delassus.solvers.table import SOLVERS, find
 from delassus.status import Status
 
 DEFAULT_TOL = 1e-6
 DEFAULT_MAX_ITER = 1_000_000
-_AT_ONCE = 0.01  # seconds: no attempt in one compiled call, which looks at no clock, takes that long
-_ODD_TRY = 40  # iterations of every method before `ipm-dd` where masses are far apart: few succeed later
-_RESCUE_TRY = 300  # iterations of `ipm-dd`, at most
-_ODD_FINE = 1e-4  # of the tolerances, asked for where masses are far apart: heavy bodies amplify what light ones lack
-_LAST_WORDS = (Status.CONVERGED, Status.INFEASIBLE, Status.UNSUPPORTED, Status.TIME_LIMIT)
+_LONGEST_ATTEMPT = 0.01  # seconds: an attempt in one compiled call, which looks at no clock, takes less
+_TRY_ONE_DOUBLE = 40  # iterations of every method before `ipm-dd` where masses are far apart: few succeed later
+_TRY_TWO_DOUBLES = 300  # iterations of `ipm-dd`, at most
+_FINER = 1e-4  # of the tolerances, asked for where masses are far apart: heavy bodies amplify what light ones lack
+_FINAL = (Status.CONVERGED, Status.INFEASIBLE, Status.UNSUPPORTED, Status.TIME_LIMIT)  # no other method would help
+
+Stages = list[tuple[Solver, Settings, int]]
 
 
 def solve(
@@ -53,21 +54,33 @@ def solve(
         )
     limits = Limits(tol, tol_velocity, max_iter, time_limit)
     point = _start_point(problem, guess)
-    tries = auto_stages(problem) if solver == "auto" else ((solver, 0),)
-    stages, patience = [find(name) for name, _ in tries], [most for _, most in tries]
-    rescue = rescuer(problem) if hands_on(solver, stages[-1][1]) else None
-    if rescue is not None:  # and, where that fails too, the last method again for as long as it likes
-        # a guess of two doubles comes from a step that needed them
-        before = stages if point.ndim == 1 else []
-        patience = [_ODD_TRY] * len(before) + [_RESCUE_TRY, 0]
-        stages = [*before, find(rescue), stages[-1]]
-    patience[-1] = limits.max_iter
-    solution = _portfolio(problem, stages, patience, point, limits, trace, 1.0 if rescue is None else _ODD_FINE)
+    stages, fine = _stages(problem, solver, point.ndim == 2, limits.max_iter)
+    solution = _portfolio(problem, stages, point, limits, trace, fine)
     if solver == "auto":
-        _take_least_reactions(problem, solution, limits)
+        take_least_reactions(problem, solution, limits)
     if throw and not solution.converged:
         raise SolveError(solution.message)
     return solution
+
+
+def _stages(problem: Problem, solver: str | Settings, is_of_pairs: bool, max_iter: int) -> tuple[Stages, float]:
+    """Which methods to try one after the other, each for how many iterations, and what factor on the tolerances all but
+    the last are asked for.  is_of_pairs: the guess has two doubles per reaction."""
+    if solver == "auto":
+        stages = [(SOLVERS[name], SOLVERS[name].settings, most) for name, most in auto_stages(problem)]
+    elif isinstance(solver, str) and solver in SOLVERS:
+        stages = [(SOLVERS[solver], SOLVERS[solver].settings, 0)]
+    else:
+        stages = [(*find(solver), 0)]
+    line, settings, _ = stages[-1]
+    stages[-1] = line, settings, max_iter
+    hands_on = solver == "auto" or (line.hands_on is not None and line.hands_on(settings))
+    rescue = rescuer(problem) if hands_on and has_odd_masses(problem) else None
+    if rescue is None:
+        return stages, 1.0
+    # a guess of two doubles comes from a step that needed them; where two doubles fail, the last method goes on
+    before = [] if is_of_pairs else [(line, settings, _TRY_ONE_DOUBLE) for line, settings, _ in stages]
+    return [*before, (*find(rescue), _TRY_TWO_DOUBLES), (line, settings, max_iter)], _FINER
 
 
 def _solve(problem: Problem, line: Solver, settings: Settings, point: np.ndarray, limits: Limits, trace) -> Solution:
@@ -75,9 +88,9 @@ def _solve(problem: Problem, line: Solver, settings: Settings, point: np.ndarray
     start = clock()
     reactions, low = (point, None) if point.ndim == 1 else (point[0], point[1])
     spent = 0
-    if line.at_once is not None and limits.time_limit > _AT_ONCE and line.takes(problem):
+    if line.at_once is not None and limits.time_limit > _LONGEST_ATTEMPT and line.takes(problem):
         quick = _at_once(problem, line, settings, reactions.copy(), limits, trace, start)
-        if quick is not None and (quick.converged or quick.iterations >= limits.max_iter):
+        if quick is not None and (quick.status is Status.CONVERGED or quick.iterations >= limits.max_iter):
             return quick
         if quick is not None:
             spent, limits = quick.iterations, limits.within(limits.max_iter - quick.iterations, 0.0)
@@ -94,7 +107,8 @@ def _solve(problem: Problem, line: Solver, settings: Settings, point: np.ndarray
         status, iterations = drive(run, method, excess)
         details = method.details or {}
     times = {"setup": setup, "iterate": 0.0, "judge": run.seconds, "total": 0.0}
-    solution = _named(problem, line, run.best, limits, status, spent + iterations, times, run.trace, run.best_low)
+    kept = Trace(*map(list, zip(*run.judgements)))
+    solution = _named(problem, line, run.best, limits, status, spent + iterations, times, kept, run.best_low)
     solution.details = details
     times["total"] = clock() - start
     times["iterate"] = times["total"] - setup - run.seconds
@@ -104,7 +118,7 @@ def _solve(problem: Problem, line: Solver, settings: Settings, point: np.ndarray
 def _at_once(problem, line, settings, reactions, limits, trace, start) -> Solution | None:
     """The attempt of methods that have a compiled call for small problems; None where they make none. Judgements inside
     that call have no clock: in the trace their times are spread by iterations."""
-    judgements = line.at_once(problem, settings, reactions, limits)
+    judgements = line.at_once(problem, settings, reactions, (limits.tol, limits.tol_velocity), limits.max_iter)
     if not judgements:
         return None
     done, relative, velocity = judgements
@@ -136,53 +150,32 @@ def _named(
     elif status is Status.CONVERGED:
         status = Status.STALLED
     return Solution(
-        reactions, velocities, body_velocities, status, judged, iterations, line.name, problem.law, limits.tol,
-        limits.tol_velocity, times, trace, reactions_low=low,
+        reactions, velocities, body_velocities, status, judged, iterations, line.settings.solver, problem.law,
+        limits.tol, limits.tol_velocity, times, trace, reactions_low=low,
     )  # fmt: skip
 
 
-def _portfolio(
-    problem: Problem, stages, patience: list[int], point: np.ndarray, limits: Limits, trace, fine: float
-) -> Solution:
-    """Methods one after the other until one converges, each from the best point so far.  patience: most iterations of
-    each; point: (m,) or (2, m), overwritten; fine: of the tolerances, what all but the last are asked for."""
+def _portfolio(problem: Problem, stages: Stages, point: np.ndarray, limits: Limits, trace, fine: float) -> Solution:
+    """Methods one after the other until one converges, each from the best point so far; point: (m,) or (2, m),
+    overwritten; stages, fine: see `_stages`."""
     solution: Solution | None = None
-    for k, ((line, settings), most) in enumerate(zip(stages, patience)):
+    for k, (line, settings, most) in enumerate(stages):
         spent, seconds = (0, 0.0) if solution is None else (solution.iterations, solution.seconds)
         left = limits
         if solution is not None or most < limits.max_iter:
             if fine < 1.0 and solution is not None and limits.reached(solution.residuals.measure):
-                most = min(most, _ODD_TRY)  # good enough already: finer is tried, not insisted on
+                most = min(most, _TRY_ONE_DOUBLE)  # good enough already: finer is tried, not insisted on
             left = limits.within(min(most, limits.max_iter - spent), seconds, fine if k < len(stages) - 1 else 1.0)
         begin = point if solution is None else solution.point.copy()
         found = _solve(problem, line, settings, begin, left, _continued(trace, spent, seconds))
         solution = found if solution is None else found.after(solution)
-        if solution.status in _LAST_WORDS or solution.iterations >= limits.max_iter:
+        if solution.status in _FINAL or solution.iterations >= limits.max_iter:
             break
     assert solution is not None
     solution.tol, solution.tol_velocity = limits.tol, limits.tol_velocity
-    if solution.status not in _LAST_WORDS and limits.reached(solution.residuals.measure):
+    if solution.status not in _FINAL and limits.reached(solution.residuals.measure):
         solution.status = Status.CONVERGED
     return solution
-
-
-def _take_least_reactions(problem: Problem, solution: Solution, limits: Limits) -> None:
-    """The same motion by the least reactions, where others would do it too and the judge finds the tolerance kept. A
-    guess that was taken as it is has been through this before."""
-    if not (solution.converged and solution.iterations) or solution.reactions_low is not None:
-        return
-    if not shares_loads(problem):
-        return
-    start, error = clock(), solution.residuals.worst_velocity_relative
-    reactions = least_reactions(problem, solution.reactions, solution.velocities, error)
-    if reactions is not None:
-        judged, velocities, body_velocities = residuals.evaluate_with_velocities(problem, reactions)
-        if limits.reached(judged.measure):
-            solution.reactions, solution.velocities, solution.residuals = reactions, velocities, judged
-            solution.body_velocities = body_velocities
-    spent = clock() - start
-    solution.times["iterate"] += spent
-    solution.times["total"] += spent
 
 
 def _continued(trace, iterations: int, seconds: float):

@@ -11,6 +11,7 @@ from delassus.solvers.active_set.kucera import Kucera, KuceraMethod
 from delassus.solvers.admm.admm import Admm, admm_at_once, start_admm
 from delassus.solvers.compose import Modifier, compose, same_kind
 from delassus.solvers.double_double.settings import DoubleDoubleIpm, takes_pairs
+from delassus.solvers.driver import ALL_ROWS, Solver
 from delassus.solvers.gradient.apgd import Apgd, ApgdMethod
 from delassus.solvers.gradient.jacobi import Jacobi, JacobiMethod
 from delassus.solvers.gradient.prox import Prox, ProxMethod
@@ -19,14 +20,12 @@ from delassus.solvers.interior.inexact.method import start_ipm_inexact
 from delassus.solvers.interior.inexact.settings import IpmInexact
 from delassus.solvers.interior.newton_start import interior_start
 from delassus.solvers.interior.settings import Ipm
-from delassus.solvers.interior.small import is_small
-from delassus.solvers.interior.start import start_ipm
-from delassus.solvers.method import ALL_ROWS, Method, Solver
+from delassus.solvers.interior.start import hands_on, start_ipm
+from delassus.solvers.method import Method
 from delassus.solvers.modifiers.anderson import ANDERSON
 from delassus.solvers.modifiers.desaxce import DESAXCE
 from delassus.solvers.newton.prox_ssn import Borrowed, ProxSsn, start_prox_ssn
 from delassus.solvers.parts.joints_at_once import joints_at_once
-from delassus.solvers.parts.odd_masses import has_odd_masses
 from delassus.solvers.settings import Settings
 from delassus.solvers.splitting.direct import Direct, DirectMethod
 from delassus.solvers.splitting.method import Splitting, start_splitting, swept
@@ -78,7 +77,7 @@ SOLVERS: dict[str, Solver] = {
                _start_prox_ssn, most_rows=30_000, at_once=joints_at_once),
         Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "000 ch. 4, 001",
                "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
-               start_ipm, at_once=joints_at_once),
+               start_ipm, at_once=joints_at_once, hands_on=hands_on),
         Solver(DoubleDoubleIpm(solver="ipm-dd"), _CONVEX, ALL_ROWS, "000 §4.11, in numbers of two doubles; polish ours",
                "masses 1e6 to 1e20 apart: up to 50 rigid bodies, hard contacts; `auto` and `ipm` turn to it themselves",
                _start_double_double, ignores_guess=True, also=takes_pairs),
@@ -141,63 +140,6 @@ ALIASES = {"gauss-seidel": "nbgs"}
 
 MODIFIERS: dict[str, Modifier] = {modifier.name: modifier for modifier in [ANDERSON, DESAXCE]}
 """What makes a solver of another one, by name: find("nbgs+anderson")."""
-
-
-_NEWTON = 150  # rows up to which second-order steps cost no more than the sweeps they save
-_DENSE = 600  # rows up to which a dense factorisation per step costs less than the sweeps it saves
-_SWEEPS = 3000  # after which `auto` turns to the next method
-_NEWTON_STEPS = 300  # outer ones of `prox-ssn`, after which only `ipm` helps
-_FEW_SWEEPS = 30  # the same where the next one is compiled: no dearer than its first iteration
-_SHARED = 1000  # rows up to which bodies that share several contacts get the least reactions, not those of sweeps
-_MANIFOLD = 2.0  # contacts per pair of bodies from which on they touch by faces and edges
-
-
-def auto_stages(problem: Problem) -> tuple[tuple[str, int], ...]:
-    """What `solver="auto"` tries on this problem, one after the other, until one of them converges, and for how many
-    iterations each; the last one has no bound. Where `ipm` takes the law it comes last: it holds a proof where there is
-    no solution.
-
-    Under the convex law small problems of rigid bodies go to the interior point at once or after few sweeps: on one box
-    it takes as long as sweeps do, on ten boxes or on masses that differ a hundredth."""
-    if problem.law is Law.CCP:
-        if is_small(problem):
-            return (("ipm", 0),) if problem.row_count <= _NEWTON else (("pgs-ccp", _FEW_SWEEPS), ("ipm", 0))
-        return ("pgs-ccp", _SWEEPS), ("ipm", 0)
-    stages: tuple[tuple[str, int], ...] = ()
-    if not shares_loads(problem):
-        sweeps = "nbgs-direct" if problem.cone.bilateral.size and problem.row_count <= _DENSE else "nbgs"
-        stages = ((sweeps, _SWEEPS),)
-    if SOLVERS["prox-ssn"].takes(problem):
-        stages = (*stages, ("prox-ssn", _NEWTON_STEPS))
-    return (*stages, ("ipm", 0)) if problem.law is Law.FRICTIONLESS else stages
-
-
-def shares_loads(problem: Problem) -> bool:
-    """Are the least of many reactions worth finding? In small problems, and in larger ones where bodies touch by faces
-    and edges, whose contacts can share a load in many ways. In piles of round ones it would cost more than the sweeps
-    that solve them."""
-    rigid, contacts = problem.delassus.rigid, problem.contact_count
-    if problem.row_count <= _NEWTON or problem.row_count > _SHARED or rigid is None:
-        return problem.row_count <= _NEWTON
-    pairs = rigid.bodies[len(rigid.bodies) - contacts :]
-    return contacts >= _MANIFOLD * len(np.unique(pairs[:, 0] * (len(rigid.mass) + 1) + pairs[:, 1])) > 0.0
-
-
-def default_solver(problem: Problem) -> str:
-    """What `solver="auto"` begins with on this problem."""
-    return auto_stages(problem)[0][0]
-
-
-def rescuer(problem: Problem) -> str | None:
-    """What goes on where double precision ends, masses being so far apart that reactions need two doubles, or None."""
-    if not (has_odd_masses(problem) and takes_pairs(problem)):
-        return None
-    return "ipm-dd+desaxce" if problem.law is Law.NCP else "ipm-dd"
-
-
-def hands_on(solver: str | Settings, settings: Settings) -> bool:
-    """May `rescuer` go on where this solver stalled? `auto` and the default variant of `ipm` leave it to us."""
-    return solver == "auto" or (isinstance(settings, Ipm) and settings.rescue and settings.variant == "fast")
 
 
 def find(solver: str | Settings) -> tuple[Solver, Settings]:

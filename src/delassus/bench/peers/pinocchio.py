@@ -7,7 +7,7 @@ import numpy as np
 
 from delassus.law import Law
 from delassus.problem import Problem
-from delassus.solvers.method import Limits
+from delassus.solvers.driver import Limits
 
 _NO_BOUND = 1e8  # of what stands in for bilateral rows that make up no point or frame [N s]
 _LADDER = (1.0, 1e-2, 1e-4)  # its tolerance over ours, until our judge agrees: the cheapest that passes is its time

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.method import Limits
+from delassus.solvers.driver import Limits
 
 
 def available() -> bool:

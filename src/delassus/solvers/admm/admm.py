@@ -33,7 +33,7 @@ from delassus.solvers.admm.iteration import FACTORED, RHO, first_state, start_du
 from delassus.solvers.admm.penalty import RULES, spectral_penalty
 from delassus.solvers.admm.reduced import reduced
 from delassus.solvers.admm.small import SmallAdmm, is_small, small_at_once
-from delassus.solvers.method import Limits, Method
+from delassus.solvers.method import Method
 from delassus.solvers.settings import (
     AtLeastOne,
     Count,
@@ -167,10 +167,12 @@ def start_admm(problem: Problem, settings: Settings, reactions: np.ndarray) -> A
     return AdmmMethod(problem, settings, reactions)
 
 
-def admm_at_once(problem: Problem, settings: Settings, reactions: np.ndarray, limits: Limits) -> list[list[float]]:
+def admm_at_once(
+    problem: Problem, settings: Settings, reactions: np.ndarray, tols: tuple[float, float], max_iter: int
+) -> list[list[float]]:
     """See `small_at_once`; nothing where the problem is larger."""
     assert isinstance(settings, Admm)
     is_exact = settings.joints == "exact"
     if not is_small(problem, is_exact):
         return []
-    return small_at_once(problem, settings.plain, is_exact, settings.scaled, reactions, limits)
+    return small_at_once(problem, settings.plain, is_exact, settings.scaled, reactions, tols, max_iter)

@@ -18,7 +18,7 @@ from delassus.solvers.admm.anderson import STATUS_SIZE, clear_status, forget
 from delassus.solvers.admm.iteration import FACTORED, RHO, STATE_SIZE, fill_state, iterate_dense, start_dual
 from delassus.solvers.admm.penalty import largest_eigenvalue_dense
 from delassus.solvers.admm.reduced import scale_blocks
-from delassus.solvers.method import Limits, Method
+from delassus.solvers.method import Method
 
 _JOINT_ROWS = 60  # up to which compiled elimination beats LAPACK
 _ATTEMPT = 200  # iterations of `at_once` at most: no time limit is looked at meanwhile
@@ -71,19 +71,25 @@ class SmallAdmm(Method):
 
 
 def small_at_once(
-    problem: Problem, plain: tuple, eliminates: bool, is_scaled: bool, reactions: np.ndarray, limits: Limits
+    problem: Problem,
+    plain: tuple,
+    eliminates: bool,
+    is_scaled: bool,
+    reactions: np.ndarray,
+    tols: tuple[float, float],
+    max_iter: int,
 ) -> list[list[float]]:
     """Begin, iterate and judge in one compiled call, while that takes few iterations: (iterations, relative natural
     maps, relative worst velocities) of the judgements, the last of which is that of the reactions, which are
-    overwritten."""
+    overwritten. tols: (tol, tol_velocity)."""
     cone, rigid, law = problem.cone, problem.delassus.rigid, problem.judged_by
     b = cone.bilateral_rows if eliminates else 0
     m = len(reactions) - b
     seen = (cone.bilateral_rows - b, 0, cone.unilateral, problem.mu, problem.law is Law.NCP)
     judgements = np.empty((3, _JUDGEMENTS))
     arguments = (
-        problem.free_velocity, b, is_scaled, seen, plain, law, (limits.tol, limits.tol_velocity),
-        min(limits.max_iter, _ATTEMPT), reactions, np.empty(_store_size(b, m, plain[-1])), judgements,
+        problem.free_velocity, b, is_scaled, seen, plain, law, tols,
+        min(max_iter, _ATTEMPT), reactions, np.empty(_store_size(b, m, plain[-1])), judgements,
     )  # fmt: skip
     if rigid is not None:
         count = _at_once_rigid(rigid.plain, *arguments)

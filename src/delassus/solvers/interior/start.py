@@ -25,3 +25,9 @@ def start_ipm(problem: Problem, settings: Settings, reactions: np.ndarray) -> Me
         if reduced.is_symmetric:
             return SmallIpm(problem, settings, reactions, reduced)
     return FastIpm(problem, settings, reactions)
+
+
+def hands_on(settings: Settings) -> bool:
+    """May two doubles go on where this stalls? The published variant stays what was published."""
+    assert isinstance(settings, Ipm)
+    return settings.rescue and settings.variant == "fast"

@@ -35,7 +35,8 @@ from numba import njit
 
 from delassus.problem import Problem
 from delassus.solvers.compose import Composed, Modifier
-from delassus.solvers.method import Method, Solver
+from delassus.solvers.driver import Solver
+from delassus.solvers.method import Method
 from delassus.solvers.parts.anderson.step import (
     EXCESS,
     EXCESS_NORM,
@@ -112,7 +113,8 @@ class AndersonMethod(Method):
             if begin_map(self.state, self.buffers, point):
                 self._move_to(point)
             self.left = self.stride
-        done = self.inner.iterate(min(most, self.left))
+        count = min(most, self.left)
+        done = self.inner.advance(count) or count
         self.finished = self.inner.finished
         self.left -= done
         if self.left == 0:

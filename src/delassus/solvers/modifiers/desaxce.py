@@ -19,7 +19,8 @@ from delassus import residuals
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.compose import Composed, Modifier
-from delassus.solvers.method import Method, Solver
+from delassus.solvers.driver import Solver
+from delassus.solvers.method import Method
 from delassus.solvers.settings import Count, Fraction, Settings
 
 _LEAST = 4  # iterations between two looks at the convex residual, which cost about one
@@ -60,7 +61,8 @@ class DeSaxceMethod(Method):
                 self.finished = True
                 break
             look = 1 if self.is_costly else max(_LEAST, int(_GROWTH * self.spent))
-            done = self.inner.iterate(min(count - total, look))
+            batch = min(count - total, look)
+            done = self.inner.advance(batch) or batch
             total += done
             self.spent += done
             if not np.isfinite(self.reactions).all():

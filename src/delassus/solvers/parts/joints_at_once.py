@@ -9,23 +9,24 @@ from delassus.linalg.factor.dense_elimination import carry
 from delassus.linalg.operators.rigid import form_dense
 from delassus.problem import Problem
 from delassus.residuals import measure_at
-from delassus.solvers.method import Limits
 from delassus.solvers.settings import Settings
 
 _ROWS = 60  # up to which compiled elimination beats LAPACK
 
 
-def joints_at_once(problem: Problem, settings: Settings, reactions: np.ndarray, limits: Limits) -> list[list[float]]:
+def joints_at_once(
+    problem: Problem, settings: Settings, reactions: np.ndarray, tols: tuple[float, float], max_iter: int
+) -> list[list[float]]:
     """(iterations, relative natural maps, relative worst velocities) of the guess and, where that is not good enough,
-    of the solution, with which the reactions are overwritten; nothing where there is more than joints, or too many."""
+    of the solution, with which the reactions are overwritten; nothing where there is more than joints, or too many.
+    tols: (tol, tol_velocity)."""
     del settings
     cone, rigid = problem.cone, problem.delassus.rigid
     rows = len(reactions)
     if cone.bilateral_rows != rows or not 0 < rows <= _ROWS or rigid is None:
         return []
     judgements = np.empty((3, 2))
-    tols = limits.tol, limits.tol_velocity
-    count = _solve(rigid.plain, problem.free_velocity, problem.judged_by, tols, limits.max_iter, reactions, judgements)
+    count = _solve(rigid.plain, problem.free_velocity, problem.judged_by, tols, max_iter, reactions, judgements)
     return judgements[:, :count].tolist()
 
 

@@ -1,5 +1,6 @@
-"""The clock of a solve. It stands still while kernels are compiled (half a minute, once per machine) or loaded from
-Numba's cache (half a second, once per process): neither is time a method needs, and a time limit must not count it.
+"""Seconds that Numba's compiler has taken, by thread. A solve's clock stands still while kernels are compiled (half a
+minute, once per machine) or loaded from Numba's cache (half a second, once per process): neither is time a method
+needs, and a time limit must not count it.
 
 Numba tells when its compiler is at work. A thread that waits for what another one compiles waits with a stopped clock.
 """
@@ -15,33 +16,38 @@ _WORKS, _COMPILES = "numba:compiler_lock", "numba:compile"  # the first also whi
 _logger = logging.getLogger("delassus.compiling")
 
 
+class _Spent(threading.local):
+    """Of one thread: seconds compiled so far, when the event under way began, and how deep events nest."""
+
+    seconds = 0.0
+    begin = 0.0
+    depth = 0
+
+
 class _Compiler(event.Listener):
     """Adds up, thread by thread, the seconds between the first start and the last end of events that nest."""
 
-    def __init__(self):
-        self._of_thread = threading.local()
+    def __init__(self, spent: _Spent):
+        self.spent = spent
         self._compiles = self._is_announced = False
 
-    @property
-    def seconds(self) -> float:
-        return getattr(self._of_thread, "seconds", 0.0)
-
     def on_start(self, event) -> None:
+        """Numba begins to compile or to load."""
         if event.kind == _COMPILES:
             self._compiles = True
             return
-        here = self._of_thread
-        depth = getattr(here, "depth", 0)
-        if depth == 0:
+        here = self.spent
+        if here.depth == 0:
             here.begin = perf_counter()
-        here.depth = depth + 1
+        here.depth += 1
 
     def on_end(self, event) -> None:
-        here = self._of_thread
-        if event.kind == _COMPILES or not getattr(here, "depth", 0):  # or began before we listened
+        """Numba is done with it."""
+        here = self.spent
+        if event.kind == _COMPILES or not here.depth:  # or began before we listened
             return
         here.depth -= 1
-        spent = self.seconds + perf_counter() - here.begin
+        spent = here.seconds + perf_counter() - here.begin
         if here.depth == 0:
             here.seconds = spent
         if spent > _LONG and self._compiles:
@@ -56,11 +62,9 @@ class _Compiler(event.Listener):
             )
 
 
-_compiler = _Compiler()
+spent = _Spent()
+"""Of the thread that asks: `spent.seconds`."""
+
+_compiler = _Compiler(spent)
 event.register(_WORKS, _compiler)
 event.register(_COMPILES, _compiler)
-
-
-def clock() -> float:
-    """Seconds since some moment [s], of this thread, without those spent compiling."""
-    return perf_counter() - _compiler.seconds
