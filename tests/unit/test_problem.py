@@ -38,7 +38,7 @@ def test_three_storages_are_the_same_operator(rng):
         assert np.allclose(other.constraint_velocity(r), D @ r + problem.free_velocity, atol=ROUNDING)
         assert np.allclose(other.delassus.matrix().toarray(), D, atol=ROUNDING)
         assert np.allclose(other.diagonal_blocks, problem.diagonal_blocks, atol=ROUNDING)
-        assert other.step == pytest.approx(problem.step)
+        assert other.rho == pytest.approx(problem.rho)
 
 
 def test_primal_and_dual_velocities_agree(rng):

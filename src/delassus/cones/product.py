@@ -1,7 +1,6 @@
 """The cone of a whole problem: K = R^{m_e} × R₊^{m_u} × Π K_{μ_k}, rows in that order."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numba import njit
@@ -23,6 +22,13 @@ class ProductCone:
     bilateral: np.ndarray
     unilateral: int
     mu: np.ndarray
+    # what follows from these, computed once
+    bilateral_rows: int
+    contact_count: int
+    contact_start: int  # first row of the first contact
+    row_count: int
+    block_count: int  # joints, limits and contacts
+    block_start: np.ndarray  # (block_count + 1,) first row of each block and, last, the number of rows
 
     def __init__(self, bilateral=(), unilateral: int = 0, mu=()):
         if isinstance(bilateral, (int, np.integer)):
@@ -34,44 +40,25 @@ class ProductCone:
             raise ProblemError(f"unilateral is {unilateral}: a number of rows cannot be negative")
         friction = np.ascontiguousarray(mu, dtype=float).reshape(-1)
         check_friction(friction)
-        object.__setattr__(self, "bilateral", sizes)
-        object.__setattr__(self, "unilateral", int(unilateral))
-        object.__setattr__(self, "mu", friction)
+        self._fill(sizes, int(unilateral), friction)
 
     @classmethod
     def trusted(cls, bilateral: np.ndarray, unilateral: int, mu: np.ndarray) -> "ProductCone":
         """The same from arrays known to be sound: a step builds one of these, and checking costs more than building."""
         out = cls.__new__(cls)
-        out.__dict__.update(bilateral=bilateral, unilateral=unilateral, mu=mu)
+        out._fill(bilateral, unilateral, mu)
         return out
 
-    @cached_property
-    def bilateral_rows(self) -> int:
-        return int(self.bilateral.sum())
-
-    @property
-    def contact_count(self) -> int:
-        return self.mu.size
-
-    @property
-    def contact_start(self) -> int:
-        """First row of the first contact."""
-        return self.bilateral_rows + self.unilateral
-
-    @cached_property
-    def row_count(self) -> int:
-        return self.contact_start + 3 * self.mu.size
-
-    @property
-    def block_count(self) -> int:
-        return self.bilateral.size + self.unilateral + self.mu.size
-
-    @cached_property
-    def block_start(self) -> np.ndarray:
-        """First row of each block (joint, limit, contact) and, last, the number of rows: (block_count + 1,)."""
-        start = np.empty(self.block_count + 1, dtype=np.int64)
-        _fill_block_start(self.bilateral, self.unilateral, start)
-        return start
+    def _fill(self, bilateral: np.ndarray, unilateral: int, mu: np.ndarray) -> None:
+        block_count, contact_count = bilateral.size + unilateral + mu.size, mu.size
+        block_start = np.empty(block_count + 1, dtype=np.int64)
+        bilateral_rows = int(_fill_block_start(bilateral, unilateral, block_start))
+        contact_start = bilateral_rows + unilateral
+        self.__dict__.update(
+            bilateral=bilateral, unilateral=unilateral, mu=mu, bilateral_rows=bilateral_rows,
+            contact_count=contact_count, contact_start=contact_start, row_count=contact_start + 3 * contact_count,
+            block_count=block_count, block_start=block_start,
+        )  # fmt: skip
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -115,11 +102,13 @@ class ProductCone:
 
 @njit(cache=True)
 def _fill_block_start(bilateral, unilateral, start):
+    """Fills start, (block_count + 1,); returns the number of bilateral rows."""
     start[0] = 0
     joints = len(bilateral)
     for k in range(len(start) - 1):
         size = bilateral[k] if k < joints else 1 if k < joints + unilateral else 3
         start[k + 1] = start[k] + size
+    return start[joints]
 
 
 @njit(cache=True)

@@ -16,8 +16,12 @@ from delassus.cones import ProductCone
 from delassus.errors import ProblemError
 from delassus.law import Law
 from delassus.linalg.operators.delassus import Delassus
+from delassus.linalg.operators.islands import fill_islands_of_bodies
 from delassus.problem import storage, validate
-from delassus.problem.speeds import velocity_scale
+
+_SLOW = 1e-6  # of the largest free velocity of all: an island slower than that is compared with this much of it
+_TINY = 1e-100  # [m/s]: squares of less underflow, and no method can tell them from zero
+_ROUNDING = 1e-14  # of the largest free velocity: an island slower than that is at rest, and its figure rounding
 
 
 class Problem:
@@ -28,8 +32,10 @@ class Problem:
     >>> delassus.solve(problem).reactions.round(3).tolist()
     [1.0, -0.18, 0.24]
 
-    rest_speed [m/s]: errors of velocity are never compared with less than this; a step of a simulation sets what falls
-    in one step, h g.
+    delassus: D in one of its storages; free_velocity: v_f, (m,) [m/s]; u_f: (n,) and bias: b, (m,), or None where only
+    the dual view is known; rest_speed [m/s]: errors of velocity are never compared with less than this; a step of a
+    simulation sets what falls in one step, h g. row_count: m; contact_count: n_c; mu: (n_c,) friction coefficients of
+    the law at hand, zero under FRICTIONLESS.
     """
 
     def __init__(
@@ -42,6 +48,8 @@ class Problem:
         self.u_f = u_f
         self.bias = bias
         self.rest_speed = rest_speed
+        self.row_count, self.contact_count = cone.row_count, cone.contact_count
+        self.mu = np.zeros_like(cone.mu) if self.law is Law.FRICTIONLESS else cone.mu
 
     # -- constructors ------------------------------------------------------------------------------------------------
 
@@ -78,27 +86,14 @@ class Problem:
     # -- what a solver and the judge ask -----------------------------------------------------------------------------
 
     @cached_property
-    def mu(self) -> np.ndarray:
-        """Friction coefficients of the law at hand, (n_c,): zero under FRICTIONLESS."""
-        return np.zeros_like(self.cone.mu) if self.law is Law.FRICTIONLESS else self.cone.mu
-
-    @property
-    def row_count(self) -> int:
-        return self.cone.row_count
-
-    @property
-    def contact_count(self) -> int:
-        return self.cone.contact_count
-
-    @cached_property
     def diagonal_blocks(self) -> np.ndarray:
         """The blocks D_kk of joints, limits and contacts, flat, row by row (Σ d_k²,)."""
         return self.delassus.diagonal_blocks(self.cone.block_start)
 
     @cached_property
-    def step(self) -> float:
-        """ρ = m / trace D over the limit and contact rows (all rows if there are none) [kg]: the step of the natural
-        map that makes the measure independent of units."""
+    def rho(self) -> float:
+        """ρ = m / trace D over the limit and contact rows (all rows if there are none) [kg]: the factor of velocities
+        in the natural map that makes the measure independent of units."""
         joints = self.cone.bilateral.size if self.cone.bilateral_rows < self.row_count else 0
         trace = _trace(self.diagonal_blocks, self.cone.block_start, joints)
         first = self.cone.block_start[joints]
@@ -112,8 +107,21 @@ class Problem:
     @cached_property
     def velocity_scale(self) -> np.ndarray:
         """What errors of velocity are compared with, of each block, (block_count,) [m/s]: the largest free velocity of
-        its island; see `speeds`."""
-        return velocity_scale(self.delassus, self.cone, self.free_velocity, self.rest_speed)
+        its island, positive unless all of v_f and `rest_speed` are zero.
+
+        One figure for the whole problem would let a fast body loosen the tolerance of everything else. Of an island it
+        is the largest of: velocities of joint rows, approach velocities of limits and contacts, sliding velocities.
+        What separates needs no reaction and does not count: an open contact carries its gap over the time step, which
+        says nothing of how things move. An island in which nothing moves has no figure of its own: it is compared with
+        `rest_speed` or, where that is zero, with what moves elsewhere."""
+        cone, rigid = self.cone, self.delassus.rigid
+        out = np.empty(cone.block_count)
+        arguments = cone.block_start, cone.bilateral.size, self.free_velocity, self.rest_speed, out
+        if rigid is not None:  # asked in every step: one compiled call
+            _fill_scale_of_bodies(rigid.bodies, len(rigid.mass), *arguments)
+        else:
+            _fill_scale(self.delassus.islands(cone.block_start), *arguments)
+        return out
 
     @cached_property
     def judged_by(self) -> tuple:
@@ -122,7 +130,7 @@ class Problem:
         cone = self.cone
         return (
             self.mu, cone.block_start, cone.bilateral.size, cone.bilateral_rows, cone.unilateral,
-            self.diagonal_blocks, self.velocity_scale, self.law is Law.NCP, self.step, self.free_speed,
+            self.diagonal_blocks, self.velocity_scale, self.law is Law.NCP, self.rho, self.free_speed,
         )  # fmt: skip
 
     def constraint_velocity(self, reactions: np.ndarray) -> np.ndarray:
@@ -139,6 +147,11 @@ class Problem:
         """v and u of the same reactions, through one solve with H where both are known."""
         return self.delassus.velocities(reactions, self.free_velocity, self.u_f, self.bias)
 
+    @property
+    def step(self) -> float:
+        """Former name of `rho`, kept for one release."""
+        return self.rho
+
     def with_law(self, law) -> "Problem":
         """The same data judged by another law."""
         return Problem(
@@ -147,6 +160,35 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"Problem({self.law.value}, {self.cone!r}, {self.delassus!r})"
+
+
+@njit(cache=True)
+def _fill_scale_of_bodies(bodies, body_count, block_start, joints, v_f, floor, out):
+    island = np.empty(len(out), dtype=np.int64)
+    fill_islands_of_bodies(bodies, body_count, island)
+    _fill_scale(island, block_start, joints, v_f, floor, out)
+
+
+@njit(cache=True)
+def _fill_scale(island, block_start, joints, v_f, floor, out):
+    """out: `velocity_scale`.  island: (block_count,); joints: how many of the first blocks are; floor: rest speed."""
+    speed = np.zeros(len(out))  # by island
+    largest = 0.0
+    for k in range(len(out)):
+        own = 0.0
+        for i in range(block_start[k], block_start[k + 1]):
+            largest = max(largest, abs(v_f[i]))
+            may_separate = k >= joints and i == block_start[k]  # a limit, or the normal of a contact
+            own = max(own, -v_f[i] if may_separate else abs(v_f[i]))
+        speed[island[k]] = max(speed[island[k]], own)
+    for k in range(len(out)):
+        own = speed[island[k]]
+        if own <= _ROUNDING * largest and floor == 0.0:
+            out[k] = largest
+        else:
+            out[k] = max(own, _SLOW * largest, floor)
+        if 0.0 < out[k] < _TINY:
+            out[k] = _TINY
 
 
 @njit(cache=True)

@@ -20,7 +20,7 @@ class Method:
     ...     def advance(self, count):
     ...         for _ in range(count):
     ...             v = self.problem.constraint_velocity(self.reactions)
-    ...             self.reactions[:] = self.problem.cone.project(self.reactions - self.problem.step * v)
+    ...             self.reactions[:] = self.problem.cone.project(self.reactions - self.problem.rho * v)
     """
 
     reactions: np.ndarray

@@ -1,7 +1,7 @@
 """Islands: groups of blocks (joints, limits, contacts) that no reaction couples; the world couples nothing.
 
 Blocks and what they act on are joined into trees, whose roots are the islands. Compiled, since every step of a
-simulation asks for them (see `problem.speeds`); a matrix that couples everything is recognised by its first row.
+simulation asks for them (`Problem.velocity_scale`); a matrix that couples everything is recognised by its first row.
 """
 
 import numpy as np

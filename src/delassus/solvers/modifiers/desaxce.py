@@ -127,5 +127,5 @@ def _shifted(problem: Problem, normals: np.ndarray, s: np.ndarray) -> Problem:
         bias = bias.copy()
         bias[normals] += s
     out = Problem(problem.delassus, v_f, problem.cone, Law.CCP, u_f=problem.u_f, bias=bias)
-    out.diagonal_blocks, out.step, out.velocity_scale = problem.diagonal_blocks, problem.step, problem.velocity_scale
+    out.diagonal_blocks, out.rho, out.velocity_scale = problem.diagonal_blocks, problem.rho, problem.velocity_scale
     return out

@@ -187,7 +187,7 @@ def _joint_inverse(problem: Problem) -> np.ndarray:
 def _total_inertia(problem: Problem) -> float:
     """Sum of the diagonal of H (003 eq. 160); for dual problems, which have none, rows over mean diagonal of D [kg]."""
     trace = problem.delassus.inertia_trace()
-    return problem.step * problem.row_count if trace is None else trace
+    return problem.rho * problem.row_count if trace is None else trace
 
 
 def swept(problem: Problem, reactions: np.ndarray, count: int) -> np.ndarray:
