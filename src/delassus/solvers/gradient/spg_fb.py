@@ -41,17 +41,9 @@ class SpgFb(Settings):
 class SpgFbMethod(GradientMethod):
     """P-SPG-FB at work on one problem; `reactions` is the fallback iterate."""
 
-<<<<<<< Updated upstream
     def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray):
         super().__init__(problem, settings, reactions)
-        self.step = problem.step
-=======
-    def __init__(self, problem: Problem, settings: SpgFb, reactions: np.ndarray):
-        self.reactions = reactions
-        self.settings = settings
         self.step = problem.rho
-        self.operator = Operator(problem, settings.threads)
->>>>>>> Stashed changes
         self.points = np.zeros((4, problem.row_count))  # λ, the trial P_K(λ − α S v), v and the v before, in turn
         self.images = np.zeros((2, self.operator.image_size))  # of λ and of the trial
         self.past = np.full((self.settings.threads, self.settings.memory), -np.inf)  # last objective values, per member
