@@ -43,6 +43,7 @@ _HOME = {
     "Solution": "delassus.solvers",
     "Status": "delassus.status",
     "load_problem": "delassus.io",
+    "register": "delassus.tables",
     "residuals": "delassus.residuals",
     "solve": "delassus.solvers",
     "SOLVERS": "delassus.solvers",
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from delassus.solvers import Solution as Solution
     from delassus.solvers import solve as solve
     from delassus.status import Status as Status
+    from delassus.tables import register as register
 
 __all__ = list(_HOME)  # noqa: PLE0605 - computed, so that no name is written a third time
 

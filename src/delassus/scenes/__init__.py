@@ -37,10 +37,13 @@ from delassus.scenes.scene import Scene as Scene
 from delassus.scenes.scene import Setup as Setup
 from delassus.scenes.scene import find as _find
 from delassus.scenes.stepping import simulate as simulate
+from delassus.tables import Table
 
-SCENES: dict[str, Scene] = {
-    scene.name: scene
-    for scene in (
+SCENES: Table[Scene] = Table(
+    "scene",
+    lambda scene: isinstance(scene, Scene),
+    lambda scene: scene.name,
+    (
         box_on_plane.SCENE,
         sliding_block.SCENE,
         bouncing_ball.SCENE,
@@ -65,9 +68,9 @@ SCENES: dict[str, Scene] = {
         arch.SCENE,
         *robots.SCENES,
         *animatronics.SCENES,
-    )
-}
-"""Every scene by name."""
+    ),
+)
+"""Every scene by name, plug-ins included."""
 
 
 def find(name: str) -> Scene:

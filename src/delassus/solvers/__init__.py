@@ -1,5 +1,8 @@
 """Every solver behind one interface: `solve(problem, name)`."""
 
+from delassus.solvers.driver import ALL_ROWS as ALL_ROWS
+from delassus.solvers.driver import Solver as Solver
+from delassus.solvers.method import Method as Method
 from delassus.solvers.settings import Settings as Settings
 from delassus.solvers.solution import Solution as Solution
 from delassus.solvers.solution import Trace as Trace

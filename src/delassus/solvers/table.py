@@ -26,9 +26,10 @@ from delassus.solvers.modifiers.anderson import ANDERSON
 from delassus.solvers.modifiers.desaxce import DESAXCE
 from delassus.solvers.newton.prox_ssn import Borrowed, ProxSsn, start_prox_ssn
 from delassus.solvers.parts.joints_at_once import joints_at_once
-from delassus.solvers.settings import Settings
+from delassus.solvers.settings import Settings, require
 from delassus.solvers.splitting.direct import Direct, DirectMethod
 from delassus.solvers.splitting.method import Splitting, start_splitting, swept
+from delassus.tables import Table
 
 _EXACT = (Law.NCP, Law.FRICTIONLESS)
 _ANY = (Law.NCP, Law.CCP, Law.FRICTIONLESS)
@@ -63,83 +64,99 @@ def _admm(name, laws, paper, advice, **settings) -> Solver:
     )
 
 
-SOLVERS: dict[str, Solver] = {
-    solver.name: solver
-    for solver in [
-        _splitting("nbgs", _ANY, "003 Alg. 4-5",
-                   "one contact after the other, each exactly, to 1e-3…1e-6; slow on tall stacks and large mass ratios",
-                   local="slip", omega=1.6, omega_after=1, omega_min=0.8, omega_backoff=0.7),
-        Solver(Direct(solver="nbgs-direct"), _ANY, ALL_ROWS, "003 Alg. 4-5; joints eliminated",
-               "mechanisms: all joints by one dense factorisation, contacts by nbgs; up to some thousand rows",
-               _start_direct, most_rows=4000, at_once=joints_at_once),
-        Solver(ProxSsn(solver="prox-ssn"), _EXACT, ALL_ROWS, "Newton on Alart and Curnier's function, proximal",
-               "exact friction to 1e-8 and beyond where sweeps crawl: stacks, mass ratios, loops, heaps",
-               _start_prox_ssn, most_rows=30_000, at_once=joints_at_once),
-        Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "000 ch. 4, 001",
-               "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
-               start_ipm, at_once=joints_at_once, hands_on=hands_on),
-        Solver(DoubleDoubleIpm(solver="ipm-dd"), _CONVEX, ALL_ROWS, "000 §4.11, in numbers of two doubles; polish ours",
-               "masses 1e6 to 1e20 apart: up to 50 rigid bodies, hard contacts; `auto` and `ipm` turn to it themselves",
-               _start_double_double, ignores_guess=True, also=takes_pairs),
-        _splitting("pgs-ccp", _ANY, "003 Alg. 2, 5",
-                   "the convex relaxation at the lowest cost per sweep; under the ncp law with De Saxcé's term",
-                   local="ccp", omega_min=0.3, omega_backoff=0.7),
-        _splitting("pgs-ncp", _EXACT, "003 Alg. 3, 5",
-                   "what game engines do; cheap sweeps, may oscillate on anisotropic contacts",
-                   local="ncp", omega_min=0.3, omega_backoff=0.7),
-        _splitting("raisim", _EXACT, "003 Alg. 4-5",
-                   "bisection on the friction angle without De Saxcé's term: stalls where normal and tangent couple",
-                   local="bisection"),
-        _splitting("raisim-ds", _EXACT, "003 Alg. 4-5",
-                   "raisim with De Saxcé's term: exact Coulomb friction at its fixed point",
-                   local="bisection", desaxce=True),
-        _splitting("raisim-ds-es", _EXACT, "003 Alg. 4-5, eq. 160",
-                   "raisim-ds that stops when the energy no longer falls: for real time, not for accuracy",
-                   local="bisection", desaxce=True, early_stop=1e-8),
-        _admm("admm-ccp", _CONVEX, "003 Alg. 6",
-              "the convex relaxation, all rows at once: stacks and mechanisms to 1e-6 where sweeps crawl",
-              eta=0.0),
-        _admm("admm-ncp-fp", _EXACT, "003 Alg. 6",
-              "exact friction with one factorisation, the penalty kept: many like problems, once rho is tuned"),
-        _admm("admm-ncp-la", _EXACT, "003 Alg. 6, eq. 171",
-              "exact friction, the penalty balanced by a constant factor: small mechanisms, joints solved exactly",
-              penalty="linear"),
-        _admm("admm-ncp-sa", _EXACT, "003 Alg. 6, eq. 172",
-              "exact friction, the penalty from the spectrum of D: the first choice of the four, to 1e-6…1e-8",
-              penalty="spectral"),
-        Solver(Prox(solver="prox"), _EXACT, ALL_ROWS, "003 §VI-D, refs. 54 and 66",
-               "exact Coulomb friction by the cheapest sweeps; converges where exact local solves cycle",
-               ProxMethod),
-        Solver(Apgd(solver="apgd"), _CONVEX, ALL_ROWS, "Mazhar et al. 2015",
-               "the convex law on large heaps to 1e-3…1e-6, in parallel; for exact friction apgd+desaxce",
-               ApgdMethod),
-        Solver(SpgFb(solver="spg-fb"), _CONVEX, ALL_ROWS, "002 §4.3",
-               "the convex law, fast at first; returns the best iterate however soon it is stopped",
-               SpgFbMethod),
-        Solver(Gpminres(solver="gpminres"), _ANY, ALL_ROWS, "002 §4.2; friction ours",
-               "heaps without friction to any accuracy in the fewest products; with friction apgd is faster on heaps",
-               GpminresMethod),
-        Solver(GpminresP(solver="gpminres-p"), _ANY, ALL_ROWS, "002 §4.2; friction ours",
-               "small convex problems, and heaps without friction, in tens of factorisations; D is formed",
-               GpminresPMethod, most_rows=12_000),
-        Solver(Kucera(solver="kucera"), _ANY, ALL_ROWS, "002 §4.4, Kučera 2008; ncp by Tresca",
-               "heaps without friction; proved to converge with cones too, slowly where many contacts slide",
-               KuceraMethod),
-        Solver(Jacobi(solver="jacobi"), _ANY, ALL_ROWS, "002 eq. 12; 004 §5.2.4",
-               "the reference of papers 002 and 004 (PGJ): parallel and slow",
-               JacobiMethod, is_map=True),
-        Solver(IpmInexact(solver="ipm-inexact"), _CONVEX, ALL_ROWS, "004",
-               "interior point with Krylov directions: large heaps to 1e-2…1e-4; space=body, linear=cg is the fastest",
-               start_ipm_inexact),
-    ]
-}  # fmt: skip
-"""Every solver by name."""
+_LINES = [
+    _splitting("nbgs", _ANY, "Tsounis et al. 2025, Alg. 4–5",
+               "one contact after the other, each exactly, to 1e-3…1e-6; slow on tall stacks and large mass ratios",
+               local="slip", omega=1.6, omega_after=1, omega_min=0.8, omega_backoff=0.7),
+    Solver(Direct(solver="nbgs-direct"), _ANY, ALL_ROWS, "Tsounis et al. 2025, Alg. 4–5; joints eliminated",
+           "mechanisms: all joints by one dense factorisation, contacts by nbgs; up to some thousand rows",
+           _start_direct, most_rows=4000, at_once=joints_at_once),
+    Solver(ProxSsn(solver="prox-ssn"), _EXACT, ALL_ROWS, "Newton on Alart and Curnier's function, proximal",
+           "exact friction to 1e-8 and beyond where sweeps crawl: stacks, mass ratios, loops, heaps",
+           _start_prox_ssn, most_rows=30_000, at_once=joints_at_once),
+    Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "Mangoni, PhD thesis, ch. 4; Mangoni and Tasora",
+           "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
+           start_ipm, at_once=joints_at_once, hands_on=hands_on),
+    Solver(DoubleDoubleIpm(solver="ipm-dd"), _CONVEX, ALL_ROWS,
+           "Mangoni, PhD thesis, §4.11, in two doubles; polish ours",
+           "masses 1e6 to 1e20 apart: up to 50 rigid bodies, hard contacts; `auto` and `ipm` turn to it themselves",
+           _start_double_double, ignores_guess=True, also=takes_pairs),
+    _splitting("pgs-ccp", _ANY, "Tsounis et al. 2025, Alg. 2, 5",
+               "the convex relaxation at the lowest cost per sweep; under the ncp law with De Saxcé's term",
+               local="ccp", omega_min=0.3, omega_backoff=0.7),
+    _splitting("pgs-ncp", _EXACT, "Tsounis et al. 2025, Alg. 3, 5",
+               "what game engines do; cheap sweeps, may oscillate on anisotropic contacts",
+               local="ncp", omega_min=0.3, omega_backoff=0.7),
+    _splitting("raisim", _EXACT, "Tsounis et al. 2025, Alg. 4–5",
+               "bisection on the friction angle without De Saxcé's term: stalls where normal and tangent couple",
+               local="bisection"),
+    _splitting("raisim-ds", _EXACT, "Tsounis et al. 2025, Alg. 4–5",
+               "raisim with De Saxcé's term: exact Coulomb friction at its fixed point",
+               local="bisection", desaxce=True),
+    _splitting("raisim-ds-es", _EXACT, "Tsounis et al. 2025, Alg. 4–5, eq. 160",
+               "raisim-ds that stops when the energy no longer falls: for real time, not for accuracy",
+               local="bisection", desaxce=True, early_stop=1e-8),
+    _admm("admm-ccp", _CONVEX, "Tsounis et al. 2025, Alg. 6",
+          "the convex relaxation, all rows at once: stacks and mechanisms to 1e-6 where sweeps crawl",
+          eta=0.0),
+    _admm("admm-ncp-fp", _EXACT, "Tsounis et al. 2025, Alg. 6",
+          "exact friction with one factorisation, the penalty kept: many like problems, once rho is tuned"),
+    _admm("admm-ncp-la", _EXACT, "Tsounis et al. 2025, Alg. 6, eq. 171",
+          "exact friction, the penalty balanced by a constant factor: small mechanisms, joints solved exactly",
+          penalty="linear"),
+    _admm("admm-ncp-sa", _EXACT, "Tsounis et al. 2025, Alg. 6, eq. 172",
+          "exact friction, the penalty from the spectrum of D: the first choice of the four, to 1e-6…1e-8",
+          penalty="spectral"),
+    Solver(Prox(solver="prox"), _EXACT, ALL_ROWS, "Tsounis et al. 2025, §VI-D",
+           "exact Coulomb friction by the cheapest sweeps; converges where exact local solves cycle",
+           ProxMethod),
+    Solver(Apgd(solver="apgd"), _CONVEX, ALL_ROWS, "Mazhar et al. 2015",
+           "the convex law on large heaps to 1e-3…1e-6, in parallel; for exact friction apgd+desaxce",
+           ApgdMethod),
+    Solver(SpgFb(solver="spg-fb"), _CONVEX, ALL_ROWS, "Heyn et al. 2013, §4.3",
+           "the convex law, fast at first; returns the best iterate however soon it is stopped",
+           SpgFbMethod),
+    Solver(Gpminres(solver="gpminres"), _ANY, ALL_ROWS, "Heyn et al. 2013, §4.2; friction ours",
+           "heaps without friction to any accuracy in the fewest products; with friction apgd is faster on heaps",
+           GpminresMethod),
+    Solver(GpminresP(solver="gpminres-p"), _ANY, ALL_ROWS, "Heyn et al. 2013, §4.2; friction ours",
+           "small convex problems, and heaps without friction, in tens of factorisations; D is formed",
+           GpminresPMethod, most_rows=12_000),
+    Solver(Kucera(solver="kucera"), _ANY, ALL_ROWS, "Heyn et al. 2013, §4.4; Kučera 2008; ncp by Tresca",
+           "heaps without friction; proved to converge with cones too, slowly where many contacts slide",
+           KuceraMethod),
+    Solver(Jacobi(solver="jacobi"), _ANY, ALL_ROWS, "Heyn et al. 2013, eq. 12; Kleinert et al. 2014, §5.2.4",
+           "the reference that Heyn et al. and Kleinert et al. compare with (PGJ): parallel and slow",
+           JacobiMethod, is_map=True),
+    Solver(IpmInexact(solver="ipm-inexact"), _CONVEX, ALL_ROWS, "Kleinert et al. 2014",
+           "interior point with Krylov directions: large heaps to 1e-2…1e-4; space=body, linear=cg is the fastest",
+           start_ipm_inexact),
+]  # fmt: skip
 
 ALIASES = {"gauss-seidel": "nbgs"}
-"""Other names of solvers: block Gauß–Seidel with exact local solves, the reference of papers 002 and 003."""
+"""Other names of solvers: block Gauß–Seidel with exact local solves, the reference of two of the papers."""
 
 MODIFIERS: dict[str, Modifier] = {modifier.name: modifier for modifier in [ANDERSON, DESAXCE]}
 """What makes a solver of another one, by name: find("nbgs+anderson")."""
+
+
+def _check(line: Solver) -> None:
+    """Refuse a line that could not be started."""
+    require(
+        bool(line.laws) and all(isinstance(law, Law) for law in line.laws), f"solver {line.name!r}: laws {line.laws}"
+    )
+    require(callable(line.start), f"solver {line.name!r}: start is no Method and no function that gives one")
+
+
+SOLVERS: Table[Solver] = Table(
+    "solver",
+    lambda line: isinstance(line, Solver) and isinstance(line.settings, Settings),
+    lambda line: line.settings.solver,
+    _LINES,
+    reserved=["auto", *ALIASES, *MODIFIERS],
+    check=_check,
+)
+"""Every solver by name, plug-ins included."""
 
 
 def find(solver: str | Settings) -> tuple[Solver, Settings]:

@@ -111,7 +111,7 @@ def _start(problem: Problem, settings: Composed, reactions: np.ndarray, line: So
 
 
 DESAXCE = Modifier(
-    DeSaxce(solver="desaxce"), "003 §VI-B",
+    DeSaxce(solver="desaxce"), "Tsounis et al. 2025, §VI-B",
     "exact Coulomb friction by a method of the convex law; no proof of convergence, good where friction is moderate",
     objection=lambda line: None if Law.CCP in line.laws else "it does not solve the convex law (ccp)",
     laws=lambda laws: (Law.NCP,), start=_start,

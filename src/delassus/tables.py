@@ -1,0 +1,143 @@
+"""Tables of kinds (solvers, scenes, shapes), and how a kind of one's own gets into them without editing the package:
+
+    delassus.register(line)                                   in a program, before it is used
+
+    [project.entry-points."delassus.solvers"]                 in the pyproject.toml of an installed package: found by
+    mine = "my_package.my_module:LINE"                        every program and by the command line
+
+Entry points are looked for when a table is listed or a name is missing from it, and no sooner: importing the package
+and solving with a method of its own costs nothing. A plug-in that cannot be loaded is warned of and left out.
+"""
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar, overload
+
+from delassus.errors import DelassusWarning, SettingsError
+
+Line = TypeVar("Line")
+Default = TypeVar("Default")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_tables: "list[Table[Any]]" = []
+
+
+class Table(dict[str, Line]):
+    """Lines by name; a dictionary that knows more than it held when it was made.
+
+    what: "solver", for messages and for the group of entry points, "delassus.solvers"; is_line: is this object one of
+    its kind?; name_of: the name of a line; lines: those of the package, which nobody can take out; reserved: names that
+    mean something else; check: raises a SettingsError where a new line cannot work."""
+
+    def __init__(
+        self,
+        what: str,
+        is_line: Callable[[Any], bool],
+        name_of: Callable[[Line], str],
+        lines: Iterable[Line],
+        reserved: Iterable[str] = (),
+        check: Callable[[Line], None] = lambda line: None,
+    ):
+        super().__init__((name_of(line), line) for line in lines)
+        self.what, self.is_line, self.name_of, self.check = what, is_line, name_of, check
+        self.own = frozenset(super().keys())
+        self.reserved = frozenset(reserved)
+        self._is_complete = False
+        _tables.append(self)
+
+    def register(self, line: Line) -> Line:
+        """Add a line; refused where its name is taken."""
+        if not self.is_line(line):
+            raise SettingsError(f"{line!r} is no {self.what}: see docs/extending.md for what one is made of")
+        name = self.name_of(line)
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise SettingsError(f"{name!r} is no name for a {self.what}: give letters, digits, '-', '_' and '.'")
+        if dict.__contains__(self, name) or name in self.reserved:
+            raise SettingsError(f"there is a {self.what} {name!r} already: choose another name")
+        self.check(line)
+        self[name] = line
+        return line
+
+    def remove(self, name: str) -> None:
+        """Take a registered line out again; those of the package stay."""
+        if name in self.own or not dict.__contains__(self, name):
+            why = "belongs to the package" if name in self.own else "was never registered"
+            raise SettingsError(f"{self.what} {name!r} {why}: only registered ones can be removed")
+        del self[name]
+
+    def discover(self) -> None:
+        """Add what installed packages offer as entry points, once; what cannot be loaded is warned of, one by one."""
+        if self._is_complete:
+            return
+        self._is_complete = True
+        from importlib.metadata import entry_points  # takes as long as a thousand small solves
+
+        for point in sorted(entry_points(group=f"delassus.{self.what}s"), key=lambda point: (point.name, point.value)):
+            try:
+                found = point.load()
+                for line in found if isinstance(found, (list, tuple)) else [found]:
+                    self.register(line)
+            except (Exception, SystemExit) as error:
+                home = f" of {point.dist.name}" if point.dist is not None else ""
+                warnings.warn(
+                    f"plug-in {point.name!r}{home} ({point.value}) is left out of the {self.what}s: "
+                    f"{type(error).__name__}: {error}",
+                    DelassusWarning,
+                    stacklevel=2,
+                )
+
+    # Whoever lists the table, or asks for a name it does not have, makes it complete first.
+
+    def __missing__(self, name: str) -> Line:
+        self.discover()
+        if not dict.__contains__(self, name):
+            raise KeyError(name)
+        return self[name]
+
+    def __contains__(self, name: object) -> bool:
+        if not dict.__contains__(self, name):
+            self.discover()
+        return dict.__contains__(self, name)
+
+    @overload
+    def get(self, name: str, default: None = None, /) -> Line | None: ...
+    @overload
+    def get(self, name: str, default: Line | Default, /) -> Line | Default: ...
+    def get(self, name: str, default: Any = None, /) -> Any:
+        """The line of that name, or the default."""
+        self.discover()
+        return super().get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        self.discover()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self.discover()
+        return super().__len__()
+
+    def keys(self):
+        """Names."""
+        self.discover()
+        return super().keys()
+
+    def values(self):
+        """Lines."""
+        self.discover()
+        return super().values()
+
+    def items(self):
+        """Names and lines."""
+        self.discover()
+        return super().items()
+
+
+def register(line: Line) -> Line:
+    """Add a solver, scene or shape of one's own to the table it belongs to; returns it, so that a class can be
+    decorated. Lasts for this process: what others shall find is an entry point (see the module)."""
+    for table in _tables:
+        if table.is_line(line):
+            table.register(line)
+            return line
+    kinds = "a delassus.solvers.Solver, a delassus.scenes.Scene or a class of shapes"
+    raise SettingsError(f"{line!r} cannot be registered: give {kinds}")
