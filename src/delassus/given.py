@@ -1,9 +1,11 @@
 """Numbers as people give them."""
 
+from typing import Any
+
 import numpy as np
 
 
-def numbers(value) -> np.ndarray:
+def numbers(value: Any) -> np.ndarray:
     """A new array of numbers; for what is none, one without entries in a shape that nobody asks for, so that whoever
     checks shapes complains of it in words of their own."""
     try:

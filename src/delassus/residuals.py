@@ -92,7 +92,9 @@ def evaluate(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = N
     return evaluate_with_velocities(problem, np.ascontiguousarray(reactions, dtype=float), low)[0]
 
 
-def evaluate_with_velocities(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None):
+def evaluate_with_velocities(
+    problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None
+) -> tuple[Residuals, np.ndarray, np.ndarray | None]:
     """(every residual of λ, v (m,) [m/s], u (n,) or None for dual problems).  reactions, low: as in `measure`,
     contiguous."""
     rigid, out = problem.delassus.rigid, np.empty(len(Residuals._fields))
@@ -110,7 +112,9 @@ def evaluate_with_velocities(problem: Problem, reactions: np.ndarray, low: np.nd
     return Residuals(*out.tolist()), v, velocities
 
 
-def _measure_pairs(problem: Problem, high: np.ndarray, low: np.ndarray):
+def _measure_pairs(
+    problem: Problem, high: np.ndarray, low: np.ndarray
+) -> tuple[tuple[float, float, float], np.ndarray, np.ndarray | None]:
     """(what `_measures` finds, v (m,), u (n,) or None) of λ = high + low. For rigid bodies Jᵀ λ is summed to thirty-one
     digits before masses divide it; elsewhere the second double adds what it can."""
     delassus, rigid = problem.delassus, problem.delassus.rigid

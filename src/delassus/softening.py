@@ -13,6 +13,7 @@ rest under gravity a contact therefore sinks in by c g / k; alone it swings with
 gives way by m g / k.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -55,14 +56,14 @@ class Softening:
     midpoint: float = 0.5
     power: float = 2.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("impedance", "impedance_width", "midpoint"):
             self._need(name, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")
         for name in ("time_constant", "damping_ratio", "width"):
             self._need(name, lambda x: 0.0 < x < np.inf, "a positive number")
         self._need("power", lambda x: 1.0 <= x < np.inf, "at least 1")
 
-    def _need(self, name: str, is_fine, wanted: str) -> None:
+    def _need(self, name: str, is_fine: Callable[[Any], bool], wanted: str) -> None:
         value = numbers(getattr(self, name))
         if value.shape != () or not is_fine(value):
             raise SettingsError(f"softening.{name} is {getattr(self, name)!r}: give {wanted}")
@@ -95,7 +96,7 @@ class Spring:
     angular_stiffness: float | None = None
     angular_damping: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("stiffness", "angular_stiffness", "damping", "angular_damping"):
             value, gives = getattr(self, name), "stiffness" in name
             if value is None and name.startswith("angular"):

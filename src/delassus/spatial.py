@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 from numba import njit
+from numpy.typing import ArrayLike
 
 
-def quaternion_to_matrix(q) -> np.ndarray:
+def quaternion_to_matrix(q: ArrayLike) -> np.ndarray:
     """Rotation matrices of unit quaternions.  q: (…, 4) → (…, 3, 3)."""
     q = np.asarray(q, dtype=float)
     R = np.empty((*q.shape[:-1], 3, 3))
@@ -14,7 +15,7 @@ def quaternion_to_matrix(q) -> np.ndarray:
     return R
 
 
-def matrix_to_quaternion(R) -> np.ndarray:
+def matrix_to_quaternion(R: ArrayLike) -> np.ndarray:
     """The unit quaternion (w ≥ 0) of one rotation matrix (3, 3), by the largest of the four candidates (Shepperd)."""
     R = np.asarray(R, dtype=float)
     t = np.trace(R)
@@ -34,7 +35,7 @@ def matrix_to_quaternion(R) -> np.ndarray:
     return q if q[0] >= 0 else -q
 
 
-def quaternion_multiply(a, b) -> np.ndarray:
+def quaternion_multiply(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     """Hamilton product: the rotation b, then a.  (…, 4)."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     aw, ax, ay, az = np.moveaxis(a, -1, 0)
@@ -50,7 +51,7 @@ def quaternion_multiply(a, b) -> np.ndarray:
     )
 
 
-def rotation_exp(vector) -> np.ndarray:
+def rotation_exp(vector: ArrayLike) -> np.ndarray:
     """Unit quaternions of rotation vectors [rad].  (…, 3) → (…, 4)."""
     vector = np.asarray(vector, dtype=float)
     angle = np.linalg.norm(vector, axis=-1, keepdims=True)
@@ -59,12 +60,12 @@ def rotation_exp(vector) -> np.ndarray:
     return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * vector], axis=-1)
 
 
-def rotate(q, x) -> np.ndarray:
+def rotate(q: ArrayLike, x: ArrayLike) -> np.ndarray:
     """Vectors from the body to the world frame.  q: (…, 4), x: (…, 3)."""
     return np.einsum("...ij,...j->...i", quaternion_to_matrix(q), np.asarray(x, dtype=float))
 
 
-def axis_frame(axis) -> np.ndarray:
+def axis_frame(axis: ArrayLike) -> np.ndarray:
     """A rotation matrix (3, 3) whose third column is the given axis (normalised): x, y, z = t₁, t₂, axis."""
     z = np.asarray(axis, dtype=float)
     z = z / np.linalg.norm(z)

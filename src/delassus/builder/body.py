@@ -32,7 +32,7 @@ class Material:
     damping: float = 0.0
     softening: Softening | bool | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "mu", number(self.mu, "material: mu", "-"))
         object.__setattr__(self, "restitution", number(self.restitution, "material: restitution", "-"))
         if self.restitution > 1.0:
@@ -44,7 +44,7 @@ class Material:
         plain_softness(self._soft, "material: softening")
 
     @property
-    def _soft(self):
+    def _soft(self) -> Softening | Spring | bool | None:
         return self.softening if self.stiffness is None else Spring(self.stiffness, self.damping)
 
     @property

@@ -1,6 +1,9 @@
 """ModelBuilder: a mechanism said in a few lines."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from delassus.builder.body import WORLD, Body, Material
 from delassus.builder.given import bits, direction, number, placed_shapes, rotation_matrix, unit_quaternion, vector
@@ -9,13 +12,13 @@ from delassus.builder.mass_properties import mass_properties
 from delassus.builder.start import assembled, check_start
 from delassus.builder.starting_turns import starting_turns
 from delassus.collision import Instance, shape_arrays
-from delassus.collision.arrays import MIXING
+from delassus.collision.arrays import MIXING, ShapeArrays
 from delassus.collision.instances import ALL
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.joints import JOINTS
 from delassus.model.model import Model
 from delassus.model.state import State
-from delassus.softening import plain_softness
+from delassus.softening import Softening, Spring, plain_softness
 from delassus.spatial import axis_frame, quaternion_multiply, rotate
 
 _REACH = 0.05  # default of `ModelBuilder(reach=…)`
@@ -35,7 +38,7 @@ class ModelBuilder:
     Model(1 bodies of 10 kg, 1 fixed, 1 revolute)
     """
 
-    def __init__(self, *, gravity=(0.0, 0.0, -9.81), mixing: str = "geometric", reach: float = _REACH):
+    def __init__(self, *, gravity: ArrayLike = (0.0, 0.0, -9.81), mixing: str = "geometric", reach: float = _REACH):
         """gravity [m/s²]; mixing: friction of a pair from that of its two materials, "geometric" (√(μ_a μ_b)), "min",
         "max", "average" or "product"; reach: contacts are reported this fraction of a shape's bounding radius before
         they touch [-]; what moves further in a step is followed along its path, whatever its reach."""
@@ -54,10 +57,21 @@ class ModelBuilder:
     # -- bodies --------------------------------------------------------------------------------------------------------
 
     def body(
-        self, name: str | None = None, *, position=(0, 0, 0), orientation=(1, 0, 0, 0), velocity=(0, 0, 0),
-        angular_velocity=(0, 0, 0), mass: float | None = None, inertia=None, density: float | None = None, shapes=(),
-        material: Material | float | None = None, group: int = 1, mask: int = ALL,
-    ) -> Body:  # fmt: skip
+        self,
+        name: str | None = None,
+        *,
+        position: ArrayLike = (0, 0, 0),
+        orientation: ArrayLike = (1, 0, 0, 0),
+        velocity: ArrayLike = (0, 0, 0),
+        angular_velocity: ArrayLike = (0, 0, 0),
+        mass: float | None = None,
+        inertia: ArrayLike | None = None,
+        density: float | None = None,
+        shapes: Any = (),
+        material: Material | float | None = None,
+        group: int = 1,
+        mask: int = ALL,
+    ) -> Body:
         """A moving body: from density [kg/m³] and shapes, mass [kg] and shapes it is spread over, or mass and inertia
         (3, 3) or (3,) [kg m²] about the centre of mass.
 
@@ -80,9 +94,16 @@ class ModelBuilder:
         return made
 
     def fixed(
-        self, name: str | None = None, *, shapes=(), position=(0, 0, 0), orientation=(1, 0, 0, 0),
-        material: Material | float | None = None, group: int = 1, mask: int = ALL,
-    ) -> Body:  # fmt: skip
+        self,
+        name: str | None = None,
+        *,
+        shapes: Any = (),
+        position: ArrayLike = (0, 0, 0),
+        orientation: ArrayLike = (1, 0, 0, 0),
+        material: Material | float | None = None,
+        group: int = 1,
+        mask: int = ALL,
+    ) -> Body:
         """A body that never moves: ground, container, pedestal. Arguments as in `body`."""
         name = self._name(name, "fixed", "bodies")
         made = Body(
@@ -107,11 +128,27 @@ class ModelBuilder:
     # -- joints --------------------------------------------------------------------------------------------------------
 
     def joint(
-        self, kind: str, base: Body | str | None, follower: Body | str, *, position=None, axis=(0, 0, 1), frame=None,
-        follower_position=None, follower_frame=None, name: str | None = None, length: float | None = None, limits=None,
-        motor=None, damping=0.0, friction=0.0, limit_restitution=0.0, softening=None,
-        limit_softening=None, collide: bool = False,
-    ) -> str:  # fmt: skip
+        self,
+        kind: str,
+        base: Body | str | None,
+        follower: Body | str,
+        *,
+        position: ArrayLike | None = None,
+        axis: ArrayLike = (0, 0, 1),
+        frame: ArrayLike | None = None,
+        follower_position: ArrayLike | None = None,
+        follower_frame: ArrayLike | None = None,
+        name: str | None = None,
+        length: float | None = None,
+        limits: Any = None,
+        motor: Any = None,
+        damping: ArrayLike = 0.0,
+        friction: ArrayLike = 0.0,
+        limit_restitution: ArrayLike = 0.0,
+        softening: Softening | Spring | None = None,
+        limit_softening: Softening | Spring | None = None,
+        collide: bool = False,
+    ) -> str:
         """Join follower to base (bodies or their names; None, "world" or a fixed body: the world), as placed now.
 
         position: of the joint's frame [m, world], default the follower's origin; axis: its z axis, or frame: (3, 3)
@@ -184,7 +221,7 @@ class ModelBuilder:
             check_start(model, q, None if assemble else u, stacklevel=2)
         return model, State(q, u, turns=starting_turns(model, q))
 
-    def _shape_arrays(self):
+    def _shape_arrays(self) -> ShapeArrays:
         instances = []
         for body in self.bodies + self.fixtures:
             for shape, position, quaternion in body.shapes:

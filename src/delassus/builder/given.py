@@ -13,7 +13,7 @@ _UNIT = 1e-3  # a quaternion this far from unit length is a mistake, not roundin
 _ORTHONORMAL = 1e-8  # entries of RᵀR − I of a rotation matrix
 
 
-def placed_shapes(name: str, shapes) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+def placed_shapes(name: str, shapes: Any) -> list[tuple[Any, np.ndarray, np.ndarray]]:
     """(shape, position, quaternion) of every shape; one alone needs no list around it."""
     if _is_shape(shapes) or (_is_placed(shapes) and not (_is_shape(shapes[1]) or _is_placed(shapes[1]))):
         shapes = [shapes]
@@ -24,16 +24,16 @@ def placed_shapes(name: str, shapes) -> list[tuple[Any, np.ndarray, np.ndarray]]
     return [_placed(name, part) for part in parts]
 
 
-def _is_shape(value) -> bool:
+def _is_shape(value: Any) -> bool:
     return hasattr(value, "static_only") and not isinstance(value, type)
 
 
-def _is_placed(value) -> bool:
+def _is_placed(value: Any) -> bool:
     """A shape with its pose behind it, or several shapes."""
     return isinstance(value, tuple) and len(value) > 1 and _is_shape(value[0])
 
 
-def _placed(name: str, part) -> tuple[Any, np.ndarray, np.ndarray]:
+def _placed(name: str, part: Any) -> tuple[Any, np.ndarray, np.ndarray]:
     part = part[0] if isinstance(part, tuple) and len(part) == 1 else part
     if not (_is_shape(part) or _is_placed(part)):
         raise ProblemError(
@@ -46,7 +46,7 @@ def _placed(name: str, part) -> tuple[Any, np.ndarray, np.ndarray]:
     return shape, position, unit_quaternion(pose[1] if len(pose) > 1 else (1, 0, 0, 0), f"{name}: shape orientation")
 
 
-def number(value, what: str, unit: str, *, positive: bool = False, hint: str = "") -> float:
+def number(value: Any, what: str, unit: str, *, positive: bool = False, hint: str = "") -> float:
     """One finite number, not negative, or positive; hint: the end of the complaint."""
     out = numbers(value)
     if out.shape != () or not np.isfinite(out) or out < 0 or (positive and out == 0):
@@ -55,14 +55,14 @@ def number(value, what: str, unit: str, *, positive: bool = False, hint: str = "
     return float(out)
 
 
-def bits(value, what: str) -> int:
+def bits(value: Any, what: str) -> int:
     """A set of collision groups: a whole number of 32 bits."""
     if not (isinstance(value, (int, np.integer)) and 0 <= value <= ALL):
         raise ProblemError(f"{what} is {value!r}: give a whole number of 32 bits, one for each group of bodies")
     return int(value)
 
 
-def vector(value, what: str, count: int) -> np.ndarray:
+def vector(value: Any, what: str, count: int) -> np.ndarray:
     """count finite numbers as an array."""
     out = numbers(value)
     if out.shape != (count,) or not np.isfinite(out).all():
@@ -70,7 +70,7 @@ def vector(value, what: str, count: int) -> np.ndarray:
     return out
 
 
-def direction(value, what: str) -> np.ndarray:
+def direction(value: Any, what: str) -> np.ndarray:
     """Three numbers that point somewhere, of any length."""
     out = vector(value, what, 3)
     if not 0.0 < np.linalg.norm(out) < np.inf:
@@ -78,7 +78,7 @@ def direction(value, what: str) -> np.ndarray:
     return out
 
 
-def unit_quaternion(value, what: str) -> np.ndarray:
+def unit_quaternion(value: Any, what: str) -> np.ndarray:
     """A quaternion (4,) or rotation matrix (3, 3) as a unit quaternion."""
     out = numbers(value)
     if out.shape == (3, 3):
@@ -91,7 +91,7 @@ def unit_quaternion(value, what: str) -> np.ndarray:
     return out / np.linalg.norm(out)
 
 
-def rotation_matrix(value, what: str) -> np.ndarray:
+def rotation_matrix(value: Any, what: str) -> np.ndarray:
     """A (3, 3) matrix whose columns are the axes of a right-handed frame, given as such or as a quaternion. A
     left-handed one would be taken for some other rotation without a word, and turn a motor's feedback into its
     opposite."""

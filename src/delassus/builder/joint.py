@@ -1,9 +1,11 @@
 """Joints as the builder holds them: frames on both bodies, limits and drives of their coordinates."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from delassus.builder.body import WORLD, Body
 from delassus.builder.given import number
@@ -31,7 +33,7 @@ class Motor:
     damping: float = 0.0
     effort: float = np.inf
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         number(self.stiffness, "motor: stiffness", "N/m, N m/rad")
         number(self.damping, "motor: damping", "N s/m, N m s/rad")
         _check_effort("motor", self.effort)
@@ -47,11 +49,11 @@ class Imposed:
 
     effort: float = np.inf
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_effort("imposed motion", self.effort)
 
 
-def _check_effort(what: str, effort) -> None:
+def _check_effort(what: str, effort: float) -> None:
     if not (numbers(effort).shape == () and effort > 0.0):
         raise ProblemError(f"{what}: effort is {effort!r}, give a positive number [N, N m], inf for no limit")
 
@@ -77,7 +79,13 @@ class Joint:
 
 
 def coordinate_options(
-    name: str, kind: str, limits, motor, damping, friction, limit_restitution=0.0
+    name: str,
+    kind: str,
+    limits: Any,
+    motor: Any,
+    damping: ArrayLike,
+    friction: ArrayLike,
+    limit_restitution: ArrayLike = 0.0,
 ) -> list[dict[str, Any]]:
     """Limits, drive, damping and friction of each coordinate of a joint, checked."""
     coordinates = JOINTS[kind].coordinates
@@ -114,7 +122,7 @@ def coordinate_options(
     return out
 
 
-def _per_coordinate(value, what: str, count: int, names: str) -> np.ndarray:
+def _per_coordinate(value: Any, what: str, count: int, names: str) -> np.ndarray:
     """One number for all coordinates, or one each; (count,)."""
     out = numbers(value)
     if out.shape not in ((), (count,)) or not np.isfinite(out).all() or (out < 0).any():
@@ -133,10 +141,10 @@ def joint_arrays(joints: list[Joint]) -> JointArrays:
     options = [option for joint in joints for option in joint.options]
     ends = [joint_ends(joint) for joint in joints]
 
-    def column(key):
+    def column(key: str) -> np.ndarray:
         return np.array([option[key] for option in options], dtype=float)
 
-    def start(sizes):
+    def start(sizes: Sequence[int]) -> np.ndarray:
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
     return JointArrays(
@@ -164,7 +172,7 @@ def joint_arrays(joints: list[Joint]) -> JointArrays:
     )  # fmt: skip
 
 
-def joint_ends(joint: Joint):
+def joint_ends(joint: Joint) -> tuple[list[int], list[np.ndarray], list[np.ndarray]]:
     """(base and follower index, joint origins, joint axes) in the bodies' frames at their centres of mass."""
     pair, origins, axes = [], [], []
     for body, origin, frame in (

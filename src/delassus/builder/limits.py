@@ -1,6 +1,7 @@
 """Limits of joint coordinates as people give them, checked where they are given."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from delassus.joints import JOINTS, JointKind
 from delassus.joints.primitives import ROTVEC
 
 
-def limit_pairs(name: str, kind: str, limits) -> list[tuple[float, float]]:
+def limit_pairs(name: str, kind: str, limits: Any) -> list[tuple[float, float]]:
     """(lower, upper) of every coordinate of the joint [m, rad], infinite where there are none."""
     coordinates = JOINTS[kind].coordinates
     given = [None] * len(coordinates) if limits is None else limits
@@ -33,7 +34,7 @@ def _wanted(kind: JointKind) -> str:
     return f"give (lower, upper) or None for each coordinate of a {kind.name} joint, in a list ({names})"
 
 
-def _pair(what: str, given, unit: str, wanted: str) -> tuple[float, float]:
+def _pair(what: str, given: Any, unit: str, wanted: str) -> tuple[float, float]:
     both = numbers((-np.inf, np.inf) if given is None else given)
     if both.shape != (2,) or np.isnan(both).any() or both[0] == np.inf or both[1] == -np.inf:
         raise ProblemError(f"{what} are {given!r}: {wanted}")

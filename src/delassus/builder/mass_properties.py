@@ -1,6 +1,10 @@
 """Mass, centre and inertia of a body, from what was given."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from delassus.builder.given import number
 from delassus.errors import ProblemError
@@ -10,7 +14,13 @@ from delassus.spatial import quaternion_to_matrix, rotate
 _ROUNDING = 1e-4  # relative: principal moments of flat bodies, a + b = c, are often written with five digits
 
 
-def mass_properties(name: str, parts, mass, inertia, density):
+def mass_properties(
+    name: str,
+    parts: Sequence[tuple[Any, np.ndarray, np.ndarray]],
+    mass: float | None,
+    inertia: ArrayLike | None,
+    density: float | None,
+) -> tuple[float, np.ndarray, np.ndarray]:
     """(mass, centre of mass in the body's frame, inertia about it), from what was given."""
     given: tuple[float, np.ndarray, np.ndarray] | None = None
     if density is not None and (mass is not None or inertia is not None):

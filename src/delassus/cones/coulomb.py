@@ -1,10 +1,13 @@
 """The Coulomb cone K_μ = {(x_n, x_t): ‖x_t‖ ≤ μ x_n} and its dual K*_μ = {x_n ≥ μ‖x_t‖}, normal first."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import ArrayLike
 
 from delassus.errors import ProblemError
 
@@ -15,7 +18,7 @@ class Coulomb:
 
     mu: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         mu = np.atleast_1d(np.ascontiguousarray(self.mu, dtype=float))
         check_friction(mu)
         object.__setattr__(self, "mu", mu)
@@ -24,19 +27,19 @@ class Coulomb:
     def shape(self) -> tuple[int, ...]:
         return (self.mu.size, 3)
 
-    def contains(self, x, tol: float = 0.0) -> bool:
+    def contains(self, x: ArrayLike, tol: float = 0.0) -> bool:
         """Is the distance of every triple to its cone at most tol?"""
         return bool(np.all(self.distance(x) <= tol))
 
-    def project(self, x) -> np.ndarray:
+    def project(self, x: ArrayLike) -> np.ndarray:
         """Nearest point of K_μ, per contact (paper 003 eq. 150)."""
         return _apply(x, self.mu, _project_all)
 
-    def project_dual(self, x) -> np.ndarray:
+    def project_dual(self, x: ArrayLike) -> np.ndarray:
         """Nearest point of K*_μ, per contact (paper 003 eq. 151; μ = 0 gives the half-space x_n ≥ 0)."""
         return _apply(x, self.mu, _project_dual_all)
 
-    def distance(self, x) -> np.ndarray:
+    def distance(self, x: ArrayLike) -> np.ndarray:
         """‖x − P_K x‖ per contact, (n,)."""
         x = np.asarray(x, dtype=float).reshape(-1, 3)
         return np.linalg.norm(x - self.project(x), axis=1)
@@ -50,7 +53,7 @@ def check_friction(mu: np.ndarray) -> None:
         raise ProblemError(f"mu[{k}] is {mu[k]}: a friction coefficient must be finite and not negative")
 
 
-def _apply(x, mu, kernel):
+def _apply(x: ArrayLike, mu: np.ndarray, kernel: Callable[..., Any]) -> np.ndarray:
     x = np.ascontiguousarray(x, dtype=float).reshape(-1, 3)
     if len(x) != len(mu):
         raise ProblemError(f"x holds {len(x)} triples, the cone has {len(mu)} contacts: one triple per contact")

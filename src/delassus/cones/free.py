@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -15,19 +16,19 @@ class Free:
     def shape(self) -> tuple[int, ...]:
         return (self.dim,)
 
-    def contains(self, x, tol: float = 0.0) -> bool:
+    def contains(self, x: ArrayLike, tol: float = 0.0) -> bool:
         """Always."""
         del tol
         return bool(np.all(np.isfinite(x)))
 
-    def project(self, x) -> np.ndarray:
+    def project(self, x: ArrayLike) -> np.ndarray:
         """x itself."""
         return np.array(x, dtype=float)
 
-    def project_dual(self, x) -> np.ndarray:
+    def project_dual(self, x: ArrayLike) -> np.ndarray:
         """The origin."""
         return np.zeros_like(np.asarray(x, dtype=float))
 
-    def distance(self, x) -> np.ndarray:
+    def distance(self, x: ArrayLike) -> np.ndarray:
         """Zero per entry, (dim,)."""
         return np.zeros(np.shape(x))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -15,18 +16,18 @@ class Orthant:
     def shape(self) -> tuple[int, ...]:
         return (self.dim,)
 
-    def contains(self, x, tol: float = 0.0) -> bool:
+    def contains(self, x: ArrayLike, tol: float = 0.0) -> bool:
         """Is no entry below −tol?"""
         return bool(np.all(np.asarray(x) >= -tol))
 
-    def project(self, x) -> np.ndarray:
+    def project(self, x: ArrayLike) -> np.ndarray:
         """max(0, x) (paper 003 eq. 147)."""
         return np.maximum(np.asarray(x, dtype=float), 0.0)
 
-    def project_dual(self, x) -> np.ndarray:
+    def project_dual(self, x: ArrayLike) -> np.ndarray:
         """The same: the orthant is self-dual."""
         return self.project(x)
 
-    def distance(self, x) -> np.ndarray:
+    def distance(self, x: ArrayLike) -> np.ndarray:
         """max(0, −x) per entry, (dim,)."""
         return np.maximum(-np.asarray(x, dtype=float), 0.0)

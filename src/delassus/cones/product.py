@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
+from numpy.typing import ArrayLike
 
 from delassus.cones.coulomb import check_friction, project_coulomb, project_coulomb_dual
 from delassus.errors import ProblemError
@@ -30,7 +31,7 @@ class ProductCone:
     block_count: int  # joints, limits and contacts
     block_start: np.ndarray  # (block_count + 1,) first row of each block and, last, the number of rows
 
-    def __init__(self, bilateral=(), unilateral: int = 0, mu=()):
+    def __init__(self, bilateral: ArrayLike = (), unilateral: int = 0, mu: ArrayLike = ()):
         if isinstance(bilateral, (int, np.integer)):
             bilateral = np.ones(int(bilateral), dtype=np.int64)
         sizes = np.ascontiguousarray(bilateral, dtype=np.int64).reshape(-1)
@@ -64,29 +65,29 @@ class ProductCone:
     def shape(self) -> tuple[int, ...]:
         return (self.row_count,)
 
-    def with_friction(self, mu) -> "ProductCone":
+    def with_friction(self, mu: ArrayLike) -> "ProductCone":
         """The same rows with other friction coefficients."""
         return ProductCone(self.bilateral, self.unilateral, mu)
 
-    def contains(self, x, tol: float = 0.0) -> bool:
+    def contains(self, x: ArrayLike, tol: float = 0.0) -> bool:
         """Is the distance of every block to its cone at most tol?"""
         return bool(np.all(self.distance(x) <= tol))
 
-    def project(self, x) -> np.ndarray:
+    def project(self, x: ArrayLike) -> np.ndarray:
         """P_K x, (m,)."""
         x = np.ascontiguousarray(x, dtype=float)
         out = np.empty_like(x)
         project_product(x, self.mu, self.bilateral_rows, self.unilateral, out)
         return out
 
-    def project_dual(self, x) -> np.ndarray:
+    def project_dual(self, x: ArrayLike) -> np.ndarray:
         """P_K* x, (m,)."""
         x = np.ascontiguousarray(x, dtype=float)
         out = np.empty_like(x)
         project_product_dual(x, self.mu, self.bilateral_rows, self.unilateral, out)
         return out
 
-    def distance(self, x) -> np.ndarray:
+    def distance(self, x: ArrayLike) -> np.ndarray:
         """‖x − P_K x‖ per block, (block_count,)."""
         if not self.block_count:
             return np.zeros(0)

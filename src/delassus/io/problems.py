@@ -7,7 +7,7 @@ into W and each limit as a contact without friction whose tangential rows are ze
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -115,7 +115,7 @@ def _to_global(problem: Problem) -> FclibFile:
     assert problem.u_f is not None
     H, first = problem.delassus.mass_matrix(), problem.cone.contact_start
     J = sp.csc_array(problem.delassus.jacobian().T)
-    bilateral = {"G": FclibMatrix.from_sparse(J[:, :first]), "b": problem.bias[:first]} if first else {}
+    bilateral: dict[str, Any] = {"G": FclibMatrix.from_sparse(J[:, :first]), "b": problem.bias[:first]} if first else {}
     return FclibFile(
         "global", mu=problem.mu, M=FclibMatrix.from_sparse(H),
         H=FclibMatrix.from_sparse(J[:, first:]), f=H @ problem.u_f, w=problem.bias[first:],

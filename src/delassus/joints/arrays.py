@@ -176,7 +176,7 @@ class JointArrays:
         joint_frames(self.bodies, self.origin, self.axes, position, rotation, origin, axes, centre)
         return origin, axes, centre
 
-    def constraints(self, frames) -> tuple[np.ndarray, np.ndarray]:
+    def constraints(self, frames: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Residuals (m,) [m, rad] and rows (m, 12) of every joint."""
         residual, rows = np.empty(self.row_count), np.empty((self.row_count, 12))
         origin, axes, centre = frames
@@ -186,7 +186,7 @@ class JointArrays:
         )  # fmt: skip
         return residual, rows
 
-    def coordinates(self, frames) -> tuple[np.ndarray, np.ndarray]:
+    def coordinates(self, frames: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Values (n_d,) [m, rad] and rate rows (n_d, 12) of every joint coordinate; angles in (−π, π]."""
         values, rows = np.empty(self.coordinate_count), np.empty((self.coordinate_count, 12))
         origin, axes, centre = frames

@@ -12,7 +12,7 @@ from numba import config, njit
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
 
-    def product_error(a, b, product):
+    def product_error(a: float, b: float, product: float) -> float:
         """a b − product exactly, by halves of 26 bits each."""
         a_high, b_high = 134217729.0 * a, 134217729.0 * b
         a_high -= a_high - a

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numba import njit
+from numpy.typing import ArrayLike
 
 from delassus.errors import ProblemError
 from delassus.given import numbers
@@ -28,7 +29,7 @@ class State:
     t: float = 0.0
     turns: np.ndarray = field(default_factory=lambda: _NO_TURNS)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         q = self.q if type(self.q) is np.ndarray else numbers(self.q)
         u = self.u if type(self.u) is np.ndarray else numbers(self.u)
         q, u = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(u, dtype=float)
@@ -86,7 +87,7 @@ class State:
         return f"State(t={self.t:.6g} s, {len(self.q)} bodies, {self.hash})"
 
 
-def _whole(turns) -> np.ndarray:
+def _whole(turns: ArrayLike) -> np.ndarray:
     """Turns as integers (n_d,)."""
     out = np.asarray(turns)
     if out.dtype != np.int64 or out.ndim != 1:

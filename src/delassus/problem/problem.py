@@ -8,9 +8,11 @@ are impulses in N s and N m s. Rows: bilateral, unilateral, then contacts as tri
 
 import math
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import ArrayLike
 
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
@@ -18,6 +20,7 @@ from delassus.law import Law
 from delassus.linalg.operators.delassus import Delassus
 from delassus.linalg.operators.islands import fill_islands_of_bodies
 from delassus.problem import storage, validate
+from delassus.problem.validate import Matrix
 
 _SLOW = 1e-6  # of the largest free velocity of all: an island slower than that is compared with this much of it
 _TINY = 1e-100  # [m/s]: squares of less underflow, and no method can tell them from zero
@@ -39,14 +42,22 @@ class Problem:
     """
 
     def __init__(
-        self, delassus: Delassus, free_velocity, cone: ProductCone, law, *, u_f=None, bias=None, rest_speed: float = 0.0
-    ):  # fmt: skip
+        self,
+        delassus: Delassus,
+        free_velocity: np.ndarray,
+        cone: ProductCone,
+        law: Law | str,
+        *,
+        u_f: np.ndarray | None = None,
+        bias: np.ndarray | None = None,
+        rest_speed: float = 0.0,
+    ):
         self.delassus = delassus
         self.free_velocity = free_velocity
         self.cone = cone
         self.law = Law.of(law)
-        self.u_f = u_f
-        self.bias = bias
+        self.u_f: Any = u_f  # (n,), or None where only D is known; so is bias (m,)
+        self.bias: Any = bias
         self.rest_speed = rest_speed
         self.row_count, self.contact_count = cone.row_count, cone.contact_count
         self.mu = np.zeros_like(cone.mu) if self.law is Law.FRICTIONLESS else cone.mu
@@ -54,7 +65,15 @@ class Problem:
     # -- constructors ------------------------------------------------------------------------------------------------
 
     @classmethod
-    def dual(cls, D, v_f, *, mu=None, cone: ProductCone | None = None, law=Law.NCP) -> "Problem":
+    def dual(
+        cls,
+        D: Matrix,
+        v_f: ArrayLike,
+        *,
+        mu: ArrayLike | None = None,
+        cone: ProductCone | None = None,
+        law: Law | str = Law.NCP,
+    ) -> "Problem":
         """v = D λ + v_f.  D: (m, m) [1/kg], dense or sparse, positive semi-definite up to a small non-symmetric part;
         v_f: (m,) [m/s]; mu: (n_c,) for contacts only, or cone for other rows too."""
         cone = _cone_of(mu, cone)
@@ -62,7 +81,17 @@ class Problem:
 
     @classmethod
     def rigid(
-        cls, mass, bodies, rows, *, cone: ProductCone, p=None, u_f=None, b=None, compliance=None, law=Law.NCP
+        cls,
+        mass: ArrayLike,
+        bodies: ArrayLike,
+        rows: ArrayLike,
+        *,
+        cone: ProductCone,
+        p: ArrayLike | None = None,
+        u_f: ArrayLike | None = None,
+        b: ArrayLike | None = None,
+        compliance: ArrayLike | None = None,
+        law: Law | str = Law.NCP,
     ) -> "Problem":
         """Rigid bodies with structure kept.  mass: (n_b, 6, 6); bodies: (block_count, 2), −1 for the world;
         rows: (m, 12); momentum p: (6 n_b,) [N s] or free velocity u_f: (6 n_b,); b, compliance: (m,)."""
@@ -70,7 +99,17 @@ class Problem:
 
     @classmethod
     def primal(
-        cls, H, J, *, mu=None, cone: ProductCone | None = None, p=None, u_f=None, b=None, compliance=None, law=Law.NCP
+        cls,
+        H: Matrix,
+        J: Matrix,
+        *,
+        mu: ArrayLike | None = None,
+        cone: ProductCone | None = None,
+        p: ArrayLike | None = None,
+        u_f: ArrayLike | None = None,
+        b: ArrayLike | None = None,
+        compliance: ArrayLike | None = None,
+        law: Law | str = Law.NCP,
     ) -> "Problem":
         """General H: (n, n) [kg] and J: (m, n); recognised as rigid bodies when H is 6×6 block diagonal and no block
         of rows touches more than two bodies. Momentum p: (n,) or free velocity u_f: (n,); b, compliance: (m,)."""
@@ -78,7 +117,15 @@ class Problem:
         return cls._of_primal(storage.primal_storage(H, J, cone, compliance), p, u_f, b, cone, law)
 
     @classmethod
-    def _of_primal(cls, delassus: Delassus, p, u_f, b, cone, law) -> "Problem":
+    def _of_primal(
+        cls,
+        delassus: Delassus,
+        p: ArrayLike | None,
+        u_f: ArrayLike | None,
+        b: ArrayLike | None,
+        cone: ProductCone,
+        law: Law | str,
+    ) -> "Problem":
         u_f = storage.free_velocity_of(delassus, p, u_f)
         bias = np.zeros(cone.row_count) if b is None else validate.vector(b, "b", cone.row_count)
         return cls(delassus, delassus.rows_times(u_f) + bias, cone, law, u_f=u_f, bias=bias)
@@ -152,7 +199,7 @@ class Problem:
         """Former name of `rho`, kept for one release."""
         return self.rho
 
-    def with_law(self, law) -> "Problem":
+    def with_law(self, law: Law | str) -> "Problem":
         """The same data judged by another law."""
         return Problem(
             self.delassus, self.free_velocity, self.cone, law, u_f=self.u_f, bias=self.bias, rest_speed=self.rest_speed
@@ -205,7 +252,9 @@ def _trace(diagonal_blocks, block_start, first):
     return trace
 
 
-def _cone_of(mu, cone):
-    if (mu is None) == (cone is None):
-        raise ProblemError("give either mu (contacts only) or cone (any rows), not both or neither")
-    return ProductCone(mu=mu) if cone is None else cone
+def _cone_of(mu: ArrayLike | None, cone: ProductCone | None) -> ProductCone:
+    if mu is not None and cone is None:
+        return ProductCone(mu=mu)
+    if cone is not None and mu is None:
+        return cone
+    raise ProblemError("give either mu (contacts only) or cone (any rows), not both or neither")

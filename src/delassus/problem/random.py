@@ -20,7 +20,7 @@ def random_rigid(
     frictionless_part: float = 0.0,
     redundant_joints: bool = False,
     compliance: float = 0.0,
-    law=Law.NCP,
+    law: Law | str = Law.NCP,
 ) -> Problem:
     """Random rigid bodies with random joints, limits and contacts between them and the world.
 
@@ -57,7 +57,7 @@ def random_dual(
     contacts: int = 10,
     rank: int | None = None,
     friction: tuple[float, float] = (0.1, 1.0),
-    law=Law.NCP,
+    law: Law | str = Law.NCP,
 ) -> Problem:
     """A dense positive semi-definite D of the given rank (default: full) with a solvable v_f."""
     m = 3 * contacts
@@ -78,7 +78,7 @@ def random_block(rng: np.random.Generator, *, condition: float = 10.0) -> np.nda
     return 0.5 * (block + block.T)
 
 
-def _masses(rng, bodies: int, ratio: float) -> np.ndarray:
+def _masses(rng: np.random.Generator, bodies: int, ratio: float) -> np.ndarray:
     """Blocks diag(m I, Θ) with masses spread over the ratio (both ends present) and inertias of bodies about 1 m."""
     spread = rng.random(bodies)
     spread[0] = 0.0
@@ -91,7 +91,7 @@ def _masses(rng, bodies: int, ratio: float) -> np.ndarray:
     return blocks
 
 
-def _pairs(rng, bodies: int, count: int) -> np.ndarray:
+def _pairs(rng: np.random.Generator, bodies: int, count: int) -> np.ndarray:
     """Two different bodies each, or the world and a body."""
     first = rng.integers(-1, bodies, size=count)
     second = rng.integers(0, bodies, size=count)
@@ -99,7 +99,7 @@ def _pairs(rng, bodies: int, count: int) -> np.ndarray:
     return np.stack([first, second], axis=1).astype(np.int64)
 
 
-def _block(rng, size: int, pair) -> np.ndarray:
+def _block(rng: np.random.Generator, size: int, pair: np.ndarray) -> np.ndarray:
     """Rows of a contact (3), limit (1) or joint (3, 5, 6) at a random point with a random frame."""
     frame, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     rows = np.zeros((size, 12))
@@ -114,7 +114,9 @@ def _block(rng, size: int, pair) -> np.ndarray:
     return rows
 
 
-def _feasible_bias(rng, cone: ProductCone, pair, rows, bodies: int) -> np.ndarray:
+def _feasible_bias(
+    rng: np.random.Generator, cone: ProductCone, pair: np.ndarray, rows: np.ndarray, bodies: int
+) -> np.ndarray:
     """b such that some velocity u gives v = J u + b strictly inside K* (and zero on bilateral rows)."""
     u = rng.normal(size=(bodies + 1, 6))
     u[-1] = 0.0  # the world, index −1

@@ -1,15 +1,22 @@
 """Checks of a problem's fields: each failure names the field, what it has and what it should have."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
+from numpy.typing import ArrayLike
 
 from delassus.errors import ProblemError
+
+Matrix = ArrayLike | sp.sparray | sp.spmatrix
+"""A matrix as a caller may give it, dense or sparse."""
 
 _SYMMETRY = 0.1  # real files are non-symmetric by up to 2 % (gyroscopic terms); beyond 10 % something else is wrong
 
 
-def array(value, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
+def array(value: Any, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
     """value as a contiguous float array of that shape (None: any length), all finite."""
     try:
         out = np.ascontiguousarray(value, dtype=float)
@@ -21,7 +28,7 @@ def array(value, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
     return out
 
 
-def vector(value, name: str, count: int) -> np.ndarray:
+def vector(value: Any, name: str, count: int) -> np.ndarray:
     """value as a finite vector of that length."""
     if value is None:
         raise ProblemError(f"{name} is missing: give {count} numbers")
@@ -35,7 +42,7 @@ def finite(values: np.ndarray, name: str) -> None:
         raise ProblemError(f"{name}{list(where)} is {values[where]}: every entry must be finite")
 
 
-def sparse(value, name: str, *, square: bool = False) -> sp.csr_array:
+def sparse(value: Any, name: str, *, square: bool = False) -> sp.csr_array:
     """value as a sorted compressed-row matrix without duplicates, all finite."""
     if not sp.issparse(value):
         value = array(value, name, (None, None))
@@ -55,7 +62,7 @@ def size(name: str, has: int, want: int, what: str) -> None:
         raise ProblemError(f"{name} has size {has}, expected {want} {what}")
 
 
-def compliance(value, count: int) -> np.ndarray | None:
+def compliance(value: Any, count: int) -> np.ndarray | None:
     """The diagonal of E: finite and not negative; None stays None."""
     if value is None:
         return None
@@ -66,7 +73,7 @@ def compliance(value, count: int) -> np.ndarray | None:
     return out
 
 
-def body_index(bodies, count: int, body_count: int) -> np.ndarray:
+def body_index(bodies: Any, count: int, body_count: int) -> np.ndarray:
     """The two bodies of each block: integers, −1 for the world, no body twice."""
     out = np.ascontiguousarray(bodies, dtype=np.int64)
     if out.shape != (count, 2):
@@ -123,5 +130,5 @@ def positive_definite(H: sp.csr_array, name: str) -> None:
         raise ProblemError(wrong)
 
 
-def _text(shape) -> str:
+def _text(shape: Sequence[int | None]) -> str:
     return "(" + ", ".join("any" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"

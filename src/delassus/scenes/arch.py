@@ -52,7 +52,9 @@ def build(
     return Setup(model, state, 2.0, settings=StepSettings(h=2e-3))
 
 
-def _voussoir(radius: float, thickness: float, depth: float, first: float, last: float):
+def _voussoir(
+    radius: float, thickness: float, depth: float, first: float, last: float
+) -> tuple[np.ndarray, np.ndarray]:
     """(point of the centre line, eight corners) of the block between two angles; joints are radial."""
     corners = [
         (r * np.cos(angle), y, r * np.sin(angle))

@@ -10,6 +10,7 @@ same reason the blade's lower edge is not above the floor, to which it would be 
 """
 
 import math
+from collections.abc import Callable
 from typing import Annotated
 
 import numpy as np
@@ -19,6 +20,7 @@ from delassus.dynamics import Inputs, Stabilisation
 from delassus.io.recording import Trajectory
 from delassus.law import Law
 from delassus.model.model import Model
+from delassus.model.state import State
 from delassus.scenes.checks import all_converged
 from delassus.scenes.grains import add_grains, need_grains
 from delassus.scenes.scene import Check, Scene, Setup, need, need_bodies
@@ -99,12 +101,12 @@ def _cells(n: int, length: float, width: float, edge: float) -> np.ndarray:
     return np.concatenate(out)
 
 
-def _motion(model: Model, speed: float, rest: float):
+def _motion(model: Model, speed: float, rest: float) -> Callable[[float, State], Inputs]:
     """The blade's way as a function of time; its weight rests on the machine."""
     wrench = np.zeros((model.body_count, 6))
     wrench[0, 2] = _MASS * _G
 
-    def inputs(t, state):
+    def inputs(t: float, state: State) -> Inputs:
         del state
         since = max(0.0, t - rest)
         ramp = min(since, _RAMP)

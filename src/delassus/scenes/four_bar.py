@@ -3,14 +3,17 @@
 Fixed: a fifth joint holds the base rod to the world and a motor drives the crank; in the plane the loop has one
 degree of freedom, in space it is overconstrained three times. Free: the same loop dropped on the ground."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import numpy as np
 
-from delassus.builder import IMPOSED_MOTION, Material, ModelBuilder
+from delassus.builder import IMPOSED_MOTION, Body, Material, ModelBuilder
 from delassus.dynamics import Inputs
 from delassus.integrators import integrator
 from delassus.io.recording import Trajectory
+from delassus.model.model import Model
+from delassus.model.state import State
 from delassus.scenes.checks import all_converged, closed_joints, energy_kept, no_energy_gain, shallow
 from delassus.scenes.scene import Check, Scene, Setup, need
 from delassus.shapes import Box, Plane
@@ -19,7 +22,13 @@ from delassus.spatial import axis_frame
 _THICK = 0.02  # m: rods are square
 
 
-def _linkage(builder: ModelBuilder, corners: np.ndarray, density: float, material=None, drive=None):
+def _linkage(
+    builder: ModelBuilder,
+    corners: np.ndarray,
+    density: float,
+    material: Material | float | None = None,
+    drive: Any = None,
+) -> list[Body]:
     """Rods of equal mass between successive corners (4, 3), hinged about y; first the base, then the crank.
 
     density: of a rod of mean length [kg/m³]."""
@@ -74,10 +83,10 @@ def build_fixed(
     return Setup(model, state, 5.0, inputs=_crank_motion(model, where, speed) if speed else None)
 
 
-def _crank_motion(model, where: int, speed: float):
+def _crank_motion(model: Model, where: int, speed: float) -> Callable[[float, State], Inputs]:
     """The crank's angle as a function of time. It starts at rest: the first step brings it to speed."""
 
-    def inputs(t, state):
+    def inputs(t: float, state: State) -> Inputs:
         target, rate = np.zeros(model.joints.coordinate_count), np.zeros(model.joints.coordinate_count)
         target[where], rate[where] = speed * t, speed
         return Inputs.of(model, target=target, target_rate=rate)

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from delassus.builder import Material, ModelBuilder
 from delassus.io.recording import Trajectory
@@ -39,7 +40,7 @@ def build(
     builder.fixed("floor", shapes=[Plane()], material=material)
     top = 0.0
     for k in range(n):
-        half = _half_width(mass * ratio**k)
+        half = float(_half_width(mass * ratio**k))
         shape = Sphere(half) if spheres else Box((2.0 * half, 2.0 * half, 2.0 * half))
         body = builder.body(f"body-{k + 1}", position=(0.0, 0.0, top + half), mass=mass * ratio**k, shapes=[shape],
                             material=material)  # fmt: skip
@@ -52,9 +53,9 @@ def build(
     return Setup(model, state, 1.0, settings=StepSettings(h=0.01, tol_velocity=_ASKED))
 
 
-def _half_width(mass):
+def _half_width(mass: ArrayLike) -> np.ndarray:
     """Of a sphere of that mass; a cube gets the same [m]."""
-    return (0.75 * np.asarray(mass) / (np.pi * _DENSITY)) ** (1.0 / 3.0)
+    return (0.75 * np.asarray(mass, float) / (np.pi * _DENSITY)) ** (1.0 / 3.0)
 
 
 def moved(setup: Setup, run: Trajectory) -> float:

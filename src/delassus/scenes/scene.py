@@ -55,7 +55,7 @@ class Check:
     bound: float
     unit: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "value", float(self.value))
         object.__setattr__(self, "bound", float(self.bound))
 

@@ -39,7 +39,15 @@ def build(
     return Setup(model, state, 2.0, settings=StepSettings(h=2e-3))
 
 
-def fill(builder: ModelBuilder, n: int, radius, container, density, material: Material, rng) -> float:
+def fill(
+    builder: ModelBuilder,
+    n: int,
+    radius: float,
+    container: float,
+    density: float,
+    material: Material,
+    rng: np.random.Generator,
+) -> float:
     """Add the cylinder and its spheres, layer above layer; the height of the topmost sphere's top [m]."""
     angles = 2.0 * math.pi * np.arange(_SIDES) / _SIDES
     walls = [Plane((-math.cos(angle), -math.sin(angle), 0.0), -container) for angle in angles]

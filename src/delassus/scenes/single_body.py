@@ -10,7 +10,7 @@ from delassus.io.recording import Trajectory
 from delassus.law import Law
 from delassus.scenes.checks import all_converged, no_energy_gain, shallow
 from delassus.scenes.scene import Check, Scene, Setup, need
-from delassus.shapes import Box, Plane, Sphere
+from delassus.shapes import Box, Plane, Shape, Sphere
 from delassus.simulation import StepSettings
 
 _G = 9.81
@@ -39,7 +39,7 @@ def build_brick(
     return _setup(Box((size, 0.5 * size, 0.25 * size)), 0.125 * size, density, height, speed)
 
 
-def _setup(shape, half: float, density: float, height: float, speed: float) -> Setup:
+def _setup(shape: Shape, half: float, density: float, height: float, speed: float) -> Setup:
     need(height >= 0, f"height is {height}: give zero or more")
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     builder.fixed("floor", shapes=[Plane()], material=Material(0.0))

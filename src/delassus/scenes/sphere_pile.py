@@ -5,7 +5,7 @@ from typing import Annotated
 import numpy as np
 
 from delassus.builder import Material, ModelBuilder
-from delassus.io.recording import Trajectory
+from delassus.io.recording import StepContacts, Trajectory
 from delassus.scenes.checks import all_converged, no_energy_gain, shallow
 from delassus.scenes.scene import Check, Scene, Setup, need, need_bodies
 from delassus.shapes import Plane, Sphere
@@ -57,7 +57,7 @@ def check(setup: Setup, run: Trajectory) -> list[Check]:
     return out
 
 
-def _on_box(contacts) -> float:
+def _on_box(contacts: StepContacts) -> float:
     """Downward force on the box [N]."""
     return -float(contacts.force_on(-1)[2])
 

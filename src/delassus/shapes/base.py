@@ -4,6 +4,7 @@ import math
 from typing import ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from delassus.errors import ProblemError
 from delassus.given import numbers
@@ -39,7 +40,7 @@ class Shape(Protocol):
         """(count, 3) points on the surface, for tests; not uniform."""
 
 
-def positive(kind: str, **sizes) -> None:
+def positive(kind: str, **sizes: float) -> None:
     """Refuse sizes that are not finite and positive, naming the first bad one."""
     for name, value in sizes.items():
         x = numbers(value)
@@ -47,7 +48,7 @@ def positive(kind: str, **sizes) -> None:
             raise ProblemError(f"{kind}: {name} is {value!r}, it must be finite and positive")
 
 
-def points_of(kind: str, name: str, value) -> np.ndarray:
+def points_of(kind: str, name: str, value: ArrayLike) -> np.ndarray:
     """Points as a read-only (n, 3) array, or an error that says what is wrong with them."""
     x = numbers(value)
     if x.ndim != 2 or x.shape[1] != 3:

@@ -19,7 +19,7 @@ class Box:
     kind: ClassVar[str] = "box"
     static_only: ClassVar[bool] = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         size = numbers(self.size)
         if size.shape != (3,):
             raise ProblemError(f"box: size is {self.size!r}, expected three edge lengths (x, y, z)")

@@ -1,7 +1,7 @@
 """Several shapes fixed to each other."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class Compound:
     kind: ClassVar[str] = "compound"
     static_only: ClassVar[bool] = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.parts, (list, tuple)) or len(self.parts) == 0:
             what = "no parts given" if self.parts in ((), []) else f"parts is {self.parts!r}"
             raise ProblemError(f"compound: {what}: give a list of at least one shape")
@@ -70,7 +70,9 @@ class Compound:
         return np.concatenate(found)
 
 
-def _part(k: int, shape: Shape, position=(0.0, 0.0, 0.0), quaternion=None) -> tuple[Shape, np.ndarray, np.ndarray]:
+def _part(
+    k: int, shape: Shape, position: Any = (0.0, 0.0, 0.0), quaternion: Any = None
+) -> tuple[Shape, np.ndarray, np.ndarray]:
     """One part with its pose as arrays, or an error that says what is wrong with it."""
     if not hasattr(shape, "static_only") or isinstance(shape, type):
         raise ProblemError(f"compound: parts[{k}] is {shape!r}, give a shape, or (shape, position, quaternion)")

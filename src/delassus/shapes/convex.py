@@ -23,7 +23,7 @@ class Convex:
     kind: ClassVar[str] = "convex"
     static_only: ClassVar[bool] = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         points = points_of(self.kind, "points", self.points)
         if len(points) < 4:
             raise ProblemError(f"convex: {len(points)} points span no volume, give at least four")

@@ -18,7 +18,7 @@ class Cylinder:
     kind: ClassVar[str] = "cylinder"
     static_only: ClassVar[bool] = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         positive(self.kind, radius=self.radius, length=self.length)
 
     @property

@@ -21,7 +21,7 @@ class Mesh:
     kind: ClassVar[str] = "mesh"
     static_only: ClassVar[bool] = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         vertices = points_of(self.kind, "vertices", self.vertices)
         faces = np.array(self.faces)
         if faces.ndim != 2 or faces.shape[1] != 3 or len(faces) == 0 or not np.issubdtype(faces.dtype, np.integer):

@@ -20,7 +20,7 @@ class Plane:
     kind: ClassVar[str] = "plane"
     static_only: ClassVar[bool] = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         normal = numbers(self.normal)
         if normal.shape != (3,):
             raise ProblemError(f"plane: normal is {self.normal!r}, expected (x, y, z)")

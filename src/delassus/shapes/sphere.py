@@ -17,7 +17,7 @@ class Sphere:
     kind: ClassVar[str] = "sphere"
     static_only: ClassVar[bool] = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         positive(self.kind, radius=self.radius)
 
     @property

@@ -61,7 +61,9 @@ def draw_paths(figure: "FigureBase", paths: list[CentralPath]) -> None:
         residuals.annotate(f"colours in order: {names}", (0.0, -0.22), xycoords="axes fraction", fontsize=7)
 
 
-def _series(panel: "Axes", details: dict[str, list[float]], name: str, colour, dash, label: str | None = None) -> None:
+def _series(
+    panel: "Axes", details: dict[str, list[float]], name: str, colour: Any, dash: Any, label: str | None = None
+) -> None:
     """One quantity over iterations; zeros, which a logarithm cannot show, are left out."""
     values = np.array(details.get(name, []), dtype=float)
     if not len(values):

@@ -1,6 +1,7 @@
 """Residual against iterations and against seconds, many runs in one figure."""
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,7 @@ def image(figure: "Figure", kind: str) -> bytes:
     return stream.getvalue()
 
 
-def _line(panel: "Axes", x: list, residual: np.ndarray, converged: bool, style: dict) -> None:
+def _line(panel: "Axes", x: Sequence[float], residual: np.ndarray, converged: bool, style: dict[str, Any]) -> None:
     panel.plot(x, residual, linewidth=1.3, alpha=0.85, **style)
     panel.plot(
         x[-1:],
@@ -97,7 +98,7 @@ def _line(panel: "Axes", x: list, residual: np.ndarray, converged: bool, style: 
     )
 
 
-def _colours(count: int) -> list:
+def _colours(count: int) -> list[Any]:
     from matplotlib import colormaps
 
     if count <= 10:
@@ -105,7 +106,9 @@ def _colours(count: int) -> list:
     return list(colormaps["turbo"](np.linspace(0.03, 0.95, count)))
 
 
-def _legend(figure, files, solvers, by_file, colour, dash) -> None:
+def _legend(
+    figure: "Figure", files: list[str], solvers: list[str], by_file: bool, colour: dict[str, Any], dash: dict[str, Any]
+) -> None:
     """Beside the panels, so that it covers no curve."""
     from matplotlib.lines import Line2D
 

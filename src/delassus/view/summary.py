@@ -49,7 +49,7 @@ def draw(run: Trajectory, *, title: str, tol: float) -> "Figure":
     return figure
 
 
-def _logarithmic(panel: "Axes", t, values, label: str, nothing: str) -> None:
+def _logarithmic(panel: "Axes", t: np.ndarray, values: np.ndarray, label: str, nothing: str) -> None:
     panel.set_ylabel(label)
     if not np.any(values > 0):
         panel.set_yticks([])
@@ -73,7 +73,7 @@ def _energy(panel: "Axes", run: Trajectory) -> None:
     panel.legend(fontsize=8, frameon=False)
 
 
-def _line(panel: "Axes", t, values, colour: str, label: str | None = None) -> None:
+def _line(panel: "Axes", t: np.ndarray, values: np.ndarray, colour: str, label: str | None = None) -> None:
     """A curve, thinned to the lowest and highest value of each stretch so that no peak is lost."""
     if len(t) > _POINTS:
         width = -(-len(t) // (_POINTS // 2))

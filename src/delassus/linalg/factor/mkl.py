@@ -33,7 +33,18 @@ class PardisoHandle:
     contiguous arrays of the caller's that every call reads or writes; options: iparm, counted from zero as in Intel's C
     reference; order: (rows,) int32, the fill-reducing order that PARDISO reads or writes if the options say so."""
 
-    def __init__(self, kind: int, pointer, column, values, right, left, options, threads: int, order=None):
+    def __init__(
+        self,
+        kind: int,
+        pointer: np.ndarray,
+        column: np.ndarray,
+        values: np.ndarray,
+        right: np.ndarray,
+        left: np.ndarray,
+        options: np.ndarray,
+        threads: int,
+        order: np.ndarray | None = None,
+    ):
         library = mkl()
         assert library is not None
         self.library, self.threads = library, threads
@@ -70,7 +81,7 @@ class PardisoHandle:
             self.memory[:] = 0
             self.used = False
 
-    def __del__(self):
+    def __del__(self) -> None:
         if hasattr(self, "used"):
             self.release()
 

@@ -11,6 +11,8 @@ symmetric eigendecomposition would make every σ free, but costs as much as thre
 product; few solves change σ that often.
 """
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
@@ -81,7 +83,7 @@ class ShiftedRows:
         self.unshifted[self.diagonal_at] -= shift[order]
 
     @property
-    def plain(self):
+    def plain(self) -> tuple[Any, ...]:
         """What `solve_shifted` takes."""
         return _NO_MATRIX, self.lu.plain, _NO_BODIES
 
@@ -111,7 +113,7 @@ class ShiftedBodies:
             self.lu.factor(sp.csc_array(self.H + self.J_transposed @ weighted))
 
     @property
-    def plain(self):
+    def plain(self) -> tuple[Any, ...]:
         """What `solve_shifted` takes."""
         J, Jt = self.J, self.J_transposed
         bodies = (self.weight, J.indptr, J.indices, J.data, Jt.indptr, Jt.indices, Jt.data)

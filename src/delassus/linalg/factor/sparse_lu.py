@@ -20,7 +20,7 @@ class SparseLU:
     """Factors of matrices of one pattern, each diagonally strong enough to need no pivoting for size (positive definite
     up to a small non-symmetric part). The order of elimination is found at the first factorisation and kept."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.order: np.ndarray | None = None
         self.plain: tuple[np.ndarray, ...] = NO_LU
 

@@ -4,6 +4,8 @@ PARDISO where MKL is installed, SuperLU elsewhere; the analysis of a pattern is 
 diagonal as they come: off it they would cost several times the fill, and callers regularise.
 """
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
@@ -21,7 +23,7 @@ def structural_factor(pointer: np.ndarray, column: np.ndarray, *, threads: int =
 class SuperLu:
     """SciPy's SuperLU. The fill-reducing order of the first factorisation serves all later ones."""
 
-    def __init__(self, pointer, column):
+    def __init__(self, pointer: np.ndarray, column: np.ndarray):
         self.pointer, self.column = pointer, column
         self.values = np.empty(len(column))
         self.number: np.ndarray | None = None  # place of every unknown in the order
@@ -54,14 +56,14 @@ class SuperLu:
         self.number = number
 
 
-def _lu(A: sp.csc_array, order: str):
+def _lu(A: sp.csc_array, order: str) -> Any:
     return splu(A, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
 
 class PardisoLu:
     """PARDISO for structurally symmetric matrices."""
 
-    def __init__(self, pointer, column, threads: int):
+    def __init__(self, pointer: np.ndarray, column: np.ndarray, threads: int):
         n = len(pointer) - 1
         self.values, self.right, self.left = np.empty(len(column)), np.empty(n), np.empty(n)
         options = np.zeros(64, np.int32)

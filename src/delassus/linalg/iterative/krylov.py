@@ -16,7 +16,9 @@ Apply = Callable[[np.ndarray, np.ndarray], None]  # (x, out): out = A x
 Measure = Callable[[np.ndarray], float]  # of a residual
 
 
-def cg(apply: Apply, precondition: Apply, right: np.ndarray, x: np.ndarray, measure: Measure, tol: float, most: int):
+def cg(
+    apply: Apply, precondition: Apply, right: np.ndarray, x: np.ndarray, measure: Measure, tol: float, most: int
+) -> tuple[int, float]:
     """A x = right for symmetric positive definite A and preconditioner; (products with A, measure reached)."""
     x[:] = 0.0
     r, z, p, q = right.copy(), np.empty_like(right), np.zeros_like(right), np.empty_like(right)
@@ -41,7 +43,7 @@ def cg(apply: Apply, precondition: Apply, right: np.ndarray, x: np.ndarray, meas
 
 def bicgstab(
     apply: Apply, precondition: Apply, right: np.ndarray, x: np.ndarray, measure: Measure, tol: float, most: int
-):
+) -> tuple[int, float]:
     """A x = right for any A (van der Vorst 1992, preconditioned from the right); (products with A, measure reached).
 
     Residuals do not fall steadily: the best point seen is returned."""
@@ -84,7 +86,9 @@ def bicgstab(
     return done, least
 
 
-def gmres(apply: Apply, precondition: Apply, right: np.ndarray, x: np.ndarray, measure: Measure, tol: float, most: int):
+def gmres(
+    apply: Apply, precondition: Apply, right: np.ndarray, x: np.ndarray, measure: Measure, tol: float, most: int
+) -> tuple[int, float]:
     """A x = right for any A by GMRES, restarted, preconditioned from the right; (products with A, measure reached).
 
     The recurrence knows the Euclidean norm only; the measure is taken of the true residual at every restart, and

@@ -16,7 +16,7 @@ gives `row_count` and either `product` or `matrix`, and every solver takes it. W
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,7 +42,7 @@ class Delassus:
     is_primal = False
     velocity_count = 0
 
-    def __init_subclass__(cls, **options):
+    def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if cls.product is Delassus.product and cls.matrix is Delassus.matrix:
             raise TypeError(f"{cls.__name__} defines neither product(reactions) nor matrix(): give one of them")
@@ -89,7 +89,9 @@ class Delassus:
         v += free
         return v
 
-    def velocities(self, reactions: np.ndarray, free: np.ndarray, u_f, bias) -> tuple[np.ndarray, np.ndarray | None]:
+    def velocities(
+        self, reactions: np.ndarray, free: np.ndarray, u_f: np.ndarray | None, bias: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
         """v = D λ + free, (m,), and u = u_f + H⁻¹ Jᵀ λ, (n,), None where only D is known.  free: (m,) = J u_f + bias;
         u_f: (n,), bias: (m,), or None both."""
         if not self.is_primal or u_f is None:

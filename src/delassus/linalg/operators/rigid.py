@@ -27,7 +27,16 @@ class RigidDelassus(Delassus):
     kind = "rigid"
     is_primal = True
 
-    def __init__(self, mass, bodies, rows, block_start, compliance=None, mass_inverse=None, response=None):
+    def __init__(
+        self,
+        mass: np.ndarray,
+        bodies: np.ndarray,
+        rows: np.ndarray,
+        block_start: np.ndarray,
+        compliance: np.ndarray | None = None,
+        mass_inverse: np.ndarray | None = None,
+        response: np.ndarray | None = None,
+    ):
         self.mass = mass
         self.bodies = bodies
         self.rows = rows
@@ -69,7 +78,9 @@ class RigidDelassus(Delassus):
         rigid_velocities(self.plain, reactions, free, u, v)
         return v
 
-    def velocities(self, reactions: np.ndarray, free: np.ndarray, u_f, bias) -> tuple[np.ndarray, np.ndarray | None]:
+    def velocities(
+        self, reactions: np.ndarray, free: np.ndarray, u_f: np.ndarray | None, bias: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
         del bias  # which `free` includes
         u, v = np.empty(self.velocity_count), np.empty(self.row_count)
         rigid_velocities(self.plain, reactions, free, u, v)

@@ -11,7 +11,9 @@ from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.linalg.pairs import add, div, get, mul, put, sub, times
 
 
-def pair_velocities(delassus: RigidDelassus, u_f, bias, high, low) -> tuple[np.ndarray, np.ndarray]:
+def pair_velocities(
+    delassus: RigidDelassus, u_f: np.ndarray, bias: np.ndarray, high: np.ndarray, low: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """v = J u + b + E λ, (m, 2), and u = u_f + H⁻¹ Jᵀ λ, (6 n_b, 2), of λ = high + low, (m,) each [N s]."""
     bodies, block_start, rows, _, compliance = delassus.plain
     x, u, v = np.column_stack([high, low]), np.zeros((len(u_f), 2)), np.empty((len(high), 2))

@@ -20,7 +20,7 @@ class SparseDelassus(Delassus):
     kind = "sparse"
     is_primal = True
 
-    def __init__(self, H: sp.csr_array, J: sp.csr_array, compliance=None):
+    def __init__(self, H: sp.csr_array, J: sp.csr_array, compliance: np.ndarray | None = None):
         self.H = H
         self.J = J
         self.compliance = compliance

@@ -5,7 +5,9 @@ import scipy.sparse as sp
 from numba import njit
 
 
-def rigid_blocks(H: sp.csr_array, J: sp.csr_array, block_start: np.ndarray):
+def rigid_blocks(
+    H: sp.csr_array, J: sp.csr_array, block_start: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """(mass, bodies, rows) as `RigidDelassus` takes them, or None when H is not 6×6 block diagonal, a mass block is
     missing, or a block of rows touches more than two bodies.  H: (n, n), J: (m, n), block_start: (block_count + 1,)."""
     n = H.shape[0]
@@ -33,7 +35,7 @@ def blocks_as_sparse(blocks: np.ndarray) -> sp.csr_array:
     return sp.csr_array(sp.bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=(6 * count, 6 * count)))
 
 
-def rows_as_sparse(rows, bodies, block_start, width: int) -> sp.csr_array:
+def rows_as_sparse(rows: np.ndarray, bodies: np.ndarray, block_start: np.ndarray, width: int) -> sp.csr_array:
     """J (m, width) of rows (m, 12) and the two bodies of each block (block_count, 2), −1 for the world."""
     row_bodies = np.repeat(bodies, np.diff(block_start), axis=0)
     row, side = np.nonzero(row_bodies >= 0)

@@ -1,8 +1,10 @@
 """Figures with closed loops: push rods move limbs from cranks inside the body, as in animatronic figures."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from delassus.builder import Body, Motor
 from delassus.scenes.machines.judge import machine_scene, setup_of
@@ -121,7 +123,7 @@ def _ends(number: int) -> tuple[str, str]:
     return _S, _S if number < 3 else _R
 
 
-def _corners():
+def _corners() -> list[tuple[str, np.ndarray]]:
     """Where the legs of a four-legged figure begin."""
     return [
         (f"{end}-{name}", np.array([0.4 * sign, 0.12 * side, 0.65]))
@@ -130,21 +132,42 @@ def _corners():
     ]
 
 
-def _chain(machine: Machine, name: str, parent: Body, at, steps, axes, weight: float, *, driven=None, phase=0.0):
+def _chain(
+    machine: Machine,
+    name: str,
+    parent: Body,
+    at: ArrayLike,
+    steps: Sequence[ArrayLike],
+    axes: Sequence[ArrayLike],
+    weight: float,
+    *,
+    driven: Sequence[bool] | None = None,
+    phase: float = 0.0,
+) -> tuple[Body, np.ndarray]:
     """Links one after the other; (last body, its end). weight: of the first one between lightest and heaviest."""
-    at = np.asarray(at, float)
+    here = np.asarray(at, float)
     for k, (step, axis) in enumerate(zip(steps, axes)):
-        to = at + np.asarray(step, float)
+        to = here + np.asarray(step, float)
         mass = machine.between(max(weight - 0.05 * k, 0.08))
         is_driven = True if driven is None else driven[k]
         damping = 0.0 if is_driven else 1e-3
-        parent = machine.link(f"{name}-{k + 1}", parent, at, to, axis, mass, phase=phase + 0.6 * k, driven=is_driven,
+        parent = machine.link(f"{name}-{k + 1}", parent, here, to, axis, mass, phase=phase + 0.6 * k, driven=is_driven,
                               damping=damping, thick=0.015)  # fmt: skip
-        at = to
-    return parent, at
+        here = to
+    return parent, here
 
 
-def _push(machine: Machine, name: str, parent: Body, child: Body, start, steps, k: int, ends, axis=Y) -> None:
+def _push(
+    machine: Machine,
+    name: str,
+    parent: Body,
+    child: Body,
+    start: ArrayLike,
+    steps: Sequence[ArrayLike],
+    k: int,
+    ends: tuple[str, str],
+    axis: ArrayLike = Y,
+) -> None:
     """The push rod of joint k of a chain that starts at `start`."""
     hinge = np.asarray(start, float) + np.sum(np.asarray(steps[:k], float).reshape(-1, 3), axis=0)
     length = float(np.linalg.norm(steps[k]))

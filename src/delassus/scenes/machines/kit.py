@@ -1,12 +1,15 @@
 """What the machines are made of: links hinged to links, push rods that close loops, motors that hold or wave."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from delassus.builder import Body, Material, ModelBuilder, Motor
 from delassus.dynamics import Inputs
 from delassus.model.model import Model
+from delassus.model.state import State
 from delassus.shapes import Box, Capsule, Plane
 from delassus.spatial import axis_frame, matrix_to_quaternion
 
@@ -31,10 +34,19 @@ class Machine:
         """A floor at z = 0."""
         self.builder.fixed("ground", shapes=[Plane()], material=Material(mu), group=_GROUND)
 
-    def block(self, name: str, position, size, mass: float, *, touches: bool = False, mu: float = 0.8) -> Body:
+    def block(
+        self,
+        name: str,
+        position: ArrayLike,
+        size: tuple[float, float, float],
+        mass: float,
+        *,
+        touches: bool = False,
+        mu: float = 0.8,
+    ) -> Body:
         """A box, not joined to anything yet."""
         return self.builder.body(
-            name, position=position, mass=mass, shapes=[Box(tuple(size))], material=Material(mu), group=_MACHINE,
+            name, position=position, mass=mass, shapes=[Box(size)], material=Material(mu), group=_MACHINE,
             mask=_GROUND if touches else 0,
         )  # fmt: skip
 
@@ -43,19 +55,43 @@ class Machine:
         self.builder.joint("fixed", None, body, name=f"{body.name}-mount")
 
     def link(
-        self, name: str, parent: Body, at, to, axis, mass: float, *, driven: bool = True, damping: float = 0.0,
-        phase: float = 0.0, thick: float = 0.02, touches: bool = False,
-    ) -> Body:  # fmt: skip
+        self,
+        name: str,
+        parent: Body,
+        at: ArrayLike,
+        to: ArrayLike,
+        axis: ArrayLike,
+        mass: float,
+        *,
+        driven: bool = True,
+        damping: float = 0.0,
+        phase: float = 0.0,
+        thick: float = 0.02,
+        touches: bool = False,
+    ) -> Body:
         """A rod from `at` to `to` [m, world], hinged to its parent at `at` about `axis`."""
         body = self._rod(name, at, to, mass, thick, touches)
         self.hinge(name, parent, body, at, axis, driven, damping, phase)
         return body
 
     def push_rod(
-        self, name: str, parent: Body, child: Body, hinge, along, axis, *, arm: float, offset: float,
-        driven: bool = True, ends: tuple[str, str] = ("revolute", "revolute"), phase: float = 0.0,
-        crank_mass: float, rod_mass: float, drive_ends: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        parent: Body,
+        child: Body,
+        hinge: ArrayLike,
+        along: ArrayLike,
+        axis: ArrayLike,
+        *,
+        arm: float,
+        offset: float,
+        driven: bool = True,
+        ends: tuple[str, str] = ("revolute", "revolute"),
+        phase: float = 0.0,
+        crank_mass: float,
+        rod_mass: float,
+        drive_ends: bool = False,
+    ) -> None:
         """A crank on the parent and a rod to the child that move the child's hinge: a parallelogram, so that child and
         crank turn alike. hinge: of the child; along: direction of the child from there; arm: length of the crank and
         distance of the rod's end from the hinge; offset: distance of the crank's pivot from the hinge [m].
@@ -79,7 +115,7 @@ class Machine:
         """A mass between the lightest (0) and the heaviest (1), in ratio."""
         return float(self.lightest * (self.heaviest / self.lightest) ** part)
 
-    def _rod(self, name, at, to, mass, thick, touches) -> Body:
+    def _rod(self, name: str, at: ArrayLike, to: ArrayLike, mass: float, thick: float, touches: bool) -> Body:
         at, to = np.asarray(at, float), np.asarray(to, float)
         length = float(np.linalg.norm(to - at))
         shape = Capsule(min(thick, 0.45 * length), max(length - 2 * thick, 0.1 * length))
@@ -89,7 +125,17 @@ class Machine:
             group=_MACHINE, mask=_GROUND if touches else 0,
         )  # fmt: skip
 
-    def hinge(self, name, parent, body, at, axis, driven, damping, phase) -> None:
+    def hinge(
+        self,
+        name: str,
+        parent: Body,
+        body: Body,
+        at: ArrayLike,
+        axis: ArrayLike,
+        driven: bool,
+        damping: float,
+        phase: float,
+    ) -> None:
         self.builder.joint(
             "revolute", parent, body, position=at, axis=axis, motor=self.motor if driven else None, damping=damping,
             name=name,
@@ -97,7 +143,7 @@ class Machine:
         if driven and self.wave:
             self.waving[name] = phase
 
-    def motion(self, model: Model):
+    def motion(self, model: Model) -> Callable[[float, State], Inputs] | None:
         """(t, state) → Inputs: driven joints follow a wave that sets in softly, or None where they hold still."""
         if not self.waving:
             return None
@@ -106,7 +152,7 @@ class Machine:
         phases = np.array(list(self.waving.values()))
         count, rate = model.joints.coordinate_count, 2.0 * np.pi / self.period
 
-        def inputs(t, state):
+        def inputs(t: float, state: State) -> Inputs:
             del state
             soft, slope = 1.0 - np.exp(-t / self.period), np.exp(-t / self.period) / self.period
             target, target_rate = np.zeros(count), np.zeros(count)

@@ -1,5 +1,6 @@
 """Robots without loops: an arm of seven joints, a quadruped, a droid on two legs, a humanoid."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -73,7 +74,9 @@ def lima(*, wave: Wave = 0.0, stiffness: Stiffness = 3000.0) -> Setup:
     return setup_of(man)
 
 
-def _leg(machine: Machine, name: str, trunk: Body, hip, axes, drop: float, mass: float) -> Body:
+def _leg(
+    machine: Machine, name: str, trunk: Body, hip: np.ndarray, axes: Sequence[np.ndarray], drop: float, mass: float
+) -> Body:
     """A leg of len(axes) joints: short links for the crossed axes of hip and ankle, thigh and shin between, and a flat
     foot whose sole is `drop` below the hip."""
     short, sole = 0.03, 0.04
@@ -91,7 +94,9 @@ def _leg(machine: Machine, name: str, trunk: Body, hip, axes, drop: float, mass:
     return foot
 
 
-def _spine(machine: Machine, name: str, trunk: Body, at, axes, length: float, lightest: float) -> None:
+def _spine(
+    machine: Machine, name: str, trunk: Body, at: np.ndarray, axes: Sequence[np.ndarray], length: float, lightest: float
+) -> None:
     """A chain of short links upwards, the last one the lightest."""
     parent = trunk
     for k, axis in enumerate(axes):
