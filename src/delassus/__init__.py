@@ -8,7 +8,7 @@
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
@@ -87,7 +87,7 @@ if TYPE_CHECKING:
 __all__ = list(_HOME)  # noqa: PLE0605 - computed, so that no name is written a third time
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name not in _HOME:
         from delassus.errors import nearest
 

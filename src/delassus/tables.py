@@ -12,9 +12,12 @@ and solving with a method of its own costs nothing. A plug-in that cannot be loa
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from delassus.errors import DelassusWarning, SettingsError
+
+if TYPE_CHECKING:
+    from _collections_abc import dict_items, dict_keys, dict_values
 
 Line = TypeVar("Line")
 Default = TypeVar("Default")
@@ -116,17 +119,17 @@ class Table(dict[str, Line]):
         self.discover()
         return super().__len__()
 
-    def keys(self):
+    def keys(self) -> "dict_keys[str, Line]":
         """Names."""
         self.discover()
         return super().keys()
 
-    def values(self):
+    def values(self) -> "dict_values[str, Line]":
         """Lines."""
         self.discover()
         return super().values()
 
-    def items(self):
+    def items(self) -> "dict_items[str, Line]":
         """Names and lines."""
         self.discover()
         return super().items()

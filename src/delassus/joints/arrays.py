@@ -82,7 +82,7 @@ class JointArrays:
         return np.diff(self.row_start)
 
     @cached_property
-    def plain(self) -> tuple:
+    def plain(self) -> tuple[np.ndarray, ...]:
         """What compiled code needs for rows, as a plain tuple."""
         return (
             self.bodies, self.origin, self.axes, self.length,
@@ -90,7 +90,7 @@ class JointArrays:
         )  # fmt: skip
 
     @cached_property
-    def plain_coordinates(self) -> tuple:
+    def plain_coordinates(self) -> tuple[np.ndarray, ...]:
         """What compiled code needs for coordinates, as a plain tuple."""
         return (
             self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis, self.counted,
@@ -104,7 +104,7 @@ class JointArrays:
         return np.isin(self.coordinate_primitive, COUNTED)
 
     @cached_property
-    def plain_turns(self) -> tuple:
+    def plain_turns(self) -> tuple[np.ndarray, ...]:
         """What compiled code needs to count turns: half the arguments, half the time of the call."""
         return (
             self.bodies, self.origin, self.axes, self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis,

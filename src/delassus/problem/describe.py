@@ -1,6 +1,7 @@
 """What a problem is like: sizes, densities, rank, conditioning, mass ratio. `delassus info` prints them."""
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,7 +43,7 @@ class Description:
     islands: int
     spectrum: Spectrum
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
         """Plain dictionary; the spectrum's numbers are lifted to the top."""
         out = asdict(self)
         spectrum = out.pop("spectrum")

@@ -171,7 +171,7 @@ class Problem:
         return out
 
     @cached_property
-    def judged_by(self) -> tuple:
+    def judged_by(self) -> tuple[Any, ...]:
         """What compiled code needs to judge a point: μ, first row of each block, joint blocks, bilateral rows, limits,
         diagonal blocks, velocity scales, is the law exact, ρ, ‖v_f‖₂."""
         cone = self.cone

@@ -18,7 +18,7 @@ class Compound:
     """parts: a shape, or (shape, position (3,) [m], quaternion (4,) or None), each.  Masses add up: overlaps count
     twice."""
 
-    parts: tuple
+    parts: tuple[Any, ...]
     kind: ClassVar[str] = "compound"
     static_only: ClassVar[bool] = False
 

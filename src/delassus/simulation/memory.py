@@ -4,6 +4,7 @@ from typing import Protocol
 
 import numpy as np
 from numba import njit
+from numpy.typing import ArrayLike
 
 from delassus.cones import ProductCone
 
@@ -26,7 +27,9 @@ class Memory:
     names: (n,) uint64, ascending; reactions: (n, 6) [N s]; low: (n, 6), their second doubles, or None where one was
     enough."""
 
-    def __init__(self, names=None, reactions=None, low=None):
+    def __init__(
+        self, names: ArrayLike | None = None, reactions: ArrayLike | None = None, low: ArrayLike | None = None
+    ):
         self.names = np.zeros(0, np.uint64) if names is None else np.ascontiguousarray(names, np.uint64)
         self.reactions = np.zeros((0, _WIDTH)) if reactions is None else np.ascontiguousarray(reactions, float)
         self.low = None if low is None else np.ascontiguousarray(low, float)
