@@ -13,7 +13,7 @@ from delassus.bench.benchmark import Benchmark, Wish, machine
 from delassus.bench.extract import Take, extract
 from delassus.bench.metrics import data_profile, performance_profile, scores, shifted_mean, warm_gain
 from delassus.bench.report import write_report
-from delassus.bench.row import Row, Rows
+from delassus.bench.result import Result, Results
 from delassus.bench.runs import plan
 from delassus.bench.sample import UNKNOWN, Sample
 from delassus.bench.suite_file import read_suite, write_suite
@@ -25,7 +25,7 @@ from delassus.scenes import SCENES
 from delassus.simulation.memory import Memory
 from delassus.solvers import solve
 
-ROW = Row(
+ROW = Result(
     solver="a", tol=1e-6, start="cold", sample="s/0", sequence="s", step=0, category="dense contacts", contacts=4,
     rows=12, status="converged", solved=True, relative=1e-7, worst_velocity=1e-8,
     worst_velocity_relative=1e-7, penetration=0.0, dual=0.0,
@@ -95,18 +95,18 @@ def test_every_take_names_a_scene_and_its_parameters():
 
 
 def test_rows_survive_an_interruption(tmp_path):
-    rows = Rows(tmp_path / "rows.jsonl")
+    rows = Results(tmp_path / "rows.jsonl")
     rows.add(ROW)
     rows.add(replace(ROW, sample="s/1"))
     with open(rows.path, "a") as stream:
         stream.write('{"solver": "a", "to')  # the power went here
-    again = Rows(rows.path)
+    again = Results(rows.path)
     assert again.rows == rows.rows
     again.add(replace(ROW, sample="s/2"))
-    assert len(Rows(rows.path).rows) == 3
+    assert len(Results(rows.path).rows) == 3
     rows.path.write_text("[1, 2]\n")
     with pytest.raises(FileError, match="line 1"):
-        Rows(rows.path)
+        Results(rows.path)
 
 
 def test_what_is_done_is_not_planned_again(samples):
@@ -126,7 +126,7 @@ def test_metrics_on_a_made_up_race():
     rows += [replace(ROW, solver="b", sample="s/3", seconds=9.0, solved=False)]
     first, second = scores(rows, 10.0)
     assert (first.solver, first.solved, first.best) == ("a", 4, 1.0)
-    assert (second.solver, second.solved, second.best, second.untrue) == ("b", 3, 0.0, 1)
+    assert (second.solver, second.solved, second.best, second.claims_not_confirmed) == ("b", 3, 0.0, 1)
     assert first.mean == pytest.approx(0.1)
     assert second.mean == pytest.approx(shifted_mean([0.2, 0.2, 0.2, 10.0]))
     ratio, part = performance_profile(rows, 10.0)["b", "cold"]
@@ -154,7 +154,7 @@ def finished(tmp_path_factory):
 def test_benchmark_runs_reports_and_continues(finished):
     wish, rows, seen = finished
     assert len(rows) == len(seen) == 2 * 2 * len({row.sample for row in rows})
-    assert all(row.is_true for row in rows)
+    assert all(row.confirmed for row in rows)
     assert all(row.solved for row in rows if row.solver == "prox-ssn")
     again = Benchmark(wish)
     assert again.left == 0

@@ -10,7 +10,7 @@ from command_line import delassus as run
 from rich.console import Console
 
 import delassus
-from delassus.cli import wording
+from delassus.cli import tables
 from delassus.cli.solvers import setting_lines
 from delassus.cli.tables import Column, print_table
 from delassus.problem.describe import describe
@@ -136,7 +136,7 @@ def test_no_number_is_cut_in_a_narrow_terminal(width, capsys):
     ],
 )
 def test_seconds_have_a_sensible_unit(value, text):
-    assert wording.seconds(value) == text
+    assert tables.seconds(value) == text
 
 
 # -- the program -------------------------------------------------------------------------------------------------------

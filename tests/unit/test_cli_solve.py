@@ -10,7 +10,7 @@ from command_line import assert_refused
 from command_line import delassus as invoke
 
 import delassus
-from delassus.cli import solve as command
+from delassus.cli.solve import command
 from delassus.io.fclib import read_fclib
 from delassus.solvers import solve_problem
 
@@ -58,7 +58,7 @@ def test_json_holds_the_run_and_every_residual(place):
 
 
 def test_numbers_json_cannot_hold_become_null(tmp_path):
-    from delassus.cli.outputs import write_json
+    from delassus.cli.files import write_json
 
     write_json(tmp_path / "x.json", [{"a": math.inf, "b": [math.nan, 1.5], "c": -math.inf}])
     read = json.loads((tmp_path / "x.json").read_text(), parse_constant=pytest.fail)
@@ -235,7 +235,7 @@ def test_interruption_keeps_what_is_finished(place, monkeypatch):
         return real(problem, *arguments, **options)
 
     monkeypatch.setattr(solve_problem, "solve", interrupted)
-    monkeypatch.setattr("delassus.cli.warmup._one_contact", lambda problem: problem)
+    monkeypatch.setattr("delassus.cli.solve.runs._one_contact", lambda problem: problem)
     result = run(LOCAL, GLOBAL, "--json", "runs.json", "--plot", "race.png")
     assert result.exit_code == 130
     assert "1 of 2 runs finished" in result.stderr
@@ -247,9 +247,9 @@ def test_interruption_keeps_what_is_finished(place, monkeypatch):
 def test_compilation_is_announced_once(place, monkeypatch, capsys):
     from numba.core import event
 
-    from delassus.cli.progress import Display
+    from delassus.cli.console import Display
 
-    with Display(1, {}):
+    with Display(1):
         for _ in range(2):
             with event.trigger_event("numba:compile"):
                 pass

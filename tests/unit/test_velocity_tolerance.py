@@ -6,7 +6,7 @@ import pytest
 from delassus import ModelBuilder, residuals, step
 from delassus.bench import work
 from delassus.bench.sample import Sample
-from delassus.cli.run_plan import _recorded_settings
+from delassus.cli.run.plan import _recorded_settings
 from delassus.cones import ProductCone
 from delassus.law import Law
 from delassus.problem import Problem, islands

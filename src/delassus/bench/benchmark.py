@@ -10,7 +10,7 @@ from pathlib import Path
 
 from delassus import __version__
 from delassus.bench.peers import PEERS, find_peer
-from delassus.bench.row import ROWS, Row, Rows
+from delassus.bench.result import ROWS, Result, Results
 from delassus.bench.runs import plan, run
 from delassus.bench.sample import Sample
 from delassus.bench.suites import Suite, file_samples
@@ -67,7 +67,7 @@ class Benchmark:
         self.samples: list[Sample] = (
             list(file_samples(wish.folder)) if wish.suite.files else wish.suite.store(self.source)
         )
-        self.rows = Rows(wish.out / ROWS)
+        self.rows = Results(wish.out / ROWS)
         wanted = {n for n, sample in enumerate(self.samples) if _is_wanted(sample, wish.only)}
         if not wanted:
             raise SettingsError(f"no sample is called {', '.join(wish.only)}: names are like {self.samples[0].name}")
@@ -80,7 +80,7 @@ class Benchmark:
         keys = {(task.solver, task.tol, task.start, self.samples[n].name) for task in self.tasks for n in task.samples}
         return len(keys - self.rows.keys)
 
-    def run(self, progress: Callable[[Row], None] | None = None) -> list[Row]:
+    def run(self, progress: Callable[[Result], None] | None = None) -> list[Result]:
         """All rows of the folder once everything is done."""
         run(self.source, self.samples, self.tasks, self.rows, processes=self.wish.processes, progress=progress)
         return self.rows.rows

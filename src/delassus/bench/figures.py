@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from delassus.bench.metrics import data_profile, performance_profile
-from delassus.bench.row import Row
+from delassus.bench.result import Result
 
 _COLOURS = (
     "#0b66a8", "#d1495b", "#3a7d44", "#e09f3e", "#7b4fa3", "#2aa1a1", "#8d6a4f", "#555f6b", "#b8336a", "#4f772d",
@@ -18,7 +18,7 @@ def plotly_script() -> str:
     return get_plotlyjs()
 
 
-def html_figures(rows: Sequence[Row], limit: float) -> str:
+def html_figures(rows: Sequence[Result], limit: float) -> str:
     """Performance profile, data profile and accuracy over time, each a <div>."""
     import plotly.graph_objects as go
 
@@ -55,7 +55,7 @@ def html_figures(rows: Sequence[Row], limit: float) -> str:
     return "".join(out)
 
 
-def write_profile_png(path: Path, rows: Sequence[Row], limit: float) -> None:
+def write_profile_png(path: Path, rows: Sequence[Result], limit: float) -> None:
     """The performance profile as a picture."""
     import matplotlib
 
@@ -75,7 +75,7 @@ def write_profile_png(path: Path, rows: Sequence[Row], limit: float) -> None:
     plt.close(figure)
 
 
-def _colour_of(rows: Sequence[Row]) -> dict[str, str]:
+def _colour_of(rows: Sequence[Result]) -> dict[str, str]:
     solvers = dict.fromkeys(row.solver for row in rows)
     return {solver: _COLOURS[k % len(_COLOURS)] for k, solver in enumerate(solvers)}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from delassus.bench.row import Row
+from delassus.bench.result import Result
 
 SHIFT = 1e-3  # of the shifted geometric mean [s]: what happens below a millisecond should not decide
 
@@ -26,14 +26,14 @@ class Score:
     p99: float
     best: float
     iterations: float
-    untrue: int
+    claims_not_confirmed: int
 
     @property
     def rate(self) -> float:
         return self.solved / self.count if self.count else 0.0
 
 
-def scores(rows: Sequence[Row], limit: float) -> list[Score]:
+def scores(rows: Sequence[Result], limit: float) -> list[Score]:
     """One line per solver and start, the most solved and fastest first."""
     table = times(rows, limit)
     fastest = {key: min(column.values()) for key, column in _columns(table).items()}
@@ -47,12 +47,12 @@ def scores(rows: Sequence[Row], limit: float) -> list[Score]:
         out.append(Score(
             solver, start, len(mine), sum(row.solved for row in mine), shifted_mean(values), p50, p95, p99,
             wins / max(1, len(seconds)), float(np.median(iterations)) if iterations else math.nan,
-            sum(not row.is_true for row in mine),
+            sum(not row.confirmed for row in mine),
         ))  # fmt: skip
     return sorted(out, key=lambda score: (-score.rate, score.mean))
 
 
-def times(rows: Iterable[Row], limit: float) -> dict[tuple[str, str], dict[str, float]]:
+def times(rows: Iterable[Result], limit: float) -> dict[tuple[str, str], dict[str, float]]:
     """Seconds by (solver, start) and sample; infinite where not solved. Below a microsecond nothing is measured."""
     out: dict[tuple[str, str], dict[str, float]] = {}
     for row in rows:
@@ -67,7 +67,7 @@ def shifted_mean(values, shift: float = SHIFT) -> float:
     return float(np.exp(np.log(values + shift).mean()) - shift) if len(values) else math.nan
 
 
-def performance_profile(rows: Sequence[Row], limit: float) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
+def performance_profile(rows: Sequence[Result], limit: float) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
     """Dolan and Moré: by solver, (τ, part of the samples solved within τ times the fastest), τ ascending. Samples that
     nobody solved count for nobody."""
     table = times(rows, limit)
@@ -79,12 +79,12 @@ def performance_profile(rows: Sequence[Row], limit: float) -> dict[tuple[str, st
     return out
 
 
-def data_profile(rows: Sequence[Row], limit: float) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
+def data_profile(rows: Sequence[Result], limit: float) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
     """By solver, (seconds, part of the samples solved by then)."""
     return {solver: _steps(np.sort(list(seconds.values()))) for solver, seconds in times(rows, limit).items()}
 
 
-def warm_gain(rows: Sequence[Row]) -> dict[str, tuple[float, float]]:
+def warm_gain(rows: Sequence[Result]) -> dict[str, tuple[float, float]]:
     """By solver, geometric mean of cold over warm (seconds, iterations) on samples that both solved."""
     cold = {(row.solver, row.sample): row for row in rows if row.start == "cold" and row.solved}
     pairs: dict[str, list[tuple[float, float]]] = {}

@@ -11,17 +11,17 @@ from pathlib import Path
 from delassus.bench import figures
 from delassus.bench.metrics import Score, scores, warm_gain
 from delassus.bench.page import PAGE
-from delassus.bench.row import Row, Rows
+from delassus.bench.result import Result, Results
 from delassus.errors import FileError
 
 
-def write_report(folder: Path, rows: Sequence[Row], about: dict) -> Path:
+def write_report(folder: Path, rows: Sequence[Result], about: dict) -> Path:
     """report.html, rows.csv, scores.csv and profile.png into the folder; about: machine, versions, settings."""
     if not rows:
         raise FileError(f"{folder}: no rows yet: run `delassus bench` with --out there first")
     limit = float(about["time_limit"])
     ranking = scores(rows, limit)
-    _write_csv(folder / "rows.csv", [field.name for field in fields(Row)], [asdict(row) for row in rows])
+    _write_csv(folder / "rows.csv", [field.name for field in fields(Result)], [asdict(row) for row in rows])
     _write_csv(folder / "scores.csv", [field.name for field in fields(Score)], [asdict(score) for score in ranking])
     figures.write_profile_png(folder / "profile.png", rows, limit)
     page = PAGE.substitute(
@@ -39,7 +39,7 @@ def write_report(folder: Path, rows: Sequence[Row], about: dict) -> Path:
     return path
 
 
-def read_rows(folder: Path) -> tuple[list[Row], dict]:
+def read_rows(folder: Path) -> tuple[list[Result], dict]:
     """Rows and settings of a benchmark's folder."""
     try:
         about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
@@ -47,7 +47,7 @@ def read_rows(folder: Path) -> tuple[list[Row], dict]:
         raise FileError(f"{folder}: no benchmark in it: give the folder `delassus bench --out` wrote") from None
     if not isinstance(about, dict) or not isinstance(about.get("time_limit"), int | float):
         raise FileError(f"{folder}/about.json: does not say what was run: run the benchmark again")
-    return Rows(folder / "rows.jsonl").rows, about
+    return Results(folder / "rows.jsonl").rows, about
 
 
 def _write_csv(path: Path, names: list[str], rows: list[dict]) -> None:
@@ -57,12 +57,12 @@ def _write_csv(path: Path, names: list[str], rows: list[dict]) -> None:
         writer.writerows(rows)
 
 
-def _verdict(ranking: list[Score], rows: Sequence[Row], about: dict) -> str:
+def _verdict(ranking: list[Score], rows: Sequence[Result], about: dict) -> str:
     """The ranking in one sentence, for a reader with ten seconds."""
     best = ranking[0]
     count = len({row.sample for row in rows})
-    untrue = sum(not row.is_true for row in rows)
-    truth = "every claim was confirmed" if not untrue else f"{untrue} claims were not confirmed by the judge"
+    missing = sum(not row.confirmed for row in rows)
+    truth = "every claim was confirmed" if not missing else f"{missing} claims were not confirmed by the judge"
     others = [score for score in ranking[1:] if score.start == best.start and score.rate == best.rate]
     runner = f", {others[0].mean / best.mean:.1f} times faster than {others[0].solver}" if others else ""
     return html.escape(
@@ -76,9 +76,21 @@ def _about(about: dict) -> str:
     return "<dl>" + "".join(lines) + "</dl>"
 
 
-def _ranking(ranking: list[Score], rows: Sequence[Row]) -> str:
+def _ranking(ranking: list[Score], rows: Sequence[Result]) -> str:
     gains = warm_gain(rows)
-    head = ["solver", "start", "solved", "mean", "p50", "p95", "p99", "fastest on", "iterations", "warm gain", "untrue"]
+    head = [
+        "solver",
+        "start",
+        "solved",
+        "mean",
+        "p50",
+        "p95",
+        "p99",
+        "fastest on",
+        "iterations",
+        "warm gain",
+        "claims not confirmed",
+    ]
     body = []
     for score in ranking:
         gain = gains.get(score.solver)
@@ -86,12 +98,13 @@ def _ranking(ranking: list[Score], rows: Sequence[Row]) -> str:
             score.solver, score.start, (score.rate, f"{score.solved} / {score.count}"), (score.mean, _time(score.mean)),
             (score.p50, _time(score.p50)), (score.p95, _time(score.p95)), (score.p99, _time(score.p99)),
             (score.best, f"{100 * score.best:.0f} %"), (score.iterations, f"{score.iterations:.0f}"),
-            (gain[0], f"{gain[0]:.1f}×") if gain and score.start == "warm" else "", (score.untrue, str(score.untrue)),
+            (gain[0], f"{gain[0]:.1f}×") if gain and score.start == "warm" else "",
+            (score.claims_not_confirmed, str(score.claims_not_confirmed)),
         ])  # fmt: skip
     return _table("ranking", head, body)
 
 
-def _categories(rows: Sequence[Row], limit: float) -> str:
+def _categories(rows: Sequence[Result], limit: float) -> str:
     """Solved and mean by category, cold starts."""
     kinds = sorted({row.category for row in rows})
     start = "cold" if any(row.start == "cold" for row in rows) else "warm"
@@ -108,12 +121,12 @@ def _categories(rows: Sequence[Row], limit: float) -> str:
     return _table("categories", [f"solver ({start})", *kinds], body)
 
 
-def _row_table(rows: Sequence[Row], about: dict) -> str:
+def _row_table(rows: Sequence[Result], about: dict) -> str:
     head = ["problem", "category", "contacts", "rows", "solver", "start", "status", "judged", "relative natural map",
             "worst velocity m/s", "over its island's", "iterations", "seconds", "repeat"]  # fmt: skip
     body = []
     for row in rows:
-        verdict = ("true" if row.solved else "missed") if row.is_true else "UNTRUE"
+        verdict = ("solved" if row.solved else "not solved") if row.confirmed else "claim not confirmed"
         body.append([
             row.sample, row.category, (row.contacts, str(row.contacts)), (row.rows, str(row.rows)), row.solver,
             row.start, row.status + (f" ({row.note})" if row.note else ""), verdict,
@@ -124,7 +137,7 @@ def _row_table(rows: Sequence[Row], about: dict) -> str:
     return _table("rows", head, body)
 
 
-def repeat_command(row: Row, about: dict) -> str:
+def repeat_command(row: Result, about: dict) -> str:
     """What to type to see that cell again."""
     return f"delassus bench {about['suite']} --only '{row.sample}' --solvers '{row.solver}' --tol {row.tol:g}"
 

@@ -10,7 +10,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from time import perf_counter
 
-from delassus.bench.row import Row, Rows
+from delassus.bench.result import Result, Results
 from delassus.bench.sample import Sample
 from delassus.bench.work import Task, work
 
@@ -18,7 +18,7 @@ _GRACE = 5.0  # seconds beyond its limit after which a run is ended from outside
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 _START = 180.0  # seconds a process may take to load its samples and compile
 
-Progress = Callable[[Row], None]
+Progress = Callable[[Result], None]
 
 
 def plan(
@@ -46,14 +46,14 @@ def plan(
 
 
 def run(
-    source: Path, samples: Sequence[Sample], tasks: Sequence[Task], rows: Rows, *, processes: int = 1,
+    source: Path, samples: Sequence[Sample], tasks: Sequence[Task], rows: Results, *, processes: int = 1,
     progress: Progress | None = None,
 ) -> None:  # fmt: skip
     """Work the tasks off. Rows go to the file as they come; a process that does not answer in time is replaced."""
     context = multiprocessing.get_context("spawn")
     queue, workers = deque(tasks), []
 
-    def take(row: Row) -> None:
+    def take(row: Result) -> None:
         if row.key not in rows.keys:
             rows.add(row)
             if progress is not None:
@@ -114,7 +114,7 @@ class _Worker:
         self.deadline = perf_counter() + _START
         self.pipe.send(task)
 
-    def listen(self, take: Callable[[Row], None]) -> None:
+    def listen(self, take: Callable[[Result], None]) -> None:
         assert self.task is not None
         try:
             kind, value = self.pipe.recv()
@@ -132,7 +132,7 @@ class _Worker:
     def is_late(self) -> bool:
         return perf_counter() > self.deadline or (not self.process.is_alive() and not self.pipe.poll())
 
-    def abandon(self, take: Callable[[Row], None]) -> Task | None:
+    def abandon(self, take: Callable[[Result], None]) -> Task | None:
         """End the process; a row says what happened; returns what is left of the task."""
         assert self.task is not None
         died = not self.process.is_alive()
@@ -140,7 +140,7 @@ class _Worker:
         at = self.task.samples.index(self.current) if self.current is not None else 0
         sample = self.samples[self.task.samples[at]]
         nan = float("nan")
-        take(Row(
+        take(Result(
             solver=self.task.solver, tol=self.task.tol, start=self.task.start, sample=sample.name,
             sequence=sample.sequence, step=sample.step, category=sample.category,
             contacts=sample.problem.contact_count, rows=sample.problem.row_count, status="time_limit", solved=False,

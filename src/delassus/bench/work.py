@@ -9,7 +9,7 @@ import numpy as np
 
 from delassus import residuals
 from delassus.bench.peers import PEERS, peer_solve
-from delassus.bench.row import Row
+from delassus.bench.result import Result
 from delassus.bench.sample import Sample
 from delassus.bench.suite_file import is_suite, read_suite
 from delassus.bench.suites import file_samples
@@ -59,7 +59,7 @@ def work(source: Path, pipe) -> None:
         pipe.send(("done", None))
 
 
-def _solve(sample: Sample, task: Task, guess, *, warm_up: bool = False) -> tuple[Row, np.ndarray]:
+def _solve(sample: Sample, task: Task, guess, *, warm_up: bool = False) -> tuple[Result, np.ndarray]:
     problem = sample.problem
     memory = _peak()
     start = perf_counter()
@@ -72,7 +72,7 @@ def _solve(sample: Sample, task: Task, guess, *, warm_up: bool = False) -> tuple
         reactions, iterations, status, note = solution.reactions, solution.iterations, solution.status.value, ""
     judged = residuals.evaluate(problem, reactions)
     is_within = Limits(task.tol, "auto", 0, None).reached(judged.measure)
-    row = Row(
+    row = Result(
         solver=task.solver, tol=task.tol, start=task.start, sample=sample.name, sequence=sample.sequence,
         step=sample.step, category=sample.category, contacts=problem.contact_count, rows=problem.row_count,
         status=status, solved=is_within and seconds <= _SHOUTS * task.time_limit + 0.1,

@@ -1,1 +1,3 @@
-"""The command line. No module here may import NumPy, Numba, SciPy, h5py or Matplotlib before a command runs."""
+"""The command line: `main` has the table of commands, each a module or a folder of its name; what they share is in
+`console`, `tables`, `files`, `options` and `ranking`. Commands do not import each other, and no module here may import
+NumPy, Numba, SciPy, h5py or Matplotlib before a command runs."""

@@ -1,4 +1,4 @@
-"""`delassus bench` and `delassus report`."""
+"""`delassus bench`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from delassus.cli import console
+from delassus.cli.ranking import print_ranking
 from delassus.cli.tables import Column, print_table
 
 if TYPE_CHECKING:
     from delassus.bench.benchmark import Benchmark
-    from delassus.bench.row import Row
+    from delassus.bench.result import Result
 
 
 def bench(
@@ -50,27 +51,12 @@ def bench(
       delassus bench fclib --files path/to/fclib --solvers nbgs+anderson,siconos:NSGS
       delassus report bench/quick
 
-    Exit code: 0 done, 1 some claim was not true, 2 bad input, 130 interrupted.
+    Exit code: 0 done, 1 some claim was not confirmed, 2 bad input, 130 interrupted.
     """
-    with console.errors_end_it():
-        if suite is None:
-            _list_suites()
-            return
-        code = _run(suite, solvers, tol, start, time_limit, out, processes, only or [], files)
-    raise typer.Exit(code)
-
-
-def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `delassus bench --out` wrote.")],
-) -> None:
-    """Write report.html, CSV files and the profile of a benchmark again, from its rows."""
-    with console.errors_end_it():
-        from delassus.bench.report import read_rows, write_report
-
-        rows, about = read_rows(folder)
-        path = write_report(folder, rows, about)
-        _print_scores(rows, float(about["time_limit"]))
-        console.stdout().print(f"report: {path}", soft_wrap=True)
+    if suite is None:
+        _list_suites()
+        return
+    raise typer.Exit(_run(suite, solvers, tol, start, time_limit, out, processes, only or [], files))
 
 
 def _list_suites() -> None:
@@ -110,9 +96,9 @@ def _run(name, solvers, tol, start, time_limit, out, processes, only, files) -> 
         return console.INTERRUPTED
     about = benchmark.about()
     path = write_report(wish.out, rows, about)
-    _print_scores(rows, wish.time_limit)
+    print_ranking(rows, wish.time_limit)
     console.stdout().print(f"report: {path}", soft_wrap=True)
-    return 1 if any(not row.is_true and row.solver.partition(":")[0] not in _peers() for row in rows) else 0
+    return 1 if any(not row.confirmed and row.solver.partition(":")[0] not in _peers() for row in rows) else 0
 
 
 def _peers():
@@ -121,7 +107,7 @@ def _peers():
     return PEERS
 
 
-def _watch(benchmark: "Benchmark") -> "list[Row]":
+def _watch(benchmark: "Benchmark") -> "list[Result]":
     """Run with a bar that estimates how long it will take."""
     from rich.progress import (
         BarColumn,
@@ -138,24 +124,7 @@ def _watch(benchmark: "Benchmark") -> "list[Row]":
     with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
         task = bar.add_task("", total=benchmark.left, now="starting…")
 
-        def progress(row: "Row") -> None:
+        def progress(row: "Result") -> None:
             bar.update(task, advance=1, now=f"{row.solver} {row.start} {row.sample} {row.status}")
 
         return benchmark.run(progress)
-
-
-def _print_scores(rows: "list[Row]", limit: float) -> None:
-    from delassus.bench.metrics import scores
-
-    table = scores(rows, limit)
-    columns = [
-        Column("solver", [line.solver for line in table]),
-        Column("start", [line.start for line in table]),
-        Column("solved", [f"{line.solved}/{line.count}" for line in table]),
-        Column("mean", [f"{1e3 * line.mean:.3g} ms" for line in table]),
-        Column("p95", [f"{1e3 * line.p95:.3g} ms" for line in table]),
-        Column("fastest on", [f"{100 * line.best:.0f} %" for line in table]),
-        Column("iterations", [f"{line.iterations:.0f}" for line in table]),
-        Column("untrue", [str(line.untrue) for line in table]),
-    ]
-    print_table(columns, console.stdout())

@@ -1,5 +1,6 @@
-"""Where text goes: results to stdout, everything else to stderr, errors as one line."""
+"""Where text goes: results to stdout; errors as one line and the live line of a command at work to stderr."""
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from delassus.errors import DelassusError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -38,7 +40,11 @@ def _console(stderr: bool) -> "Console":
 
 def say_error(error: DelassusError | str) -> None:
     """`error: …` on stderr, on one line whatever the message holds."""
-    typer.echo("error: " + " ".join(str(error).split()), err=True)
+    typer.echo(_one_line(error), err=True)
+
+
+def _one_line(error: DelassusError | str) -> str:
+    return "error: " + " ".join(str(error).split())
 
 
 @contextmanager
@@ -49,3 +55,71 @@ def errors_end_it() -> Iterator[None]:
     except DelassusError as error:
         say_error(error)
         raise typer.Exit(BAD_INPUT) from None
+
+
+class Display:
+    """How many runs or steps are done, and what the current one does: a context manager that shows a bar in a terminal
+    only, errors and notes everywhere."""
+
+    def __init__(self, total: int, done: int = 0):
+        self._console = stderr()
+        self._progress = self._make_progress()
+        self._task = self._progress.add_task("", total=total, completed=done, now="")
+        self._listening = self._listener()
+        self._compiles = False
+
+    def __enter__(self) -> "Display":
+        self._listening.__enter__()
+        logging.getLogger("delassus.compiling").disabled = True  # we say it here, above the bar
+        self._progress.start()
+        return self
+
+    def __exit__(self, *error) -> None:
+        self._progress.stop()
+        self._listening.__exit__(*error)
+
+    def now(self, text: str, done: int | None = None) -> None:
+        """Replace the text beside the bar, and how many are done."""
+        self._progress.update(self._task, now=text, completed=done)
+
+    def advance(self, count: int) -> None:
+        """So many more are done."""
+        self._progress.update(self._task, advance=count)
+
+    def error(self, error: DelassusError | str) -> None:
+        """An error line, above the bar."""
+        self._above(_one_line(error))
+
+    def note(self, text: str) -> None:
+        """A dim line, above the bar."""
+        self._above(text, style="dim")
+
+    def _above(self, text: str, style: str | None = None) -> None:
+        self._progress.console.print(text, style=style, soft_wrap=True)
+
+    def _make_progress(self) -> "Progress":
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.table import Column
+
+        text = TextColumn("{task.fields[now]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
+        return Progress(
+            BarColumn(bar_width=16), MofNCompleteColumn(), text,
+            console=self._console, transient=True, disable=not self._console.is_terminal,
+        )  # fmt: skip
+
+    def _listener(self):
+        """Numba tells when it compiles, which it does not do when its cache answers: no guessing from the clock."""
+        from numba.core import event
+
+        display = self
+
+        class Compiling(event.Listener):
+            def on_start(self, event):
+                if not display._compiles:
+                    display.note("compiling kernels (first run only)…")
+                display._compiles = True
+
+            def on_end(self, event):
+                pass
+
+        return event.install_listener("numba:compile", Compiling())

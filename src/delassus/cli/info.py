@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from delassus.cli import console, wording
-from delassus.cli.inputs import expand, short_names
-from delassus.cli.outputs import check_output, write_json
+from delassus.cli import console, files, options, tables
 from delassus.cli.tables import Column, print_facts, print_table
 from delassus.errors import DelassusError
 
@@ -18,7 +16,7 @@ Facts = list[tuple[Path, "Description", dict[str, Any]]]
 
 
 def info(
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="FCLIB problem files (HDF5).")],
+    file: options.ProblemFiles,
     json: Annotated[Path | None, typer.Option(metavar="OUT", help="Write every figure of every file as JSON.")] = None,
 ) -> None:
     """Say what problems are like: sizes, densities, rank, conditioning, mass ratio, islands.
@@ -30,10 +28,9 @@ def info(
       delassus info pile.hdf5
       delassus info *.hdf5 --json facts.json
     """
-    with console.errors_end_it():
-        paths, complaints = expand(files)
-        if json is not None:
-            check_output(json, paths)
+    paths, complaints = files.expand(file)
+    if json is not None:
+        files.check_output(json, paths)
     for complaint in complaints:
         console.say_error(complaint)
     facts: Facts = []
@@ -46,10 +43,9 @@ def info(
                     code = console.BAD_INPUT
     except KeyboardInterrupt:
         code = console.INTERRUPTED
-    _show(facts, short_names(paths), single=len(paths) == 1)
-    with console.errors_end_it():
-        if json is not None:
-            write_json(json, [{"file": str(path)} | text | found.as_dict() for path, found, text in facts])
+    _show(facts, files.short_names(paths), single=len(paths) == 1)
+    if json is not None:
+        files.write_json(json, [{"file": str(path)} | text | found.as_dict() for path, found, text in facts])
     raise typer.Exit(code)
 
 
@@ -90,19 +86,19 @@ def _lines(found: "Description") -> list[tuple[str, str]]:
     size = f"{found.contacts} contacts, {found.bilateral_rows} bilateral and {found.unilateral_rows} unilateral rows"
     bodies = {"matrix": "unknown (local form)", "sparse": f"flexible, {found.dofs} degrees of freedom"}
     densities = (found.density_joints, found.density_contacts, found.density_total)
-    friction = wording.MISSING if found.friction is None else " to ".join(f"{mu:g}" for mu in sorted({*found.friction}))
+    friction = tables.MISSING if found.friction is None else " to ".join(f"{mu:g}" for mu in sorted({*found.friction}))
     return [
         ("form", f"{found.form} ({'W, q' if found.form == 'local' else 'M, H, f, w'})"),
         ("rows", f"{found.rows}: {size}"),
         ("bodies", bodies.get(found.storage, f"{found.bodies} rigid, {found.dofs} degrees of freedom")),
-        ("densities", "joints {}, contacts {}, total {}".format(*map(wording.plain, densities))),
-        ("category", found.category or wording.MISSING),
+        ("densities", "joints {}, contacts {}, total {}".format(*map(tables.plain, densities))),
+        ("category", found.category or tables.MISSING),
         ("rank of " + ("W" if found.form == "local" else "J"), f"{_about(found, _rank(found))} of {found.rows} rows"),
         ("condition of " + ("W" if found.form == "local" else "D"), _condition(found)),
-        ("mass ratio", wording.plain(found.mass_ratio)),
-        ("asymmetry of " + ("W" if found.form == "local" else "M"), wording.scientific(found.asymmetry)),
+        ("mass ratio", tables.plain(found.mass_ratio)),
+        ("asymmetry of " + ("W" if found.form == "local" else "M"), tables.scientific(found.asymmetry)),
         ("friction", friction),
-        ("islands", wording.count(found.islands)),
+        ("islands", tables.count(found.islands)),
     ]
 
 
@@ -111,27 +107,27 @@ def _columns(facts: Facts, names: dict[Path, str]) -> list[Column]:
     from rich.text import Text
 
     found = [description for _, description, _ in facts]
-    condition = [_about(each, wording.scientific(each.spectrum.condition_nonzero)) for each in found]
+    condition = [_about(each, tables.scientific(each.spectrum.condition_nonzero)) for each in found]
     return [
         Column("file", [Text(names[path]) for path, _, _ in facts], narrow=16),
-        Column("contacts", [wording.count(each.contacts) for each in found], right=True),
-        Column("rows", [wording.count(each.rows) for each in found], right=True, spare=True),
+        Column("contacts", [tables.count(each.contacts) for each in found], right=True),
+        Column("rows", [tables.count(each.rows) for each in found], right=True, spare=True),
         Column("rank", [_about(each, _rank(each)) for each in found], right=True),
         Column("condition, nonzero", condition, right=True),
-        Column("category", [each.category or wording.MISSING for each in found], narrow=11, spare=True),
-        Column("islands", [wording.count(each.islands) for each in found], right=True, spare=True),
-        Column("dofs", [wording.count(each.dofs) for each in found], right=True, spare=True),
-        Column("mass ratio", [wording.plain(each.mass_ratio) for each in found], right=True, spare=True),
+        Column("category", [each.category or tables.MISSING for each in found], narrow=11, spare=True),
+        Column("islands", [tables.count(each.islands) for each in found], right=True, spare=True),
+        Column("dofs", [tables.count(each.dofs) for each in found], right=True, spare=True),
+        Column("mass ratio", [tables.plain(each.mass_ratio) for each in found], right=True, spare=True),
         Column("form", [each.form for each in found], spare=True),
     ]
 
 
 def _rank(found: "Description") -> str:
-    return wording.count(found.spectrum.rank)
+    return tables.count(found.spectrum.rank)
 
 
 def _condition(found: "Description") -> str:
-    over_nonzero = _about(found, wording.scientific(found.spectrum.condition_nonzero))
+    over_nonzero = _about(found, tables.scientific(found.spectrum.condition_nonzero))
     if found.spectrum.method == "skipped":
         return "skipped: the problem is too large"
     return over_nonzero if found.spectrum.full_rank else f"infinite; {over_nonzero} over nonzero singular values"

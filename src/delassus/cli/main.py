@@ -1,18 +1,26 @@
 """`delassus`: the commands, and the help that teaches them."""
 
 import sys
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from delassus import __version__
-from delassus.cli.bench import bench, report
-from delassus.cli.info import info
-from delassus.cli.reproduce import reproduce
-from delassus.cli.run import run as run_command
-from delassus.cli.scenes import scenes
-from delassus.cli.solve import solve
-from delassus.cli.solvers import solvers
+from delassus.cli import console
+
+COMMANDS = {
+    "run": ("delassus.cli.run.command", "Simulate a scene, record and check it."),
+    "scenes": ("delassus.cli.scenes", "List the scenes and their parameters."),
+    "solve": ("delassus.cli.solve.command", "Solve problem files and verify the accuracy."),
+    "info": ("delassus.cli.info", "Say what makes problem files easy or hard."),
+    "solvers": ("delassus.cli.solvers", "List the solvers and their settings."),
+    "bench": ("delassus.cli.bench", "Compare solvers on problems of real time steps."),
+    "report": ("delassus.cli.report", "Write the report of a benchmark again."),
+    "reproduce": ("delassus.cli.reproduce", "Run the papers' experiments beside their figures."),
+}
+"""Every command: the module that has a function of its name, and what the list of commands says of it."""
 
 _HELP = """Multibody dynamics with joints, impacts and friction: every step solved to a stated and verified accuracy.
 Problems are FCLIB files (HDF5), local (W, q) or global (M, H, f, w); `converged` is claimed only after the residual
@@ -50,24 +58,6 @@ Compare solvers on problems of real time steps, with a report:
 Exit code: 0 all converged (and checks pass), 1 not so, 2 bad input, 130 interrupted.
 """
 
-app = typer.Typer(
-    name="delassus",
-    help=_HELP,
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,  # plain help: it pipes well, and rich alone would cost a third of the start-up budget
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("run", short_help="Simulate a scene, record and check it.")(run_command)
-app.command(short_help="List the scenes and their parameters.")(scenes)
-app.command(short_help="Solve problem files and verify the accuracy.")(solve)
-app.command(short_help="Say what makes problem files easy or hard.")(info)
-app.command(short_help="List the solvers and their settings.")(solvers)
-app.command(short_help="Compare solvers on problems of real time steps.")(bench)
-app.command(short_help="Write the report of a benchmark again.")(report)
-app.command(short_help="Run the papers' experiments beside their figures.")(reproduce)
-
 
 def _show_version(wanted: bool) -> None:
     if wanted:
@@ -75,13 +65,32 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     pass
+
+
+def make_app(commands: Mapping[str, tuple[str, str]] = COMMANDS) -> typer.Typer:
+    """The command line with these commands. Our own exceptions end each of them with one line and exit code 2."""
+    app = typer.Typer(
+        name="delassus",
+        help=_HELP,
+        add_completion=False,
+        no_args_is_help=True,
+        rich_markup_mode=None,  # plain help: it pipes well, and rich alone would cost a third of the start-up budget
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    for name, (module, short_help) in commands.items():
+        app.command(name, short_help=short_help)(console.errors_end_it()(getattr(import_module(module), name)))
+    return app
+
+
+app = make_app()
 
 
 def run() -> None:

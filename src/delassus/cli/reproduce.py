@@ -27,26 +27,25 @@ def reproduce(
 
     Exit code: 0 done, whatever came out; 2 bad input.
     """
-    with console.errors_end_it():
-        from delassus.reproduce import EXPERIMENTS, find_experiment
-        from delassus.reproduce.experiment import page
+    from delassus.reproduce import EXPERIMENTS, find_experiment
+    from delassus.reproduce.experiment import page
 
-        if name is None:
-            lines = list(EXPERIMENTS.values())
-            columns = [Column("name", [x.name for x in lines]), Column("paper", [x.paper for x in lines]),
-                       Column("what", [x.title for x in lines], narrow=40)]  # fmt: skip
-            print_table(columns, console.stdout())
-            return
-        chosen = list(EXPERIMENTS.values()) if name == "all" else [find_experiment(name)]
-        done = []
-        for experiment in chosen:
-            console.stderr().print(f"{experiment.name}: {experiment.title}…", style="dim")
-            outcome = experiment.carry_out(out, quick)
-            done.append((experiment, outcome))
-            _print(outcome)
-        path = out / "index.html"
-        path.write_text(page(done), encoding="utf-8")
-        console.stdout().print(f"page: {path}", soft_wrap=True)
+    if name is None:
+        lines = list(EXPERIMENTS.values())
+        columns = [Column("name", [x.name for x in lines]), Column("paper", [x.paper for x in lines]),
+                   Column("what", [x.title for x in lines], narrow=40)]  # fmt: skip
+        print_table(columns, console.stdout())
+        return
+    chosen = list(EXPERIMENTS.values()) if name == "all" else [find_experiment(name)]
+    done = []
+    for experiment in chosen:
+        console.stderr().print(f"{experiment.name}: {experiment.title}…", style="dim")
+        outcome = experiment.carry_out(out, quick)
+        done.append((experiment, outcome))
+        _print(outcome)
+    path = out / "index.html"
+    path.write_text(page(done), encoding="utf-8")
+    console.stdout().print(f"page: {path}", soft_wrap=True)
 
 
 def _print(outcome) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from delassus.cli import console
-from delassus.cli.outputs import check_output, write_json
+from delassus.cli.files import check_output, write_json
 from delassus.cli.tables import Column, print_facts, print_options, print_table
 
 if TYPE_CHECKING:
@@ -25,20 +25,19 @@ def scenes(
       delassus scenes
       delassus scenes four-bar
     """
-    with console.errors_end_it():
-        if json is not None:
-            check_output(json, [])
-        from delassus.scenes import SCENES, find
+    if json is not None:
+        check_output(json, [])
+    from delassus.scenes import SCENES, find
 
-        shown = list(SCENES.values()) if name is None else [find(name)]
-        out = console.stdout()
-        if name is None:
-            print_table(_columns(shown), out)
-            out.print("`delassus scenes NAME` shows a scene's parameters.", style="dim", soft_wrap=True)
-        else:
-            _show_one(shown[0], out)
-        if json is not None:
-            write_json(json, [_as_json(scene) for scene in shown])
+    shown = list(SCENES.values()) if name is None else [find(name)]
+    out = console.stdout()
+    if name is None:
+        print_table(_columns(shown), out)
+        out.print("`delassus scenes NAME` shows a scene's parameters.", style="dim", soft_wrap=True)
+    else:
+        _show_one(shown[0], out)
+    if json is not None:
+        write_json(json, [_as_json(scene) for scene in shown])
 
 
 def _columns(shown: "list[Scene]") -> list[Column]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from delassus.cli import console
-from delassus.cli.outputs import check_output, write_json
+from delassus.cli.files import check_output, write_json
 from delassus.cli.tables import Column, print_facts, print_options, print_table
 
 if TYPE_CHECKING:
@@ -30,22 +30,21 @@ def solvers(
       delassus solvers nbgs
       delassus solvers nbgs+anderson
     """
-    with console.errors_end_it():
-        if json is not None:
-            check_output(json, [])
-        from delassus.solvers.table import MODIFIERS, SOLVERS, find
+    if json is not None:
+        check_output(json, [])
+    from delassus.solvers.table import MODIFIERS, SOLVERS, find
 
-        lines = list(SOLVERS.values()) if name is None else [find(name)[0]]
-        out = console.stdout()
-        if name is None:
-            print_table(_columns(lines), out)
-            out.print()
-            print_table(_modifier_columns(list(MODIFIERS.values())), out)
-            out.print("`delassus solvers NAME` shows a solver's settings.", style="dim", soft_wrap=True)
-        else:
-            _show_one(lines[0], out)
-        if json is not None:
-            write_json(json, [_as_json(line) for line in lines])
+    lines = list(SOLVERS.values()) if name is None else [find(name)[0]]
+    out = console.stdout()
+    if name is None:
+        print_table(_columns(lines), out)
+        out.print()
+        print_table(_modifier_columns(list(MODIFIERS.values())), out)
+        out.print("`delassus solvers NAME` shows a solver's settings.", style="dim", soft_wrap=True)
+    else:
+        _show_one(lines[0], out)
+    if json is not None:
+        write_json(json, [_as_json(line) for line in lines])
 
 
 def setting_lines(settings: "Settings") -> list[tuple[str, Any, str]]:

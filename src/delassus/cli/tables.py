@@ -1,4 +1,5 @@
-"""Tables that stay readable in a narrow terminal: columns are left out rather than numbers cut."""
+"""Tables that stay readable in a narrow terminal (columns are left out rather than numbers cut), and numbers as people
+read them."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -7,6 +8,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+MISSING = "–"
+"""Stands where there is no number."""
 _GAP = 2  # characters between columns
 _ENOUGH = 24  # characters of a file name that may be broken after them
 
@@ -91,3 +94,30 @@ def _widths(columns: list[Column], room: int) -> list[int]:
 
 def _total(widths: list[int]) -> int:
     return sum(widths) + _GAP * len(widths) - 1  # rich reserves the last column's padding although it shows none
+
+
+def seconds(value: float) -> str:
+    """'35 µs', '4.2 ms', '1.73 s', '12 min 5 s'."""
+    if value < 1e-3:
+        return f"{1e6 * value:.0f} µs"
+    if value < 1.0:
+        return f"{1e3 * value:.3g} ms" if value < 0.9995 else "1 s"
+    if value < 120.0:
+        return f"{value:.3g} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest} s"
+
+
+def count(value: int | None) -> str:
+    """'12000' (no separators: tables are piped into other programs), or a dash."""
+    return MISSING if value is None else str(value)
+
+
+def scientific(value: float | None) -> str:
+    """'3.2e-07', or a dash."""
+    return MISSING if value is None else f"{value:.1e}"
+
+
+def plain(value: float | None) -> str:
+    """Three significant digits, or a dash."""
+    return MISSING if value is None else f"{value:.3g}"

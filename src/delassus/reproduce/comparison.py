@@ -42,8 +42,8 @@ def run(folder: Path, quick: bool) -> Outcome:
         Line("De Saxcé's term in raisim, problems solved to 1e-6", "needed for the exact law",
              f"raisim-ds {by['raisim-ds'].solved}, raisim {by['raisim'].solved}",
              by["raisim-ds"].solved >= by["raisim"].solved, "raisim-ds solves at least as many"),
-        Line("claims not confirmed by the judge", "–", str(sum(not row.is_true for row in rows)),
-             all(row.is_true for row in rows), "none"),
+        Line("claims not confirmed by the judge", "–", str(sum(not row.confirmed for row in rows)),
+             all(row.confirmed for row in rows), "none"),
     ]  # fmt: skip
     for score in by.values():
         lines.append(Line(f"{score.solver}: solved, mean", "–", f"{score.solved} / {score.count}, "

@@ -5,9 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from delassus.cli import wording
-from delassus.cli.outputs import replace_file, write_json
-from delassus.cli.run_plan import RunPlan
+from delassus.cli import console, files, tables
+from delassus.cli.run.plan import RunPlan
 from delassus.cli.tables import Column, print_facts, print_table
 
 if TYPE_CHECKING:
@@ -17,6 +16,34 @@ if TYPE_CHECKING:
     from delassus.scenes import Check
 
 FIGURE = "summary.png"
+
+
+def report(
+    plan: RunPlan, taken: int, seconds: float, problems: list[Path], remarks: list[str], interrupted: bool
+) -> int:
+    """Say and write what came of a run; the exit code.  taken, seconds: steps of this call and how long they took."""
+    from delassus.io.recording import Recording
+
+    recording = Recording(plan.out)
+    facts = summary(recording, seconds)
+    checks = plan.scene.check(plan.setup, recording)
+    out = console.stdout()
+    print_summary(facts, recording, taken, out)
+    for text in remarks:
+        out.print(text, soft_wrap=True)
+    print_checks(checks, out)
+    if problems:
+        how = f"--law {plan.settings.law.value} --tol {plan.settings.tol:g}"
+        out.print(
+            f"{len(problems)} problems kept; look at one with: delassus solve {problems[0]} {how}", soft_wrap=True
+        )
+    figure = write_figure(plan, recording) if recording.step_count else None
+    out.print(f"recording: {plan.out}" + (f", figure: {figure}" if figure else ""), soft_wrap=True)
+    write_result(plan, facts, checks, problems, figure, interrupted)
+    if interrupted:
+        return console.INTERRUPTED
+    is_fine = facts["not_converged"] == facts["suspicious"] == 0
+    return 0 if is_fine and all(check.passed for check in checks) else 1
 
 
 def summary(run: "Trajectory", seconds: float) -> dict[str, Any]:
@@ -43,10 +70,10 @@ def summary(run: "Trajectory", seconds: float) -> dict[str, Any]:
     }
 
 
-def print_summary(facts: dict[str, Any], run: "Trajectory", taken: int, console: "Console") -> None:
+def print_summary(facts: dict[str, Any], run: "Trajectory", taken: int, out: "Console") -> None:
     """The card, then advice on each way of not converging that occurred. taken: steps of this call."""
     stages = facts["stage_seconds_mean"]
-    per_step = ", ".join(f"{stage} {wording.seconds(seconds)}" for stage, seconds in stages.items())
+    per_step = ", ".join(f"{stage} {tables.seconds(seconds)}" for stage, seconds in stages.items())
     change = facts["energy_last"] - facts["energy_first"]
     wall = facts["wall_seconds"]
     speed = f", {taken / wall:.3g} steps/s in this call" if taken and wall > 0 else ""
@@ -61,19 +88,19 @@ def print_summary(facts: dict[str, Any], run: "Trajectory", taken: int, console:
         ("worst penetration", f"{facts['penetration_max']:.1e} m"),
         ("joint drift", f"{facts['drift_max']:.1e} m, rad"),
         ("energy", f"{facts['energy_first']:.6g} J to {facts['energy_last']:.6g} J ({change:+.3g} J)"),
-        ("time per step", per_step or wording.MISSING),
+        ("time per step", per_step or tables.MISSING),
     ]
-    print_facts(lines, console)
+    print_facts(lines, out)
     for text in _advice(run):
-        console.print(text, soft_wrap=True)
+        out.print(text, soft_wrap=True)
 
 
-def print_checks(checks: "list[Check]", console: "Console") -> None:
+def print_checks(checks: "list[Check]", out: "Console") -> None:
     from rich.text import Text
 
     if not checks:
         return
-    console.print()
+    out.print()
     verdicts = [Text("pass", style="green") if c.passed else Text("FAIL", style="red") for c in checks]
     columns = [
         Column("check", [check.name for check in checks], narrow=20),
@@ -82,16 +109,15 @@ def print_checks(checks: "list[Check]", console: "Console") -> None:
         Column("unit", [check.unit for check in checks]),
         Column("verdict", verdicts),
     ]
-    print_table(columns, console)
+    print_table(columns, out)
 
 
 def write_figure(plan: RunPlan, run: "Trajectory") -> Path:
     """summary.png beside the recording."""
-    from delassus.view.convergence import image
     from delassus.view.summary import draw
 
     path = plan.out / FIGURE
-    replace_file(path, image(draw(run, title=plan.scene.name, tol=plan.settings.tol), "png"))
+    files.write_figure(path, draw(run, title=plan.scene.name, tol=plan.settings.tol))
     return path
 
 
@@ -111,7 +137,7 @@ def write_result(
         "recording": str(plan.out), "figure": None if figure is None else str(figure),
         "problems": [str(path) for path in problems],
     }  # fmt: skip
-    write_json(plan.json, data)
+    files.write_json(plan.json, data)
 
 
 def _advice(run: "Trajectory") -> list[str]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from delassus.cli.outputs import check_output, looking_at
-from delassus.cli.plan import AUTO, check_threads, key_values, velocity_tolerance, with_threads
+from delassus.cli.files import check_output, looking_at
+from delassus.cli.options import AUTO, check_threads, key_values, velocity_tolerance, with_threads
 from delassus.errors import FileError, SettingsError
 
 if TYPE_CHECKING:

@@ -1,13 +1,12 @@
-"""Running a plan: every file with every solver, one row each; a bad file costs its own rows only."""
+"""Every file with every solver; a bad file costs its own runs only."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from delassus.cli.console import BAD_INPUT, INTERRUPTED
-from delassus.cli.plan import AUTO, Plan, settings_for
-from delassus.cli.progress import Display
-from delassus.cli.warmup import WarmUp
+from delassus.cli.console import BAD_INPUT, INTERRUPTED, Display
+from delassus.cli.options import AUTO, with_threads
+from delassus.cli.solve.command import Plan
 from delassus.errors import DelassusError
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Row:
+class Run:
     """One finished run."""
 
     file: Path
@@ -33,7 +32,7 @@ class Row:
 class Batch:
     """What came of a plan."""
 
-    rows: list[Row] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
     failed: bool = False  # some file could not be read or written
     interrupted: bool = False
 
@@ -43,16 +42,32 @@ class Batch:
             return INTERRUPTED
         if self.failed:
             return BAD_INPUT
-        return 0 if all(row.solution.converged for row in self.rows) else 1
+        return 0 if all(run.solution.converged for run in self.runs) else 1
 
 
-def run_plan(plan: Plan, display: Display) -> Batch:
-    """Solve everything; on Ctrl-C what is finished stays."""
+class WarmUp:
+    """Lets each solver do one contact of the problem's storage first, once: its first call in a process touches
+    everything for the first time, which doubles the time of a small problem. (Compiling is not on the clock.)"""
+
+    def __init__(self) -> None:
+        self._done: set[tuple[str, str]] = set()
+
+    def __call__(self, problem: "Problem", settings: "Settings") -> None:
+        from delassus.solvers.solve_problem import solve
+
+        key = (problem.delassus.kind, settings.solver)
+        if key not in self._done:
+            self._done.add(key)
+            solve(_one_contact(problem), settings, max_iter=3)
+
+
+def solve_all(plan: Plan) -> Batch:
+    """Carry the plan out; on Ctrl-C what is finished stays."""
     _use_threads(plan.threads)
     batch = Batch(failed=bool(plan.complaints))
     warm_up = WarmUp()
     try:
-        with display:
+        with Display(plan.run_count) as display:
             for complaint in plan.complaints:
                 display.error(complaint)
             for file in plan.files:
@@ -74,7 +89,7 @@ def _run_file(plan: Plan, file: Path, display: Display, batch: Batch, warm_up: W
     from delassus.io.problems import to_problem
 
     try:
-        display.now(file, "reading")
+        display.now(f"{file.name}  reading")
         raw = read_fclib(file)
         problem = to_problem(raw, law=plan.law, name=str(file))
     except DelassusError as error:
@@ -84,7 +99,7 @@ def _run_file(plan: Plan, file: Path, display: Display, batch: Batch, warm_up: W
         return
     for solver in plan.solvers:
         try:
-            batch.rows.append(_run(plan, file, raw, problem, solver, display, warm_up))
+            batch.runs.append(_run(plan, file, raw, problem, solver, display, warm_up))
         except DelassusError as error:
             batch.failed = True
             display.error(f"{file}: {solver}: {error}")
@@ -93,20 +108,20 @@ def _run_file(plan: Plan, file: Path, display: Display, batch: Batch, warm_up: W
 
 def _run(
     plan: Plan, file: Path, raw: "FclibFile", problem: "Problem", solver: str, display: Display, warm_up: WarmUp
-) -> Row:
+) -> Run:
     from delassus.io.problems import save_solution
     from delassus.solvers.solution import Trace
     from delassus.solvers.solve_problem import solve
     from delassus.status import Status
 
-    settings = settings_for(plan, problem, solver)
+    settings = _settings_for(plan, problem, solver)
     trace = Trace()
 
     def follow(iteration: int, seconds: float, relative: float, velocity: float) -> None:
         trace.add(iteration, seconds, relative, velocity)
-        display.now(file, f"{settings.solver}  iteration {iteration}  residual {relative:.1e}")
+        display.now(f"{file.name}  {settings.solver}  iteration {iteration}  residual {relative:.1e}")
 
-    display.now(file, settings.solver)
+    display.now(f"{file.name}  {settings.solver}")
     warm_up(problem, settings)
     # settings belong to one method, so they turn the portfolio behind `auto` into the method it begins with
     is_portfolio = solver == AUTO and not plan.settings and plan.threads is None
@@ -118,4 +133,28 @@ def _run(
         save_solution(target, raw, solution, overwrite=plan.outputs.overwrite)
         if not solution.converged:
             display.note(f"note: {target} holds the best point found, which did not converge")
-    return Row(file, problem.contact_count, settings, solution, trace, target)
+    return Run(file, problem.contact_count, settings, solution, trace, target)
+
+
+def _settings_for(plan: Plan, problem: "Problem", name: str) -> "Settings":
+    """What to solve this problem with when the command line said `name`; for `auto`, what it begins with."""
+    from delassus.solvers.auto.stages import default_solver
+    from delassus.solvers.table import find
+
+    return with_threads(find(default_solver(problem) if name == AUTO else name)[1].parsed(plan.settings), plan.threads)
+
+
+def _one_contact(problem: "Problem") -> "Problem":
+    """A sliding contact of unit mass, stored as `problem` is and under its law."""
+    import numpy as np
+
+    from delassus.problem import Problem
+
+    one, velocity, mu = np.eye(3), [-1.0, 1.0, 0.0], [0.5]
+    kind = problem.delassus.kind
+    if kind == "matrix":
+        return Problem.dual(one, velocity, mu=mu, law=problem.law)
+    size = 6 if kind == "rigid" else 3
+    return Problem.primal(
+        np.eye(size), np.eye(3, size), u_f=np.resize([*velocity, 0, 0, 0], size), mu=mu, law=problem.law
+    )

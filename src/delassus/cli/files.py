@@ -1,17 +1,56 @@
-"""Files the commands write: refused early if unusable, put in place whole or not at all, never over an input."""
+"""Files and folders named on the command line: those read are expanded and named; those written are refused early if
+unusable, put in place whole or not at all, never over an input."""
 
+import glob
+import io
 import json
 import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import typer
 
 from delassus.errors import FileError
 from delassus.io.place import place
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FIGURES = (".png", ".pdf", ".svg")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def folder(text: str) -> Path:
+    """The path of a folder. An empty one, as an unset shell variable leaves it, would mean the one we are in."""
+    if not text.strip():
+        raise typer.BadParameter("the path is empty: name a folder")
+    return Path(text)
+
+
+def expand(names: list[str]) -> tuple[list[Path], list[FileError]]:
+    """(files, complaints): patterns the shell left alone are expanded, repetitions dropped, the order kept.
+
+    A name without a pattern is kept even if nothing is there: reading it says what is wrong."""
+    paths: list[Path] = []
+    complaints: list[FileError] = []
+    for name in names:
+        if glob.has_magic(name) and not os.path.lexists(name):
+            found = sorted(glob.glob(name, recursive=True))
+            if not found:
+                complaints.append(FileError(f"{name}: no file matches this pattern: check the path"))
+        else:
+            found = [name]
+        paths += [Path(one) for one in found]
+    return list({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1], complaints
+
+
+def short_names(paths: list[Path]) -> dict[Path, str]:
+    """What to call each file in a table: its name, or the whole path where two files share a name."""
+    names = [path.name for path in paths]
+    return {path: path.name if names.count(path.name) == 1 else str(path) for path in paths}
 
 
 @contextmanager
@@ -52,6 +91,15 @@ def refuse_input(path: Path, inputs: list[Path]) -> None:
             raise FileError(f"{path}: is an input file and would be overwritten: choose another name")
 
 
+def make_directory(directory: Path) -> None:
+    """Make it, and those above it, where they are not there."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise FileError(f"{directory}: cannot be made a directory ({reason}): choose another") from None
+
+
 def check_distinct(paths: list[Path]) -> None:
     """Raise `FileError` if two outputs are one file."""
     seen: set[str] = set()
@@ -65,11 +113,17 @@ def check_distinct(paths: list[Path]) -> None:
 def write_json(path: Path, data: Any) -> None:
     """Strict JSON: NaN and the infinities, which it cannot hold, become null."""
     text = json.dumps(_finite(data), indent=2, ensure_ascii=False, allow_nan=False)
-    replace_file(path, (text + "\n").encode())
+    _put(path, (text + "\n").encode())
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Make `path` hold `content` in one step: a reader sees the old file or the new one, never a part."""
+def write_figure(path: Path, figure: "Figure") -> None:
+    """The figure in the format that the end of the name says, one of FIGURES."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format=path.suffix.lower().lstrip("."))
+    _put(path, stream.getvalue())
+
+
+def _put(path: Path, content: bytes) -> None:
     try:
         place(path, content)
     except OSError as error:

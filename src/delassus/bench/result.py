@@ -10,7 +10,7 @@ ROWS = "rows.jsonl"
 
 
 @dataclass(frozen=True)
-class Row:
+class Result:
     """start: "cold" or "warm"; status: what the solver said of itself; relative: natural map recomputed [-];
     worst_velocity [m/s], and relative to the velocities of its island [-]; solved: is the first within tol and the last
     within what `solve` asks by default; seconds [s]; memory: growth of the peak [MiB]; note: why a run has no
@@ -48,21 +48,21 @@ class Row:
         return self.status == "converged"
 
     @property
-    def is_true(self) -> bool:
+    def confirmed(self) -> bool:
         """Does the claim agree with the judge?"""
         return self.claimed == self.solved
 
 
-class Rows:
+class Results:
     """Rows in a file, one line of JSON each, written as they come: an interrupted benchmark loses the one in flight."""
 
     def __init__(self, path: Path):
         self.path = path
-        self.rows: list[Row] = []
+        self.rows: list[Result] = []
         if path.exists():
             self.rows = _read(path)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: Result) -> None:
         self.rows.append(row)
         try:
             with open(self.path, "a", encoding="utf-8") as stream:
@@ -75,18 +75,18 @@ class Rows:
         return {row.key for row in self.rows}
 
 
-def _read(path: Path) -> list[Row]:
+def _read(path: Path) -> list[Result]:
     """All whole rows; half a line at the end, which an interruption leaves, is cut off."""
     data = path.read_bytes()
     whole, _, rest = data.rpartition(b"\n")
     if rest:
         path.write_bytes(whole + b"\n" if whole else b"")
-    names = {field.name for field in fields(Row)}
+    names = {field.name for field in fields(Result)}
     rows = []
     for number, line in enumerate(whole.splitlines(), 1):
         try:
             values = json.loads(line)
-            rows.append(Row(**{name: values[name] for name in names}))
+            rows.append(Result(**{name: values[name] for name in names}))
         except (json.JSONDecodeError, KeyError, TypeError, RecursionError, UnicodeDecodeError):
             raise FileError(
                 f"{path}: line {number} is no row of a benchmark: remove it, or give another --out"

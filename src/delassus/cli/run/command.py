@@ -1,0 +1,122 @@
+"""`delassus run`: its options, and the way from them to the exit code."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from delassus.cli import console, files
+from delassus.cli.run.plan import FAILED, RunPlan, Wishes, make_plan
+from delassus.errors import DelassusError
+from delassus.law import Law
+
+
+def run(
+    scene: Annotated[str, typer.Argument(metavar="SCENE", help="Name of a scene; see `delassus scenes`.")],
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene; see `delassus scenes SCENE`."),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(metavar="N", help="Steps in all.")] = None,
+    duration: Annotated[
+        float | None, typer.Option(metavar="S", help="Simulated seconds in all.  [default: the scene's]")
+    ] = None,
+    dt: Annotated[float | None, typer.Option(metavar="H", help="Time step in seconds.  [default: the scene's]")] = None,
+    solver: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Solver; see `delassus solvers`.  [default: auto]")
+    ] = None,
+    tol: Annotated[
+        float | None,
+        typer.Option(metavar="T", help="Relative accuracy of each step: natural map.  [default: the scene's]"),
+    ] = None,
+    tol_velocity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="F",
+            help="Largest error of velocity, as a factor of the velocities around it or of what falls in one step: a "
+            "number, auto (the same as --tol) or none.  [default: the scene's]",
+        ),
+    ] = None,
+    integrator: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Time integrator: moreau or euler.  [default: the scene's]"),
+    ] = None,
+    law: Annotated[Law | None, typer.Option(help="Contact law.  [default: ncp]")] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Threads of collision detection and, with --solver, of a solver whose settings have threads; `auto` "
+            "solves with one.  [default: 1]",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            parser=files.folder,
+            help="Where the recording, figure and problems go.  [default: runs/SCENE]",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the recording in DIR, bit for bit as if never stopped.")
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the recording in DIR.")] = False,
+    keep_problem: Annotated[
+        str,
+        typer.Option(
+            metavar="WHEN",
+            help="Write the problems of steps as FCLIB files for `delassus solve`: when-failed, 'every N' or never.",
+        ),
+    ] = FAILED,
+    json: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write parameters, settings, summary and checks as JSON.")
+    ] = None,
+) -> None:
+    """Simulate a scene, record every step, and check what came out against physics.
+
+    The recording (HDF5: states, contact forces, joint reactions, energies, solver reports) is written as the run goes;
+    Ctrl-C keeps every completed step. summary.png shows penetration, residual, drift, energy, iterations and contacts.
+
+    \b
+      delassus run four-bar
+      delassus run sphere-pile --set n=200 --duration 2 --dt 2e-3
+      delassus run wall --out runs/fast --set speed=20 --json wall.json
+      delassus run wall --out runs/fast --resume --duration 4
+
+    Exit code: 0 all steps converged, none is suspicious and all checks pass, 1 not so, 2 bad input, 130 interrupted.
+    """
+    given = {"dt": dt, "solver": solver, "tol": tol, "tol_velocity": tol_velocity, "integrator": integrator,
+             "threads": threads, "law": None if law is None else law.value}  # fmt: skip
+    settings = {key: value for key, value in given.items() if value is not None}
+    wishes = Wishes(scene, parameters or [], steps, duration, settings, out, resume, overwrite, keep_problem, json)
+    raise typer.Exit(_carry_out(make_plan(wishes)))
+
+
+def _carry_out(plan: RunPlan) -> int:
+    from delassus.cli.run.report import report
+    from delassus.cli.run.steps import Problems, Remarks, open_recording, take_steps
+
+    recorder, state, memory = open_recording(plan)
+    before, problems, remarks = recorder.step_count, Problems(plan), Remarks()
+    if before >= plan.steps:
+        typer.echo(f"nothing to do: {plan.out} has {before} steps; ask for more with --steps or --duration", err=True)
+    start, trouble, interrupted = perf_counter(), None, False
+    try:
+        with recorder:
+            take_steps(plan, recorder, state, memory, problems, remarks)
+    except KeyboardInterrupt:
+        interrupted = True
+    except DelassusError as error:
+        trouble = error
+    seconds = perf_counter() - start
+    if interrupted or trouble is not None:
+        kept = f"{recorder.written_count} of {plan.steps} steps are kept in {plan.out}"
+        if trouble is not None:
+            console.say_error(trouble)
+        typer.echo(f"{'stopped' if trouble else 'interrupted'}: {kept}", err=True)
+        typer.echo(f"resume with: {plan.resume_command}", err=True)
+    if trouble is not None:
+        return console.BAD_INPUT
+    return report(plan, recorder.step_count - before, seconds, problems.paths, remarks.texts, interrupted)
