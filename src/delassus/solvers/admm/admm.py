@@ -124,8 +124,8 @@ class AdmmMethod(Method):
         self.x = seen.read(self.reactions)
         self.y, self.z = self.x.copy(), np.empty(m)
         start_dual(cone, seen.velocity(self.x) if self.x.any() else seen.v, self.z)
-        self.memory = memory = empty_memory(settings.anderson, m)
-        forget(memory, rho, self.y, self.z)
+        self.memory = memory = empty_memory(settings.anderson, m - seen.exact)
+        forget(memory, rho, self.y[seen.exact :], self.z[seen.exact :])
         work = np.empty(2 * m + seen.inverse.work_size)
         self.arguments = cone, seen.v, prox, rule, self.state, memory, self.shift, self.x, self.y, self.z, work
 
@@ -148,7 +148,7 @@ class AdmmMethod(Method):
         """Go on from there; differences of the own acceleration no longer belong to it."""
         if self.m:
             self.x[:], self.y[:], self.z[:] = point.reshape(3, -1)
-            forget(self.memory, self.state[RHO], self.y, self.z)
+            forget(self.memory, self.state[RHO], self.y[self.reduced.exact :], self.z[self.reduced.exact :])
 
     @property
     def map_key(self) -> float:

@@ -106,7 +106,7 @@ def _split(cone, prox, rule, state, memory, shift, x, y, z, right, new):
         x[i] = new[i]
         new[i] -= z[i] / rho
     if len(memory[0]):
-        extrapolate(memory, exact, not looks, x, new)  # the rule looks at plain iterations only
+        extrapolate(memory, not looks, x[exact:], new[exact:])  # the rule looks at plain iterations only
     for i in range(exact, free):
         y[i] = new[i]
     for i in range(free, start):
@@ -123,7 +123,7 @@ def _split(cone, prox, rule, state, memory, shift, x, y, z, right, new):
         return False
     for i in range(exact, m):
         shift[i] = eta + state[RHO]
-    forget(memory, state[RHO], y, z)
+    forget(memory, state[RHO], y[exact:], z[exact:])
     return True
 
 

@@ -106,7 +106,7 @@ def is_small(problem: Problem, eliminates: bool) -> bool:
 
 def _store_size(b: int, m: int, depth: int) -> int:
     fixed = 9 * m + STATE_SIZE + STATUS_SIZE + 1
-    return fixed + 2 * m * m + b * (m + 1) + ((2 * depth + 4) * m if depth else 0) + depth * (2 * depth + 1)
+    return fixed + 2 * m * m + b * (m + 1) + ((2 * depth + 4) * m if depth else 0) + 2 * depth * (depth + 1)
 
 
 @njit(cache=True)
@@ -124,8 +124,9 @@ def _parts(store, b, m, depth):
     status, at = store[at : at + STATUS_SIZE], at + STATUS_SIZE
     lines = 2 * depth + 4 if depth else 0
     vectors, at = store[at : at + lines * m].reshape(lines, m), at + lines * m
-    products = store[at : at + depth * (2 * depth + 1)].reshape(depth, 2 * depth + 1)
-    return x, y, z, state, v, scale, shift, factor, work, D, inverse, carried, (vectors, products, status)
+    matrices, at = store[at : at + 2 * depth * depth].reshape(2, depth, depth), at + 2 * depth * depth
+    memory = vectors, matrices, store[at : at + 2 * depth].reshape(2, depth), status
+    return x, y, z, state, v, scale, shift, factor, work, D, inverse, carried, memory
 
 
 @njit(cache=True, error_model="numpy")
@@ -159,7 +160,7 @@ def _begin(full, v_f, block_start, b, is_scaled, cone, plain, reactions, store):
     for i in range(m):
         work[i] += v[i]
     start_dual(cone, work[:m], z)
-    clear_status(memory[2])
+    clear_status(memory[3])
     forget(memory, rho, y, z)
     return True
 

@@ -14,7 +14,7 @@ def residual(x, g, weight, f):
     """f = weight (g − x), written; ‖f‖."""
     for i in range(len(x)):
         f[i] = weight[i] * (g[i] - x[i])
-    return math.sqrt(_dot(f, f))
+    return math.sqrt(dot(f, f))
 
 
 @njit(cache=True, error_model="numpy")
@@ -27,7 +27,7 @@ def weighted_norm(g, weight):
 
 
 @njit(cache=True, error_model="numpy")
-def _dot(a, b):
+def dot(a, b):
     """a · b in eight partial sums, which the compiler can form side by side without changing their order."""
     n = len(a) // 8 * 8
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
@@ -53,20 +53,19 @@ def insert(slot, count, g, f, last_g, last_f, G, F, gram):
         own_g[i] = g[i] - last_g[i]
         own_f[i] = f[i] - last_f[i]
     for j in range(count):
-        gram[slot, j] = gram[j, slot] = _dot(F[j], own_f)
+        gram[slot, j] = gram[j, slot] = dot(F[j], own_f)
     return math.sqrt(gram[slot, slot])
 
 
 @njit(cache=True, error_model="numpy")
-def combine(count, G, F, gram, g, f, regularisation, weight, longest, gamma, scale, L, out):
-    """out = g − Σ γ_j ΔG_j with the least ‖f − Σ γ_j Δf_j‖, shortened to `longest` times ‖weight g‖.
+def fit(count, F, gram, f, regularisation, gamma, scale, L):
+    """gamma: γ of the least ‖f − Σ γ_j Δf_j‖; False where the factorisation breaks down.
 
     By Cholesky on the normal equations (Gram + regularisation) γ = Δf·f, each difference scaled to unit length.
-    gamma, scale: (memory,), L: (memory, memory), scratch. False where the factorisation breaks down or the combination
-    is not finite; out is then not to be used."""
+    gamma: (memory,), written; scale: (memory,), L: (memory, memory), scratch."""
     for i in range(count):
         scale[i] = 1.0 / math.sqrt(gram[i, i]) if gram[i, i] > 0.0 else 0.0
-        gamma[i] = scale[i] * _dot(F[i], f)
+        gamma[i] = scale[i] * dot(F[i], f)
         for j in range(i):  # row by row, with forward substitution
             value = gram[i, j] * scale[i] * scale[j]
             for k in range(j):
@@ -84,12 +83,23 @@ def combine(count, G, F, gram, g, f, regularisation, weight, longest, gamma, sca
         for k in range(i + 1, count):
             gamma[i] -= L[k, i] * gamma[k]
         gamma[i] /= L[i, i]
+    for i in range(count):
+        gamma[i] *= scale[i]
+        if not math.isfinite(gamma[i]):
+            return False
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def combine(count, G, F, gram, g, f, regularisation, weight, longest, gamma, scale, L, out):
+    """out = g − Σ γ_j ΔG_j with the γ of `fit`, shortened to `longest` times ‖weight g‖; False where there is none, or
+    it is not finite: out is then not to be used."""
+    if not fit(count, F, gram, f, regularisation, gamma, scale, L):
+        return False
     for i in range(len(out)):
         out[i] = g[i]
     for j in range(count):
-        part, difference = gamma[j] * scale[j], G[j]
-        if not math.isfinite(part):
-            return False
+        part, difference = gamma[j], G[j]
         for i in range(len(out)):
             out[i] -= part * difference[i]
     step = size = 0.0
