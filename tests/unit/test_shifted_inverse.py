@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 from delassus.linalg.dense_product import dense_times
-from delassus.linalg.factor.dense_elimination import eliminate_leading
 from delassus.linalg.factor.shifted_inverse import (
     BODIES,
     FEW_BODIES,
@@ -90,35 +89,3 @@ def test_factors_follow_the_matrix():
         x = b.copy()
         lu_solve(lu.plain, x, x, np.full(50, np.nan))
         assert np.allclose(A @ x, b, atol=1e-12)
-
-
-@pytest.mark.parametrize("count", [1, 5, 90])
-@pytest.mark.parametrize("rank", [None, 0.7])
-def test_elimination_is_the_schur_complement(count, rank):
-    """Against the pseudo-inverse, with redundant rows and without, in compiled code and behind LAPACK."""
-    rng = np.random.default_rng(count)
-    m = count + 12
-    independent = count if rank is None else max(1, int(rank * count))
-    J = rng.normal(size=(m, m + 3))
-    J[:count] = rng.normal(size=(count, independent)) @ J[:independent]
-    D, v = J @ J.T / m, rng.normal(size=m)
-    v[:count] = D[:count, :count] @ v[:count]  # what redundant rows ask must agree
-    behind, v_behind, carried = eliminate_leading(D, v, count)
-    inverse = np.linalg.pinv(D[:count, :count], rcond=1e-10)
-    assert np.allclose(behind, D[count:, count:] - D[count:, :count] @ inverse @ D[:count, count:], atol=1e-8)
-    assert np.allclose(v_behind, v[count:] - D[count:, :count] @ inverse @ v[:count], atol=1e-7)
-    # of redundant rows there are many solutions; which is the smallest is a question of units
-    assert np.allclose(D[:count, :count] @ carried, np.column_stack([D[:count, count:], v[:count]]), atol=1e-6)
-
-
-def test_elimination_takes_matrices_that_are_not_symmetric():
-    rng = np.random.default_rng(0)
-    J = rng.normal(size=(10, 14))
-    D = J @ J.T
-    D += 0.05 * (J[:, :10] - J[:, :10].T)
-    v = rng.normal(size=10)
-    behind, v_behind, carried = eliminate_leading(D, v, 4)
-    solved = np.linalg.solve(D[:4, :4], np.column_stack([D[:4, 4:], v[:4]]))
-    assert np.allclose(behind, D[4:, 4:] - D[4:, :4] @ solved[:, :-1])
-    assert np.allclose(v_behind, v[4:] - D[4:, :4] @ solved[:, -1])
-    assert np.allclose(carried, solved)

@@ -1,7 +1,11 @@
-"""The leading rows of a dense D eliminated in one compiled call: what limits and contacts see of the joints.
+"""The leading rows of a dense system eliminated: what limits and contacts see of the joints.
 
-With λ_b = −D_bb⁺ (D_bc λ_c + v_b), the rows behind see D_cc − D_cb D_bb⁺ D_bc and v_c − D_cb D_bb⁺ v_b. Redundant rows
-make D_bb singular; the pseudo-inverse then gives the smallest λ_b.
+With λ_b = −D_bb⁺ (D_bc λ_c + v_b), the rows behind see D_cc − D_cb D_bb⁺ D_bc and v_c − D_cb D_bb⁺ v_b, a smaller
+problem of the same kind. Redundant rows make D_bb singular; the pseudo-inverse then gives the smallest λ_b (see
+`DenseInverse`).
+
+`Elimination` is for any size; `carry` and `subtract_carried` do the same inside compiled code, where small problems are
+formed, solved and judged in one call. A test holds the two against each other.
 """
 
 import math
@@ -9,25 +13,42 @@ import math
 import numpy as np
 from numba import njit
 
-from delassus.linalg.factor.dense_inverse import DenseInverse
+from delassus.linalg.factor.dense_inverse import PIVOT, DenseInverse, is_symmetric
 from delassus.linalg.factor.pivoted import null_rows, pivoted_cholesky, solve_columns
 
-_COMPILED = 80  # rows up to which compiled loops beat LAPACK behind Python
-_PIVOT = 1e-9  # ratio of smallest to largest pivot below which rows count as redundant
+CARRY_ROWS = 60  # leading rows up to which `carry` beats LAPACK behind Python
+
+# Part of a row's own mobility below which what elimination leaves of it is rounding: 1e-16 to 4e-11 were seen where the
+# joints hold it altogether, and 1e-9 where they do not.
+_HELD = 1e-10
 
 
-def eliminate_leading(D: np.ndarray, v: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(D of the rows behind, their v, carried) with λ_b = −carried [λ_c; 1].  D: (m, m); v: (m,); carried:
-    (count, m − count + 1)."""
-    behind = len(v) - count
-    D_behind, v_behind, carried = np.empty((behind, behind)), np.empty(behind), np.empty((count, behind + 1))
-    if count > _COMPILED or not carry(D, v, carried):
-        inverse = DenseInverse(np.ascontiguousarray(D[:count, :count]))
-        right = np.column_stack([D[:count, count:], v[:count]])
-        carried = inverse.solve(right)
-        carried += inverse.solve(right - D[:count, :count] @ carried)
-    subtract_carried(D, v, carried, D_behind, v_behind)
-    return D_behind, v_behind, carried
+class Elimination:
+    """D: (m, m) and v: (m,) of the rows behind the first `count` [1/kg, m/s]; `write_leading` gives the rest back."""
+
+    def __init__(self, D: np.ndarray, v: np.ndarray, count: int):
+        b = self.count = count
+        self.D, self.v = D, v
+        if b:
+            self.D_leading, self.coupling, self.v_leading = np.ascontiguousarray(D[:b, :b]), D[:b, b:], v[:b]
+            self.inverse = DenseInverse(self.D_leading)
+            self.D, self.v = D[b:, b:], v[b:]
+        if b and len(self.v):
+            carried = self.inverse.solve(np.column_stack([self.coupling, self.v_leading]))
+            self.D = self.D - D[b:, :b] @ carried[:, :-1]
+            self.v = self.v - D[b:, :b] @ carried[:, -1]
+            # rows that the joints hold keep nothing but rounding, of either sign
+            held = self.D.diagonal() <= _HELD * D.diagonal()[b:]
+            self.D[held], self.D[:, held] = 0.0, 0.0
+
+    def write_leading(self, reactions: np.ndarray) -> None:
+        """Fill reactions[:count] with what goes with those behind; refined once."""
+        b = self.count
+        if b:
+            push = self.coupling @ reactions[b:] + self.v_leading if len(self.v) else self.v_leading
+            reactions[:b] = 0.0  # what a guess holds in redundant directions could not be removed again
+            for _ in range(2):
+                reactions[:b] -= self.inverse.solve(self.D_leading @ reactions[:b] + push)
 
 
 @njit(cache=True, error_model="numpy")
@@ -50,12 +71,7 @@ def subtract_carried(D, v, carried, D_behind, v_behind):
 def carry(D, v, carried):
     """carried = D_bb⁺ [D_bc, v_b], refined once; False, and nothing written, where D_bb is not symmetric."""
     n, columns = carried.shape
-    largest, skew = 0.0, 0.0
-    for i in range(n):
-        for j in range(i + 1):
-            largest = max(largest, abs(D[i, j]))
-            skew = max(skew, abs(D[i, j] - D[j, i]))
-    if skew > 1e-13 * largest:
+    if not is_symmetric(D, n):
         return False
     A, order, scale = np.empty((n, n)), np.empty(n, np.int64), np.empty(n)
     for i in range(n):  # unit diagonals, or the rows of heavy bodies look redundant beside those of light ones
@@ -63,7 +79,7 @@ def carry(D, v, carried):
     for i in range(n):
         for j in range(i + 1):
             A[i, j] = scale[i] * scale[j] * D[i, j]
-    rank = pivoted_cholesky(A, order, _PIVOT)
+    rank = pivoted_cholesky(A, order, PIVOT)
     N, y = np.empty((n - rank, n)), np.empty((n, columns))
     null_rows(A, rank, N)
     for attempt in range(2):

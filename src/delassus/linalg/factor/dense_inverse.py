@@ -7,7 +7,7 @@ from scipy.linalg import lapack
 from delassus.linalg.factor.pivoted import null_rows, pivoted_cholesky, solve_columns
 
 _COMPILED = 80  # rows up to which compiled loops beat LAPACK behind Python
-_PIVOT = 1e-9  # ratio of smallest to largest pivot below which rows count as redundant
+PIVOT = 1e-9  # ratio of smallest to largest pivot below which rows count as redundant
 _CUTOFF = 1e-9  # singular values below this fraction of the largest are taken as zero then
 
 
@@ -24,27 +24,27 @@ class DenseInverse:
     def __init__(self, D: np.ndarray):
         self.size = n = len(D)
         self.scale, D = _equilibrated(D)
-        self.compiled = 0 < n <= _COMPILED and _is_symmetric(D)
+        self.compiled = 0 < n <= _COMPILED and is_symmetric(D, n)
         self.inverse: np.ndarray | None = None
         self.L: np.ndarray | None = None
         self.small: np.ndarray | None = None
         if self.compiled:
             self.factor, self.order = D, np.empty(n, np.int64)
-            self.rank = pivoted_cholesky(self.factor, self.order, _PIVOT)
+            self.rank = pivoted_cholesky(self.factor, self.order, PIVOT)
             self.null = np.empty((n - self.rank, n))
             null_rows(self.factor, self.rank, self.null)
-        elif n and _is_symmetric(D):
+        elif n and is_symmetric(D, n):
             self._factor_symmetric(D)
         elif n:
             self.lu, self.pivots, _ = lapack.dgetrf(D)
             diagonal = np.abs(self.lu.diagonal())
-            if diagonal.min() <= _PIVOT * diagonal.max():
+            if diagonal.min() <= PIVOT * diagonal.max():
                 self.inverse = np.linalg.pinv(D, rcond=_CUTOFF)
 
     def _factor_symmetric(self, D: np.ndarray) -> None:
         """Rank-revealing Cholesky by LAPACK: D = L Lᵀ with n × rank L, and the factor of LᵀL where rows are redundant.
         Eigenvalues, which say the same, cost ten times as much."""
-        packed, order, rank, _ = lapack.dpstrf(D, tol=_PIVOT, lower=1)
+        packed, order, rank, _ = lapack.dpstrf(D, tol=PIVOT, lower=1)
         L = np.empty((self.size, rank))
         L[order - 1] = np.tril(packed)[:, :rank]
         self.L = L
@@ -101,10 +101,10 @@ def _equilibrate(D, scale, scaled):
 
 
 @njit(cache=True)
-def _is_symmetric(D):
-    """To rounding, relative to the largest entry."""
+def is_symmetric(D, n):
+    """Are the first n rows and columns, to rounding, relative to the largest entry?"""
     largest, skew = 0.0, 0.0
-    for i in range(len(D)):
+    for i in range(n):
         for j in range(i + 1):
             largest = max(largest, abs(D[i, j]))
             skew = max(skew, abs(D[i, j] - D[j, i]))

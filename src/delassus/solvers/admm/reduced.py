@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
-from delassus.linalg.factor.dense_elimination import eliminate_leading
+from delassus.linalg.factor.dense_elimination import Elimination
 from delassus.linalg.factor.shifted_inverse import (
     ShiftedBodies,
     ShiftedDense,
@@ -34,12 +34,10 @@ class DenseReduced:
         cone = problem.cone
         b = self.joint_rows = cone.bilateral_rows if eliminates else 0
         self.free = cone.bilateral_rows - b
-        D, v = problem.delassus.dense(), problem.free_velocity
-        self.diagonal = D.diagonal()
-        if b:
-            self.D, self.v, self.carried = eliminate_leading(D, v, b)
-        else:
-            self.D, self.v = D, v.copy()
+        D = problem.delassus.dense()
+        self.diagonal = D.diagonal().copy()
+        self.eliminated = Elimination(D, problem.free_velocity, b)
+        self.D, self.v = np.ascontiguousarray(self.eliminated.D), self.eliminated.v.copy()
         self.scale = np.ones(len(self.v))
         if is_scaled:
             scale_blocks(self.D, self.v, cone.block_start, b, self.diagonal, self.scale)
@@ -67,12 +65,8 @@ class DenseReduced:
 
     def write(self, y: np.ndarray, reactions: np.ndarray) -> None:
         """All reactions that go with the scaled ones y."""
-        b = self.joint_rows
-        np.multiply(self.scale, y, out=reactions[b:])
-        if b:
-            reactions[:b] = -self.carried[:, -1]
-            if len(y):
-                reactions[:b] -= self.carried[:, :-1] @ reactions[b:]
+        np.multiply(self.scale, y, out=reactions[self.joint_rows :])
+        self.eliminated.write_leading(reactions)
 
 
 class SparseReduced:

@@ -9,7 +9,7 @@ from numba import njit
 
 from delassus.law import Law
 from delassus.linalg.dense_product import dense_times, times_plus
-from delassus.linalg.factor.dense_elimination import carry, subtract_carried
+from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry, subtract_carried
 from delassus.linalg.factor.shifted_inverse import SMALL, invert_small
 from delassus.linalg.operators.rigid import form_dense
 from delassus.problem import Problem
@@ -20,7 +20,6 @@ from delassus.solvers.admm.penalty import largest_eigenvalue_dense
 from delassus.solvers.admm.reduced import scale_blocks
 from delassus.solvers.method import Method
 
-_JOINT_ROWS = 60  # up to which compiled elimination beats LAPACK
 _ATTEMPT = 200  # iterations of `at_once` at most: no time limit is looked at meanwhile
 _JUDGEMENTS = 24  # of `at_once` at most
 _FIRST = 2  # iterations between its first judgements, which cost as much as an iteration
@@ -101,7 +100,7 @@ def small_at_once(
 def is_small(problem: Problem, eliminates: bool) -> bool:
     """Few enough rows to be split, and few enough joints to be eliminated, in compiled loops?"""
     joints = problem.cone.bilateral_rows if eliminates else 0
-    return joints <= _JOINT_ROWS and problem.row_count - joints <= SMALL
+    return joints <= CARRY_ROWS and problem.row_count - joints <= SMALL
 
 
 def _store_size(b: int, m: int, depth: int) -> int:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from delassus.linalg.factor.dense_elimination import Elimination
 from delassus.problem import Problem, normalise
 from delassus.problem.scaling import Scaling, scale_dense
 from delassus.solvers.method import Method
@@ -30,7 +31,6 @@ from delassus.solvers.newton.full import FullNewton
 from delassus.solvers.newton.newton import Newton
 from delassus.solvers.newton.small import SmallNewton
 from delassus.solvers.newton.sparse import SparseNewton
-from delassus.solvers.parts.elimination import Elimination
 from delassus.solvers.settings import Count, CountOrNone, Positive, Settings, require
 
 _POOR = 0.1  # relative residual above which a guess is not worth starting from
@@ -103,8 +103,8 @@ class ProxSsnMethod(Method):
             else:
                 self.inner = SparseNewton(scaled, settings.rho)
         else:
-            self.eliminated = Elimination(problem)
-            self.first = self.eliminated.joint_rows
+            self.eliminated = Elimination(problem.delassus.dense(), problem.free_velocity, problem.cone.bilateral_rows)
+            self.first = self.eliminated.count
             if len(self.eliminated.v):
                 limits = problem.cone.unilateral
                 D, v, self.scaling = scale_dense(self.eliminated.D, self.eliminated.v, limits)
@@ -134,7 +134,7 @@ class ProxSsnMethod(Method):
                 self._look_back()
             self.reactions[self.first :] = self.scaling.reactions(self.r)
         if self.eliminated is not None:
-            self.eliminated.write_joints(self.reactions)
+            self.eliminated.write_leading(self.reactions)
 
     def _look_back(self) -> None:
         """Start afresh where the residual no longer falls: hyperstatic problems have many corners to come from."""

@@ -5,13 +5,11 @@ import numpy as np
 from numba import njit
 
 from delassus.linalg.dense_product import times_plus
-from delassus.linalg.factor.dense_elimination import carry
+from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry
 from delassus.linalg.operators.rigid import form_dense
 from delassus.problem import Problem
 from delassus.residuals import measure_at
 from delassus.solvers.settings import Settings
-
-_ROWS = 60  # up to which compiled elimination beats LAPACK
 
 
 def joints_at_once(
@@ -23,7 +21,7 @@ def joints_at_once(
     del settings
     cone, rigid = problem.cone, problem.delassus.rigid
     rows = len(reactions)
-    if cone.bilateral_rows != rows or not 0 < rows <= _ROWS or rigid is None:
+    if cone.bilateral_rows != rows or not 0 < rows <= CARRY_ROWS or rigid is None:
         return []
     judgements = np.empty((3, 2))
     count = _solve(rigid.plain, problem.free_velocity, problem.judged_by, tols, max_iter, reactions, judgements)

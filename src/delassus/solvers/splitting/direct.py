@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from delassus.cones import ProductCone
+from delassus.linalg.factor.dense_elimination import Elimination
 from delassus.problem import Problem
 from delassus.solvers.method import Method
-from delassus.solvers.parts.elimination import Elimination
 from delassus.solvers.settings import Settings
 from delassus.solvers.splitting.method import Splitting, SplittingMethod
 
@@ -24,18 +25,19 @@ class DirectMethod(Method):
 
     def __init__(self, problem: Problem, reactions: np.ndarray, contacts: Splitting):
         self.reactions = reactions
-        self.eliminated = Elimination(problem)
+        self.eliminated = Elimination(problem.delassus.dense(), problem.free_velocity, problem.cone.bilateral_rows)
         self.inner = None
         if len(self.eliminated.v):
-            behind = reactions[self.eliminated.joint_rows :].copy()
-            self.inner = SplittingMethod(self.eliminated.problem(), contacts, behind)
+            cone = ProductCone((), problem.cone.unilateral, problem.cone.mu)
+            behind = Problem.dual(self.eliminated.D, self.eliminated.v, cone=cone, law=problem.law)
+            self.inner = SplittingMethod(behind, contacts, reactions[self.eliminated.count :].copy())
 
     def advance(self, count: int) -> None:
         """`count` sweeps over limits and contacts, then the joints that go with them."""
         if self.inner is not None:
             self.inner.advance(count)
-            self.reactions[self.eliminated.joint_rows :] = self.inner.reactions
-        self.eliminated.write_joints(self.reactions)
+            self.reactions[self.eliminated.count :] = self.inner.reactions
+        self.eliminated.write_leading(self.reactions)
 
     def judged(self, excess: float) -> None:
         if self.inner is not None:
