@@ -6,7 +6,7 @@ exception is listed: total degrees of freedom are six per joint less the constra
 import numpy as np
 import pytest
 
-from delassus.reproduce.table_ii import EXCEPTIONS, TABLE, columns
+from delassus.reproduce.experiments.table_ii import EXCEPTIONS, TABLE, columns
 from delassus.scenes import find
 
 

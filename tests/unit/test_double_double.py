@@ -6,7 +6,7 @@ import pytest
 from delassus import Memory, solve, step
 from delassus.law import Law
 from delassus.problem.random import random_rigid
-from delassus.reproduce.published_interior import iterations
+from delassus.reproduce.measure.published_interior import iterations
 from delassus.scenes import SCENES
 from delassus.solvers.auto.stages import rescuer
 from delassus.solvers.parts.odd_masses import has_odd_masses

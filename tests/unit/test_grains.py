@@ -5,10 +5,10 @@ import pytest
 
 from delassus.errors import SettingsError
 from delassus.problem.random import random_rigid
-from delassus.reproduce.blade_draft import draft_of, moving_mean
-from delassus.reproduce.descent import descend
-from delassus.reproduce.piles import pile_of
-from delassus.reproduce.spectrum import spectrum
+from delassus.reproduce.experiments.blade_draft import draft_of, moving_mean
+from delassus.reproduce.measure.descent import descend
+from delassus.reproduce.measure.piles import pile_of
+from delassus.reproduce.measure.spectrum import spectrum
 from delassus.scenes import SCENES
 from delassus.scenes.blade import draft_force
 from delassus.solvers.interior.inexact.contact_space import ContactSpace

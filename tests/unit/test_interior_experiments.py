@@ -1,4 +1,4 @@
-"""The experiments of papers 000 and 001: counting as they count, and pages with pictures."""
+"""The experiments of Mangoni's thesis and of Mangoni and Tasora: counting as they count, and pages with pictures."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from delassus.reproduce import EXPERIMENTS
-from delassus.reproduce.interior_runs import THESIS, figures, iterations, method, steps
+from delassus.reproduce.measure.interior_runs import THESIS, figures, iterations, method, steps
 from delassus.scenes import SCENES
 
 OURS = ("warm-start", "box-size", "stacked-spheres")
@@ -28,7 +28,7 @@ def test_figures_of_a_solution_meet_the_rule_and_those_of_nothing_do_not():
 
 @pytest.mark.parametrize("scene", ["single-ball", "single-brick"])
 def test_full_warm_start_saves_more_than_the_papers(scene):
-    """000 Table 5.1: 90 of 720 and 81 of 499 iterations; already a step that is not looked at first saves that much."""
+    """Mangoni, Table 5.1: 90 of 720 and 81 of 499 iterations; a step not looked at first saves that much already."""
     calls = sequence(scene, 6)[1:]
     counts = {
         warm: [iterations(p, method(variant="thesis", start="nocedal", warm=warm), THESIS,
@@ -41,7 +41,7 @@ def test_full_warm_start_saves_more_than_the_papers(scene):
 
 
 def test_iterations_do_not_grow_with_the_number_of_balls():
-    """000 Table 5.3, small: 17.2 to 17.9 there."""
+    """Mangoni, PhD thesis, Table 5.3, small: 17.2 to 17.9 there."""
     means = [
         np.mean([iterations(p, method(), THESIS).iterations for p, _ in sequence("balls-in-the-box", 4, n=n)])
         for n in (30, 120)

@@ -1,4 +1,4 @@
-"""Solvers against problems: samples, suites, runs, metrics, report (paper 003 §VII)."""
+"""Solvers against problems: samples, suites, runs, metrics, report (Tsounis et al. 2025, §VII)."""
 
 from delassus.bench.sample import Sample as Sample
 from delassus.bench.suites import SUITES as SUITES

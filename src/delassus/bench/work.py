@@ -85,7 +85,8 @@ def _solve(sample: Sample, task: Task, guess, *, warm_up: bool = False) -> tuple
 
 
 def _penetration(problem, reactions) -> float:
-    """Worst approach speed left at contacts and limits [m/s]: what penetration grows by per second (003 eq. 173)."""
+    """Worst approach speed left at contacts and limits [m/s]: what penetration grows by per second (Tsounis et al.
+    2025, eq. 173)."""
     v = problem.constraint_velocity(reactions)
     first, contacts = problem.cone.bilateral_rows, problem.cone.contact_start
     normal = np.concatenate([v[first:contacts], v[contacts::3]])

@@ -1,42 +1,39 @@
 """The papers' experiments as functions: what the paper says, what came out here, and whether that agrees by a criterion
 that was written down before the run."""
 
+from importlib import import_module
+
 from delassus.errors import SettingsError, nearest
-from delassus.reproduce import (
-    blade_draft,
-    box_size,
-    comparison,
-    heap_size,
-    heap_table,
-    heavy_cylinder,
-    pile_convergence,
-    pile_krylov,
-    pile_spectrum,
-    stacks,
-    table_ii,
-    warm_start,
-)
 from delassus.reproduce.experiment import Experiment
 from delassus.reproduce.experiment import Line as Line
 from delassus.reproduce.experiment import Outcome as Outcome
 
+
+def experiment_in(module: str) -> Experiment:
+    """The `EXPERIMENT` of a module, by the module's name."""
+    found = getattr(import_module(module), "EXPERIMENT", None)
+    if not isinstance(found, Experiment):
+        raise SettingsError(f"{module} has no EXPERIMENT: define one, as delassus.reproduce.experiments.table_ii does")
+    return found
+
+
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
-    for experiment in (
-        table_ii.EXPERIMENT,
-        comparison.EXPERIMENT,
-        warm_start.EXPERIMENT,
-        box_size.EXPERIMENT,
-        stacks.EXPERIMENT,
-        heap_table.EXPERIMENT,
-        heap_size.EXPERIMENT,
-        heavy_cylinder.EXPERIMENT,
-        pile_spectrum.EXPERIMENT,
-        pile_krylov.EXPERIMENT,
-        pile_convergence.EXPERIMENT,
-        blade_draft.EXPERIMENT,
-    )
-}
+    for experiment in map(experiment_in, (
+        "delassus.reproduce.experiments.table_ii",
+        "delassus.reproduce.experiments.comparison",
+        "delassus.reproduce.experiments.warm_start",
+        "delassus.reproduce.experiments.box_size",
+        "delassus.reproduce.experiments.stacks",
+        "delassus.reproduce.experiments.heap_table",
+        "delassus.reproduce.experiments.heap_size",
+        "delassus.reproduce.experiments.heavy_cylinder",
+        "delassus.reproduce.experiments.pile_spectrum",
+        "delassus.reproduce.experiments.pile_krylov",
+        "delassus.reproduce.experiments.pile_convergence",
+        "delassus.reproduce.experiments.blade_draft",
+    ))
+}  # fmt: skip
 """Every experiment by name."""
 
 

@@ -1,4 +1,4 @@
-"""Paper 004 §1: what an inaccurate solver costs in the draft force of a blade.
+"""Kleinert et al. 2014, §1: what an inaccurate solver costs in the draft force of a blade.
 
 The same blade is drawn from the same bed of spheres by projected Gauß–Jacobi (PGJ), stopped after 100 and after 10 000
 iterations, and by the interior-point method to 1e-6. All start from the reactions of the step before. The beds move
@@ -14,7 +14,7 @@ import numpy as np
 
 from delassus.model.state import State
 from delassus.reproduce.experiment import Experiment, Line, Outcome
-from delassus.reproduce.snapshot import draw_snapshots
+from delassus.reproduce.measure.snapshot import draw_snapshots
 from delassus.scenes.blade import SCENE
 from delassus.scenes.scene import Setup
 from delassus.simulation import Memory, StepReport, StepSettings, step
@@ -168,7 +168,7 @@ def _draw(path: Path, runs: list[Draft], again: np.ndarray) -> None:
         colour = _COLOURS[one.name]
         axes[0].plot(one.t, one.force, color=colour, alpha=0.35, linewidth=0.8)
         axes[0].plot(one.t, moving_mean(one.force), color=colour, label=f"{one.name}: noise {one.noise:.2g} N")
-    axes[0].set(ylabel="draft force [N]", title="A blade through a trench of spheres (004 §1)")
+    axes[0].set(ylabel="draft force [N]", title="A blade through a trench of spheres (Kleinert et al. 2014, §1)")
     largest = max(float(moving_mean(one.force).max()) for one in runs)
     axes[0].set_ylim(-0.1 * largest, 2.0 * largest)
     for k, name in ((2, f"PGJ {FEW}"), (3, f"PGJ {MANY}")):
@@ -185,5 +185,5 @@ def _draw(path: Path, runs: list[Draft], again: np.ndarray) -> None:
 
 
 EXPERIMENT = Experiment(
-    "blade-draft", "004 §1, figure 1", "The draft force of a blade by rough and accurate solves", run
+    "blade-draft", "Kleinert et al. 2014, §1, figure 1", "The draft force of a blade by rough and accurate solves", run
 )

@@ -1,4 +1,4 @@
-"""Paper 002 §5.1: table 1 and figures 4 and 5, a box of 1 000 spheres."""
+"""Heyn et al. 2013, §5.1: table 1 and figures 4 and 5, a box of 1 000 spheres."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from delassus.reproduce.experiment import Experiment, Line, Outcome
-from delassus.reproduce.heaps import COLOURS, METHODS, Curve, follow, ladder, settled, warm_up
+from delassus.reproduce.measure.heaps import COLOURS, METHODS, Curve, follow, ladder, settled, warm_up
 
 _LONG = 43_000  # Jacobi iterations whose objective GPMINRES is to reach
 _SPEEDUP = 14.0
@@ -79,7 +79,7 @@ def _draw_objective(path: Path, curves: dict[str, Curve], best: float, contacts:
         panel.grid(True, color="0.92")
     axes[0].set_ylabel("(f − f*) / |f*|; dashed: Jacobi's end")
     axes[1].legend(fontsize=8, frameon=False)
-    figure.suptitle(f"002 figure 4 rebuilt: {contacts} contacts without friction", fontsize=11)
+    figure.suptitle(f"Heyn et al. 2013, figure 4 rebuilt: {contacts} contacts without friction", fontsize=11)
     figure.savefig(path)
 
 
@@ -94,8 +94,10 @@ def _draw_reactions(path: Path, problem, long: int) -> None:
     ax.set(xscale="log", xlabel="contacts by size of their reaction", ylabel="reaction [N s]")
     ax.grid(True, color="0.92")
     ax.legend(fontsize=8, frameon=False)
-    figure.suptitle("002 figure 5 rebuilt", fontsize=11)
+    figure.suptitle("Heyn et al. 2013, figure 5 rebuilt", fontsize=11)
     figure.savefig(path)
 
 
-EXPERIMENT = Experiment("heap-table", "002 Table 1, figures 4–5", "A box of 1 000 spheres without friction", run)
+EXPERIMENT = Experiment(
+    "heap-table", "Heyn et al. 2013, Table 1, figures 4–5", "A box of 1 000 spheres without friction", run
+)

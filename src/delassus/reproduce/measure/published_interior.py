@@ -1,4 +1,5 @@
-"""The published interior point with the bodies' velocities as unknowns (000 §4.11), counted as the thesis counts.
+"""The published interior point with the bodies' velocities as unknowns (Mangoni, PhD thesis, §4.11), counted as
+there.
 
 Arithmetic in pairs of doubles: in one double each, what 10²⁰ kg press with leaves nothing of a body of 10 kg.
 """
@@ -9,7 +10,7 @@ import numpy as np
 
 from delassus.linalg.pairs import dot, pair_array
 from delassus.problem import Problem
-from delassus.reproduce.interior_runs import THESIS
+from delassus.reproduce.measure.interior_runs import THESIS
 from delassus.solvers.double_double.bodies import Bodies
 from delassus.solvers.double_double.interior import Interior
 from delassus.solvers.double_double.jordan import JOINT, ORTHANT
@@ -19,7 +20,7 @@ MOST = 300
 
 
 class Published(Interior):
-    """Starts as 000 eq. 4.23 says, in SI units, and moves as the thesis does; for problems without friction."""
+    """Starts as the thesis's eq. 4.23 says, in SI units, and moves as it does; for problems without friction."""
 
     centring = 0.0
 
@@ -36,7 +37,7 @@ class Published(Interior):
 
     @property
     def inside(self) -> float:  # type: ignore[override]
-        """η of 000 §4.12, at most 0.99."""
+        """η of Mangoni, PhD thesis, §4.12, at most 0.99."""
         return min(0.99, 0.9 + 0.1 * math.exp(-self.tau * self.degree))
 
 

@@ -1,4 +1,4 @@
-"""000 §5.3.3 and Figure 5.6: stacked spheres, equal ones and each ten times heavier than the one below.
+"""Mangoni, PhD thesis, §5.3.3 and Figure 5.6: stacked spheres, equal ones and each ten times as heavy as the one below.
 
 Quick: fewer numbers of spheres. Either takes less than a minute.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from delassus.reproduce.experiment import Experiment, Line, Outcome
-from delassus.reproduce.published_interior import iterations
+from delassus.reproduce.measure.published_interior import iterations
 from delassus.scenes import find
 from delassus.scenes.stacked_spheres import sunk
 from delassus.simulation import Memory, step
@@ -150,4 +150,4 @@ def _picture(path: Path, counts: dict[str, dict[int, tuple[int, int]]]) -> Path:
     return path
 
 
-EXPERIMENT = Experiment("stacked-spheres", "000 Fig. 5.6", "Stacked spheres with odd mass ratios", run)
+EXPERIMENT = Experiment("stacked-spheres", "Mangoni, PhD thesis, Fig. 5.6", "Stacked spheres with odd mass ratios", run)

@@ -1,4 +1,4 @@
-"""The trench cut open along the blade's way, spheres coloured by speed: figure 1 of paper 004."""
+"""The trench cut open along the blade's way, spheres coloured by speed: figure 1 of Kleinert et al. 2014."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The heaps of paper 002 §5 without friction, rebuilt from our scenes, and what a method does on them.
+"""The heaps of Heyn et al. 2013, §5, without friction, rebuilt from our scenes, and what a method does on them.
 
 Spheres of radius 0.1 m are dropped into a container and simulated until they have nearly settled; the problem of the
 next step is what is solved, from zero, for a given number of iterations. Settled states are kept in the system's
@@ -37,7 +37,8 @@ class Curve:
     """What a method did: entry i after `iterations[i]`.
 
     seconds: wall time of start and iterations, without judging; objective: f = ½ λᵀ D λ + v_fᵀ λ [J]; epsilon: the
-    projected gradient of 002 eq. 24 [m/s]; open_contacts: whose reaction is zero; normal: the last reactions [N s]."""
+    projected gradient of Heyn et al. 2013, eq. 24 [m/s]; open_contacts: whose reaction is zero; normal: the last
+    reactions [N s]."""
 
     iterations: np.ndarray
     seconds: np.ndarray

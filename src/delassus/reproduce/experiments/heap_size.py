@@ -1,4 +1,4 @@
-"""Paper 002 §5.2: figures 6 to 10, 1 000, 2 000 and 4 000 spheres in a cylinder."""
+"""Heyn et al. 2013, §5.2: figures 6 to 10, 1 000, 2 000 and 4 000 spheres in a cylinder."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from delassus.reproduce.experiment import Experiment, Line, Outcome
-from delassus.reproduce.heaps import COLOURS, METHODS, NEW, Curve, follow, ladder, settled, warm_up
+from delassus.reproduce.measure.heaps import COLOURS, METHODS, NEW, Curve, follow, ladder, settled, warm_up
 
 _CONTACTS = {1000: 3634, 2000: 8507, 4000: 17161}  # the paper's
 _RADIUS = 2.0  # of the cylinder for 1 000 spheres [m]
@@ -104,7 +104,7 @@ def _draw_curves(path: Path, results: Results, best: dict[int, float]) -> None:
     axes[0, 0].set_ylabel("(f − f*) / |f*|")
     axes[1, 0].set_ylabel("‖ε‖₂ [m/s]")
     axes[0, 0].legend(fontsize=8, frameon=False)
-    figure.suptitle("002 figures 6–8 rebuilt: spheres in a cylinder, no friction", fontsize=11)
+    figure.suptitle("Heyn et al. 2013, figures 6–8 rebuilt: spheres in a cylinder, no friction", fontsize=11)
     figure.savefig(path)
 
 
@@ -125,8 +125,10 @@ def _draw_active(path: Path, results: Results, work: dict[str, np.ndarray]) -> N
             right.plot(curve.iterations, curve.open_contacts, style, color=COLOURS[name], label=f"{name}, {size}")
     right.set(xscale="log", xlabel="iterations", ylabel="contacts without reaction")
     right.legend(fontsize=8, frameon=False)
-    figure.suptitle("002 figures 9 and 10 rebuilt", fontsize=11)
+    figure.suptitle("Heyn et al. 2013, figures 9 and 10 rebuilt", fontsize=11)
     figure.savefig(path)
 
 
-EXPERIMENT = Experiment("heap-size", "002 figures 6–10", "1 000 to 4 000 spheres in a cylinder, no friction", run)
+EXPERIMENT = Experiment(
+    "heap-size", "Heyn et al. 2013, figures 6–10", "1 000 to 4 000 spheres in a cylinder, no friction", run
+)

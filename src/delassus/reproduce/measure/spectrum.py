@@ -1,4 +1,5 @@
-"""Figure 8 of paper 004: the range of eigenvalues of the Newton matrix over the iterations, plain and preconditioned.
+"""Figure 8 of Kleinert et al. 2014: the range of eigenvalues of the Newton matrix over the iterations, plain and
+preconditioned.
 
 Extremes by Lanczos' method (ARPACK). The smallest ones are the inverse of the largest of the inverse, which a direct
 factorisation applies. An incomplete factor M = (P + Uᵀ) P⁻¹ (P + U) gives the pairs (A, M) and (M, A); where ILU(0) is

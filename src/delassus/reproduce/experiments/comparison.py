@@ -1,5 +1,5 @@
-"""Paper 003 §VIII: the solvers over the suite, by category. Ours are the paper's methods on our open stand-ins: times
-are not comparable, the order and who fails where are."""
+"""Tsounis et al. 2025, §VIII: the solvers over the suite, by category. Ours are the paper's methods on our open
+stand-ins: times are not comparable, the order and who fails where are."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -51,4 +51,4 @@ def run(folder: Path, quick: bool) -> Outcome:
     return Outcome(lines, [picture])
 
 
-EXPERIMENT = Experiment("comparison", "003 §VIII", "The paper's solvers over the suite", run)
+EXPERIMENT = Experiment("comparison", "Tsounis et al. 2025, §VIII", "The paper's solvers over the suite", run)

@@ -1,4 +1,4 @@
-"""How the error of paper 004 (§5.2.4) falls while a method works.
+"""How the error of Kleinert et al. 2014, §5.2.4, falls while a method works.
 
 Times are seconds of processor, so that a busy machine does not matter much; iterates are judged outside the clock.
 """

@@ -1,4 +1,4 @@
-"""Paper 003, Table II: intrinsic dimensions of the thirteen systems."""
+"""Tsounis et al. 2025, Table II: intrinsic dimensions of the thirteen systems."""
 
 from pathlib import Path
 
@@ -65,4 +65,4 @@ def run(folder: Path, quick: bool) -> Outcome:
     return Outcome(lines)
 
 
-EXPERIMENT = Experiment("table-ii", "003 Table II", "Dimensions of the thirteen systems", run)
+EXPERIMENT = Experiment("table-ii", "Tsounis et al. 2025, Table II", "Dimensions of the thirteen systems", run)

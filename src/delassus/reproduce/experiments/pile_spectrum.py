@@ -1,4 +1,4 @@
-"""Paper 004 §5.2.1, figure 8: what regularisation and preconditioning do to the linear systems of a pile."""
+"""Kleinert et al. 2014, §5.2.1, figure 8: what regularisation and preconditioning do to a pile's linear systems."""
 
 from pathlib import Path
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from delassus.reproduce.experiment import Experiment, Line, Outcome
-from delassus.reproduce.piles import FULL, QUICK, SAND, Pile, pile_of
-from delassus.reproduce.spectrum import NAMES, Range, spectrum
+from delassus.reproduce.measure.piles import FULL, QUICK, SAND, Pile, pile_of
+from delassus.reproduce.measure.spectrum import NAMES, Range, spectrum
 from delassus.solvers import solve
 from delassus.solvers.interior.inexact.regularisation import softness
 from delassus.solvers.interior.standard import Standard
@@ -45,7 +45,7 @@ def run(folder: Path, quick: bool) -> Outcome:
              "5 times and more"),
         Line("IC(0): gain in condition, last iteration", "not much", f"{near:.1e} times", bool(near <= 10.0),
              "at most 10 times", "the largest eigenvalues are those of W² at open contacts, which its diagonal alone "
-             "takes away; the smallest one gains little, as in 004"),
+             "takes away; the smallest one gains little, as in the paper"),
         Line("ILU(0): indefinite at iterations", "from the 10th to the 40th worse than none",
              f"{indefinite}; worse than without at {worse}", any(10 <= k <= 40 for k in indefinite),
              "indefinite at some iteration from 10 to 40"),
@@ -87,7 +87,7 @@ def _draw(path: Path, of: dict[str, list[Range]], least: float, label: str) -> N
                 label=f"{NAMES[name]}, indefinite" if crosses else None)  # fmt: skip
     ax.axhline(least, color="0.4", linestyle=":", label="least entry of R of sand")
     ax.set_yscale("log")
-    ax.set(xlabel="iteration", ylabel="smallest and largest eigenvalue", title=f"004 figure 8: {label}")
+    ax.set(xlabel="iteration", ylabel="smallest and largest eigenvalue", title=f"Kleinert et al. 2014, fig. 8: {label}")
     ax.grid(alpha=0.3)
     ax.legend(fontsize=8)
     figure.tight_layout()
@@ -95,4 +95,6 @@ def _draw(path: Path, of: dict[str, list[Range]], least: float, label: str) -> N
     plt.close(figure)
 
 
-EXPERIMENT = Experiment("pile-spectrum", "004 figure 8", "Eigenvalues of the systems of a pile, preconditioned", run)
+EXPERIMENT = Experiment(
+    "pile-spectrum", "Kleinert et al. 2014, figure 8", "Eigenvalues of the systems of a pile, preconditioned", run
+)

@@ -1,4 +1,5 @@
-"""The two test problems of paper 004 §5.1: one step of a pile at rest, 2 048 and 5 040 spheres that do not turn.
+"""The two test problems of Kleinert et al. 2014, §5.1: one step of a pile at rest, 2 048 and 5 040
+spheres that do not turn.
 
 A settled pile takes a minute or two to make, so its state is kept in the system's folder for temporary files. It is the
 same whenever it is made.
@@ -22,15 +23,15 @@ from delassus.solvers.interior.inexact.settings import IpmInexact
 
 QUICK = (832, 2048)
 FULL = (2048, 5040)
-"""Spheres of the two piles; 004 has the latter, the former are in the same ratio."""
+"""Spheres of the two piles; the paper has the latter, the former are in the same ratio."""
 CONTACTS = {2048: 8378, 5040: 21052}
-"""Potential contacts of 004 §5.1."""
+"""Potential contacts of Kleinert et al. 2014, §5.1."""
 
 _STEPS = 100  # until the pile has come to rest
 _SWEEPS = 80  # a step, at most, while it comes to rest
 _FALLING = 0.012  # [m] reach while it falls
-_REACH = {2048: 0.0107, 5040: 0.0093}  # [m] in the problem: gives the number of potential contacts that 004 has
-_YOUNG, _POISSON = 7e10, 0.17  # [Pa], [-] quartz: 004 does not name its material, which eq. 33 needs
+_REACH = {2048: 0.0107, 5040: 0.0093}  # [m] in the problem: gives the number of potential contacts that the paper has
+_YOUNG, _POISSON = 7e10, 0.17  # [Pa], [-] quartz: the paper does not name its material, which eq. 33 needs
 
 SAND = 1e7
 """Young's modulus of loose sand in bulk [Pa]: soft enough for R to be seen."""
@@ -50,7 +51,7 @@ class Pile:
         return f"{self.spheres} spheres"
 
     def inexact(self, *, young: float = _YOUNG, **changes) -> IpmInexact:
-        """`ipm-inexact` as 004 ran it, with the stiffness of these contacts in R (004 eq. 32, 33).  young [Pa]."""
+        """`ipm-inexact` as the paper ran it, with the stiffness of these contacts in R (eq. 32, 33).  young [Pa]."""
         stiffness = tuple((self.h**2 * contact_stiffness(young, self.radii)).tolist())
         return IpmInexact(solver="ipm-inexact", stiffness=stiffness, poisson=_POISSON, **changes)
 

@@ -1,4 +1,5 @@
-"""000 Table 5.3 and Figure 5.2, 001 Table 1: the number of iterations does not depend on the number of balls.
+"""Mangoni, PhD thesis, Table 5.3 and Figure 5.2, Mangoni and Tasora, Table 1: the number of iterations does not depend
+on the number of balls.
 
 In full: eight sizes, 50 steps each, two methods on every step; about ten minutes on one core. Quick: the two smallest
 sizes of either table, the first eight steps.
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from delassus.reproduce.experiment import Experiment, Line, Outcome
-from delassus.reproduce.interior_runs import PAPER_001, THESIS, Rule, iterations, method, steps
+from delassus.reproduce.measure.interior_runs import MANGONI_TASORA, THESIS, Rule, iterations, method, steps
 from delassus.scenes import find
 
 TABLE_5_3: dict[int, tuple[float, float]] = {64: (884, 17.2), 280: (3878, 17.9), 595: (8301, 17.7), 1190: (16798, 17.8)}
@@ -20,19 +21,20 @@ TABLE_1: dict[int, tuple[float, float]] = {60: (1200, 16.7), 160: (3200, 18.6), 
 _STEPS, _STEPS_QUICK, _SIZES_QUICK = 50, 8, 2
 _REACH = 0.07  # m: distance of balls that become a row; gives about as many contacts as the thesis has
 _TARGET = 15.0  # iterations of variant fast, on average
-_FLAT = 1.25  # largest mean over the smallest, while balls grow 19-fold (000) and 11-fold (001)
+_MANGONI, _MANGONI_TASORA = "Mangoni", "Mangoni and Tasora"
+_FLAT = 1.25  # largest mean over the smallest, while balls grow 19-fold (Mangoni) and 11-fold
 
 
 def run(folder: Path, quick: bool) -> Outcome:
     lines, curves, means = [], {}, {}
     for paper, table, rule, start in (
-        ("000", TABLE_5_3, THESIS, "nocedal"), ("001", TABLE_1, PAPER_001, "dapuzzo"),
+        (_MANGONI, TABLE_5_3, THESIS, "nocedal"), (_MANGONI_TASORA, TABLE_1, MANGONI_TASORA, "dapuzzo"),
     ):  # fmt: skip
         sizes = list(table)[: _SIZES_QUICK if quick else None]
         for balls in sizes:
             contacts, published, fast, curve = _one(balls, rule, start, _STEPS_QUICK if quick else _STEPS)
             means[paper, balls] = published, fast
-            if paper == "000":
+            if paper == _MANGONI:
                 curves[balls] = curve
             lines += _lines(paper, balls, table[balls], contacts, published, fast)
         for k, name in enumerate(("published method", "variant fast")):
@@ -70,14 +72,14 @@ def _container(balls: int) -> float:
 
 def _lines(paper: str, balls: int, printed: tuple[float, float], contacts: float, published: float, fast: float):
     size, theirs = printed
-    what = f"n_v = {6 * balls}" if paper == "000" else f"matrix of {size:.0f}"
+    what = f"n_v = {6 * balls}" if paper == _MANGONI else f"matrix of {size:.0f}"
     return [
         Line(f"{paper}, {what}: iterations per step, published method", f"{theirs}", f"{published:.1f}",
              published <= theirs, "no more than the paper's"),
         Line(f"{paper}, {what}: iterations per step, variant fast", f"{theirs}", f"{fast:.1f}", fast <= _TARGET,
              f"at most {_TARGET:.0f}"),
-        Line(f"{paper}, {what}: contacts" if paper == "000" else f"{paper}, {what}: rows and columns",
-             f"{size:.0f}", f"{contacts + (0 if paper == '000' else 6 * balls):.0f}", None,
+        Line(f"{paper}, {what}: contacts" if paper == _MANGONI else f"{paper}, {what}: rows and columns",
+             f"{size:.0f}", f"{contacts + (0 if paper == _MANGONI else 6 * balls):.0f}", None,
              why="the papers' first places and contact envelope are not given"),
     ]  # fmt: skip
 
@@ -103,7 +105,7 @@ def _picture(path: Path, curves: dict[int, dict[str, list[float]]], means) -> Pa
     left.axhline(THESIS.mu, color="0.5", lw=0.8, ls=":")
     left.set(xlabel="iteration", ylabel="residuals", title="Figure 5.2: convergence of the last step")
     left.legend(fontsize=7)
-    for paper, table, colour in (("000", TABLE_5_3, "#0b66a8"), ("001", TABLE_1, "#d1495b")):
+    for paper, table, colour in ((_MANGONI, TABLE_5_3, "#0b66a8"), (_MANGONI_TASORA, TABLE_1, "#d1495b")):
         sizes = [balls for (name, balls) in means if name == paper]
         x = [6 * balls for balls in sizes]
         right.plot([6 * balls for balls in table], [row[1] for row in table.values()], "o:", color=colour, mfc="white",
@@ -112,7 +114,7 @@ def _picture(path: Path, curves: dict[int, dict[str, list[float]]], means) -> Pa
                    label=f"{paper}, published method, ours")  # fmt: skip
         right.plot(x, [means[paper, balls][1] for balls in sizes], "^--", color=colour, label=f"{paper}, variant fast")
     right.set(xscale="log", xlabel="velocities n_v", ylabel="mean iterations per step", ylim=(0, 22),
-              title="000 Table 5.3 and 001 Table 1")  # fmt: skip
+              title="Mangoni, PhD thesis, Table 5.3 and Mangoni and Tasora, Table 1")  # fmt: skip
     ticks = [6 * balls for balls in TABLE_5_3]
     right.set_xticks(ticks, [str(n) for n in ticks])
     right.minorticks_off()
@@ -126,5 +128,8 @@ def _picture(path: Path, curves: dict[int, dict[str, list[float]]], means) -> Pa
 
 
 EXPERIMENT = Experiment(
-    "box-size", "000 Table 5.3, Fig. 5.2; 001 Table 1", "Interior point: iterations over the number of balls", run
+    "box-size",
+    "Mangoni, PhD thesis, Table 5.3, Fig. 5.2; Mangoni and Tasora, Table 1",
+    "Interior point: iterations over the number of balls",
+    run,
 )

@@ -1,15 +1,16 @@
-"""Paper 004 §5.2.2 and §5.2.3, figures 9 and 10: Krylov methods and strategies on a pile."""
+"""Kleinert et al. 2014, §5.2.2 and §5.2.3, figures 9 and 10: Krylov methods and strategies on a pile."""
 
 from pathlib import Path
 from typing import Any
 
-from delassus.reproduce.descent import Descent, descend, draw_descents
 from delassus.reproduce.experiment import Experiment, Line, Outcome
-from delassus.reproduce.piles import FULL, QUICK, Pile, pile_of
+from delassus.reproduce.measure.descent import Descent, descend, draw_descents
+from delassus.reproduce.measure.piles import FULL, QUICK, Pile, pile_of
 
 _GOAL = 1e-4  # error
 _LOW = 1e-3  # cost, the axis of figure 9: "if the accuracy requirements are not too high"
-_OUTER = 100  # iterations, 004 §5.2.2
+_PAPER = "Kleinert et al. 2014"
+_OUTER = 100  # iterations, Kleinert et al. 2014, §5.2.2
 _BEST = "BiCGstab, IC(0)"
 _KRYLOV: dict[str, dict[str, Any]] = {
     _BEST: {},
@@ -36,8 +37,8 @@ def run(folder: Path, quick: bool) -> Outcome:
         for linear, changes in (("direct", {"space": "body", "linear": "direct"}), ("BiCGstab", {}))
     }
     pictures = [folder / "pile-krylov.png", folder / "pile-strategies.png"]
-    _draw(pictures[0], list(krylov.values()), "cost", ("products", "seconds"), f"004 figure 9: {pile.label}")
-    _draw(pictures[1], list(strategies.values()), "error", ("iteration", "seconds"), f"004 figure 10: {pile.label}")
+    _draw(pictures[0], list(krylov.values()), "cost", ("products", "seconds"), f"{_PAPER}, fig. 9: {pile.label}")
+    _draw(pictures[1], list(strategies.values()), "error", ("iteration", "seconds"), f"{_PAPER}, fig. 10: {pile.label}")
     return Outcome(_krylov_lines(pile, krylov) + _strategy_lines(pile, strategies, seconds), pictures)
 
 
@@ -97,7 +98,7 @@ def _strategy_lines(pile: Pile, runs: dict[tuple[str, str], Descent], seconds: f
 
 
 def _inner(name: str, products: float | None) -> float | None:
-    """Iterations of the Krylov method, as PETSc counts them for 004: BiCGstab's are of two products each."""
+    """Iterations of the Krylov method, as PETSc counts them for the paper: BiCGstab's are of two products each."""
     return None if products is None else products / 2.0 if name.startswith("BiCGstab") else products
 
 
@@ -127,10 +128,12 @@ def _draw(path: Path, runs: list[Descent], value: str, over: tuple[str, str], ti
     for ax, x, part in zip(axes, over, "ab"):
         draw_descents(ax, runs, x, value)
         ax.set(xlabel=labels[x], title=f"{title} ({part})")
-    axes[0].set_ylabel(f"{value} (004 §5.2.{2 if value == 'cost' else 4})")
+    axes[0].set_ylabel(f"{value} (Kleinert et al. 2014, §5.2.{2 if value == 'cost' else 4})")
     figure.tight_layout()
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
 
-EXPERIMENT = Experiment("pile-krylov", "004 figures 9, 10", "Krylov methods and strategies on a pile", run)
+EXPERIMENT = Experiment(
+    "pile-krylov", "Kleinert et al. 2014, figures 9–10", "Krylov methods and strategies on a pile", run
+)

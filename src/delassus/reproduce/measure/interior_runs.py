@@ -1,4 +1,4 @@
-"""Runs of the scenes of papers 000 and 001, and iterations counted as these papers count them.
+"""Runs of the scenes of Mangoni's thesis and of Mangoni and Tasora, and iterations counted as they count them.
 
 The papers stop when ‖r_p‖/n_λ, ‖r_d‖/n_v and μ = y·λ/n_λ are small, in SI units. At any reactions λ the same figures
 follow from the problem alone: velocities obey momentum, so r_d = 0; y = max(v, 0) leaves r_p = min(v, 0). So every
@@ -36,9 +36,9 @@ class Rule:
 
 
 THESIS = Rule(1e-10, 1e-9)
-"""000, chapter 5."""
-PAPER_001 = Rule(1e-8, 1e-7)
-"""001 eq. 38."""
+"""Mangoni, PhD thesis, chapter 5."""
+MANGONI_TASORA = Rule(1e-8, 1e-7)
+"""Mangoni and Tasora, eq. 38."""
 
 
 @dataclass(frozen=True)
