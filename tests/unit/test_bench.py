@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from delassus.bench.benchmark import Benchmark, Wish, machine
+from delassus.bench.benchmark import Benchmark, BenchmarkSettings, machine
 from delassus.bench.extract import Take, extract
 from delassus.bench.metrics import data_profile, performance_profile, scores, shifted_mean, warm_gain
 from delassus.bench.report import write_report
@@ -143,32 +143,32 @@ def finished(tmp_path_factory):
     """A benchmark of two solvers on a handful of samples, run through real processes."""
     suite = Suite("tiny", "for this test", (Take("box-on-plane", 30, 2, 2), Take("four-bar", 4, 1, 2)))
     out = tmp_path_factory.mktemp("bench")
-    wish = Wish(suite, out, ("nbgs", "prox-ssn"), 1e-6, ("cold", "warm"), 20.0, 1)
-    benchmark = Benchmark(wish)
+    settings = BenchmarkSettings(suite, out, ("nbgs", "prox-ssn"), 1e-6, ("cold", "warm"), 20.0, 1)
+    benchmark = Benchmark(settings)
     seen = []
     rows = benchmark.run(seen.append)
     write_report(out, rows, benchmark.about())
-    return wish, rows, seen
+    return settings, rows, seen
 
 
 def test_benchmark_runs_reports_and_continues(finished):
-    wish, rows, seen = finished
+    settings, rows, seen = finished
     assert len(rows) == len(seen) == 2 * 2 * len({row.sample for row in rows})
     assert all(row.confirmed for row in rows)
     assert all(row.solved for row in rows if row.solver == "prox-ssn")
-    again = Benchmark(wish)
+    again = Benchmark(settings)
     assert again.left == 0
-    lines = (wish.out / "rows.jsonl").read_text().splitlines()
-    (wish.out / "rows.jsonl").write_text("\n".join(lines[:-2]) + "\n")
-    assert 2 <= Benchmark(wish).left <= 3  # a warm row brings the ones before it
-    (wish.out / "rows.jsonl").write_text("\n".join(lines) + "\n")
+    lines = (settings.out / "rows.jsonl").read_text().splitlines()
+    (settings.out / "rows.jsonl").write_text("\n".join(lines[:-2]) + "\n")
+    assert 2 <= Benchmark(settings).left <= 3  # a warm row brings the ones before it
+    (settings.out / "rows.jsonl").write_text("\n".join(lines) + "\n")
     with pytest.raises(FileError, match="another suite"):
-        Benchmark(replace(wish, suite=SUITES["quick"]))
+        Benchmark(replace(settings, suite=SUITES["quick"]))
 
 
 def test_same_seeds_give_the_same_iterations(finished, tmp_path):
-    wish, rows, _ = finished
-    again = Benchmark(replace(wish, out=tmp_path, solvers=("nbgs",), starts=("cold",))).run()
+    settings, rows, _ = finished
+    again = Benchmark(replace(settings, out=tmp_path, solvers=("nbgs",), starts=("cold",))).run()
     before = {row.sample: row.iterations for row in rows if (row.solver, row.start) == ("nbgs", "cold")}
     assert {row.sample: row.iterations for row in again} == before
 
@@ -181,7 +181,7 @@ def test_wishes_are_checked(tmp_path):
         ({"tol": 0.0}, "positive"), ({"processes": 0}, "1 to 256"),
     ):  # fmt: skip
         with pytest.raises(SettingsError, match=words):
-            Wish(**(good | change))
+            BenchmarkSettings(**(good | change))
     assert "delassus" in machine()
 
 

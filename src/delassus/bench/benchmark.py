@@ -21,7 +21,7 @@ STARTS = ("cold", "warm")
 
 
 @dataclass(frozen=True)
-class Wish:
+class BenchmarkSettings:
     """What to run. starts: of STARTS; only: names of samples, or beginnings of them; folder: of a suite of files."""
 
     suite: Suite
@@ -54,24 +54,26 @@ class Wish:
 
 
 class Benchmark:
-    """Prepare with `Benchmark(wish)`, see `left`, then `run`."""
+    """Prepare with `Benchmark(settings)`, see `left`, then `run`."""
 
-    def __init__(self, wish: Wish):
-        self.wish = wish
+    def __init__(self, settings: BenchmarkSettings):
+        self.settings = settings
         try:
-            wish.out.mkdir(parents=True, exist_ok=True)
+            settings.out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise FileError(f"{wish.out}: cannot be made ({error.strerror}): choose another --out") from None
-        self.source = wish.folder if wish.suite.files and wish.folder is not None else wish.out / SAMPLES
+            raise FileError(f"{settings.out}: cannot be made ({error.strerror}): choose another --out") from None
+        from_files = settings.suite.files
+        self.source = settings.folder if from_files and settings.folder is not None else settings.out / SAMPLES
         self._check_same()
         self.samples: list[Sample] = (
-            list(file_samples(wish.folder)) if wish.suite.files else wish.suite.store(self.source)
+            list(file_samples(settings.folder)) if from_files else settings.suite.store(self.source)
         )
-        self.rows = Results(wish.out / ROWS)
-        wanted = {n for n, sample in enumerate(self.samples) if _is_wanted(sample, wish.only)}
+        self.rows = Results(settings.out / ROWS)
+        wanted = {n for n, sample in enumerate(self.samples) if _is_wanted(sample, settings.only)}
         if not wanted:
-            raise SettingsError(f"no sample is called {', '.join(wish.only)}: names are like {self.samples[0].name}")
-        tasks = plan(self.samples, wish.solvers, wish.tol, wish.starts, wish.time_limit, self.rows.keys)
+            asked, example = ", ".join(settings.only), self.samples[0].name
+            raise SettingsError(f"no sample is called {asked}: names are like {example}")
+        tasks = plan(self.samples, settings.solvers, settings.tol, settings.starts, settings.time_limit, self.rows.keys)
         self.tasks = [task for task in tasks if wanted.intersection(task.samples)]
 
     @property
@@ -82,31 +84,36 @@ class Benchmark:
 
     def run(self, progress: Callable[[Result], None] | None = None) -> list[Result]:
         """All rows of the folder once everything is done."""
-        run(self.source, self.samples, self.tasks, self.rows, processes=self.wish.processes, progress=progress)
+        run(self.source, self.samples, self.tasks, self.rows, processes=self.settings.processes, progress=progress)
         return self.rows.rows
 
     def about(self) -> dict:
-        wish = self.wish
+        """What was run, and where."""
         return {
-            "suite": wish.suite.name, "tol": wish.tol, "time_limit": wish.time_limit, "samples": len(self.samples),
-            "solvers": ", ".join(dict.fromkeys([row.solver for row in self.rows.rows])), "processes": wish.processes,
+            **self._asked(),
+            "samples": len(self.samples),
+            "solvers": ", ".join(dict.fromkeys([row.solver for row in self.rows.rows])),
+            "processes": self.settings.processes,
             **machine(),
-        }  # fmt: skip
+        }
+
+    def _asked(self) -> dict:
+        return {"suite": self.settings.suite.name, "tol": self.settings.tol, "time_limit": self.settings.time_limit}
 
     def _check_same(self) -> None:
         """Rows of another suite must not be mixed in."""
-        path = self.wish.out / ABOUT
+        path = self.settings.out / ABOUT
         if path.exists():
             try:
                 before = json.loads(path.read_text(encoding="utf-8"))
             except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
                 raise FileError(f"{path}: is damaged: remove it, or choose another --out") from None
-            if not isinstance(before, dict) or before.get("suite") != self.wish.suite.name:
-                raise FileError(f"{self.wish.out}: holds a benchmark of another suite: choose another --out")
+            if not isinstance(before, dict) or before.get("suite") != self.settings.suite.name:
+                raise FileError(f"{self.settings.out}: holds a benchmark of another suite: choose another --out")
         path.write_text(
-            json.dumps({"suite": self.wish.suite.name, "tol": self.wish.tol, "time_limit": self.wish.time_limit}
-                       | machine(), indent=1), encoding="utf-8",
-        )  # fmt: skip
+            json.dumps(self._asked() | machine(), indent=1),
+            encoding="utf-8",
+        )
 
 
 def machine() -> dict[str, str]:

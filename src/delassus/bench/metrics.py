@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from delassus.bench.result import Result
+from delassus.bench.result import Result, is_in_time
 
 SHIFT = 1e-3  # of the shifted geometric mean [s]: what happens below a millisecond should not decide
 
@@ -56,7 +56,7 @@ def times(rows: Iterable[Result], limit: float) -> dict[tuple[str, str], dict[st
     """Seconds by (solver, start) and sample; infinite where not solved. Below a microsecond nothing is measured."""
     out: dict[tuple[str, str], dict[str, float]] = {}
     for row in rows:
-        seconds = max(row.seconds, 1e-6) if row.solved and row.seconds <= limit * 1.05 + 0.1 else math.inf
+        seconds = max(row.seconds, 1e-6) if row.solved and is_in_time(row.seconds, limit) else math.inf
         out.setdefault((row.solver, row.start), {})[row.sample] = seconds
     return out
 
@@ -69,7 +69,7 @@ def shifted_mean(values, shift: float = SHIFT) -> float:
 
 def performance_profile(rows: Sequence[Result], limit: float) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
     """Dolan and Moré: by solver, (τ, part of the samples solved within τ times the fastest), τ ascending. Samples that
-    nobody solved count for nobody."""
+    no solver solved count for none."""
     table = times(rows, limit)
     fastest = {key: min(column.values()) for key, column in _columns(table).items()}
     out = {}

@@ -67,7 +67,7 @@ def _verdict(ranking: list[Score], rows: Sequence[Result], about: dict) -> str:
     runner = f", {others[0].mean / best.mean:.1f} times faster than {others[0].solver}" if others else ""
     return html.escape(
         f"{best.solver} ({best.start}) solves {best.solved} of {best.count} problems to {about['tol']:g} in "
-        f"{_time(best.mean)} each{runner}. {count} problems, {len(ranking)} contestants; {truth}."
+        f"{_time(best.mean)} each{runner}. {count} problems, {len(ranking)} solvers and starts; {truth}."
     )
 
 

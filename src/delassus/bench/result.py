@@ -7,6 +7,8 @@ from pathlib import Path
 from delassus.errors import FileError
 
 ROWS = "rows.jsonl"
+_TIME_LIMIT_SLACK = 1.05  # factor on the time limit: solvers look at the clock between batches of iterations only
+_TIME_LIMIT_MARGIN = 0.1  # [s] on top of it: what a call costs around the iterations
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class Result:
     def confirmed(self) -> bool:
         """Does the claim agree with the judge?"""
         return self.claimed == self.solved
+
+
+def is_in_time(seconds: float, limit: float) -> bool:
+    """Did a run that took so long keep its time limit [s]?"""
+    return seconds <= _TIME_LIMIT_SLACK * limit + _TIME_LIMIT_MARGIN
 
 
 class Results:

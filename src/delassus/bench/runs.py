@@ -82,7 +82,7 @@ def run(
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Processes started meanwhile load their libraries with one thread each; nobody else notices."""
+    """Processes started meanwhile load their libraries with one thread each; this one keeps its own."""
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:

@@ -1,4 +1,7 @@
-"""Samples in one HDF5 file: every array of all samples end to end, with offsets. Read as if a stranger had made it."""
+"""Samples in one HDF5 file: every array of all samples end to end, with offsets. The reader trusts nothing.
+
+`Problem.rest_speed` is not kept: velocities of a sample are judged against those around them alone, as in a problem
+from any other file, and not against what falls in one step."""
 
 import json
 from collections.abc import Sequence

@@ -74,7 +74,7 @@ SUITES: dict[str, Suite] = {
     for suite in (
         Suite("quick", "a little of everything, in less than three minutes on two cores", _QUICK,
               solvers=("nbgs", "nbgs+anderson", "prox-ssn", "admm-ncp-sa", "raisim-ds", "pgs-ncp"), time_limit=2.0),
-        Suite("primitives", "the toy systems of Tsounis et al. 2025 and their kin", _PRIMITIVES),
+        Suite("primitives", "the toy systems of Tsounis et al. 2025, and more like them", _PRIMITIVES),
         Suite("robots", "articulated systems of Tsounis et al. 2025, Table II", _ROBOTS),
         Suite("loops", "closed kinematic loops", _LOOPS),
         Suite("granular", "heaps, stacks and walls", _GRANULAR, time_limit=30.0),

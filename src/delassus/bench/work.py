@@ -9,15 +9,13 @@ import numpy as np
 
 from delassus import residuals
 from delassus.bench.peers import PEERS, peer_solve
-from delassus.bench.result import Result
+from delassus.bench.result import Result, is_in_time
 from delassus.bench.sample import Sample
 from delassus.bench.suite_file import is_suite, read_suite
 from delassus.bench.suites import file_samples
 from delassus.simulation.memory import Memory
 from delassus.solvers import solve
 from delassus.solvers.driver import Limits
-
-_SHOUTS = 1.05  # a run may exceed its own limit by this factor before it counts as late
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ def _solve(sample: Sample, task: Task, guess, *, warm_up: bool = False) -> tuple
     row = Result(
         solver=task.solver, tol=task.tol, start=task.start, sample=sample.name, sequence=sample.sequence,
         step=sample.step, category=sample.category, contacts=problem.contact_count, rows=problem.row_count,
-        status=status, solved=is_within and seconds <= _SHOUTS * task.time_limit + 0.1,
+        status=status, solved=is_within and is_in_time(seconds, task.time_limit),
         relative=judged.natural_map_relative, worst_velocity=judged.worst_velocity,
         worst_velocity_relative=judged.worst_velocity_relative, penetration=_penetration(problem, reactions),
         dual=judged.dual, complementarity=judged.complementarity, natural_map=judged.natural_map,

@@ -73,12 +73,12 @@ def _list_suites() -> None:
 
 
 def _run(name, solvers, tol, start, time_limit, out, processes, only, files) -> int:
-    from delassus.bench.benchmark import Benchmark, Wish
+    from delassus.bench.benchmark import Benchmark, BenchmarkSettings
     from delassus.bench.report import write_report
     from delassus.bench.suites import find_suite
 
     suite = find_suite(name)
-    wish = Wish(
+    settings = BenchmarkSettings(
         suite=suite, out=out or Path("bench") / name,
         solvers=tuple(solvers.split(",")) if solvers else suite.solvers,
         tol=suite.tol if tol is None else tol, starts=("cold", "warm") if start == "both" else (start,),
@@ -87,16 +87,16 @@ def _run(name, solvers, tol, start, time_limit, out, processes, only, files) -> 
     )  # fmt: skip
     err = console.stderr()
     err.print(f"suite {name}: making samples…", style="dim")
-    benchmark = Benchmark(wish)
+    benchmark = Benchmark(settings)
     err.print(f"{len(benchmark.samples)} samples, {benchmark.left} runs to do", style="dim")
     try:
         rows = _watch(benchmark)
     except KeyboardInterrupt:
-        err.print(f"interrupted; continue with the same command (--out {wish.out})")
+        err.print(f"interrupted; continue with the same command (--out {settings.out})")
         return console.INTERRUPTED
     about = benchmark.about()
-    path = write_report(wish.out, rows, about)
-    print_ranking(rows, wish.time_limit)
+    path = write_report(settings.out, rows, about)
+    print_ranking(rows, settings.time_limit)
     console.stdout().print(f"report: {path}", soft_wrap=True)
     return 1 if any(not row.confirmed and row.solver.partition(":")[0] not in _peers() for row in rows) else 0
 

@@ -77,7 +77,7 @@ def _check_output(path: Path, inputs: list[Path]) -> None:
         raise FileError(f"{path}: the directory {path.parent} is not writable: choose another")
     refuse_input(path, inputs)
     if path.exists() and not path.is_file():
-        raise FileError(f"{path}: is not a regular file: choose another name")  # replacing /dev/null would be a pity
+        raise FileError(f"{path}: is not a regular file: choose another name")  # /dev/null must not be replaced
     if _is_hdf5(path):  # `--json *.hdf5` makes the shell hand over a problem file as the output
         raise FileError(f"{path}: is an HDF5 file and would be overwritten: choose another name")
 

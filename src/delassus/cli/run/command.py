@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from delassus.cli import console, files
-from delassus.cli.run.plan import FAILED, RunPlan, Wishes, make_plan
+from delassus.cli.run.plan import FAILED, RunOptions, RunPlan, make_plan
 from delassus.errors import DelassusError
 from delassus.law import Law
 
@@ -90,22 +90,22 @@ def run(
     given = {"dt": dt, "solver": solver, "tol": tol, "tol_velocity": tol_velocity, "integrator": integrator,
              "threads": threads, "law": None if law is None else law.value}  # fmt: skip
     settings = {key: value for key, value in given.items() if value is not None}
-    wishes = Wishes(scene, parameters or [], steps, duration, settings, out, resume, overwrite, keep_problem, json)
-    raise typer.Exit(_carry_out(make_plan(wishes)))
+    options = RunOptions(scene, parameters or [], steps, duration, settings, out, resume, overwrite, keep_problem, json)
+    raise typer.Exit(_carry_out(make_plan(options)))
 
 
 def _carry_out(plan: RunPlan) -> int:
     from delassus.cli.run.report import report
-    from delassus.cli.run.steps import Problems, Remarks, open_recording, take_steps
+    from delassus.cli.run.steps import Problems, StepWarnings, open_recording, take_steps
 
     recorder, state, memory = open_recording(plan)
-    before, problems, remarks = recorder.step_count, Problems(plan), Remarks()
+    before, problems, warnings = recorder.step_count, Problems(plan), StepWarnings()
     if before >= plan.steps:
         typer.echo(f"nothing to do: {plan.out} has {before} steps; ask for more with --steps or --duration", err=True)
     start, trouble, interrupted = perf_counter(), None, False
     try:
         with recorder:
-            take_steps(plan, recorder, state, memory, problems, remarks)
+            take_steps(plan, recorder, state, memory, problems, warnings)
     except KeyboardInterrupt:
         interrupted = True
     except DelassusError as error:
@@ -119,4 +119,4 @@ def _carry_out(plan: RunPlan) -> int:
         typer.echo(f"resume with: {plan.resume_command}", err=True)
     if trouble is not None:
         return console.BAD_INPUT
-    return report(plan, recorder.step_count - before, seconds, problems.paths, remarks.texts, interrupted)
+    return report(plan, recorder.step_count - before, seconds, problems.paths, warnings.texts, interrupted)

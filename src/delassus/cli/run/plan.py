@@ -24,7 +24,7 @@ SETTINGS = {"dt": "h", "solver": "solver", "tol": "tol", "tol_velocity": "tol_ve
 
 
 @dataclass(frozen=True)
-class Wishes:
+class RunOptions:
     """The command line as given; None: not said."""
 
     scene: str
@@ -57,35 +57,35 @@ class RunPlan:
     resume_command: str
 
 
-def make_plan(wishes: Wishes) -> RunPlan:
+def make_plan(given: RunOptions) -> RunPlan:
     """Check names, parameters, settings and places, in the order of cost; raises SettingsError or FileError."""
-    keep_every = _keep_every(wishes.keep)
-    if wishes.steps is not None and wishes.duration is not None:
+    keep_every = _keep_every(given.keep)
+    if given.steps is not None and given.duration is not None:
         raise SettingsError("--steps and --duration contradict each other: give one of them")
-    if wishes.resume and wishes.overwrite:
+    if given.resume and given.overwrite:
         raise SettingsError("--resume and --overwrite contradict each other: give one of them")
-    if wishes.json is not None:
-        check_output(wishes.json, [])
+    if given.json is not None:
+        check_output(given.json, [])
     from delassus.scenes import MOST_STEPS, find
 
-    if wishes.steps is not None and not 1 <= wishes.steps <= MOST_STEPS:
-        raise SettingsError(f"--steps is {wishes.steps}: give 1 to {MOST_STEPS}")
-    scene = find(wishes.scene)
-    parameters = scene.parsed(key_values(wishes.pairs, "mu=0.3"))
-    out = wishes.out or Path("runs") / scene.name
+    if given.steps is not None and not 1 <= given.steps <= MOST_STEPS:
+        raise SettingsError(f"--steps is {given.steps}: give 1 to {MOST_STEPS}")
+    scene = find(given.scene)
+    parameters = scene.parsed(key_values(given.pairs, "mu=0.3"))
+    out = given.out or Path("runs") / scene.name
     with looking_at(out):
-        _check_place(out, wishes)
-    return _assembled(wishes, scene, parameters, out, keep_every)
+        _check_place(out, given)
+    return _assembled(given, scene, parameters, out, keep_every)
 
 
 def _assembled(
-    wishes: Wishes, scene: "Scene", parameters: dict[str, Any], out: Path, keep_every: int | None
+    given: RunOptions, scene: "Scene", parameters: dict[str, Any], out: Path, keep_every: int | None
 ) -> RunPlan:
     from delassus.io.recording import About, Recording
     from delassus.scenes import MOST_STEPS
 
-    settings, goal = dict(wishes.settings), None
-    if wishes.resume:  # what is not said again is taken from the recording
+    settings, goal = dict(given.settings), None
+    if given.resume:  # what is not said again is taken from the recording
         old = Recording(out).about
         if old.scene == scene.name:
             defaults = {key: parameter.default for key, parameter in scene.parameters.items()}
@@ -94,11 +94,11 @@ def _assembled(
             goal = old.goal if 1 <= old.goal <= MOST_STEPS else None
     setup = scene.build(**parameters)
     step_settings = _settings(setup, settings)
-    steps = wishes.steps or (goal if goal and wishes.duration is None else setup.steps(wishes.duration, step_settings))
+    steps = given.steps or (goal if goal and given.duration is None else setup.steps(given.duration, step_settings))
     about = About.of(setup.model, setup.state, step_settings, scene=scene.name, parameters=setup.parameters, goal=steps)
     return RunPlan(
-        scene, replace(setup, settings=step_settings), step_settings, about, steps, out, wishes.resume,
-        wishes.overwrite, keep_every, wishes.json, _resume_command(wishes, scene, out),
+        scene, replace(setup, settings=step_settings), step_settings, about, steps, out, given.resume,
+        given.overwrite, keep_every, given.json, _resume_command(given, scene, out),
     )  # fmt: skip
 
 
@@ -144,16 +144,16 @@ def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
     return settings
 
 
-def _check_place(out: Path, wishes: Wishes) -> None:
+def _check_place(out: Path, given: RunOptions) -> None:
     from delassus.io.recording.parts import part_paths
     from delassus.io.recording.recording import FOLDER
 
     if out.exists() and not out.is_dir():
         raise FileError(f"{out}: is not a directory: choose another --out")
     there = bool(part_paths(out / FOLDER))
-    if wishes.resume and not there:
+    if given.resume and not there:
         raise FileError(f"{out}: holds no recording to resume: check --out, or leave --resume out")
-    if there and not (wishes.resume or wishes.overwrite):
+    if there and not (given.resume or given.overwrite):
         raise FileError(f"{out}: holds a recording already: give --resume, --overwrite or another --out")
     if (out / PROBLEMS).exists() and not (out / PROBLEMS).is_dir():
         raise FileError(f"{out / PROBLEMS}: is not a directory: remove it or choose another --out")
@@ -173,11 +173,11 @@ def _keep_every(text: str) -> int | None:
     )
 
 
-def _resume_command(wishes: Wishes, scene: "Scene", out: Path) -> str:
+def _resume_command(given: RunOptions, scene: "Scene", out: Path) -> str:
     """Parameters and settings are in the recording; the rest is said again."""
     words = ["delassus", "run", scene.name, "--out", str(out), "--resume"]
-    if wishes.keep != FAILED:
-        words += ["--keep-problem", wishes.keep]
-    if wishes.json is not None:
-        words += ["--json", str(wishes.json)]
+    if given.keep != FAILED:
+        words += ["--keep-problem", given.keep]
+    if given.json is not None:
+        words += ["--json", str(given.json)]
     return shlex.join(words)

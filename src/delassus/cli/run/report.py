@@ -19,7 +19,7 @@ FIGURE = "summary.png"
 
 
 def report(
-    plan: RunPlan, taken: int, seconds: float, problems: list[Path], remarks: list[str], interrupted: bool
+    plan: RunPlan, taken: int, seconds: float, problems: list[Path], warnings: list[str], interrupted: bool
 ) -> int:
     """Say and write what came of a run; the exit code.  taken, seconds: steps of this call and how long they took."""
     from delassus.io.recording import Recording
@@ -29,7 +29,7 @@ def report(
     checks = plan.scene.check(plan.setup, recording)
     out = console.stdout()
     print_summary(facts, recording, taken, out)
-    for text in remarks:
+    for text in warnings:
         out.print(text, soft_wrap=True)
     print_checks(checks, out)
     if problems:

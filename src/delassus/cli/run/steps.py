@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from delassus.model.state import State
     from delassus.simulation import Memory, StepReport
 
-_MOST_REMARKS = 5  # kinds of warnings that are printed
+_MOST_WARNINGS = 5  # kinds of warnings that are printed
 _MOST_FAILED = 100  # problem files of failed steps: a run that never converges must not fill the disk
 _PERIOD = 0.1  # s between two updates of the live line: drawing must not cost more than stepping
 
@@ -30,7 +30,14 @@ def open_recording(plan: RunPlan) -> "tuple[Recorder, State, Memory]":
     return recorder, plan.setup.state, Memory()
 
 
-def take_steps(plan: RunPlan, recorder: "Recorder", state, memory, problems: "Problems", remarks: "Remarks") -> None:
+def take_steps(
+    plan: RunPlan,
+    recorder: "Recorder",
+    state: "State",
+    memory: "Memory",
+    problems: "Problems",
+    warnings: "StepWarnings",
+) -> None:
     """From where the recording ends to where the plan does; every step is recorded before the next."""
     from delassus.scenes.stepping import advance
 
@@ -41,7 +48,7 @@ def take_steps(plan: RunPlan, recorder: "Recorder", state, memory, problems: "Pr
         def watch(k, state, report, memory):
             recorder.add(state, report, memory)
             problems.look(k, state, report)
-            remarks.look(k, report)
+            warnings.look(k, report)
             display.step(k + 1, state, report)
 
         advance(plan.setup.model, state, plan.setup.inputs, plan.settings, range(first, plan.steps), memory, watch)
@@ -76,7 +83,7 @@ class Problems:
         self.paths.append(path)
 
 
-class Remarks:
+class StepWarnings:
     """What reports of steps find suspicious: each kind of sentence once, with the step that said it first."""
 
     def __init__(self):
@@ -95,9 +102,9 @@ class Remarks:
         often = sorted(self.first, key=lambda kind: -self.count[kind])
         lines = [
             f"{self.count[kind]} steps, first step {self.first[kind][0]}: {self.first[kind][1]}"
-            for kind in often[:_MOST_REMARKS]
+            for kind in often[:_MOST_WARNINGS]
         ]
-        more = len(often) - _MOST_REMARKS
+        more = len(often) - _MOST_WARNINGS
         return lines + ([f"and {more} other warnings"] if more > 0 else [])
 
 

@@ -1,4 +1,4 @@
-"""One part of a recording: an HDF5 file, written whole, read as if a stranger had made it.
+"""One part of a recording: an HDF5 file, written whole; the reader trusts nothing.
 
 All datasets are contiguous and unpacked, so what a file declares can be held against its size before it is read."""
 

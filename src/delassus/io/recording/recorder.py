@@ -107,7 +107,7 @@ class Recorder:
         return self
 
     def __exit__(self, kind, *_: object) -> None:
-        if kind is None or not issubclass(kind, FileError):  # the disk has just refused: asking again helps nobody
+        if kind is None or not issubclass(kind, FileError):  # the disk has just refused: it would again
             self.flush()
 
 

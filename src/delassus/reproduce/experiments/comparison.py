@@ -4,7 +4,7 @@ stand-ins: times are not comparable, the order and who fails where are."""
 from dataclasses import replace
 from pathlib import Path
 
-from delassus.bench.benchmark import Benchmark, Wish
+from delassus.bench.benchmark import Benchmark, BenchmarkSettings
 from delassus.bench.figures import write_profile_png
 from delassus.bench.metrics import scores
 from delassus.bench.report import write_report
@@ -20,8 +20,8 @@ _LIMIT, _TOL = 2.0, 1e-6
 def run(folder: Path, quick: bool) -> Outcome:
     suite = SUITES["quick" if quick else "all"]
     out = folder / f"comparison-{suite.name}"
-    wish = Wish(replace(suite, solvers=SOLVERS), out, SOLVERS, _TOL, ("cold",), _LIMIT, 2)
-    benchmark = Benchmark(wish)
+    settings = BenchmarkSettings(replace(suite, solvers=SOLVERS), out, SOLVERS, _TOL, ("cold",), _LIMIT, 2)
+    benchmark = Benchmark(settings)
     rows = benchmark.run()
     write_report(out, rows, benchmark.about())
     picture = folder / "comparison.png"
