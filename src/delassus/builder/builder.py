@@ -177,7 +177,7 @@ class ModelBuilder:
         other = origin if follower_position is None else vector(follower_position, f"{where}: follower_position", 3)
         other_axes = axes if follower_frame is None else rotation_matrix(follower_frame, f"{where}: follower_frame")
         far = float(np.linalg.norm(other - origin)) if length is None else length
-        far = number(far, f"{where}: length", "m", positive=kind == "distance")
+        far = number(far, f"{where}: length", "m", positive=JOINTS[kind].has_length)
         options = coordinate_options(name, kind, limits, motor, damping, friction, limit_restitution)
         softness = [
             plain_softness(given, f"{where}: {what}")

@@ -3,21 +3,33 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from delassus.collision.broad.levels import BRUTE, size_classes
-from delassus.collision.few import few_candidates
+from delassus.collision.broad.grid import size_classes
+from delassus.collision.broad.pairs import FEW, few_candidates
 from delassus.collision.instances import ALL, FIXTURES, Instance
-from delassus.collision.layout import PLANE, SPHERE
-from delassus.collision.pace import Pace, pace_of
+from delassus.collision.layout import CONVEX, GIVEN, PLANE, SPHERE, TRIANGLE
+from delassus.collision.machine import Pool
+from delassus.collision.narrow.families import FAMILIES, POINTS
 from delassus.collision.parts import take_apart
-from delassus.collision.pool import Pool
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.softening import plain_softness
 
 MIXING = {"geometric": 0, "min": 1, "max": 2, "average": 3, "product": 4}
 """Friction of a pair from that of its shapes; geometric is √(μ_a μ_b). Restitution is always the larger of the two."""
+
+
+_SLOW = 0.1  # of half its thickness: a shape that moves less in a step is well described by one configuration
+
+
+class Pace(NamedTuple):
+    """How far n shapes may move within a step before one configuration no longer tells what they meet."""
+
+    arm: np.ndarray  # (n,) how far a shape reaches from its body's centre of mass, 0 for the world [m]
+    thin: np.ndarray  # (n,) a part of half its thickness [m], infinite for planes and triangles
+    least: float  # the least motion of a shape that may matter [m]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +40,7 @@ class ShapeArrays:
     kind: np.ndarray  # (n,) see layout.py
     body: np.ndarray  # (n,) −1 for the world
     owner: np.ndarray  # (n,) the body, or 2³¹ + fixture for the world: what exclusions are about
-    size: np.ndarray  # (n, 3) [m]
+    size: np.ndarray  # (n, ≥ 3) Shape.numbers [m]
     local_position: np.ndarray  # (n, 3) of the centre of the bounding ball, in the body's frame [m]
     local_rotation: np.ndarray  # (n, 3, 3) shape → body
     half: np.ndarray  # (n, 3) half edges of the box that holds the shape, in its frame [m]; planes: infinite
@@ -38,7 +50,7 @@ class ShapeArrays:
     group: np.ndarray  # (n,) bits
     mask: np.ndarray  # (n,) bits
     mixing: int
-    vertices: tuple  # the fields of Geometry from `vertex` on
+    vertices: tuple  # the fields of Geometry from `vertex` to `triangle`
     excluded: np.ndarray  # sorted keys of pairs of owners that never touch
     body_count: int  # bodies the arrays know of: one more than the largest index
     common: np.ndarray  # shapes tested against everything
@@ -48,18 +60,35 @@ class ShapeArrays:
     level_radius: np.ndarray  # (levels,) largest bounding radius [m]
     plain: bool  # only spheres and planes, and every sphere may touch every other shape
     few: bool  # so few shapes that no grid is worth it
-    candidates: np.ndarray  # (c, 4) pairs of few shapes, see few.py
+    candidates: np.ndarray  # (c, 4) pairs of few shapes, see broad/pairs.py
     hint: list[int]  # room for pairs, from the last detection: changes no result, only how often memory is asked for
-    pool: Pool
+    spare: list[tuple]  # work spaces of few shapes that nobody uses now
     peer_shapes: dict  # `coal`'s objects, made when first needed
+    given_kinds: tuple[str, ...]  # names in SHAPES of the shapes that are GIVEN, in order
 
     @property
     def count(self) -> int:
         return len(self.kind)
 
     def __getstate__(self) -> dict:
-        """Copies and pickles make `coal`'s objects anew."""
-        return self.__dict__ | {"peer_shapes": {}}
+        """Copies and pickles begin without memory, addresses and `coal`'s objects."""
+        here = {name: value for name, value in self.__dict__.items() if name not in ("pool", "given")}
+        return here | {"peer_shapes": {}, "spare": []}
+
+    @cached_property
+    def pool(self) -> Pool:
+        """Memory of many shapes."""
+        return Pool()
+
+    @cached_property
+    def given(self) -> np.ndarray:
+        """(n,) addresses of the support functions of what is GIVEN, else 0."""
+        addresses = np.zeros(self.count, np.int64)
+        if self.given_kinds:
+            from delassus.collision.narrow.given import support_address
+
+            addresses[self.kind == GIVEN] = [support_address(kind) for kind in self.given_kinds]
+        return addresses
 
     @property
     def placing(self) -> tuple:
@@ -69,7 +98,29 @@ class ShapeArrays:
     @cached_property
     def pace(self) -> Pace:
         """How far the shapes may move in a step before their paths are followed."""
-        return pace_of(self)
+        margin, moving = self.surface[:, 0], self.body >= 0
+        arm = np.linalg.norm(self.local_position, axis=1)
+        # turning about its own centre moves no point of a sphere's surface off that surface
+        arm += np.where(self.kind == SPHERE, 0.0, self.radius - margin)
+        thin = np.array([self._thin(s) for s in range(self.count)])
+        least = min(thin.min(initial=np.inf), margin[moving].min(initial=np.inf))
+        return Pace(np.where(moving, arm, 0.0), thin, float(least))
+
+    def _thin(self, s: int) -> float:
+        """A part of half the least width of shape s [m]."""
+        kind = self.kind[s]
+        if kind in (PLANE, TRIANGLE):
+            return np.inf
+        if kind == CONVEX:
+            vertex, start, _, _, shape_face, normal, _, _ = self.vertices
+            along = vertex[start[s] : start[s + 1]] @ normal[shape_face[s] : shape_face[s + 1]].T
+            return _SLOW * 0.5 * float(np.ptp(along, axis=0).min())
+        if kind == GIVEN:
+            from delassus.collision.narrow.given import least_half_width
+
+            return _SLOW * least_half_width(self.size, s, self.given[s])
+        size = self.size[s]
+        return _SLOW * float(size[size > 0].min())
 
     def __repr__(self) -> str:
         levels, given = len(self.level_radius), len(np.unique(self.instance))
@@ -106,7 +157,16 @@ def shape_arrays(
     owner = np.where(body >= 0, body, FIXTURES + fixture)
     excluded = _pair_keys(exclude, exclude_fixed)
     radius = parts.radius + surface[:, 0]
-    common, gridded, level_start, level_radius = size_classes(kind, radius)
+    few = n <= FEW
+    if few or (kind == PLANE).all():
+        common, gridded, level_start, level_radius = (
+            np.arange(n),
+            np.zeros(0, np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(0),
+        )
+    else:
+        common, gridded, level_start, level_radius = size_classes(kind, radius)
     is_common = np.zeros(n, bool)
     is_common[common] = True
     return ShapeArrays(
@@ -133,13 +193,14 @@ def shape_arrays(
         level_start=level_start,
         level_radius=level_radius,
         plain=bool((mask == ALL).all() and (group != 0).all()) and not len(excluded) and _all_may_touch(kind, body),
-        few=n <= BRUTE,
-        candidates=few_candidates(kind, body, owner, group, mask, excluded)
-        if n <= BRUTE
+        few=few,
+        candidates=few_candidates(kind, body, owner, group, mask, excluded, FAMILIES, POINTS)
+        if few
         else np.zeros((0, 4), np.int64),
         hint=[8 * n + 64],
-        pool=Pool(),
+        spare=[],
         peer_shapes={},
+        given_kinds=parts.given_kinds,
     )
 
 

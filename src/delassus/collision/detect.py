@@ -3,16 +3,16 @@
 import numpy as np
 
 from delassus.collision.arrays import ShapeArrays
+from delassus.collision.broad.pairs import find_few, work_space
 from delassus.collision.broad.partners import deal
 from delassus.collision.broad.phase import find_pairs
 from delassus.collision.contacts import NO_CONTACTS, Contacts
-from delassus.collision.few import find_few, work_space
-from delassus.collision.heap import heap_contacts
 from delassus.collision.layout import MARGIN
+from delassus.collision.machine import share_out
 from delassus.collision.narrow.families import FAMILIES, POINTS
+from delassus.collision.narrow.heap import heap_contacts
 from delassus.collision.narrow.phase import narrow
 from delassus.collision.placement import place
-from delassus.collision.threads import share_out
 from delassus.errors import ProblemError
 
 
@@ -46,14 +46,14 @@ def detect(arrays: ShapeArrays, position, quaternion, *, threads: int = 1, reach
     (out,) = arrays.pool.take(((rows, 8), float))
     if reach is not None:
         placed[:, MARGIN] += reach
-    geometry = (placed, rotation, arrays.size, arrays.kind, *arrays.vertices)
+    geometry = (placed, rotation, arrays.size, arrays.kind, *arrays.vertices, arrays.given)
     return narrow(arrays, geometry, (len(partner), direct, bits), pairs, dealt, out, threads)
 
 
 def _detect_few(arrays: ShapeArrays, p: np.ndarray, q: np.ndarray, reach) -> Contacts:
     """The same for few shapes, on one thread: starting another would take longer."""
     try:
-        work = arrays.pool.spare.pop()  # without a lock: every call gets another one
+        work = arrays.spare.pop()  # without a lock: every call gets another one
     except IndexError:
         work = work_space(arrays.count, arrays.candidates)
     position, rotation, _, pairs, dealt, out = work
@@ -64,9 +64,9 @@ def _detect_few(arrays: ShapeArrays, p: np.ndarray, q: np.ndarray, reach) -> Con
     if near[0]:
         if reach is not None:
             position[:, MARGIN] += reach
-        geometry = (position, rotation, arrays.size, arrays.kind, *arrays.vertices)
+        geometry = (position, rotation, arrays.size, arrays.kind, *arrays.vertices, arrays.given)
         contacts = narrow(arrays, geometry, near, pairs, dealt, out, 1)
-    arrays.pool.spare.append(work)
+    arrays.spare.append(work)
     return contacts
 
 

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-SPHERE, PLANE, BOX, CAPSULE, CYLINDER, CONVEX, TRIANGLE = range(7)
-KIND_COUNT = 7
+SPHERE, PLANE, BOX, CAPSULE, CYLINDER, CONVEX, TRIANGLE, GIVEN = range(8)
+"""Kinds by number; GIVEN: a solid that is given by its support function alone (narrow/given.py)."""
+KIND_COUNT = 8
 SHAPES_MAX = 1 << 24
 """A feature id has 24 bits for each of the two shapes and 16 for what touches (vertex, edge, face numbers)."""
 
@@ -19,7 +20,7 @@ class Geometry(NamedTuple):
 
     position: np.ndarray  # (n, 8) x, y, z [m], size[:, 0] and the four columns of ShapeArrays.surface: one cache line
     rotation: np.ndarray  # (n, 3, 3) shape → world; a sphere's is never written; a plane's third column is its normal
-    size: np.ndarray  # (n, 3) [m] sphere: radius; box: half edges; capsule, cylinder: radius, half length
+    size: np.ndarray  # (n, ≥ 3) Shape.numbers [m]
     kind: np.ndarray  # (n,)
     vertex: np.ndarray  # (v, 3) corners of hulls and triangles in their shape's frame [m]
     vertex_start: np.ndarray  # (n + 1,)
@@ -27,13 +28,26 @@ class Geometry(NamedTuple):
     face_start: np.ndarray  # (faces + 1,) first corner of each face
     shape_face: np.ndarray  # (n + 1,) first face of each shape
     face_normal: np.ndarray  # (faces, 3) outward, in the shape's frame
-    edge_normal: np.ndarray  # (n_t, 3, 4) per mesh triangle and edge, see mesh_edges.py
+    edge_normal: np.ndarray  # (n_t, 3, 4) per mesh triangle and edge, see Mesh.edge_directions
     triangle: np.ndarray  # (n,) number of a mesh triangle among them, or −1
+    given: np.ndarray  # (n,) address of the support function of what is GIVEN, else 0
 
 
 MARGIN, MU, RESTITUTION, BODY = 4, 5, 6, 7  # columns of Geometry.position
 FAMILY, SLOT, COUNT = 0, 1, 2
 """Columns of `dealt` (p, 3): which kernel a pair goes to, its first row of `out`, contacts found."""
+SPHERES, SPHERE_PLANE = 0, 1
+"""The two families (narrow/families.py has the others) that the broad phase decides: each pair is one contact, written
+at once, without a kernel and rows of `out`."""
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def deal_pair(p, a, b, family, slot, pairs, dealt):
+    """Write pair p of shapes a < b, its family and its first row of `out`; returns how many contacts are known."""
+    known = 1 if family <= SPHERE_PLANE else 0
+    pairs[p, 0], pairs[p, 1] = a, b
+    dealt[p, FAMILY], dealt[p, SLOT], dealt[p, COUNT] = family, slot, known
+    return known
 
 
 @njit(cache=True, error_model="numpy")

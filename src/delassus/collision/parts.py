@@ -6,15 +6,26 @@ from typing import NamedTuple
 import numpy as np
 
 from delassus.collision.instances import Instance
-from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, KIND_COUNT, PLANE, SHAPES_MAX, SPHERE, TRIANGLE
-from delassus.collision.polyhedra import Polyhedra
+from delassus.collision.layout import (
+    BOX,
+    CAPSULE,
+    CONVEX,
+    CYLINDER,
+    GIVEN,
+    KIND_COUNT,
+    PLANE,
+    SHAPES_MAX,
+    SPHERE,
+    TRIANGLE,
+)
 from delassus.errors import ProblemError
-from delassus.shapes import Compound, Mesh, Plane, Shape
+from delassus.shapes import SHAPES, Compound, Convex, Mesh, Plane, Shape
 from delassus.spatial import axis_frame, quaternion_multiply, quaternion_to_matrix
 
 KINDS = {
     "sphere": SPHERE, "plane": PLANE, "box": BOX, "capsule": CAPSULE, "cylinder": CYLINDER, "convex": CONVEX,
 }  # fmt: skip
+"""Shapes with kernels of their own (narrow/families.py); any other is GIVEN by its support function."""
 
 
 class Parts(NamedTuple):
@@ -28,6 +39,7 @@ class Parts(NamedTuple):
     half: np.ndarray
     radius: np.ndarray
     vertices: tuple
+    given_kinds: tuple[str, ...]
 
 
 def take_apart(given: Sequence[Instance]) -> Parts:
@@ -42,14 +54,16 @@ def take_apart(given: Sequence[Instance]) -> Parts:
     rows: dict[int, list[int]] = {k: [] for k in range(KIND_COUNT)}
     for s, k in enumerate(kinds):
         rows[k].append(s)
+    solids = {k: rows[k] for k in (SPHERE, BOX, CAPSULE, CYLINDER, GIVEN) if rows[k]}
+    width = max([3, *(len(shapes[s].numbers) for s in rows[GIVEN])])
     parts = Parts(
-        np.array(instance, np.int64), np.array(kinds, np.int8), np.zeros((n, 3)),
+        np.array(instance, np.int64), np.array(kinds, np.int8), np.zeros((n, width)),
         np.array(position, dtype=float).reshape(n, 3),
         quaternion_to_matrix(np.array(quaternion, dtype=float).reshape(n, 4)), np.empty((n, 3)), np.empty(n), (),
+        tuple([shapes[s].kind for s in rows[GIVEN]]),
     )  # fmt: skip
-    for k in (SPHERE, BOX, CAPSULE, CYLINDER):
-        if of := rows[k]:
-            parts.size[of], parts.half[of], parts.radius[of] = _sizes(k, [shapes[s] for s in of])
+    for of in solids.values():
+        _put_solids([shapes[s] for s in of], of, parts)
     for s in rows[PLANE]:
         _put_plane(shapes[s], s, parts)
     polyhedra = Polyhedra(n)
@@ -92,25 +106,25 @@ def _list(given: Sequence[Instance]) -> tuple[list, list, list, list]:
 
 
 def _kind(shape: Shape) -> int:
-    try:
-        return KINDS[shape.kind]
-    except KeyError:
-        raise ProblemError(f"{shape!r} is no shape that collision knows") from None
+    number = KINDS.get(shape.kind, GIVEN)
+    if number == GIVEN and SHAPES.get(shape.kind) is not type(shape):
+        raise ProblemError(
+            f"{shape.kind} is no shape that collision knows: enter its class in delassus.shapes.SHAPES, "
+            "or call delassus.shapes.add"
+        )
+    return number
 
 
-def _sizes(kind: int, shapes: list) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(size, half edges of the box, radius of the ball) of shapes of one kind about their origins."""
-    if kind == SPHERE:
-        r = np.array([shape.radius for shape in shapes], dtype=float)
-        cube = np.repeat(r[:, None], 3, axis=1)
-        return cube, cube, r
-    radius = np.array([shape.bounding_radius for shape in shapes])
-    if kind == BOX:
-        half = 0.5 * np.array([shape.size for shape in shapes])
-        return half, half, radius
-    r, h = np.array([(shape.radius, 0.5 * shape.length) for shape in shapes], dtype=float).T
-    size = np.stack([r, h, 0 * r], axis=1)
-    return size, np.stack([r, r, h + r if kind == CAPSULE else h], axis=1), radius
+def _put_solids(shapes: list[Shape], of: list[int], parts: Parts) -> None:
+    """Sizes of solids of one kind, rows `of`."""
+    if len({len(shape.numbers) for shape in shapes}) == 1:
+        numbers = np.array([shape.numbers for shape in shapes], dtype=float)
+        parts.size[of, : numbers.shape[1]] = numbers
+    else:
+        for s, shape in zip(of, shapes):
+            parts.size[s, : len(shape.numbers)] = shape.numbers
+    parts.half[of] = np.abs(np.array([shape.bounds for shape in shapes])).max(axis=1)
+    parts.radius[of] = [shape.bounding_radius for shape in shapes]
 
 
 def _put_plane(shape: Plane, s: int, parts: Parts) -> None:
@@ -118,3 +132,76 @@ def _put_plane(shape: Plane, s: int, parts: Parts) -> None:
     parts.local_position[s] += shape.offset * normal
     parts.local_rotation[s] = axis_frame(normal)
     parts.half[s] = parts.radius[s] = np.inf
+
+
+class Polyhedra:
+    """Collects corners and faces of hulls and mesh triangles: the fields of Geometry from `vertex` to `triangle`, for n
+    shapes added in order."""
+
+    def __init__(self, n: int):
+        self.vertex_count = np.zeros(n, np.int64)
+        self.face_count = np.zeros(n, np.int64)
+        self.triangle = np.full(n, -1, np.int64)
+        self.vertices: list[np.ndarray] = []
+        self.faces: list[np.ndarray] = []
+        self.normals: list[np.ndarray] = []
+        self.edges: list[np.ndarray] = []
+        self.triangles = 0
+        self.known: dict[int, tuple] = {}  # hulls by identity: many bodies may share one
+
+    def add_hull(self, shape: Convex, s: int, parts) -> None:
+        """Shape s: its corners about the middle of its bounds, which becomes its origin."""
+        if id(shape) not in self.known:
+            lo, hi = shape.bounds
+            middle = 0.5 * (lo + hi)
+            local = shape.vertices - middle
+            self.known[id(shape)] = local, middle, hi - middle, np.array([_normal(local[f]) for f in shape.faces])
+        local, middle, parts.half[s], normal = self.known[id(shape)]
+        parts.radius[s] = np.linalg.norm(local, axis=1).max()
+        parts.local_position[s] += parts.local_rotation[s] @ middle
+        self.vertex_count[s], self.face_count[s] = len(local), len(shape.faces)
+        self.vertices.append(local)
+        self.faces += shape.faces
+        self.normals.append(normal)
+
+    def add_mesh(self, shape: Mesh, s: int, parts) -> None:
+        """Shapes s … of a mesh: each triangle about the middle of its bounds."""
+        m = len(shape.faces)
+        rows = slice(s, s + m)
+        corners = shape.vertices[shape.faces]
+        middle = 0.5 * (corners.min(axis=1) + corners.max(axis=1))
+        local = corners - middle[:, None]
+        parts.half[rows] = np.abs(local).max(axis=1)
+        parts.radius[rows] = np.linalg.norm(local, axis=2).max(axis=1)
+        parts.local_position[rows] += middle @ parts.local_rotation[s].T
+        self.vertex_count[rows] = 3
+        self.triangle[rows] = self.triangles + np.arange(m)
+        self.triangles += m
+        self.vertices.append(local.reshape(-1, 3))
+        self.edges.append(shape.edge_directions())
+
+    def arrays(self) -> tuple:
+        """The fields of Geometry from `vertex` to `triangle`."""
+        return (
+            np.concatenate([np.zeros((0, 3)), *self.vertices]),
+            _starts(self.vertex_count),
+            np.concatenate([np.zeros(0, np.int64), *self.faces]),
+            _starts(np.array([len(f) for f in self.faces], np.int64)),
+            _starts(self.face_count),
+            np.concatenate([np.zeros((0, 3)), *self.normals]),
+            np.concatenate([np.zeros((0, 3, 4)), *self.edges]),
+            self.triangle,
+        )
+
+
+def _starts(counts: np.ndarray) -> np.ndarray:
+    start = np.zeros(len(counts) + 1, np.int64)
+    counts.cumsum(out=start[1:])
+    return start
+
+
+def _normal(polygon: np.ndarray) -> np.ndarray:
+    """Unit normal of a flat polygon, by its area vector."""
+    a = polygon - polygon[0]
+    n = np.cross(a[1:-1], a[2:]).sum(axis=0)
+    return n / np.linalg.norm(n)

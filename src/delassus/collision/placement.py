@@ -1,4 +1,4 @@
-"""Where the shapes are: body poses to shape poses and bounding boxes."""
+"""Where the shapes are, body poses to shape poses and bounding boxes, and whether any moves far."""
 
 import math
 
@@ -84,3 +84,16 @@ def _extent(s, k, size, half, margin, R, extent):
         else:  # box, hull, triangle: the box in the shape's frame, turned
             e = half[s, 0] * abs(R[s, c, 0]) + half[s, 1] * abs(R[s, c, 1]) + half[s, 2] * abs(R[s, c, 2])
         extent[s, c] = e + margin
+
+
+@njit(cache=True, error_model="numpy")
+def moves_far(body, arm, least, u, bend, h):
+    """Whether a shape moves further than `least` in a time h [s].  u: (n_b, 6); bend: what forces add to it [m]."""
+    for s in range(len(body)):
+        b = body[s]
+        if b >= 0:
+            v = math.sqrt(u[b, 0] ** 2 + u[b, 1] ** 2 + u[b, 2] ** 2)
+            turn = math.sqrt(u[b, 3] ** 2 + u[b, 4] ** 2 + u[b, 5] ** 2)
+            if h * v + bend + h * turn * arm[s] > least:
+                return True
+    return False

@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit
 
 from delassus.integrators.motion import move, moved
-from delassus.joints.arrays import JointArrays, evaluate_constraints, joint_frames
+from delassus.joints.arrays import JointArrays
+from delassus.joints.primitives import evaluate_constraints, joint_frames
 from delassus.linalg.factor.dense_inverse import DenseInverse
 from delassus.linalg.factor.pivoted import pivoted_cholesky, pivoted_solve
 from delassus.linalg.operators.rigid import RigidDelassus, add_response, form_dense, form_response, multiply_rows

@@ -9,8 +9,7 @@ from delassus.dynamics.row import JOINT, row_mobility, row_rate
 from delassus.dynamics.soft_rows import soft_joint_row, soft_row
 from delassus.dynamics.stabilisation import joint_bias
 from delassus.dynamics.turns import unwrap
-from delassus.joints.arrays import evaluate_constraints, evaluate_coordinates, joint_frames
-from delassus.joints.primitives import DOT
+from delassus.joints.primitives import DOT, evaluate_constraints, evaluate_coordinates, joint_frames
 from delassus.softening import HARD, SPRING
 from delassus.spatial import matrices_of
 

@@ -14,7 +14,8 @@ import numpy as np
 from numba import njit
 
 from delassus.collision import Contacts, detect
-from delassus.collision.sweep import APART, GRAZE, HIT, MISS, OVERLAP, Sweep, follow, moves_far, pair_keys, sweep
+from delassus.collision.placement import moves_far
+from delassus.collision.sweep import APART, GRAZE, HIT, MISS, OVERLAP, Sweep, follow, pair_keys, sweep
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.row import row_rate
 from delassus.dynamics.rows import Rows

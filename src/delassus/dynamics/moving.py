@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from delassus.collision.sweep import moves_far
+from delassus.collision.placement import moves_far
 from delassus.dynamics.impacts import wait_at_obstacles
 from delassus.dynamics.rows import Rows
 from delassus.dynamics.separation import separate

@@ -15,8 +15,8 @@ import math
 import numpy as np
 from numba import njit
 
-from delassus.joints.arrays import JointArrays, evaluate_coordinates, joint_frames
-from delassus.joints.primitives import ROTVEC
+from delassus.joints.arrays import JointArrays
+from delassus.joints.primitives import ROTVEC, evaluate_coordinates, joint_frames
 from delassus.spatial import matrices_of
 
 _TURN = 2.0 * math.pi

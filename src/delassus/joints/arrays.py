@@ -5,10 +5,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from delassus.errors import ProblemError
-from delassus.joints.primitives import COUNTED, constraint_row, coordinate_row
+from delassus.joints.primitives import COUNTED, evaluate_constraints, evaluate_coordinates, joint_frames
 
 PASSIVE, PD, IMPOSED = 0, 1, 2
 """What drives a joint coordinate: nothing, an implicit proportional-derivative motor, or a prescribed motion."""
@@ -195,67 +194,3 @@ class JointArrays:
             origin, axes, centre, values, rows,
         )  # fmt: skip
         return values, rows
-
-
-@njit(cache=True)
-def joint_frames(bodies, local_origin, local_axes, position, rotation, origin, axes, centre):
-    for j in range(len(bodies)):
-        for side in range(2):
-            b = bodies[j, side]
-            for i in range(3):
-                if b < 0:
-                    centre[j, side, i] = 0.0
-                    origin[j, side, i] = local_origin[j, side, i]
-                    for k in range(3):
-                        axes[j, side, i, k] = local_axes[j, side, i, k]
-                else:
-                    centre[j, side, i] = position[b, i]
-                    value = position[b, i]
-                    for a in range(3):
-                        value += rotation[b, i, a] * local_origin[j, side, a]
-                    origin[j, side, i] = value
-                    for k in range(3):
-                        value = 0.0
-                        for a in range(3):
-                            value += rotation[b, i, a] * local_axes[j, side, a, k]
-                        axes[j, side, i, k] = value
-
-
-@njit(cache=True)
-def evaluate_constraints(
-    start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows
-):
-    for j in range(len(bodies)):
-        for r in range(start[j], start[j + 1]):
-            residual[r] = constraint_row(
-                primitive[r], base_axis[r], follower_axis[r], length[j],
-                origin[j, 0], axes[j, 0], centre[j, 0], origin[j, 1], axes[j, 1], centre[j, 1], rows[r],
-            )  # fmt: skip
-            _ground(bodies[j], rows[r])
-
-
-@njit(cache=True)
-def evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, values, rows):
-    for d in range(len(joint)):
-        j = joint[d]
-        values[d] = coordinate_row(
-            primitive[d],
-            axis[d],
-            origin[j, 0],
-            axes[j, 0],
-            centre[j, 0],
-            origin[j, 1],
-            axes[j, 1],
-            centre[j, 1],
-            rows[d],
-        )
-        _ground(bodies[j], rows[d])
-
-
-@njit(cache=True)
-def _ground(pair, row):
-    """The world does not move: its half of the row is zero."""
-    for side in range(2):
-        if pair[side] < 0:
-            for k in range(6):
-                row[6 * side + k] = 0.0

@@ -1,6 +1,6 @@
 """What a kind of joint is: the rows it forbids and the coordinates it leaves."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from delassus.joints.primitives import COUNTED, DISTANCE, DOT, FIRST, POINT, ROTVEC, SECOND, SLIDE, TURN
 
@@ -16,29 +16,32 @@ class Row:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """One degree of freedom of a joint. `unit` is m or rad."""
+    """One degree of freedom of a joint. `unit` is m or rad; counts_turns: does its angle (dynamics/turns.py)?"""
 
     name: str
     primitive: int
     axis: int = 0
+    unit: str = field(init=False)
+    counts_turns: bool = field(init=False)
 
-    @property
-    def unit(self) -> str:
-        return "m" if self.primitive == SLIDE else "rad"
-
-    @property
-    def counts_turns(self) -> bool:
-        return self.primitive in COUNTED
+    def __post_init__(self):
+        object.__setattr__(self, "unit", "m" if self.primitive == SLIDE else "rad")
+        object.__setattr__(self, "counts_turns", self.primitive in COUNTED)
 
 
 @dataclass(frozen=True)
 class JointKind:
-    """A line of the JOINTS table. The joint's axis is z of its frame."""
+    """A line of the JOINTS table: every kind of joint there is between two frames is rows and coordinates made of
+    primitives.py.  The joint's axis is z of its frame.  has_length: is one of its rows a distance to keep?"""
 
     name: str
     rows: tuple[Row, ...]
     coordinates: tuple[Coordinate, ...]
     meaning: str
+    has_length: bool = field(init=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "has_length", DISTANCE in (row.primitive for row in self.rows))
 
 
 def point(*axes: int) -> tuple[Row, ...]:

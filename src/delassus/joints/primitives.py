@@ -22,12 +22,70 @@ A row is twelve numbers: the base's twist (linear, angular at its centre of mass
 
 import math
 
+import numpy as np
 from numba import njit
 
 POINT, DOT, DISTANCE = 0, 1, 2
 SLIDE, TURN, FIRST, SECOND, ROTVEC = 0, 1, 2, 3, 4
 COUNTED = (TURN, FIRST, SECOND)
 """Angles that count turns (dynamics/turns.py)."""
+
+
+@njit(cache=True)
+def joint_frames(bodies, local_origin, local_axes, position, rotation, origin, axes, centre):
+    for j in range(len(bodies)):
+        for side in range(2):
+            b = bodies[j, side]
+            for i in range(3):
+                if b < 0:
+                    centre[j, side, i] = 0.0
+                    origin[j, side, i] = local_origin[j, side, i]
+                    for k in range(3):
+                        axes[j, side, i, k] = local_axes[j, side, i, k]
+                else:
+                    centre[j, side, i] = position[b, i]
+                    value = position[b, i]
+                    for a in range(3):
+                        value += rotation[b, i, a] * local_origin[j, side, a]
+                    origin[j, side, i] = value
+                    for k in range(3):
+                        value = 0.0
+                        for a in range(3):
+                            value += rotation[b, i, a] * local_axes[j, side, a, k]
+                        axes[j, side, i, k] = value
+
+
+@njit(cache=True)
+def evaluate_constraints(
+    start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows
+):
+    for j in range(len(bodies)):
+        for r in range(start[j], start[j + 1]):
+            residual[r] = constraint_row(
+                primitive[r], base_axis[r], follower_axis[r], length[j],
+                origin[j, 0], axes[j, 0], centre[j, 0], origin[j, 1], axes[j, 1], centre[j, 1], rows[r],
+            )  # fmt: skip
+            _ground(bodies[j], rows[r])
+
+
+@njit(cache=True)
+def evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, values, rows):
+    for d in range(len(joint)):
+        j = joint[d]
+        values[d] = coordinate_row(
+            primitive[d], axis[d], origin[j, 0], axes[j, 0], centre[j, 0], origin[j, 1], axes[j, 1], centre[j, 1],
+            rows[d],
+        )  # fmt: skip
+        _ground(bodies[j], rows[d])
+
+
+@njit(cache=True)
+def _ground(pair, row):
+    """The world does not move: its half of the row is zero."""
+    for side in range(2):
+        if pair[side] < 0:
+            for k in range(6):
+                row[6 * side + k] = 0.0
 
 
 @njit(cache=True, error_model="numpy")
@@ -54,21 +112,22 @@ def constraint_row(kind, i, j, length, xa, A, ca, xb, B, cb, row):
 @njit(cache=True, error_model="numpy")
 def coordinate_row(kind, i, xa, A, ca, xb, B, cb, row):
     """Value of one joint coordinate [m or rad]; its rate is row · (u_a, u_b)."""
+    x, y, z = np.int64(0), np.int64(1), np.int64(2)  # literals would be types of their own, compiled one by one
     if kind == SLIDE:
-        return constraint_row(POINT, i, 0, 0.0, xa, A, ca, xb, B, cb, row)
+        return constraint_row(np.int64(POINT), i, x, 0.0, xa, A, ca, xb, B, cb, row)
     if kind == TURN:
         turn(A[0, 2], A[1, 2], A[2, 2], row)
-        return math.atan2(_dot(B, 0, A, 1), _dot(B, 0, A, 0))
+        return math.atan2(_dot(B, x, A, y), _dot(B, x, A, x))
     if kind == FIRST:
         turn(A[0, 0], A[1, 0], A[2, 0], row)
-        return math.atan2(_dot(B, 1, A, 2), _dot(B, 1, A, 1))
+        return math.atan2(_dot(B, y, A, z), _dot(B, y, A, y))
     if kind == SECOND:
         turn(B[0, 1], B[1, 1], B[2, 1], row)
         # b_0 · (b_1 × a_0) and b_0 · a_0
         c0 = B[1, 1] * A[2, 0] - B[2, 1] * A[1, 0]
         c1 = B[2, 1] * A[0, 0] - B[0, 1] * A[2, 0]
         c2 = B[0, 1] * A[1, 0] - B[1, 1] * A[0, 0]
-        return math.atan2(B[0, 0] * c0 + B[1, 0] * c1 + B[2, 0] * c2, _dot(B, 0, A, 0))
+        return math.atan2(B[0, 0] * c0 + B[1, 0] * c1 + B[2, 0] * c2, _dot(B, x, A, x))
     return _rotation_vector(i, A, B, row)
 
 
@@ -106,12 +165,13 @@ def axis_pair(A, i, B, j, row):
 @njit(cache=True, error_model="numpy")
 def _rotation_vector(i, A, B, row):
     """Component i of θ = log(AᵀB), with θ' = J_l⁻¹(θ) Aᵀ(ω_b − ω_a)."""
+    x, y, z = np.int64(0), np.int64(1), np.int64(2)  # literals would be types of their own, compiled one by one
     # skew part and trace of R = AᵀB give axis times sine, and cosine
-    s0 = 0.5 * (_dot(A, 2, B, 1) - _dot(A, 1, B, 2))
-    s1 = 0.5 * (_dot(A, 0, B, 2) - _dot(A, 2, B, 0))
-    s2 = 0.5 * (_dot(A, 1, B, 0) - _dot(A, 0, B, 1))
+    s0 = 0.5 * (_dot(A, z, B, y) - _dot(A, y, B, z))
+    s1 = 0.5 * (_dot(A, x, B, z) - _dot(A, z, B, x))
+    s2 = 0.5 * (_dot(A, y, B, x) - _dot(A, x, B, y))
     sine = math.sqrt(s0 * s0 + s1 * s1 + s2 * s2)
-    angle = math.atan2(sine, 0.5 * (_dot(A, 0, B, 0) + _dot(A, 1, B, 1) + _dot(A, 2, B, 2) - 1.0))
+    angle = math.atan2(sine, 0.5 * (_dot(A, x, B, x) + _dot(A, y, B, y) + _dot(A, z, B, z) - 1.0))
     scale = angle / sine if sine > 1e-9 else 1.0
     t0, t1, t2 = scale * s0, scale * s1, scale * s2
     # J_l⁻¹ = I − ½[θ] + c [θ]², c = 1/θ² − (1 + cos θ)/(2 θ sin θ)

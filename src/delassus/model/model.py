@@ -14,7 +14,9 @@ from delassus.softening import NOT_SAID
 
 # Constants that came after the first recordings, with the value that says nothing: models that say nothing keep their
 # hash, and their recordings resume.
-_NEUTRAL = {"effort": np.inf, "limit_restitution": 0.0, "softening": NOT_SAID, "limit_softening": NOT_SAID}
+_NEUTRAL = {
+    "effort": np.inf, "limit_restitution": 0.0, "softening": NOT_SAID, "limit_softening": NOT_SAID, "given_kinds": (),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,43 +1,117 @@
-"""What every shape answers: volume, centre of mass, inertia, bounds, points on its surface."""
+"""What every shape answers: volume, centre of mass, inertia, bounds, points on its surface, and what collision reads.
+
+A kind is a class in a file of its own and a line of `SHAPES`. Those with kernels of their own (collision/narrow/) say
+everything by formulas. Any other convex solid says its `numbers` and its `support` function; the rest has defaults:
+
+    @dataclass(frozen=True)
+    class Ellipsoid(Shape):
+        x: float
+        y: float
+        z: float
+        kind: ClassVar[str] = "ellipsoid"
+
+        @property
+        def numbers(self):
+            return self.x, self.y, self.z
+
+        @staticmethod
+        def support(numbers, x, y, z):
+            x, y, z = numbers[0] * x, numbers[1] * y, numbers[2] * z
+            d = math.sqrt(x * x + y * y + z * z)
+            return numbers[0] * x / d, numbers[1] * y / d, numbers[2] * z / d
+"""
 
 import math
-from typing import ClassVar, Protocol
+from collections.abc import Callable
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from delassus.errors import ProblemError
 from delassus.given import numbers
+from delassus.shapes.polyhedron import mass_properties, outward_triangles
+
+_DIRECTIONS = 10_000
+"""In which the support function is asked for the defaults of mass: a ball's volume and inertia come out 0.1 % small."""
 
 
-class Shape(Protocol):
+class Shape:
     """A shape in its own frame [m].  Planes and meshes are static only: volume, centre and inertia are None."""
 
     kind: ClassVar[str]
-    static_only: ClassVar[bool]
+    static_only: ClassVar[bool] = False
+    support: ClassVar[Callable | None] = None
+    """support(numbers, x, y, z): the point (x, y, z) of the solid that is furthest along a direction, of any length but
+    zero.  A static method that Numba can compile.  None: collision has kernels for this kind."""
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """What says how large the shape is, for kernels and `support` [m]."""
+        return ()
 
     @property
     def volume(self) -> float | None:
-        """[m³]"""
+        """[m³]; by default, as what follows, that of a polyhedron of `support` points."""
+        return self._mass[0]
 
     @property
     def centre_of_mass(self) -> np.ndarray | None:
         """(3,) [m]"""
+        return self._mass[1]
 
     @property
     def inertia_per_density(self) -> np.ndarray | None:
         """(3, 3) about the centre of mass, in the shape's axes [m⁵]: times a density [kg/m³] it is the inertia."""
+        return self._mass[2]
 
     @property
     def bounds(self) -> np.ndarray:
         """(2, 3) lowest and highest corner of the box along the axes that holds the shape [m]; infinite for a plane."""
+        return np.array([np.diag(self._furthest(-np.eye(3))), np.diag(self._furthest(np.eye(3)))])
 
     @property
     def bounding_radius(self) -> float:
         """Of a ball about the shape's origin that holds it [m]."""
+        return float(np.linalg.norm(np.abs(self.bounds).max(axis=0)))
 
     def surface_points(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """(count, 3) points on the surface, for tests; not uniform."""
+        return self._furthest(directions(count, rng))
+
+    def _furthest(self, along: np.ndarray) -> np.ndarray:
+        """(n, 3) points furthest along directions (n, 3)."""
+        if self.support is None:
+            raise ProblemError(f"{type(self).__name__} has no support function: give it one, or every property")
+        given = np.array(self.numbers, dtype=float)
+        return np.array([self.support(given, *d) for d in along.tolist()], dtype=float).reshape(-1, 3)
+
+    @cached_property
+    def _mass(self) -> tuple[float, np.ndarray, np.ndarray]:
+        k = np.arange(_DIRECTIONS) + 0.5  # evenly spread: a spiral of golden angles
+        z, angle = 1.0 - 2.0 * k / _DIRECTIONS, np.pi * (1.0 + math.sqrt(5.0)) * k
+        r = np.sqrt(1.0 - z * z)
+        points = self._furthest(np.stack([r * np.cos(angle), r * np.sin(angle), z], axis=1))
+        return mass_properties(*outward_triangles(points))
+
+
+class StaticShape(Shape):
+    """What cannot move needs no mass."""
+
+    static_only: ClassVar[bool] = True
+
+    @property
+    def volume(self) -> None:
+        return None
+
+    @property
+    def centre_of_mass(self) -> None:
+        return None
+
+    @property
+    def inertia_per_density(self) -> None:
+        return None
 
 
 def positive(kind: str, **sizes: float) -> None:

@@ -8,16 +8,15 @@ import numpy as np
 
 from delassus.errors import ProblemError
 from delassus.given import numbers
-from delassus.shapes.base import positive, symmetric_bounds
+from delassus.shapes.base import Shape, positive, symmetric_bounds
 
 
 @dataclass(frozen=True)
-class Box:
+class Box(Shape):
     """size: lengths of the edges along x, y, z [m] (whole lengths, not halves)"""
 
     size: tuple[float, float, float]
     kind: ClassVar[str] = "box"
-    static_only: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         size = numbers(self.size)
@@ -25,6 +24,12 @@ class Box:
             raise ProblemError(f"box: size is {self.size!r}, expected three edge lengths (x, y, z)")
         positive(self.kind, **{f"size[{i}]": s for i, s in enumerate(size.tolist())})
         object.__setattr__(self, "size", tuple(size.tolist()))
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Half edges."""
+        x, y, z = self.size
+        return 0.5 * x, 0.5 * y, 0.5 * z
 
     @property
     def volume(self) -> float:

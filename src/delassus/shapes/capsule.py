@@ -6,20 +6,24 @@ from typing import ClassVar
 
 import numpy as np
 
-from delassus.shapes.base import directions, positive, symmetric_bounds
+from delassus.shapes.base import Shape, directions, positive, symmetric_bounds
 
 
 @dataclass(frozen=True)
-class Capsule:
+class Capsule(Shape):
     """radius [m]; length of the cylindrical part, between the centres of the caps [m].  Axis z, centred."""
 
     radius: float
     length: float
     kind: ClassVar[str] = "capsule"
-    static_only: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         positive(self.kind, radius=self.radius, length=self.length)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Radius and half length."""
+        return self.radius, 0.5 * self.length
 
     @property
     def volume(self) -> float:

@@ -14,13 +14,12 @@ UNIT = 1e-6  # how far a quaternion's length may be from one
 
 
 @dataclass(frozen=True, eq=False)
-class Compound:
+class Compound(Shape):
     """parts: a shape, or (shape, position (3,) [m], quaternion (4,) or None), each.  Masses add up: overlaps count
     twice."""
 
     parts: tuple[Any, ...]
     kind: ClassVar[str] = "compound"
-    static_only: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.parts, (list, tuple)) or len(self.parts) == 0:

@@ -7,21 +7,20 @@ from typing import ClassVar
 import numpy as np
 
 from delassus.errors import ProblemError
-from delassus.shapes.base import points_of
-from delassus.shapes.polyhedron import mass_properties, triangle_points
+from delassus.shapes.base import Shape, points_of
+from delassus.shapes.polyhedron import mass_properties, outward_triangles, triangle_points
 
 FLAT = 1e-7  # of the hull's size: thinner hulls are refused, and facets whose planes differ by less are one face
 
 
 @dataclass(frozen=True, eq=False)
-class Convex:
+class Convex(Shape):
     """points: (n, 3) [m], n ≥ 4 not in one plane; those inside the hull are dropped.
 
     vertices: (v, 3) corners of the hull; triangles: (f, 3) its surface, anticlockwise from outside."""
 
     points: np.ndarray
     kind: ClassVar[str] = "convex"
-    static_only: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         points = points_of(self.kind, "points", self.points)
@@ -34,16 +33,7 @@ class Convex:
 
     @cached_property
     def _hull(self) -> tuple[np.ndarray, np.ndarray]:
-        from scipy.spatial import ConvexHull
-
-        hull = ConvexHull(self.points)
-        number = np.full(len(self.points), -1)
-        number[hull.vertices] = np.arange(len(hull.vertices))
-        triangles, vertices = number[hull.simplices], self.points[hull.vertices]
-        a, b, c = np.moveaxis(vertices[triangles], 1, 0)
-        inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
-        triangles[inward] = triangles[inward][:, ::-1]
-        return vertices, triangles
+        return outward_triangles(self.points)
 
     @property
     def vertices(self) -> np.ndarray:
@@ -78,18 +68,6 @@ class Convex:
     @cached_property
     def _mass(self) -> tuple[float, np.ndarray, np.ndarray]:
         return mass_properties(*self._hull)
-
-    @property
-    def volume(self) -> float:
-        return self._mass[0]
-
-    @property
-    def centre_of_mass(self) -> np.ndarray:
-        return self._mass[1]
-
-    @property
-    def inertia_per_density(self) -> np.ndarray:
-        return self._mass[2]
 
     @property
     def bounds(self) -> np.ndarray:

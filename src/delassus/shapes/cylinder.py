@@ -6,20 +6,24 @@ from typing import ClassVar
 
 import numpy as np
 
-from delassus.shapes.base import positive, symmetric_bounds
+from delassus.shapes.base import Shape, positive, symmetric_bounds
 
 
 @dataclass(frozen=True)
-class Cylinder:
+class Cylinder(Shape):
     """radius [m]; length from end to end [m].  Axis z, centred."""
 
     radius: float
     length: float
     kind: ClassVar[str] = "cylinder"
-    static_only: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         positive(self.kind, radius=self.radius, length=self.length)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Radius and half length."""
+        return self.radius, 0.5 * self.length
 
     @property
     def volume(self) -> float:

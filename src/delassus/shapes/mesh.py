@@ -6,20 +6,19 @@ from typing import ClassVar
 import numpy as np
 
 from delassus.errors import ProblemError
-from delassus.shapes.base import points_of
+from delassus.shapes.base import StaticShape, points_of
 from delassus.shapes.polyhedron import triangle_points
 
 THIN = 1e-9  # area of a triangle over the square of its longest edge below which it has no usable normal
 
 
 @dataclass(frozen=True, eq=False)
-class Mesh:
+class Mesh(StaticShape):
     """vertices: (n, 3) [m]; faces: (m, 3) vertex numbers, anticlockwise seen from the side bodies are on."""
 
     vertices: np.ndarray
     faces: np.ndarray
     kind: ClassVar[str] = "mesh"
-    static_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         vertices = points_of(self.kind, "vertices", self.vertices)
@@ -45,18 +44,6 @@ class Mesh:
         object.__setattr__(self, "faces", faces)
 
     @property
-    def volume(self) -> None:
-        return None
-
-    @property
-    def centre_of_mass(self) -> None:
-        return None
-
-    @property
-    def inertia_per_density(self) -> None:
-        return None
-
-    @property
     def bounds(self) -> np.ndarray:
         used = self.vertices[np.unique(self.faces)]
         return np.array([used.min(axis=0), used.max(axis=0)])
@@ -67,6 +54,36 @@ class Mesh:
 
     def surface_points(self, count: int, rng: np.random.Generator) -> np.ndarray:
         return triangle_points(self.vertices, self.faces, count, rng)
+
+    def edge_directions(self) -> np.ndarray:
+        """What each triangle must know of its neighbours, (m, 3, 4) per triangle and edge (from corner e to the next):
+        the unit vector in the plane of the neighbour that points out of it across the edge, zero without one; then who
+        reports: 1 if this triangle does for the edge, plus 2 if it does for corner e. Each edge and corner has one
+        triangle that reports, the lowest numbered."""
+        faces, m = self.faces, len(self.faces)
+        start, end = faces, np.roll(faces, -1, axis=1)
+        corners = self.vertices[faces]
+        along = np.roll(corners, -1, axis=1) - corners
+        normal = np.cross(along[:, 0], along[:, 1])
+        out = np.cross(along, normal[:, None, :])
+        out /= np.linalg.norm(out, axis=2, keepdims=True)
+        lower, higher = np.minimum(start, end).ravel(), np.maximum(start, end).ravel()
+        order = np.lexsort((np.arange(3 * m), higher, lower))
+        same = (lower[order][1:] == lower[order][:-1]) & (higher[order][1:] == higher[order][:-1])
+        result = np.zeros((m, 3, 4))
+        result[:, :, 3] = 1.0
+        k = np.flatnonzero(same)
+        # edges of three and more triangles have no inside: they stay without neighbours
+        triple = np.zeros(len(order), bool)
+        triple[k[1:][np.diff(k) == 1]] = triple[k[:-1][np.diff(k) == 1]] = True
+        k = k[~triple[k]]
+        a, b = order[k], order[k + 1]
+        flat = result.reshape(3 * m, 4)
+        flat[a, :3], flat[b, :3] = out.reshape(-1, 3)[b], out.reshape(-1, 3)[a]
+        flat[b, 3] = 0.0
+        _, first = np.unique(faces.ravel(), return_index=True)
+        flat[first, 3] += 2.0
+        return result
 
 
 def _check_sides(faces: np.ndarray) -> None:

@@ -8,17 +8,16 @@ import numpy as np
 
 from delassus.errors import ProblemError
 from delassus.given import numbers
-from delassus.shapes.base import positive
+from delassus.shapes.base import StaticShape, positive
 
 
 @dataclass(frozen=True)
-class Plane:
+class Plane(StaticShape):
     """The solid half-space normal·x ≤ offset.  normal: outward, normalised here; offset [m] along the unit normal."""
 
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
     offset: float = 0.0
     kind: ClassVar[str] = "plane"
-    static_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         normal = numbers(self.normal)
@@ -30,18 +29,6 @@ class Plane:
         if offset.shape != () or not math.isfinite(offset):
             raise ProblemError(f"plane: offset is {self.offset!r}, it must be one finite number, along the normal [m]")
         object.__setattr__(self, "normal", tuple((normal / length).tolist()))
-
-    @property
-    def volume(self) -> None:
-        return None
-
-    @property
-    def centre_of_mass(self) -> None:
-        return None
-
-    @property
-    def inertia_per_density(self) -> None:
-        return None
 
     @property
     def bounds(self) -> np.ndarray:

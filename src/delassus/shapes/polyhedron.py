@@ -1,6 +1,20 @@
-"""Volume, centre and inertia of the solid inside a closed triangulated surface, exactly."""
+"""Closed triangulated surfaces: convex hulls, and the exact volume, centre and inertia of what is inside."""
 
 import numpy as np
+
+
+def outward_triangles(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(vertices (v, 3), triangles (f, 3) anticlockwise from outside) of the convex hull of points (n, 3)."""
+    from scipy.spatial import ConvexHull
+
+    hull = ConvexHull(points)
+    number = np.full(len(points), -1)
+    number[hull.vertices] = np.arange(len(hull.vertices))
+    triangles, vertices = number[hull.simplices], points[hull.vertices]
+    a, b, c = np.moveaxis(vertices[triangles], 1, 0)
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
+    triangles[inward] = triangles[inward][:, ::-1]
+    return vertices, triangles
 
 
 def mass_properties(vertices: np.ndarray, faces: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:

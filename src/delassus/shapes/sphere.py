@@ -6,19 +6,23 @@ from typing import ClassVar
 
 import numpy as np
 
-from delassus.shapes.base import directions, positive, symmetric_bounds
+from delassus.shapes.base import Shape, directions, positive, symmetric_bounds
 
 
 @dataclass(frozen=True)
-class Sphere:
+class Sphere(Shape):
     """radius [m]"""
 
     radius: float
     kind: ClassVar[str] = "sphere"
-    static_only: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         positive(self.kind, radius=self.radius)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Three radii."""
+        return self.radius, self.radius, self.radius
 
     @property
     def volume(self) -> float:

@@ -9,13 +9,34 @@ cell of the few balls that pass the distance test."""
 import numpy as np
 from numba import njit
 
-from delassus.collision.pool import Pool
-from delassus.collision.prefetch import AHEAD, prefetch
+from delassus.collision.layout import PLANE
+from delassus.collision.machine import AHEAD, Pool, prefetch
 
+SMALL_CLASS = 8  # a size class with so few shapes is not worth a grid: they are tested against everything, like planes
 COLUMNS = 2  # a power of two; 4 try a sixth fewer balls but look up as much more
 SLACK = 1e-7  # of a row's width: keeps rounding from putting touching balls two rows apart
 FINEST = 2.0**-26
 """Of the bounds: the least width of a row. Rounding then moves a ball by less than SLACK of a row."""
+
+
+def size_classes(kind: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Size classes by factors of two of the bounding radius, from the largest down.
+
+    One grid per class: a cell is as wide as the class's largest shape, so neighbours are one cell away at most. Planes
+    and the members of almost empty classes are tested against everything instead.  Some shapes are no planes.
+
+    Returns (shapes tested against everything, the others by level, first of each level, its largest radius)."""
+    finite = np.flatnonzero(kind != PLANE)
+    scale = np.floor(np.log2(radius[finite].max() / radius[finite]) + 1e-9).astype(np.int64)
+    common: list[np.ndarray] = [np.flatnonzero(kind == PLANE)]
+    grids: list[np.ndarray] = []
+    for level in np.unique(scale):
+        members = finite[scale == level]
+        (common if len(members) <= SMALL_CLASS else grids).append(members)
+    start = np.concatenate([[0], np.cumsum([len(g) for g in grids])]).astype(np.int64)
+    gridded = np.concatenate(grids) if grids else np.zeros(0, np.int64)
+    largest = np.array([radius[g].max() for g in grids])
+    return np.sort(np.concatenate(common)), gridded, start, largest
 
 
 def build_grid(gridded, level_start, level_radius, position, radius, pool: Pool) -> tuple:

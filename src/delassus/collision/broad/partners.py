@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from delassus.collision.narrow.families import DIRECT
+from delassus.collision.layout import deal_pair
 
 
 @njit(cache=True, error_model="numpy")
@@ -53,14 +53,10 @@ def deal(end, partner, kind, families, points, pairs, dealt):
     for a in range(len(end)):
         sort_partners(partner, begin, np.int64(end[a]))
         for p in range(begin, end[a]):
-            b = partner[p]
-            family = families[kind[a], kind[b]]
-            pairs[p, 0], pairs[p, 1] = a, b
-            dealt[p, 0], dealt[p, 1], dealt[p, 2] = family, slot, 0
-            if family <= DIRECT:
-                dealt[p, 2] = 1
-                direct += 1
-            bits |= 1 << family
+            b = np.int64(partner[p])
+            family = np.int64(families[kind[a], kind[b]])
+            direct += deal_pair(p, a, b, family, np.int64(slot), pairs, dealt)
+            bits |= 1 << int(family)
             slot += points[kind[a], kind[b]]
         begin = np.int64(end[a])
     return slot, direct, bits

@@ -3,21 +3,22 @@
 Of two spheres, and of a sphere and a plane, this is the whole test: their gap is at most the sum of their margins."""
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
-from delassus.collision.arrays import ShapeArrays
-from delassus.collision.broad.filters import may_touch
 from delassus.collision.broad.grid import COLUMNS, SLACK, build_grid, cell_of
-from delassus.collision.broad.near import boxes_overlap, over_plane
+from delassus.collision.broad.pairs import boxes_overlap, is_near, may_touch
 from delassus.collision.broad.partners import group
 from delassus.collision.layout import PLANE, SPHERE
-from delassus.collision.narrow.sphere import spheres_near
-from delassus.collision.threads import share_out
+from delassus.collision.machine import share_out
+
+if TYPE_CHECKING:
+    from delassus.collision.arrays import ShapeArrays
 
 
-def find_pairs(arrays: ShapeArrays, position, rotation, extent, *, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def find_pairs(arrays: "ShapeArrays", position, rotation, extent, *, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """(end (n,), partner (p,)): the pairs a < b by their first shape, see partners.py; the partners of a shape are not
     sorted yet.
 
@@ -58,15 +59,9 @@ def _search_common(t, threads, common, filters, found, counts):
             # two common shapes meet once, at the lower number, two planes never
             if c == s or (is_common[s] and c < s) or (kind[c] == PLANE and kind[s] == PLANE):
                 continue
-            if kind[c] == PLANE:
-                near = over_plane(position, rotation, radius, c, s)
-            elif kind[s] == PLANE:
-                near = over_plane(position, rotation, radius, s, c)
-            elif kind[c] == SPHERE and kind[s] == SPHERE:
-                near = spheres_near(position, c, s)
-            else:
-                near = boxes_overlap(position, extent, c, s)
-            if near and (plain or may_touch(c, s, body, owner, group, mask, excluded)):
+            if is_near(c, s, kind, radius, position, rotation, extent) and (
+                plain or may_touch(c, s, body, owner, group, mask, excluded)
+            ):
                 if count < room:
                     found[t, count, 0], found[t, count, 1] = min(c, s), max(c, s)
                 count += 1

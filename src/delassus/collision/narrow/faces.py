@@ -5,20 +5,22 @@ import math
 
 from numba import njit
 
-from delassus.collision.layout import BOX, CAPSULE, CYLINDER, TRIANGLE, to_local, to_world
+from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, SPHERE, TRIANGLE, to_local, to_world
+from delassus.collision.narrow.given import furthest, given_face
 
 RIM = 8  # corners that stand for the rim of a cylinder's end
 
 
 @njit(cache=True, error_model="numpy")
 def looking_face(
-    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, s, nx, ny, nz, corners
+    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given, s, nx, ny, nz,
+    corners,
 ):  # fmt: skip
     """Write the face of shape s that looks along n into corners (·, 3), in the world, anticlockwise seen against n.
     Returns (corners written, cosine between the face and n).
 
-    Two corners for the sides of capsules and cylinders, whose cosine is 0: a segment is never the face others are cut
-    to."""
+    One corner for a sphere, and two for the sides of capsules and cylinders, whose cosine is 0: neither is ever the
+    face others are cut to."""
     x, y, z = to_local(R, s, nx, ny, nz)
     if kind[s] == BOX:
         count, cosine = _box(size[s, 0], size[s, 1], size[s, 2], x, y, z, corners)
@@ -34,6 +36,11 @@ def looking_face(
                 corners[c, i] = vertex[first + c, i]
         mx, my, mz = area(corners)
         cosine = (mx * x + my * y + mz * z) / math.sqrt(mx * mx + my * my + mz * mz)
+    elif kind[s] == GIVEN:
+        count, cosine = given_face(given[s], size, s, x, y, z, corners)
+    elif kind[s] == SPHERE:
+        r, count, cosine = size[s, 0], 1, 0.0
+        corners[0, 0], corners[0, 1], corners[0, 2] = r * x, r * y, r * z
     else:
         best, cosine = shape_face[s], -2.0
         for f in range(shape_face[s], shape_face[s + 1]):
@@ -93,7 +100,7 @@ def _cylinder(r, h, x, y, z, corners):
 
 
 @njit(cache=True, error_model="numpy")
-def support(R, size, kind, vertex, vertex_start, s, nx, ny, nz):
+def support(R, size, kind, vertex, vertex_start, given, s, nx, ny, nz):
     """How far solid or triangle s reaches from its origin along n, a unit vector [m]."""
     x, y, z = to_local(R, s, nx, ny, nz)
     if kind[s] == BOX:
@@ -102,6 +109,11 @@ def support(R, size, kind, vertex, vertex_start, s, nx, ny, nz):
         return size[s, 0] + size[s, 1] * abs(z)
     if kind[s] == CYLINDER:
         return size[s, 0] * math.hypot(x, y) + size[s, 1] * abs(z)
+    if kind[s] == GIVEN:
+        px, py, pz = furthest(given[s], size, s, x, y, z)
+        return px * x + py * y + pz * z
+    if kind[s] == SPHERE:
+        return size[s, 0]
     most = -math.inf
     for v in range(vertex_start[s], vertex_start[s + 1]):
         most = max(most, x * vertex[v, 0] + y * vertex[v, 1] + z * vertex[v, 2])

@@ -14,22 +14,24 @@ from delassus.collision.layout import (
     COUNT,
     CYLINDER,
     FAMILY,
+    GIVEN,
     KIND_COUNT,
     PLANE,
     SPHERE,
+    SPHERE_PLANE,
+    SPHERES,
     TRIANGLE,
     pair_at,
 )
 from delassus.collision.narrow.box import box_box
 from delassus.collision.narrow.capsule import box_capsule, capsule_capsule
+from delassus.collision.narrow.given import AROUND
 from delassus.collision.narrow.patch import MOST
-from delassus.collision.narrow.plane import HULL_POINTS, plane_box, plane_hull, plane_round
+from delassus.collision.narrow.plane import HULL_POINTS, plane_box, plane_given, plane_hull, plane_round
 from delassus.collision.narrow.sphere import sphere_hull, sphere_solid, sphere_triangle
 
-(SPHERES, SPHERE_PLANE, SPHERE_SOLID, SPHERE_HULL, SPHERE_TRIANGLE, PLANE_BOX, PLANE_ROUND, PLANE_HULL, BOXES,
- BOX_CAPSULE, CAPSULES, GENERAL) = range(12)  # fmt: skip
-DIRECT = SPHERE_PLANE
-"""Up to this family, the broad phase decides and the contact is written at once: no kernel, no rows of `out`."""
+(SPHERE_SOLID, SPHERE_HULL, SPHERE_TRIANGLE, PLANE_BOX, PLANE_ROUND, PLANE_HULL, BOXES, BOX_CAPSULE, CAPSULES, GENERAL,
+ PLANE_GIVEN) = range(SPHERE_PLANE + 1, SPHERE_PLANE + 12)  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -47,7 +49,7 @@ def _sphere_solid(t, threads, count, pairs, dealt, geometry, out):
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def _sphere_hull(t, threads, count, pairs, dealt, geometry, out):
-    position, R, _, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, _ = geometry
+    position, R, _, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, _, _ = geometry
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == SPHERE_HULL:
@@ -62,7 +64,7 @@ def _sphere_hull(t, threads, count, pairs, dealt, geometry, out):
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def _sphere_triangle(t, threads, count, pairs, dealt, geometry, out):
-    position, R, _, kind, vertex, vertex_start, _, _, _, _, edge_normal, triangle = geometry
+    position, R, _, kind, vertex, vertex_start, _, _, _, _, edge_normal, triangle, _ = geometry
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == SPHERE_TRIANGLE:
@@ -101,7 +103,7 @@ def _plane_round(t, threads, count, pairs, dealt, geometry, out):
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def _plane_hull(t, threads, count, pairs, dealt, geometry, out):
-    position, R, _, kind, vertex, vertex_start, _, _, _, _, _, _ = geometry
+    position, R, _, kind, vertex, vertex_start, _, _, _, _, _, _, _ = geometry
     work = np.empty(HULL_POINTS, np.int64)
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
@@ -153,6 +155,20 @@ def _capsules(t, threads, count, pairs, dealt, geometry, out):
     return total
 
 
+@njit(cache=True, error_model="numpy", nogil=True)
+def _plane_given(t, threads, count, pairs, dealt, geometry, out):
+    position, R, size, kind, _, _, _, _, _, _, _, _, given = geometry
+    corners = np.empty((AROUND, 3))
+    total = 0
+    for p in range(count * t // threads, count * (t + 1) // threads):
+        if dealt[p, FAMILY] == PLANE_GIVEN:
+            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
+            n = plane_given(position, R, size, given, a, b, limit, out, slot, corners)
+            dealt[p, COUNT] = n
+            total += n
+    return total
+
+
 KERNELS = {
     SPHERE_SOLID: _sphere_solid,
     SPHERE_HULL: _sphere_hull,
@@ -163,8 +179,9 @@ KERNELS = {
     BOXES: _boxes,
     BOX_CAPSULE: _box_capsule,
     CAPSULES: _capsules,
+    PLANE_GIVEN: _plane_given,
 }
-POLYHEDRAL = (SPHERE_HULL, SPHERE_TRIANGLE, PLANE_HULL)
+POLYHEDRAL = (SPHERE_HULL, SPHERE_TRIANGLE, PLANE_HULL, PLANE_GIVEN)
 """Families that read all of Geometry; the others get its first four arrays, since every argument costs time."""
 
 
@@ -186,6 +203,7 @@ def _tables() -> tuple[np.ndarray, np.ndarray]:
     line(PLANE, BOX, PLANE_BOX, 4)
     line(PLANE, [CAPSULE, CYLINDER], PLANE_ROUND, [2, 4])
     line(PLANE, CONVEX, PLANE_HULL, HULL_POINTS)
+    line(PLANE, GIVEN, PLANE_GIVEN, AROUND + 1)
     line(BOX, BOX, BOXES, 8)
     line(BOX, CAPSULE, BOX_CAPSULE, 2)
     line(CAPSULE, CAPSULE, CAPSULES, 3)

@@ -1,15 +1,37 @@
-"""Contact frames: two tangents for a normal, continuous in the normal but at one odd direction.
+"""The fields of Contacts that all pairs fill alike: tangents, bodies, materials, and the pair in the feature.
 
-No frame is continuous everywhere on the sphere. Common formulas break at an axis or across the equator, where the
-normals of floors and walls are, and friction warm starts break with them. Here (d, a1, a2) is a fixed left-handed frame
-and a reflection takes d to n, so the only singular normal is d, a direction no floor or wall has. a1, a2 are chosen
-such that n = z gives t1 = x, t2 = y."""
+Tangents are continuous in the normal but at one odd direction. No frame is continuous everywhere on the sphere. Common
+formulas break at an axis or across the equator, where the normals of floors and walls are, and friction warm starts
+break with them. Here (d, a1, a2) is a fixed left-handed frame and a reflection takes d to n, so the only singular
+normal is d, a direction no floor or wall has. a1, a2 are chosen such that n = z gives t1 = x, t2 = y."""
 
 import math
+from typing import TYPE_CHECKING
 
+import numpy as np
 from numba import njit
 
+from delassus.collision.layout import BODY, MU, RESTITUTION
+
+if TYPE_CHECKING:
+    from delassus.collision.arrays import ShapeArrays
+
+SMALL = 800  # contacts: for fewer, asking the pool takes longer than fresh memory
+
 _DX, _DY, _DZ = -0.48, 0.6, 0.64  # unit length
+
+
+def empty_contacts(arrays: "ShapeArrays", n: int) -> tuple[np.ndarray, ...]:
+    """The fields of Contacts for n of them, uninitialised."""
+    if n < SMALL:
+        return (
+            np.empty((n, 2), np.int64), np.empty((n, 2), np.int32), np.empty((n, 3)), np.empty((n, 3, 3)), np.empty(n),
+            np.empty(n), np.empty(n), np.empty(n, np.uint64),
+        )  # fmt: skip
+    return arrays.pool.take(
+        ((n, 2), np.int64), ((n, 2), np.int32), ((n, 3), float), ((n, 3, 3), float), ((n,), float), ((n,), float),
+        ((n,), float), ((n,), np.uint64),
+    )  # fmt: skip
 
 
 def _reflect_from_z(x, y, z):
@@ -37,6 +59,31 @@ def fill_tangents(frame, k):
     b = f * (vx * _BX + vy * _BY + vz * _BZ)
     frame[k, 1, 0], frame[k, 1, 1], frame[k, 1, 2] = _AX - a * vx, _AY - a * vy, _AZ - a * vz
     frame[k, 2, 0], frame[k, 2, 1], frame[k, 2, 2] = _BX - b * vx, _BY - b * vy, _BZ - b * vz
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def put_pair(k, a, b, touch, position, mixing, bodies, shapes, frame, mu, restitution, feature):
+    """What contact k of shapes a and b has besides normal, point and gap; touch: what touches within the pair."""
+    fill_tangents(frame, k)
+    bodies[k, 0], bodies[k, 1] = np.int64(position[a, BODY]), np.int64(position[b, BODY])
+    shapes[k, 0], shapes[k, 1] = a, b
+    mu[k] = mix(mixing, position[a, MU], position[b, MU])
+    restitution[k] = max(position[a, RESTITUTION], position[b, RESTITUTION])
+    feature[k] = touch | (np.uint64(a) << np.uint64(40)) | (np.uint64(b) << np.uint64(16))
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def mix(mixing, a, b):
+    """Friction coefficient of a pair; numbers as in arrays.MIXING."""
+    if mixing == 0:
+        return math.sqrt(a * b)
+    if mixing == 1:
+        return min(a, b)
+    if mixing == 2:
+        return max(a, b)
+    if mixing == 3:
+        return 0.5 * (a + b)
+    return a * b
 
 
 def singular_normal() -> tuple[float, float, float]:

@@ -1,16 +1,23 @@
-"""Pairs without a kernel of their own (cylinders, hulls, mesh triangles against solids): gap and normal by `coal`.
+"""Pairs without a kernel of their own: gap and normal by `coal`, or by our own GJK where a shape is GIVEN by its
+support function; then the manifold, for all alike.
 
-`coal` (the collision library of Pinocchio) finds the nearest points by GJK and EPA, one Python call per pair; all else
-is compiled and done for all pairs at once, in manifold.py. Pairs that a simple axis separates are not asked about."""
+`coal` (the collision library of Pinocchio) finds the nearest points of cylinders, hulls, mesh triangles and other
+solids by GJK and EPA, one Python call per pair; all else is compiled and done for all pairs at once, in manifold.py.
+Pairs that a simple axis separates are not asked about."""
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from delassus.collision.arrays import ShapeArrays
 from delassus.collision.layout import BOX, CAPSULE, CYLINDER, TRIANGLE, Geometry
-from delassus.collision.narrow.manifold import choose, judge, try_faces, write_manifolds
+from delassus.collision.narrow.faces import RIM
+from delassus.collision.narrow.given import AROUND
+from delassus.collision.narrow.manifold import choose, judge, measure_given, try_faces, write_manifolds
 from delassus.errors import DelassusError, ProblemError
+
+if TYPE_CHECKING:
+    from delassus.collision.arrays import ShapeArrays
 
 TOLERANCES = (1e-6, 1e-5, 1e-4, 1e-3)
 """Of GJK and EPA [m], tried in turn. Tighter ones are no better: at 1e-8 EPA loses its way on round shapes once in a
@@ -22,24 +29,27 @@ class MissingPackageError(DelassusError, ImportError):
     """An optional package is needed that is not installed."""
 
 
-def find_general(arrays: ShapeArrays, geometry: tuple, count: int, pairs, dealt, out) -> int:
+def find_general(arrays: "ShapeArrays", geometry: tuple, count: int, pairs, dealt, out) -> int:
     """Write the contacts of those of the first `count` pairs that are GENERAL; returns their number.
 
     geometry: the fields of Geometry; pairs, dealt, out: as in layout.py."""
     chosen = np.empty((count, 3), np.int64)
-    longest = int(np.diff(geometry[7]).max(initial=8))  # corners of a face; 8 for the rim of a cylinder
+    longest = int(np.diff(geometry[7]).max(initial=max(RIM, AROUND)))  # corners of a face
     corners, work = np.empty((2, longest, 3)), np.empty((2, 2 * longest + 2, 4))
     n = choose(count, pairs, dealt, geometry, SURE, corners, chosen)
     if not n:
         return 0
     asked, best = np.empty((n, 10)), np.full((n, 7), np.nan)
-    peer = _Peer(arrays, Geometry(*geometry), chosen[:n])
     waiting = np.arange(n)
-    for tolerance in TOLERANCES:
-        peer.ask(waiting.tolist(), tolerance, asked)
-        waiting = waiting[: judge(waiting, chosen, geometry, arrays.radius, asked, best)]
-        if not len(waiting):
-            break
+    if arrays.given_kinds:
+        waiting = waiting[: measure_given(n, chosen, geometry, best, waiting)]
+    if len(waiting):
+        peer = _Peer(arrays, Geometry(*geometry), chosen[:n], waiting)
+        for tolerance in TOLERANCES:
+            peer.ask(waiting.tolist(), tolerance, asked)
+            waiting = waiting[: judge(waiting, chosen, geometry, arrays.radius, asked, best)]
+            if not len(waiting):
+                break
     lost = np.isnan(best[:, 0])
     if lost.any():
         best[lost, 4:] = geometry[0][chosen[:n][lost, :2], :3].mean(axis=1)
@@ -54,17 +64,17 @@ def find_general(arrays: ShapeArrays, geometry: tuple, count: int, pairs, dealt,
 class _Peer:
     """`coal`, with its objects for each shape kept and the poses of this configuration.
 
-    chosen: (n, ≥ 2) shapes of the pairs."""
+    chosen: (n, ≥ 2) shapes of the pairs; waiting: which of them are asked about."""
 
-    def __init__(self, arrays: ShapeArrays, g: Geometry, chosen: np.ndarray):
+    def __init__(self, arrays: "ShapeArrays", g: Geometry, chosen: np.ndarray, waiting: np.ndarray):
         self.coal = coal = _import_coal()
         known = arrays.peer_shapes
         solids = {}
-        for s in np.unique(chosen[:, :2]).tolist():
+        for s in np.unique(chosen[waiting, :2]).tolist():
             if s not in known:
                 known[s] = _build(coal, g, s)
             solids[s] = known[s], coal.Transform3s(g.rotation[s], g.position[s, :3])
-        self.pairs = [(*solids[a], *solids[b]) for a, b in chosen[:, :2].tolist()]
+        self.pairs = {k: (*solids[a], *solids[b]) for k, (a, b) in zip(waiting.tolist(), chosen[waiting, :2].tolist())}
         self.request = coal.DistanceRequest()
         self.request.enable_signed_distance = True
         self.request.gjk_max_iterations = self.request.epa_max_iterations = 256

@@ -1,34 +1,86 @@
-"""Distance of two separated convex shapes of any kind (Gilbert, Johnson and Keerthi 1988): one routine for all pairs.
+"""Distance of two convex shapes of any kind (Gilbert, Johnson and Keerthi 1988): one routine for all pairs.
 
-It serves the sweep of fast bodies, which asks along the way how far two shapes are apart. Contacts themselves come from
-the kernels of their families. Spheres and capsules are points and segments with a radius around them, so that shallow
-overlaps of theirs still have a distance and a direction."""
+It serves the sweep of fast bodies, which asks along the way how far two shapes are apart, and the contacts of shapes
+that are GIVEN by a support function; all other contacts come from the kernels of their families. Spheres and capsules
+are points and segments with a radius around them, so that shallow overlaps of theirs still have a distance and a
+direction."""
 
 import math
 
+import numpy as np
 from numba import njit
 
-from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, PLANE, SPHERE, TRIANGLE
+from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, PLANE, SPHERE
+from delassus.collision.narrow.given import furthest
 from delassus.collision.narrow.triangle import nearest_barycentric
 
 _ROUNDS = 64
 _CLOSE = 1e-12  # of the squared distance: no point of the difference is nearer than this says
 _INSIDE = 1e-24  # of the squared size: the origin lies in the simplex
+_CLEAR = 1e-3  # of their sizes: overlapping shapes are moved apart by this much more than they overlap
+_BETTER = 1e-12  # of their sizes: a direction that separates shapes by less is no better
+WITNESS = 9
+"""Rows of scratch W with which nearest points are found, too: the corners of the simplex, the points of the first shape
+they come from, and its nearest point."""
 
 
 @njit(cache=True, error_model="numpy")
-def shape_distance(a, b, kind, size, vertex, vertex_start, P, R, W):
+def shape_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
     """(distance, nx, ny, nz): of shapes a and b [m], and the unit vector from a to b; at most zero where they overlap,
     with a zero vector where the direction is not known.
 
-    P: (2, 3), R: (2, 3, 3) poses of a and b; W: (4, 3) scratch. A plane stands first."""
+    P: (2, 3), R: (2, 3, 3) poses of a and b; W: (4, 3) or (WITNESS, 3) scratch. A plane stands first."""
     if kind[a] == PLANE:
         nx, ny, nz = R[0, 0, 2], R[0, 1, 2], R[0, 2, 2]
-        x, y, z = core_point(b, 1, kind, size, vertex, vertex_start, P, R, -nx, -ny, -nz)
+        x, y, z = core_point(b, np.int64(1), kind, size, vertex, vertex_start, given, P, R, -nx, -ny, -nz)
         d = nx * (x - P[0, 0]) + ny * (y - P[0, 1]) + nz * (z - P[0, 2])
         return d - skin(b, kind, size), nx, ny, nz
-    d, nx, ny, nz = _core_distance(a, b, kind, size, vertex, vertex_start, P, R, W)
+    d, nx, ny, nz = core_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W)
     return d - skin(a, kind, size) - skin(b, kind, size), nx, ny, nz
+
+
+@njit(cache=True, error_model="numpy")
+def signed_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W, found):
+    """Write gap, unit normal from a to b and the point midway between their nearest points into found (7,), for solids
+    that may overlap.  W: (WITNESS, 3) scratch.
+
+    Overlapping cores are moved apart along a direction n by a little more than they overlap along it; where they are
+    nearest then is the next direction, as long as it separates them by less. The least overlap stays where it is."""
+    d, nx, ny, nz = core_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W)
+    bx, by, bz = P[1, 0], P[1, 1], P[1, 2]
+    shift = 0.0
+    if nx == 0.0 and ny == 0.0 and nz == 0.0:
+        nx, ny, nz = bx - P[0, 0], by - P[0, 1], bz - P[0, 2]
+        length = math.sqrt(nx * nx + ny * ny + nz * nz)
+        nx, ny, nz = (nx / length, ny / length, nz / length) if length > 0.0 else (0.0, 0.0, 1.0)
+        d, reach = _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz)
+        for _ in range(_ROUNDS):
+            shift = max(-d, 0.0) + _CLEAR * reach
+            P[1, 0], P[1, 1], P[1, 2] = bx + shift * nx, by + shift * ny, bz + shift * nz
+            _, mx, my, mz = core_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W)
+            P[1, 0], P[1, 1], P[1, 2] = bx, by, bz
+            if mx == 0.0 and my == 0.0 and mz == 0.0:
+                break
+            less, _ = _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, mx, my, mz)
+            if less <= d + _BETTER * reach:
+                break
+            d, nx, ny, nz = less, mx, my, mz
+    for i in range(3):
+        # of b's nearest point: the first shape's, and the simplex's from there, moved back
+        n = nx if i == 0 else (ny if i == 1 else nz)
+        one, apart = W[8, i] + skin(a, kind, size) * n, d - skin(a, kind, size) - skin(b, kind, size)
+        found[4 + i] = one + 0.5 * apart * n
+    found[0] = d - skin(a, kind, size) - skin(b, kind, size)
+    found[1], found[2], found[3] = nx, ny, nz
+
+
+@njit(cache=True, error_model="numpy")
+def _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz):
+    """(distance of the cores of a and b along the unit vector n from a to b, sum of their extents along it) [m]."""
+    x, y, z = core_point(b, np.int64(1), kind, size, vertex, vertex_start, given, P, R, -nx, -ny, -nz)
+    ox, oy, oz = core_point(a, np.int64(0), kind, size, vertex, vertex_start, given, P, R, nx, ny, nz)
+    gap = nx * (x - ox) + ny * (y - oy) + nz * (z - oz)
+    return gap, abs(gap) + abs(nx * (P[1, 0] - P[0, 0]) + ny * (P[1, 1] - P[0, 1]) + nz * (P[1, 2] - P[0, 2]))
 
 
 @njit(cache=True, error_model="numpy")
@@ -38,7 +90,7 @@ def skin(s, kind, size):
 
 
 @njit(cache=True, error_model="numpy")
-def core_point(s, side, kind, size, vertex, vertex_start, P, R, dx, dy, dz):
+def core_point(s, side, kind, size, vertex, vertex_start, given, P, R, dx, dy, dz):
     """The point of the core of shape s, placed at P[side], R[side], that is furthest along d."""
     if kind[s] == SPHERE:
         return P[side, 0], P[side, 1], P[side, 2]
@@ -56,7 +108,9 @@ def core_point(s, side, kind, size, vertex, vertex_start, P, R, dx, dy, dz):
         across = math.hypot(lx, ly)
         if across > 0.0:
             x, y = size[s, 0] * lx / across, size[s, 0] * ly / across
-    elif kind[s] == CONVEX or kind[s] == TRIANGLE:
+    elif kind[s] == GIVEN:
+        x, y, z = furthest(given[s], size, s, lx, ly, lz)
+    else:  # hull, triangle
         most = -math.inf
         for v in range(vertex_start[s], vertex_start[s + 1]):
             reach = lx * vertex[v, 0] + ly * vertex[v, 1] + lz * vertex[v, 2]
@@ -70,7 +124,7 @@ def core_point(s, side, kind, size, vertex, vertex_start, P, R, dx, dy, dz):
 
 
 @njit(cache=True, error_model="numpy")
-def _core_distance(a, b, kind, size, vertex, vertex_start, P, R, W):
+def core_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
     """The same for the cores: the point of the difference B − A nearest to the origin, by simplices W of its points.
     The distance is the largest lower bound seen, so that advancing by it never goes too far."""
     vx, vy, vz = P[1, 0] - P[0, 0], P[1, 1] - P[0, 1], P[1, 2] - P[0, 2]
@@ -78,8 +132,8 @@ def _core_distance(a, b, kind, size, vertex, vertex_start, P, R, W):
         vx = 1.0
     count, bound, bx, by, bz, scale = 0, 0.0, 0.0, 0.0, 0.0, 0.0
     for _ in range(_ROUNDS):
-        x, y, z = core_point(b, 1, kind, size, vertex, vertex_start, P, R, -vx, -vy, -vz)
-        ox, oy, oz = core_point(a, 0, kind, size, vertex, vertex_start, P, R, vx, vy, vz)
+        x, y, z = core_point(b, np.int64(1), kind, size, vertex, vertex_start, given, P, R, -vx, -vy, -vz)
+        ox, oy, oz = core_point(a, np.int64(0), kind, size, vertex, vertex_start, given, P, R, vx, vy, vz)
         x, y, z = x - ox, y - oy, z - oz
         square, along = vx * vx + vy * vy + vz * vz, vx * x + vy * y + vz * z
         scale = max(scale, x * x + y * y + z * z)
@@ -92,6 +146,8 @@ def _core_distance(a, b, kind, size, vertex, vertex_start, P, R, W):
             if W[k, 0] == x and W[k, 1] == y and W[k, 2] == z:
                 return bound, bx, by, bz
         W[count, 0], W[count, 1], W[count, 2] = x, y, z
+        if len(W) == WITNESS:
+            W[4 + count, 0], W[4 + count, 1], W[4 + count, 2] = ox, oy, oz
         count, vx, vy, vz = _nearest(count + 1, W)
         if vx * vx + vy * vy + vz * vz <= _INSIDE * scale:
             # a bound above rounding is a proof: then the simplex is flat and its inside an error
@@ -107,6 +163,7 @@ def _nearest(count, W):
     if count == 4:
         return _nearest_of_four(W)
     l0, l1, l2 = 1.0, 0.0, 0.0
+    i, j, k = np.int64(0), np.int64(1), np.int64(2)  # literals would be types of their own, and compile once more
     if count == 2:
         ux, uy, uz = W[1, 0] - W[0, 0], W[1, 1] - W[0, 1], W[1, 2] - W[0, 2]
         square = ux * ux + uy * uy + uz * uz
@@ -114,8 +171,8 @@ def _nearest(count, W):
         l1 = min(max(t, 0.0), 1.0)
         l0 = 1.0 - l1
     elif count == 3:
-        l0, l1, l2 = _weights(W, 0, 1, 2)
-    return _keep(W, l0, l1, l2, 0, 1, 2)
+        l0, l1, l2 = _weights(W, i, j, k)
+    return _keep(W, l0, l1, l2, i, j, k)
 
 
 @njit(cache=True, error_model="numpy")
@@ -137,6 +194,10 @@ def _keep(W, l0, l1, l2, i, j, k):
         if weight > 0.0:
             x, y, z = x + weight * W[c, 0], y + weight * W[c, 1], z + weight * W[c, 2]
             W[kept, 0], W[kept, 1], W[kept, 2] = W[c, 0], W[c, 1], W[c, 2]
+            if len(W) == WITNESS:
+                for m in range(3):
+                    W[8, m] = weight * W[4 + c, m] + (W[8, m] if kept else 0.0)
+                    W[4 + kept, m] = W[4 + c, m]
             kept += 1
     return kept, x, y, z
 

@@ -1,10 +1,11 @@
-"""From the nearest points of two shapes to their contacts, for the pairs that `coal` is asked about (general.py).
+"""From the nearest points of two shapes to their contacts, for the pairs without a kernel (general.py).
 
 The other points of a manifold come from clipping the two faces that look at each other, as for boxes; where they miss
 the nearest point (a rim, an edge against an edge), that point is added."""
 
 import math
 
+import numpy as np
 from numba import njit
 
 from delassus.collision.layout import (
@@ -13,6 +14,7 @@ from delassus.collision.layout import (
     COUNT,
     CYLINDER,
     FAMILY,
+    GIVEN,
     MARGIN,
     SLOT,
     TRIANGLE,
@@ -22,6 +24,7 @@ from delassus.collision.layout import (
 )
 from delassus.collision.narrow.faces import area, looking_face, support
 from delassus.collision.narrow.families import GENERAL
+from delassus.collision.narrow.gjk import WITNESS, signed_distance
 from delassus.collision.narrow.patch import patch
 
 ALMOST = 1.0 - 1e-6  # cosine between coal's normal and a face's below which they are different directions
@@ -33,7 +36,7 @@ def choose(count, pairs, dealt, geometry, sure, corners, chosen):
     """Rows (shape of the lower kind, other shape, pair) of chosen for the GENERAL pairs that no simple axis separates
     by their margins and `sure` [m]: the line of centres, and the face of each that looks at the other.  Returns their
     number; the others have no contacts.  corners: (2, ·, 3) scratch."""
-    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, _ = geometry
+    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, _, given = geometry
     n = 0
     for p in range(count):
         if dealt[p, FAMILY] != GENERAL:
@@ -49,15 +52,15 @@ def choose(count, pairs, dealt, geometry, sure, corners, chosen):
                 if axis:
                     s, sign = (a, 1.0) if axis == 1 else (b, -1.0)
                     m, _ = looking_face(
-                        position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, s,
-                        sign * nx, sign * ny, sign * nz, corners[0],
+                        position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given,
+                        s, sign * nx, sign * ny, sign * nz, corners[0],
                     )  # fmt: skip
                     if m < 3:
                         continue
                     nx, ny, nz = area(corners[0])
                     length = sign * math.sqrt(nx * nx + ny * ny + nz * nz)
                     nx, ny, nz = nx / length, ny / length, nz / length
-                gap = _along(position, R, size, kind, vertex, vertex_start, a, b, nx, ny, nz)
+                gap = _along(position, R, size, kind, vertex, vertex_start, given, a, b, nx, ny, nz)
                 if gap > limit:
                     far = True
                     break
@@ -68,12 +71,34 @@ def choose(count, pairs, dealt, geometry, sure, corners, chosen):
 
 
 @njit(cache=True, error_model="numpy")
-def _along(position, R, size, kind, vertex, vertex_start, a, b, nx, ny, nz):
+def _along(position, R, size, kind, vertex, vertex_start, given, a, b, nx, ny, nz):
     """Distance of shapes a and b along the unit vector n from a to b: negative where they overlap [m]."""
     x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
-    reach = support(R, size, kind, vertex, vertex_start, a, nx, ny, nz)
-    reach += support(R, size, kind, vertex, vertex_start, b, -nx, -ny, -nz)
+    reach = support(R, size, kind, vertex, vertex_start, given, a, nx, ny, nz)
+    reach += support(R, size, kind, vertex, vertex_start, given, b, -nx, -ny, -nz)
     return nx * x + ny * y + nz * z - reach
+
+
+@njit(cache=True, error_model="numpy")
+def measure_given(n, chosen, geometry, best, waiting):
+    """Gap, normal and point midway of the pairs with a GIVEN shape, into best (n, 7); the others of the n pairs go to
+    the front of waiting, for coal.  Returns their number."""
+    position, R, size, kind, vertex, vertex_start, _, _, _, _, _, _, given = geometry
+    others = 0
+    P, Q, W = np.empty((2, 3)), np.empty((2, 3, 3)), np.zeros((WITNESS, 3))
+    for k in range(n):
+        if kind[chosen[k, 1]] != GIVEN:  # which is the highest kind
+            waiting[others] = k
+            others += 1
+            continue
+        for side in range(2):
+            s = chosen[k, side]
+            for i in range(3):
+                P[side, i] = position[s, i]
+                for j in range(3):
+                    Q[side, i, j] = R[s, i, j]
+        signed_distance(chosen[k, 0], chosen[k, 1], kind, size, vertex, vertex_start, given, P, Q, W, best[k])
+    return others
 
 
 @njit(cache=True, error_model="numpy")
@@ -83,7 +108,7 @@ def judge(waiting, chosen, geometry, radius, asked, best):
 
     Of penetrating shapes the gap is measured by us, along the normal found: if that is not the best one, the gap is
     still what it takes to separate them this way."""
-    position, R, size, kind, vertex, vertex_start, _, _, _, _, _, _ = geometry
+    position, R, size, kind, vertex, vertex_start, _, _, _, _, _, _, given = geometry
     again = 0
     for w in range(len(waiting)):
         k = waiting[w]
@@ -91,7 +116,7 @@ def judge(waiting, chosen, geometry, radius, asked, best):
         gap, better = asked[k, 0], True
         if not gap > 0.0:
             nx, ny, nz = asked[k, 1], asked[k, 2], asked[k, 3]
-            along = _along(position, R, size, kind, vertex, vertex_start, a, b, nx, ny, nz)
+            along = _along(position, R, size, kind, vertex, vertex_start, given, a, b, nx, ny, nz)
             if not abs(along - gap) <= TRUSTED * (radius[a] + radius[b]):
                 waiting[again] = k
                 again += 1
@@ -111,7 +136,7 @@ def try_faces(n, chosen, geometry, best):
     EPA has nothing to start from where two faces just touch: of hulls that overlap and tilt by 1e-12 … 1e-6 a third got
     a wrong normal and a depth of the size of the bodies, of cylinders end on end a half. Where two blocks of an arch
     shared an edge exactly it had no answer at all."""
-    position, R, size, kind, vertex, vertex_start, _, _, shape_face, face_normal, _, _ = geometry
+    position, R, size, kind, vertex, vertex_start, _, _, shape_face, face_normal, _, _, given = geometry
     for k in range(n):
         a, b = chosen[k, 0], chosen[k, 1]
         if best[k, 0] > 0.0 or kind[b] == TRIANGLE:
@@ -126,7 +151,7 @@ def try_faces(n, chosen, geometry, best):
                 else:
                     own = face_normal[shape_face[s] + f]
                     nx, ny, nz = to_world(R, s, sign * own[0], sign * own[1], sign * own[2])
-                along = _along(position, R, size, kind, vertex, vertex_start, a, b, nx, ny, nz)
+                along = _along(position, R, size, kind, vertex, vertex_start, given, a, b, nx, ny, nz)
                 if not along <= best[k, 0]:  # NaN where coal found nothing
                     best[k, 0], best[k, 1], best[k, 2], best[k, 3] = along, nx, ny, nz
 
@@ -136,7 +161,9 @@ def write_manifolds(n, chosen, geometry, best, tolerance, corners, work, dealt, 
     """The contacts of the n pairs chosen, into their slots of `out`; returns their number.
 
     tolerance: of coal [m]; corners: (2, ·, 3) and work: (2, ·, 4) scratch for the corners of a face and of two."""
-    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges, triangle = geometry
+    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges, triangle, given = (
+        geometry
+    )
     total = 0
     for k in range(n):
         a, b, p = chosen[k, 0], chosen[k, 1], chosen[k, 2]
@@ -149,18 +176,18 @@ def write_manifolds(n, chosen, geometry, best, tolerance, corners, work, dealt, 
             snapped, mx, my, mz = _face_side(R, vertex, vertex_start, edges, triangle, b, nx, ny, nz)
             if snapped:
                 nx, ny, nz = mx, my, mz
-                along = _along(position, R, size, kind, vertex, vertex_start, a, b, nx, ny, nz)
+                along = _along(position, R, size, kind, vertex, vertex_start, given, a, b, nx, ny, nz)
                 # what is apart does not penetrate: it is behind the triangle, or beside it
                 if along > limit or (gap > tolerance and along < -tolerance):
                     continue
                 gap = along
         one, flat_one = looking_face(
-            position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, a, nx, ny, nz,
-            corners[0],
+            position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given, a, nx, ny,
+            nz, corners[0],
         )  # fmt: skip
         two, flat_two = looking_face(
-            position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, b, -nx, -ny, -nz,
-            corners[1],
+            position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given, b, -nx,
+            -ny, -nz, corners[1],
         )  # fmt: skip
         if not snapped:
             # Iterations end a little beside the normal of a face, and a body at rest on it would tremble: so take the
@@ -170,7 +197,7 @@ def write_manifolds(n, chosen, geometry, best, tolerance, corners, work, dealt, 
                     mx, my, mz = area(corners[side])
                     length = math.copysign(math.sqrt(mx * mx + my * my + mz * mz), 1.0 - 2.0 * side)
                     mx, my, mz = mx / length, my / length, mz / length
-                    along = _along(position, R, size, kind, vertex, vertex_start, a, b, mx, my, mz)
+                    along = _along(position, R, size, kind, vertex, vertex_start, given, a, b, mx, my, mz)
                     if along > gap - tolerance:
                         nx, ny, nz, gap = mx, my, mz, along
                         break

@@ -5,6 +5,7 @@ import math
 from numba import njit
 
 from delassus.collision.layout import CAPSULE, put, to_local
+from delassus.collision.narrow.given import furthest, given_face
 
 STANDING = 1e-4  # sine of the tilt below which a cylinder stands on its end
 HULL_POINTS = 8  # most contacts of a hull on a plane
@@ -16,7 +17,6 @@ def plane_box(position, R, size, a, b, limit, out, k):
     are near enough.  Returns the number of contacts written from k on; so do the others."""
     nx, ny, nz, d = height(position, R, a, b)
     lx, ly, lz = to_local(R, b, nx, ny, nz)
-    cx, cy, cz = position[b, 0], position[b, 1], position[b, 2]
     hx, hy, hz = size[b, 0], size[b, 1], size[b, 2]
     # Changing the axis with the largest |n_i| h_i costs the most height: fix it, and the other four are the deepest.
     wx, wy, wz = abs(lx) * hx, abs(ly) * hy, abs(lz) * hz
@@ -35,10 +35,7 @@ def plane_box(position, R, size, a, b, limit, out, k):
         gap = d + sx * lx + sy * ly + sz * lz
         if gap > limit:
             continue
-        x = cx + R[b, 0, 0] * sx + R[b, 0, 1] * sy + R[b, 0, 2] * sz - 0.5 * gap * nx
-        y = cy + R[b, 1, 0] * sx + R[b, 1, 1] * sy + R[b, 1, 2] * sz - 0.5 * gap * ny
-        z = cz + R[b, 2, 0] * sx + R[b, 2, 1] * sy + R[b, 2, 2] * sz - 0.5 * gap * nz
-        put(out, k + count, nx, ny, nz, x, y, z, gap, corner)
+        _put_corner(position, R, b, sx, sy, sz, nx, ny, nz, gap, corner, out, k + count)
         count += 1
     return count
 
@@ -75,7 +72,6 @@ def _cylinder(position, R, size, b, nx, ny, nz, d, limit, out, k):
     each rim and two more of the lower one, 120 degrees away."""
     r, h = size[b, 0], size[b, 1]
     lx, ly, lz = to_local(R, b, nx, ny, nz)
-    cx, cy, cz = position[b, 0], position[b, 1], position[b, 2]
     low = -h if lz > 0.0 else h
     tilt = math.sqrt(lx * lx + ly * ly)
     standing = tilt < STANDING
@@ -100,10 +96,7 @@ def _cylinder(position, R, size, b, nx, ny, nz, d, limit, out, k):
         gap = d + x * lx + y * ly + z * lz
         if gap > limit:
             continue
-        px = cx + R[b, 0, 0] * x + R[b, 0, 1] * y + R[b, 0, 2] * z - 0.5 * gap * nx
-        py = cy + R[b, 1, 0] * x + R[b, 1, 1] * y + R[b, 1, 2] * z - 0.5 * gap * ny
-        pz = cz + R[b, 2, 0] * x + R[b, 2, 1] * y + R[b, 2, 2] * z - 0.5 * gap * nz
-        put(out, k + count, nx, ny, nz, px, py, pz, gap, feature + end)
+        _put_corner(position, R, b, x, y, z, nx, ny, nz, gap, feature + end, out, k + count)
         count += 1
     return count
 
@@ -116,7 +109,6 @@ def plane_hull(position, R, vertex, vertex_start, a, b, limit, out, k, work):
     work: (≥ HULL_POINTS,) scratch of chosen corners."""
     nx, ny, nz, d = height(position, R, a, b)
     lx, ly, lz = to_local(R, b, nx, ny, nz)
-    cx, cy, cz = position[b, 0], position[b, 1], position[b, 2]
     first, last = vertex_start[b], vertex_start[b + 1]
     near, deepest, lowest = 0, first, math.inf
     for v in range(first, last):
@@ -142,10 +134,7 @@ def plane_hull(position, R, vertex, vertex_start, a, b, limit, out, k, work):
         v = work[i]
         x, y, z = vertex[v, 0], vertex[v, 1], vertex[v, 2]
         gap = d + lx * x + ly * y + lz * z
-        px = cx + R[b, 0, 0] * x + R[b, 0, 1] * y + R[b, 0, 2] * z - 0.5 * gap * nx
-        py = cy + R[b, 1, 0] * x + R[b, 1, 1] * y + R[b, 1, 2] * z - 0.5 * gap * ny
-        pz = cz + R[b, 2, 0] * x + R[b, 2, 1] * y + R[b, 2, 2] * z - 0.5 * gap * nz
-        put(out, k + i, nx, ny, nz, px, py, pz, gap, v - first)
+        _put_corner(position, R, b, x, y, z, nx, ny, nz, gap, v - first, out, k + i)
     return near
 
 
@@ -172,3 +161,33 @@ def height(position, R, a, b):
     nx, ny, nz = R[a, 0, 2], R[a, 1, 2], R[a, 2, 2]
     x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
     return nx, ny, nz, nx * x + ny * y + nz * z
+
+
+@njit(cache=True, error_model="numpy")
+def plane_given(position, R, size, given, a, b, limit, out, k, corners):
+    """Plane a against GIVEN shape b: the corners of the face that looks at it, and the deepest point where none of them
+    is it.  corners: (≥ AROUND, 3) scratch."""
+    nx, ny, nz, d = height(position, R, a, b)
+    lx, ly, lz = to_local(R, b, nx, ny, nz)
+    found, _ = given_face(given[b], size, b, -lx, -ly, -lz, corners)
+    x, y, z = furthest(given[b], size, b, -lx, -ly, -lz)
+    deepest, lowest, count = d + lx * x + ly * y + lz * z, math.inf, 0
+    for c in range(found):
+        gap = d + lx * corners[c, 0] + ly * corners[c, 1] + lz * corners[c, 2]
+        lowest = min(lowest, gap)
+        if gap <= limit:
+            _put_corner(position, R, b, corners[c, 0], corners[c, 1], corners[c, 2], nx, ny, nz, gap, c, out, k + count)
+            count += 1
+    if deepest < lowest - 1e-6 * abs(d - deepest) and deepest <= limit:
+        _put_corner(position, R, b, x, y, z, nx, ny, nz, deepest, found, out, k + count)
+        count += 1
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def _put_corner(position, R, b, x, y, z, nx, ny, nz, gap, feature, out, k):
+    """The contact of a point of shape b, in its frame, that is `gap` above a plane of normal n."""
+    px = position[b, 0] + R[b, 0, 0] * x + R[b, 0, 1] * y + R[b, 0, 2] * z - 0.5 * gap * nx
+    py = position[b, 1] + R[b, 1, 0] * x + R[b, 1, 1] * y + R[b, 1, 2] * z - 0.5 * gap * ny
+    pz = position[b, 2] + R[b, 2, 0] * x + R[b, 2, 1] * y + R[b, 2, 2] * z - 0.5 * gap * nz
+    put(out, k, nx, ny, nz, px, py, pz, gap, feature)

@@ -6,8 +6,7 @@ import numpy as np
 from numba import njit
 
 from delassus.collision.layout import BOX, CAPSULE, put, to_local, to_world
-from delassus.collision.narrow.convex import point_convex
-from delassus.collision.narrow.distance import TINY, point_box, point_capsule, point_cylinder
+from delassus.collision.narrow.distance import TINY, point_box, point_capsule, point_convex, point_cylinder
 from delassus.collision.narrow.triangle import point_triangle
 
 
@@ -28,14 +27,6 @@ def sphere_sphere(position, a, b, frame, point, gap, k):
     frame[k, 0, 0], frame[k, 0, 1], frame[k, 0, 2] = x, y, z
     point[k, 0], point[k, 1], point[k, 2] = px + at * x, py + at * y, pz + at * z
     gap[k] = d - ra - rb
-
-
-@njit(cache=True, error_model="numpy", forceinline=True)
-def spheres_near(position, a, b):
-    """Whether the gap of spheres a and b is at most the sum of their margins, by the test of the grid."""
-    x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
-    reach = (position[a, 3] + position[a, 4]) + (position[b, 3] + position[b, 4])
-    return x * x + y * y + z * z <= reach * reach
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)

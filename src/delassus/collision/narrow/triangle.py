@@ -2,7 +2,7 @@
 
 A ball that rolls over a flat mesh must not feel its edges. So a contact on an edge counts only where the direction from
 the edge to the ball lies outside both triangles at that edge (the edge's own Voronoi region, empty at flat and concave
-edges), and the lower numbered of the two reports it; likewise at corners. See mesh_edges.py for edge_normal."""
+edges), and the lower numbered of the two reports it; likewise at corners. See Mesh.edge_directions for edge_normal."""
 
 import math
 

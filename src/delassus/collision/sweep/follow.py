@@ -11,10 +11,10 @@ import numpy as np
 from numba import njit
 
 from delassus.collision.arrays import ShapeArrays
-from delassus.collision.broad.filters import may_touch
 from delassus.collision.layout import PLANE, SPHERE, TRIANGLE
 from delassus.collision.narrow.gjk import shape_distance
 from delassus.collision.placement import place
+from delassus.collision.sweep.swept import swept_pairs
 
 MISS, TOUCH, HIT, OVERLAP, APART, GRAZE = range(6)
 """What becomes of a pair: it passes by; it touches without closing fast; it hits; it overlaps from the start; it is not
@@ -25,8 +25,6 @@ _STARTS = 1e-5  # … and from the start, where solving leaves gaps of its own
 _GRAZES = 1e-3  # … and at the start of what only just passes
 _SOON = 0.05  # of the path: over this time the speed of closing is measured where shapes touch from the start
 _ROUNDS = 64  # distances asked per pair; where they do not suffice the pair is taken to meet there
-_ALL_BY_ALL = 64  # fast shapes up to which each is tested against everything
-_UNSORTED = 64  # shapes up to which testing all pairs is quicker than sorting them
 
 
 class Sweep(NamedTuple):
@@ -44,7 +42,6 @@ class Sweep(NamedTuple):
 
 
 _NOTHING = Sweep(np.empty((0, 2), np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
-_IN_ORDER = np.arange(_UNSORTED)
 
 
 def pair_keys(shapes: np.ndarray) -> np.ndarray:
@@ -60,160 +57,51 @@ def sweep(
     q: (n_b, 7) poses at the start; path: (n_b, 9), with a time τ from 0 to 1 a body's centre moves by path[:3] τ +
     path[6:] τ² [m] while it turns by path[3:6] τ [rad]; horizon: what touches until then without closing fast touches,
     too; known: keys of pairs to leave out, ascending."""
-    n, pace = arrays.count, arrays.pace
-    position, rotation, extent = np.empty((n, 8)), np.empty((n, 3, 3)), np.empty((n, 3))
-    place(0, 1, arrays.placing, q[:, :3], q[:, 3:], position, rotation, extent)
-    low, high, turn, is_fast = np.empty((n, 3)), np.empty((n, 3)), np.empty(n), np.empty(n, np.bool_)
-    _swept_boxes(arrays.body, pace.arm, pace.least, path, position, extent, low, high, turn, is_fast)
-    axis, order = _sorted(low) if n > _UNSORTED else (-1, _IN_ORDER[:n])
-    filters = (arrays.body, arrays.owner, arrays.group, arrays.mask, arrays.excluded)
-    room = 64
-    while True:
-        found, limit = np.empty((room, 2), np.int64), np.empty(room)
-        count = _swept_pairs(axis, order, low, high, turn, is_fast, pace.thin, arrays.surface, path, filters,
-                             (arrays.kind, position, rotation), found, limit)  # fmt: skip
-        if count <= room:
-            break
-        room = count
-    if not count:
+    position, rotation, extent = _start(arrays, q)
+    pairs, limit = swept_pairs(arrays, path, position, rotation, extent)
+    if not len(pairs):
         return _NOTHING
-    by_key = np.argsort(pair_keys(found[:count]), kind="stable")
-    pairs, limit = found[by_key], limit[by_key]
-    if known is not None and len(known) and count:
+    by_key = np.argsort(pair_keys(pairs), kind="stable")
+    pairs, limit = pairs[by_key], limit[by_key]
+    if known is not None and len(known):
         keys = pair_keys(pairs)
         new = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] != keys
         pairs, limit = pairs[new], limit[new]
     return _judged(arrays, q, path, position, rotation, pairs, limit, horizon)
 
 
-def _sorted(low: np.ndarray) -> tuple[int, np.ndarray]:
-    """The axis along which shapes are spread most, and their order along it.  low: (n, 3) corners of their boxes."""
-    with np.errstate(invalid="ignore"):
-        spread = [np.ptp(low[np.isfinite(low[:, k]), k]) for k in range(3)]
-    axis = int(np.argmax(spread))
-    return axis, np.argsort(low[:, axis], kind="stable")
-
-
 def follow(arrays: ShapeArrays, q: np.ndarray, path: np.ndarray, pairs: np.ndarray, horizon: float) -> Sweep:
     """The same for given pairs (p, 2) of shapes a < b, sorted, however fast they are."""
-    n, thin, margin = arrays.count, arrays.pace.thin, arrays.surface[:, 0]
-    position, rotation, extent = np.empty((n, 8)), np.empty((n, 3, 3)), np.empty((n, 3))
-    place(0, 1, arrays.placing, q[:, :3], q[:, 3:], position, rotation, extent)
+    thin, margin = arrays.pace.thin, arrays.surface[:, 0]
+    position, rotation, _ = _start(arrays, q)
     limit = np.minimum(margin[pairs].sum(axis=1), thin[pairs].min(axis=1))
     return _judged(arrays, q, path, position, rotation, pairs, limit, horizon)
 
 
+def _start(arrays: ShapeArrays, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(position, rotation, extent) of the shapes at poses q (n_b, 7), see `place`."""
+    n = arrays.count
+    placed = np.empty((n, 8)), np.empty((n, 3, 3)), np.empty((n, 3))
+    # contiguous: `place` would be compiled again for parts of rows
+    place(0, 1, arrays.placing, q[:, :3].copy(), q[:, 3:].copy(), *placed)
+    return placed
+
+
 def _judged(arrays: ShapeArrays, q, path, position, rotation, pairs, limit, horizon: float) -> Sweep:
     verdict, time, vertices = np.empty(len(pairs), np.int64), np.empty(len(pairs)), arrays.vertices
-    _follow(pairs, limit, arrays.kind, arrays.size, vertices[0], vertices[1], arrays.body, arrays.pace.arm, q, path,
-            position, rotation, horizon, verdict, time)  # fmt: skip
+    _follow(pairs, limit, arrays.kind, arrays.size, vertices[0], vertices[1], arrays.given, arrays.body,
+            arrays.pace.arm, q, path, position, rotation, horizon, verdict, time)  # fmt: skip
     return Sweep(pairs, verdict, time, limit)
 
 
 @njit(cache=True, error_model="numpy")
-def moves_far(body, arm, least, u, bend, h):
-    """Whether a shape moves further than `least` in a time h [s].  u: (n_b, 6); bend: what forces add to it [m]."""
-    for s in range(len(body)):
-        b = body[s]
-        if b >= 0:
-            v = math.sqrt(u[b, 0] ** 2 + u[b, 1] ** 2 + u[b, 2] ** 2)
-            turn = math.sqrt(u[b, 3] ** 2 + u[b, 4] ** 2 + u[b, 5] ** 2)
-            if h * v + bend + h * turn * arm[s] > least:
-                return True
-    return False
-
-
-@njit(cache=True, error_model="numpy")
-def _swept_boxes(body, arm, least, path, position, extent, low, high, turn, is_fast):
-    """Boxes that hold the shapes all along their paths, and how far turning moves their points."""
-    for s in range(len(body)):
-        b = body[s]
-        turn[s], far = 0.0, 0.0
-        if b >= 0:
-            w = path[b]
-            turn[s] = min(math.sqrt(w[3] ** 2 + w[4] ** 2 + w[5] ** 2), 2.0) * arm[s]
-            far = math.sqrt(w[0] ** 2 + w[1] ** 2 + w[2] ** 2) + math.sqrt(w[6] ** 2 + w[7] ** 2 + w[8] ** 2)
-        is_fast[s] = far + turn[s] > least
-        for k in range(3):
-            lo = hi = 0.0
-            if b >= 0:
-                lo = min(path[b, k], 0.0) + min(path[b, 6 + k], 0.0)
-                hi = max(path[b, k], 0.0) + max(path[b, 6 + k], 0.0)
-            low[s, k] = position[s, k] + lo - extent[s, k] - turn[s]
-            high[s, k] = position[s, k] + hi + extent[s, k] + turn[s]
-
-
-@njit(cache=True, error_model="numpy")
-def _swept_pairs(axis, order, low, high, turn, is_fast, thin, surface, path, filters, poses, found, limit):
-    """Pairs of fast shapes whose swept boxes overlap; goes on counting when out of room.  axis: along which `order`
-    goes, or −1; limit: negative where they do not move fast against each other, the distance [m] at which they count as
-    touching."""
-    kind, position, rotation = poses
-    n, count, fast = len(order), 0, 0
-    for s in range(n):
-        fast += is_fast[s]
-    few = fast <= _ALL_BY_ALL
-    for i in range(n):
-        a = order[i]
-        if few and not is_fast[a]:
-            continue
-        for j in range(0 if few else i + 1, n):
-            b = order[j]
-            if axis >= 0 and low[b, axis] > high[a, axis]:
-                break  # sorted: so are all that follow
-            if a == b or not (is_fast[a] or is_fast[b]) or (few and is_fast[b] and j < i):
-                continue
-            if (
-                low[a, 0] > high[b, 0] or low[b, 0] > high[a, 0] or low[a, 1] > high[b, 1] or low[b, 1] > high[a, 1]
-                or low[a, 2] > high[b, 2] or low[b, 2] > high[a, 2]
-            ):  # fmt: skip
-                continue
-            if kind[a] == PLANE and _is_above(low, high, b, position, rotation, a):
-                continue
-            if kind[b] == PLANE and _is_above(low, high, a, position, rotation, b):
-                continue
-            first, second = min(a, b), max(a, b)
-            if not may_touch(first, second, filters[0], filters[1], filters[2], filters[3], filters[4]):
-                continue
-            margin = surface[a, 0] + surface[b, 0]
-            most = min(margin, min(thin[a], thin[b]))
-            if count < len(limit):
-                found[count, 0], found[count, 1] = first, second
-                limit[count] = most if _against(first, second, turn, path, filters[0]) > most else -margin
-            count += 1
-    return count
-
-
-@njit(cache=True, error_model="numpy")
-def _is_above(low, high, s, position, rotation, plane):
-    """Whether the swept box of shape s stays above a plane, whose own box is everything."""
-    d = 0.0
-    for k in range(3):
-        n = rotation[plane, k, 2]
-        d += n * ((low[s, k] if n > 0.0 else high[s, k]) - position[plane, k])
-    return d > 0.0
-
-
-@njit(cache=True, error_model="numpy")
-def _against(a, b, turn, path, body):
-    """How far points of shapes a and b may move against each other [m]."""
-    far, bend = 0.0, 0.0
-    for k in range(3):
-        x, y = 0.0, 0.0
-        if body[a] >= 0:
-            x, y = path[body[a], k], path[body[a], 6 + k]
-        if body[b] >= 0:
-            x, y = x - path[body[b], k], y - path[body[b], 6 + k]
-        far, bend = far + x * x, bend + y * y
-    return math.sqrt(far) + math.sqrt(bend) + turn[a] + turn[b]
-
-
-@njit(cache=True, error_model="numpy")
 def _follow(
-    pairs, limit, kind, size, vertex, vertex_start, body, arm, q, path, position, rotation, horizon, verdict, time
-):
+    pairs, limit, kind, size, vertex, vertex_start, given, body, arm, q, path, position, rotation, horizon, verdict,
+    time,
+):  # fmt: skip
     """Verdict and time of every pair.  horizon: at least 1, see sweep."""
     P, R, W, M = np.empty((2, 3)), np.empty((2, 3, 3)), np.empty((4, 3)), np.empty((3, 3))
+    one, two = np.int64(0), np.int64(1)  # literal sides would be types of their own, and `_pose` compiled for each
     for p in range(len(pairs)):
         a, b = pairs[p, 0], pairs[p, 1]
         if kind[a] > kind[b]:
@@ -228,9 +116,9 @@ def _follow(
         near = max(_NEAR * abs(limit[p]), 1e-13 * reach)
         t, said, since, before, begins = 0.0, HIT, 0.0, 0.0, 0.0
         for rounds in range(_ROUNDS):
-            _pose(a, 0, t, kind, body, q, path, position, rotation, P, R, M)
-            _pose(b, 1, t, kind, body, q, path, position, rotation, P, R, M)
-            d, nx, ny, nz = shape_distance(a, b, kind, size, vertex, vertex_start, P, R, W)
+            _pose(a, one, t, kind, body, q, path, position, rotation, P, R, M)
+            _pose(b, two, t, kind, body, q, path, position, rotation, P, R, M)
+            d, nx, ny, nz = shape_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W)
             if nx == 0.0 and ny == 0.0 and nz == 0.0:
                 said = OVERLAP if rounds == 0 else HIT
                 break
@@ -242,9 +130,9 @@ def _follow(
                 if rounds > 0:
                     most = (before - d) / (t - since)  # how fast they closed on the way, not how fast they could have
                 else:
-                    _pose(a, 0, _SOON, kind, body, q, path, position, rotation, P, R, M)
-                    _pose(b, 1, _SOON, kind, body, q, path, position, rotation, P, R, M)
-                    then, x, y, z = shape_distance(a, b, kind, size, vertex, vertex_start, P, R, W)
+                    _pose(a, one, _SOON, kind, body, q, path, position, rotation, P, R, M)
+                    _pose(b, two, _SOON, kind, body, q, path, position, rotation, P, R, M)
+                    then, x, y, z = shape_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W)
                     if x != 0.0 or y != 0.0 or z != 0.0:
                         most = (d - then) / _SOON
                 # a triangle has one side only

@@ -7,19 +7,16 @@ from numba import njit
 
 from delassus.collision.broad.partners import sort_partners
 from delassus.collision.contacts import Contacts
-from delassus.collision.layout import BODY, MU, RESTITUTION
-from delassus.collision.narrow.frames import fill_tangents
-from delassus.collision.narrow.phase import empty_contacts, mix
+from delassus.collision.machine import AHEAD, prefetch, share_out
+from delassus.collision.narrow.frames import empty_contacts, put_pair
 from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
-from delassus.collision.prefetch import AHEAD, prefetch
-from delassus.collision.threads import share_out
 
 
 def heap_contacts(arrays, position, rotation, end, partner, threads: int) -> Contacts:
     """Contacts of the pairs that `group` made of what the broad phase found.
 
     arrays: plain ShapeArrays; position, rotation: of the shapes; end, partner: see partners.py."""
-    columns = empty_contacts(arrays.pool, len(partner))
+    columns = empty_contacts(arrays, len(partner))
     share_out(_write, threads, end, partner, position, rotation, arrays.mixing, columns)
     return Contacts(*columns)
 
@@ -42,10 +39,5 @@ def _write(t, threads, end, partner, position, rotation, mixing, contacts):
                 sphere_on_plane(position, rotation, a, b, -1.0, frame, point, gap, k)
             else:
                 sphere_sphere(position, a, b, frame, point, gap, k)
-            fill_tangents(frame, k)
-            bodies[k, 0], bodies[k, 1] = np.int64(position[a, BODY]), np.int64(position[b, BODY])
-            shapes[k, 0], shapes[k, 1] = a, b
-            mu[k] = mix(mixing, position[a, MU], position[b, MU])
-            restitution[k] = max(position[a, RESTITUTION], position[b, RESTITUTION])
-            feature[k] = (np.uint64(a) << np.uint64(40)) | (np.uint64(b) << np.uint64(16))
+            put_pair(k, a, b, np.uint64(0), position, mixing, bodies, shapes, frame, mu, restitution, feature)
         begin = np.int64(end[a])

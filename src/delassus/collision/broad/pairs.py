@@ -1,0 +1,126 @@
+"""The broad phase pair by pair: may two shapes touch at all, could they be in contact, and, where shapes are few, the
+list of all pairs that may touch, known beforehand."""
+
+import numpy as np
+from numba import njit
+
+from delassus.collision.layout import MARGIN, PLANE, SPHERE, deal_pair
+from delassus.collision.placement import place
+
+FEW = 64  # shapes up to which every pair is tested
+
+
+@njit(cache=True, error_model="numpy")
+def may_touch(i, j, body, owner, group, mask, excluded):
+    """Different bodies, at least one of them movable, groups that see each other, and no exclusion.
+
+    excluded: sorted keys lower · 2³² + higher of pairs of owners."""
+    if body[i] == body[j]:  # also two shapes of the world, −1
+        return False
+    if (group[i] & mask[j]) == 0 or (group[j] & mask[i]) == 0:
+        return False
+    if len(excluded):
+        a, b = owner[i], owner[j]
+        key = (min(a, b) << 32) + max(a, b)
+        lo, hi = 0, len(excluded)  # np.searchsorted would take a second to compile
+        while lo < hi:
+            middle = (lo + hi) // 2
+            if excluded[middle] < key:
+                lo = middle + 1
+            else:
+                hi = middle
+        if lo < len(excluded) and excluded[lo] == key:
+            return False
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def is_near(a, b, kind, radius, position, rotation, extent):
+    """Could shapes a and b, not both planes, be in contact?  Of two spheres, and of a sphere and a plane, this is the
+    whole test: their gap is at most the sum of their margins."""
+    if kind[a] == PLANE:
+        return over_plane(position, rotation, radius, a, b)
+    if kind[b] == PLANE:
+        return over_plane(position, rotation, radius, b, a)
+    if kind[a] == SPHERE and kind[b] == SPHERE:
+        return spheres_near(position, a, b)
+    return boxes_overlap(position, extent, a, b)
+
+
+@njit(cache=True, error_model="numpy")
+def boxes_overlap(position, extent, a, b):
+    """The boxes along the world's axes, margins included."""
+    return (
+        abs(position[a, 0] - position[b, 0]) <= extent[a, 0] + extent[b, 0]
+        and abs(position[a, 1] - position[b, 1]) <= extent[a, 1] + extent[b, 1]
+        and abs(position[a, 2] - position[b, 2]) <= extent[a, 2] + extent[b, 2]
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def over_plane(position, rotation, radius, plane, other):
+    """The bounding ball of the other shape reaches the plane."""
+    d = 0.0
+    for k in range(3):
+        d += rotation[plane, k, 2] * (position[other, k] - position[plane, k])
+    return d <= radius[other] + position[plane, MARGIN]
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def spheres_near(position, a, b):
+    """Whether the gap of spheres a and b is at most the sum of their margins, by the test of the grid."""
+    x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
+    reach = (position[a, 3] + position[a, 4]) + (position[b, 3] + position[b, 4])
+    return x * x + y * y + z * z <= reach * reach
+
+
+def few_candidates(kind, body, owner, group, mask, excluded, families, points) -> np.ndarray:
+    """(c, 4) shapes a < b of the pairs that may touch, in order, family and rows of `out` each needs.
+
+    kind … excluded: as in ShapeArrays; families, points: (kinds, kinds), see narrow/families.py."""
+    n = len(kind)
+    room = np.empty((n * (n - 1) // 2, 4), np.int64)
+    count = _candidates(kind, body, owner, group, mask, excluded, families, points, room)
+    return room[:count].copy()
+
+
+def work_space(n: int, candidates: np.ndarray) -> tuple[np.ndarray, ...]:
+    """(position, rotation, extent, pairs, dealt, out) for n shapes and these candidates, see layout.py."""
+    c, rows = len(candidates), int(candidates[:, 3].sum())
+    return (
+        np.empty((n, 8)), np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((c, 2), np.int32),
+        np.empty((c, 3), np.int32), np.empty((rows, 8)),
+    )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy")
+def _candidates(kind, body, owner, group, mask, excluded, families, points, candidates):
+    count = 0
+    for a in range(len(kind)):
+        for b in range(a + 1, len(kind)):
+            if may_touch(a, b, body, owner, group, mask, excluded):
+                candidates[count, 0], candidates[count, 1] = a, b
+                candidates[count, 2] = families[kind[a], kind[b]]
+                candidates[count, 3] = points[kind[a], kind[b]]
+                count += 1
+    return count
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def find_few(placing, radius, p, q, candidates, position, rotation, extent, pairs, dealt):
+    """Place the shapes and keep the near pairs: (first body with a bad pose or −1, pairs, contacts that are known, bits
+    of the families that occur).
+
+    placing, radius, candidates: of ShapeArrays; the others are written, see layout.py."""
+    # literal 0 and 1 would be types of their own, and `place` compiled once more for them
+    bad = place(np.int64(0), np.int64(1), placing, p, q, position, rotation, extent)
+    kind = placing[0]
+    count, slot, direct, bits = np.int64(0), np.int64(0), 0, 0
+    for c in range(len(candidates)):
+        a, b, family = candidates[c, 0], candidates[c, 1], candidates[c, 2]
+        if is_near(a, b, kind, radius, position, rotation, extent):
+            direct += deal_pair(count, a, b, family, slot, pairs, dealt)
+            bits |= 1 << family
+            slot += candidates[c, 3]
+            count += 1
+    return bad, count, direct, bits

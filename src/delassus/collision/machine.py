@@ -1,0 +1,113 @@
+"""What the machine is good at: memory that is used again, memory asked for before it is needed, shares on threads.
+
+**Memory.** Every detection of a large scene fills tens of megabytes. Fresh pages from the operating system cost several
+times as much as filling them (measured: 20–80 ms against 6 ms for 3·10⁵ contacts), so buffers are kept, and handed out
+again once nobody holds an array in them any more: a result that is kept keeps its memory.
+
+**Prefetching.** The second shape of a pair may be anywhere in memory. Numba has no function to ask for it early, so the
+instruction is put in by hand; it changes no result.
+
+**Threads.** Kernels release the interpreter lock, so the same compiled code serves one thread and many: Numba's own
+parallel loops would have to be compiled a second time, which takes longer than anything else here."""
+
+import math
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, config
+from numba.extending import intrinsic
+
+_KEPT = 12  # buffers: the six of one detection, and those of contacts that are kept for some steps
+_ALIGN = 64  # bytes of a cache line
+_FROM_NUMPY = 1 << 17  # bytes: less comes cheaper from NumPy
+AHEAD = 16  # rows to prefetch ahead: far enough for memory, near enough not to be forgotten
+
+
+class Pool:
+    """Hands out arrays that share a buffer; a buffer is free when no array in it is alive."""
+
+    def __init__(self) -> None:
+        self._buffers: list[np.ndarray] = []
+        self._lock = Lock()
+
+    def __reduce__(self):
+        """A copy begins empty: what is in the buffers belongs to nobody else."""
+        return Pool, ()
+
+    def take(self, *wanted: tuple) -> tuple[np.ndarray, ...]:
+        """Uninitialised arrays, one for each (shape, dtype), in one buffer."""
+        sizes = [math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in wanted]
+        starts, total = [], 0
+        for size in sizes:
+            starts.append(total)
+            total += -(-size // _ALIGN) * _ALIGN
+        total += _ALIGN
+        if total < _FROM_NUMPY:
+            return tuple([np.empty(shape, dtype) for shape, dtype in wanted])
+        with self._lock:
+            buffer = self._free(total)
+            skip = -buffer.ctypes.data % _ALIGN  # rows of 64 bytes are to lie in one cache line, not in two
+            return tuple(
+                buffer[skip + start : skip + start + size].view(dtype).reshape(shape)
+                for start, size, (shape, dtype) in zip(starts, sizes, wanted)
+            )
+
+    def _free(self, total: int) -> np.ndarray:
+        """The smallest free buffer that is large enough, or a new one in place of the oldest free one."""
+        free = []
+        for k in range(len(self._buffers)):
+            # 2: the list's reference and the argument's; an array in the buffer would be a third
+            if sys.getrefcount(self._buffers[k]) == 2:
+                free.append(k)
+        fitting = [k for k in free if self._buffers[k].size >= total]
+        if fitting:
+            return self._buffers[min(fitting, key=lambda k: self._buffers[k].size)]
+        if len(self._buffers) >= _KEPT:
+            # when all are held elsewhere, forgetting one only means that it is not used again
+            del self._buffers[free[0] if free else 0]
+        self._buffers.append(np.empty(total + total // 4, np.uint8))
+        return self._buffers[-1]
+
+
+@intrinsic
+def _prefetch(typing, array, row):
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0])
+        stride = builder.extract_value(data.strides, 0)
+        index = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        address = builder.add(builder.ptrtoint(data.data, stride.type), builder.mul(stride, index))
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        # to read, to be kept in all caches, data
+        builder.call(call, [builder.inttoptr(address, pointer), number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, row), generate
+
+
+def _nothing(array, row):
+    """Without compilation there is nothing to ask."""
+
+
+prefetch: Any = _nothing if config.DISABLE_JIT else _prefetch  # type: ignore[attr-defined]
+"""prefetch(array, row): the first 64 bytes of array[row], inside compiled code."""
+
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+
+
+def share_out(kernel, threads: int, *arguments) -> list:
+    """What kernel(t, threads, *arguments) returns for every share t < threads, run at the same time."""
+    if threads == 1:
+        return [kernel(0, 1, *arguments)]
+    if threads not in _pools:
+        _pools[threads] = ThreadPoolExecutor(threads - 1, thread_name_prefix="collision")
+    others = [_pools[threads].submit(kernel, t, threads, *arguments) for t in range(1, threads)]
+    mine = kernel(0, threads, *arguments)
+    return [mine, *(other.result() for other in others)]

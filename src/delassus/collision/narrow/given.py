@@ -1,0 +1,156 @@
+"""Solids that are given by their support function alone: any shape of `SHAPES` without kernels of its own.
+
+The function is compiled once per process and called through its address, so that the kernels that call it are compiled
+once for all shapes. Its faces are found by asking around a direction."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from llvmlite import ir
+from numba import carray, cfunc, njit, types
+from numba.core import cgutils, config
+from numba.extending import intrinsic
+
+from delassus.errors import ProblemError
+from delassus.shapes import SHAPES
+
+AROUND = 8  # directions in which a face is asked for
+_TILT = 0.02  # of these directions against the normal [rad]: faces that lean by less are found
+_POINT = 0.1  # of half the shape's width across: corners nearer to each other than this are one point
+_NARROW = 0.05  # of a face's length: narrower faces are segments
+_WIDTHS = 200  # directions in which the thickness is measured
+
+_plain: list[Callable] = []  # support functions by address − 1 where nothing is compiled
+
+
+@cache
+def support_address(kind: str) -> int:
+    """Of the compiled support function of a line of SHAPES."""
+    function = SHAPES[kind].support
+    if function is None:
+        raise ProblemError(f"{kind} has neither kernels of its own nor a support function: see delassus.shapes.base")
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        _plain.append(function)
+        return len(_plain)
+    compiled = njit(error_model="numpy")(function)
+    pointer, number = types.CPointer(types.float64), types.float64
+
+    @cfunc(types.void(pointer, types.int64, number, number, number, pointer))
+    def answer(numbers, count, x, y, z, out):
+        x, y, z = compiled(carray(numbers, (count,)), x, y, z)
+        point = carray(out, (3,))
+        point[0], point[1], point[2] = x, y, z
+
+    _kept.append(answer)
+    return int(answer.address)  # type: ignore[arg-type]
+
+
+_kept: list[Any] = []  # compiled functions, which must outlive their addresses
+
+
+@intrinsic
+def _call(typing, address, size, s, x, y, z):
+    """support(size[s], x, y, z) of the function at an address."""
+
+    def generate(context, builder, signature, arguments):
+        double, whole = ir.DoubleType(), ir.IntType(64)
+        at, rows, index, *along = arguments
+        data = context.make_array(signature.args[1])(context, builder, rows)
+        stride, count = builder.extract_value(data.strides, 0), builder.extract_value(data.shape, 1)
+        row = builder.add(builder.ptrtoint(data.data, stride.type), builder.mul(stride, index))
+        out = cgutils.alloca_once(builder, double, size=ir.Constant(whole, 3))
+        kind = ir.FunctionType(ir.VoidType(), [double.as_pointer(), whole, double, double, double, double.as_pointer()])
+        function = builder.inttoptr(at, kind.as_pointer())
+        builder.call(function, [builder.inttoptr(row, double.as_pointer()), count, *along, out])
+        point = [builder.load(builder.gep(out, [ir.Constant(whole, i)])) for i in range(3)]
+        return context.make_tuple(builder, signature.return_type, point)
+
+    number = types.float64
+    return types.UniTuple(number, 3)(types.int64, size, types.int64, number, number, number), generate
+
+
+def _ask(address, size, s, x, y, z):
+    """The same where nothing is compiled."""
+    return _plain[address - 1](size[s], x, y, z)
+
+
+furthest: Any = _ask if config.DISABLE_JIT else _call  # type: ignore[attr-defined]
+"""furthest(address, size, s, x, y, z): the point of GIVEN shape s, in its frame, furthest along (x, y, z)."""
+
+
+@njit(cache=True, error_model="numpy")
+def given_face(address, size, s, x, y, z, corners):
+    """Write the face of GIVEN shape s that looks along the unit vector (x, y, z) into corners (≥ AROUND, 3), in its
+    frame, anticlockwise seen against it.  Returns (corners written, cosine between the face and the direction): a
+    polygon, a segment or a point; the cosine of the last two is 0, so that others are never cut to them.
+
+    The support points of directions a little beside the normal are the corners of a flat face, and close together on a
+    round one."""
+    px, py, pz = furthest(address, size, s, x, y, z)
+    # tangents, from the axis of the shape that is least along the direction: they turn with it smoothly
+    ux, uy, uz = (0.0, -z, y) if abs(x) < 0.6 else (z, 0.0, -x)
+    length = math.sqrt(ux * ux + uy * uy + uz * uz)
+    ux, uy, uz = ux / length, uy / length, uz / length
+    vx, vy, vz = y * uz - z * uy, z * ux - x * uz, x * uy - y * ux
+    across = max(_half_width(address, size, s, ux, uy, uz), _half_width(address, size, s, vx, vy, vz))
+    count = 0
+    for k in range(AROUND):
+        angle = 2.0 * math.pi * k / AROUND
+        c, d = _TILT * math.cos(angle), _TILT * math.sin(angle)
+        cx, cy, cz = furthest(
+            address, size, s, x + c * ux + d * vx, y + c * uy + d * vy, z + c * uz + d * vz
+        )  # fmt: skip
+        known = False
+        for i in range(count):
+            known = known or _square(corners, i, cx, cy, cz) <= (_POINT * across) ** 2
+        if not known:
+            corners[count, 0], corners[count, 1], corners[count, 2] = cx, cy, cz
+            count += 1
+    if count == 1:
+        corners[0, 0], corners[0, 1], corners[0, 2] = px, py, pz
+        return 1, 0.0
+    far, one, two = 0.0, 0, 1
+    ax, ay, az = 0.0, 0.0, 0.0  # twice the area vector
+    for i in range(count):
+        j = i + 1 if i + 1 < count else 0
+        ax += corners[i, 1] * corners[j, 2] - corners[i, 2] * corners[j, 1]
+        ay += corners[i, 2] * corners[j, 0] - corners[i, 0] * corners[j, 2]
+        az += corners[i, 0] * corners[j, 1] - corners[i, 1] * corners[j, 0]
+        for k in range(i):
+            square = _square(corners, k, corners[i, 0], corners[i, 1], corners[i, 2])
+            if square > far:
+                far, one, two = square, k, i
+    area = math.sqrt(ax * ax + ay * ay + az * az)
+    if count == 2 or area <= 2.0 * _NARROW * far:
+        for i in range(3):
+            first, second = corners[one, i], corners[two, i]
+            corners[0, i], corners[1, i] = first, second
+        return 2, 0.0
+    return count, (ax * x + ay * y + az * z) / area
+
+
+@njit(cache=True, error_model="numpy")
+def _square(corners, i, x, y, z):
+    """Squared distance of a point from corner i."""
+    return (corners[i, 0] - x) ** 2 + (corners[i, 1] - y) ** 2 + (corners[i, 2] - z) ** 2
+
+
+@njit(cache=True, error_model="numpy")
+def least_half_width(size, s, address):
+    """Half the least of many widths of GIVEN shape s [m]."""
+    least = math.inf
+    for k in range(_WIDTHS):
+        z, angle = 1.0 - (k + 0.5) / _WIDTHS, math.pi * (1.0 + math.sqrt(5.0)) * k
+        r = math.sqrt(1.0 - z * z)
+        least = min(least, _half_width(address, size, s, r * math.cos(angle), r * math.sin(angle), z))
+    return least
+
+
+@njit(cache=True, error_model="numpy")
+def _half_width(address, size, s, x, y, z):
+    """Along a unit vector [m]."""
+    px, py, pz = furthest(address, size, s, x, y, z)
+    qx, qy, qz = furthest(address, size, s, -x, -y, -z)
+    return 0.5 * ((px - qx) * x + (py - qy) * y + (pz - qz) * z)
