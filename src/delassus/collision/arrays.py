@@ -15,6 +15,7 @@ from delassus.collision.machine import Pool
 from delassus.collision.narrow.families import FAMILIES, POINTS
 from delassus.collision.parts import take_apart
 from delassus.errors import ProblemError, SettingsError, nearest
+from delassus.shapes import SHAPES
 from delassus.softening import plain_softness
 
 MIXING = {"geometric": 0, "min": 1, "max": 2, "average": 3, "product": 4}
@@ -87,7 +88,7 @@ class ShapeArrays:
         if self.given_kinds:
             from delassus.collision.narrow.given import support_address
 
-            addresses[self.kind == GIVEN] = [support_address(kind) for kind in self.given_kinds]
+            addresses[self.kind == GIVEN] = [support_address(SHAPES[kind]) for kind in self.given_kinds]
         return addresses
 
     @property

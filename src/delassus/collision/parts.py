@@ -109,8 +109,7 @@ def _kind(shape: Shape) -> int:
     number = KINDS.get(shape.kind, GIVEN)
     if number == GIVEN and SHAPES.get(shape.kind) is not type(shape):
         raise ProblemError(
-            f"{shape.kind} is no shape that collision knows: enter its class in delassus.shapes.SHAPES, "
-            "or call delassus.shapes.add"
+            f"{shape.kind} is no shape that collision knows: call delassus.register with its class, and do so once"
         )
     return number
 

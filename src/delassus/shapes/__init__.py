@@ -1,7 +1,7 @@
 """Shapes: geometry in its own frame, with what bodies (volume, centre, inertia) and collision (bounds, support) need.
 
-A kind is one file and one line of `SHAPES`; the contract tests run over the table. Kinds of your own are entered with
-`add(YourShape)`: base.py says what a class must answer."""
+A kind is one file and one line of `SHAPES`; the contract tests run over the table. Classes of one's own come in
+by `delassus.register` or as entry points; base.py says what they must answer."""
 
 from delassus.errors import SettingsError
 from delassus.shapes.base import Shape
@@ -13,37 +13,23 @@ from delassus.shapes.cylinder import Cylinder
 from delassus.shapes.mesh import Mesh
 from delassus.shapes.plane import Plane
 from delassus.shapes.sphere import Sphere
-
-SHAPES: dict[str, type[Shape]] = {
-    "sphere": Sphere,
-    "box": Box,
-    "capsule": Capsule,
-    "cylinder": Cylinder,
-    "plane": Plane,
-    "convex": Convex,
-    "mesh": Mesh,
-    "compound": Compound,
-}
+from delassus.tables import Table
 
 
-def add(shape: type[Shape]) -> type[Shape]:
-    """Enter a class of shapes under its `kind`; returns it, so that it may stand above a class as a decorator."""
-    kind = getattr(shape, "kind", None)
-    if not (isinstance(shape, type) and isinstance(kind, str) and kind):
-        raise SettingsError(f"{shape!r} is no class of shapes with a `kind`: derive it from delassus.shapes.Shape")
-    if SHAPES.get(kind, shape) is not shape:
-        raise SettingsError(f"there is a shape {kind!r} already: give this one another kind")
-    SHAPES[kind] = shape
-    return shape
+def _check(shape: type[Shape]) -> None:
+    if shape.static_only or shape.support is None:
+        raise SettingsError(
+            f"shape {shape.kind!r} has no support function: only solids that say their furthest point in a direction "
+            "can be registered, see delassus.shapes.base"
+        )
 
 
-def remove(kind: str) -> None:
-    """Forget a class of shapes that was added."""
-    if kind not in SHAPES or SHAPES[kind].support is None:
-        raise SettingsError(f"no shape {kind!r} was added")
-    del SHAPES[kind]
+SHAPES: Table[type[Shape]] = Table(
+    "shape",
+    is_line=lambda line: isinstance(line, type) and issubclass(line, Shape),
+    name_of=lambda shape: getattr(shape, "kind", ""),
+    lines=(Sphere, Box, Capsule, Cylinder, Plane, Convex, Mesh, Compound),
+    check=_check,
+)
 
-
-__all__ = [
-    "SHAPES", "Box", "Capsule", "Compound", "Convex", "Cylinder", "Mesh", "Plane", "Shape", "Sphere", "add", "remove",
-]  # fmt: skip
+__all__ = ["SHAPES", "Box", "Capsule", "Compound", "Convex", "Cylinder", "Mesh", "Plane", "Shape", "Sphere"]

@@ -42,7 +42,7 @@ class Shape:
 
     kind: ClassVar[str]
     static_only: ClassVar[bool] = False
-    support: ClassVar[Callable | None] = None
+    support: ClassVar[Callable[..., tuple[float, float, float]] | None] = None
     """support(numbers, x, y, z): the point (x, y, z) of the solid that is furthest along a direction, of any length but
     zero.  A static method that Numba can compile.  None: collision has kernels for this kind."""
 

@@ -9,12 +9,12 @@ from functools import cache
 from typing import Any
 
 from llvmlite import ir
-from numba import carray, cfunc, njit, types
+from numba import cfunc, njit, types
 from numba.core import cgutils, config
 from numba.extending import intrinsic
+from numba.np.numpy_support import carray
 
-from delassus.errors import ProblemError
-from delassus.shapes import SHAPES
+from delassus.shapes import Shape
 
 AROUND = 8  # directions in which a face is asked for
 _TILT = 0.02  # of these directions against the normal [rad]: faces that lean by less are found
@@ -26,11 +26,10 @@ _plain: list[Callable] = []  # support functions by address − 1 where nothing 
 
 
 @cache
-def support_address(kind: str) -> int:
-    """Of the compiled support function of a line of SHAPES."""
-    function = SHAPES[kind].support
-    if function is None:
-        raise ProblemError(f"{kind} has neither kernels of its own nor a support function: see delassus.shapes.base")
+def support_address(shape: type[Shape]) -> int:
+    """Of the compiled support function of a class of shapes."""
+    function = shape.support
+    assert function is not None  # which the table has asked for
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         _plain.append(function)
         return len(_plain)
