@@ -5,7 +5,6 @@ once for all shapes. Its faces are found by asking around a direction."""
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from llvmlite import ir
@@ -22,31 +21,32 @@ _POINT = 0.1  # of half the shape's width across: corners nearer to each other t
 _NARROW = 0.05  # of a face's length: narrower faces are segments
 _WIDTHS = 200  # directions in which the thickness is measured
 
-_plain: list[Callable] = []  # support functions by address − 1 where nothing is compiled
+_functions: dict[type[Shape], Any] = {}  # compiled functions, which must outlive their addresses
+_plain: dict[int, Callable[..., tuple[float, float, float]]] = {}  # support functions where nothing is compiled
 
 
-@cache
 def support_address(shape: type[Shape]) -> int:
     """Of the compiled support function of a class of shapes."""
     function = shape.support
     assert function is not None  # which the table has asked for
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        _plain.append(function)
-        return len(_plain)
-    compiled = njit(error_model="numpy")(function)
+        _plain[id(function)] = function
+        return id(function)
+    if shape not in _functions:
+        _functions[shape] = _compiled(njit(error_model="numpy")(function))
+    return int(_functions[shape].address)
+
+
+def _compiled(function: Any) -> Any:
     pointer, number = types.CPointer(types.float64), types.float64
 
     @cfunc(types.void(pointer, types.int64, number, number, number, pointer))
-    def answer(numbers, count, x, y, z, out):
-        x, y, z = compiled(carray(numbers, (count,)), x, y, z)
+    def answer(numbers, count, x, y, z, out):  # type: ignore[no-untyped-def]
+        x, y, z = function(carray(numbers, (count,)), x, y, z)
         point = carray(out, (3,))
         point[0], point[1], point[2] = x, y, z
 
-    _kept.append(answer)
-    return int(answer.address)  # type: ignore[arg-type]
-
-
-_kept: list[Any] = []  # compiled functions, which must outlive their addresses
+    return answer
 
 
 @intrinsic
@@ -72,7 +72,7 @@ def _call(typing, address, size, s, x, y, z):
 
 def _ask(address, size, s, x, y, z):
     """The same where nothing is compiled."""
-    return _plain[address - 1](size[s], x, y, z)
+    return _plain[address](size[s], x, y, z)
 
 
 furthest: Any = _ask if config.DISABLE_JIT else _call  # type: ignore[attr-defined]
