@@ -53,14 +53,19 @@ class Problem:
         rest_speed: float = 0.0,
     ):
         self.delassus = delassus
-        self.free_velocity = free_velocity
         self.cone = cone
-        self.law = Law.of(law)
         self.u_f: Any = u_f  # (n,), or None where only D is known; so is bias (m,)
-        self.bias: Any = bias
         self.rest_speed = rest_speed
         self.row_count, self.contact_count = cone.row_count, cone.contact_count
-        self.mu = np.zeros_like(cone.mu) if self.law is Law.FRICTIONLESS else cone.mu
+        self._pose(free_velocity, bias, law)
+
+    def _pose(self, free_velocity: np.ndarray, bias: np.ndarray | None, law: Law | str) -> None:
+        """What every solve asks is computed here, unless D would have to be formed for it."""
+        self.free_velocity, self.law = free_velocity, Law.of(law)
+        self.bias: Any = bias
+        self.mu = np.zeros_like(self.cone.mu) if self.law is Law.FRICTIONLESS else self.cone.mu
+        if self.delassus.has_blocks_at_hand:
+            _ = self.judged_by
 
     # -- constructors ------------------------------------------------------------------------------------------------
 
@@ -201,9 +206,15 @@ class Problem:
 
     def with_law(self, law: Law | str) -> "Problem":
         """The same data judged by another law."""
-        return Problem(
-            self.delassus, self.free_velocity, self.cone, law, u_f=self.u_f, bias=self.bias, rest_speed=self.rest_speed
-        )  # fmt: skip
+        return self.shifted(self.free_velocity, self.bias, law)
+
+    def shifted(self, free_velocity: np.ndarray, bias: np.ndarray | None, law: Law | str) -> "Problem":
+        """The same bodies and rows with another v_f and b, (m,) [m/s], judged by the velocity scales of this one."""
+        out = Problem.__new__(Problem)
+        kept = {"velocity_scale": self.velocity_scale, **self.__dict__}
+        out.__dict__.update({name: kept[name] for name in kept if name not in ("judged_by", "free_speed")})
+        out._pose(free_velocity, bias, law)
+        return out
 
     def __repr__(self) -> str:
         return f"Problem({self.law.value}, {self.cone!r}, {self.delassus!r})"

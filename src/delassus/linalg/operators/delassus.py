@@ -33,7 +33,8 @@ class Delassus:
 
     kind: one word for the storage; row_count: m, set by the storage;
     compliance: (m,) diagonal of E [1/kg], which D includes, or None where it is zero or unknown;
-    is_primal: are H and J known? velocity_count: n, the columns of J, 0 where they are not.
+    is_primal: are H and J known? velocity_count: n, the columns of J, 0 where they are not;
+    has_blocks_at_hand: do diagonal blocks come without forming D?
     """
 
     kind = "operator"
@@ -41,6 +42,7 @@ class Delassus:
     compliance: np.ndarray | None = None
     is_primal = False
     velocity_count = 0
+    has_blocks_at_hand = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -12,6 +12,7 @@ class MatrixDelassus(Delassus):
     """v = D λ, D stored in compressed rows, sorted, without duplicates.  D: (m, m) [1/kg], need not be symmetric."""
 
     kind = "matrix"
+    has_blocks_at_hand = True
 
     def __init__(self, D: sp.csr_array):
         self.D = D

@@ -26,6 +26,7 @@ class RigidDelassus(Delassus):
 
     kind = "rigid"
     is_primal = True
+    has_blocks_at_hand = True
 
     def __init__(
         self,

@@ -126,6 +126,4 @@ def _shifted(problem: Problem, normals: np.ndarray, s: np.ndarray) -> Problem:
     if bias is not None:
         bias = bias.copy()
         bias[normals] += s
-    out = Problem(problem.delassus, v_f, problem.cone, Law.CCP, u_f=problem.u_f, bias=bias)
-    out.diagonal_blocks, out.rho, out.velocity_scale = problem.diagonal_blocks, problem.rho, problem.velocity_scale
-    return out
+    return problem.shifted(v_f, bias, Law.CCP)
