@@ -1,4 +1,4 @@
-"""The only judge. Every figure anybody reports about a point is computed here, on that point, in unscaled units.
+"""The only judge: every residual that is reported of a point is computed here, on that point, in unscaled units.
 
 With v = D λ + v_f and w = v + Γ(v) (Γ = 0 under CCP and FRICTIONLESS, μ = 0 under the latter):
 
@@ -7,15 +7,15 @@ With v = D λ + v_f and w = v + Γ(v) (Γ = 0 under CCP and FRICTIONLESS, μ = 0
 | natural_map_relative | ‖λ − P_K(λ − ρ w)‖₂ / max(ρ‖v_f‖₂, ‖λ‖₂), ρ = m / trace D: the meaning of `tol` | – |
 | worst_velocity | max_k ‖λ_k − P(λ_k − ρ_k w_k)‖ / ρ_k, ρ_k = d_k / trace D_kk | m/s |
 | worst_velocity_relative | the same, each k over the free velocities of its island: the meaning of `tol_velocity` | – |
-| natural_map | ‖λ − P_K(λ − w)‖_∞ (paper 003 eq. 163, 176); mixes units, kept for comparison | – |
-| primal | ‖λ − P_K λ‖_∞ (003 eq. 156) | N s |
-| dual | ‖w − P_K* w‖_∞ (003 eq. 157, 174) | m/s |
-| complementarity | max_k |λ_k · w_k| (003 eq. 158, 175), bilateral rows one by one | J |
+| natural_map | ‖λ − P_K(λ − w)‖_∞ (Tsounis et al. 2025, eq. 163, 176); mixes units, kept for comparison | – |
+| primal | ‖λ − P_K λ‖_∞ (eq. 156) | N s |
+| dual | ‖w − P_K* w‖_∞ (eq. 157, 174) | m/s |
+| complementarity | max_k |λ_k · w_k| (eq. 158, 175), bilateral rows one by one | J |
 | siconos | ‖λ − P_K(λ − w)‖₂ / max(‖v_f‖₂, ‖λ‖₂, ‖v‖₂), the scaling most Siconos solvers stop on | – |
-| cost | |λ · v| / n_c over contacts (004 §5.2.2) | J |
-| feasibility | max_k max(μ‖v_t‖ − v_n, ‖λ_t‖ − μ λ_n, 0) (004 §5.2.2); a CCP notion | mixed |
-| error | max(cost, feasibility) (004 §5.2.4) | mixed |
-| projected_gradient | ‖(λ − P_K(λ − τ v)) / τ‖₂ with τ = ρ (002 eq. 24) | m/s |
+| cost | |λ · v| / n_c over contacts (Kleinert et al. 2014, §5.2.2) | J |
+| feasibility | max_k max(μ‖v_t‖ − v_n, ‖λ_t‖ − μ λ_n, 0) (§5.2.2); a CCP notion | mixed |
+| error | max(cost, feasibility) (§5.2.4) | mixed |
+| projected_gradient | ‖(λ − P_K(λ − τ v)) / τ‖₂ with τ = ρ (Heyn et al. 2013, eq. 24) | m/s |
 """
 
 import math
@@ -46,7 +46,7 @@ class Residuals(NamedTuple):
 
     @property
     def error(self) -> float:
-        """max(cost, feasibility), the error of paper 004 §5.2.4."""
+        """max(cost, feasibility), the error of Kleinert et al. 2014, §5.2.4."""
         return max(self.cost, self.feasibility)
 
     @property
@@ -139,7 +139,7 @@ def _measure_pairs(
 
 @njit(cache=True)
 def _ratio(value, scale):
-    """value / scale, where 0 / 0 is a perfect answer to the empty question."""
+    """value / scale; 0 / 0 counts as 0."""
     if value == 0.0:
         return 0.0
     return value / scale if scale > 0.0 else math.inf
@@ -246,7 +246,7 @@ def _contact_gap(reactions, v, i, mu, gamma, step):
 
 @njit(cache=True)
 def _all(reactions, v, mu, bilateral, unilateral, gamma, step, out):
-    """out[2:]: natural map ∞, primal ∞, dual ∞, complementarity, natural map 2-norm², –, feasibility, (002 eq. 24)²."""
+    """out[2:]: natural map ∞, primal ∞, dual ∞, complementarity, natural map², –, feasibility, projected gradient²."""
     for i in range(2, 10):
         out[i] = 0.0
     for i in range(bilateral):

@@ -88,7 +88,7 @@ def test_sparse_methods_treat_joints_as_rows(back_end, crowded, monkeypatch):
     """Joints, redundant ones too, in the sparse system give the velocities of the eliminated ones."""
     problem = random_rigid(np.random.default_rng(8), bodies=10, contacts=12, joints=4, limits=3, redundant_joints=True)
     dense = solve(problem, "prox-ssn", tol=1e-10)
-    monkeypatch.setattr("delassus.solvers.newton.prox_ssn._DENSE", 0)
+    monkeypatch.setattr("delassus.solvers.newton.prox_ssn._DENSE_ROWS", 0)
     monkeypatch.setattr("delassus.solvers.newton.prox_ssn._is_crowded", lambda problem: crowded)
     sparse = solve(problem, "prox-ssn", tol=1e-10)
     assert dense.converged

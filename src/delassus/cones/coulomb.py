@@ -32,11 +32,11 @@ class Coulomb:
         return bool(np.all(self.distance(x) <= tol))
 
     def project(self, x: ArrayLike) -> np.ndarray:
-        """Nearest point of K_μ, per contact (paper 003 eq. 150)."""
+        """Nearest point of K_μ, per contact (Tsounis et al. 2025, eq. 150)."""
         return _apply(x, self.mu, _project_all)
 
     def project_dual(self, x: ArrayLike) -> np.ndarray:
-        """Nearest point of K*_μ, per contact (paper 003 eq. 151; μ = 0 gives the half-space x_n ≥ 0)."""
+        """Nearest point of K*_μ, per contact (Tsounis et al. 2025, eq. 151; μ = 0 gives the half-space x_n ≥ 0)."""
         return _apply(x, self.mu, _project_dual_all)
 
     def distance(self, x: ArrayLike) -> np.ndarray:
@@ -64,7 +64,7 @@ def _apply(x: ArrayLike, mu: np.ndarray, kernel: Callable[..., Any]) -> np.ndarr
 
 @njit(cache=True, error_model="numpy")
 def project_coulomb(xn, x1, x2, mu):
-    """P_K of one triple (003 eq. 150), written so that μ = 0 and μ = ∞-like values need no special case."""
+    """P_K of one triple (eq. 150), written so that μ = 0 and μ = ∞-like values need no special case."""
     xt = math.sqrt(x1 * x1 + x2 * x2)  # not hypot, which is ten times slower and saves only what is beyond 1e154
     if mu * xt <= -xn:
         return 0.0, 0.0, 0.0
@@ -78,7 +78,7 @@ def project_coulomb(xn, x1, x2, mu):
 
 @njit(cache=True, error_model="numpy")
 def project_coulomb_dual(xn, x1, x2, mu):
-    """P_K* of one triple (003 eq. 151)."""
+    """P_K* of one triple (eq. 151)."""
     xt = math.sqrt(x1 * x1 + x2 * x2)
     if xt <= -mu * xn:
         return 0.0, 0.0, 0.0
@@ -91,7 +91,7 @@ def project_coulomb_dual(xn, x1, x2, mu):
 
 @njit(cache=True, error_model="numpy")
 def project_disk(x1, x2, radius):
-    """Nearest point of the disk ‖x‖ ≤ radius in the plane (003 eq. 148)."""
+    """Nearest point of the disk ‖x‖ ≤ radius in the plane (eq. 148)."""
     norm = math.sqrt(x1 * x1 + x2 * x2)
     if norm <= radius:
         return x1, x2

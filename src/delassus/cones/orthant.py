@@ -21,7 +21,7 @@ class Orthant:
         return bool(np.all(np.asarray(x) >= -tol))
 
     def project(self, x: ArrayLike) -> np.ndarray:
-        """max(0, x) (paper 003 eq. 147)."""
+        """max(0, x) (Tsounis et al. 2025, eq. 147)."""
         return np.maximum(np.asarray(x, dtype=float), 0.0)
 
     def project_dual(self, x: ArrayLike) -> np.ndarray:

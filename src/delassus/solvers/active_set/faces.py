@@ -1,4 +1,4 @@
-"""Faces of the sets reactions are confined to: who is free, in which directions, and how far.
+"""Faces of the sets that reactions are confined to: which directions are free, and how far.
 
 A contact's set is its cone ‖x_t‖ ≤ μ x_n or, under Tresca's law, a half-line times a disc, x_n ≥ 0 and ‖x_t‖ ≤ radius.
 Its *face* at x is the part of the boundary that x lies on; free are the directions along it. Limits are half-lines,

@@ -32,8 +32,8 @@ from delassus.solvers.parts.parallel.team import add_up
 from delassus.solvers.settings import Count, Fraction, Range, Settings
 
 _REFRESH = 500  # updates of the gradient after which it is computed anew: each adds a rounding error
-_ROUNDING = 1e-15  # of gᵀx: changes of the objective below are not seen where g presses against a curved boundary
-_HALVINGS = 20  # of a step, at most: a millionth of it is none
+_ROUNDING = 1e-15  # times |g|ᵀ|x|: smaller changes of the objective are rounding where g presses on a curved boundary
+_HALVINGS = 20  # of a step, at most: below a millionth of it nothing changes
 NEW, SLOPE, TRY, KRYLOV, SEARCH, CYCLE, RESTART = range(7)
 """Phases: a gradient, the first length of a step, a step, MINRES, the search along its result; new cycle, new face."""
 PHASE, ALPHA, HALVED, USED, SOLVED = 0, 1, 2, 3, 13

@@ -21,7 +21,7 @@ from delassus.solvers.active_set.faces import DISC, NORMAL, NORMAL_RIM, OPEN, RI
 from delassus.solvers.active_set.gpminres import ALPHA, HALVED, PHASE, RESTART, SEARCH, SOLVED
 from delassus.solvers.settings import Count, Positive, Settings
 
-_MOST = 10_000  # products between two faces: gradient steps and searches end long before
+_MOST_PRODUCTS = 10_000  # between two faces: gradient steps and searches end long before
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class GpminresPMethod(gpminres.GpminresMethod):
 
     def _to_next_face(self) -> None:
         """The search along what MINRES found, and gradient steps until it is due again."""
-        self.run(_MOST, pause=True)
+        self.run(_MOST_PRODUCTS, pause=True)
 
     def _solve_face(self) -> None:
         """w: a few steps of MINRES on (Zᵀ A Z + C) y = −Zᵀ g, Z the free directions of the face."""

@@ -24,7 +24,7 @@ from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.team import add_up
 
-_INEXACT = 0.5  # part of the residual left by a renewal at which the next follows; 0.1 took a heap three times longer
+_RENEWAL_REDUCTION = 0.5  # residual, over that after a renewal, at which the next follows; 0.1 took three times longer
 
 
 class Program:
@@ -87,7 +87,7 @@ class Program:
             self.operator.product(self.root * x, v)
             self.offset += self.root * v - (g - self.offset)
             residual = self._enter(x)
-        return 0.0 if self.exact else _INEXACT * residual
+        return 0.0 if self.exact else _RENEWAL_REDUCTION * residual
 
     def _enter(self, x: np.ndarray) -> float:
         """x ← P x, and ‖x − P(x − g)‖ there."""

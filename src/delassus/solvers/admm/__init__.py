@@ -1,1 +1,1 @@
-"""Alternating direction method of multipliers (paper 003 §VI-F)."""
+"""Alternating direction method of multipliers (Tsounis et al. 2025, §VI-F)."""

@@ -1,4 +1,4 @@
-"""ADMM for contacts, limits and joints (paper 003 §VI-F, Algorithm 6; Carpentier et al., RSS 2024).
+"""ADMM for contacts, limits and joints (Tsounis et al. 2025, §VI-F, Alg. 6; Carpentier et al., RSS 2024).
 
 The problem is split into a linear system over all rows at once, x = −(D + (η + ρ) I)⁻¹ (…), and a projection of every
 block onto its cone, which a penalty ρ and multipliers z pull together. Four members share the iteration:
@@ -47,7 +47,7 @@ from delassus.solvers.settings import (
     require,
 )
 
-_PROX = 1e-6  # least proximal weight of rows that are not split: redundant joints leave D singular
+_EXACT_ETA_MIN = 1e-6  # least proximal weight η of rows that are not split: redundant joints leave D singular
 
 
 Penalty = Annotated[str, OneOf(*RULES)]
@@ -116,7 +116,7 @@ class AdmmMethod(Method):
             factor = (L / settings.eta) ** settings.power_step
         self.state = first_state(rho, settings.every)
         self.shift = np.full(m, settings.eta + rho)
-        self.shift[: seen.exact] = max(settings.eta, _PROX)
+        self.shift[: seen.exact] = max(settings.eta, _EXACT_ETA_MIN)
         cone = (seen.free, seen.exact, problem.cone.unilateral, problem.mu, problem.law is Law.NCP)
         prox = (float(settings.eta), float(settings.omega))
         moves = settings.penalty != "fixed"

@@ -1,4 +1,4 @@
-"""The iteration of paper 003, Algorithm 6, many times in one compiled call.
+"""The iteration of Tsounis et al. 2025, Alg. 6, many times in one compiled call.
 
 With s = Γ(z) and v = v_f + s − η x − ρ y − z (lines 4–5):
 

@@ -1,8 +1,8 @@
 """The penalty ρ of ADMM: fixed, moved by a constant factor, or moved by a power of the condition number.
 
-Residual balancing (003 eq. 171, 172b): ρ rises while the splitting (x ≠ y) is what is wrong, and falls while the
-momentum is. The spectral rule (003 eq. 172, after Nishihara et al. and Carpentier et al., RSS 2024) starts from
-ρ = √(L m) (L/m)^p with L the largest eigenvalue of D and m = η, the smallest one the proximal term leaves.
+Residual balancing (Tsounis et al. 2025, eq. 171, 172b): ρ rises while the splitting (x ≠ y) is what is wrong, and falls
+while the momentum is. The spectral rule (eq. 172, after Nishihara et al. and Carpentier et al., RSS 2024) starts from ρ
+= √(L m) (L/m)^p with L the largest eigenvalue of D and m = η, the smallest one the proximal term leaves.
 """
 
 import math
@@ -30,7 +30,7 @@ def next_penalty(rho, first, primal, dual, ratio, factor):
 
 
 def spectral_penalty(L: float, eta: float, power: float) -> float:
-    """√(L η) (L/η)^power (003 eq. 172a)."""
+    """√(L η) (L/η)^power (eq. 172a)."""
     return math.sqrt(L * eta) * (L / eta) ** power
 
 

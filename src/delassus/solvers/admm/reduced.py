@@ -18,8 +18,8 @@ from delassus.problem import Problem
 from delassus.solvers.admm.iteration import iterate_dense, iterate_sparse
 from delassus.solvers.admm.penalty import largest_eigenvalue, largest_eigenvalue_dense, power_start
 
-_DENSE = 250  # rows up to which a full inverse of D + σ I costs less than sparse factors
-_FEW_ROWS = 60  # rows from which it may pay to solve for the bodies' velocities instead
+_DENSE_ROWS = 250  # rows up to which a full inverse of D + σ I costs less than sparse factors
+_BODY_ROWS = 60  # rows from which solving for the bodies' velocities instead may cost less
 _LOCKED = 1e-12  # a block whose mobility falls below this fraction when joints are eliminated is locked by them
 
 
@@ -108,7 +108,7 @@ class SparseReduced:
 
 def reduced(problem: Problem, joints: str, is_scaled: bool) -> DenseReduced | SparseReduced:
     """The problem as the iteration sees it; joints: "exact" or "split"."""
-    if problem.row_count <= _DENSE and not _has_few_bodies(problem):
+    if problem.row_count <= _DENSE_ROWS and not _has_few_bodies(problem):
         return DenseReduced(problem, joints == "exact", is_scaled)
     return SparseReduced(problem, joints == "exact", is_scaled)
 
@@ -117,7 +117,7 @@ def _has_few_bodies(problem: Problem) -> bool:
     """Are there so many more rows than velocities that the system is better solved for the latter? Not with joints,
     which are eliminated from the rows."""
     rigid = problem.delassus.rigid
-    if problem.row_count < _FEW_ROWS or problem.cone.bilateral_rows or rigid is None:
+    if problem.row_count < _BODY_ROWS or problem.cone.bilateral_rows or rigid is None:
         return False
     return 12 * len(touched_bodies(rigid)) < problem.row_count
 

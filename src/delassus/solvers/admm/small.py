@@ -20,9 +20,9 @@ from delassus.solvers.admm.penalty import largest_eigenvalue_dense
 from delassus.solvers.admm.reduced import scale_blocks
 from delassus.solvers.method import Method
 
-_ATTEMPT = 200  # iterations of `at_once` at most: no time limit is looked at meanwhile
-_JUDGEMENTS = 24  # of `at_once` at most
-_FIRST = 2  # iterations between its first judgements, which cost as much as an iteration
+_AT_ONCE_ITERATIONS = 200  # at most, in one call: no time limit is looked at meanwhile
+_AT_ONCE_JUDGEMENTS = 24  # at most, in that call
+_FIRST_BATCH = 2  # iterations between the first judgements: each costs about one iteration
 
 
 class SmallAdmm(Method):
@@ -85,10 +85,10 @@ def small_at_once(
     b = cone.bilateral_rows if eliminates else 0
     m = len(reactions) - b
     seen = (cone.bilateral_rows - b, 0, cone.unilateral, problem.mu, problem.law is Law.NCP)
-    judgements = np.empty((3, _JUDGEMENTS))
+    judgements = np.empty((3, _AT_ONCE_JUDGEMENTS))
     arguments = (
         problem.free_velocity, b, is_scaled, seen, plain, law, tols,
-        min(max_iter, _ATTEMPT), reactions, np.empty(_store_size(b, m, plain[-1])), judgements,
+        min(max_iter, _AT_ONCE_ITERATIONS), reactions, np.empty(_store_size(b, m, plain[-1])), judgements,
     )  # fmt: skip
     if rigid is not None:
         count = _at_once_rigid(rigid.plain, *arguments)
@@ -200,7 +200,7 @@ def _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reacti
             return k + 1
         if k == 0 and not _begin(full, v_f, block_start, b, is_scaled, cone, plain, reactions, store):
             return 1
-        count = min(most - done, max(_FIRST, done // 4))
+        count = min(most - done, max(_FIRST_BATCH, done // 4))
         _advance(count, b, cone, plain, reactions, store)
         done += count
     return judgements.shape[1]

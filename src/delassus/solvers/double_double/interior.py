@@ -25,8 +25,8 @@ from delassus.solvers.double_double.jordan import (
     scale_by,
 )
 
-_PENALTY = 1e14  # of bilateral rows, over what their mobility makes natural
-_STUCK = 1e-10  # steps shorter than this lead nowhere
+_PENALTY = 1e14  # of bilateral rows, over the inverse mean diagonal of their block of D
+_SHORTEST_STEP = 1e-10  # a shorter one counts as no progress
 
 
 class Interior:
@@ -57,7 +57,7 @@ class Interior:
         return out
 
     def step(self) -> bool:
-        """One iteration, one factorisation; False where it leads nowhere."""
+        """One iteration, one factorisation; False where it makes no progress."""
         kind = self.bodies.kind
         momentum, primal = self.errors()
         if not self._factor():
@@ -82,7 +82,7 @@ class Interior:
         add_multiple(step, dx, self.x)
         add_multiple(step, dy, self.y)
         self.tau = dot(self.x, self.y) / self.degree
-        return step > _STUCK
+        return step > _SHORTEST_STEP
 
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
         """Jᵀ λ − H (u − u_f), (n, 2) [N s], and J u + b + E λ − v of y, (m, 2) [m/s]: errors of both equations."""

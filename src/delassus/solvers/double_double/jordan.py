@@ -1,4 +1,4 @@
-"""The algebra of cones in pairs, as `solvers.jordan` has it in doubles.
+"""The algebra of cones in pairs, as `parts.jordan` has it in doubles.
 
 kind: (m,) of each row: JOINT, ORTHANT, CONE for the first row of a cone of three, NONE for its others and for rows
 without a reaction. x, y, …: (m, 2).

@@ -1,7 +1,8 @@
 """`ipm-dd`: the convex law where masses are so far apart that reactions need two doubles.
 
-An interior point as far as a polish can go on from, and the polish; where that gets stuck, the interior point goes on
-from where it was left, to a hundredth, and so on. One iteration is one factorisation of either, the last one a few.
+An interior point runs until its worst velocity is small enough to hand over to the polish. Where the polish makes no
+progress, the interior point goes on from where it was left to a hundredth of that velocity, and so on. One iteration is
+one factorisation of either; the last one may take a few.
 """
 
 import numpy as np
@@ -15,10 +16,13 @@ from delassus.solvers.double_double.polish import Polish
 from delassus.solvers.double_double.settings import DoubleDoubleIpm
 from delassus.solvers.method import Method
 
-_ARRIVED, _QUICK, _MOST_EXTRA = 1e-6, 0.1, 4  # relative velocity, its fall in a step, and steps beyond the last one
-_FAR, _STALE_STEPS = 1e-3, 8  # after another bias: relative velocity from which it begins anew, and steps until then
-_NEARER = 0.01  # what the next hand-over is to the last
-_LEAST = 1e-13  # hand-over below which the interior point itself has reached the end of its digits
+_POLISHED = 1e-6  # worst velocity, relative, below which a polish is taken on to rounding …
+_EXTRA_STEPS = 4  # … by at most so many Newton steps …
+_QUADRATIC = 0.1  # … as long as each reduces it by this factor: beyond, rounding is reached
+_RESTART_ABOVE = 1e-3  # worst velocity, relative, after a change of bias above which the interior point starts anew
+_STEPS_AFTER_REPOSE = 8  # of the polish after a change of bias, before the interior point starts anew
+_HAND_OVER_FACTOR = 0.01  # between the worst velocities at which the interior point hands over, where a polish failed
+_HAND_OVER_MIN = 1e-13  # below, the interior point itself has no digits left
 
 
 class DoubleDoubleMethod(Method):
@@ -51,7 +55,7 @@ class DoubleDoubleMethod(Method):
         """Go on with another bias, the problem being the same otherwise."""
         self.problem, self.is_stale = problem, True
         self.bodies.repose(problem)
-        if residuals.measure(problem, self.reactions, self.reactions_low).velocity > _FAR:
+        if residuals.measure(problem, self.reactions, self.reactions_low).velocity > _RESTART_ABOVE:
             self._begin()
         elif self.polish is not None:
             self._begin_polish()
@@ -79,22 +83,22 @@ class DoubleDoubleMethod(Method):
         self._write(self.polish.reactions)
         if works:
             works = self._last_digits()
-        if works and self.polished < (_STALE_STEPS if self.is_stale else self.settings.polish_steps):
+        if works and self.polished < (_STEPS_AFTER_REPOSE if self.is_stale else self.settings.polish_steps):
             return
         if self.is_stale:
             self._begin()
-        elif self.is_stuck or self.hand_over <= _LEAST:
+        elif self.is_stuck or self.hand_over <= _HAND_OVER_MIN:
             self.finished = True
         else:
-            self.polish, self.hand_over = None, _NEARER * self.hand_over
+            self.polish, self.hand_over = None, _HAND_OVER_FACTOR * self.hand_over
 
     def _last_digits(self) -> bool:
-        """Take a polish that has arrived on to rounding: one or two systems more, since it converges quadratically.
-        What a light body keeps of an error, what it carries multiplies in the next step."""
+        """Take a polish that is nearly done on to rounding: one or two systems more, since it converges quadratically.
+        A heavy body multiplies in the next step what is left of an error in the light body that carries it."""
         assert self.polish is not None
         worst = residuals.measure(self.problem, self.reactions, self.reactions_low).velocity
-        for _ in range(_MOST_EXTRA):
-            if not worst <= _ARRIVED:
+        for _ in range(_EXTRA_STEPS):
+            if not worst <= _POLISHED:
                 break
             works = self.polish.step()
             pairs = self.polish.reactions
@@ -102,7 +106,7 @@ class DoubleDoubleMethod(Method):
             if not (works and now < worst):
                 return works
             self._write(pairs)
-            if now > _QUICK * worst:
+            if now > _QUADRATIC * worst:
                 break
             worst = now
         return True

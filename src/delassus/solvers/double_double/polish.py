@@ -14,10 +14,11 @@ from delassus.cones.pairs import EDGE, INSIDE, project_pair
 from delassus.linalg.pairs import add, add_multiple, div, dot, get, mul, put, root, sub, times
 from delassus.solvers.double_double.bodies import Bodies
 
-_RHO, _RHO_JOINT = 1e4, 1e10  # over what a contact carries per speed; over what is natural for a joint
-_INNER = 8  # Newton steps before the centre moves, at most
-_SOLVED = 1e-20  # part of the slope that is left where a centre's equation is solved
-_HALVINGS = 30
+_RHO = 1e4  # augmentation ρ of a contact, over its reaction per speed
+_RHO_JOINT = 1e10  # of a joint, over the inverse mean diagonal of its block of D
+_INNER = 8  # Newton steps, at most, before the centre λ_c moves
+_SOLVED = 1e-20  # slope over the first one at which the equation of a centre counts as solved
+_HALVINGS = 30  # of a step in the line search
 
 
 class Polish:

@@ -1,6 +1,6 @@
 """SOR-Prox: projected proximal-point steps in Gauß–Seidel order with an adaptive step per contact.
 
-The solver that Tsounis, Grandia and Bächer 2024 name (§VI-D, refs. 54 and 66: Erleben; Studer) and leave out. With the
+The solver that Tsounis, Grandia and Bächer 2025 name (§VI-D, refs. 54 and 66: Erleben; Studer) and leave out. With the
 augmented Lagrangian's parameter r as step, each contact in turn does
 
     λ_n ← max(0, λ_n − r_n v_n),    λ_t ← P_disk(μ λ_n)(λ_t − r_t v_t)

@@ -21,8 +21,8 @@ from delassus.linalg.operators.rigid import add_response, multiply_rows
 from delassus.problem import Problem
 from delassus.solvers.newton.newton import Newton
 
-_REFINEMENTS = 2  # at most; each gains what the factors are good for
-_EXACT_ENOUGH = 1e-8  # relative residual of the linear system
+_REFINEMENTS = 2  # at most, of the linear system's solution
+_EXACT_ENOUGH = 1e-8  # relative residual of the linear system at which refinement ends
 
 
 Sweep = Callable[[Problem, np.ndarray, int], np.ndarray]

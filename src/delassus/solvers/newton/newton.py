@@ -11,9 +11,9 @@ import numpy as np
 
 from delassus.solvers.newton.alart_curnier import alart_curnier, projection_derivative, smoothed_derivative
 
-HALVINGS = 12  # of a step, before Newton's method is said to have failed
-ARMIJO = 1e-4
-_SHORT = 0.3  # part of a step taken, below which the next one is taken over smoothed kinks
+HALVINGS = 12  # of a step before Newton's method counts as failed
+ARMIJO = 1e-4  # least decrease of ‖F‖, as a share of what a full step promises
+_SMOOTHED_BELOW = 0.3  # step length below which the next step uses the smoothed derivative
 
 
 class Newton(ABC):
@@ -76,7 +76,7 @@ class Newton(ABC):
                     return r, step, False
                 stuck, smoothed = True, not smoothed
                 continue
-            r, norm, stuck, smoothed = trial, trial_norm, False, length < _SHORT
+            r, norm, stuck, smoothed = trial, trial_norm, False, length < _SMOOTHED_BELOW
             u = self.velocity(r, alpha, v)
             F, trial_F = trial_F, F
         return r, steps, alart_curnier(r, u, 1.0, *self.kinds, trial_F) <= goal

@@ -5,7 +5,7 @@ hyperstatic D is, with α falling as long as the inner loop is quick. Inner loop
 with Armijo's rule on ‖F‖. In units where the mean diagonal of D and the rms of v_f are one, ρ = 100 is decisive: a ρ of
 one costs several times more factorisations, a thousand breaks sphere piles. Where mobilities are uneven, and in small
 problems, every block is scaled by its own first, so that mass ratios do not matter to the proximal term. Where Newton's
-method struggles far from the solution of a large problem, it goes on from an interior point (`interior_start`).
+method makes no progress far from the solution of a large problem, it goes on from an interior point (`interior_start`).
 
 Which of many reactions. A wall, a table or a box in a gripper has more reactions than equations, and with friction even
 the motion depends on which ones are taken: let the normal forces of a gripper gather in one corner, as sweeps do, and
@@ -33,26 +33,29 @@ from delassus.solvers.newton.small import SmallNewton
 from delassus.solvers.newton.sparse import SparseNewton
 from delassus.solvers.settings import Count, CountOrNone, Positive, Settings, require
 
-_POOR = 0.1  # relative residual above which a guess is not worth starting from
-_PATIENCE, _RESTARTS = 8, 6  # outer iterations without halving the residual before starting afresh, and how often
-_WORTH_KEEPING = 1e-3  # relative residual below which nobody starts afresh
-_UNEVEN = 1e3  # ratio of mobilities above which every block gets a unit of its own
-_SMALL = 300  # rows up to which a compiled loop beats LAPACK, whose threads get into each other's way there
-_DENSE = 300  # rows up to which dense linear algebra is cheaper
-_DENSE_CROWDED = 200  # rows up to which that holds for more rows than degrees of freedom, without joints
-_MOST_DENSE, _FULL = 3000, 0.25  # … and, where more than this part of D is stored, rows up to which it is
-_SECOND_TRY = 50  # sweeps on the regularised problem before a failed Newton iteration is tried again
-_HOPE = 9  # Newton steps after which an interior start is tried instead …
-_CLOSE = 1e-4  # … unless the relative residual is below this
-_NEAR = 1e-3  # first proximal weight after an interior start, in scaled units
-_RESOLVED = 1e-15  # residual, in scaled units, below which there is nothing left to gain
-_PATH_ROWS = 1000  # rows up to which the path to the least reactions is followed; RockPile, of 1389, stalls after it
-_STRIDE = 1e-3  # factor between the weights on that path …
-_END = 1e-8  # … and the last one: reactions that balance each other keep eight digits there
-_ON_PATH = 1e-6  # residual to solve for, in units of the weight: those that balance each other are as exact as that
-_AHEAD = 10.0  # weight at which a guess joins the path, in units of its residual: with less, its errors pass for slip
-_CORRECTED = 1e-3  # weight from which on a proximal step from each point, of the next weight, makes it exact
-_BACK = 100.0  # factor on a weight that was too small for the path, at which the proximal iteration begins
+_GUESS_RESIDUAL_MAX = 0.1  # relative residual above which a guess is dropped
+_STEPS_BEFORE_RESTART = 8  # outer iterations without halving the residual before a restart
+_MOST_RESTARTS = 6
+_NO_RESTART_BELOW = 1e-3  # relative residual: later restarts lose more than they gain (RockPile: four times slower)
+_MOBILITY_RATIO_MAX = 1e3  # largest over smallest diagonal of D above which every block gets a unit of its own
+_COMPILED_ROWS = 300  # rows up to which the compiled loop beats LAPACK, whose threads disturb each other there
+_DENSE_ROWS = 300  # rows up to which dense linear algebra costs less than sparse
+_DENSE_ROWS_CROWDED = 200  # the same with more rows than degrees of freedom and without joints
+_DENSE_ROWS_FULL, _FULL_SHARE = 3000, 0.25  # the same where more than this share of D is stored
+_SWEEPS_BEFORE_SECOND_TRY = 50  # on the regularised problem, after a Newton iteration that failed
+_STEPS_BEFORE_INTERIOR_START = 9  # Newton steps on one proximal problem before an interior point gives another start
+_NO_INTERIOR_START_BELOW = 1e-4  # relative residual: near the solution it would cost more than it saves
+_ALPHA_AFTER_INTERIOR_START = 1e-3  # proximal weight in scaled units: the new start is near the solution
+_ROUNDING = 1e-15  # residual in scaled units below which nothing is left to gain
+
+# The path to the least reactions: the law for D + α I with falling weight α, in scaled units.
+_PATH_ROWS = 1000  # rows up to which it is followed; RockPile, with 1389, stalls after it
+_PATH_FACTOR = 1e-3  # between two weights
+_PATH_END = 1e-8  # last weight: reactions that balance each other keep eight digits there
+_PATH_RESIDUAL = 1e-6  # to solve each point for, in units of its weight: sets the accuracy of such reactions
+_PATH_ENTRY = 10.0  # weight at which a guess enters, in units of its residual: with less, its errors look like slip
+_CORRECTED_BELOW = 1e-3  # weight from which a proximal step with the next weight follows each point, to make it exact
+_ALPHA_AFTER_PATH = 100.0  # factor on a weight that was too small for the path: there the proximal iteration begins
 
 
 @dataclass(frozen=True)
@@ -108,16 +111,16 @@ class ProxSsnMethod(Method):
             if len(self.eliminated.v):
                 limits = problem.cone.unilateral
                 D, v, self.scaling = scale_dense(self.eliminated.D, self.eliminated.v, limits)
-                kind = SmallNewton if len(v) <= _SMALL else FullNewton
+                kind = SmallNewton if len(v) <= _COMPILED_ROWS else FullNewton
                 self.inner = kind(D, v, limits, problem.mu, settings.rho)
         if self.scaling is not None:
             self.r = self.scaling.scaled_reactions(reactions[self.first :])
             self.residual = self.milestone = self.inner.error(self.r)
             self.follows = settings.least and problem.row_count <= _PATH_ROWS
-            if self.residual > _POOR:
+            if self.residual > _GUESS_RESIDUAL_MAX:
                 self._restart()
             elif self.follows:
-                self.alpha = min(max(_AHEAD * self.residual, _END), settings.alpha)
+                self.alpha = min(max(_PATH_ENTRY * self.residual, _PATH_END), settings.alpha)
                 # one sweep tells what sticks from what slides: both are on the rim of a cone in a guess without slip
                 self.r = self.inner.sweep(self.alpha, np.zeros(len(self.r)), self.r, 1)
 
@@ -125,7 +128,7 @@ class ProxSsnMethod(Method):
         """`count` outer iterations, then the joints that go with the contacts."""
         if self.scaling is not None:
             for _ in range(count):
-                if self.residual <= _RESOLVED:
+                if self.residual <= _ROUNDING:
                     break
                 if self.follows:
                     self._follow()
@@ -137,11 +140,13 @@ class ProxSsnMethod(Method):
             self.eliminated.write_leading(self.reactions)
 
     def _look_back(self) -> None:
-        """Start afresh where the residual no longer falls: hyperstatic problems have many corners to come from."""
+        """Restart where the residual no longer falls: in hyperstatic problems a restart may find another active set."""
         self.since += 1
         if self.residual <= 0.5 * self.milestone:
             self.milestone, self.since = self.residual, 0
-        elif self.since >= _PATIENCE and self.restarts < _RESTARTS and self.residual > _WORTH_KEEPING:
+        elif (
+            self.since >= _STEPS_BEFORE_RESTART and self.restarts < _MOST_RESTARTS and self.residual > _NO_RESTART_BELOW
+        ):
             self.restarts += 1
             self._restart()
 
@@ -156,27 +161,27 @@ class ProxSsnMethod(Method):
     def _follow(self) -> None:
         """One point of the path to the least reactions; where Newton's method fails, the proximal iteration goes on."""
         alpha, zero = self.alpha, np.zeros(len(self.r))
-        target = max(_ON_PATH * alpha, _RESOLVED)
+        target = max(_PATH_RESIDUAL * alpha, _ROUNDING)
         solution, _, solved = self.inner.solve(alpha, zero, self.r, target, self.settings.newton_steps)
         if not solved:
-            self.follows, self.alpha = False, min(_BACK * alpha, self.settings.alpha)
+            self.follows, self.alpha = False, min(_ALPHA_AFTER_PATH * alpha, self.settings.alpha)
             return
         self.r, self.residual = solution, self.inner.error(solution)
-        weight = max(_STRIDE * alpha, _END)
-        if alpha <= _CORRECTED:
+        weight = max(_PATH_FACTOR * alpha, _PATH_END)
+        if alpha <= _CORRECTED_BELOW:
             self._accept(self.inner.solve(weight, solution, solution, 0.01 * self.residual, 2)[0])
-        self.follows, self.alpha = alpha > _END, weight
+        self.follows, self.alpha = alpha > _PATH_END, weight
 
     def _outer(self) -> None:
         """One proximal step, with a second try after Gauß–Seidel sweeps on the *same* regularised problem."""
         alpha, most = self.alpha, self.settings.newton_steps
         target = 0.5 * self.residual
-        hope = _HOPE if self._may_jump() else most
-        solution, steps, solved = self.inner.solve(alpha, self.r, self.r, target, min(hope, most))
+        first_try = _STEPS_BEFORE_INTERIOR_START if self._may_jump() else most
+        solution, steps, solved = self.inner.solve(alpha, self.r, self.r, target, min(first_try, most))
         if not solved:
             if self._may_jump() and self._jump():
                 return
-            start = self.inner.sweep(alpha, self.r, solution, _SECOND_TRY)
+            start = self.inner.sweep(alpha, self.r, solution, _SWEEPS_BEFORE_SECOND_TRY)
             solution, steps, solved = self.inner.solve(alpha, self.r, start, target, most)
         if not solved:
             self.failed_alpha, self.alpha = alpha, min(4.0 * alpha, 1.0)
@@ -196,19 +201,22 @@ class ProxSsnMethod(Method):
 
     def _may_jump(self) -> bool:
         """Is an interior start worth trying? Once, and from far away: it costs as much as easy problems take in all."""
-        return self.eliminated is None and not self.has_jumped and self.residual > _CLOSE
+        return self.eliminated is None and not self.has_jumped and self.residual > _NO_INTERIOR_START_BELOW
 
     def _jump(self) -> bool:
-        """Leave for an interior start, if that one is any good."""
+        """Go on from an interior point if its residual is small enough; was it?"""
         assert self.scaling is not None
         self.has_jumped = True
         start = self.borrowed.interior_start(self.problem, self.scaling.reactions(self.r))
         r = self.scaling.scaled_reactions(start)
         error = self.inner.error(r)
-        if not error <= _POOR:
+        if not error <= _GUESS_RESIDUAL_MAX:
             return False
         self.r, self.residual, self.milestone, self.since = r, error, error, 0
-        self.alpha, self.failed_alpha = max(min(self.settings.alpha, _NEAR), self.settings.alpha_min), 0.0
+        self.alpha, self.failed_alpha = (
+            max(min(self.settings.alpha, _ALPHA_AFTER_INTERIOR_START), self.settings.alpha_min),
+            0.0,
+        )
         return True
 
     def _accept(self, r: np.ndarray) -> bool:
@@ -223,11 +231,11 @@ class ProxSsnMethod(Method):
 def _is_dense(problem: Problem) -> bool:
     """Is dense linear algebra the cheaper one?"""
     rows = problem.row_count
-    if rows > _DENSE_CROWDED and not problem.cone.bilateral_rows and _is_crowded(problem):
+    if rows > _DENSE_ROWS_CROWDED and not problem.cone.bilateral_rows and _is_crowded(problem):
         return False
-    if rows <= _DENSE or rows > _MOST_DENSE:
-        return rows <= _DENSE
-    return problem.delassus.stored_entries > _FULL * rows * rows
+    if rows <= _DENSE_ROWS or rows > _DENSE_ROWS_FULL:
+        return rows <= _DENSE_ROWS
+    return problem.delassus.stored_entries > _FULL_SHARE * rows * rows
 
 
 def _is_crowded(problem: Problem) -> bool:
@@ -240,7 +248,7 @@ def _is_uneven(problem: Problem) -> bool:
     """Do mobilities differ so much that one unit for all would hide the light bodies?"""
     diagonal = problem.delassus.diagonal
     positive = diagonal[diagonal > 0.0]
-    return bool(len(positive)) and float(positive.max()) > _UNEVEN * float(positive.min())
+    return bool(len(positive)) and float(positive.max()) > _MOBILITY_RATIO_MAX * float(positive.min())
 
 
 def start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray, borrowed: Borrowed) -> ProxSsnMethod:

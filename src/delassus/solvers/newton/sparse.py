@@ -1,4 +1,4 @@
-"""Newton's method and Gauß–Seidel on a sparse regularised problem: what `DenseNewton` does, for thousands of contacts.
+"""Newton's method and Gauß–Seidel on a sparse regularised problem: what `SmallNewton` does, for thousands of contacts.
 
 The matrix is D in compressed rows with every block of rows filled up, so that the rows of a contact share one pattern
 and a row of the Newton matrix is a combination of three rows of D at the same places.
@@ -13,8 +13,8 @@ from delassus.problem import Problem
 from delassus.solvers.newton.newton import Newton
 from delassus.solvers.parts.one_contact.slip import solve_slip
 
-_MEMORY = 20  # systems for which a contact that was closed stays among the unknowns
-_WORTHWHILE = 0.9  # part of the unknowns, below which leaving out the others pays for a new analysis
+_KEPT_SYSTEMS = 20  # systems for which a contact that was closed stays among the unknowns
+_NEW_ANALYSIS_BELOW = 0.9  # share of the unknowns in use below which leaving out the others pays for a new analysis
 
 
 class SparseNewton(Newton):
@@ -31,7 +31,7 @@ class SparseNewton(Newton):
         self.is_member = np.zeros(m, np.bool_)
         self.members = np.zeros(0, np.int64)
         self.age = self.pruned = 0  # systems so far, and when unknowns were left out last
-        self.last_closed = np.full(m, -_MEMORY)
+        self.last_closed = np.full(m, -_KEPT_SYSTEMS)
         self.factor: PardisoLu | SuperLu
 
     def velocity(self, r, alpha: float, v) -> np.ndarray:
@@ -66,7 +66,7 @@ class SparseNewton(Newton):
         self.age += 1
         self.last_closed[closed] = self.age
         if self._is_padded():
-            self.is_member, self.pruned = self.last_closed > self.age - _MEMORY, self.age
+            self.is_member, self.pruned = self.last_closed > self.age - _KEPT_SYSTEMS, self.age
         elif self.is_member[closed].all():
             return
         else:
@@ -80,9 +80,11 @@ class SparseNewton(Newton):
 
     def _is_padded(self) -> bool:
         """Have many unknowns been open for so long that leaving them out pays for a new analysis?"""
-        if self.age < self.pruned + _MEMORY:
+        if self.age < self.pruned + _KEPT_SYSTEMS:
             return False
-        return int(np.count_nonzero(self.last_closed > self.age - _MEMORY)) < _WORTHWHILE * len(self.members)
+        return int(np.count_nonzero(self.last_closed > self.age - _KEPT_SYSTEMS)) < _NEW_ANALYSIS_BELOW * len(
+            self.members
+        )
 
 
 def with_full_blocks(D: sp.csr_array, contact_start: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

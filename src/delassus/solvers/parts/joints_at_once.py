@@ -1,5 +1,5 @@
 """Mechanisms that touch nothing: all rows are bilateral, and the step is one linear system. For few rows it is formed,
-solved and judged in one compiled call, since every method would do the same with more ceremony."""
+solved and judged in one compiled call: the loop of a method would cost more than the work."""
 
 import numpy as np
 from numba import njit

@@ -2,17 +2,18 @@
 
 **The standard cone** is C = R₊^l × L^q with L = {x_0 ≥ ‖(x_1, x_2)‖}, self-dual, so that no friction coefficient is
 left in the algebra. `standard_cone` gives the map from a problem's rows: λ = T x and y = T v with T = diag(1/μ, 1, 1)
-for a contact (paper 004 §4.1), so x·y = λ·v and λ ∈ K_μ ⇔ x ∈ L, v ∈ K*_μ ⇔ y ∈ L. A contact with μ = 0 is a limit: its
-normal row is an orthant row and its tangential reactions are zero. Bilateral rows come first and belong to no cone.
+for a contact (Kleinert et al. 2014, §4.1), so x·y = λ·v and λ ∈ K_μ ⇔ x ∈ L, v ∈ K*_μ ⇔ y ∈ L. A contact with μ = 0 is
+a limit: its normal row is an orthant row and its tangential reactions are zero. Bilateral rows come first and belong to
+no cone.
 
 **Vectors** of C are flat, (l + 3q,): l scalars, then q triples. `limits` is l in all loops.
 
-**Convention**: x∘y = (x·y, x_0 ȳ + y_0 x̄), unit element e = (1, 0, 0), det x = x_0² − ‖x̄‖², eigenvalues x_0 ± ‖x̄‖. On
-the central path x∘y = τ e, hence x·y = τ per cone and τ = x·y / (l + q). (Paper 004 §3 divides products by √2, which
-makes its determinants half and its eigenvalues 1/√2 of ours; 000 §4.14 uses ours.)
+**Convention**: x∘y = (x·y, x_0 ȳ + y_0 x̄), unit element e = (1, 0, 0), det x = x_0² − ‖x̄‖², eigenvalues x_0 ± ‖x̄‖.
+On the central path x∘y = τ e, hence x·y = τ per cone and τ = x·y / (l + q). (Kleinert et al., §3, divide products by
+√2, which makes their determinants half and their eigenvalues 1/√2 of ours; Mangoni's thesis, §4.14, uses ours.)
 
-**Nesterov–Todd scaling** (000 §4.14.2, 004 §4.5): W = η W̄ with W x = W⁻¹ y = z; W̄ is made of the unit scaling point w̄,
-W̄² = 2 w̄ w̄ᵀ − J, J = diag(1, −1, −1), η² = √(det y / det x). On the orthant w = √(y/x).
+**Nesterov–Todd scaling** (Mangoni §4.14.2, Kleinert et al. §4.5): W = η W̄ with W x = W⁻¹ y = z; W̄ is made of the unit
+scaling point w̄, W̄² = 2 w̄ w̄ᵀ − J, J = diag(1, −1, −1), η² = √(det y / det x). On the orthant w = √(y/x).
 """
 
 import math
@@ -109,7 +110,7 @@ def jordan_product(x0, x1, x2, y0, y1, y2):
 
 @njit(cache=True, error_model="numpy")
 def arrow_solve(a0, a1, a2, b0, b1, b2):
-    """z with a∘z = b, that is L(a)⁻¹ b, for invertible a (000 eq. 4.35)."""
+    """z with a∘z = b, that is L(a)⁻¹ b, for invertible a (Mangoni, eq. 4.35)."""
     z0 = (a0 * b0 - a1 * b1 - a2 * b2) / determinant(a0, a1, a2)
     return z0, (b1 - z0 * a1) / a0, (b2 - z0 * a2) / a0
 
@@ -126,14 +127,14 @@ def from_eigenvalues(low, high, x1, x2):
 
 @njit(cache=True, error_model="numpy")
 def quadratic(w0, w1, w2, x0, x1, x2):
-    """P(w) x = 2 (w·x) w − det(w) J x (004 §3 (h), in our convention)."""
+    """P(w) x = 2 (w·x) w − det(w) J x (Kleinert et al. §3 (h), in our convention)."""
     dot, det = 2.0 * (w0 * x0 + w1 * x1 + w2 * x2), determinant(w0, w1, w2)
     return dot * w0 - det * x0, dot * w1 + det * x1, dot * w2 + det * x2
 
 
 @njit(cache=True, error_model="numpy")
 def boundary_step(x0, x1, x2, d0, d1, d2):
-    """Largest θ with x + θ d in L for x inside it; inf where d is in L (004 Lemma 2, 000 §4.14.3)."""
+    """Largest θ with x + θ d in L for x inside it; inf where d is in L (Kleinert et al., Lemma 2; Mangoni §4.14.3)."""
     det = determinant(x0, x1, x2)
     cross = x0 * d0 - x1 * d1 - x2 * d2
     discriminant = cross * cross - det * determinant(d0, d1, d2)
@@ -145,7 +146,7 @@ def boundary_step(x0, x1, x2, d0, d1, d2):
 def scaling_point(x0, x1, x2, y0, y1, y2):
     """(η, w̄_0, w̄_1, w̄_2) of the Nesterov–Todd scaling for x and y inside L; det w̄ = 1.
 
-    w̄ = (ȳ + J x̄) / (2γ) with x̄, ȳ of determinant one and γ² = (1 + x̄·ȳ)/2 (000 §4.14.2)."""
+    w̄ = (ȳ + J x̄) / (2γ) with x̄, ȳ of determinant one and γ² = (1 + x̄·ȳ)/2 (Mangoni §4.14.2)."""
     det_x, det_y = determinant(x0, x1, x2), determinant(y0, y1, y2)
     a, b = 1.0 / math.sqrt(det_x), 1.0 / math.sqrt(det_y)
     gamma = math.sqrt(0.5 * (1.0 + a * b * (x0 * y0 + x1 * y1 + x2 * y2)))

@@ -1,4 +1,4 @@
-"""Projective splitting (paper 003 Alg. 5): Gauß–Seidel over joints, limits and contacts with a local solve for each.
+"""Projective splitting (Tsounis et al. 2025, Alg. 5): Gauß–Seidel over joints, limits and contacts, a local solve each.
 
 Rigid problems are swept in body space: the bodies' velocities u are kept up to date and D is never formed. Everything
 else is swept over block rows of D. One compiled call does a whole batch of sweeps.
@@ -20,10 +20,10 @@ from delassus.solvers.settings import Count, CountOrNone, NotNegative, OneOf, Re
 from delassus.solvers.splitting.accelerated import accelerated_sweeps
 from delassus.solvers.splitting.sweeps import LOCAL, NO_BODIES, Blocks, Bodies, sweep_by_colour, sweep_in_order
 
-_FALL = 0.999  # a residual above this fraction of the last one has not fallen: it rises, or cycles
+_NOT_FALLEN = 0.999  # residual over the last one above which it counts as not fallen: it rises, or cycles
 
-_PLAIN = 100  # blocks updated with omega = 1 at the start: a handful of contacts is solved by then, without relaxation
-_SETTLE = 10  # sweeps with the new omega before the residual may lower it: the change itself raises it at first
+_PLAIN_UPDATES = 100  # block updates with omega = 1 at the start: they solve a few contacts, which need no relaxation
+_SETTLING_SWEEPS = 10  # before the residual may lower omega: the first sweeps with a new omega raise the residual
 
 
 Local = Annotated[str, OneOf(*LOCAL)]
@@ -34,7 +34,7 @@ class Splitting(Settings):
     """Settings of the projective splitting family."""
 
     local: Local = "slip"  # one-contact solver, a name of LOCAL; slip and quartic become convex under the ccp law
-    desaxce: bool = False  # give the local solver De Saxcé's term of the last iterate (Tsounis et al., Alg. 5 line 16)
+    desaxce: bool = False  # give the local solver De Saxcé's term of the last iterate (Alg. 5, line 16)
     omega: Relaxation = 1.0  # relaxation of every block update, 0 < omega < 2
     omega_after: CountOrNone = 0  # sweeps with omega = 1 before that, more on small problems: they are done by then
     omega_decay: Share = 1.0  # omega is multiplied by this after each sweep …
@@ -62,7 +62,7 @@ class SplittingMethod(Method):
         self.term = settings.desaxce or (settings.local in ("ccp", "convex") and problem.law is Law.NCP)
         self.omega = settings.omega
         self.sweep_count = 0
-        self.plain_sweeps = settings.omega_after * max(1, _PLAIN // max(1, problem.cone.block_count))
+        self.plain_sweeps = settings.omega_after * max(1, _PLAIN_UPDATES // max(1, problem.cone.block_count))
         self.slip = np.zeros(problem.contact_count)
         self.work = np.empty((settings.threads, 7, max(10, problem.cone.bilateral.max(initial=0))))
         self.objective = np.inf
@@ -106,8 +106,8 @@ class SplittingMethod(Method):
 
     def judged(self, excess: float) -> None:
         """Relax less when the residual did not fall: a large omega makes Gauß–Seidel fast, and makes it cycle."""
-        settled = self.sweep_count >= _SETTLE + self.plain_sweeps
-        if settled and excess > _FALL * self.last_excess:
+        settled = self.sweep_count >= _SETTLING_SWEEPS + self.plain_sweeps
+        if settled and excess > _NOT_FALLEN * self.last_excess:
             low = self.settings.omega_min
             self.omega = low + self.settings.omega_backoff * (self.omega - low)
         self.last_excess = excess
@@ -185,7 +185,7 @@ def _joint_inverse(problem: Problem) -> np.ndarray:
 
 
 def _total_inertia(problem: Problem) -> float:
-    """Sum of the diagonal of H (003 eq. 160); for dual problems, which have none, rows over mean diagonal of D [kg]."""
+    """Sum of the diagonal of H (eq. 160); for dual problems, which have none, rows over mean diagonal of D [kg]."""
     trace = problem.delassus.inertia_trace()
     return problem.rho * problem.row_count if trace is None else trace
 

@@ -15,8 +15,8 @@ from delassus.solvers.parts.one_contact.quartic import solve_quartic
 from delassus.solvers.parts.one_contact.slip import solve_slip
 
 LOCAL = {"slip": 0, "quartic": 1, "conic": 2, "bisection": 3, "ccp": 4, "ncp": 5, "convex": 6}
-"""One-contact solvers by name: exact Coulomb by slip rate or quartic; the conic program of 003 eq. 152 by quartic or
-bisection; the one-step projectors of 003 Alg. 2 and 3; the convex law exactly."""
+"""One-contact solvers by name: exact Coulomb by slip rate or quartic; the conic program of Tsounis et al. 2025,
+eq. 152, by quartic or bisection; their one-step projectors, Alg. 2 and 3; the convex law exactly."""
 _SLIP, _QUARTIC, _CONIC, _BISECTION, _CCP, _NCP, _CONVEX = range(7)
 
 

@@ -1,14 +1,15 @@
-"""The one-contact program of paper 003 eq. 152 (Preclik): least energy on the plane of no normal velocity, in the cone.
+"""The one-contact program of Tsounis et al. 2025, eq. 152 (Preclik): least energy over the cone where the
+normal velocity is zero.
 
     minimise  ½ rᵀ D r + rᵀ (q + σ n)   over   ‖r_t‖ ≤ μ r_n,  n·(D r + q) = 0
 
 On the plane r_n = −(q_n + D_nt r_t) / D_nn, and the program becomes ½ r_tᵀ S r_t + b'ᵀ r_t over a conic section: an
 ellipse, parabola or hyperbola branch as μ‖D_nt‖ / D_nn is below, at or above one. It is convex, so its solution is
-unique, but without the De Saxcé term σ = μ‖v_t‖ it is *not* Coulomb's law when the block couples normal and
-tangential directions: this is the defect paper 003 §VI-C reports, and why `raisim` may stall where `raisim-ds` goes on.
+unique, but without the De Saxcé term σ = μ‖v_t‖ it is *not* Coulomb's law when the block couples normal and tangential
+directions: this is the defect that their §VI-C reports, and why `raisim` may stall where `raisim-ds` goes on.
 
-Two ways to its boundary solution: the quartic in the multiplier (NBGS of 003 Alg. 4; appendix equations 222 and 224 are
-lost, this is our derivation), and RaiSim's bisection over the angle of r_t.
+Two ways to its boundary solution: the quartic in the multiplier (NBGS of their Alg. 4; appendix equations 222 and 224
+are lost, this is our derivation), and RaiSim's bisection over the angle of r_t.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 from numba import njit
 
-_STEPS = 120
+_STEPS = 120  # of bisection: more than a double has digits
 
 
 @njit(cache=True)

@@ -1,4 +1,4 @@
-"""The two one-step local projectors of paper 003: a single gradient step on the contact, then a projection."""
+"""The two one-step local projectors of Tsounis et al. 2025: a gradient step on the contact, then a projection."""
 
 from numba import njit
 
@@ -7,7 +7,7 @@ from delassus.cones.coulomb import project_coulomb, project_disk
 
 @njit(cache=True, error_model="numpy")
 def step_ccp(D, o, z0, z1, z2, r0, r1, r2, mu):
-    """P_K(r − η z), η the inverse mean diagonal of the block (003 Alg. 2).  z: the contact's velocity [m/s]."""
+    """P_K(r − η z), η the inverse mean diagonal of the block (Alg. 2).  z: the contact's velocity [m/s]."""
     trace = D[o] + D[o + 4] + D[o + 8]
     if trace <= 0.0:
         return 0.0, 0.0, 0.0
@@ -17,7 +17,7 @@ def step_ccp(D, o, z0, z1, z2, r0, r1, r2, mu):
 
 @njit(cache=True, error_model="numpy")
 def step_ncp(D, o, z0, z1, z2, r0, r1, r2, mu):
-    """Normal first, then tangent on the disk of radius μ r_n (003 Alg. 3); its fixed points obey Coulomb's law exactly.
+    """Normal first, then tangent on the disk of radius μ r_n (Alg. 3); its fixed points obey Coulomb's law exactly.
 
     The tangential step is the inverse of the smaller tangential diagonal, as printed; of the two it is the longer one,
     and overshoots on anisotropic blocks.

@@ -15,7 +15,7 @@ from numba import config, njit, types
 from numba.extending import intrinsic
 
 _LINE = 8  # 8-byte words of a cache line: members must not write to the same one
-_SPINS = 50_000  # looks at a late member, about 0.1 ms, before giving the core to somebody else, who may be that member
+_SPINS = 50_000  # looks at a late member, about 0.1 ms, before yielding the core: that member may be waiting for it
 _pools: dict[int, tuple[ThreadPoolExecutor, Lock]] = {}
 
 
@@ -106,8 +106,8 @@ def wait(t, meeting):
 def add_up(t, meeting, parts, values):
     """Barrier that replaces values: (n ≤ 8,), each member's partial sums, by the totals, the same bits for all.
 
-    Two buffers in alternation suffice: who writes the one again has passed the next barrier, before which everybody
-    has read it."""
+    Two buffers in alternation suffice: who writes the one again has passed the next barrier, before which all
+    have read it."""
     if len(meeting) == 1:
         return
     buffer = parts[meeting[t, 0] % 2]
