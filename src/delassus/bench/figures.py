@@ -57,13 +57,11 @@ def html_figures(rows: Sequence[Result], limit: float) -> str:
 
 def write_profile_png(path: Path, rows: Sequence[Result], limit: float) -> None:
     """The performance profile as a picture."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     colours = _colour_of(rows)
-    figure, axes = plt.subplots(figsize=(8, 5))
+    figure = Figure(figsize=(8, 5))
+    axes = figure.subplots()
     for (solver, start), (x, y) in performance_profile(rows, limit).items():
         style = "-" if start == "cold" else ":"
         axes.step([1.0, *x], [0.0, *y], where="post", label=f"{solver} ({start})", color=colours[solver], ls=style)
@@ -72,7 +70,6 @@ def write_profile_png(path: Path, rows: Sequence[Result], limit: float) -> None:
     axes.grid(alpha=0.3)
     figure.tight_layout()
     figure.savefig(path, dpi=130)
-    plt.close(figure)
 
 
 def _colour_of(rows: Sequence[Result]) -> dict[str, str]:

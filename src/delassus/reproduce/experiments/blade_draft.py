@@ -158,12 +158,10 @@ def _lines(setup: Setup, runs: list[Draft], again: np.ndarray) -> list[Line]:
 
 
 def _draw(path: Path, runs: list[Draft], again: np.ndarray) -> None:
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 1, figsize=(9, 7.5), sharex=True, height_ratios=(3, 2))
+    figure = Figure(figsize=(9, 7.5))
+    axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     for one in reversed(runs):
         colour = _COLOURS[one.name]
         axes[0].plot(one.t, one.force, color=colour, alpha=0.35, linewidth=0.8)
@@ -181,7 +179,6 @@ def _draw(path: Path, runs: list[Draft], again: np.ndarray) -> None:
         ax.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=120)
-    plt.close(figure)
 
 
 EXPERIMENT = Experiment(

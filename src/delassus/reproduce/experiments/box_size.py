@@ -90,12 +90,10 @@ def _spread(table: dict[int, tuple[float, float]], sizes: list[int]) -> float:
 
 
 def _picture(path: Path, curves: dict[int, dict[str, list[float]]], means) -> Path:
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.2))
+    figure = Figure(figsize=(10.5, 4.2))
+    left, right = figure.subplots(1, 2)
     colours = ("#0b66a8", "#d1495b", "#3a7d44", "#e09f3e")
     for colour, (balls, curve) in zip(colours, curves.items()):
         count = np.arange(1, len(curve["tau"]) + 1)
@@ -123,7 +121,6 @@ def _picture(path: Path, curves: dict[int, dict[str, list[float]]], means) -> Pa
         axes.grid(alpha=0.3)
     figure.tight_layout()
     figure.savefig(path, dpi=130)
-    plt.close(figure)
     return path
 
 

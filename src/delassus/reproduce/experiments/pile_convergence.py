@@ -88,12 +88,10 @@ def _compile(pile: Pile) -> None:
 
 
 def _draw(path: Path, piles: list[Pile], against: list[list[Descent]], exact: list[Descent]) -> None:
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), sharey=True)
+    figure = Figure(figsize=(14, 4.4))
+    axes = figure.subplots(1, 3, sharey=True)
     for ax, pile, runs in zip(axes, piles, against):
         draw_descents(ax, runs, "seconds")
         ax.set_xscale("log")
@@ -105,7 +103,6 @@ def _draw(path: Path, piles: list[Pile], against: list[list[Descent]], exact: li
     axes[0].set_ylabel("error (Kleinert et al. 2014, §5.2.4)")
     figure.tight_layout()
     figure.savefig(path, dpi=120)
-    plt.close(figure)
 
 
 EXPERIMENT = Experiment(

@@ -118,20 +118,17 @@ def _compile(pile: Pile) -> None:
 
 
 def _draw(path: Path, runs: list[Descent], value: str, over: tuple[str, str], title: str) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     labels = {"products": "products with the matrix", "seconds": "seconds of processor", "iteration": "iterations"}
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True)
+    figure = Figure(figsize=(11, 4.4))
+    axes = figure.subplots(1, 2, sharey=True)
     for ax, x, part in zip(axes, over, "ab"):
         draw_descents(ax, runs, x, value)
         ax.set(xlabel=labels[x], title=f"{title} ({part})")
     axes[0].set_ylabel(f"{value} (Kleinert et al. 2014, §5.2.{2 if value == 'cost' else 4})")
     figure.tight_layout()
     figure.savefig(path, dpi=120)
-    plt.close(figure)
 
 
 EXPERIMENT = Experiment(

@@ -70,12 +70,10 @@ def _loaded(pile: Pile) -> tuple[float, float]:
 
 
 def _draw(path: Path, of: dict[str, list[Range]], least: float, label: str) -> None:
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(7.5, 4.8))
+    figure = Figure(figsize=(7.5, 4.8))
+    ax = figure.subplots()
     for name, ranges in of.items():
         k = [r.iteration for r in ranges]
         style: dict[str, Any] = {"color": _COLOURS[name], "linestyle": "--" if name == "plain" else "-"}
@@ -92,7 +90,6 @@ def _draw(path: Path, of: dict[str, list[Range]], least: float, label: str) -> N
     ax.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=130)
-    plt.close(figure)
 
 
 EXPERIMENT = Experiment(

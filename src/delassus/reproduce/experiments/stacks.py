@@ -125,12 +125,10 @@ def _standing(n: int, mass: float, ratio: float, solver: str, what: str) -> Line
 
 
 def _picture(path: Path, counts: dict[str, dict[int, tuple[int, int]]]) -> Path:
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(8, 5))
+    figure = Figure(figsize=(8, 5))
+    axes = figure.subplots()
     for colour, (label, curve) in zip(("#0b66a8", "#3a7d44", "#e09f3e", "#d1495b"), counts.items()):
         axes.plot(list(curve), [value[0] for value in curve.values()], "o-", color=colour, label=label)
         axes.plot(list(curve), [value[1] for value in curve.values()], "--", color=colour, lw=1)
@@ -146,7 +144,6 @@ def _picture(path: Path, counts: dict[str, dict[int, tuple[int, int]]]) -> Path:
     axes.grid(alpha=0.3)
     figure.tight_layout()
     figure.savefig(path, dpi=130)
-    plt.close(figure)
     return path
 
 

@@ -95,12 +95,10 @@ def _lines(paper: str, test: str, calls: int, found: dict[str, int]) -> list[Lin
 
 
 def _picture(path: Path, counts: dict[tuple[str, str], dict[str, int]]) -> Path:
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, panels = plt.subplots(1, len(TABLE), figsize=(10, 3.6), sharey=True)
+    figure = Figure(figsize=(10, 3.6))
+    panels = figure.subplots(1, len(TABLE), sharey=True)
     labels = ("paper", *PAPERS)
     for axes, test in zip(panels, TABLE):
         printed = TABLE[test][2]
@@ -117,7 +115,6 @@ def _picture(path: Path, counts: dict[tuple[str, str], dict[str, int]]) -> Path:
     panels[0].legend(fontsize=7, loc="upper right")
     figure.tight_layout()
     figure.savefig(path, dpi=130)
-    plt.close(figure)
     return path
 
 

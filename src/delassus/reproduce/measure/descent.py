@@ -72,7 +72,7 @@ def descend(
         method.advance(batch)
         spent += time.process_time() - begin
         done += batch
-        details = getattr(method, "details", {})
+        details = method.details or {}
         judged = residuals.evaluate(problem, method.reactions)
         out.iteration.append(done)
         out.seconds.append(spent)
@@ -83,7 +83,7 @@ def descend(
             break
         batch = batch if batch == 1 else max(batch, int(_LOOK * done))
     out.gave_up = method.finished and out.error[-1] > goal
-    artificial = getattr(method, "details", {}).get("artificial", [])
+    artificial = (method.details or {}).get("artificial", [])
     out.feasible = next((i + 1 for i, s in enumerate(artificial) if s == 0.0), None)
     return out
 

@@ -98,7 +98,7 @@ def iterations(
         if rule.met(trace[-1]):
             count = k
             break
-    return Count(count, trace, getattr(solver, "details", {}))
+    return Count(count, trace, solver.details or {})
 
 
 def steps(setup: Setup, settings: StepSettings, count: int) -> Iterator[tuple[StepReport, np.ndarray]]:

@@ -10,11 +10,8 @@ from delassus.scenes.scene import Setup
 
 def draw_snapshots(path: Path, setup: Setup, states: list[tuple[str, State]]) -> None:
     """One panel per named state. Spheres nearer than half the blade's width to its middle plane are shown."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
     from matplotlib.collections import PatchCollection
+    from matplotlib.figure import Figure
     from matplotlib.patches import Circle, Rectangle
 
     p, shapes = setup.parameters, setup.model.shapes
@@ -22,7 +19,8 @@ def draw_snapshots(path: Path, setup: Setup, states: list[tuple[str, State]]) ->
     moving = shapes.body >= 0
     radius[shapes.body[moving]] = shapes.size[moving, 0]
     thick, _, tall = 2.0 * shapes.half[shapes.body == 0][0]
-    figure, axes = plt.subplots(len(states), 1, figsize=(9, 2.3 * len(states)), squeeze=False, layout="constrained")
+    figure = Figure(figsize=(9, 2.3 * len(states)), layout="constrained")
+    axes = figure.subplots(len(states), 1, squeeze=False)
     for ax, (name, state) in zip(axes[:, 0], states):
         near = np.flatnonzero(np.abs(state.q[:, 1]) < 0.5 * p["blade"])
         near = near[near > 0]
@@ -41,4 +39,3 @@ def draw_snapshots(path: Path, setup: Setup, states: list[tuple[str, State]]) ->
                title=f"{name}, t = {state.t:.2f} s", xlabel="x [m]", ylabel="z [m]")  # fmt: skip
         figure.colorbar(discs, ax=ax, label="speed [m/s]")
     figure.savefig(path, dpi=120)
-    plt.close(figure)
