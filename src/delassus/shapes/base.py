@@ -31,10 +31,11 @@ from numpy.typing import ArrayLike
 
 from delassus.errors import ProblemError
 from delassus.given import numbers
-from delassus.shapes.polyhedron import mass_properties, outward_triangles
+from delassus.shapes.polyhedron import direction_triangles, mass_properties
 
-_DIRECTIONS = 10_000
-"""In which the support function is asked for the defaults of mass: a ball's volume and inertia come out 0.1 % small."""
+_ROUNDS = 5
+"""Of `direction_triangles`, 4 098 directions in which the support function is asked for the defaults of mass: those of
+ellipsoids come out right to 1e-4, of solids with edges to 1e-3."""
 
 
 class Shape:
@@ -89,11 +90,13 @@ class Shape:
 
     @cached_property
     def _mass(self) -> tuple[float, np.ndarray, np.ndarray]:
-        k = np.arange(_DIRECTIONS) + 0.5  # evenly spread: a spiral of golden angles
-        z, angle = 1.0 - 2.0 * k / _DIRECTIONS, np.pi * (1.0 + math.sqrt(5.0)) * k
-        r = np.sqrt(1.0 - z * z)
-        points = self._furthest(np.stack([r * np.cos(angle), r * np.sin(angle), z], axis=1))
-        return mass_properties(*outward_triangles(points))
+        both = []
+        for rounds in (_ROUNDS - 1, _ROUNDS):
+            along, triangles = direction_triangles(rounds)
+            both.append(mass_properties(self._furthest(along), triangles))
+        (v, x, theta), (volume, centre, inertia) = both
+        # four times as many triangles, a quarter of the error: what is left of it after extrapolation is far smaller
+        return (4 * volume - v) / 3, (4 * centre - x) / 3, (4 * inertia - theta) / 3
 
 
 class StaticShape(Shape):

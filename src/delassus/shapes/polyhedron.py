@@ -17,6 +17,22 @@ def outward_triangles(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return vertices, triangles
 
 
+def direction_triangles(rounds: int) -> tuple[np.ndarray, np.ndarray]:
+    """(unit vectors (v, 3), triangles (8 · 4^rounds, 3) anticlockwise from outside): an octahedron, its triangles cut
+    into four so many times."""
+    x = np.concatenate([np.eye(3), -np.eye(3)])
+    triangles = np.array([(0, 1, 2), (1, 3, 2), (3, 4, 2), (4, 0, 2), (1, 0, 5), (3, 1, 5), (4, 3, 5), (0, 4, 5)])
+    for _ in range(rounds):
+        edges = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+        edges, which = np.unique(edges, axis=0, return_inverse=True)
+        middle = len(x) + which.reshape(-1, 3)  # of the edges of each triangle
+        between = x[edges].sum(axis=1)
+        x = np.concatenate([x, between / np.linalg.norm(between, axis=1, keepdims=True)])
+        (a, b, c), (d, e, f) = triangles.T, middle.T
+        triangles = np.concatenate([np.stack(t, axis=1) for t in ((a, d, f), (d, b, e), (f, e, c), (d, e, f))])
+    return x, triangles
+
+
 def mass_properties(vertices: np.ndarray, faces: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """(volume, centre of mass, inertia per density about it) of the solid inside triangles seen anticlockwise from
     outside, as a signed sum of tetrahedra (Tonon 2004).  vertices: (n, 3) [m], faces: (m, 3) → [m³], [m], [m⁵]."""

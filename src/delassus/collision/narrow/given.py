@@ -17,6 +17,7 @@ from delassus.shapes import Shape
 
 AROUND = 8  # directions in which a face is asked for
 _TILT = 0.02  # of these directions against the normal [rad]: faces that lean by less are found
+_FINE = 1e-3  # the same around the normal of a face that was found [rad]
 _POINT = 0.1  # of half the shape's width across: corners nearer to each other than this are one point
 _NARROW = 0.05  # of a face's length: narrower faces are segments
 _WIDTHS = 200  # directions in which the thickness is measured
@@ -41,7 +42,7 @@ def _compiled(function: Any) -> Any:
     pointer, number = types.CPointer(types.float64), types.float64
 
     @cfunc(types.void(pointer, types.int64, number, number, number, pointer))
-    def answer(numbers, count, x, y, z, out):  # type: ignore[no-untyped-def]
+    def answer(numbers, count, x, y, z, out):
         x, y, z = function(carray(numbers, (count,)), x, y, z)
         point = carray(out, (3,))
         point[0], point[1], point[2] = x, y, z
@@ -86,8 +87,32 @@ def given_face(address, size, s, x, y, z, corners):
     polygon, a segment or a point; the cosine of the last two is 0, so that others are never cut to them.
 
     The support points of directions a little beside the normal are the corners of a flat face, and close together on a
-    round one."""
-    px, py, pz = furthest(address, size, s, x, y, z)
+    round one. Rounded edges make them a little too high: so a face is asked again, closely around its own normal."""
+    count = _ring(address, size, s, x, y, z, _TILT, corners)
+    if count >= 3:
+        ax, ay, az = _area(corners, count)
+        area = math.sqrt(ax * ax + ay * ay + az * az)
+        far, one, two = _longest(corners, count)
+        if area <= 2.0 * _NARROW * far:
+            for i in range(3):
+                first, second = corners[one, i], corners[two, i]
+                corners[0, i], corners[1, i] = first, second
+            count = 2
+        else:
+            count = _ring(address, size, s, ax / area, ay / area, az / area, _FINE, corners)
+            if count >= 3:
+                ax, ay, az = _area(corners, count)
+                return count, (ax * x + ay * y + az * z) / math.sqrt(ax * ax + ay * ay + az * az)
+    if count != 2:
+        corners[0, 0], corners[0, 1], corners[0, 2] = furthest(address, size, s, x, y, z)
+        count = 1
+    return count, 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def _ring(address, size, s, x, y, z, tilt, corners):
+    """Support points of AROUND directions that lean by `tilt` [rad] against a unit vector, those close together once:
+    how many are written into corners."""
     # tangents, from the axis of the shape that is least along the direction: they turn with it smoothly
     ux, uy, uz = (0.0, -z, y) if abs(x) < 0.6 else (z, 0.0, -x)
     length = math.sqrt(ux * ux + uy * uy + uz * uz)
@@ -97,37 +122,41 @@ def given_face(address, size, s, x, y, z, corners):
     count = 0
     for k in range(AROUND):
         angle = 2.0 * math.pi * k / AROUND
-        c, d = _TILT * math.cos(angle), _TILT * math.sin(angle)
-        cx, cy, cz = furthest(
+        c, d = tilt * math.cos(angle), tilt * math.sin(angle)
+        px, py, pz = furthest(
             address, size, s, x + c * ux + d * vx, y + c * uy + d * vy, z + c * uz + d * vz
         )  # fmt: skip
         known = False
         for i in range(count):
-            known = known or _square(corners, i, cx, cy, cz) <= (_POINT * across) ** 2
+            known = known or _square(corners, i, px, py, pz) <= (_POINT * across) ** 2
         if not known:
-            corners[count, 0], corners[count, 1], corners[count, 2] = cx, cy, cz
+            corners[count, 0], corners[count, 1], corners[count, 2] = px, py, pz
             count += 1
-    if count == 1:
-        corners[0, 0], corners[0, 1], corners[0, 2] = px, py, pz
-        return 1, 0.0
-    far, one, two = 0.0, 0, 1
-    ax, ay, az = 0.0, 0.0, 0.0  # twice the area vector
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def _area(corners, count):
+    """Twice the area vector of a polygon."""
+    ax, ay, az = 0.0, 0.0, 0.0
     for i in range(count):
         j = i + 1 if i + 1 < count else 0
         ax += corners[i, 1] * corners[j, 2] - corners[i, 2] * corners[j, 1]
         ay += corners[i, 2] * corners[j, 0] - corners[i, 0] * corners[j, 2]
         az += corners[i, 0] * corners[j, 1] - corners[i, 1] * corners[j, 0]
+    return ax, ay, az
+
+
+@njit(cache=True, error_model="numpy")
+def _longest(corners, count):
+    """(squared distance, i, j) of the two corners that are furthest apart."""
+    far, one, two = 0.0, 0, 1
+    for i in range(count):
         for k in range(i):
             square = _square(corners, k, corners[i, 0], corners[i, 1], corners[i, 2])
             if square > far:
                 far, one, two = square, k, i
-    area = math.sqrt(ax * ax + ay * ay + az * az)
-    if count == 2 or area <= 2.0 * _NARROW * far:
-        for i in range(3):
-            first, second = corners[one, i], corners[two, i]
-            corners[0, i], corners[1, i] = first, second
-        return 2, 0.0
-    return count, (ax * x + ay * y + az * z) / area
+    return far, one, two
 
 
 @njit(cache=True, error_model="numpy")
