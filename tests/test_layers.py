@@ -1,9 +1,12 @@
-"""Modules import only downwards, and optional or slow packages only where they are needed."""
+"""Modules import only downwards, between packages and inside them, and slow packages only where they are needed."""
 
 import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "delassus"
 
@@ -16,22 +19,159 @@ LAYERS = [
     "io.recording", "scenes", "view", "bench", "reproduce", "cli",
 ]  # fmt: skip
 
+# Inside a package: what each of its rooms (a folder or a file) may import of the others. Rooms that are not named here
+# fail the test, so that a new one is put in its place; `__init__` may name what any of them holds.
+WORDS = {"settings", "method"}  # what whoever writes a solver needs
+FAMILIES = {"splitting", "newton", "interior", "gradient", "active_set", "admm", "double_double"}
+SHARED_BY_COMMANDS = {"console", "files", "options", "tables", "ranking"}
+COMMANDS = {"bench", "info", "report", "reproduce", "run", "scenes", "solve", "solvers"}
+ROOMS: dict[str, dict[str, set[str]]] = {
+    "solvers": {
+        "settings": set(),
+        "method": {"settings"},
+        "solution": set(),
+        "compile_time": set(),
+        "parts": WORDS,
+        **dict.fromkeys(FAMILIES, WORDS | {"parts"}),
+        "driver": WORDS | {"compile_time"},
+        "compose": WORDS | {"driver"},
+        "modifiers": WORDS | {"parts", "driver", "compose"},
+        "table": WORDS | FAMILIES | {"parts", "driver", "compose", "modifiers"},
+        "auto": WORDS | FAMILIES | {"parts", "driver", "table", "solution"},
+        "solve_problem": WORDS | {"parts", "driver", "table", "auto", "solution"},
+    },
+    "linalg": {
+        "dense_product": set(),
+        "pairs": set(),
+        "operators": {"dense_product", "pairs"},
+        "factor": {"dense_product", "pairs", "operators"},
+        "iterative": {"dense_product", "pairs", "operators", "factor"},
+    },
+    "collision": {
+        "contacts": set(),
+        "instances": set(),
+        "layout": set(),
+        "machine": set(),
+        "parts": {"instances", "layout"},
+        "placement": {"layout"},
+        "broad": {"layout", "machine", "placement"},
+        "narrow": {"layout", "machine", "contacts", "broad"},
+        "arrays": {"layout", "machine", "instances", "parts", "broad", "narrow"},
+        "sweep": {"layout", "placement", "arrays", "broad", "narrow"},
+        "detect": {"layout", "machine", "contacts", "placement", "arrays", "broad", "narrow"},
+    },
+    "io": {
+        "place": set(),
+        "fclib": {"place"},
+        "problems": {"fclib", "place"},
+        "recording": {"fclib", "place", "problems"},
+    },
+    "cli": {
+        **dict.fromkeys(SHARED_BY_COMMANDS, SHARED_BY_COMMANDS),
+        **dict.fromkeys(COMMANDS, SHARED_BY_COMMANDS),  # no command imports another
+        "main": {"console"},  # and those it runs by name
+    },
+    "reproduce": {
+        "experiment": set(),
+        "measure": {"experiment"},
+        "experiments": {"experiment", "measure"},
+    },
+}  # fmt: skip
 
-def layer_of(parts):
-    """The layer of a module below `delassus`. Files of problems and recordings share a package, not a layer."""
-    if parts[0] != "io":
-        return parts[0]
-    return "io.recording" if {"recording", "Recorder", "Recording"} & set(parts) else "io.problems"
+# What `delassus.io` hands out without being its home.
+HANDED_OUT = {"delassus.io.Recorder": "delassus.io.recording", "delassus.io.Recording": "delassus.io.recording"}
+
+# Only to say of which type an argument is: both phases are handed the arrays that are made for them.
+TYPES_ONLY = {("collision.broad", "collision.arrays"), ("collision.narrow", "collision.arrays")}
 
 
-def imports(path):
-    """Absolute module names a file imports, wherever in the file."""
-    for node in ast.walk(ast.parse(path.read_text())):
+class Import(NamedTuple):
+    """`module` as seen from above the package: "solvers.driver"; "" where the package itself is imported."""
+
+    module: str
+    is_for_types: bool  # under `if TYPE_CHECKING`
+
+
+def modules(source):
+    """The file of each module of the package, by its name below it: "solvers.driver", "solvers" for its `__init__`."""
+    found = {}
+    for path in source.rglob("*.py"):
+        parts = path.relative_to(source).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(name, path, known, package="delassus"):
+    """What a module imports of its own package, wherever in the file, relative imports included."""
+    tree = ast.parse(path.read_text())
+    guarded = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for branch in node.body
+        for inner in ast.walk(branch)
+    }
+    home = [package, *name.split(".")] if name else [package]
+    if path.stem != "__init__":
+        home.pop()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield node.module
-            yield from (f"{node.module}.{name.name}" for name in node.names)
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join([*home[: len(home) - node.level + 1], *filter(None, [node.module])])
+            base = base if node.level else node.module
+            whole = [f"{base}.{alias.name}" for alias in node.names]
+            found = [
+                name if name.removeprefix(f"{package}.") in known else HANDED_OUT.get(name, base) for name in whole
+            ]
+        else:
+            continue
+        for target in found:
+            if target == package or target.startswith(f"{package}."):
+                yield Import(target.removeprefix(package).removeprefix("."), id(node) in guarded)
+
+
+def layer_of(name):
+    """The layer of a module. Files of problems and recordings share a package, not a layer."""
+    first, *rest = name.split(".")
+    if first != "io":
+        return first
+    return "io.recording" if rest[:1] == ["recording"] else "io.problems"
+
+
+def upward_imports(source, layers=LAYERS, package="delassus"):
+    """Sentences about imports from a layer to one above it."""
+    known = modules(source)
+    for name, path in known.items():
+        if name in ("", "__main__", "io"):
+            continue  # they name what others hold
+        for target in imports(name, path, known, package):
+            above = target.module and layers.index(layer_of(target.module)) > layers.index(layer_of(name))
+            if above:
+                yield f"{name} imports upwards: {target.module}"
+
+
+def sideways_imports(source, rooms=ROOMS, types_only=TYPES_ONLY, package="delassus"):
+    """Sentences about imports inside a package that its rooms do not allow."""
+    known = modules(source)
+    for name, path in known.items():
+        parent, *rest = name.split(".")
+        if parent not in rooms or not rest:
+            continue
+        room = rest[0]
+        if room not in rooms[parent]:
+            yield f"{name}: say in ROOMS what {room!r} may import of {parent}"
+            continue
+        for target in imports(name, path, known, package):
+            first, *inner = target.module.split(".")
+            if first != parent or inner[:1] == [room]:
+                continue
+            other = inner[0] if inner else "__init__"
+            may = other in rooms[parent][room]
+            if target.is_for_types and (f"{parent}.{room}", f"{parent}.{other}") in types_only:
+                may = True
+            if not may:
+                yield f"{name} imports its neighbour {target.module}"
 
 
 def test_every_module_has_a_layer():
@@ -40,15 +180,72 @@ def test_every_module_has_a_layer():
 
 
 def test_imports_point_downwards():
-    for path in SOURCE.rglob("*.py"):
-        home = layer_of(path.relative_to(SOURCE).with_suffix("").parts)
-        if home in ("__init__", "__main__") or path == SOURCE / "io" / "__init__.py":
-            continue  # they name what others hold
-        for name in imports(path):
-            parts = name.split(".")
-            if parts[0] != "delassus" or len(parts) == 1 or layer_of(parts[1:]) not in LAYERS:
-                continue
-            assert LAYERS.index(layer_of(parts[1:])) <= LAYERS.index(home), f"{path.name} imports upwards: {name}"
+    assert list(upward_imports(SOURCE)) == []
+
+
+def test_rooms_of_a_package_keep_to_themselves():
+    assert list(sideways_imports(SOURCE)) == []
+
+
+def test_rooms_have_an_order():
+    """What may import each other would be one room."""
+    for package, may in ROOMS.items():
+        left = {room: set(others) - {room} for room, others in may.items() if room not in SHARED_BY_COMMANDS}
+        while left:
+            free = {room for room, others in left.items() if not others & set(left)}
+            assert free, f"{package}: {sorted(left)} import each other in a circle"
+            left = {room: others for room, others in left.items() if room not in free}
+
+
+def test_rules_name_rooms_that_exist():
+    for package, may in ROOMS.items():
+        found = {p.stem for p in (SOURCE / package).iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+        assert set(may) == found - {"__init__"}, package
+
+
+def test_experiments_do_not_import_each_other():
+    known = modules(SOURCE)
+    for name, path in known.items():
+        if name.startswith("reproduce.experiments."):
+            others = [target.module for target in imports(name, path, known)]
+            assert not [other for other in others if other.startswith("reproduce.experiments.")], name
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "complaint"),
+    [
+        ("low.a", "from pack.high import b", "low.a imports upwards: high.b"),
+        ("low.a", "import pack.high.b", "low.a imports upwards: high.b"),
+        ("low.a", "from ..high.b import thing", "low.a imports upwards: high.b"),
+        ("low.a", "def f():\n    from pack.high.b import thing", "low.a imports upwards: high.b"),
+        ("high.red.x", "from pack.high.blue.y import thing", "high.red.x imports its neighbour high.blue.y"),
+        ("high.red.x", "from ..blue import y", "high.red.x imports its neighbour high.blue.y"),
+        ("high.red.x", "from . import z\nfrom .. import b\nfrom pack.low import a", None),
+        ("high.red.x", "from pack.high import thing", "high.red.x imports its neighbour high"),
+        ("high.new", "", "high.new: say in ROOMS what 'new' may import of high"),
+        (
+            "high.red.x",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pack.high.green import thing",
+            None,
+        ),
+        ("high.red.x", "from pack.high.green import thing", "high.red.x imports its neighbour high.green"),
+    ],
+)
+def test_the_rules_find_what_breaks_them(tmp_path, module, line, complaint):
+    """On a small tree with one import in it that is wrong, or right."""
+    names = ["low.__init__", "low.a", "high.__init__", "high.b", "high.green", "high.red.__init__", "high.red.x"]
+    names += ["high.red.z", "high.blue.__init__", "high.blue.y", "__init__", module]
+    for name in names:
+        path = tmp_path.joinpath("pack", *name.split(".")).with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(line if name == module else "")
+    rooms = {"high": {"b": set(), "green": {"red", "blue"}, "red": {"b"}, "blue": {"b"}}}
+    source = tmp_path / "pack"
+    found = [
+        *upward_imports(source, ["low", "high"], "pack"),
+        *sideways_imports(source, rooms, {("high.red", "high.green")}, "pack"),
+    ]
+    assert found == ([] if complaint is None else [complaint])
 
 
 def test_import_is_light():

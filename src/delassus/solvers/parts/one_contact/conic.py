@@ -17,7 +17,7 @@ import math
 from numba import njit
 
 from delassus.solvers.parts.one_contact.polynomial import positive_roots
-from delassus.solvers.parts.one_contact.schur import eliminate_normal
+from delassus.solvers.parts.one_contact.slip import eliminate_normal
 
 _BISECTIONS = 50  # halves an angle of at most 2π to 6e-15
 

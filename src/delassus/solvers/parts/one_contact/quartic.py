@@ -9,8 +9,7 @@ import math
 from numba import njit
 
 from delassus.solvers.parts.one_contact.polynomial import positive_roots
-from delassus.solvers.parts.one_contact.schur import eliminate_normal
-from delassus.solvers.parts.one_contact.slip import solve_slip
+from delassus.solvers.parts.one_contact.slip import eliminate_normal, solve_slip
 
 
 @njit(cache=True, error_model="numpy")

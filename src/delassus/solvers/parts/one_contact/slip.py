@@ -12,8 +12,6 @@ import math
 
 from numba import njit
 
-from delassus.solvers.parts.one_contact.schur import eliminate_normal
-
 _STEPS = 100  # Newton needs a handful; bisection alone needs 60 to exhaust the digits
 _CLOSE = 1e-12  # |g − 1| below which Newton stops; the point is put on the cone exactly afterwards
 _SINGULAR = 1e-14  # determinant of S relative to its diagonal below which sticking is not unique
@@ -79,3 +77,19 @@ def solve_slip(D, o, q0, q1, q2, mu, slip):
     # Put the point on the cone to the last digit.
     f = mu * rn / math.sqrt(r1 * r1 + r2 * r2)
     return rn, f * r1, f * r2, s
+
+
+@njit(cache=True, error_model="numpy")
+def eliminate_normal(D, o):
+    """A contact's own block with the normal reaction eliminated, what the exact one-contact solvers start from:
+    (1 / D_nn, D_nt1, D_nt2, D_t1n / D_nn, D_t2n / D_nn, S11, S12, S21, S22) with S = D_tt − D_tn D_nt / D_nn.
+
+    D[o:o+9]: the block, row by row [1/kg], with D_nn > 0; it need not be symmetric. With v_n = 0 the normal reaction is
+    r_n = −(q_n + D_nt r_t) / D_nn, and the tangent sees S r_t + q_t − D_tn q_n / D_nn.
+    """
+    inverse = 1.0 / D[o]
+    d1, d2 = D[o + 1], D[o + 2]
+    c1, c2 = D[o + 3] * inverse, D[o + 6] * inverse
+    s11, s12 = D[o + 4] - c1 * d1, D[o + 5] - c1 * d2
+    s21, s22 = D[o + 7] - c2 * d1, D[o + 8] - c2 * d2
+    return inverse, d1, d2, c1, c2, s11, s12, s21, s22

@@ -1,0 +1,24 @@
+"""The way from a call to its number stays short: as many files as a reader can hold in mind."""
+
+import pytest
+
+from files_entered import count
+
+MOST = {"nbgs": 8, "ipm": 22, "prox-ssn": 15, "solve FILE": 44, "run": 91}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return count()
+
+
+@pytest.mark.parametrize("case", MOST)
+def test_no_longer_than_it_was(found, case):
+    assert len(found[case]) <= MOST[case], "\n".join(found[case])
+
+
+def test_counts_see_what_is_entered(found):
+    """The loop, the judge and the method are on the list: an empty one would be short, too."""
+    assert {"solvers/driver.py", "residuals.py", "solvers/splitting/sweeps.py"} <= set(found["nbgs"])
+    assert {"cli/main.py", "io/fclib/read.py", "residuals.py"} <= set(found["solve FILE"])
+    assert "simulation/one_step.py" in found["run"] or "simulation/step.py" in found["run"]
