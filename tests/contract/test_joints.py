@@ -65,14 +65,15 @@ class TestEveryJoint:
         """At configurations the joint allows: assembled, then moved along its own freedoms."""
         rng = np.random.default_rng(52)
         kind = JOINTS[name]
+        if not kind.coordinates:
+            assert name in ("fixed", "distance")  # nothing to measure, and a length that is held
+            return
         for _ in range(30):
             pair = Pair(rng, closed=True)
             frames = pair.frames()
             _, rows = evaluate_rows(kind, frames)
             free = np.linalg.svd(rows)[2][len(rows) :]  # motions the joint does not forbid
             u = free.T @ rng.normal(size=len(free))
-            if not kind.coordinates:
-                continue
             _, rates = evaluate_coordinates(kind, frames)
             after, _ = evaluate_coordinates(kind, pair.frames(u, STEP))
             before, _ = evaluate_coordinates(kind, pair.frames(u, -STEP))

@@ -80,15 +80,18 @@ class TestEverySolver:
         assert tight.residuals.natural_map_relative <= loose.residuals.natural_map_relative
 
     def test_good_guess_is_recognised_at_once(self, name, law):
-        solution = solve(PROBLEMS[law]["well-posed"], name, tol=TOL, max_iter=5000)
-        if solution.converged:
-            again = solve(PROBLEMS[law]["well-posed"], name, guess=solution.reactions, tol=TOL)
-            assert again.converged
-            assert again.iterations == 0
+        """Whoever found it: the judge looks before the method does, and methods for another law are refused."""
+        problem = PROBLEMS[law]["well-posed"]
+        found = solve(problem, "auto", tol=0.1 * TOL)
+        assert found.converged
+        again = solve(problem, name, guess=found.reactions, tol=TOL)
+        assert again.status is (Status.CONVERGED if law in find(name)[0].laws else Status.UNSUPPORTED)
+        assert again.iterations == 0
 
     def test_zero_iterations_and_tiny_time_are_honest(self, name, law):
         problem = PROBLEMS[law]["hyperstatic"]
         if law not in find(name)[0].laws:
+            assert solve(problem, name, tol=TOL, max_iter=0).status is Status.UNSUPPORTED
             return
         assert solve(problem, name, tol=TOL, max_iter=0).status is Status.MAX_ITERATIONS
         assert solve(problem, name, tol=1e-14, time_limit=1e-9).status in (Status.TIME_LIMIT, Status.CONVERGED)
@@ -143,11 +146,9 @@ def test_solver_reaches_what_it_is_for(name):
         assert solution.converged, (kind, solution)
 
 
-@pytest.mark.parametrize("name", [name for name, line in SOLVERS.items() if Law.FRICTIONLESS in line.laws])
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name != "raisim-ds-es"])  # stops on the objective
 def test_frictionless_problems_are_solved_by_all(name):
-    """Without friction every member is projected Gauß–Seidel on a convex quadratic program."""
-    if name == "raisim-ds-es":
-        pytest.skip("stops on the objective, not on accuracy")
+    """Without friction the problem is a convex quadratic program, which every method takes."""
     solution = solve(PROBLEMS[Law.FRICTIONLESS]["well-posed"], name, tol=TOL, max_iter=50_000)
     assert solution.converged, solution
 

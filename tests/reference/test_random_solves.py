@@ -47,6 +47,7 @@ def test_infeasible_kinds_have_no_solution():
     from scipy.optimize import linprog
 
     rng = np.random.default_rng(6)
+    asked = set()
     for kind in KINDS:
         problem = make(kind, rng).with_law(Law.FRICTIONLESS)
         if problem.delassus.kind == "matrix" or problem.delassus.compliance is not None:
@@ -58,6 +59,9 @@ def test_infeasible_kinds_have_no_solution():
         equal = {"A_eq": J[:e], "b_eq": -b[:e]} if e else {}
         found = linprog(free, A_ub=-J[normal], b_ub=b[normal], bounds=(None, None), **equal)
         assert (found.status == 2) == (kind in INFEASIBLE), kind
+        asked.add(kind)
+    assert asked & set(INFEASIBLE)
+    assert asked - set(INFEASIBLE)
 
 
 def test_a_few_random_solves_hold_what_they_claim():

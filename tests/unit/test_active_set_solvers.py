@@ -42,15 +42,18 @@ def points(rng, tresca):
 @pytest.mark.parametrize("tresca", [False, True])
 def test_descent_is_what_a_short_projected_step_does(tresca):
     rng = np.random.default_rng(1)
-    seen = set()
+    seen, excused = set(), 0
     for x in points(rng, tresca):
         g = rng.normal(size=3)
         face, e1, e2, _ = faces.face_of(tresca, MU, RADIUS, *x)
         seen.add(face)
         d = np.array(faces.descent(face, tresca, MU, e1, e2, *g)[:3])
         step = np.array(faces.project_contact(tresca, MU, RADIUS, *(np.array(x) - SMALL * g))) - x
-        # a point nearer to an edge than the step is long moves on to the next face
-        assert np.linalg.norm(step / SMALL - d) <= 1e-4 or min(x[0], abs(np.hypot(x[1], x[2]))) < 1e-4
+        if 0.0 < min(x[0], np.hypot(x[1], x[2])) < 1e-4:  # nearer to an edge than the step is long: on to the next face
+            excused += 1
+            continue
+        assert np.linalg.norm(step / SMALL - d) <= 1e-4, (x, g)
+    assert excused < 5
     wanted = {faces.SHUT, faces.SLIDE, faces.OPEN}
     if tresca:
         wanted = {faces.NORMAL_RIM, faces.RIM, faces.DISC, faces.OPEN}

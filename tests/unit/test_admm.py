@@ -115,10 +115,18 @@ def test_small_problems_take_the_same_steps(name):
             assert small.map_key == pytest.approx(usual.map_key, rel=1e-9)
 
 
-def test_attempt_that_fails_is_counted_and_the_ordinary_way_goes_on():
+def test_attempt_that_fails_is_counted_and_the_ordinary_way_goes_on(monkeypatch):
     problem = mechanism(Law.NCP, 1, contacts=9)
+    at_once = solve(problem, "admm-ncp-fp", tol=1e-13, max_iter=3000)
+    assert at_once.converged
+    monkeypatch.setattr("delassus.solvers.admm.small._ATTEMPT", 10)
     tight = solve(problem, "admm-ncp-fp", tol=1e-13, max_iter=3000)
-    assert tight.iterations > 200 or tight.converged
+    assert tight.converged
+    assert 10 < tight.iterations <= 3 * at_once.iterations
+    seen = []
+    solve(problem, "admm-ncp-fp", tol=1e-13, max_iter=3000, trace=lambda *row: seen.append(row[0]))
+    assert seen == tight.trace.iterations == sorted(seen), "one count over both"
+    assert seen[-1] == tight.iterations
     few = solve(problem, "admm-ncp-fp", tol=1e-13, max_iter=7)
     assert few.status is Status.MAX_ITERATIONS
     assert few.iterations == 7

@@ -84,8 +84,16 @@ def test_centre_of_mass_and_inertia_follow_the_shapes():
 
 def test_flat_bodies_have_possible_inertias():
     """A thin plate: the largest moment is the sum of the others, to the digits it was written with."""
-    ModelBuilder().body(mass=1.0, inertia=(0.333333, 0.333333, 0.666667))
-    ModelBuilder().body(density=1.0, shapes=[Box((1, 1, 1e-9))])
+    for given in (
+        {"mass": 1.0, "inertia": (0.333333, 0.333333, 0.666667)},
+        {"density": 1.0, "shapes": [Box((1, 1, 1e-9))]},
+    ):
+        builder = ModelBuilder()
+        builder.body(**given)
+        x, y, z = np.diag(builder.build()[0].inertia[0])
+        assert z == pytest.approx(x + y, rel=1e-5)
+    with pytest.raises(ProblemError, match="no distribution of mass"):  # a hundredth more is no body's
+        ModelBuilder().body(mass=1.0, inertia=(0.333333, 0.333333, 0.676667))
 
 
 def test_zero_of_an_angle_moves_with_the_followers_frame():

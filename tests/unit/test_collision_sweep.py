@@ -34,6 +34,7 @@ def test_distance_is_certified_from_both_sides(kind):
     """A plane across the direction found separates the shapes by the distance, and no shape grown by more than it stays
     apart: along the direction, the second shape moved by the distance touches the first."""
     rng = np.random.default_rng(1)
+    apart = 0
     for _ in range(40):
         instances = [Instance(solid(rng.choice(["sphere", "box", "capsule", "cylinder", "hull"]), rng), body=0),
                      Instance(solid(kind, rng), body=-1 if kind == "triangle" else 1)]  # fmt: skip
@@ -51,6 +52,8 @@ def test_distance_is_certified_from_both_sides(kind):
         assert b - a == pytest.approx(d, abs=1e-12)
         P[1] -= n * (d + 1e-6)
         assert shape_distance(0, 1, *geometry, P, R, np.empty((4, 3)))[0] <= 0.0
+        apart += 1
+    assert apart > 10
 
 
 def verdict(target, path, position=(0.0, 0.0, 1.0), spin=(0.0, 0.0, 0.0), shape=None):

@@ -151,6 +151,7 @@ def test_no_solver_finds_smaller_reactions_for_the_same_motion(seed):
 
 @pytest.mark.parametrize("name", ["nbgs", "prox", "admm-ncp-sa", "jacobi"])
 def test_the_least_reactions_are_the_same_from_every_solver_and_keep_the_motion(name):
+    compared = 0
     for seed in range(6):
         problem = resting(seed, 1 + seed % 3, 8 + 3 * seed)
         found, ours = solve(problem, name, tol=TOL, max_iter=50_000), solve(problem, tol=TOL)
@@ -162,6 +163,8 @@ def test_the_least_reactions_are_the_same_from_every_solver_and_keep_the_motion(
         assert np.allclose(least, ours.reactions, atol=1e-5 * size)
         assert np.allclose(problem.body_velocity(least), found.body_velocities, atol=1e-7 * np.abs(problem.u_f).max())
         assert residuals.measure(problem, least).relative <= 3.0 * TOL
+        compared += 1
+    assert compared >= 3
 
 
 def test_unique_reactions_are_left_alone():

@@ -169,13 +169,16 @@ def test_conic_solvers_find_the_least_energy(solver, with_term):
 @pytest.mark.parametrize("solver", [conic_quartic, conic_bisection])
 def test_conic_with_its_own_de_saxce_term_is_coulomb(solver):
     """The fixed point σ = μ‖v_t‖ turns the conic program into Coulomb's law (paper 003 §VI-C)."""
+    checked = 0
     for D, q, mu in cases(200, conditions=(1.0, 5.0)):
         if q[0] >= 0.0 or not 0.0 < mu < 1.0:
             continue
+        checked += 1
         exact = slip(D, q, mu)
         v = D @ exact + q
         got = solver(D, q, mu, mu * math.hypot(v[1], v[2]))
         assert np.linalg.norm(got - exact) < 1e-6 * np.linalg.norm(exact)
+    assert checked > 20
 
 
 def test_conic_at_zero_normal_velocity_is_least_energy_on_the_wedge():

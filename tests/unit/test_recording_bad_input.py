@@ -101,6 +101,7 @@ def test_random_damage_is_noticed_or_harmless(tmp_path, setup):
     path = part_files(tmp_path)[0]
     good = path.read_bytes()
     rng = np.random.default_rng(SEED)
+    noticed = 0
     for _ in range(60):
         bad = bytearray(good)
         for place in rng.integers(0, len(good), 4):
@@ -109,9 +110,10 @@ def test_random_damage_is_noticed_or_harmless(tmp_path, setup):
         try:
             recording = Recording(tmp_path)
             for name in recording.names:
-                recording.array(name)
+                assert isinstance(recording.array(name), np.ndarray)
         except FileError:
-            continue
+            noticed += 1
+    assert 0 < noticed < 60  # most bytes are numbers or padding; some are the format
 
 
 @pytest.mark.parametrize("trick", ["link", "size", "type", "about", "filter"])

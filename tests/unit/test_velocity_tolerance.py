@@ -97,15 +97,13 @@ def test_where_nothing_moves_no_reaction_is_needed(name):
     assert solve(partly, name, guess=np.ones(6), max_iter=5000).converged
 
 
-@pytest.mark.parametrize("law", list(Law))
-@pytest.mark.parametrize("name", list(SOLVERS))
+@pytest.mark.parametrize(("name", "law"), [(name, law) for name, line in SOLVERS.items() for law in line.laws])
 def test_converged_means_velocities_too(name, law):
     """Large reactions make every relative residual small: on odd masses, and where there is no solution at all."""
-    if law not in SOLVERS[name].laws:
-        return
     for masses in ((10, 1e8), (10, 1e7, 1e13), (10, 1e4, 1e7, 1e10)):
         solution = solve(stack(masses, law), name, tol=1e-8, max_iter=500)
         assert not solution.converged or solution.residuals.worst_velocity <= 1e-6 * 0.0981
+        assert solution.converged or name not in ("ipm", "ipm-dd"), "interior points are there for these"
     for tol in (1e-6, 1e-2):
         assert not solve(squeezed(law), name, tol=tol, max_iter=1000).converged
 

@@ -87,14 +87,15 @@ def _solve(problem: Problem, line: Solver, settings: Settings, point: np.ndarray
     """One method from one starting point, (m,) or (2, m), which is overwritten."""
     start = clock()
     reactions, low = (point, None) if point.ndim == 1 else (point[0], point[1])
-    spent = 0
+    spent, kept = 0, Trace()
     if line.at_once is not None and limits.time_limit > _LONGEST_ATTEMPT and line.takes(problem):
         quick = _at_once(problem, line, settings, reactions.copy(), limits, trace, start)
         if quick is not None and (quick.status is Status.CONVERGED or quick.iterations >= limits.max_iter):
             return quick
         if quick is not None:
-            spent, limits = quick.iterations, limits.within(limits.max_iter - quick.iterations, 0.0)
-    run = Run(problem, limits, start, trace)
+            spent, kept = quick.iterations, quick.trace
+            limits = limits.within(limits.max_iter - spent, 0.0)
+    run = Run(problem, limits, start, _continued(trace, spent, 0.0))
     setup, status, iterations = 0.0, Status.CONVERGED, 0
     details: dict[str, list[float]] = {}
     excess = run.judge(0, reactions, low)
@@ -107,7 +108,8 @@ def _solve(problem: Problem, line: Solver, settings: Settings, point: np.ndarray
         status, iterations = drive(run, method, excess)
         details = method.details or {}
     times = {"setup": setup, "iterate": 0.0, "judge": run.seconds, "total": 0.0}
-    kept = Trace(*map(list, zip(*run.judgements)))
+    for iteration, *judgement in run.judgements:
+        kept.add(spent + iteration, *judgement)
     solution = _named(problem, line, run.best, limits, status, spent + iterations, times, kept, run.best_low)
     solution.details = details
     times["total"] = clock() - start
