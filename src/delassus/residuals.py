@@ -25,6 +25,7 @@ import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_coulomb, project_coulomb_dual
+from delassus.law import Law
 from delassus.linalg.operators.rigid import rigid_velocities
 from delassus.problem.problem import Problem
 
@@ -125,16 +126,17 @@ def _measure_pairs(
             velocities = velocities + delassus.body_velocity(low)
         return _measures(high, v, problem.judged_by), v, velocities
     # compiled on first use: only masses far apart need them
-    from delassus.cones.pairs import natural_map_pairs
+    from delassus.cones.pairs import fill_gaps
     from delassus.linalg.operators.rigid_pairs import pair_velocities
 
     v, u = pair_velocities(rigid, problem.u_f, problem.bias, high, low)
-    mu, block_start, joints, _, limits, blocks, scale, gamma, step, free_speed = problem.judged_by
-    square, worst, relative, length = natural_map_pairs(
-        np.column_stack([high, low]), v, mu, block_start, joints, limits, blocks, scale, gamma, step
-    )
-    norm = _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length)))
-    return (norm, worst, relative), v[:, 0].copy(), u[:, 0].copy()
+    gaps, count = np.empty((problem.contact_count, 2)), problem.contact_count
+    trace = problem.diagonal_blocks[len(problem.diagonal_blocks) - 9 * count :].reshape(count, 9)[:, ::4].sum(axis=1)
+    own = np.where(trace > 0.0, 3.0 / np.where(trace > 0.0, trace, 1.0), problem.rho)
+    is_exact, first = problem.law is Law.NCP, problem.cone.contact_start
+    fill_gaps(np.column_stack([high, low]), v, first, problem.mu, is_exact, problem.rho, own, gaps)
+    nearest = v[:, 0].copy()
+    return _measures_with(high, nearest, gaps, problem.judged_by), nearest, u[:, 0].copy()
 
 
 @njit(cache=True)
@@ -156,9 +158,15 @@ def measure_at(reactions, v, judged_by):
 @njit(cache=True)
 def _measures(reactions, v, judged_by):
     """(relative natural map [-], worst velocity [m/s], the same relative [-])."""
+    return _measures_with(reactions, v, np.empty((0, 2)), judged_by)
+
+
+@njit(cache=True)
+def _measures_with(reactions, v, gaps, judged_by):
+    """The same; gaps: (n_c, 2) squared gaps of contacts for ρ and for ρ_k where they are known already, or empty."""
     mu, block_start, joints, _, limits, diagonal_blocks, scale, gamma, step, free_speed = judged_by
     square, worst, relative, length = _natural_map(
-        reactions, v, mu, block_start, joints, limits, diagonal_blocks, scale, gamma, step
+        reactions, v, gaps, mu, block_start, joints, limits, diagonal_blocks, scale, gamma, step
     )
     return _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length))), worst, relative
 
@@ -196,7 +204,7 @@ def _evaluate_at(reactions, v, judged_by, out):
 
 
 @njit(cache=True)
-def _natural_map(reactions, v, mu, block_start, joints, limits, diagonal_blocks, scale, gamma, step):
+def _natural_map(reactions, v, gaps, mu, block_start, joints, limits, diagonal_blocks, scale, gamma, step):
     """(‖λ − P_K(λ − ρ w)‖₂², worst velocity, worst over the scale of its block, ‖λ‖₂²)."""
     square = 0.0
     length = 0.0
@@ -223,9 +231,13 @@ def _natural_map(reactions, v, mu, block_start, joints, limits, diagonal_blocks,
             square += gap * gap
             error = abs(min(reactions[i], own * v[i])) / own
         else:
-            friction = mu[k - joints - limits]
-            square += _contact_gap(reactions, v, i, friction, gamma, step)
-            error = math.sqrt(_contact_gap(reactions, v, i, friction, gamma, own)) / own
+            c = k - joints - limits
+            if len(gaps):
+                square += gaps[c, 0]
+                error = math.sqrt(gaps[c, 1]) / own
+            else:
+                square += _contact_gap(reactions, v, i, mu[c], gamma, step)
+                error = math.sqrt(_contact_gap(reactions, v, i, mu[c], gamma, own)) / own
         worst, relative = max(worst, error), max(relative, _ratio(error, scale[k]))
     return square, worst, relative, length
 

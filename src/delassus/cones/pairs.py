@@ -1,6 +1,4 @@
-"""Coulomb's cone and the natural map for reactions and velocities of two doubles each (`linalg.pairs`)."""
-
-import math
+"""Coulomb's cone and the gap of its natural map for reactions and velocities of two doubles each (`linalg.pairs`)."""
 
 from numba import njit
 
@@ -39,34 +37,10 @@ def _contact_gap(x, v, i, mu, gamma, step):
 
 
 @njit(cache=True, error_model="numpy")
-def natural_map_pairs(x, v, mu, block_start, joints, limits, diagonal_blocks, scale, gamma, step):
-    """(‖λ − P_K(λ − ρ w)‖₂², worst velocity, worst over the scale of its block, ‖λ‖₂²), as `residuals` defines them for
-    doubles.  x, v: (m, 2); scale: (block_count,) [m/s]."""
-    square, worst, relative, length, offset = 0.0, 0.0, 0.0, 0.0, 0
-    for i in range(len(x)):
-        length += x[i, 0] * x[i, 0]
-    for k in range(len(block_start) - 1):
-        i, size = block_start[k], block_start[k + 1] - block_start[k]
-        trace = 0.0
-        for a in range(size):
-            trace += diagonal_blocks[offset + a * (size + 1)]
-        offset += size * size
-        own = size / trace if trace > 0.0 else step
-        if k < joints:
-            part = 0.0
-            for a in range(size):
-                part += v[i + a, 0] * v[i + a, 0]
-            square += step * step * part
-            error = math.sqrt(part)
-        elif k < joints + limits:
-            gap = min(x[i, 0], step * v[i, 0])
-            square += gap * gap
-            error = abs(min(x[i, 0], own * v[i, 0])) / own
-        else:
-            friction = mu[k - joints - limits]
-            square += _contact_gap(x, v, i, friction, gamma, step)
-            error = math.sqrt(_contact_gap(x, v, i, friction, gamma, own)) / own
-        worst = max(worst, error)
-        if error > 0.0:
-            relative = max(relative, error / scale[k] if scale[k] > 0.0 else math.inf)
-    return square, worst, relative, length
+def fill_gaps(x, v, first, mu, gamma, step, own, out):
+    """out: (n_c, 2) squared gaps ‖λ_k − P(λ_k − ρ w_k)‖² of contacts from row `first` on, with ρ = step and with
+    ρ_k = own.  x, v: (m, 2) reactions and velocities; gamma: is De Saxcé's term in w? own: (n_c,) [kg]."""
+    for k in range(len(mu)):
+        i = first + 3 * k
+        out[k, 0] = _contact_gap(x, v, i, mu[k], gamma, step)
+        out[k, 1] = _contact_gap(x, v, i, mu[k], gamma, own[k])
