@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from delassus.bench import work
 from delassus.bench.benchmark import Benchmark, BenchmarkSettings, machine
 from delassus.bench.extract import Take, extract
 from delassus.bench.metrics import data_profile, performance_profile, scores, shifted_mean, warm_gain
@@ -119,6 +120,17 @@ def test_what_is_done_is_not_planned_again(samples):
     assert plan(samples, ["nbgs"], 1e-6, ["warm"], 1.0, done)[0].samples[0] == 0
 
 
+def test_a_late_answer_is_no_false_claim(samples, monkeypatch):
+    """The judge confirms the point; only the clock objects."""
+    in_time, _ = work._solve(samples[0], work.Task("nbgs", 1e-6, "cold", (0,), 10.0), None)
+    assert (in_time.status, in_time.solved, in_time.confirmed) == ("converged", True, True)
+    ticks = iter((0.0, 100.0))
+    monkeypatch.setattr(work, "perf_counter", lambda: next(ticks))
+    late, _ = work._solve(samples[0], work.Task("nbgs", 1e-6, "cold", (0,), 10.0), None)
+    assert (late.status, late.solved, late.confirmed) == ("time_limit", False, True)
+    assert "after the time limit" in late.note
+
+
 def test_metrics_on_a_made_up_race():
     """b is twice as slow as a and misses one of four."""
     rows = [replace(ROW, sample=f"s/{k}", seconds=0.1) for k in range(4)]
@@ -173,7 +185,7 @@ def test_same_seeds_give_the_same_iterations(finished, tmp_path):
     assert {row.sample: row.iterations for row in again} == before
 
 
-def test_wishes_are_checked(tmp_path):
+def test_settings_are_checked(tmp_path):
     good = {"suite": SUITES["quick"], "out": tmp_path, "solvers": ("nbgs",), "tol": 1e-6, "starts": ("cold",),
             "time_limit": 1.0, "processes": 1}  # fmt: skip
     for change, words in (
