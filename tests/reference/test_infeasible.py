@@ -10,12 +10,13 @@ from delassus import Memory, ModelBuilder, step
 from delassus.builder import Material
 from delassus.cones import ProductCone
 from delassus.law import Law
+from delassus.linalg.operators.rigid import radius_of_gyration
 from delassus.problem import Problem
 from delassus.problem.random import random_rigid
 from delassus.shapes import Box, Plane
 from delassus.simulation import StepSettings
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.interior.certificate import Certificate, radius_of_gyration
+from delassus.solvers.interior.certificate import Certificate
 from delassus.status import Status
 
 IPM = SOLVERS["ipm"].settings

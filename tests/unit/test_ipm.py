@@ -190,7 +190,7 @@ def test_wrong_forecast_is_repaired(monkeypatch):
     wrong = np.ones(problem.contact_count, bool)
     wrong[loaded[::2]] = False
     monkeypatch.setattr(
-        "delassus.solvers.interior.fast.forecast", lambda p, r, choice: Forecast(np.zeros(p.row_count), wrong.copy())
+        "delassus.solvers.interior.sparse.forecast", lambda p, r, choice: Forecast(np.zeros(p.row_count), wrong.copy())
     )
     solution = solve(problem, GENERAL, tol=1e-8)
     assert solution.converged, solution

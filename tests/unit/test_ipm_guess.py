@@ -6,7 +6,7 @@ import pytest
 from delassus.law import Law
 from delassus.problem.random import random_rigid
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.interior.guess import best_multiple
+from delassus.solvers.interior.starts import best_multiple
 
 IPM = SOLVERS["ipm"].settings
 INEXACT = SOLVERS["ipm-inexact"].settings

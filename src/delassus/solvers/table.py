@@ -18,9 +18,9 @@ from delassus.solvers.gradient.prox import Prox, ProxMethod
 from delassus.solvers.gradient.spg_fb import SpgFb, SpgFbMethod
 from delassus.solvers.interior.inexact.method import start_ipm_inexact
 from delassus.solvers.interior.inexact.settings import IpmInexact
+from delassus.solvers.interior.method import hands_on, start_ipm
 from delassus.solvers.interior.newton_start import interior_start
 from delassus.solvers.interior.settings import Ipm
-from delassus.solvers.interior.start import hands_on, start_ipm
 from delassus.solvers.method import Method
 from delassus.solvers.modifiers.anderson import ANDERSON
 from delassus.solvers.modifiers.desaxce import DESAXCE

@@ -337,3 +337,20 @@ def push_row(a, b, rows, i, f, u):
     if b >= 0:
         for j in range(6):
             u[6 * b + j] += rows[i, 6 + j] * f
+
+
+@njit(cache=True, error_model="numpy")
+def unit_mass_rows(root, bodies, start, rows, factor, out):
+    """out = F J L⁻ᵀ by rows: forward substitution with each body's L."""
+    for k in range(len(bodies)):
+        for side in range(2):
+            body = bodies[k, side]
+            for i in range(start[k], start[k + 1]):
+                for a in range(6):
+                    value = 0.0
+                    if body >= 0:
+                        value = rows[i, 6 * side + a] * factor[i]
+                        for b in range(a):
+                            value -= root[body, a, b] * out[i, 6 * side + b]
+                        value /= root[body, a, a]
+                    out[i, 6 * side + a] = value

@@ -9,7 +9,7 @@ from delassus.problem import Problem
 from delassus.solvers.auto.least_norm import least_reactions
 from delassus.solvers.double_double.settings import takes_pairs
 from delassus.solvers.driver import Limits, clock
-from delassus.solvers.interior.small import is_small
+from delassus.solvers.interior.dense import is_small
 from delassus.solvers.solution import Solution
 from delassus.solvers.table import SOLVERS
 

@@ -29,8 +29,6 @@ import scipy.sparse as sp
 from delassus.cones.product import project_product
 from delassus.law import Law
 from delassus.linalg.factor.symmetric import factorisation, pattern_of
-from delassus.linalg.operators.matrix import MatrixDelassus
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 
 _BEYOND = 1e8  # times max|v_f|: a speed that nobody means. Walls at 1e-4 rad of each other let a body escape at 1e4
@@ -41,12 +39,6 @@ _CUTS = (1e-2, 1e-4, 1e-6)  # times the largest reaction: smaller ones are taken
 _FREE_PASSES, _PASSES = 2, 4  # of balancing and projecting: first across boundaries of cones, then along them
 _SHIFT = 1e-12  # on the unit diagonal of the system for it …
 _REFINEMENTS = 3  # … which these take away again
-
-
-def radius_of_gyration(mass: np.ndarray) -> np.ndarray:
-    """(n_b,) [m] of the mass blocks (n_b, 6, 6)."""
-    diagonal = np.einsum("kii->ki", mass)
-    return np.sqrt(diagonal[:, 3:].sum(axis=1) / diagonal[:, :3].sum(axis=1))
 
 
 class Certificate:
@@ -67,7 +59,7 @@ class Certificate:
 
     def speed(self, direction: np.ndarray, purify: bool = False) -> float:
         """V over max|v_f| of the direction (m,), projected onto K; zero where it proves nothing."""
-        if isinstance(self.problem.delassus, MatrixDelassus):
+        if not self.problem.delassus.is_primal:
             return 0.0
         d = self._projected(direction)
         needed = self._speed(d)
@@ -168,19 +160,16 @@ class Certificate:
         problem = self.problem
         if problem.u_f is None or problem.bias is None:
             return np.abs(problem.free_velocity)
-        assert not isinstance(problem.delassus, MatrixDelassus)
         return abs(problem.delassus.jacobian()) @ np.abs(problem.u_f) + np.abs(problem.bias)
 
     @cached_property
     def _A(self) -> sp.csr_array:
         """Jᵀ with rotations over the radius of gyration, and a unit row for every soft constraint."""
         delassus = self.problem.delassus
-        assert not isinstance(delassus, MatrixDelassus)
         A = sp.csr_array(delassus.jacobian().T)
-        if isinstance(delassus, RigidDelassus):
-            unit = np.ones((len(delassus.mass), 6))
-            unit[:, 3:] /= radius_of_gyration(delassus.mass)[:, None]
-            A = sp.diags_array(unit.ravel()) @ A
+        unit = delassus.velocity_units()
+        if unit is not None:
+            A = sp.diags_array(unit) @ A
         if delassus.compliance is not None:
             soft = np.flatnonzero(delassus.compliance)
             A = sp.vstack([A, sp.csr_array(sp.eye_array(len(delassus.compliance)))[soft]])

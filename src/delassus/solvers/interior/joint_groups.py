@@ -12,6 +12,7 @@ Tables of groups have one line per body, in use at the body that stands for the 
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -33,6 +34,49 @@ WIDTH = 11  # of M, a multiple of eight too
 FIELDS = 12
 
 
+class Groups(NamedTuple):
+    """group: (n_b,) the body that stands for each body's group; table: (n_b, FIELDS); column: see `_form_groups`; M:
+    all matrices, flat; order, scale: (joint rows,) the problem's row behind each column of an M, and its factor; held:
+    (coordinates,) the change that joints ask for; gram: factors of what redundant rows have in common; contradiction:
+    (m_e,) [m/s] the inconsistent part of the joints' free velocities."""
+
+    group: np.ndarray
+    table: np.ndarray
+    column: np.ndarray
+    M: np.ndarray
+    order: np.ndarray
+    scale: np.ndarray
+    held: np.ndarray
+    gram: np.ndarray
+    contradiction: np.ndarray
+
+    @property
+    def has_rows(self) -> bool:
+        """Is there a joint that a body belongs to?"""
+        return len(self.order) > 0
+
+
+def eliminated(
+    count: int, bodies: np.ndarray, start: np.ndarray, units: np.ndarray, joints: int, compliance: np.ndarray,
+    free_velocity: np.ndarray, block: np.ndarray, size: np.ndarray,
+) -> Groups:  # fmt: skip
+    """The groups of `count` bodies.  units: (m, 12) rows over unit masses; compliance: (m,), or empty; block, size: see
+    `_form_groups`."""
+    if not len(compliance):
+        compliance = np.zeros(start[-1])
+    group, table = np.empty(count, np.int64), np.empty((count, FIELDS), np.int64)
+    column = np.empty((len(block), 2), np.int64)
+    area, joint_rows, coordinates = _form_groups(bodies, start, joints, compliance, block, size, group, table, column)
+    M, order, scale = np.zeros(area), np.empty(joint_rows, np.int64), np.empty(joint_rows)
+    held, gram, contradiction = np.zeros(coordinates), np.empty(joint_rows * joint_rows), np.zeros(start[joints])
+    for k in np.flatnonzero(bodies[:joints].max(axis=1) < 0):  # between the world and itself nothing can move
+        contradiction[start[k] : start[k + 1]] = free_velocity[start[k] : start[k + 1]]
+    if joint_rows:
+        _fill_groups(bodies, start, units, joints, compliance, block, size, group, table, column, M, order)
+        _eliminate_joints(free_velocity, group, table, M, order, scale, held, gram, contradiction)
+    return Groups(group, table, column, M, order, scale, held, gram, contradiction)
+
+
 @njit(cache=True, error_model="numpy")
 def _standing(group, body):
     while group[body] != body:
@@ -42,7 +86,7 @@ def _standing(group, body):
 
 
 @njit(cache=True, error_model="numpy")
-def form_groups(bodies, start, joints, compliance, block, size, group, table, column):
+def _form_groups(bodies, start, joints, compliance, block, size, group, table, column):
     """Who belongs together, and how large everything is; (numbers in all M, joint rows in groups, coordinates).
 
     block, size: (n',) the blocks of limits and contacts and their rows; column: (n', 2) out, first column of a block in
@@ -94,7 +138,7 @@ def form_groups(bodies, start, joints, compliance, block, size, group, table, co
 
 
 @njit(cache=True, error_model="numpy")
-def fill_groups(bodies, start, units, joints, compliance, block, size, group, table, column, M, order):
+def _fill_groups(bodies, start, units, joints, compliance, block, size, group, table, column, M, order):
     """Write every M, and the joint row behind each of its columns.  units: (m, 12) the rows over unit masses."""
     count = len(group)
     taken, springs = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -133,7 +177,7 @@ def fill_groups(bodies, start, units, joints, compliance, block, size, group, ta
 
 
 @njit(cache=True, error_model="numpy")
-def eliminate_joints(free_velocity, group, table, M, order, scale, held, gram, contradiction):
+def _eliminate_joints(free_velocity, group, table, M, order, scale, held, gram, contradiction):
     """Triangular form of every group; `held`: the change of its coordinates that the joints ask for.
 
     contradiction: (m_e,) [m/s] what redundant rows ask beyond that; gram: scratch for the square of all joint rows."""
@@ -166,12 +210,9 @@ def eliminate_joints(free_velocity, group, table, M, order, scale, held, gram, c
 
 
 @njit(cache=True, error_model="numpy")
-def joint_reactions(
-    cone_reactions, first, size, bodies, block, group, table, column, M, order, scale, held, gram, reactions
-):
-    """Write the joint rows of `reactions`: the smallest ones that give each group the coordinates its joints ask.
-
-    cone_reactions: λ of limits and contacts, in the order of `block`; first: (n',) where each block starts in it."""
+def joint_reactions(bodies, start, block, size, group, table, column, M, order, scale, held, gram, reactions):
+    """Write the joint rows of `reactions`: the smallest ones that give each group the coordinates its joints ask for,
+    beside those of limits and contacts in it.  The rest is as in `Groups`."""
     for g in range(len(group)):
         if group[g] != g or table[g, JOINTS] == 0:
             continue
@@ -189,7 +230,7 @@ def joint_reactions(
                     block[k], 0] >= 0 and group[bodies[block[k], 0]] == g):  # fmt: skip
                     continue
                 for a in range(size[k]):
-                    x = cone_reactions[first[k] + a]
+                    x = reactions[start[block[k]] + a]
                     if x != 0.0:
                         for i in range(rank):
                             need[i] -= A[i, table[g, FIRST] + column[k, side] + a] * x

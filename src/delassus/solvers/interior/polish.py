@@ -8,141 +8,168 @@ iteration
 has no such limit. Its dual in the velocities is smooth: with p(ξ) = P_G(G⁻¹ (x/ρ − q − D ξ)), G = 1/ρ + E, it is the
 root of D (ξ − p(ξ)), the gradient of ½ ξ·Dξ + ½ p·G p. Newton's system is (I + S D) dξ = p − ξ with S the derivative
 of the projection: the interior point's system on the same pattern, with other weights.
+
+A step is `aim`, a solve by whoever knows the matrix, `take_newton_step`, the velocity of `best` by the
+same, and `settle`. All vectors are (m',), `free` bilateral rows first.
 """
 
 import math
-from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
-from delassus.linalg.iterative.conjugate_gradients import dot
-from delassus.solvers.interior.interior import System
 from delassus.solvers.interior.natural_map import project_standard
-from delassus.solvers.interior.standard import Standard
-from delassus.solvers.interior.weights import Weights
 
+_FIRST_RHO = 0.01  # first ρ over 1/η, the root of reaction over velocity
 _ENOUGH = 0.5  # a step is taken when the slope at its end is at most this part of the slope at its start
+_BISECTIONS = 25  # of a step, at most
 _INNER = 0.3  # the inner problem is solved when its residual is this part of the outer one's
-_LEAST, _MOST = 1.0, 1e7  # range of ρ
+_NO_GAIN = 0.3  # a full step that leaves more than this of the inner residual has nothing but rounding to work on
+_LEAST_RHO, _MOST_RHO = 1.0, 1e7  # range of ρ
+_CHANGES = ((2.0, 10.0), (5.0, 3.0), (8.0, 1.0), (math.inf, 0.3))  # Newton steps up to which ρ is multiplied by this
 
 
-class Polish:
-    """x: (m',) the reactions to start from; rho: (m',) the weights of rows, equal within a contact, in scaled units."""
+class Newton(NamedTuple):
+    """Arrays of the polish.  diagonal, blocks, roots: of S, see `weights`; counts: (4,) Newton steps since the centre
+    moved, the last inner residual, the best natural map so far and the steps since it halved; the rest (m',): x: the
+    centre; xi: ξ; best: its projection, the reactions to judge (in p, ρ times the rounding of v remains); rho: ρ, equal
+    within a contact; even: compliance with equal tangents; t: D ξ without compliance; offset: q and the rest of
+    compliance; p: p(ξ); right, dx, image: of Newton's system; trial, point: scratch."""
 
-    def __init__(self, standard: Standard, system: System, x: np.ndarray, rho: np.ndarray):
-        self.standard, self.system = standard, system
-        self.rho = rho.copy()
-        self._change_rho(1.0)
-        m = standard.row_count
-        self.weights = Weights(standard.free, standard.limits, standard.cones, system.needs_roots)
-        self.soft = (
-            np.zeros(m) if standard.compliance is None else even(standard.compliance, standard.free, standard.limits)
-        )
-        self.dx, self.image, self.trial = np.empty(m), np.empty(m), np.empty(m)
-        self.p, self.best = np.empty(m), x
-        self.tried = 0  # Newton steps since x last moved
-        self.details: dict[str, float] = {}
-        self._move(x, standard.operator.product(x))
-        self._project(self.t)
-
-    def _move(self, x: np.ndarray, t: np.ndarray) -> None:
-        """A new centre, with its t = D x."""
-        standard = self.standard
-        self.x, self.xi = x, x.copy()
-        standard.correct(x)
-        self.offset = standard.offset
-        if standard.compliance is not None:
-            self.offset = self.offset + (standard.compliance - self.soft) * x
-        self.t = t
-        self.tried, self.last = 0, math.inf
-
-    def _change_rho(self, factor: float) -> None:
-        """Multiply the weights of limits and contacts; those of joints are the caller's."""
-        free = self.standard.free
-        self.rho[free:] = np.clip(factor * self.rho[free:], _LEAST, _MOST)
-
-    def _project(self, t: np.ndarray) -> None:
-        """p and S at D ξ = t."""
-        standard = self.standard
-        prox(standard.free, standard.limits, self.x, self.rho, self.soft, self.offset, t,
-              self.p, self.weights.diagonal, self.weights.blocks, self.weights.roots)  # fmt: skip
-
-    def step(self) -> bool:
-        """One Newton step, and a new centre where the inner problem is solved.
-
-        The reactions to judge are `best`, the projection of ξ, not p, in which ρ times the rounding of v remains."""
-        standard = self.standard
-        begin = perf_counter()
-        if not self.system.factor(self.weights, False):
-            return False
-        factored = perf_counter()
-        if not self.system.solve(self.p - self.xi, self.dx, self.image, 0.0):
-            return False
-        solved = perf_counter()
-        slope = dot(self.xi - self.p, self.image)
-        length = self._search(slope)
-        if length == 0.0:
-            return False
-        self.xi += length * self.dx
-        self.t += length * self.image
-        self._project(self.t)
-        self.tried += 1
-        best = self.xi.copy()
-        project_standard(standard.free, standard.limits, best)
-        t_best = standard.operator.product(best)
-        pull = (best - self.x) / self.rho
-        inner, outer = inner_and_outer(
-            standard.free, standard.limits, best, t_best + self.offset + self.soft * best, pull, standard.speed
-        )
-        self.best = best
-        self.details = {
-            "step": length, "inner": inner, "outer": outer, "krylov": float(self.system.krylov),
-            "factor": factored - begin, "solve": solved - factored, "single": 0.0,
-        }  # fmt: skip
-        stuck = length == 1.0 and inner > 0.3 * self.last  # nothing but rounding is left of the inner problem
-        self.last = inner
-        if inner <= _INNER * outer or (stuck and self.tried > 2):
-            factor = 10.0 if self.tried <= 2 else 3.0 if self.tried <= 5 else 1.0 if self.tried <= 8 else 0.3
-            self._change_rho(factor)
-            self._move(best, t_best)
-            self._project(self.t)
-        return True
-
-    def _search(self, slope: float) -> float:
-        """Step length where the slope along dξ has fallen enough: the function is convex, so no values are needed."""
-        if not (math.isfinite(slope) and slope < 0.0):
-            return 1.0 if math.isfinite(slope) else 0.0  # rounding: the gradient is as small as it gets
-        low, high, length = 0.0, math.inf, 1.0
-        for _ in range(25):
-            np.multiply(self.image, length, out=self.trial)
-            self.trial += self.t
-            self._project(self.trial)
-            here = dot(self.xi + length * self.dx - self.p, self.image)
-            if abs(here) <= _ENOUGH * abs(slope):
-                return length
-            if here > 0.0:
-                high = length
-                length = 0.5 * (low + high)
-            else:
-                low = length
-                if length >= 1.0:
-                    return length
-                length = 0.5 * (low + high)
-        return length
+    diagonal: np.ndarray
+    blocks: np.ndarray
+    roots: np.ndarray
+    counts: np.ndarray
+    x: np.ndarray
+    xi: np.ndarray
+    best: np.ndarray
+    rho: np.ndarray
+    even: np.ndarray
+    t: np.ndarray
+    offset: np.ndarray
+    p: np.ndarray
+    right: np.ndarray
+    dx: np.ndarray
+    image: np.ndarray
+    trial: np.ndarray
+    point: np.ndarray
 
 
-def even(compliance: np.ndarray, free: int, limits: int) -> np.ndarray:
-    """Compliance with equal tangents, the larger of the two: the projection is then in closed form."""
-    out = compliance.copy()
-    triples = out[free + limits :].reshape(-1, 3)
-    triples[:, 1:] = triples[:, 1:].max(axis=1, keepdims=True)
-    return out
+def newton_of(
+    free: int, limits: int, soft: np.ndarray, x: np.ndarray, rho: np.ndarray, diagonal: np.ndarray, blocks: np.ndarray,
+    roots: np.ndarray,
+) -> Newton:  # fmt: skip
+    """Room for a polish from x (m').  soft: (m',) compliance; rho: (m',) first weights in scaled units; diagonal,
+    blocks, roots: of S, overwritten. Before the first step `t` is to be filled, and `aim` to be called."""
+    even = soft.copy()
+    triples = even[free + limits :].reshape(-1, 3)
+    triples[:, 1:] = triples[:, 1:].max(axis=1, keepdims=True)  # the projection is then in closed form
+    rho = rho.copy()
+    rho[free:] = np.clip(rho[free:], _LEAST_RHO, _MOST_RHO)
+    counts = np.array([0.0, math.inf, math.inf, 0.0])
+    rest = np.zeros((len(Newton._fields) - 9, len(x)))
+    return Newton(diagonal, blocks, roots, counts, x.copy(), x.copy(), x.copy(), rho, even, *rest)
+
+
+def first_rho(limits: int, eta: np.ndarray) -> np.ndarray:
+    """(limits + 3 cones,) ρ to begin with.  eta: (limits + cones,) of the scaling."""
+    rho = _FIRST_RHO / eta
+    return np.concatenate([rho[:limits], np.repeat(rho[limits:], 3)])
 
 
 @njit(cache=True, error_model="numpy")
-def inner_and_outer(free, limits, x, v, pull, speed):
+def aim(free, limits, q, soft, newton):
+    """p, S and the right side p − ξ of Newton's system.  q: (m',) free velocities."""
+    s = Newton(*newton)
+    for i in range(len(q)):
+        s.offset[i] = q[i] + (soft[i] - s.even[i]) * s.x[i]
+    _prox(free, limits, s, s.t)
+    for i in range(len(q)):
+        s.right[i] = s.p[i] - s.xi[i]
+
+
+@njit(cache=True, error_model="numpy")
+def take_newton_step(free, limits, newton):
+    """Move ξ along dξ, t with it, and project `best`; the length, zero where the direction is of no use."""
+    s = Newton(*newton)
+    length = _length(free, limits, s)
+    if length == 0.0:
+        return length
+    for i in range(len(s.xi)):
+        s.xi[i] += length * s.dx[i]
+        s.t[i] += length * s.image[i]
+        s.best[i] = s.xi[i]
+    project_standard(free, limits, s.best)
+    return length
+
+
+@njit(cache=True, error_model="numpy")
+def settle(free, limits, length, q, soft, speed, v, residual, newton):
+    """A new centre where the inner problem is solved; (inner, outer residual, whether the centre moved).
+
+    v: velocity of `best`; residual: the larger number of its natural map."""
+    s = Newton(*newton)
+    counts = s.counts
+    counts[0] += 1.0
+    if residual <= 0.5 * counts[2]:
+        counts[2], counts[3] = residual, 0.0
+    else:
+        counts[3] += 1.0
+    for i in range(len(v)):
+        s.trial[i] = (s.best[i] - s.x[i]) / s.rho[i]
+        s.point[i] = v[i] - (soft[i] - s.even[i]) * (s.best[i] - s.x[i])
+    inner, outer = _inner_and_outer(free, limits, s.best, s.point, s.trial, speed)
+    stuck = length == 1.0 and inner > _NO_GAIN * counts[1] and counts[0] > 2.0
+    counts[1] = inner
+    moves = inner <= _INNER * outer or stuck
+    if moves:
+        change = 1.0
+        for most, factor in _CHANGES[::-1]:
+            if counts[0] <= most:
+                change = factor
+        for i in range(len(v)):
+            if i >= free:
+                s.rho[i] = min(_MOST_RHO, max(_LEAST_RHO, change * s.rho[i]))
+            s.x[i] = s.xi[i] = s.best[i]
+            s.t[i] = v[i] - q[i] - soft[i] * s.best[i]
+        counts[0], counts[1] = 0.0, math.inf
+    return inner, outer, moves
+
+
+@njit(cache=True, error_model="numpy")
+def _length(free, limits, s):
+    """Step length where the slope along dξ has fallen enough: the function is convex, so no values are needed."""
+    slope = 0.0
+    for i in range(len(s.xi)):
+        slope -= s.right[i] * s.image[i]
+    if not math.isfinite(slope):
+        return 0.0
+    if slope >= 0.0:
+        return 1.0  # rounding: the gradient is as small as it gets
+    low, high, length = 0.0, math.inf, 1.0
+    for _ in range(_BISECTIONS):
+        for i in range(len(s.t)):
+            s.trial[i] = s.t[i] + length * s.image[i]
+        _prox(free, limits, s, s.trial)
+        here = 0.0
+        for i in range(len(s.xi)):
+            here += (s.xi[i] + length * s.dx[i] - s.p[i]) * s.image[i]
+        if abs(here) <= _ENOUGH * abs(slope):
+            return length
+        if here > 0.0:
+            high = length
+        else:
+            low = length
+            if length >= 1.0:
+                return length
+        length = 0.5 * (low + high)
+    return length
+
+
+@njit(cache=True, error_model="numpy")
+def _inner_and_outer(free, limits, x, v, pull, speed):
     """(‖x − P_C(x − v − pull)‖, ‖pull‖), as velocities over the rms of free ones: inner and outer residual."""
     inner, outer = 0.0, 0.0
     for i in range(free):
@@ -160,8 +187,10 @@ def inner_and_outer(free, limits, x, v, pull, speed):
 
 
 @njit(cache=True, error_model="numpy")
-def prox(free, limits, x, rho, soft, offset, t, p, diagonal, blocks, roots):
+def _prox(free, limits, s, t):
     """p = P_G(G⁻¹ (x/ρ − q − t)), G = 1/ρ + E, and S = G^-½ ∂P G^-½ of the projection in scaled coordinates."""
+    x, rho, soft, offset, p = s.x, s.rho, s.even, s.offset, s.p
+    diagonal, blocks, roots = s.diagonal, s.blocks, s.roots
     first = free + limits
     for i in range(first):
         weight = 1.0 / rho[i]

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
-from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.linalg.operators.rigid import unit_mass_rows
 from delassus.problem import Problem
 from delassus.solvers.interior.joint_groups import (
     COLUMN,
@@ -23,12 +23,10 @@ from delassus.solvers.interior.joint_groups import (
     RANK,
     SIZE,
     WIDTH,
-    eliminate_joints,
-    fill_groups,
-    form_groups,
+    Groups,
+    eliminated,
     joint_reactions,
 )
-from delassus.solvers.interior.standard import unit_mass_rows
 
 _SYMMETRIC = 1e-12  # relative skew part below which a mass is taken as symmetric
 _LEAST_MOBILITY = 1e-10  # of a contact, over what it would have without joints: less is rounding
@@ -43,26 +41,50 @@ class Reduced:
     reaches, its factor included; paired: no joints, and every block has two segments of six, with the columns from
     `size` on for no body;
     q, soft, speed: (m',) free velocities, compliance, and the rms of free velocities in scaled units;
-    contradiction: (m_e,) [m/s] what joints ask of each other in vain."""
+    contradiction: (m_e,) [m/s] the inconsistent part of the joints' free velocities."""
 
     def __init__(self, problem: Problem):
         self.problem = problem
-        delassus, cone = problem.delassus, problem.cone
-        assert isinstance(delassus, RigidDelassus)
-        self.is_symmetric, self.rows, self.numbers, self.joints, self.contradiction, self.unit = _reduce(
-            delassus.mass, delassus.bodies, cone.block_start, delassus.rows, cone.bilateral.size, cone.unilateral,
-            problem.mu, _NONE if delassus.compliance is None else delassus.compliance, problem.free_velocity,
+        delassus, cone = problem.delassus.rigid, problem.cone
+        assert delassus is not None
+        self.bodies = delassus.bodies
+        bodies, start, joints = delassus.bodies, cone.block_start, cone.bilateral.size
+        compliance = _NONE if delassus.compliance is None else delassus.compliance
+        self.is_symmetric, limits, self.block, self.sizes, units = _order_rows(
+            delassus.mass, bodies, start, delassus.rows, joints, cone.unilateral, problem.mu
+        )
+        if not self.is_symmetric:
+            return
+        self.groups: Groups | None = None
+        if joints:
+            self.groups = groups = eliminated(len(delassus.mass), bodies, start, units, joints, compliance,
+                                              problem.free_velocity, self.block, self.sizes)  # fmt: skip
+            group, table, column, M, held = groups.group, groups.table, groups.column, groups.M, groups.held
+            self.contradiction = groups.contradiction
+        else:
+            group, table = np.arange(len(delassus.mass)), np.zeros((len(delassus.mass), FIELDS), np.int64)
+            table[:, SIZE] = 6
+            column, M, held, self.contradiction = np.full((len(self.block), 2), -1), _NONE, _NONE, _NONE
+        segments, at, J, end, self.numbers, self.unit = _reduce(
+            bodies, start, units, problem.free_velocity, joints + cone.unilateral, problem.mu, compliance, limits,
+            self.block, self.sizes, group, table, column, M, held,
         )  # fmt: skip
-        self.limits, self.size = self.rows[0], len(self.rows[4])
+        self.rows = limits, segments, at, J, end, self.groups is None or not self.groups.has_rows
+        self.limits, self.size = limits, len(end)
         self.q, self.soft, self.speed, self.factor = self.numbers
         self.row_count = len(self.q)
-        self.cones = (self.row_count - self.limits) // 3
+        self.cones = (self.row_count - limits) // 3
 
     def write_reactions(self, x: np.ndarray, reactions: np.ndarray) -> None:
         """λ (m,) [N s] of x (m',), joints included."""
-        delassus, cone = self.problem.delassus, self.problem.cone
-        assert isinstance(delassus, RigidDelassus)
-        _write(x, self.numbers[3], self.unit, delassus.bodies, cone.block_start, self.joints, reactions)
+        start = self.problem.cone.block_start
+        _write(x, self.factor, self.unit, start, self.block, self.sizes, reactions)
+        if self.groups is not None:
+            groups = self.groups
+            joint_reactions(
+                self.bodies, start, self.block, self.sizes, groups.group, groups.table, groups.column, groups.M,
+                groups.order, groups.scale, groups.held, groups.gram, reactions,
+            )  # fmt: skip
 
     def balanced(self, x: np.ndarray) -> np.ndarray:
         """(m,) x, and the joint reactions that keep it from moving any joint: linear in x."""
@@ -74,7 +96,7 @@ class Reduced:
     def from_reactions(self, reactions: np.ndarray) -> np.ndarray:
         """x (m',) of λ (m,)."""
         out = np.empty(self.row_count)
-        _read(reactions, self.factor, self.unit, self.problem.cone.block_start, self.joints[0], self.joints[1], out)
+        _read(reactions, self.factor, self.unit, self.problem.cone.block_start, self.block, self.sizes, out)
         return out
 
 
@@ -104,11 +126,13 @@ def _unit_masses(mass, root):
 
 
 @njit(cache=True, error_model="numpy")
-def _order(start, joints, unilateral, mu):
-    """(limits, block, size): limits, frictionless contacts, then the others."""
+def _order_rows(mass, bodies, start, rows, joints, unilateral, mu):
+    """(masses are symmetric, limits, block, size, units): limits, frictionless contacts, then the others; (m, 12) rows
+    over unit masses."""
     count = len(start) - 1 - joints
     block, size = np.empty(count, np.int64), np.ones(count, np.int64)
-    at = 0
+    units = np.empty(rows.shape)
+    at = limits = 0
     for k in range(unilateral):
         block[at] = joints + k
         at += 1
@@ -120,58 +144,31 @@ def _order(start, joints, unilateral, mu):
                 at += 1
         if not rough:
             limits = at
-    return limits, block, size
+    root = np.empty(mass.shape)
+    is_symmetric = _unit_masses(mass, root)
+    if is_symmetric:
+        unit_mass_rows(root, bodies, start, rows, np.ones(len(rows)), units)
+    return is_symmetric, limits, block, size, units
 
 
 @njit(cache=True, error_model="numpy")
-def _reduce(mass, bodies, start, rows, joints, unilateral, mu, compliance, free_velocity):
-    """What `Reduced` holds, in one call: nothing here is worth a trip through Python."""
-    count, m = len(mass), start[len(start) - 1]
-    root = np.empty((count, 6, 6))
-    is_symmetric = _unit_masses(mass, root)
-    if len(compliance) == 0:
-        compliance = np.zeros(m)
-    units = np.zeros((m, 12))
-    if is_symmetric:
-        unit_mass_rows(root, bodies, start, rows, np.ones(m), units)
-    limits, block, size = _order(start, joints, unilateral, mu)
-    group, table, column = (
-        np.empty(count, np.int64),
-        np.empty((count, FIELDS), np.int64),
-        np.empty((len(block), 2), np.int64),
-    )
-    area, joint_rows, coordinates = form_groups(bodies, start, joints, compliance, block, size, group, table, column)
-    M, order, scale, held = np.zeros(area), np.empty(joint_rows, np.int64), np.empty(joint_rows), np.zeros(coordinates)
-    gram, contradiction = np.empty(joint_rows * joint_rows), np.zeros(start[joints])
-    if joint_rows and is_symmetric:
-        fill_groups(bodies, start, units, joints, compliance, block, size, group, table, column, M, order)
-        eliminate_joints(free_velocity, group, table, M, order, scale, held, gram, contradiction)
-    for k in range(joints):  # between the world and itself nothing can move
-        if max(bodies[k, 0], bodies[k, 1]) < 0:
-            for i in range(start[k], start[k + 1]):
-                contradiction[i] = free_velocity[i]
+def _reduce(bodies, start, units, free_velocity, first_contact, mu, compliance, limits, block, size, group, table,
+            column, M, held):  # fmt: skip
+    """(segments, at, Ĵ, end, numbers, unit) of `Reduced`.  group, table, column, M, held: see `joint_groups`."""
     columns = 0
-    for b in range(count):
+    for b in range(len(group)):
         if group[b] == b:
             table[b, COLUMN] = columns
             columns += table[b, SIZE] - table[b, RANK]
-    row_count = limits + 3 * (len(block) - limits)
-    numbers = np.zeros((4, row_count))
-    segments, at = np.zeros((len(block), 4), np.int64), np.zeros(len(block), np.int64)
-    paired = joint_rows == 0
-    total = _segments(bodies, block, size, group, table, columns if paired else -1, segments, at)
-    J = np.zeros(total)
-    end = np.empty(columns, np.int64)
+    segments, at = np.zeros((len(block), 4), np.int64), np.empty(len(block), np.int64)
+    total = _segments(bodies, block, size, group, table, columns if len(M) == 0 else -1, segments, at)
+    J, end = np.zeros(total), np.empty(columns, np.int64)
     _envelope(segments, end)
-    unit = 1.0
-    if is_symmetric:
-        _fill_rows(bodies, start, units, free_velocity, block, size, group, table, column, M, held, segments, at, J,
-                   numbers[0])  # fmt: skip
-        unit = _scale_rows(start, units, mu, joints + unilateral, compliance, block, size, segments, at, J, numbers)
-    return (
-        is_symmetric, (limits, segments, at, J, end, paired), numbers,
-        (block, size, group, table, column, M, order, scale, held, gram), contradiction, unit,
-    )  # fmt: skip
+    numbers = np.zeros((4, limits + 3 * (len(block) - limits)))
+    _fill_rows(bodies, start, units, free_velocity, block, size, group, table, column, M, held, segments, at, J,
+               numbers[0])  # fmt: skip
+    unit = _scale_rows(start, units, mu, first_contact, compliance, block, size, segments, at, J, numbers)
+    return segments, at, J, end, numbers, unit
 
 
 @njit(cache=True, error_model="numpy")
@@ -261,7 +258,8 @@ def _scale_rows(start, units, mu, first_contact, compliance, block, size, segmen
         for r in range(size[k]):
             row = start[block[k]] + r
             factor[i + r] = 1.0 / mu[block[k] - first_contact] if size[k] == 3 and r == 0 else 1.0
-            own, free = compliance[row], compliance[row]
+            own = compliance[row] if len(compliance) else 0.0
+            free = own
             for c in range(width):
                 own += J[at[k] + r * width + c] ** 2
             for a in range(12):
@@ -277,7 +275,8 @@ def _scale_rows(start, units, mu, first_contact, compliance, block, size, segmen
             for c in range(width):
                 J[at[k] + r * width + c] *= factor[i + r]
             q[i + r] *= factor[i + r]
-            soft[i + r] = factor[i + r] ** 2 * compliance[start[block[k]] + r]
+            if len(compliance):
+                soft[i + r] = factor[i + r] ** 2 * compliance[start[block[k]] + r]
             square += q[i + r] ** 2
         i += size[k]
     if not square > 0.0:
@@ -299,18 +298,11 @@ def _read(reactions, factor, unit, start, block, size, x):
 
 
 @njit(cache=True, error_model="numpy")
-def _write(x, factor, unit, bodies, start, joints, reactions):
-    block, size, group, table, column, M, order, scale, held, gram = joints
-    reactions[:] = 0.0
-    pushes, first = np.empty(len(x)), np.empty(len(block), np.int64)
+def _write(x, factor, unit, start, block, size, reactions):
+    for i in range(len(reactions)):
+        reactions[i] = 0.0
     i = 0
     for k in range(len(block)):
-        first[k] = i
         for r in range(size[k]):
-            pushes[i + r] = unit * factor[i + r] * x[i + r]
-            reactions[start[block[k]] + r] = pushes[i + r]
+            reactions[start[block[k]] + r] = unit * factor[i + r] * x[i + r]
         i += size[k]
-    if len(order):
-        joint_reactions(
-            pushes, first, size, bodies, block, group, table, column, M, order, scale, held, gram, reactions
-        )

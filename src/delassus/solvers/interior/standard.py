@@ -11,13 +11,14 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
 from delassus.linalg.iterative.conjugate_gradients import dot
+from delassus.linalg.operators.delassus import Delassus
 from delassus.linalg.operators.matrix import csr_times
-from delassus.linalg.operators.rigid import RigidDelassus, add_response, multiply_rows
+from delassus.linalg.operators.rigid import RigidDelassus, add_response, multiply_rows, unit_mass_rows
 from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem import Problem
+from delassus.solvers.interior.natural_map import natural_map
 from delassus.solvers.parts.jordan import StandardCone, standard_cone
 
 _SYMMETRIC = 1e-12  # relative skew part below which a matrix is taken as symmetric
@@ -63,13 +64,15 @@ class Standard:
         self.speed = scale * speed / self.unit if scaled and speed > 0.0 else np.ones(self.row_count)
         self.offset = self.q  # q plus what the model of D leaves out
         delassus = problem.delassus
-        compliance = getattr(delassus, "compliance", None)
+        compliance = delassus.compliance
         self.compliance = None if compliance is None else self.factor**2 * compliance[cone.rows]
+        self.is_soft = self.compliance is not None
+        self.soft = np.zeros(self.row_count) if self.compliance is None else self.compliance
         self.is_exact = True  # is D below the problem's own?
         self.operator: RigidRows | SparseRows | MatrixRows
-        if isinstance(delassus, RigidDelassus):
-            self.operator = RigidRows(delassus, self)
-        elif isinstance(delassus, SparseDelassus):
+        if delassus.rigid is not None:
+            self.operator = RigidRows(delassus.rigid, self)
+        elif delassus.is_primal:
             self.operator = SparseRows(delassus, self)
         else:
             self.operator = MatrixRows(delassus.matrix(), self)
@@ -86,6 +89,14 @@ class Standard:
         out = self.product(x)
         out += self.offset
         return out
+
+    def natural_map(self, x: np.ndarray) -> tuple[float, float]:
+        """See `natural_map`, of x (m',)."""
+        return self.natural_map_at(x, self.velocity(x))
+
+    def natural_map_at(self, x: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+        """The same where the velocity v (m',) is known."""
+        return natural_map(self.start[: self.joints + 1], self.limits, x, v, self.q, self.speed)
 
     def correct(self, x: np.ndarray) -> None:
         """Renew `offset` so that D x + offset is the problem's own velocity at this x."""
@@ -146,22 +157,22 @@ class RigidRows:
 class SparseRows:
     """D = J H⁻¹ Jᵀ with a general sparse H, whose own factorisation serves products."""
 
-    def __init__(self, delassus: SparseDelassus, standard: Standard):
-        cone = standard.cone
+    def __init__(self, delassus: Delassus, standard: Standard):
+        cone, H = standard.cone, delassus.mass_matrix()
         self.delassus = delassus
         self.factor, self.rows = standard.factor, cone.rows
-        self.J = sp.csr_array(sp.diags_array(standard.factor) @ delassus.J[cone.rows])
+        self.J = sp.csr_array(sp.diags_array(standard.factor) @ delassus.jacobian()[cone.rows])
         self.J.sum_duplicates()
         self.J_transposed = sp.csr_array(self.J.T)
-        self.H = sp.csr_array(0.5 * (delassus.H + delassus.H.T))
+        self.H = sp.csr_array(0.5 * (H + H.T))
         self.own = None  # factorisation of the symmetric part, where H is not symmetric
-        if abs(self.H - delassus.H).max() > _SYMMETRIC * abs(self.H).max():
+        if abs(self.H - H).max() > _SYMMETRIC * abs(self.H).max():
             standard.is_exact = False
             self.own = SparseDelassus(self.H, self.J)
 
     def product(self, x: np.ndarray) -> np.ndarray:
-        factor = (self.own or self.delassus).factor
-        return csr_times(self.J, factor.solve(csr_times(self.J_transposed, x)))
+        masses = self.own or self.delassus
+        return csr_times(self.J, masses.mass_solve(csr_times(self.J_transposed, x)))
 
     def matrix(self) -> sp.csr_array:
         """D without compliance, (m', m')."""
@@ -213,20 +224,3 @@ def _is_symmetric(blocks: np.ndarray) -> bool:
         return True
     skew = np.abs(blocks - blocks.transpose(0, 2, 1)).max(axis=(1, 2))
     return bool((skew <= _SYMMETRIC * np.abs(blocks).max(axis=(1, 2))).all())
-
-
-@njit(cache=True, error_model="numpy")
-def unit_mass_rows(root, bodies, start, rows, factor, out):
-    """out = F J L⁻ᵀ by rows: forward substitution with each body's L."""
-    for k in range(len(bodies)):
-        for side in range(2):
-            body = bodies[k, side]
-            for i in range(start[k], start[k + 1]):
-                for a in range(6):
-                    value = 0.0
-                    if body >= 0:
-                        value = rows[i, 6 * side + a] * factor[i]
-                        for b in range(a):
-                            value -= root[body, a, b] * out[i, 6 * side + b]
-                        value /= root[body, a, a]
-                    out[i, 6 * side + a] = value

@@ -3,12 +3,9 @@
 import numpy as np
 from numba import njit
 
-from delassus.linalg.operators.matrix import MatrixDelassus
-from delassus.linalg.operators.rigid import RigidDelassus
-from delassus.problem import Problem
 from delassus.residuals import measure
-from delassus.solvers.interior.interior import System
 from delassus.solvers.interior.settings import Ipm
+from delassus.solvers.interior.sparse_phases import System
 from delassus.solvers.interior.standard import Standard
 from delassus.solvers.interior.weights import Weights
 from delassus.solvers.parts.jordan import centred_pair, eigenvalues, fill_unit, from_eigenvalues, smallest_eigenvalue
@@ -23,10 +20,10 @@ _WARM, _FAR, _LEAST_WARM = 0.1, 0.3, 1e-6
 def starting_point(
     standard: Standard, system: System, settings: Ipm, reactions: np.ndarray, joint: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(x, y), y without the bilateral rows.  reactions: (m,) the guess; joint: penalty of bilateral rows."""
+    """(x, y), (m',) each.  reactions: (m,) the guess; joint: penalty of bilateral rows."""
     free, limits = standard.free, standard.limits
-    x = np.zeros(standard.row_count)
-    y = np.empty(standard.row_count - free)
+    x, whole_y = np.zeros(standard.row_count), np.zeros(standard.row_count)
+    y = whole_y[free:]
     if settings.warm == "full" and reactions.any():
         x[:] = standard.from_reactions(reactions)
         standard.correct(x)
@@ -55,20 +52,7 @@ def starting_point(
         y[:] = -x[free:]
         for part in (x[free:], y):
             _push_inside(limits, part)
-    return x, y
-
-
-def carrying_pair(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """(λ [N s], v [m/s]), (m,) each: on every limit and contact normal what stops all masses at once, and the largest
-    free velocity."""
-    delassus, cone = problem.delassus, problem.cone
-    assert isinstance(delassus, RigidDelassus)
-    normals = np.zeros(problem.row_count)
-    normals[cone.bilateral_rows : cone.contact_start] = 1.0
-    normals[cone.contact_start :: 3] = 1.0
-    speed = float(problem.velocity_scale.max()) or 1.0
-    mass = float(np.trace(delassus.mass[:, :3, :3], axis1=1, axis2=2).sum()) / 3.0
-    return mass * speed * normals, speed * normals
+    return x, whole_y
 
 
 def _least_squares(standard: Standard, system: System, joint: float) -> np.ndarray:
@@ -110,7 +94,7 @@ def _solved(standard: Standard, system: System, weights: Weights, right: np.ndar
 def _velocity_of_ones(standard: Standard) -> np.ndarray:
     """F (J u + b) for velocities u of one (001 eq. 22); problems without bodies: free velocities."""
     problem = standard.problem
-    if isinstance(problem.delassus, MatrixDelassus) or problem.u_f is None or problem.bias is None:
+    if not problem.delassus.is_primal or problem.u_f is None or problem.bias is None:
         return standard.q
     v = problem.delassus.rows_times(np.ones_like(problem.u_f)) + problem.bias
     return standard.factor * v[standard.cone.rows] / standard.unit

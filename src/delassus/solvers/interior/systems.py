@@ -6,9 +6,9 @@ from delassus.errors import SettingsError
 from delassus.solvers.interior.augmented_system import AugmentedSystem
 from delassus.solvers.interior.body_system import BodySystem
 from delassus.solvers.interior.dual_system import DualSystem
-from delassus.solvers.interior.interior import System
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.sparse_body_system import SparseBodySystem
+from delassus.solvers.interior.sparse_phases import System
 from delassus.solvers.interior.standard import MatrixRows, RigidRows, Standard
 
 

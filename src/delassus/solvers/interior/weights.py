@@ -32,7 +32,7 @@ class Weights:
         form_squares(self.limits, eta, w, True, self.diagonal[free:], self.blocks)
         self.diagonal[:free] = joint
         if len(self.roots):
-            _inverses(self.limits, eta, w, self.roots)
+            inverse_roots(self.limits, eta, w, self.roots)
         if compliance is not None:
             soften(free, compliance, self.diagonal, self.blocks, self.roots, eta, w)
 
@@ -72,7 +72,7 @@ def _inverse_of(h, a, b, c, V):
 
 
 @njit(cache=True, error_model="numpy")
-def _inverses(limits, eta, w, roots):
+def inverse_roots(limits, eta, w, roots):
     for k in range(len(roots)):
         i = limits + 3 * k
         _inverse_of(eta[limits + k], w[i], w[i + 1], w[i + 2], roots[k])

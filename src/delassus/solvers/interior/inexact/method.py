@@ -17,16 +17,14 @@ from time import perf_counter
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.interior.guess import best_multiple
 from delassus.solvers.interior.inexact.barrier import off_centre, reduction
 from delassus.solvers.interior.inexact.body_space import BodySpace
 from delassus.solvers.interior.inexact.contact_space import ContactSpace
 from delassus.solvers.interior.inexact.directions import Scaling
 from delassus.solvers.interior.inexact.regularisation import softness
 from delassus.solvers.interior.inexact.settings import IpmInexact
-from delassus.solvers.interior.natural_map import scaled_residual
-from delassus.solvers.interior.own_reactions import pair_above
 from delassus.solvers.interior.standard import Standard
+from delassus.solvers.interior.starts import best_multiple, pair_above
 from delassus.solvers.method import Method
 from delassus.solvers.parts.jordan import centrality, centred_pair, invert, largest_step, smallest_eigenvalue
 from delassus.solvers.settings import Settings
@@ -78,7 +76,7 @@ class IpmInexactMethod(Method):
         standard, free, limits = self.standard, self.standard.free, self.standard.limits
         x = standard.from_reactions(reactions)
         standard.correct(x)
-        error = max(scaled_residual(standard, x))
+        error = max(standard.natural_map(x))
         if error > _USEFUL:
             standard.correct(self.x)
             return

@@ -56,6 +56,18 @@ def times_rows(limits, segments, at, J, paired, u, out):
 
 
 @njit(cache=True, error_model="numpy")
+def velocity(rows, q, soft, x, u, out):
+    """out = Ĵ Ĵᵀ x + E x + q; u: (size + 6,) scratch, Ĵᵀ x afterwards."""
+    limits, segments, at, J, _, paired = rows
+    for c in range(len(u)):
+        u[c] = 0.0
+    add_pushes(limits, segments, at, J, paired, x, u)
+    times_rows(limits, segments, at, J, paired, u, out)
+    for i in range(len(out)):
+        out[i] += soft[i] * x[i] + q[i]
+
+
+@njit(cache=True, error_model="numpy")
 def add_pushes(limits, segments, at, J, paired, x, u):
     """u += Ĵᵀ x."""
     lines = J[: 12 * (len(J) // 12)].reshape(-1, 12)

@@ -1,0 +1,249 @@
+"""One iteration of the interior point, but for its linear systems: Mehrotra's predictor-corrector with Nesterov–Todd
+scaling, and Gondzio's correctors (000 §4.11, §4.14).
+
+The bodies' velocities are eliminated: with equal steps for all variables the iterates (x, y) do not depend on where
+they start, since the momentum equation is linear. What is left is r_p = y − (D x + q), and per iteration
+
+    (D + W²) dx = W (z \\ r_z) + r_p,    dy = D dx − r_p,    r_z = σ τ e − z∘z − (W dx_p)∘(W⁻¹ dy_p).
+
+`begin_iteration`; then, until `take_direction` has enough, `right_side` and a solve by whoever knows the matrix
+(`dense`: one compiled loop, `sparse`: a Python loop); `finish_iteration`. All vectors are (m',), `free` bilateral rows
+first, where y, w and z have no meaning.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from delassus.solvers.interior.weights import apply_weights, inverse_roots, soften
+from delassus.solvers.parts.jordan import (
+    arrow_solve,
+    centrality,
+    eigenvalues,
+    form_scaling,
+    form_squares,
+    from_eigenvalues,
+    jordan_product,
+    largest_step,
+    scale_by,
+    smallest_eigenvalue,
+    unscale_by,
+)
+
+RUNNING, DONE, STALLED, BROKEN = 0, 1, 2, 3  # how a batch of iterations ended: DONE reached its goals
+
+# τ of the start, over the mean square of reactions and velocities: too large costs an iteration, too small many, since
+# points next to the boundary allow short steps only. It falls with the square of what a guess left, below _FAR.
+_START, _FAR, _LEAST_START = 10.0, 0.03, 1e-7
+CENTRING = 0.1  # σ is at least this times what the predictor falls short of a full step
+FRACTION = 0.99  # of the way to the boundary
+CENTRED = 1e-3  # smallest eigenvalue of a product, as a fraction of τ, that a step may leave
+SLOPPY = 0.3  # residual of a solve, against what closed contacts still move
+PREDICTOR_SLOPPY = 30.0  # times that for the predictor: it is not followed, only looked at
+_REACH = 0.3  # a corrector aims at a step longer by this (Gondzio's δ) …
+_GAIN = 0.1  # … and is kept when it gains this part of it
+_BAND = 0.1  # eigenvalues below this fraction of the target, or above its inverse, are corrected
+_LEAST_TARGET = 1e-3  # of τ: the least target of a corrector
+_SHORTER, _MOST_SHORTER = 0.85, 40  # factor on a step that ends too near the boundary, and how often it is applied
+SHORT_STEP, _SHORT_STEPS = 0.1, 3  # so many steps in a row shorter than this count as stalled
+_LATE_TAU = 1e-9  # below this τ, or once the residual is reached, one step counts as stalled …
+_LATE_STEP, _LATE_SIGMA = 0.3, 0.9  # … that is shorter than this, or centres so much that τ stays where it is
+
+
+class Outcome(NamedTuple):
+    """Of a batch of iterations of either phase: how many were done, how they ended, the reactions reached, (m',) in
+    scaled units, their natural map, and what to tell of every iteration: names, and values (done, names)."""
+
+    done: int
+    end: int
+    x: np.ndarray
+    norm: float
+    worst: float
+    names: tuple[str, ...]
+    values: np.ndarray
+
+
+class Work(NamedTuple):
+    """Arrays of one iteration.  eta: (limits + cones,); diagonal, blocks, roots: of S, see `weights`; the rest (m',):
+    w, z: scaling; primal: r_p; carried: S r_p; dx, dy: the direction; a, b: W dx, W⁻¹ dy; c: z \\ r_z; right, more_dx,
+    image: right side of a solve, its solution and D times that."""
+
+    eta: np.ndarray
+    diagonal: np.ndarray
+    blocks: np.ndarray
+    roots: np.ndarray
+    w: np.ndarray
+    z: np.ndarray
+    primal: np.ndarray
+    carried: np.ndarray
+    dx: np.ndarray
+    dy: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    right: np.ndarray
+    more_dx: np.ndarray
+    image: np.ndarray
+
+
+def work_of(limits: int, diagonal: np.ndarray, blocks: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, ...]:
+    """A `Work` as a plain tuple, which compiled functions take sooner from Python.  diagonal: (free + limits,)."""
+    vectors = np.zeros((len(Work._fields) - 4, len(diagonal) + 3 * len(blocks)))
+    return (np.empty(limits + len(blocks)), diagonal, blocks, roots, *vectors)
+
+
+@njit(cache=True, error_model="numpy")
+def first_tau(mean, norm, far):
+    """τ to start from.  mean: square of x − D x − q; norm: of the natural map of x; far: at least this much of the
+    usual one, or zero."""
+    if not (mean > 0.0 and math.isfinite(mean)):
+        return 1.0
+    return max(_LEAST_START, _START * max(far, min(1.0, (norm / _FAR) ** 2))) * mean
+
+
+@njit(cache=True, error_model="numpy")
+def begin_iteration(free, limits, soft, is_soft, joint, x, y, v, s):
+    """r_p, scaling and weights.  v: D x + q; joint: S of bilateral rows without compliance; largest |r_p| of cones and
+    the rms of x plus one."""
+    eta, diagonal, blocks, w, primal = s.eta, s.diagonal, s.blocks, s.w[free:], s.primal
+    largest, square = 0.0, 0.0
+    for i in range(free):
+        primal[i], diagonal[i] = -v[i], joint
+    for i in range(free, len(x)):
+        primal[i] = y[i] - v[i]
+        largest = max(largest, abs(primal[i]))
+    for i in range(len(x)):
+        square += x[i] * x[i]
+    form_scaling(limits, x[free:], y[free:], eta, w, s.z[free:])
+    form_squares(limits, eta, w, True, diagonal[free:], blocks)
+    if len(s.roots):
+        inverse_roots(limits, eta, w, s.roots)
+    if is_soft:
+        soften(free, soft, diagonal, blocks, s.roots, eta, w)
+    apply_weights(diagonal, blocks, primal, s.carried)
+    return largest, 1.0 + math.sqrt(square / max(1, len(x)))
+
+
+@njit(cache=True, error_model="numpy")
+def right_side(stage, free, limits, is_soft, tau, target, longest, s):
+    """s.right = S (W q + r_p) of the predictor (stage 0), the corrector (1) and, r_p left out, Gondzio's (2 …)."""
+    eta, w, z, a, b, c, right, carried = s.eta, s.w[free:], s.z[free:], s.a[free:], s.b[free:], s.c, s.right, s.carried
+    q = c[free:]
+    if stage == 0:
+        for i in range(len(q)):
+            q[i] = -z[i]
+    elif stage == 1:
+        _complementarity(limits, z, a, b, target, q)
+    else:
+        _outliers(limits, z, a, b, min(1.0, longest + _REACH), max(target, _LEAST_TARGET * tau), q)
+    for i in range(free):
+        c[i] = right[i] = 0.0
+    if is_soft:
+        scale_by(limits, eta, w, q, q)
+        apply_weights(s.diagonal, s.blocks, c, right)
+    else:
+        unscale_by(limits, eta, w, q, right[free:])  # S W = W⁻¹, without its rounding
+    if stage < 2:
+        for i in range(len(right)):
+            right[i] += carried[i]
+
+
+@njit(cache=True, error_model="numpy")
+def take_direction(stage, free, limits, correctors, centring, soft, x, y, tau, sigma, target, longest, s):
+    """Take what a solve left in more_dx and image, unless a corrector gains too little by it; (whether another stage
+    follows, σ, target σ τ, step to the boundary)."""
+    eta, w, dx, dy, more_dx, more_dy, primal = s.eta, s.w[free:], s.dx, s.dy, s.more_dx, s.image, s.primal
+    if stage < 2:
+        for i in range(len(x)):
+            more_dy[i] += soft[i] * more_dx[i] - primal[i]
+    else:
+        for i in range(len(x)):
+            more_dy[i] += soft[i] * more_dx[i] + dy[i]
+            more_dx[i] += dx[i]
+    new = min(largest_step(limits, x[free:], more_dx[free:]), largest_step(limits, y[free:], more_dy[free:]))
+    if stage >= 2 and new < longest + _GAIN * _REACH and new < 1.0:
+        return False, sigma, target, longest
+    for i in range(len(x)):
+        dx[i], dy[i] = more_dx[i], more_dy[i]
+    if stage > correctors or (stage > 0 and new >= 1.0):
+        return False, sigma, target, new
+    if stage == 0:
+        step, left = min(1.0, new), 0.0  # τ is the mean of x·y over cones
+        for i in range(free, len(x)):
+            left += (x[i] + step * dx[i]) * (y[i] + step * dy[i])
+        left = left / (len(eta) * tau) if tau > 0.0 else 0.0
+        sigma = max(min(1.0, max(left, 0.0)) ** 3, centring * (1.0 - step))
+        target = sigma * tau
+    scale_by(limits, eta, w, dx[free:], s.a[free:])
+    unscale_by(limits, eta, w, dy[free:], s.b[free:])
+    return True, sigma, target, new
+
+
+@njit(cache=True, error_model="numpy")
+def finish_iteration(free, limits, fraction, centred, longest, x, y, s):
+    """Step, and the new (step, τ). The step is shortened until no product falls far behind the others: a point next to
+    the boundary of one cone would be held there by it in all iterations to come."""
+    dx, dy, a, b = s.dx, s.dy, s.a[free:], s.b[free:]
+    step, tau = min(1.0, fraction * longest), 0.0
+    for trial in range(_MOST_SHORTER + 1):
+        if trial == _MOST_SHORTER:
+            step = 0.0
+        for i in range(len(a)):
+            a[i], b[i] = x[free + i] + step * dx[free + i], y[free + i] + step * dy[free + i]
+        tau, least = centrality(limits, a, b)
+        if min(smallest_eigenvalue(limits, a), smallest_eigenvalue(limits, b)) > 0.0 and least >= centred * tau:
+            break
+        step *= _SHORTER
+    for i in range(len(x)):
+        x[i] += step * dx[i]
+    for i in range(free, len(x)):
+        y[i] += step * dy[i]
+    return step, tau
+
+
+@njit(cache=True, error_model="numpy")
+def has_stalled(step, short_steps, sigma, tau, is_close):
+    """Has the interior point got stuck?  short_steps: steps below SHORT_STEP in a row; is_close: the residual asked for
+    is reached, the velocity is not."""
+    if not step > 0.0 or short_steps >= _SHORT_STEPS:
+        return True
+    return (tau < _LATE_TAU or is_close) and (step < _LATE_STEP or sigma > _LATE_SIGMA)
+
+
+@njit(cache=True, error_model="numpy")
+def _complementarity(limits, z, a, b, target, q):
+    """q = z \\ (target e − z∘z − a∘b)."""
+    for i in range(limits):
+        q[i] = (target - a[i] * b[i]) / z[i] - z[i]
+    for i in range(limits, len(z), 3):
+        p0, p1, p2 = jordan_product(a[i], a[i + 1], a[i + 2], b[i], b[i + 1], b[i + 2])
+        s0, s1, s2 = arrow_solve(z[i], z[i + 1], z[i + 2], target - p0, -p1, -p2)
+        q[i], q[i + 1], q[i + 2] = s0 - z[i], s1 - z[i + 1], s2 - z[i + 2]
+
+
+@njit(cache=True, error_model="numpy")
+def _outliers(limits, z, a, b, step, target, q):
+    """q = z \\ t with t moving the eigenvalues of (z + θ a)∘(z + θ b) into [0.1, 10] times the target."""
+    low, high = _BAND * target, target / _BAND
+    for i in range(limits):
+        q[i] = _moved((z[i] + step * a[i]) * (z[i] + step * b[i]), low, high) / z[i]
+    for i in range(limits, len(z), 3):
+        p0, p1, p2 = jordan_product(
+            z[i] + step * a[i], z[i + 1] + step * a[i + 1], z[i + 2] + step * a[i + 2],
+            z[i] + step * b[i], z[i + 1] + step * b[i + 1], z[i + 2] + step * b[i + 2],
+        )  # fmt: skip
+        small, large = eigenvalues(p0, p1, p2)
+        t0, t1, t2 = from_eigenvalues(_moved(small, low, high), _moved(large, low, high), p1, p2)
+        q[i], q[i + 1], q[i + 2] = arrow_solve(z[i], z[i + 1], z[i + 2], t0, t1, t2)
+
+
+@njit(cache=True, error_model="numpy")
+def _moved(value, low, high):
+    """How far the value is moved: up to `low`, or down to `high` but not by more than `high`."""
+    if value < low:
+        return low - value
+    if value > high:
+        return max(high - value, -high)
+    return 0.0

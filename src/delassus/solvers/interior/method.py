@@ -1,0 +1,198 @@
+"""The interior-point method at work: interior iterations, polish, restarts, and what to call a run without a solution.
+
+One iteration of the driver is one factorisation, of either phase. Small problems are solved in the dense space of
+`dense`, where a batch is one compiled call; all others, and what gets stuck there, in the sparse one of `sparse`.
+"""
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from delassus.problem import Problem
+from delassus.solvers.interior.dense import DenseSpace, dense_space
+from delassus.solvers.interior.infeasibility import Infeasibility
+from delassus.solvers.interior.iteration import BROKEN, DONE, STALLED, Outcome
+from delassus.solvers.interior.natural_map import FAR_OFF, is_large, is_suspicious
+from delassus.solvers.interior.settings import Ipm
+from delassus.solvers.interior.sparse import SparseSpace
+from delassus.solvers.interior.starts import best_multiple
+from delassus.solvers.method import Method
+from delassus.solvers.parts.odd_masses import has_odd_masses
+from delassus.solvers.settings import Settings
+from delassus.status import Status
+
+# scaled residuals at which the polish takes over, or the judge is asked for the first time
+_GOAL, _GOAL_VELOCITY = 3e-7, 1e-4
+_GOAL_AGAIN = 0.01  # times the last goal, where the polish did not get further from there
+_MARGIN = 0.8  # of what the judge's tolerance means in scaled units, which is known from its last answer
+_FAR, _FAR_VELOCITY = 1e-4, 1e-2  # scaled residuals above which a stalled run starts again
+_DOUBT = 4  # polish steps without halving the residual before the interior point goes on from where it was left
+_PATIENCE = 20  # the same where there is nothing to go back to
+
+
+class Explained(Method):
+    """An interior-point method that may find out why there is no solution."""
+
+    is_costly = True
+    details: dict[str, list[float]]
+
+    def __init__(self, problem: Problem, settings: Ipm, reactions: np.ndarray):
+        super().__init__(problem, settings, reactions)
+        self.details = {}
+
+    @cached_property
+    def infeasibility(self) -> Infeasibility:
+        """What is known about it; nothing is looked at before the first doubt."""
+        return Infeasibility(self.problem, self.settings)
+
+    def is_hopeless(self) -> bool:
+        """Do the present reactions prove that nothing can satisfy the constraints? Then the run is over."""
+        self.finished = self.finished or self.infeasibility.proves(*self.proofs())
+        return self.finished
+
+    def proofs(self) -> tuple[np.ndarray, ...]:
+        """Reactions (m,) that may prove it."""
+        raise NotImplementedError
+
+    @property
+    def verdict(self) -> Status | None:
+        """What to call the run if it ends here, unless the judge is content."""
+        if self.infeasibility.certificate.is_proven:
+            return Status.INFEASIBLE
+        return self.infeasibility.verdict(*self.proofs())
+
+    def may_offer(self, x: np.ndarray, worst: float) -> bool:
+        """Is this point for the judge? Not where it is on its way to a proof: see `natural_map`. x: (m',) scaled."""
+        return not is_suspicious(x, worst) or not (self.is_hopeless() or worst > FAR_OFF)
+
+    def record(self, names: tuple[str, ...], values: np.ndarray) -> None:
+        """One entry per iteration in every list of `details`; NaN where a phase has none.  values: (done, names)."""
+        length = max((len(series) for series in self.details.values()), default=0)
+        for name in names:
+            self.details.setdefault(name, [math.nan] * length)
+        for name, series in self.details.items():
+            series.extend(values[:, names.index(name)].tolist() if name in names else [math.nan] * len(values))
+
+
+class InteriorPoint(Explained):
+    """See the module. Its space is changed once, where the dense one got stuck."""
+
+    ignores_guess = True  # it starts inside the cones, and may start again from afar
+
+    def __init__(self, problem: Problem, settings: Ipm, reactions: np.ndarray):
+        super().__init__(problem, settings, reactions)
+        if reactions.any():
+            reactions[:] = best_multiple(problem, reactions)
+        space = dense_space(problem, settings)
+        self._enter(space or SparseSpace(problem, settings))
+        if space is not None and not self.finished and has_odd_masses(problem) and not reactions.any():
+            self._restart(space.x)
+
+    def _enter(self, space: DenseSpace | SparseSpace) -> None:
+        """Go on in this space, from the present reactions."""
+        self.space = space
+        self.is_costly, self.batch_min = space.is_costly, space.batch_min
+        self.goal, self.goal_velocity = _GOAL, _GOAL_VELOCITY
+        self.norm = self.worst = math.inf
+        self.may_return = False
+        contradiction = space.contradiction(self.infeasibility) if self.problem.cone.bilateral.size else None
+        if (contradiction or not self.problem.delassus.diagonal.all()) and self.infeasibility.is_clear:
+            self.finished = True
+            return
+        space.enter(self.reactions, contradiction)
+
+    def proofs(self) -> tuple[np.ndarray, ...]:
+        return self.space.proofs()
+
+    # -- the driver's side -------------------------------------------------------------------------------------------
+
+    def advance(self, count: int) -> int:
+        """At most `count` factorisations; as many as it takes to ask the judge again."""
+        space = self.space
+        if space.newton is None:
+            outcome = space.interior(count, self.goal, self.goal_velocity)
+        else:
+            patience = _DOUBT if self.may_return else _PATIENCE
+            outcome = space.polish(count, self.goal, self.goal_velocity, patience)
+        self.norm, self.worst = outcome.norm, outcome.worst
+        self.record(outcome.names, outcome.values)
+        if self.may_offer(outcome.x, outcome.worst):
+            space.write_reactions(outcome.x, self.reactions)
+        if not self.finished:
+            (self._after_interior if space.newton is None else self._after_polish)(outcome)
+        return max(1, outcome.done)
+
+    def judged(self, excess: float) -> None:
+        """Set the next goal of a compiled batch: from what the judge made of the last one."""
+        if not self.is_costly and excess > 1.0 and self.norm < math.inf:
+            self.goal = min(self.goal, _MARGIN * self.norm / excess)
+            self.goal_velocity = min(self.goal_velocity, max(_MARGIN * self.worst / excess, self.goal))
+
+    # -- phases ------------------------------------------------------------------------------------------------------
+
+    def _after_interior(self, outcome: Outcome) -> None:
+        """Start again where that got stuck far away; polish where it got stuck near, or arrived."""
+        stalled = outcome.end in (STALLED, BROKEN)
+        if stalled and self.space.is_empty:
+            self._enter(SparseSpace(self.problem, self.settings))
+            return
+        if stalled:
+            if (self._is_far(outcome) or is_large(outcome.x)) and self.is_hopeless():
+                return
+            # only the start from reactions that carry everything is better than a polish of a point of small norm
+            if (outcome.norm > _FAR or (self._is_far(outcome) and self._may_carry)) and self._restart(outcome.x):
+                return
+        if not self.settings.polish:
+            self.finished = stalled
+        elif stalled or (outcome.end == DONE and self.space.polishes_when_done):
+            self.may_return = not stalled
+            self.space.begin_polish()
+
+    def _after_polish(self, outcome: Outcome) -> None:
+        """Back to the interior point, a new start, the other space, or the end, where that got stuck."""
+        if outcome.end not in (STALLED, BROKEN):
+            return
+        if self.may_return:
+            # reactions far away along a flat direction: the interior point gets there faster
+            self.space.newton, self.may_return = None, False
+            self.goal, self.goal_velocity = _GOAL_AGAIN * self.goal, _GOAL_AGAIN * self.goal_velocity
+        elif (self._is_far(outcome) or self._may_carry) and self._restart(outcome.x):
+            return
+        elif isinstance(self.space, DenseSpace):
+            self._enter(SparseSpace(self.problem, self.settings))
+        else:
+            self.finished = True
+
+    def _is_far(self, outcome: Outcome) -> bool:
+        return outcome.norm > _FAR or outcome.worst > _FAR_VELOCITY
+
+    @property
+    def _may_carry(self) -> bool:
+        """Is the next restart the one from reactions that carry everything that moves?"""
+        return self.space.restarts[:1] == [self.space.carry]
+
+    def _restart(self, x: np.ndarray) -> bool:
+        """The interior phase again, from the next of the space's starting points; False where none is left."""
+        space = self.space
+        if not space.restarts:
+            return False
+        space.restarts.pop(0)(x)
+        self.may_return = False
+        return True
+
+
+def start_ipm(problem: Problem, settings: Settings, reactions: np.ndarray) -> Method:
+    """The variant asked for, at the given starting point."""
+    assert isinstance(settings, Ipm)
+    if settings.variant == "thesis":
+        from delassus.solvers.interior.thesis import ThesisIpm  # which derives from a class above
+
+        return ThesisIpm(problem, settings, reactions)
+    return InteriorPoint(problem, settings, reactions)
+
+
+def hands_on(settings: Settings) -> bool:
+    """May two doubles go on where this stalls? The published variant stays what was published."""
+    assert isinstance(settings, Ipm)
+    return settings.rescue and settings.variant == "fast"

@@ -1,0 +1,185 @@
+"""The phases on large problems: Python loops over the compiled stages of `iteration` and `polish`, with sparse systems.
+
+`dense` is the same for small ones in compiled loops, and a test holds the two against each other.
+"""
+
+from time import perf_counter
+from typing import Protocol
+
+import numpy as np
+
+from delassus.solvers.interior.iteration import (
+    BROKEN,
+    CENTRED,
+    CENTRING,
+    DONE,
+    FRACTION,
+    PREDICTOR_SLOPPY,
+    RUNNING,
+    SHORT_STEP,
+    SLOPPY,
+    STALLED,
+    Work,
+    begin_iteration,
+    finish_iteration,
+    has_stalled,
+    right_side,
+    take_direction,
+    work_of,
+)
+from delassus.solvers.interior.polish import aim, newton_of, settle, take_newton_step
+from delassus.solvers.interior.standard import Standard
+from delassus.solvers.interior.weights import Weights
+from delassus.solvers.parts.jordan import centrality
+
+_STIFFEST = 1e10  # penalty of joints: 1e-16 of it is lost in the rest of the matrix
+_STIFFER, _LONG_STEP, _LEFT_OPEN = 30.0, 0.8, 0.03  # it is raised by this where so long a step leaves this much open
+
+
+class System(Protocol):
+    """(I + S D) dx = right in one of its forms."""
+
+    krylov: int  # iterations of the last solve
+    is_single: bool  # is the present factor of single precision?
+    needs_roots: bool  # does it work with F, S = F Fᵀ?
+
+    def factor(self, weights: Weights, single: bool) -> bool:
+        """Factor the system of these weights; False where that fails."""
+
+    def solve(self, right: np.ndarray, dx: np.ndarray, image: np.ndarray, goal: float) -> bool:
+        """dx and image = D dx (compliance left out), to a residual of `goal`; False where that broke down."""
+
+
+class Interior:
+    """x, y: (m',) bilateral rows first, changed in place; correctors: Gondzio's, at most; joint: penalty of bilateral
+    rows; single_above: τ down to which the factor may have single precision."""
+
+    centring, sloppy, centred = CENTRING, SLOPPY, CENTRED
+
+    def __init__(self, standard: Standard, system: System, x: np.ndarray, y: np.ndarray, *, correctors: int,
+                 joint: float, single_above: float):  # fmt: skip
+        self.standard, self.system = standard, system
+        self.x, self.y = x, y
+        self.correctors, self.joint, self.single_above = correctors, joint, single_above
+        self.weights = Weights(standard.free, standard.limits, standard.cones, system.needs_roots)
+        self.work = Work(*work_of(standard.limits, self.weights.diagonal, self.weights.blocks, self.weights.roots))
+        self.tau, _ = centrality(standard.limits, x[standard.free :], y[standard.free :])
+        self.short_steps = 0
+        self.details: dict[str, float] = {}
+
+    @property
+    def dx(self) -> np.ndarray:
+        """The last direction, (m',)."""
+        return self.work.dx
+
+    def step(self) -> bool:
+        """One iteration: one factorisation, two solves and one per corrector tried; False where it broke down."""
+        standard, limits, free, work, x, y = (
+            self.standard, self.standard.limits, self.standard.free, self.work, self.x, self.y,
+        )  # fmt: skip
+        soft, is_soft = standard.soft, standard.is_soft
+        standard.correct(x)
+        v = standard.velocity(x)
+        largest, size = begin_iteration(free, limits, soft, is_soft, self.joint, x, y, v, work)
+        # what a solve leaves over becomes primal residual; it should stay well below the velocities of closed contacts
+        goal = self.sloppy * self.tau / size
+        begin = perf_counter()
+        if not self.system.factor(self.weights, self.tau > self.single_above):
+            return False
+        factored = perf_counter()
+        stage, krylov, goes_on = -1, 0, True
+        sigma = target = longest = 0.0
+        while goes_on:
+            stage += 1
+            right_side(stage, free, limits, is_soft, self.tau, target, longest, work)
+            rough = PREDICTOR_SLOPPY if stage == 0 else 1.0
+            if not self.system.solve(self.work.right, self.work.more_dx, self.work.image, rough * goal):
+                if stage < 2:
+                    return False
+                break
+            krylov += self.system.krylov
+            goes_on, sigma, target, longest = take_direction(
+                stage, free, limits, self.correctors, self.centring, soft, x, y, self.tau, sigma, target, longest, work
+            )
+        step, self.tau = finish_iteration(free, limits, self._fraction(), self.centred, longest, x, y, work)
+        self.short_steps = self.short_steps + 1 if step < SHORT_STEP else 0
+        self._stiffen(step, v[:free])
+        self.details = {
+            "tau": self.tau, "step": step, "sigma": sigma, "correctors": float(max(0, stage - 1)),
+            "krylov": float(krylov), "primal": largest, "joint": float(np.abs(v[:free]).max(initial=0.0)),
+            "factor": factored - begin, "solve": perf_counter() - factored, "single": float(self.system.is_single),
+        }  # fmt: skip
+        return step > 0.0
+
+    def advance(self, goal: float, goal_velocity: float) -> tuple[int, float, float]:
+        """One iteration; (how it ended, natural map of x)."""
+        works = self.step()
+        norm, worst = self.standard.natural_map(self.x)
+        if not works:
+            return BROKEN, norm, worst
+        if norm <= goal and worst <= goal_velocity:
+            return DONE, norm, worst
+        details = self.details
+        stalled = has_stalled(details["step"], self.short_steps, details["sigma"], self.tau, norm <= goal)
+        return STALLED if stalled else RUNNING, norm, worst
+
+    def _fraction(self) -> float:
+        """How much of the way to the boundary is taken."""
+        return FRACTION
+
+    def _stiffen(self, step: float, before: np.ndarray) -> None:
+        """Raise the penalty of joints where a nearly full step did not close them: other constraints leave them little
+        mobility then."""
+        free = self.standard.free
+        if free and step > _LONG_STEP and np.abs(self.dx[:free]).max() > _LEFT_OPEN * self.joint * np.abs(before).max():
+            self.joint = min(_STIFFER * self.joint, max(self.joint, _STIFFEST))
+
+
+class Polish:
+    """x: (m',) the reactions to start from; rho: (m',) the weights of rows, equal within a contact, in scaled units."""
+
+    def __init__(self, standard: Standard, system: System, x: np.ndarray, rho: np.ndarray):
+        self.standard, self.system = standard, system
+        self.weights = Weights(standard.free, standard.limits, standard.cones, system.needs_roots)
+        self.newton = newton_of(standard.free, standard.limits, standard.soft, x, rho,
+                                self.weights.diagonal, self.weights.blocks, self.weights.roots)  # fmt: skip
+        self.best, self.dx = self.newton.best, self.newton.dx
+        self.details: dict[str, float] = {}
+        standard.correct(x)
+        self.newton.t[:] = standard.operator.product(x)
+        self._aim()
+
+    def _aim(self) -> None:
+        standard = self.standard
+        aim(standard.free, standard.limits, standard.offset, standard.soft, tuple(self.newton))
+
+    def advance(self, patience: float) -> tuple[int, float, float]:
+        """One Newton step, and a new centre where the inner problem is solved; (how it ended, natural map of best).
+
+        patience: steps without halving the natural map that count as stalled."""
+        standard, newton, free, limits = self.standard, self.newton, self.standard.free, self.standard.limits
+        begin = perf_counter()
+        if not self.system.factor(self.weights, False):
+            return self._broken()
+        factored = perf_counter()
+        if not self.system.solve(newton.right, newton.dx, newton.image, 0.0):
+            return self._broken()
+        solved = perf_counter()
+        length = take_newton_step(free, limits, tuple(newton))
+        if length == 0.0:
+            return self._broken()
+        v = standard.velocity(newton.best)
+        norm, worst = standard.natural_map_at(newton.best, v)
+        inner, outer, moved = settle(free, limits, length, standard.offset, standard.soft, standard.speed, v,
+                                     max(norm, worst), tuple(newton))  # fmt: skip
+        if moved:
+            standard.correct(newton.x)
+        self._aim()
+        self.details = {
+            "step": length, "inner": inner, "outer": outer, "krylov": float(self.system.krylov),
+            "factor": factored - begin, "solve": solved - factored, "single": 0.0,
+        }  # fmt: skip
+        return STALLED if newton.counts[3] >= patience else RUNNING, norm, worst
+
+    def _broken(self) -> tuple[int, float, float]:
+        return BROKEN, *self.standard.natural_map(self.best)
