@@ -32,7 +32,7 @@ from delassus.solvers.admm.anderson import empty_memory, forget
 from delassus.solvers.admm.iteration import FACTORED, RHO, first_state, start_dual
 from delassus.solvers.admm.penalty import RULES, spectral_penalty
 from delassus.solvers.admm.reduced import reduced
-from delassus.solvers.admm.small import SmallAdmm, is_small, small_at_once
+from delassus.solvers.admm.small import PlainSettings, SmallAdmm, is_small, small_at_once
 from delassus.solvers.method import Method
 from delassus.solvers.settings import (
     AtLeastOne,
@@ -88,9 +88,14 @@ class Admm(Settings):
     @cached_property
     def plain(self) -> tuple:
         """For compiled code."""
-        numbers = (self.rho, self.eta, self.omega, self.ratio, self.factor, self.power, self.power_step, self.every)
-        rule = (self.penalty != "fixed", self.penalty == "spectral")
-        return (*rule, *map(float, numbers), float(self.patience), float(self.moved), int(self.anderson))
+        return tuple(
+            PlainSettings(
+                moves=self.penalty != "fixed", is_spectral=self.penalty == "spectral", rho=float(self.rho),
+                eta=float(self.eta), omega=float(self.omega), ratio=float(self.ratio), factor=float(self.factor),
+                power=float(self.power), power_step=float(self.power_step), every=float(self.every),
+                patience=float(self.patience), moved=float(self.moved), depth=int(self.anderson),
+            )
+        )  # fmt: skip
 
 
 class AdmmMethod(Method):

@@ -3,6 +3,7 @@ putting the arrays together in Python takes ten times as long as the iterations.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -25,10 +26,46 @@ _AT_ONCE_JUDGEMENTS = 24  # at most, in that call
 _FIRST_BATCH = 2  # iterations between the first judgements: each costs about one iteration
 
 
+class PlainSettings(NamedTuple):
+    """What compiled code needs of `Admm`; passed in as a plain tuple."""
+
+    moves: bool  # does the penalty?
+    is_spectral: bool  # by the spectral rule?
+    rho: float
+    eta: float
+    omega: float
+    ratio: float
+    factor: float
+    power: float
+    power_step: float
+    every: float
+    patience: float
+    moved: float
+    depth: int  # of the extrapolation
+
+
+class Arrays(NamedTuple):
+    """What the iteration keeps, (m,) each but where said."""
+
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    state: np.ndarray  # (STATE_SIZE,)
+    v: np.ndarray  # free velocity, scaled
+    scale: np.ndarray
+    shift: np.ndarray  # η + ρ
+    factor: np.ndarray  # (1,) of the penalty rule
+    work: np.ndarray  # (3 m,)
+    D: np.ndarray  # (m, m)
+    inverse: np.ndarray  # (m, m)
+    carried: np.ndarray  # (b, m + 1), see `carry`
+    memory: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # of `anderson`
+
+
 class SmallAdmm(Method):
     """At work on one problem of few rows.
 
-    store: every array of the method, one behind the other; see `_parts`; is_started: False where the joints' matrix is
+    store: every array of the method, one behind the other; see `_views`; is_started: False where the joints' matrix is
     not symmetric, which is left to others."""
 
     is_compiled = True
@@ -109,9 +146,8 @@ def _store_size(b: int, m: int, depth: int) -> int:
 
 
 @njit(cache=True)
-def _parts(store, b, m, depth):
-    """(x, y, z, state, v, scale, shift, factor, work, D, inverse, carried, memory): views of the store. m: rows the
-    iteration sees; b: joint rows eliminated; factor: (1,), of the penalty rule."""
+def _views(store, b, m, depth):
+    """The arrays that the store holds one behind the other.  m: rows the iteration sees; b: joint rows eliminated."""
     x, y, z, at = store[:m], store[m : 2 * m], store[2 * m : 3 * m], 3 * m
     state, at = store[at : at + STATE_SIZE], at + STATE_SIZE
     v, scale, shift, at = store[at : at + m], store[at + m : at + 2 * m], store[at + 2 * m : at + 3 * m], at + 3 * m
@@ -125,56 +161,62 @@ def _parts(store, b, m, depth):
     vectors, at = store[at : at + lines * m].reshape(lines, m), at + lines * m
     matrices, at = store[at : at + 2 * depth * depth].reshape(2, depth, depth), at + 2 * depth * depth
     memory = vectors, matrices, store[at : at + 2 * depth].reshape(2, depth), status
-    return x, y, z, state, v, scale, shift, factor, work, D, inverse, carried, memory
+    return Arrays(x, y, z, state, v, scale, shift, factor, work, D, inverse, carried, memory)
 
 
 @njit(cache=True, error_model="numpy")
 def _begin(full, v_f, block_start, b, is_scaled, cone, plain, reactions, store):
     """Lines 1–2 of Algorithm 6 with z⁰ = P_K*(v + Γ(v)) for the v of the starting reactions; False where the joints'
     matrix is not symmetric, which is left to others."""
-    _, is_spectral, rho, eta, _, _, step_factor, power, power_step, every, _, _, depth = plain
-    m = len(v_f) - b
-    x, y, z, state, v, scale, shift, factor, work, D, _, carried, memory = _parts(store, b, m, depth)
-    if b and not carry(full, v_f, carried):
+    settings = PlainSettings(*plain)
+    m, rho, eta = len(v_f) - b, settings.rho, settings.eta
+    own = _views(store, b, m, settings.depth)
+    if b and not carry(full, v_f, own.carried):
         return False
-    subtract_carried(full, v_f, carried, D, v)
+    subtract_carried(full, v_f, own.carried, own.D, own.v)
+    x, y, scale, velocity = own.x, own.y, own.scale, own.work[:m]
     for i in range(m):
         scale[i] = 1.0
     if is_scaled:
         diagonal = np.empty(b + m)
         for i in range(b + m):
             diagonal[i] = full[i, i]
-        scale_blocks(D, v, block_start, b, diagonal, scale)
-    factor[0] = step_factor
-    if is_spectral:
+        scale_blocks(own.D, own.v, block_start, b, diagonal, scale)
+    own.factor[0] = settings.factor
+    if settings.is_spectral:
         for i in range(m):
-            work[i] = math.cos(i)
-        L = largest_eigenvalue_dense(D, work[:m], work[m : 2 * m])
-        rho, factor[0] = math.sqrt(L * eta) * (L / eta) ** power, (L / eta) ** power_step
-    fill_state(state, rho, every)
+            velocity[i] = math.cos(i)
+        L = largest_eigenvalue_dense(own.D, velocity, own.work[m : 2 * m])
+        rho, own.factor[0] = math.sqrt(L * eta) * (L / eta) ** settings.power, (L / eta) ** settings.power_step
+    fill_state(own.state, rho, settings.every)
     for i in range(m):
-        shift[i] = eta + rho
+        own.shift[i] = eta + rho
         x[i] = y[i] = reactions[b + i] / scale[i]
-    dense_times(D, x, work[:m])  # of Dᵀ: a start need not be exact
+    dense_times(own.D, x, velocity)  # of Dᵀ: a start need not be exact
     for i in range(m):
-        work[i] += v[i]
-    start_dual(cone, work[:m], z)
-    clear_status(memory[3])
-    forget(memory, rho, y, z)
+        velocity[i] += own.v[i]
+    start_dual(cone, velocity, own.z)
+    clear_status(own.memory[3])
+    forget(own.memory, rho, y, own.z)
     return True
 
 
 @njit(cache=True, error_model="numpy")
 def _advance(count, b, cone, plain, reactions, store):
-    moves, _, _, eta, omega, ratio, _, _, _, _, patience, moved, depth = plain
+    """`count` iterations, then the reactions that go with them."""
+    settings = PlainSettings(*plain)
     m = len(reactions) - b
-    x, y, z, state, v, scale, shift, factor, work, D, inverse, carried, memory = _parts(store, b, m, depth)
+    own = _views(store, b, m, settings.depth)
+    state, y, scale, carried = own.state, own.y, own.scale, own.carried
     if m:
         if state[FACTORED] != state[RHO]:
-            invert_small(D, shift, inverse)
+            invert_small(own.D, own.shift, own.inverse)
             state[FACTORED] = state[RHO]
-        rule = (moves, ratio, factor[0], patience, moved)
-        iterate_dense(count, inverse, D, cone, v, (eta, omega), rule, state, memory, shift, x, y, z, work)
+        prox = (settings.eta, settings.omega)
+        rule = (settings.moves, settings.ratio, own.factor[0], settings.patience, settings.moved)
+        iterate_dense(
+            count, own.inverse, own.D, cone, own.v, prox, rule, state, own.memory, own.shift, own.x, y, own.z, own.work
+        )
     for i in range(m):
         reactions[b + i] = scale[i] * y[i]
     for i in range(b):
@@ -215,7 +257,8 @@ def _at_once_rigid(rigid, v_f, b, is_scaled, cone, plain, judged_by, tols, most,
 
 @njit(cache=True, error_model="numpy")
 def _move(point, b, m, depth, store):
-    x, y, z, state, _, _, _, _, _, _, _, _, memory = _parts(store, b, m, depth)
+    """Let the iteration go on from x, y and z in `point`."""
+    own = _views(store, b, m, depth)
     for i in range(m):
-        x[i], y[i], z[i] = point[i], point[m + i], point[2 * m + i]
-    forget(memory, state[RHO], y, z)
+        own.x[i], own.y[i], own.z[i] = point[i], point[m + i], point[2 * m + i]
+    forget(own.memory, own.state[RHO], own.y, own.z)
