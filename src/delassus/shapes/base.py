@@ -21,16 +21,13 @@ everything by formulas. Any other convex solid says its `numbers` and its `suppo
             return numbers[0] * x / d, numbers[1] * y / d, numbers[2] * z / d
 """
 
-import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from delassus.errors import ProblemError
-from delassus.given import numbers
 from delassus.shapes.polyhedron import direction_triangles, mass_properties
 
 _ROUNDS = 5
@@ -117,31 +114,7 @@ class StaticShape(Shape):
         return None
 
 
-def positive(kind: str, **sizes: float) -> None:
-    """Refuse sizes that are not finite and positive, naming the first bad one."""
-    for name, value in sizes.items():
-        x = numbers(value)
-        if x.shape != () or not (math.isfinite(x) and x > 0):
-            raise ProblemError(f"{kind}: {name} is {value!r}, it must be finite and positive")
-
-
-def points_of(kind: str, name: str, value: ArrayLike) -> np.ndarray:
-    """Points as a read-only (n, 3) array, or an error that says what is wrong with them."""
-    x = numbers(value)
-    if x.ndim != 2 or x.shape[1] != 3:
-        raise ProblemError(f"{kind}: {name} has shape {x.shape}, expected (n, 3)")
-    bad = ~np.isfinite(x).all(axis=1)
-    if bad.any():
-        raise ProblemError(f"{kind}: {name}[{int(np.argmax(bad))}] is not finite")
-    x.flags.writeable = False
-    return x
-
-
 def directions(count: int, rng: np.random.Generator) -> np.ndarray:
     """(count, 3) unit vectors, uniform on the sphere."""
     d = rng.standard_normal((count, 3))
     return d / np.linalg.norm(d, axis=1, keepdims=True)
-
-
-def symmetric_bounds(x: float, y: float, z: float) -> np.ndarray:
-    return np.array([[-x, -y, -z], [x, y, z]])

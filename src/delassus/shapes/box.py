@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from delassus.errors import ProblemError
-from delassus.given import numbers
-from delassus.shapes.base import Shape, positive, symmetric_bounds
+from delassus.given import numbers, positive
+from delassus.shapes.base import Shape
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class Box(Shape):
 
     @property
     def bounds(self) -> np.ndarray:
-        return symmetric_bounds(*(0.5 * s for s in self.size))
+        half = np.array(self.numbers)
+        return np.array([-half, half])
 
     @property
     def bounding_radius(self) -> float:

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from delassus.shapes.base import Shape, directions, positive, symmetric_bounds
+from delassus.given import positive
+from delassus.shapes.base import Shape, directions
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Capsule(Shape):
 
     @property
     def bounds(self) -> np.ndarray:
-        return symmetric_bounds(self.radius, self.radius, self.bounding_radius)
+        half = np.array([self.radius, self.radius, self.bounding_radius])
+        return np.array([-half, half])
 
     @property
     def bounding_radius(self) -> float:

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from delassus.errors import ProblemError
-from delassus.shapes.base import Shape, points_of
+from delassus.given import points_of
+from delassus.shapes.base import Shape
 from delassus.shapes.polyhedron import mass_properties, outward_triangles, triangle_points
 
 FLAT = 1e-7  # of the hull's size: thinner hulls are refused, and facets whose planes differ by less are one face

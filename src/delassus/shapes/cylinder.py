@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from delassus.shapes.base import Shape, positive, symmetric_bounds
+from delassus.given import positive
+from delassus.shapes.base import Shape
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class Cylinder(Shape):
 
     @property
     def bounds(self) -> np.ndarray:
-        return symmetric_bounds(self.radius, self.radius, 0.5 * self.length)
+        half = np.array([self.radius, self.radius, 0.5 * self.length])
+        return np.array([-half, half])
 
     @property
     def bounding_radius(self) -> float:

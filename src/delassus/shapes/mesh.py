@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from delassus.errors import ProblemError
-from delassus.shapes.base import StaticShape, points_of
+from delassus.given import points_of
+from delassus.shapes.base import StaticShape
 from delassus.shapes.polyhedron import triangle_points
 
 THIN = 1e-9  # area of a triangle over the square of its longest edge below which it has no usable normal

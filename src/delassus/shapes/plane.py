@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from delassus.errors import ProblemError
-from delassus.given import numbers
-from delassus.shapes.base import StaticShape, positive
+from delassus.given import numbers, positive
+from delassus.shapes.base import StaticShape
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from delassus.shapes.base import Shape, directions, positive, symmetric_bounds
+from delassus.given import positive
+from delassus.shapes.base import Shape, directions
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Sphere(Shape):
 
     @property
     def bounds(self) -> np.ndarray:
-        return symmetric_bounds(self.radius, self.radius, self.radius)
+        half = np.array(self.numbers, dtype=float)
+        return np.array([-half, half])
 
     @property
     def bounding_radius(self) -> float:
