@@ -37,6 +37,12 @@ class Composed(Settings):
         base, own = self._dealt(texts)
         return replace(self, base=self.base.parsed(base), modifier=self.modifier.parsed(own))
 
+    def is_like(self, other: Settings) -> bool:
+        """Are both parts for the same solver and the same modifier as those of the other?"""
+        if not isinstance(other, Composed):
+            return False
+        return self.base.is_like(other.base) and self.modifier.is_like(other.modifier)
+
     def __getattr__(self, name: str) -> Any:
         """Settings of the base read as one's own: `settings.threads`."""
         if name.startswith("_") or name == "base":  # asked for while a copy is being made: nothing is there yet
@@ -100,10 +106,3 @@ def setting_names(settings: Settings) -> list[str]:
         own = [f"{settings.modifier.solver}.{name}" for name in setting_names(settings.modifier)]
         return setting_names(settings.base) + own
     return [field.name for field in fields(settings) if field.name != "solver"]
-
-
-def same_kind(settings: Settings, expected: Settings) -> bool:
-    """Are these settings for the solver that expects such ones?"""
-    if isinstance(settings, Composed) and isinstance(expected, Composed):
-        return same_kind(settings.base, expected.base) and same_kind(settings.modifier, expected.modifier)
-    return type(settings) is type(expected) and settings.solver == expected.solver

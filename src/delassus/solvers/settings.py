@@ -86,6 +86,10 @@ class Settings:
                 raise SettingsError(f"solver {self.solver!r} has no setting {name!r}; {nearest(name, known)}")
         return replace(self, **values)
 
+    def is_like(self, other: "Settings") -> bool:
+        """Are both for the same solver?"""
+        return type(self) is type(other) and self.solver == other.solver
+
     def for_acceleration(self) -> Self:
         """The settings that suit Anderson acceleration around this solver best."""
         return self

@@ -87,13 +87,14 @@ def _solve(problem: Problem, line: Solver, settings: Settings, point: np.ndarray
     """One method from one starting point, (m,) or (2, m), which is overwritten."""
     start = clock()
     reactions, low = (point, None) if point.ndim == 1 else (point[0], point[1])
-    spent, kept = 0, Trace()
+    spent, rows = 0, []
     if line.at_once is not None and limits.time_limit > _LONGEST_ATTEMPT and line.takes(problem):
         quick = _at_once(problem, line, settings, reactions.copy(), limits, trace, start)
         if quick is not None and (quick.status is Status.CONVERGED or quick.iterations >= limits.max_iter):
             return quick
         if quick is not None:
-            spent, kept = quick.iterations, quick.trace
+            spent, of = quick.iterations, quick.trace
+            rows = [*zip(of.iterations, of.seconds, of.natural_map_relative, of.worst_velocity_relative)]
             limits = limits.within(limits.max_iter - spent, 0.0)
     run = Run(problem, limits, start, _continued(trace, spent, 0.0))
     setup, status, iterations = 0.0, Status.CONVERGED, 0
@@ -108,8 +109,8 @@ def _solve(problem: Problem, line: Solver, settings: Settings, point: np.ndarray
         status, iterations = drive(run, method, excess)
         details = method.details or {}
     times = {"setup": setup, "iterate": 0.0, "judge": run.seconds, "total": 0.0}
-    for iteration, *judgement in run.judgements:
-        kept.add(spent + iteration, *judgement)
+    rows += [(spent + count, at, relative, worst) for count, at, relative, worst in run.judgements]
+    kept = Trace(*map(list, zip(*rows)))
     solution = _named(problem, line, run.best, limits, status, spent + iterations, times, kept, run.best_low)
     solution.details = details
     times["total"] = clock() - start

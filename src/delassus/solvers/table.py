@@ -1,5 +1,7 @@
 """The table of solvers: one line each. The contract tests, `delassus solvers` and the benchmarks run over it."""
 
+from functools import partial
+
 import numpy as np
 
 from delassus.errors import SettingsError, nearest
@@ -9,7 +11,7 @@ from delassus.solvers.active_set.gpminres import Gpminres, GpminresMethod
 from delassus.solvers.active_set.gpminres_p import GpminresP, GpminresPMethod
 from delassus.solvers.active_set.kucera import Kucera, KuceraMethod
 from delassus.solvers.admm.admm import Admm, admm_at_once, start_admm
-from delassus.solvers.compose import Modifier, compose, same_kind
+from delassus.solvers.compose import Modifier, compose
 from delassus.solvers.double_double.settings import DoubleDoubleIpm, takes_pairs
 from delassus.solvers.driver import ALL_ROWS, Solver
 from delassus.solvers.gradient.apgd import Apgd, ApgdMethod
@@ -50,10 +52,6 @@ def _start_double_double(problem: Problem, settings: Settings, reactions: np.nda
     return DoubleDoubleMethod(problem, settings, reactions)
 
 
-def _start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray) -> Method:
-    return start_prox_ssn(problem, settings, reactions, Borrowed(swept, interior_start))
-
-
 def _splitting(name, laws, paper, advice, **settings) -> Solver:
     return Solver(Splitting(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_splitting, is_map=True)
 
@@ -73,7 +71,7 @@ _LINES = [
            _start_direct, most_rows=4000, at_once=joints_at_once),
     Solver(ProxSsn(solver="prox-ssn"), _EXACT, ALL_ROWS, "Newton on Alart and Curnier's function, proximal",
            "exact friction to 1e-8 and beyond where sweeps crawl: stacks, mass ratios, loops, heaps",
-           _start_prox_ssn, most_rows=30_000, at_once=joints_at_once),
+           partial(start_prox_ssn, borrowed=Borrowed(swept, interior_start)), most_rows=30_000, at_once=joints_at_once),
     Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "Mangoni, PhD thesis, ch. 4; Mangoni and Tasora",
            "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
            start_ipm, at_once=joints_at_once, hands_on=hands_on),
@@ -164,15 +162,16 @@ def find(solver: str | Settings) -> tuple[Solver, Settings]:
     name = solver.solver if isinstance(solver, Settings) else solver
     base, *parts = str(name).split("+")
     base = ALIASES.get(base, base)
-    if base not in SOLVERS:
-        raise SettingsError(f"unknown solver {base!r}; {nearest(base, list(SOLVERS))}")
-    line = SOLVERS[base]
+    try:
+        line = SOLVERS[base]
+    except KeyError:
+        raise SettingsError(f"unknown solver {base!r}; {nearest(base, list(SOLVERS))}") from None
     for part in parts:
         if part not in MODIFIERS:
             raise SettingsError(f"unknown modifier {part!r} in {name!r}; {nearest(part, list(MODIFIERS))}")
         line = compose(line, MODIFIERS[part])
     if isinstance(solver, Settings):
-        if not same_kind(solver, line.settings):
+        if not solver.is_like(line.settings):
             raise SettingsError(f"solver {name!r} takes {type(line.settings).__name__} settings")
         return line, solver
     return line, line.settings
