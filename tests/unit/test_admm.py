@@ -119,7 +119,7 @@ def test_attempt_that_fails_is_counted_and_the_ordinary_way_goes_on(monkeypatch)
     problem = mechanism(Law.NCP, 1, contacts=9)
     at_once = solve(problem, "admm-ncp-fp", tol=1e-13, max_iter=3000)
     assert at_once.converged
-    monkeypatch.setattr("delassus.solvers.admm.small._ATTEMPT", 10)
+    monkeypatch.setattr("delassus.solvers.admm.small._AT_ONCE_ITERATIONS", 10)
     tight = solve(problem, "admm-ncp-fp", tol=1e-13, max_iter=3000)
     assert tight.converged
     assert 10 < tight.iterations <= 3 * at_once.iterations
