@@ -1,4 +1,4 @@
-"""Products with small dense matrices."""
+"""Products with small dense matrices, and the largest entry of a vector."""
 
 from numba import njit
 
@@ -29,3 +29,12 @@ def dense_times(transposed, r, x):
         a = r[j]
         for i in range(len(x)):
             x[i] += transposed[j, i] * a
+
+
+@njit(cache=True, error_model="numpy")
+def max_abs(x):
+    """max |x|, zero for nothing."""
+    out = 0.0
+    for i in range(len(x)):
+        out = max(out, abs(x[i]))
+    return out

@@ -18,6 +18,7 @@ from delassus.dynamics.soft_rows import softness_of
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
 from delassus.integrators import integrator
+from delassus.linalg.dense_product import max_abs
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.problem import Problem
@@ -174,16 +175,7 @@ def _held_back(model: Model, rows: Rows, held: Held | None) -> tuple[str, ...]:
 
 def _drift(residual: np.ndarray, hard: np.ndarray | None) -> float:
     """The worst error of the joints that are not meant to give."""
-    return _largest(residual if hard is None else residual[hard])
-
-
-@njit(cache=True)
-def _largest(x):
-    """max |x|, zero for nothing."""
-    out = 0.0
-    for i in range(len(x)):
-        out = max(out, abs(x[i]))
-    return out
+    return max_abs(residual if hard is None else residual[hard])
 
 
 @njit(cache=True)

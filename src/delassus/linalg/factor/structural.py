@@ -80,6 +80,6 @@ class PardisoLu:
         return self.analysed and self.handle.call(FACTOR)
 
     def solve(self, right: np.ndarray) -> np.ndarray:
-        """A⁻¹ right, (n,); NaN where PARDISO fails, so that nobody goes on with it."""
+        """A⁻¹ right, (n,); NaN where PARDISO fails."""
         self.right[:] = right
         return self.left.copy() if self.handle.call(SOLVE) else np.full_like(self.left, np.nan)

@@ -88,7 +88,7 @@ def _apart(count):
 @njit(cache=True)
 def _root(parent, i):
     while parent[i] != i:
-        parent[i] = parent[parent[i]]  # halves the way for whoever comes next
+        parent[i] = parent[parent[i]]  # path halving
         i = parent[i]
     return i
 

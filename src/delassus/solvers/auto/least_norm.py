@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from delassus.law import Law
+from delassus.linalg.dense_product import max_abs
 from delassus.linalg.operators.rigid import multiply_rows, push_row
 from delassus.problem import Problem
 from delassus.solvers.auto.least_sets import CONE, KEPT, RAY, ZERO, classify, keep_unique, project, renumbered
@@ -70,7 +71,7 @@ def _least(bodies, start, rows, mass, blocks, mu, kinds, direction, reactions, o
     # into its set, from which a solution may be off by its tolerance
     project(start, mu, kinds, direction, kept, kept, x, P, False)
     _add_pushes(bodies, start, A, x, w, size)
-    size_max = _largest(size)
+    size_max = max_abs(size)
     if size_max == 0.0:
         return False
     z[:] = 0.0
@@ -78,7 +79,7 @@ def _least(bodies, start, rows, mass, blocks, mu, kinds, direction, reactions, o
     value = 0.0  # of the dual function at y = 0
     project(start, mu, kinds, direction, z, kept, x, P, True)
     push[:] = w
-    worst = _largest(push)
+    worst = max_abs(push)
     for step in range(_STEPS):
         if worst <= _ROUNDING * size_max:
             break
@@ -95,7 +96,7 @@ def _least(bodies, start, rows, mass, blocks, mu, kinds, direction, reactions, o
             project(start, mu, kinds, direction, z, kept, x, P, False)
             push[:] = w
             _subtract_pushes(bodies, start, A, x, push)
-            new, left = _dual(kinds, start, x, z, w, trial), _largest(push)
+            new, left = _dual(kinds, start, x, z, w, trial), max_abs(push)
             # near the end the function's own rounding hides its descent: there its gradient decides
             found = new <= value - _ARMIJO * length * slope or left <= 0.5 * worst
             if found:
@@ -112,14 +113,6 @@ def _least(bodies, start, rows, mass, blocks, mu, kinds, direction, reactions, o
     for i in range(m):
         out[i] = x[i] / root[i]
     return worst <= _ACCEPTED * size_max
-
-
-@njit(cache=True, error_model="numpy")
-def _largest(x):
-    out = 0.0
-    for i in range(len(x)):
-        out = max(out, abs(x[i]))
-    return out
 
 
 @njit(cache=True, error_model="numpy")
