@@ -7,6 +7,7 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from delassus import __version__
 from delassus.bench.peers import PEERS, find_peer
@@ -34,7 +35,7 @@ class BenchmarkSettings:
     only: tuple[str, ...] = ()
     folder: Path | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         from delassus.solvers.table import find
 
         if not self.solvers:
@@ -87,7 +88,7 @@ class Benchmark:
         run(self.source, self.samples, self.tasks, self.rows, processes=self.settings.processes, progress=progress)
         return self.rows.rows
 
-    def about(self) -> dict:
+    def about(self) -> dict[str, Any]:
         """What was run, and where."""
         return {
             **self._asked(),
@@ -97,7 +98,7 @@ class Benchmark:
             **machine(),
         }
 
-    def _asked(self) -> dict:
+    def _asked(self) -> dict[str, Any]:
         return {"suite": self.settings.suite.name, "tol": self.settings.tol, "time_limit": self.settings.time_limit}
 
     def _check_same(self) -> None:

@@ -6,8 +6,10 @@ from typing import Any
 
 from delassus.bench.sample import Sample
 from delassus.law import Law
+from delassus.model.state import State
 from delassus.scenes import SCENES
 from delassus.scenes.stepping import advance
+from delassus.simulation import StepReport
 from delassus.simulation.memory import Memory
 
 
@@ -41,7 +43,7 @@ def extract(take: Take, *, law: Law = Law.NCP) -> Iterator[Sample]:
     setup = SCENES[take.scene].build(**take.parameters)
     wanted, found = take.wanted(), []
 
-    def watch(number, state, report, memory):
+    def watch(number: int, state: State, report: StepReport, memory: Memory) -> None:
         if number in wanted and report.problem.row_count:
             found.append(Sample(take.sequence, number, report.problem.with_law(law), report.rows.names))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from delassus.bench.metrics import data_profile, performance_profile
 from delassus.bench.result import Result
@@ -77,7 +78,7 @@ def _colour_of(rows: Sequence[Result]) -> dict[str, str]:
     return {solver: _COLOURS[k % len(_COLOURS)] for k, solver in enumerate(solvers)}
 
 
-def _div(figure, title: str, axis: str) -> str:
+def _div(figure: Any, title: str, axis: str) -> str:
     figure.update_layout(
         title=title, template="plotly_white", height=420, margin={"l": 60, "r": 10, "t": 45, "b": 50},
         legend={"font": {"size": 10}},

@@ -1,10 +1,11 @@
 """What rows say together: performance and data profiles, means that count failures, warm against cold, tails, truth."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from delassus.bench.result import Result, is_in_time
 
@@ -61,7 +62,7 @@ def times(rows: Iterable[Result], limit: float) -> dict[tuple[str, str], dict[st
     return out
 
 
-def shifted_mean(values, shift: float = SHIFT) -> float:
+def shifted_mean(values: ArrayLike, shift: float = SHIFT) -> float:
     """exp mean log(t + s) − s."""
     values = np.asarray(values, float)
     return float(np.exp(np.log(values + shift).mean()) - shift) if len(values) else math.nan
@@ -96,8 +97,8 @@ def warm_gain(rows: Sequence[Result]) -> dict[str, tuple[float, float]]:
     return {solver: tuple(np.exp(np.log(np.array(gains)).mean(axis=0)).tolist()) for solver, gains in pairs.items()}
 
 
-def _columns(table) -> dict[str, dict]:
-    out: dict[str, dict] = {}
+def _columns(table: Mapping[tuple[str, str], Mapping[str, float]]) -> dict[str, dict[tuple[str, str], float]]:
+    out: dict[str, dict[tuple[str, str], float]] = {}
     for solver, seconds in table.items():
         for key, value in seconds.items():
             out.setdefault(key, {})[solver] = value

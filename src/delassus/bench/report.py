@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 from delassus.bench import figures
 from delassus.bench.metrics import Score, scores, warm_gain
@@ -15,7 +16,7 @@ from delassus.bench.result import Result, Results
 from delassus.errors import FileError
 
 
-def write_report(folder: Path, rows: Sequence[Result], about: dict) -> Path:
+def write_report(folder: Path, rows: Sequence[Result], about: dict[str, Any]) -> Path:
     """report.html, rows.csv, scores.csv and profile.png into the folder; about: machine, versions, settings."""
     if not rows:
         raise FileError(f"{folder}: no rows yet: run `delassus bench` with --out there first")
@@ -39,7 +40,7 @@ def write_report(folder: Path, rows: Sequence[Result], about: dict) -> Path:
     return path
 
 
-def read_rows(folder: Path) -> tuple[list[Result], dict]:
+def read_rows(folder: Path) -> tuple[list[Result], dict[str, Any]]:
     """Rows and settings of a benchmark's folder."""
     try:
         about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
@@ -50,14 +51,14 @@ def read_rows(folder: Path) -> tuple[list[Result], dict]:
     return Results(folder / "rows.jsonl").rows, about
 
 
-def _write_csv(path: Path, names: list[str], rows: list[dict]) -> None:
+def _write_csv(path: Path, names: list[str], rows: list[dict[str, Any]]) -> None:
     with open(path, "w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, names)
         writer.writeheader()
         writer.writerows(rows)
 
 
-def _verdict(ranking: list[Score], rows: Sequence[Result], about: dict) -> str:
+def _verdict(ranking: list[Score], rows: Sequence[Result], about: dict[str, Any]) -> str:
     """The ranking in one sentence, for a reader with ten seconds."""
     best = ranking[0]
     count = len({row.sample for row in rows})
@@ -71,7 +72,7 @@ def _verdict(ranking: list[Score], rows: Sequence[Result], about: dict) -> str:
     )
 
 
-def _about(about: dict) -> str:
+def _about(about: dict[str, Any]) -> str:
     lines = [f"<dt>{html.escape(str(key))}</dt><dd>{html.escape(str(value))}</dd>" for key, value in about.items()]
     return "<dl>" + "".join(lines) + "</dl>"
 
@@ -113,7 +114,7 @@ def _categories(rows: Sequence[Result], limit: float) -> str:
     solvers = list(dict.fromkeys(row.solver for row in rows))
     body = []
     for solver in solvers:
-        cells: list = [solver]
+        cells: list[Any] = [solver]
         for kind in kinds:
             score = by[kind].get(solver)
             cells.append("" if score is None else (score.mean, f"{score.solved}/{score.count} · {_time(score.mean)}"))
@@ -121,7 +122,7 @@ def _categories(rows: Sequence[Result], limit: float) -> str:
     return _table("categories", [f"solver ({start})", *kinds], body)
 
 
-def _row_table(rows: Sequence[Result], about: dict) -> str:
+def _row_table(rows: Sequence[Result], about: dict[str, Any]) -> str:
     head = ["problem", "category", "contacts", "rows", "solver", "start", "status", "judged", "relative natural map",
             "worst velocity m/s", "over its island's", "iterations", "seconds", "repeat"]  # fmt: skip
     body = []
@@ -137,12 +138,12 @@ def _row_table(rows: Sequence[Result], about: dict) -> str:
     return _table("rows", head, body)
 
 
-def repeat_command(row: Result, about: dict) -> str:
+def repeat_command(row: Result, about: dict[str, Any]) -> str:
     """What to type to see that cell again."""
     return f"delassus bench {about['suite']} --only '{row.sample}' --solvers '{row.solver}' --tol {row.tol:g}"
 
 
-def _table(name: str, head: list[str], body: list[list]) -> str:
+def _table(name: str, head: list[str], body: list[list[Any]]) -> str:
     """An HTML table that the page's script sorts and filters; a cell is text, or (sort key, text)."""
     lines = [f"<table id='{name}'><thead><tr>"]
     lines += [f"<th>{html.escape(text)}</th>" for text in head]
@@ -153,7 +154,7 @@ def _table(name: str, head: list[str], body: list[list]) -> str:
     return "".join(lines)
 
 
-def _cell(cell) -> str:
+def _cell(cell: Any) -> str:
     if isinstance(cell, tuple):
         key, text = cell
         number = key if isinstance(key, int | float) and math.isfinite(key) else 1e300

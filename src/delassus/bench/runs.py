@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing.connection import wait
+from multiprocessing.context import SpawnContext
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from delassus.bench.result import Result, Results
 from delassus.bench.sample import Sample
@@ -22,7 +24,12 @@ Progress = Callable[[Result], None]
 
 
 def plan(
-    samples: Sequence[Sample], solvers: Sequence[str], tol: float, starts: Sequence[str], time_limit: float, done: set
+    samples: Sequence[Sample],
+    solvers: Sequence[str],
+    tol: float,
+    starts: Sequence[str],
+    time_limit: float,
+    done: set[tuple[Any, ...]],
 ) -> list[Task]:
     """What is left to do: one task per solver, start and sequence of steps that follow each other."""
     pieces: list[list[int]] = []
@@ -98,7 +105,7 @@ def _one_thread() -> Iterator[None]:
 class _Worker:
     """A process, its pipe, and what it is doing."""
 
-    def __init__(self, context, source: Path, samples: Sequence[Sample]):
+    def __init__(self, context: SpawnContext, source: Path, samples: Sequence[Sample]):
         self.samples = samples
         self.pipe, other = context.Pipe()
         self.process = context.Process(target=work, args=(source, other), daemon=True)

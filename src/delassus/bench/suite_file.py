@@ -1,6 +1,8 @@
 """Samples in one HDF5 file: every array of all samples end to end, with offsets. The reader trusts nothing.
 
 `Problem.rest_speed` is not kept: velocities of a sample are judged against those around them alone, as in a problem
+from typing import Any
+from typing import Any
 from any other file, and not against what falls in one step."""
 
 import json
@@ -22,7 +24,7 @@ _PER_SAMPLE = ("bodies", "blocks", "rows", "joints", "limits", "contacts")
 _MOST_SAMPLES = 100_000
 
 
-def write_suite(path, samples: Sequence[Sample]) -> Path:
+def write_suite(path: str | Path, samples: Sequence[Sample]) -> Path:
     """Put the samples, all of rigid bodies, into one new or replaced file."""
     path = Path(path)
     pieces: dict[str, list[np.ndarray]] = {name: [] for name in _ARRAYS}
@@ -67,7 +69,7 @@ _ARRAYS: dict[str, tuple[str, tuple[int, ...], type]] = {
 }
 
 
-def read_suite(path) -> list[Sample]:
+def read_suite(path: str | Path) -> list[Sample]:
     """The samples of a file, each problem checked as if it had been typed in."""
     path = Path(path)
     with Part(path) as part:
@@ -90,7 +92,7 @@ def read_suite(path) -> list[Sample]:
             part.fail(f"holds a problem that is none ({error}): damaged, make the suite again", error)
 
 
-def _about(part: Part) -> dict:
+def _about(part: Part) -> dict[str, Any]:
     try:
         about = json.loads(part.about())
     except (json.JSONDecodeError, RecursionError):
@@ -102,7 +104,9 @@ def _about(part: Part) -> dict:
     return about
 
 
-def _sample(k: int, about: dict, steps, counts, arrays) -> Sample:
+def _sample(
+    k: int, about: dict[str, Any], steps: np.ndarray, counts: dict[str, np.ndarray], arrays: dict[str, np.ndarray]
+) -> Sample:
     cut = {name: arrays[name][counts[by][k] : counts[by][k + 1]].copy() for name, (by, _, _) in _ARRAYS.items()}
     limits = int(counts["limits"][k + 1] - counts["limits"][k])
     cone = ProductCone(cut["bilateral"], limits, cut["mu"])
@@ -114,7 +118,7 @@ def _sample(k: int, about: dict, steps, counts, arrays) -> Sample:
     return Sample(str(about["sequences"][k]), int(steps[k]), problem, cut["name"])
 
 
-def is_suite(path) -> bool:
+def is_suite(path: str | Path) -> bool:
     """Does this file hold samples?"""
     try:
         with Part(Path(path)) as part:

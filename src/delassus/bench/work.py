@@ -4,6 +4,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from delassus.bench.result import Result, is_in_time
 from delassus.bench.sample import Sample
 from delassus.bench.suite_file import is_suite, read_suite
 from delassus.bench.suites import file_samples
+from delassus.problem import Problem
 from delassus.simulation.memory import Memory
 from delassus.solvers import solve
 from delassus.solvers.driver import Limits
@@ -37,7 +39,7 @@ def load_samples(source: Path) -> list[Sample]:
     return read_suite(source)
 
 
-def work(source: Path, pipe) -> None:
+def work(source: Path, pipe: Any) -> None:
     """Serve tasks from the pipe until None comes; every row is sent as soon as it is there."""
     samples = load_samples(source)
     seen: set[tuple[str, str]] = set()
@@ -58,7 +60,7 @@ def work(source: Path, pipe) -> None:
         pipe.send(("done", None))
 
 
-def _solve(sample: Sample, task: Task, guess, *, warm_up: bool = False) -> tuple[Result, np.ndarray]:
+def _solve(sample: Sample, task: Task, guess: np.ndarray | None, *, warm_up: bool = False) -> tuple[Result, np.ndarray]:
     problem = sample.problem
     memory = _peak()
     start = perf_counter()
@@ -87,7 +89,7 @@ def _solve(sample: Sample, task: Task, guess, *, warm_up: bool = False) -> tuple
     return row, reactions
 
 
-def _penetration(problem, reactions) -> float:
+def _penetration(problem: Problem, reactions: np.ndarray) -> float:
     """Worst approach speed left at contacts and limits [m/s]: what penetration grows by per second (Tsounis et al.
     2025, eq. 173)."""
     v = problem.constraint_velocity(reactions)

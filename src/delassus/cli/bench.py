@@ -1,7 +1,7 @@
 """`delassus bench`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -72,7 +72,17 @@ def _list_suites() -> None:
     print_table(columns, console.stdout())
 
 
-def _run(name, solvers, tol, start, time_limit, out, processes, only, files) -> int:
+def _run(
+    name: str,
+    solvers: str | None,
+    tol: float | None,
+    start: str,
+    time_limit: float | None,
+    out: Path | None,
+    processes: int,
+    only: list[str],
+    files: Path | None,
+) -> int:
     from delassus.bench.benchmark import Benchmark, BenchmarkSettings
     from delassus.bench.report import write_report
     from delassus.bench.suites import find_suite
@@ -101,7 +111,7 @@ def _run(name, solvers, tol, start, time_limit, out, processes, only, files) -> 
     return 1 if any(not row.confirmed and row.solver.partition(":")[0] not in _peers() for row in rows) else 0
 
 
-def _peers():
+def _peers() -> Any:
     from delassus.bench.peers import PEERS
 
     return PEERS

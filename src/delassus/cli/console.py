@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -74,7 +74,7 @@ class Display:
         self._progress.start()
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self._progress.stop()
         self._listening.__exit__(*error)
 
@@ -107,19 +107,19 @@ class Display:
             console=self._console, transient=True, disable=not self._console.is_terminal,
         )  # fmt: skip
 
-    def _listener(self):
+    def _listener(self) -> Any:
         """Numba tells when it compiles, which it does not do when its cache answers: no guessing from the clock."""
         from numba.core import event
 
         display = self
 
         class Compiling(event.Listener):
-            def on_start(self, event):
+            def on_start(self, event: Any) -> None:
                 if not display._compiles:
                     display.note("compiling kernels (first run only)…")
                 display._compiles = True
 
-            def on_end(self, event):
+            def on_end(self, event: Any) -> None:
                 pass
 
         return event.install_listener("numba:compile", Compiling())

@@ -49,7 +49,7 @@ def info(
     raise typer.Exit(code)
 
 
-def _status():
+def _status() -> Any:
     return console.stderr().status("", spinner="line")  # shown in a terminal only
 
 

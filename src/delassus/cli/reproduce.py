@@ -1,7 +1,7 @@
 """`delassus reproduce`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -48,7 +48,7 @@ def reproduce(
     console.stdout().print(f"page: {path}", soft_wrap=True)
 
 
-def _print(outcome) -> None:
+def _print(outcome: Any) -> None:
     lines = outcome.lines
     columns = [
         Column("what", [line.what for line in lines], narrow=40),

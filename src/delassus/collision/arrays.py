@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class ShapeArrays:
     group: np.ndarray  # (n,) bits
     mask: np.ndarray  # (n,) bits
     mixing: int
-    vertices: tuple  # the fields of Geometry from `vertex` to `triangle`
+    vertices: tuple[Any, ...]  # the fields of Geometry from `vertex` to `triangle`
     excluded: np.ndarray  # sorted keys of pairs of owners that never touch
     body_count: int  # bodies the arrays know of: one more than the largest index
     common: np.ndarray  # shapes tested against everything
@@ -63,15 +63,15 @@ class ShapeArrays:
     few: bool  # so few shapes that no grid is worth it
     candidates: np.ndarray  # (c, 4) pairs of few shapes, see broad/pairs.py
     hint: list[int]  # room for pairs, from the last detection: changes no result, only how often memory is asked for
-    spare: list[tuple]  # work spaces of few shapes that nobody uses now
-    peer_shapes: dict  # `coal`'s objects, made when first needed
+    spare: list[tuple[Any, ...]]  # work spaces of few shapes that nobody uses now
+    peer_shapes: dict[str, Any]  # `coal`'s objects, made when first needed
     given_kinds: tuple[str, ...]  # names in SHAPES of the shapes that are GIVEN, in order
 
     @property
     def count(self) -> int:
         return len(self.kind)
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles begin without memory, addresses and `coal`'s objects."""
         here = {name: value for name, value in self.__dict__.items() if name not in ("pool", "given")}
         return here | {"peer_shapes": {}, "spare": []}
@@ -92,7 +92,7 @@ class ShapeArrays:
         return addresses
 
     @property
-    def placing(self) -> tuple:
+    def placing(self) -> tuple[Any, ...]:
         """What `place` reads."""
         return self.kind, self.body, self.size, self.half, self.surface, self.local_position, self.local_rotation
 
@@ -132,7 +132,7 @@ class ShapeArrays:
 
 
 def shape_arrays(
-    instances: Iterable[Instance | Sequence],
+    instances: Iterable[Instance | Sequence[Any]],
     *,
     exclude: Iterable[tuple[int, int]] = (),
     exclude_fixed: Iterable[tuple[int, int]] = (),
@@ -215,7 +215,7 @@ def _all_may_touch(kind: np.ndarray, body: np.ndarray) -> bool:
     )
 
 
-def _pair_keys(exclude, exclude_fixed) -> np.ndarray:
+def _pair_keys(exclude: Iterable[tuple[int, int]], exclude_fixed: Iterable[tuple[int, int]]) -> np.ndarray:
     """Sorted keys lower · 2³² + higher of owners."""
     bodies, fixtures = (np.array(list(x), dtype=np.int64).reshape(-1, 2) for x in (exclude, exclude_fixed))
     for name, pairs in (("exclude", bodies), ("exclude_fixed", fixtures)):

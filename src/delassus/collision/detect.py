@@ -1,6 +1,7 @@
 """Collision detection: poses of the bodies in, contacts out."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.broad.pairs import find_few, work_space
@@ -16,7 +17,14 @@ from delassus.collision.placement import place
 from delassus.errors import ProblemError
 
 
-def detect(arrays: ShapeArrays, position, quaternion, *, threads: int = 1, reach=None) -> Contacts:
+def detect(
+    arrays: ShapeArrays,
+    position: ArrayLike,
+    quaternion: ArrayLike,
+    *,
+    threads: int = 1,
+    reach: np.ndarray | None = None,
+) -> Contacts:
     """All contacts with gap ≤ the sum of the two shapes' margins.
 
     reach: (n,) how much further contacts of the pairs that are near are looked for [m]; None: no further.
@@ -50,7 +58,7 @@ def detect(arrays: ShapeArrays, position, quaternion, *, threads: int = 1, reach
     return narrow(arrays, geometry, (len(partner), direct, bits), pairs, dealt, out, threads)
 
 
-def _detect_few(arrays: ShapeArrays, p: np.ndarray, q: np.ndarray, reach) -> Contacts:
+def _detect_few(arrays: ShapeArrays, p: np.ndarray, q: np.ndarray, reach: np.ndarray | None) -> Contacts:
     """The same for few shapes, on one thread: starting another would take longer."""
     try:
         work = arrays.spare.pop()  # without a lock: every call gets another one
@@ -70,7 +78,7 @@ def _detect_few(arrays: ShapeArrays, p: np.ndarray, q: np.ndarray, reach) -> Con
     return contacts
 
 
-def _poses(arrays: ShapeArrays, position, quaternion) -> tuple[np.ndarray, np.ndarray]:
+def _poses(arrays: ShapeArrays, position: ArrayLike, quaternion: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Body poses as contiguous arrays, or an error that says that some are missing."""
     p = np.ascontiguousarray(position, dtype=float)
     q = np.ascontiguousarray(quaternion, dtype=float)

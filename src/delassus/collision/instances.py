@@ -34,7 +34,7 @@ class Instance:
     fixture: int = 0
     softening: np.ndarray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         # there may be very many instances: plain numbers are checked several times faster than small arrays
         position, quaternion = np.array(self.position, dtype=float), np.array(self.quaternion, dtype=float)
         if position.shape != (3,) or not all(map(math.isfinite, position.tolist())):

@@ -12,6 +12,7 @@ parallel loops would have to be compiled a second time, which takes longer than 
 
 import math
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any
@@ -35,11 +36,11 @@ class Pool:
         self._buffers: list[np.ndarray] = []
         self._lock = Lock()
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         """A copy begins empty: what is in the buffers belongs to nobody else."""
         return Pool, ()
 
-    def take(self, *wanted: tuple) -> tuple[np.ndarray, ...]:
+    def take(self, *wanted: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
         """Uninitialised arrays, one for each (shape, dtype), in one buffer."""
         sizes = [math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in wanted]
         starts, total = [], 0
@@ -91,7 +92,7 @@ def _prefetch(typing, array, row):
     return types.void(array, row), generate
 
 
-def _nothing(array, row):
+def _nothing(array: np.ndarray, row: int) -> None:
     """Without compilation there is nothing to ask."""
 
 
@@ -102,7 +103,7 @@ prefetch: Any = _nothing if config.DISABLE_JIT else _prefetch  # type: ignore[at
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
-def share_out(kernel, threads: int, *arguments) -> list:
+def share_out(kernel: Callable[..., Any], threads: int, *arguments: Any) -> list[Any]:
     """What kernel(t, threads, *arguments) returns for every share t < threads, run at the same time."""
     if threads == 1:
         return [kernel(0, 1, *arguments)]

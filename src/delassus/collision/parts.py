@@ -1,7 +1,7 @@
 """Instances taken apart into simple shapes: a row for every solid and plane, part of a compound, triangle of a mesh."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class Parts(NamedTuple):
     local_rotation: np.ndarray
     half: np.ndarray
     radius: np.ndarray
-    vertices: tuple
+    vertices: tuple[Any, ...]
     given_kinds: tuple[str, ...]
 
 
@@ -75,13 +75,13 @@ def take_apart(given: Sequence[Instance]) -> Parts:
     return parts._replace(vertices=polyhedra.arrays())
 
 
-def _list(given: Sequence[Instance]) -> tuple[list, list, list, list]:
+def _list(given: Sequence[Instance]) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     """(instance, shape, position, quaternion) of the simple shapes; in place of a mesh's triangles stand their
     numbers."""
     instance: list[int] = []
     shapes: list[Shape | int] = []
-    position: list = []
-    quaternion: list = []
+    position: list[Any] = []
+    quaternion: list[Any] = []
     for k, x in enumerate(given):
         whole = x.shape
         if isinstance(whole, Compound):
@@ -146,9 +146,9 @@ class Polyhedra:
         self.normals: list[np.ndarray] = []
         self.edges: list[np.ndarray] = []
         self.triangles = 0
-        self.known: dict[int, tuple] = {}  # hulls by identity: many bodies may share one
+        self.known: dict[int, tuple[Any, ...]] = {}  # hulls by identity: many bodies may share one
 
-    def add_hull(self, shape: Convex, s: int, parts) -> None:
+    def add_hull(self, shape: Convex, s: int, parts: "Parts") -> None:
         """Shape s: its corners about the middle of its bounds, which becomes its origin."""
         if id(shape) not in self.known:
             lo, hi = shape.bounds
@@ -163,7 +163,7 @@ class Polyhedra:
         self.faces += shape.faces
         self.normals.append(normal)
 
-    def add_mesh(self, shape: Mesh, s: int, parts) -> None:
+    def add_mesh(self, shape: Mesh, s: int, parts: "Parts") -> None:
         """Shapes s … of a mesh: each triangle about the middle of its bounds."""
         m = len(shape.faces)
         rows = slice(s, s + m)
@@ -179,7 +179,7 @@ class Polyhedra:
         self.vertices.append(local.reshape(-1, 3))
         self.edges.append(shape.edge_directions())
 
-    def arrays(self) -> tuple:
+    def arrays(self) -> tuple[Any, ...]:
         """The fields of Geometry from `vertex` to `triangle`."""
         return (
             np.concatenate([np.zeros((0, 3)), *self.vertices]),

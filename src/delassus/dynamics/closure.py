@@ -49,12 +49,14 @@ def joint_error(model: Model, q: np.ndarray) -> float:
     return float(np.abs(_errors(model.joints, q)[0]).max(initial=0.0))
 
 
-def _errors(joints: JointArrays, q: np.ndarray):
+def _errors(joints: JointArrays, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Joint errors (m,) and rows (m, 12) at these poses."""
     return joints.constraints(joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
 
 
-def _close_large(model: Model, joints: JointArrays, q, u, tol):
+def _close_large(
+    model: Model, joints: JointArrays, q: np.ndarray, u: np.ndarray, tol: float
+) -> tuple[np.ndarray, np.ndarray]:
     """The same as `_close`, with LAPACK."""
     residual, rows = _errors(joints, q)
     worst, inverse = np.abs(residual).max(initial=0.0), None
@@ -93,7 +95,7 @@ def _close_large(model: Model, joints: JointArrays, q, u, tol):
     return q, u
 
 
-def _factored(model: Model, joints: JointArrays, q, rows) -> tuple[RigidDelassus, DenseInverse]:
+def _factored(model: Model, joints: JointArrays, q: np.ndarray, rows: np.ndarray) -> tuple[RigidDelassus, DenseInverse]:
     mass, mass_inverse = model.mass_blocks(quaternion_to_matrix(q[:, 3:]))
     operator = RigidDelassus(mass, joints.bodies, rows, joints.row_start, mass_inverse=mass_inverse)
     return operator, DenseInverse(operator.dense())

@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from delassus.errors import ProblemError, nearest
 from delassus.given import numbers
 from delassus.model.model import Model
 
+Given = ArrayLike | Mapping[str, Any] | None
+"""All entries, those that are named, or none."""
 _FLOAT = np.dtype(float)
 
 
@@ -28,7 +32,7 @@ class Inputs:
     target_rate: np.ndarray
     time: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         w, e, t, r = self.wrench, self.effort, self.target, self.target_rate
         if _is_plain(w) and _is_plain(e) and _is_plain(t) and _is_plain(r):
             return
@@ -40,7 +44,16 @@ class Inputs:
                     raise ProblemError(f"inputs.{name} is {value!r}: make inputs with Inputs.of(model, {name}=…)")
 
     @classmethod
-    def of(cls, model: Model, *, wrench=None, effort=None, target=None, target_rate=None, time=None) -> "Inputs":
+    def of(
+        cls,
+        model: Model,
+        *,
+        wrench: Given = None,
+        effort: Given = None,
+        target: Given = None,
+        target_rate: Given = None,
+        time: float | None = None,
+    ) -> "Inputs":
         """Zeros for whatever is not given. Each may be a table by name: {"arm": (fx, fy, fz)} or all six numbers of a
         body's wrench, {"hinge": 0.5} or {"slide.position": 0.5} for a joint's coordinate."""
         if time is not None and not np.isfinite(numbers(time)).all():
@@ -70,7 +83,7 @@ class Inputs:
 _NOTHING: WeakKeyDictionary[Model, Inputs] = WeakKeyDictionary()
 
 
-def _array(value, what: str, names: tuple[str, ...], each: tuple[int, ...] = ()) -> np.ndarray:
+def _array(value: Any, what: str, names: tuple[str, ...], each: tuple[int, ...] = ()) -> np.ndarray:
     """One entry per name, all or by name; zeros where nothing is given.  each: shape of an entry."""
     shape = (len(names), *each)
     if value is None:
@@ -88,12 +101,12 @@ def _array(value, what: str, names: tuple[str, ...], each: tuple[int, ...] = ())
     return out
 
 
-def _is_plain(value) -> bool:
+def _is_plain(value: Any) -> bool:
     """An array as compiled code wants it. Asked at every step: equality of types alone would take longer."""
     return type(value) is np.ndarray and value.dtype is _FLOAT and value.flags.c_contiguous
 
 
-def _by_name(table: Mapping, what: str, names: tuple[str, ...], each: tuple[int, ...]) -> np.ndarray:
+def _by_name(table: Mapping[str, Any], what: str, names: tuple[str, ...], each: tuple[int, ...]) -> np.ndarray:
     """The entries of a table in the order of names. A joint with one coordinate may go by its own name, and three
     numbers of a wrench are a force."""
     out = np.zeros((len(names), *each))

@@ -18,7 +18,14 @@ _NONE, _NO_IMPULSE = np.zeros(0, np.int64), np.zeros(0)
 
 
 def reduce(
-    model: Model, rotation, u, rows: Rows, inputs: Inputs, h: float, law: Law, held: Held | None = None
+    model: Model,
+    rotation: np.ndarray,
+    u: np.ndarray,
+    rows: Rows,
+    inputs: Inputs,
+    h: float,
+    law: Law,
+    held: Held | None = None,
 ) -> Problem:
     """The one-step problem of these rows.  rotation: (n_b, 3, 3) for the masses; u: (n_b, 6) before the impulses: half
     of the gyroscopic moment has acted, the other half is due after the solve (`gyroscopic.swung`). held: bounded rows

@@ -52,9 +52,19 @@ class Rows:
 
 
 def assemble(
-    model: Model, position, rotation, state: State, contacts: Contacts, h: float, inputs: Inputs,
-    stabilisation: Stabilisation, softness: Softness, half: np.ndarray, ahead: float, elapsed: np.ndarray,
-) -> Rows:  # fmt: skip
+    model: Model,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    state: State,
+    contacts: Contacts,
+    h: float,
+    inputs: Inputs,
+    stabilisation: Stabilisation,
+    softness: Softness,
+    half: np.ndarray,
+    ahead: float,
+    elapsed: np.ndarray,
+) -> Rows:
     """All rows at the given configuration.  position: (n_b, 3), rotation: (n_b, 3, 3) where rows are evaluated, a
     time ahead [s] after the state, where the joints' errors are taken; half: (n_b, 6) velocities after the first half
     of the step's gyroscopic moment; elapsed: (n_b,) how long each body moved to get there [s], less than ahead where

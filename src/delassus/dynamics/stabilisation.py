@@ -40,7 +40,7 @@ class Stabilisation:
     bounce_speed: float = 1e-3
     through_velocities: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("joint", "limit", "contact"):
             value = numbers(getattr(self, name))
             if value.shape != () or not 0.0 <= value <= 1.0:

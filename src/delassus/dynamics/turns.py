@@ -47,7 +47,9 @@ def _way(pair, row, u, dt):
     return value
 
 
-def turns_after(joints: JointArrays, q, u, values, rates, dt: np.ndarray) -> np.ndarray:
+def turns_after(
+    joints: JointArrays, q: np.ndarray, u: np.ndarray, values: np.ndarray, rates: np.ndarray, dt: np.ndarray
+) -> np.ndarray:
     """Turns (n_d,) of the poses q, given the coordinates (n_d,) and their rate rows (n_d, 12) before the bodies moved
     for times dt (n_b,) [s]; zero where not counted.  q: (n_b, 7), u: (n_b, 6) the twists that led there."""
     if not joints.any_counted:

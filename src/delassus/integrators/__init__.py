@@ -7,11 +7,11 @@ from delassus.errors import SettingsError, nearest
 from delassus.integrators.euler import SemiImplicitEuler
 from delassus.integrators.moreau import Moreau
 
-INTEGRATORS = {"euler": SemiImplicitEuler, "moreau": Moreau}
+INTEGRATORS: dict[str, type[SemiImplicitEuler] | type[Moreau]] = {"euler": SemiImplicitEuler, "moreau": Moreau}
 """Every integrator by name."""
 
 
-def integrator(name: str):
+def integrator(name: str) -> SemiImplicitEuler | Moreau:
     """The integrator of that name."""
     if name not in INTEGRATORS:
         raise SettingsError(f"unknown integrator {name!r}; {nearest(str(name), list(INTEGRATORS))}")

@@ -4,7 +4,7 @@ The first two sit below the solvers and know no bodies, `recording` above simula
 asked for, so reading a problem does not load an engine."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "load_problem": "delassus.io.problems",
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = list(_HOME)  # noqa: PLE0605 - computed, so that no name is written a third time
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'delassus.io' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

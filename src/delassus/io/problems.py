@@ -32,12 +32,12 @@ class Solved(Protocol):
     def body_velocities(self) -> np.ndarray | None: ...
 
 
-def load_problem(path, *, law=Law.NCP) -> Problem:
+def load_problem(path: str | Path, *, law: Law | str = Law.NCP) -> Problem:
     """The problem in an FCLIB file, local or global form, judged by the given law."""
     return to_problem(read_fclib(path), law=law, name=str(path))
 
 
-def to_problem(file: FclibFile, *, law=Law.NCP, name: str = "file") -> Problem:
+def to_problem(file: FclibFile, *, law: Law | str = Law.NCP, name: str = "file") -> Problem:
     """The problem behind the raw arrays. Bilateral rows come first, each a block of its own: the format does not say
     which of them belong to one joint."""
     try:
@@ -46,7 +46,7 @@ def to_problem(file: FclibFile, *, law=Law.NCP, name: str = "file") -> Problem:
         raise FileError(f"{name}: fclib_{file.form}: {error}") from None
 
 
-def _from_local(file: FclibFile, law) -> Problem:
+def _from_local(file: FclibFile, law: Law | str) -> Problem:
     assert file.W is not None
     assert file.q is not None
     W = file.W.to_csr()
@@ -57,7 +57,7 @@ def _from_local(file: FclibFile, law) -> Problem:
     return Problem.dual(D, np.concatenate([file.s, file.q]), cone=ProductCone(len(file.s), 0, file.mu), law=law)
 
 
-def _from_global(file: FclibFile, law) -> Problem:
+def _from_global(file: FclibFile, law: Law | str) -> Problem:
     assert file.M is not None
     assert file.H is not None
     M, J = file.M.to_csr(), sp.csr_array(file.H.to_csr().T)
@@ -68,7 +68,7 @@ def _from_global(file: FclibFile, law) -> Problem:
     return Problem.primal(M, J, p=file.f, b=np.concatenate([file.b, file.w]), cone=cone, law=law)
 
 
-def save_solution(path, file: FclibFile, solution: Solved, *, overwrite: bool = False) -> Path:
+def save_solution(path: str | Path, file: FclibFile, solution: Solved, *, overwrite: bool = False) -> Path:
     """Write a copy of the file with its solution group filled (r, u at the contacts, v of the bodies, l of the joints).
 
     path: where to; an existing file is refused unless overwrite is set. The source is never touched."""
@@ -97,7 +97,7 @@ def stored_reactions(point: FclibPoint) -> np.ndarray | None:
     return np.stack([high, np.concatenate([none if point.l_low is None else point.l_low, point.r_low])])
 
 
-def save_problem(path, problem: Problem, solution: Solved | None = None, *, title: str = "") -> Path:
+def save_problem(path: str | Path, problem: Problem, solution: Solved | None = None, *, title: str = "") -> Path:
     """Write the problem, and the point it ended at, to a new file that `delassus solve` opens."""
     write_fclib(path, problem_file(problem, solution, title=title))
     return Path(path)

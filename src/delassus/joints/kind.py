@@ -24,7 +24,7 @@ class Coordinate:
     unit: str = field(init=False)
     counts_turns: bool = field(init=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "unit", "m" if self.primitive == SLIDE else "rad")
         object.__setattr__(self, "counts_turns", self.primitive in COUNTED)
 
@@ -40,7 +40,7 @@ class JointKind:
     meaning: str
     has_length: bool = field(init=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "has_length", DISTANCE in (row.primitive for row in self.rows))
 
 

@@ -190,7 +190,7 @@ def _deepest(gap):
 class _Clock:
     """Seconds per stage."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.times: dict[str, float] = {}
         self.last = perf_counter()
 

@@ -44,7 +44,7 @@ class StepSettings:
     warm_start: bool = True
     threads: int = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "law", Law.of(self.law))
         for name, what in (("h", "a positive time step in seconds"), ("tol", "a positive number")):
             value = getattr(self, name)

@@ -8,6 +8,7 @@ Numba tells when its compiler is at work. A thread that waits for what another o
 import logging
 import threading
 from time import perf_counter
+from typing import Any
 
 from numba.core import event
 
@@ -31,7 +32,7 @@ class _Compiler(event.Listener):
         self.spent = spent
         self._compiles = self._is_announced = False
 
-    def on_start(self, event) -> None:
+    def on_start(self, event: Any) -> None:
         """Numba begins to compile or to load."""
         if event.kind == _COMPILES:
             self._compiles = True
@@ -41,7 +42,7 @@ class _Compiler(event.Listener):
             here.begin = perf_counter()
         here.depth += 1
 
-    def on_end(self, event) -> None:
+    def on_end(self, event: Any) -> None:
         """Numba is done with it."""
         here = self.spent
         if event.kind == _COMPILES or not here.depth:  # or began before we listened

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from time import perf_counter
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -120,7 +120,7 @@ class Limits:
         return max(measure.relative / self.tol, measure.velocity / self.tol_velocity)
 
 
-def _is_positive(value) -> bool:
+def _is_positive(value: Any) -> bool:
     return isinstance(value, Real) and 0.0 < float(value) < math.inf
 
 
@@ -135,7 +135,7 @@ class Run:
     trace: keep every judgement, or a function called with each: (iteration, seconds, relative natural map, relative
     worst velocity)."""
 
-    def __init__(self, problem: Problem, limits: Limits, start: float, trace: bool | Callable = True):
+    def __init__(self, problem: Problem, limits: Limits, start: float, trace: bool | Callable[..., object] = True):
         self.problem = problem
         self.limits = limits
         self.start = start

@@ -70,7 +70,7 @@ class Settings:
 
     solver: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         kind: Any = type(self)
         for name, allowed, or_none in _allowed(kind):
             value = getattr(self, name)

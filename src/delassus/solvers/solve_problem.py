@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from delassus import residuals
 from delassus.errors import ProblemError, SolveError
@@ -29,7 +30,7 @@ Stages = list[tuple[Solver, Settings, int]]
 def solve(
     problem: Problem,
     solver: str | Settings = "auto",
-    guess=None,
+    guess: ArrayLike | None = None,
     *,
     tol: float = DEFAULT_TOL,
     tol_velocity: VelocityTolerance = "auto",
@@ -83,7 +84,14 @@ def _stages(problem: Problem, solver: str | Settings, is_of_pairs: bool, max_ite
     return [*before, (*find(rescue), _TRY_TWO_DOUBLES), (line, settings, max_iter)], _FINER
 
 
-def _solve(problem: Problem, line: Solver, settings: Settings, point: np.ndarray, limits: Limits, trace) -> Solution:
+def _solve(
+    problem: Problem,
+    line: Solver,
+    settings: Settings,
+    point: np.ndarray,
+    limits: Limits,
+    trace: bool | Callable[..., object],
+) -> Solution:
     """One method from one starting point, (m,) or (2, m), which is overwritten."""
     start = clock()
     reactions, low = (point, None) if point.ndim == 1 else (point[0], point[1])
@@ -118,9 +126,18 @@ def _solve(problem: Problem, line: Solver, settings: Settings, point: np.ndarray
     return solution
 
 
-def _at_once(problem, line, settings, reactions, limits, trace, start) -> Solution | None:
+def _at_once(
+    problem: Problem,
+    line: Solver,
+    settings: Settings,
+    reactions: np.ndarray,
+    limits: Limits,
+    trace: bool | Callable[..., object],
+    start: float,
+) -> Solution | None:
     """The attempt of methods that have a compiled call for small problems; None where they make none. Judgements inside
     that call have no clock: in the trace their times are spread by iterations."""
+    assert line.at_once is not None
     judgements = line.at_once(problem, settings, reactions, (limits.tol, limits.tol_velocity), limits.max_iter)
     if not judgements:
         return None
@@ -141,7 +158,15 @@ def _at_once(problem, line, settings, reactions, limits, trace, start) -> Soluti
 
 
 def _named(
-    problem, line, reactions, limits: Limits, status: Status, iterations: int, times, trace, low=None
+    problem: Problem,
+    line: Solver,
+    reactions: np.ndarray,
+    limits: Limits,
+    status: Status,
+    iterations: int,
+    times: dict[str, float],
+    trace: Trace,
+    low: np.ndarray | None = None,
 ) -> Solution:
     """The solution, called what the judge finds this very point to be: one that meets the tolerance is converged,
     however the run ended. Second doubles are kept only where the first ones do not do."""
@@ -158,7 +183,14 @@ def _named(
     )  # fmt: skip
 
 
-def _portfolio(problem: Problem, stages: Stages, point: np.ndarray, limits: Limits, trace, fine: float) -> Solution:
+def _portfolio(
+    problem: Problem,
+    stages: Stages,
+    point: np.ndarray,
+    limits: Limits,
+    trace: bool | Callable[..., object],
+    fine: float,
+) -> Solution:
     """Methods one after the other until one converges, each from the best point so far; point: (m,) or (2, m),
     overwritten; stages, fine: see `_stages`."""
     solution: Solution | None = None
@@ -181,14 +213,14 @@ def _portfolio(problem: Problem, stages: Stages, point: np.ndarray, limits: Limi
     return solution
 
 
-def _continued(trace, iterations: int, seconds: float):
+def _continued(trace: bool | Callable[..., object], iterations: int, seconds: float) -> bool | Callable[..., object]:
     """The same trace after this many iterations and seconds: one count and one clock over all parts."""
     if not callable(trace) or not iterations:
         return trace
     return lambda iteration, time, *measure: trace(iterations + iteration, seconds + time, *measure)
 
 
-def _start_point(problem: Problem, guess) -> np.ndarray:
+def _start_point(problem: Problem, guess: ArrayLike | None) -> np.ndarray:
     """The guess as a fresh array, (m,) or (2, m), or zeros."""
     if guess is None:
         return np.zeros(problem.row_count)

@@ -1,6 +1,7 @@
 """The table of solvers: one line each. The contract tests, `delassus solvers` and the benchmarks run over it."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -52,11 +53,11 @@ def _start_double_double(problem: Problem, settings: Settings, reactions: np.nda
     return DoubleDoubleMethod(problem, settings, reactions)
 
 
-def _splitting(name, laws, paper, advice, **settings) -> Solver:
+def _splitting(name: str, laws: tuple[Law, ...], paper: str, advice: str, **settings: Any) -> Solver:
     return Solver(Splitting(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_splitting, is_map=True)
 
 
-def _admm(name, laws, paper, advice, **settings) -> Solver:
+def _admm(name: str, laws: tuple[Law, ...], paper: str, advice: str, **settings: Any) -> Solver:
     return Solver(
         Admm(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_admm, is_map=True, at_once=admm_at_once
     )

@@ -4,14 +4,10 @@ answer goes to our judge like everybody's."""
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from delassus.bench.peers import conic, pinocchio, siconos
+from delassus.bench.peers.answer import Answer
 from delassus.errors import SettingsError, nearest
 from delassus.problem import Problem
-
-Answer = tuple[np.ndarray, int, str, float, str]
-"""Reactions (m,), iterations, the status it claims in our words, seconds, and a note."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from time import perf_counter
 import numpy as np
 import scipy.sparse as sp
 
+from delassus.bench.peers.answer import Answer
 from delassus.problem import Problem
 
 _OK, _GAVE_UP = "converged", "stalled"
@@ -85,7 +86,7 @@ def conic_form(problem: Problem) -> ConicForm:
     )  # fmt: skip
 
 
-def solve_clarabel(variant: str, problem: Problem, tol: float, time_limit: float):
+def solve_clarabel(variant: str, problem: Problem, tol: float, time_limit: float) -> Answer:
     """variant: a direct_solve_method of Clarabel ("" for its default)."""
     import clarabel
 
@@ -108,7 +109,7 @@ def solve_clarabel(variant: str, problem: Problem, tol: float, time_limit: float
     return reactions, int(solution.iterations), status, seconds, str(solution.status)
 
 
-def solve_scs(variant: str, problem: Problem, tol: float, time_limit: float):
+def solve_scs(variant: str, problem: Problem, tol: float, time_limit: float) -> Answer:
     """variant: not used."""
     import scs
 

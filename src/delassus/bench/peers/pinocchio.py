@@ -2,9 +2,11 @@
 
 from importlib.util import find_spec
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
+from delassus.bench.peers.answer import Answer
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.driver import Limits
@@ -19,7 +21,7 @@ def available() -> bool:
     return find_spec("pinocchio") is not None
 
 
-def admm(variant: str, problem: Problem, tol: float, time_limit: float):
+def admm(variant: str, problem: Problem, tol: float, time_limit: float) -> Answer:
     """pin.ADMMConstraintSolver, its default penalty rules."""
     import pinocchio as pin
 
@@ -27,7 +29,7 @@ def admm(variant: str, problem: Problem, tol: float, time_limit: float):
     return _climb(problem, tol, time_limit, pin.ADMMConstraintSolver, pin.ADMMSolverSettings, pin.ADMMSolverResult)
 
 
-def pgs(variant: str, problem: Problem, tol: float, time_limit: float):
+def pgs(variant: str, problem: Problem, tol: float, time_limit: float) -> Answer:
     """pin.PGSConstraintSolver."""
     import pinocchio as pin
 
@@ -35,7 +37,9 @@ def pgs(variant: str, problem: Problem, tol: float, time_limit: float):
     return _climb(problem, tol, time_limit, pin.PGSConstraintSolver, pin.PGSSolverSettings, pin.PGSSolverResult)
 
 
-def _climb(problem: Problem, tol: float, time_limit: float, solver_kind, settings_kind, result_kind):
+def _climb(
+    problem: Problem, tol: float, time_limit: float, solver_kind: Any, settings_kind: Any, result_kind: Any
+) -> Answer:
     import pinocchio as pin
 
     from delassus import residuals
@@ -75,7 +79,7 @@ def _their_order(problem: Problem) -> np.ndarray:
     return order
 
 
-def _constraints(problem: Problem):
+def _constraints(problem: Problem) -> tuple[Any, Any]:
     """Constraint models whose cones are those of the problem: what they are attached to does not matter to a solver
     that is given the Delassus matrix. Bilateral rows become frames of six and points of three rows; what is left over,
     joint friction without a bound worth mentioning."""
@@ -88,12 +92,12 @@ def _constraints(problem: Problem):
     body = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "body")
     models, datas = pin.StdVec_ConstraintModel(), pin.StdVec_ConstraintData()
 
-    def add(kind) -> None:
+    def add(kind: Any) -> None:
         constraint = pin.ConstraintModel(kind)
         models.append(constraint)
         datas.append(constraint.createData())
 
-    def some(count: int):
+    def some(count: int) -> Any:
         out = pin.StdVec_Index()
         for k in range(1, count + 1):
             out.append(k)

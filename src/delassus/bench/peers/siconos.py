@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from delassus.bench.peers.answer import Answer
 from delassus.problem import Problem
 from delassus.solvers.driver import Limits
 
@@ -14,7 +15,7 @@ def available() -> bool:
     return Siconos.available()
 
 
-def solve(variant: str, problem: Problem, tol: float, time_limit: float):
+def solve(variant: str, problem: Problem, tol: float, time_limit: float) -> Answer:
     """variant: a name of `siconos_worker.SOLVERS`, NSGS by default. Contacts only: its local form knows nothing else.
 
     Siconos' own error has another scale than ours: the cheapest of a ladder of its tolerances that our judge accepts

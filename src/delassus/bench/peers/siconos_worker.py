@@ -28,9 +28,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 PYTHON = os.environ.get("DELASSUS_SICONOS_PYTHON", "/usr/bin/python3")  # where Debian installs python3-siconos
 HINT = "Siconos is not there for {}: apt-get install python3-siconos (or set DELASSUS_SICONOS_PYTHON)"
@@ -62,7 +65,7 @@ class SiconosTimeoutError(Exception):
 class Siconos:
     """A worker process. `load` a problem, then `solve` it as often as wanted; `close`, or use it in a `with`."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._process = None
         self._folder = tempfile.TemporaryDirectory(prefix="siconos-")
         self._path = Path(self._folder.name) / "problem.dat"
@@ -76,13 +79,15 @@ class Siconos:
         asked = subprocess.run([PYTHON, "-c", "import siconos.numerics"], capture_output=True, check=False)
         return asked.returncode == 0
 
-    def load(self, D, q, mu) -> None:
+    def load(self, D: sp.csr_matrix, q: np.ndarray, mu: np.ndarray) -> None:
         """Hand over v = D r + q.  D: (3 n, 3 n) sparse [1/kg]; q: (3 n,) [m/s]; mu: (n,)."""
         write_problem(self._path, D, q, mu)
         self._start()
         self._ask(_START_LIMIT, load=str(self._path))
 
-    def solve(self, *, tol, max_iter, repeats=1, time_limit=60.0, solver="NSGS") -> dict:
+    def solve(
+        self, *, tol: float, max_iter: int, repeats: int = 1, time_limit: float = 60.0, solver: str = "NSGS"
+    ) -> dict:
         """One of SOLVERS from zero, `repeats` times: seconds and processor time "cpu" (lists), iterations, info, error
         (its own, relative) and reactions.
 
@@ -94,7 +99,7 @@ class Siconos:
         reply = self._ask(time_limit, solve=tol, max_iter=int(max_iter), repeats=repeats, solver=solver)
         return reply | {"reactions": _decode(reply["reactions"])}
 
-    def error(self, reactions) -> float:
+    def error(self, reactions: np.ndarray) -> float:
         """What Siconos' own fc3d_compute_error says of r: natural map over max(‖q‖, ‖r‖, ‖v‖)."""
         return self._ask(_START_LIMIT, error=_encode(np.asarray(reactions, float)))["error"]
 
@@ -110,7 +115,7 @@ class Siconos:
     def __enter__(self) -> "Siconos":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
         self._folder.cleanup()
 
@@ -123,7 +128,7 @@ class Siconos:
         self._process = subprocess.Popen([PYTHON, __file__], env=environment, **pipes)
         self.version = self._ask(_START_LIMIT, version=True)["version"]
 
-    def _ask(self, limit, **request) -> dict:
+    def _ask(self, limit: float | None, **request: Any) -> dict:
         with contextlib.suppress(BrokenPipeError):  # a dead worker shows as an empty answer below
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
@@ -143,7 +148,9 @@ class Siconos:
         return json.loads(line)
 
 
-def cheapest_runs(peer: Siconos, judge, tolerances, time_limit) -> dict:
+def cheapest_runs(
+    peer: Siconos, judge: Callable[[np.ndarray], float], tolerances: Sequence[float], time_limit: float
+) -> dict:
     """The least work with which NSGS meets each tolerance of *our* measure, `judge(reactions)`.
 
     NSGS stops on its own error, so it climbs a ladder of its own tolerances, and the cheapest rung whose reactions pass
@@ -179,7 +186,7 @@ def cheapest_runs(peer: Siconos, judge, tolerances, time_limit) -> dict:
     return plans
 
 
-def write_problem(path, D, q, mu) -> None:
+def write_problem(path: str | Path, D: sp.csr_matrix, q: np.ndarray, mu: np.ndarray) -> None:
     """A problem in Siconos' own text format, sparse-block storage; decimal digits that read back bit for bit.
 
     Its Python bindings take sparse matrices only through SciPy, which the system Python may lack.
@@ -198,7 +205,7 @@ def write_problem(path, D, q, mu) -> None:
     Path(path).write_text("\n".join(map(str, lines)) + "\n")
 
 
-def _three_by_three(D):
+def _three_by_three(D: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Block rows of D: row starts, block columns, blocks (k, 3, 3); NSGS needs every diagonal block, even of zeros."""
     blocks = D.tobsr((3, 3))
     contacts = D.shape[0] // 3
@@ -211,11 +218,11 @@ def _three_by_three(D):
     return start, column[order], data[order]
 
 
-def _encode(x) -> str:
+def _encode(x: np.ndarray) -> str:
     return base64.b64encode(np.ascontiguousarray(x, dtype="<f8").tobytes()).decode()
 
 
-def _decode(text) -> np.ndarray:
+def _decode(text: str) -> np.ndarray:
     return np.frombuffer(base64.b64decode(text), dtype="<f8").copy()
 
 
@@ -252,7 +259,7 @@ def serve() -> None:
         answers.flush()
 
 
-def _version(siconos) -> str:
+def _version(siconos: Any) -> str:
     """Siconos' own number, and Debian's, which differ (4.5.0 in the package 4.4.0)."""
     version = siconos.version
     if shutil.which("dpkg-query"):
@@ -261,7 +268,7 @@ def _version(siconos) -> str:
     return version
 
 
-def _solve(sn, problem, request) -> dict:
+def _solve(sn: Any, problem: Any, request: dict[str, Any]) -> dict:
     size = 3 * problem.numberOfContacts
     seconds, cpu = [], []
     for _ in range(request["repeats"]):
@@ -283,7 +290,7 @@ def _solve(sn, problem, request) -> dict:
     }
 
 
-def _options(sn, name, changes):
+def _options(sn: Any, name: str, changes: Mapping[int, Any]) -> Any:
     """Siconos' defaults for a solver, but for what SOLVERS says."""
     options = sn.SolverOptions(getattr(sn, f"SICONOS_FRICTION_3D_{name}"))
     if "local" in changes:
@@ -294,7 +301,7 @@ def _options(sn, name, changes):
     return options
 
 
-def _sparse(sn, path):
+def _sparse(sn: Any, path: str | Path) -> Any:
     """The problem of a file with its matrix in compressed columns."""
     problem = sn.frictionContact_new_from_filename(path)
     matrix = sn.NM_create(sn.NM_SPARSE, problem.M.size0, problem.M.size1)
@@ -303,7 +310,7 @@ def _sparse(sn, path):
     return problem
 
 
-def _error(sn, problem, reactions) -> float:
+def _error(sn: Any, problem: Any, reactions: np.ndarray) -> float:
     options = sn.SolverOptions(sn.SICONOS_FRICTION_3D_NSGS)
     scale = float(np.linalg.norm(problem.q))
     _, error = sn.fc3d_compute_error(problem, reactions, np.zeros_like(reactions), 1.0, options, scale)

@@ -150,7 +150,7 @@ def _advice(run: "Trajectory") -> list[str]:
     ]  # fmt: skip
 
 
-def _mean(values) -> float:
+def _mean(values: Any) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 

@@ -45,7 +45,7 @@ def take_steps(
     display = _LiveLine(plan.steps, first)
     with display:
 
-        def watch(k, state, report, memory):
+        def watch(k: int, state: State, report: StepReport, memory: Memory) -> None:
             recorder.add(state, report, memory)
             problems.look(k, state, report)
             warnings.look(k, report)
@@ -66,7 +66,7 @@ class Problems:
             for path in self.folder.glob("step-*.hdf5"):
                 path.unlink()
 
-    def look(self, k: int, state, report) -> None:
+    def look(self, k: int, state: State, report: StepReport) -> None:
         """k: number of the step."""
         if self.every is None or (self.every > 0 and k % self.every):
             return
@@ -86,11 +86,11 @@ class Problems:
 class StepWarnings:
     """What reports of steps find suspicious: each kind of sentence once, with the step that said it first."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.first: dict[str, tuple[int, str]] = {}
         self.count: dict[str, int] = {}
 
-    def look(self, k: int, report) -> None:
+    def look(self, k: int, report: StepReport) -> None:
         """k: number of the step."""
         for text in report.warnings:
             kind = re.sub(r"[0-9][0-9.e+-]*", "", text)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -120,7 +120,7 @@ class Plan:
     solvers: list[str]
     settings: dict[str, str]
     law: Law
-    limits: dict  # keyword arguments of `delassus.solve`
+    limits: dict[str, Any]  # keyword arguments of `delassus.solve`
     outputs: Outputs
     threads: int | None = None  # for solvers that can use several
     complaints: list[FileError] = field(default_factory=list)  # patterns that match no file
@@ -147,7 +147,7 @@ def make_plan(
     solvers: list[str],
     pairs: list[str],
     law: Law,
-    limits: dict,
+    limits: dict[str, Any],
     outputs: Outputs,
     threads: int | None = None,
 ) -> Plan:

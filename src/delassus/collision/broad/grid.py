@@ -6,6 +6,8 @@ is its number in the bounding box of the class, modulo the table: a compact heap
 and one ball that has rolled a kilometre away costs nothing. Cells that share a bucket are told apart by recomputing the
 cell of the few balls that pass the distance test."""
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -39,7 +41,14 @@ def size_classes(kind: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.n
     return np.sort(np.concatenate(common)), gridded, start, largest
 
 
-def build_grid(gridded, level_start, level_radius, position, radius, pool: Pool) -> tuple:
+def build_grid(
+    gridded: np.ndarray,
+    level_start: np.ndarray,
+    level_radius: np.ndarray,
+    position: np.ndarray,
+    radius: np.ndarray,
+    pool: Pool,
+) -> tuple[Any, ...]:
     """Shapes sorted into their level's grid; m of them.  Level l has table entries first[level] … first[level] +
     mask[level].
 

@@ -74,7 +74,16 @@ def spheres_near(position, a, b):
     return x * x + y * y + z * z <= reach * reach
 
 
-def few_candidates(kind, body, owner, group, mask, excluded, families, points) -> np.ndarray:
+def few_candidates(
+    kind: np.ndarray,
+    body: np.ndarray,
+    owner: np.ndarray,
+    group: np.ndarray,
+    mask: np.ndarray,
+    excluded: np.ndarray,
+    families: np.ndarray,
+    points: np.ndarray,
+) -> np.ndarray:
     """(c, 4) shapes a < b of the pairs that may touch, in order, family and rows of `out` each needs.
 
     kind … excluded: as in ShapeArrays; families, points: (kinds, kinds), see narrow/families.py."""

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from delassus.collision.arrays import ShapeArrays
 
 
-def find_pairs(arrays: "ShapeArrays", position, rotation, extent, *, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def find_pairs(
+    arrays: "ShapeArrays", position: np.ndarray, rotation: np.ndarray, extent: np.ndarray, *, threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
     """(end (n,), partner (p,)): the pairs a < b by their first shape, see partners.py; the partners of a shape are not
     sorted yet.
 

@@ -191,7 +191,7 @@ def _tables() -> tuple[np.ndarray, np.ndarray]:
     family = np.full((KIND_COUNT, KIND_COUNT), GENERAL, dtype=np.int32)
     points = np.full((KIND_COUNT, KIND_COUNT), MOST, dtype=np.int32)
 
-    def line(a, b, number, most):
+    def line(a: int, b: int | list[int], number: int, most: int | list[int]) -> None:
         family[a, b] = family[b, a] = number
         points[a, b] = points[b, a] = most
 

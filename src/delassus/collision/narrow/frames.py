@@ -34,7 +34,7 @@ def empty_contacts(arrays: "ShapeArrays", n: int) -> tuple[np.ndarray, ...]:
     )  # fmt: skip
 
 
-def _reflect_from_z(x, y, z):
+def _reflect_from_z(x: float, y: float, z: float) -> tuple[float, float, float]:
     """The reflection that takes z to d, of a vector."""
     vx, vy, vz = _DX, _DY, _DZ - 1.0
     f = 2.0 * (vx * x + vy * y + vz * z) / (vx * vx + vy * vy + vz * vz)

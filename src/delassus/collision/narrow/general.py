@@ -6,7 +6,7 @@ solids by GJK and EPA, one Python call per pair; all else is compiled and done f
 Pairs that a simple axis separates are not asked about."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,9 @@ class MissingPackageError(DelassusError, ImportError):
     """An optional package is needed that is not installed."""
 
 
-def find_general(arrays: "ShapeArrays", geometry: tuple, count: int, pairs, dealt, out) -> int:
+def find_general(
+    arrays: "ShapeArrays", geometry: tuple[Any, ...], count: int, pairs: np.ndarray, dealt: np.ndarray, out: np.ndarray
+) -> int:
     """Write the contacts of those of the first `count` pairs that are GENERAL; returns their number.
 
     geometry: the fields of Geometry; pairs, dealt, out: as in layout.py."""
@@ -92,7 +94,7 @@ class _Peer:
             row[7:10] = result.getNearestPoint2()
 
 
-def _build(coal, g: Geometry, s: int):
+def _build(coal: Any, g: Geometry, s: int) -> Any:
     """coal's object for shape s."""
     size, kind = g.size[s], g.kind[s]
     if kind == BOX:
@@ -115,7 +117,7 @@ def _build(coal, g: Geometry, s: int):
 
 
 @lru_cache(maxsize=1)
-def _import_coal():
+def _import_coal() -> Any:
     try:
         import coal
     except ImportError as error:

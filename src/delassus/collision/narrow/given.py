@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import cfunc, njit, types
 from numba.core import cgutils, config
@@ -71,7 +72,7 @@ def _call(typing, address, size, s, x, y, z):
     return types.UniTuple(number, 3)(types.int64, size, types.int64, number, number, number), generate
 
 
-def _ask(address, size, s, x, y, z):
+def _ask(address: int, size: np.ndarray, s: int, x: float, y: float, z: float) -> tuple[float, float, float]:
     """The same where nothing is compiled."""
     return _plain[address](size[s], x, y, z)
 

@@ -5,6 +5,7 @@ There may be very many of these, and memory is what they wait for: no lists of p
 import numpy as np
 from numba import njit
 
+from delassus.collision.arrays import ShapeArrays
 from delassus.collision.broad.partners import sort_partners
 from delassus.collision.contacts import Contacts
 from delassus.collision.machine import AHEAD, prefetch, share_out
@@ -12,7 +13,14 @@ from delassus.collision.narrow.frames import empty_contacts, put_pair
 from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
 
 
-def heap_contacts(arrays, position, rotation, end, partner, threads: int) -> Contacts:
+def heap_contacts(
+    arrays: "ShapeArrays",
+    position: np.ndarray,
+    rotation: np.ndarray,
+    end: np.ndarray,
+    partner: np.ndarray,
+    threads: int,
+) -> Contacts:
     """Contacts of the pairs that `group` made of what the broad phase found.
 
     arrays: plain ShapeArrays; position, rotation: of the shapes; end, partner: see partners.py."""

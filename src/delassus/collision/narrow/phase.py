@@ -1,6 +1,6 @@
 """Narrow phase: the contacts of pairs, by the kernel of their family, then what all contacts need alike."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from delassus.collision.arrays import ShapeArrays
 
 
-def narrow(arrays: "ShapeArrays", geometry: tuple, near: tuple, pairs, dealt, out, threads: int) -> Contacts:
+def narrow(
+    arrays: "ShapeArrays",
+    geometry: tuple[Any, ...],
+    near: tuple[Any, ...],
+    pairs: np.ndarray,
+    dealt: np.ndarray,
+    out: np.ndarray,
+    threads: int,
+) -> Contacts:
     """Contacts of the pairs, family by family.
 
     geometry: the fields of Geometry; near: (pairs, contacts that are known, bits of the families that occur); pairs,

@@ -87,7 +87,16 @@ def _start(arrays: ShapeArrays, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     return placed
 
 
-def _judged(arrays: ShapeArrays, q, path, position, rotation, pairs, limit, horizon: float) -> Sweep:
+def _judged(
+    arrays: ShapeArrays,
+    q: np.ndarray,
+    path: np.ndarray,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    pairs: np.ndarray,
+    limit: np.ndarray,
+    horizon: float,
+) -> Sweep:
     verdict, time, vertices = np.empty(len(pairs), np.int64), np.empty(len(pairs)), arrays.vertices
     _follow(pairs, limit, arrays.kind, arrays.size, vertices[0], vertices[1], arrays.given, arrays.body,
             arrays.pace.arm, q, path, position, rotation, horizon, verdict, time)  # fmt: skip

@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numba import njit
 
+from delassus.collision.arrays import ShapeArrays
 from delassus.collision.broad.pairs import may_touch
 from delassus.collision.layout import PLANE
 
@@ -13,7 +14,9 @@ _UNSORTED = 64  # shapes up to which testing all pairs is quicker than sorting t
 _IN_ORDER = np.arange(_UNSORTED)
 
 
-def swept_pairs(arrays, path, position, rotation, extent) -> tuple[np.ndarray, np.ndarray]:
+def swept_pairs(
+    arrays: ShapeArrays, path: np.ndarray, position: np.ndarray, rotation: np.ndarray, extent: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Pairs (p, 2) of shapes of which one is fast and whose swept boxes overlap, and the motion against each other that
     counts as fast (p,) [m]; in no order.  It is negative where they do not move so fast: the distance [m] at which they
     count as touching.

@@ -1,6 +1,7 @@
 """What a recording is of: enough to refuse to continue it with anything else."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -36,7 +37,16 @@ class About:
     format: int = FORMAT
 
     @classmethod
-    def of(cls, model: Model, state: State, settings, *, scene: str = "", parameters=None, goal: int = 0) -> "About":
+    def of(
+        cls,
+        model: Model,
+        state: State,
+        settings: Any,
+        *,
+        scene: str = "",
+        parameters: Mapping[str, Any] | None = None,
+        goal: int = 0,
+    ) -> "About":
         """Of a run that starts from this state."""
         return cls(
             scene, plain(parameters or {}), plain(settings), model.hash, state.hash, model.body_names,

@@ -3,7 +3,7 @@
 All datasets are contiguous and unpacked, so what a file declares can be held against its size before it is read."""
 
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import h5py
 import numpy as np
@@ -112,7 +112,7 @@ class Part:
             self.fail("holds soft or external links, which are not followed: not a part of a recording")
         return names
 
-    def _get(self, name: str):
+    def _get(self, name: str) -> Any:
         above, _, _ = name.rpartition("/")
         parent = self._file[above] if above else self._file
         if name.rpartition("/")[2] not in self._children(parent):

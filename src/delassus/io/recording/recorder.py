@@ -38,7 +38,9 @@ class Recorder:
         self._last_flush = monotonic()
 
     @classmethod
-    def create(cls, directory, about: About, model: Model, state: State, *, overwrite: bool = False) -> "Recorder":
+    def create(
+        cls, directory: str | Path, about: About, model: Model, state: State, *, overwrite: bool = False
+    ) -> "Recorder":
         """Start a recording in a directory that has none. What cannot be written shows here, not after an hour."""
         folder = Path(directory) / FOLDER
         old = part_paths(folder)
@@ -56,7 +58,7 @@ class Recorder:
         return recorder
 
     @classmethod
-    def resume(cls, directory, about: About, model: Model) -> tuple["Recorder", State, Memory]:
+    def resume(cls, directory: str | Path, about: About, model: Model) -> tuple["Recorder", State, Memory]:
         """Continue a recording where it ends: (recorder, state, memory)."""
         recording = Recording(directory)
         difference = recording.about.difference(about)
@@ -106,7 +108,7 @@ class Recorder:
     def __enter__(self) -> "Recorder":
         return self
 
-    def __exit__(self, kind, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None or not issubclass(kind, FileError):  # the disk has just refused: it would again
             self.flush()
 

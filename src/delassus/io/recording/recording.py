@@ -26,7 +26,7 @@ class Recording(Trajectory):
     directory: what was given to the run, or the folder with the parts; max_bytes: most that may be held in memory at a
     time [bytes]. Raises `FileError` for anything but consecutive, undamaged parts."""
 
-    def __init__(self, directory, *, max_bytes: int = MAX_BYTES):
+    def __init__(self, directory: str | Path, *, max_bytes: int = MAX_BYTES):
         super().__init__({})
         self._label = label(directory)
         folder = Path(directory)

@@ -70,7 +70,9 @@ def _container(balls: int) -> float:
     return (balls / max(TABLE_5_3)) ** (1.0 / 3.0)
 
 
-def _lines(paper: str, balls: int, printed: tuple[float, float], contacts: float, published: float, fast: float):
+def _lines(
+    paper: str, balls: int, printed: tuple[float, float], contacts: float, published: float, fast: float
+) -> list[Line]:
     size, theirs = printed
     what = f"n_v = {6 * balls}" if paper == _MANGONI else f"matrix of {size:.0f}"
     return [
@@ -89,7 +91,9 @@ def _spread(table: dict[int, tuple[float, float]], sizes: list[int]) -> float:
     return max(values) / min(values)
 
 
-def _picture(path: Path, curves: dict[int, dict[str, list[float]]], means) -> Path:
+def _picture(
+    path: Path, curves: dict[int, dict[str, list[float]]], means: dict[tuple[str, int], tuple[float, float]]
+) -> Path:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.5, 4.2))

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from delassus.problem import Problem
 from delassus.reproduce.experiment import Experiment, Line, Outcome
 from delassus.reproduce.measure.heaps import COLOURS, METHODS, NEW, Curve, follow, ladder, settled, warm_up
 
@@ -37,14 +38,14 @@ def run(folder: Path, quick: bool) -> Outcome:
     return Outcome(lines, pictures)
 
 
-def _work(problem, curve: Curve) -> np.ndarray:
+def _work(problem: Problem, curve: Curve) -> np.ndarray:
     """γ_i (N γ + r)_i of the last iterate [J], (n_c,): zero at the solution (figure 9)."""
     reactions = np.zeros(problem.row_count)
     reactions[problem.cone.contact_start :: 3] = curve.normal
     return curve.normal * problem.constraint_velocity(reactions)[problem.cone.contact_start :: 3]
 
 
-def _claims(results: Results, best: dict[int, float], work) -> list[Line]:
+def _claims(results: Results, best: dict[int, float], work: dict[int, dict[str, np.ndarray]]) -> list[Line]:
     sizes = list(results)
     below = all(
         results[s][name].objective[-1] < results[s]["jacobi"].objective[-1]

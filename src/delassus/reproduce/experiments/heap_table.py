@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from delassus.problem import Problem
 from delassus.reproduce.experiment import Experiment, Line, Outcome
 from delassus.reproduce.measure.heaps import COLOURS, METHODS, Curve, follow, ladder, settled, warm_up
 
@@ -83,7 +84,7 @@ def _draw_objective(path: Path, curves: dict[str, Curve], best: float, contacts:
     figure.savefig(path)
 
 
-def _draw_reactions(path: Path, problem, long: int) -> None:
+def _draw_reactions(path: Path, problem: Problem, long: int) -> None:
     """Figure 5: the reactions sorted by size become sharper with the iterations."""
     figure = Figure(figsize=(7.5, 5), dpi=110, layout="constrained")
     ax = figure.subplots()

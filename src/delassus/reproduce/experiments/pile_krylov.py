@@ -42,7 +42,7 @@ def run(folder: Path, quick: bool) -> Outcome:
     return Outcome(_krylov_lines(pile, krylov) + _strategy_lines(pile, strategies, seconds), pictures)
 
 
-def _descent(name: str, pile: Pile, seconds: float, goal: float = _GOAL, **changes) -> Descent:
+def _descent(name: str, pile: Pile, seconds: float, goal: float = _GOAL, **changes: Any) -> Descent:
     return descend(name, pile.problem, pile.inexact(**changes), goal, iterations=_OUTER, seconds=seconds)
 
 

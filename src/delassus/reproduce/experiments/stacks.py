@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from delassus.model.state import State
 from delassus.reproduce.experiment import Experiment, Line, Outcome
 from delassus.reproduce.measure.published_interior import iterations
 from delassus.scenes import find
 from delassus.scenes.stacked_spheres import sunk
-from delassus.simulation import Memory, step
+from delassus.simulation import Memory, StepReport, step
 
 EQUAL = (100.0, 1e6, 1e12)
 """Masses of equal spheres [kg]."""
@@ -104,7 +105,7 @@ def _standing(n: int, mass: float, ratio: float, solver: str, what: str) -> Line
     setup = find("stacked-spheres").build(n=n, mass=mass, ratio=ratio)
     norm, worst, converged, two = 0.0, 0.0, 0, 0
 
-    def watch(k, state, report, memory):
+    def watch(k: int, state: State, report: StepReport, memory: Memory) -> None:
         nonlocal norm, worst, converged, two
         del k, state, memory
         residuals = report.solution.residuals

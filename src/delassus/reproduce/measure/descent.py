@@ -5,6 +5,7 @@ Times are seconds of processor, so that a busy machine does not matter much; ite
 
 import time
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from delassus import residuals
 from delassus.problem import Problem
 from delassus.solvers.settings import Settings
 from delassus.solvers.table import find
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _LOOK = 0.05  # methods that are judged in batches: after so much of the iterations done
 
@@ -88,7 +92,7 @@ def descend(
     return out
 
 
-def draw_descents(ax, descents: list[Descent], over: str, value: str = "error") -> None:
+def draw_descents(ax: "Axes", descents: list[Descent], over: str, value: str = "error") -> None:
     """Curves of `value` over "iteration", "seconds" or "products"."""
     for one in descents:
         ax.plot(getattr(one, over), np.maximum(getattr(one, value), 1e-16), label=one.name)

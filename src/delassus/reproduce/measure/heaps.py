@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -96,7 +97,7 @@ def ladder(last: int, *, ratio: float = 1.1, also: Iterable[int] = ()) -> list[i
     return sorted(stops)
 
 
-def settled(scene: str, seconds: float, *, then: dict | None = None, **parameters) -> Problem:
+def settled(scene: str, seconds: float, *, then: dict[str, Any] | None = None, **parameters: Any) -> Problem:
     """The next step's problem of a scene that was left to itself for so many seconds, without friction.  then:
     parameters changed for this step."""
     setup = find_scene(scene).build(**parameters)

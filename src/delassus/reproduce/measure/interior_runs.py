@@ -7,6 +7,7 @@ method is held to the papers' rule by an onlooker, whatever it stops on itself.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.table import find
 
 
-def method(**changes) -> Ipm:
+def method(**changes: Any) -> Ipm:
     """Settings of solver `ipm`, some changed."""
     settings = find("ipm")[1].changed(**changes)
     assert isinstance(settings, Ipm)

@@ -9,6 +9,7 @@ import os
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,7 @@ class Pile:
     def label(self) -> str:
         return f"{self.spheres} spheres"
 
-    def inexact(self, *, young: float = _YOUNG, **changes) -> IpmInexact:
+    def inexact(self, *, young: float = _YOUNG, **changes: Any) -> IpmInexact:
         """`ipm-inexact` as the paper ran it, with the stiffness of these contacts in R (eq. 32, 33).  young [Pa]."""
         stiffness = tuple((self.h**2 * contact_stiffness(young, self.radii)).tolist())
         return IpmInexact(solver="ipm-inexact", stiffness=stiffness, poisson=_POISSON, **changes)

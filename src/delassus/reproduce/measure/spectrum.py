@@ -6,7 +6,9 @@ factorisation applies. An incomplete factor M = (P + Uᵀ) P⁻¹ (P + U) gives 
 indefinite, some eigenvalues of M⁻¹ A are negative, and the range is that of their sizes.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -77,8 +79,8 @@ def spectrum(problem: Problem, settings: IpmInexact, softer: IpmInexact, iterati
     return rows
 
 
-def _operator(apply, n: int) -> LinearOperator:
-    def product(x):
+def _operator(apply: Callable[[np.ndarray, np.ndarray], None], n: int) -> LinearOperator:
+    def product(x: np.ndarray) -> np.ndarray:
         out = np.empty(n)
         apply(np.ascontiguousarray(x, dtype=float).reshape(-1), out)
         return out
@@ -86,7 +88,7 @@ def _operator(apply, n: int) -> LinearOperator:
     return LinearOperator((n, n), matvec=product, dtype=float)
 
 
-def _largest(A, start, **pair) -> float:
+def _largest(A: LinearOperator, start: np.ndarray, **pair: Any) -> float:
     return float(eigsh(A, k=1, which="LA", tol=_ROUGH, v0=start, return_eigenvectors=False, **pair)[0])
 
 
@@ -114,7 +116,7 @@ def _pair_range(exact: ContactSpace, space: ContactSpace) -> tuple[float, float,
     return 1.0 / max(abs(inverse_high), abs(inverse_low)), float(largest), inverse_low < 0.0
 
 
-def _product_of(factor: IncompleteFactor):
+def _product_of(factor: IncompleteFactor) -> Callable[[np.ndarray, np.ndarray], None]:
     """x ↦ M x of an incomplete factor."""
     pattern, s = factor.pattern, factor.pattern.block
     n = len(factor.order)
@@ -126,7 +128,7 @@ def _product_of(factor: IncompleteFactor):
     U_transposed = sp.csr_array(U.T)
     place = (s * factor.order[:, None] + np.arange(s)).ravel()
 
-    def apply(x, out):
+    def apply(x: np.ndarray, out: np.ndarray) -> None:
         t = P @ x[place] + U @ x[place]
         t = P_inverse @ t
         out[place] = P @ t + U_transposed @ t

@@ -13,6 +13,9 @@ fixed point.
 last step left.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
@@ -63,7 +66,7 @@ class Program:
         """Products with D that a renewal takes."""
         return 1 if self.is_symmetric else 3
 
-    def run(self, kernel, *arguments) -> None:
+    def run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
         self.operator.run(kernel, *arguments)
 
     def matrix(self) -> sp.csr_array:

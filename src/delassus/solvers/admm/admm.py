@@ -22,7 +22,7 @@ anderson=0`:
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class Admm(Settings):
     joints: Joints = "exact"  # bilateral rows: solved with the linear system, or split like all others
     scaled: bool = True  # give every block a mean diagonal of one first
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         require(
             self.eta > 0.0 or self.penalty != "spectral",
@@ -86,7 +86,7 @@ class Admm(Settings):
         return self.changed(anderson=0)
 
     @cached_property
-    def plain(self) -> tuple:
+    def plain(self) -> tuple[Any, ...]:
         """For compiled code."""
         return tuple(
             PlainSettings(

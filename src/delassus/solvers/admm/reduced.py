@@ -2,6 +2,7 @@
 (D + σ I)⁻¹ in the storage that suits its size."""
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -46,7 +47,7 @@ class DenseReduced:
     def inverse(self) -> ShiftedDense:
         return ShiftedDense(self.D)
 
-    def iterate(self, count: int, *arguments) -> int:
+    def iterate(self, count: int, *arguments: Any) -> int:
         """At most `count` iterations; see `iteration`."""
         return iterate_dense(count, self.inverse.inverse, self.D, *arguments)
 
@@ -85,7 +86,7 @@ class SparseReduced:
     def inverse(self) -> ShiftedRows | ShiftedBodies:
         return shifted_inverse(self.problem.delassus, self.scale)
 
-    def iterate(self, count: int, *arguments) -> int:
+    def iterate(self, count: int, *arguments: Any) -> int:
         """At most `count` iterations; see `iteration`."""
         return iterate_sparse(count, self.inverse.kind, *self.inverse.plain, *arguments)
 

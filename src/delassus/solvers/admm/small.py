@@ -3,7 +3,7 @@ putting the arrays together in Python takes ten times as long as the iterations.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -71,7 +71,9 @@ class SmallAdmm(Method):
     is_compiled = True
     iterates_reactions = False
 
-    def __init__(self, problem: Problem, plain: tuple, eliminates: bool, is_scaled: bool, reactions: np.ndarray):
+    def __init__(
+        self, problem: Problem, plain: tuple[Any, ...], eliminates: bool, is_scaled: bool, reactions: np.ndarray
+    ):
         cone = problem.cone
         self.reactions = reactions
         self.b = cone.bilateral_rows if eliminates else 0
@@ -108,7 +110,7 @@ class SmallAdmm(Method):
 
 def small_at_once(
     problem: Problem,
-    plain: tuple,
+    plain: tuple[Any, ...],
     eliminates: bool,
     is_scaled: bool,
     reactions: np.ndarray,

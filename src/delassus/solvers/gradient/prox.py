@@ -42,7 +42,7 @@ class Prox(Settings):
     shrink: Share = 0.9  # factor on ρ where a contact's change grew
     threads: Count = 1  # more than one: sweep colour by colour, the blocks of a colour in parallel
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         require(self.step_min <= self.step, f"step_min is {self.step_min}: give at most step, {self.step}")
 

@@ -1,5 +1,7 @@
 """Which linear system a problem is solved with."""
 
+from typing import Any
+
 import scipy.sparse as sp
 
 from delassus.errors import SettingsError
@@ -32,7 +34,7 @@ def system_of(standard: Standard, settings: Ipm) -> System:
     return SparseBodySystem(operator.H, operator.J, standard.start, settings.backend, settings.threads)
 
 
-def _sparse(operator) -> tuple[sp.csr_array, sp.csr_array]:
+def _sparse(operator: Any) -> tuple[sp.csr_array, sp.csr_array]:
     """H and J as sparse matrices."""
     if isinstance(operator, RigidRows):
         return sp.csr_array(sp.eye_array(6 * operator.body_count)), operator.jacobian()

@@ -44,13 +44,13 @@ class BodyNewton(Newton):
         self.own = np.array([np.searchsorted(columns[s:e], b) for b, (s, e) in enumerate(pairwise(self.starts))])
         self.factor = structural_factor(*_expanded(self.starts, columns))
 
-    def velocity(self, r, alpha: float, v) -> np.ndarray:
+    def velocity(self, r: np.ndarray, alpha: float, v: np.ndarray) -> np.ndarray:
         out, u = np.empty_like(r), np.zeros(6 * len(self.D.mass))
         add_response(self.D.bodies, self.D.block_start, self.D.response, r, u)
         multiply_rows(self.D.bodies, self.D.block_start, self.D.rows, u, out)
         return out + (self.compliance + alpha) * r + v
 
-    def direction(self, r, u, alpha: float, F) -> np.ndarray | None:
+    def direction(self, r: np.ndarray, u: np.ndarray, alpha: float, F: np.ndarray) -> np.ndarray | None:
         self.derivative(r, u)
         D, single = self.D, self.kinds[0] + self.kinds[1]
         inverse, stiffness = self.eliminated
@@ -70,7 +70,7 @@ class BodyNewton(Newton):
                 break
         return d
 
-    def sweep(self, alpha: float, centre, start, count: int) -> np.ndarray:
+    def sweep(self, alpha: float, centre: np.ndarray, start: np.ndarray, count: int) -> np.ndarray:
         assert self.problem.bias is not None
         problem = Problem(
             self.D.softened(alpha), self.v - alpha * centre, self.problem.cone, self.problem.law, u_f=self.problem.u_f,

@@ -15,10 +15,10 @@ class FullNewton(Newton):
         self.D = D
         self.W = np.empty_like(D)
 
-    def velocity(self, r, alpha: float, v) -> np.ndarray:
+    def velocity(self, r: np.ndarray, alpha: float, v: np.ndarray) -> np.ndarray:
         return self.D @ r + alpha * r + v
 
-    def direction(self, r, u, alpha: float, F) -> np.ndarray | None:
+    def direction(self, r: np.ndarray, u: np.ndarray, alpha: float, F: np.ndarray) -> np.ndarray | None:
         limits = self.kinds[1]
         closed = self.derivative(r, u)
         direction = -F  # of open contacts, whose reactions vanish; they are no unknowns of the system
@@ -34,7 +34,7 @@ class FullNewton(Newton):
             direction[self.row[:closed]] = lapack.dgetrs(factor, pivots, right, trans=1)[0]
         return direction
 
-    def sweep(self, alpha: float, centre, start, count: int) -> np.ndarray:
+    def sweep(self, alpha: float, centre: np.ndarray, start: np.ndarray, count: int) -> np.ndarray:
         _, limits, mu = self.kinds
         r = start.copy()
         sweep_dense(self.D, self.v, limits, mu, alpha, centre, count, r, np.empty((3, len(r))))

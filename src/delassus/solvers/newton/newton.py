@@ -30,14 +30,14 @@ class Newton(ABC):
         """(D + α I) r + v."""
 
     @abstractmethod
-    def direction(self, r, u, alpha: float, F) -> np.ndarray | None:
+    def direction(self, r: np.ndarray, u: np.ndarray, alpha: float, F: np.ndarray) -> np.ndarray | None:
         """Newton's step, or None where the system is singular."""
 
     @abstractmethod
-    def sweep(self, alpha: float, centre, start, count: int) -> np.ndarray:
+    def sweep(self, alpha: float, centre: np.ndarray, start: np.ndarray, count: int) -> np.ndarray:
         """r after `count` Gauß–Seidel sweeps on the regularised problem."""
 
-    def derivative(self, r, u) -> int:
+    def derivative(self, r: np.ndarray, u: np.ndarray) -> int:
         """Blocks of the derivative of the projection and the rows of closed contacts, whose number is returned."""
         if self.width > 0.0:
             return smoothed_derivative(r, u, self.rho, *self.kinds, self.width, self.blocks, self.row)
@@ -49,7 +49,9 @@ class Newton(ABC):
         scale = max(self.free, math.sqrt(float(r @ r)))
         return norm / scale if scale > 0.0 else norm
 
-    def solve(self, alpha: float, centre, start, target: float, steps: int) -> tuple[np.ndarray, int, bool]:
+    def solve(
+        self, alpha: float, centre: np.ndarray, start: np.ndarray, target: float, steps: int
+    ) -> tuple[np.ndarray, int, bool]:
         """(r, steps taken, solved): at most `steps` Newton steps towards a relative residual, ρ = 1, of `target`."""
         v, r, rho = self.v - alpha * centre, start, self.rho
         goal = target * max(float(np.linalg.norm(v)), float(np.linalg.norm(r)))

@@ -69,7 +69,7 @@ class ProxSsn(Settings):
     warm_up: CountOrNone = 30  # Gauß–Seidel sweeps before the first outer iteration, unless a guess is given
     least: bool = True  # of many reactions that solve a problem of up to 1000 rows, look for the least
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         require(self.alpha_min <= self.alpha, f"alpha is {self.alpha}: give at least alpha_min, {self.alpha_min}")
 

@@ -31,7 +31,9 @@ class SmallNewton:
         """Relative residual of r with ρ = 1, not regularised."""
         return _error(self.D, self.v, self.limits, self.mu, self.free, r, self.vectors)
 
-    def solve(self, alpha: float, centre, start, target: float, steps: int) -> tuple[np.ndarray, int, bool]:
+    def solve(
+        self, alpha: float, centre: np.ndarray, start: np.ndarray, target: float, steps: int
+    ) -> tuple[np.ndarray, int, bool]:
         """(r, steps taken, solved): at most `steps` Newton steps towards a relative residual, ρ = 1, of `target`."""
         r = np.empty_like(start)
         taken, solved = _newton(
@@ -40,7 +42,7 @@ class SmallNewton:
         )  # fmt: skip
         return r, taken, solved
 
-    def sweep(self, alpha: float, centre, start, count: int) -> np.ndarray:
+    def sweep(self, alpha: float, centre: np.ndarray, start: np.ndarray, count: int) -> np.ndarray:
         """r after `count` Gauß–Seidel sweeps on the regularised problem."""
         r = start.copy()
         sweep_dense(self.D, self.v, self.limits, self.mu, alpha, centre, count, r, self.vectors)

@@ -34,12 +34,12 @@ class SparseNewton(Newton):
         self.last_closed = np.full(m, -_KEPT_SYSTEMS)
         self.factor: PardisoLu | SuperLu
 
-    def velocity(self, r, alpha: float, v) -> np.ndarray:
+    def velocity(self, r: np.ndarray, alpha: float, v: np.ndarray) -> np.ndarray:
         out = np.empty_like(r)
         _times_plus(*self.matrix, alpha, r, v, out)
         return out
 
-    def direction(self, r, u, alpha: float, F) -> np.ndarray | None:
+    def direction(self, r: np.ndarray, u: np.ndarray, alpha: float, F: np.ndarray) -> np.ndarray | None:
         closed = self.derivative(r, u)
         direction = -F
         if not closed:
@@ -56,7 +56,7 @@ class SparseNewton(Newton):
         direction[self.members] = self.factor.solve(right)
         return direction
 
-    def sweep(self, alpha: float, centre, start, count: int) -> np.ndarray:
+    def sweep(self, alpha: float, centre: np.ndarray, start: np.ndarray, count: int) -> np.ndarray:
         r = start.copy()
         _sweep(*self.matrix, self.v - alpha * centre, *self.kinds, alpha, count, r)
         return r if np.isfinite(r).all() else start

@@ -5,17 +5,23 @@ over the contacts. The order of every addition is fixed here, not by the compile
 machine.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 from numba import config
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
 
-    def three_rows_times(rows, i, a, b, u):
+    def three_rows_times(rows: np.ndarray, i: int, a: int, b: int, u: np.ndarray) -> tuple[float, float, float]:
         """Rows i, i + 1, i + 2 of (m, 12) times u, whose entries for the two bodies start at a and b."""
         w = rows[i : i + 3, :6] * u[a : a + 6] + rows[i : i + 3, 6:] * u[b : b + 6]
         even, odd = w[:, 0] + w[:, 2] + w[:, 4], w[:, 1] + w[:, 3] + w[:, 5]
         return tuple(even + odd)
 
-    def push_three(rows, i, a, b, x0, x1, x2, pushed):
+    def push_three(
+        rows: np.ndarray, i: int, a: int, b: int, x0: float, x1: float, x2: float, pushed: np.ndarray
+    ) -> None:
         """pushed += rows i, i + 1, i + 2, transposed, times x."""
         for side, body in ((0, a), (6, b)):
             part = rows[i : i + 3, side : side + 6]
@@ -75,18 +81,18 @@ else:
         number = types.float64
         return types.void(rows, types.int64, types.int64, types.int64, number, number, number, pushed), generate
 
-    def _address(context, builder, kind, array, start, shift):
+    def _address(context: Any, builder: Any, kind: Any, array: Any, start: Any, shift: int) -> Any:
         """Of six numbers in a contiguous array, counted from its first element."""
         data = context.make_array(kind)(context, builder, array).data
         at = builder.add(start, ir.Constant(start.type, shift))
         return builder.bitcast(builder.gep(data, [at]), _SIX.as_pointer())
 
-    def _load(builder, address):
+    def _load(builder: Any, address: Any) -> Any:
         value = builder.load(address)
         value.align = 8  # bodies and rows start at multiples of 48 bytes, not of the vector's size
         return value
 
-    def _pick(builder, vector, lanes):
+    def _pick(builder: Any, vector: Any, lanes: Sequence[int]) -> Any:
         """The named lanes of a vector."""
         mask = ir.Constant(ir.VectorType(_INT, len(lanes)), lanes)
         return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)

@@ -6,7 +6,7 @@ else is swept over block rows of D. One compiled call does a whole batch of swee
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -124,7 +124,7 @@ class SplittingMethod(Method):
         one_omega = settings.omega_decay == 1.0 and (settings.omega == 1.0 or not self.plain_sweeps)
         return self._accelerated if one_omega and settings.threads == 1 and not settings.early_stop else None
 
-    def _accelerated(self, *acceleration) -> tuple[int, int]:
+    def _accelerated(self, *acceleration: Any) -> tuple[int, int]:
         """See `accelerated_sweeps`."""
         u_f = self.problem.u_f if self.blocks.matrix_free else self.bodies.u
         done, left = accelerated_sweeps(  # type: ignore[call-arg]

@@ -7,6 +7,7 @@ steps of a tenth alternate with long ones.)
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numba import njit
@@ -15,7 +16,7 @@ from delassus.linalg.iterative.krylov import bicgstab, cg, gmres
 from delassus.solvers.parts.jordan import form_scaling, form_squares, scaled
 
 
-def krylov_method(name: str):
+def krylov_method(name: str) -> Callable[..., tuple[int, float]]:
     """The Krylov method behind a name of the settings."""
     return {"cg": cg, "bicgstab": bicgstab, "gmres": gmres}[name]
 

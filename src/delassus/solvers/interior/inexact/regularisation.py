@@ -7,6 +7,7 @@ stiffness k answers a unit velocity with, to the matrix of every direction: the 
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from delassus.errors import SettingsError
 from delassus.solvers.interior.inexact.settings import IpmInexact
@@ -15,7 +16,7 @@ from delassus.solvers.interior.standard import Standard
 _WEAK, _LEAST = 100.0, 1e-4  # blocks of condition below 100 are as soft as asked for; the weakest 10⁴ times less
 
 
-def contact_stiffness(young: float, radii):
+def contact_stiffness(young: float, radii: ArrayLike) -> np.ndarray:
     """k_n = π/4 E (r_A + r_B) [N/m], the stiffness of an elastic rod between the centres (004 eq. 33).
 
     young: E [Pa]; radii: sum of the radii of the two bodies [m], any shape."""

@@ -30,7 +30,7 @@ class IpmInexact(Settings):
     stiffness: float | tuple[float, ...] | None = None  # of contacts, h² k_n [kg], for all or each (eq. 32)
     poisson: Poisson = 0.3  # ν, which makes tangential softness of normal softness (eq. 33)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         require(
             self.preconditioner != "amg" or self.space == "body",

@@ -13,8 +13,9 @@ is had from the images of x and y without touching D again.
 - Any other D is kept in compressed rows; the image is D x itself.
 """
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -105,7 +106,7 @@ class Operator:
         A = self.symmetric_matrix()
         return data._replace(pointer=A.indptr.astype(np.int64), column=A.indices.astype(np.int64), value=A.data)
 
-    def run(self, kernel, *arguments) -> None:
+    def run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
         """Let the team run kernel(t, meeting, parts, *arguments)."""
         self.team.run(kernel, *arguments)
 

@@ -7,8 +7,10 @@ in the order of the members, so that the same number of threads gives the same b
 """
 
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numba import config, njit, types
@@ -28,7 +30,7 @@ class Team:
         self.meeting = np.zeros((threads, _LINE), dtype=np.int64)
         self.parts = np.zeros((2, threads, _LINE))
 
-    def run(self, kernel, *arguments) -> None:
+    def run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
         """Call kernel(t, meeting, parts, *arguments) for every member t at the same time.
 
         The kernel must release the interpreter lock, must not raise, and must let all members reach every barrier."""
@@ -50,17 +52,17 @@ class Team:
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
     from time import sleep
 
-    def _load(words, i):
+    def _load(words: np.ndarray, i: int) -> int:
         return words[i]
 
-    def _store(words, i, value):
+    def _store(words: np.ndarray, i: int, value: int) -> None:
         words[i] = value
 
-    def _give_way():
+    def _give_way() -> None:
         sleep(0.0)
 
 else:
-    _give_way = types.ExternalFunction(
+    _give_way = types.ExternalFunction(  # type: ignore[assignment]
         "SwitchToThread" if sys.platform == "win32" else "sched_yield", types.int32()
     )  # fmt: skip
 
