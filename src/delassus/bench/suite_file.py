@@ -1,13 +1,12 @@
 """Samples in one HDF5 file: every array of all samples end to end, with offsets. The reader trusts nothing.
 
 `Problem.rest_speed` is not kept: velocities of a sample are judged against those around them alone, as in a problem
-from typing import Any
-from typing import Any
 from any other file, and not against what falls in one step."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 

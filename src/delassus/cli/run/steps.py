@@ -45,7 +45,7 @@ def take_steps(
     display = _LiveLine(plan.steps, first)
     with display:
 
-        def watch(k: int, state: State, report: StepReport, memory: Memory) -> None:
+        def watch(k: int, state: "State", report: "StepReport", memory: "Memory") -> None:
             recorder.add(state, report, memory)
             problems.look(k, state, report)
             warnings.look(k, report)
@@ -66,7 +66,7 @@ class Problems:
             for path in self.folder.glob("step-*.hdf5"):
                 path.unlink()
 
-    def look(self, k: int, state: State, report: StepReport) -> None:
+    def look(self, k: int, state: "State", report: "StepReport") -> None:
         """k: number of the step."""
         if self.every is None or (self.every > 0 and k % self.every):
             return
@@ -90,7 +90,7 @@ class StepWarnings:
         self.first: dict[str, tuple[int, str]] = {}
         self.count: dict[str, int] = {}
 
-    def look(self, k: int, report: StepReport) -> None:
+    def look(self, k: int, report: "StepReport") -> None:
         """k: number of the step."""
         for text in report.warnings:
             kind = re.sub(r"[0-9][0-9.e+-]*", "", text)
