@@ -64,6 +64,10 @@ IMPOSED_MOTION = "imposed"
 
 @dataclass
 class Joint:
+    """A joint as given, before the arrays are made of it. base: None for the world; origin (3,) [m], frame (3, 3), axes
+    in columns: where it is in the world, seen from either body; length [m]: of a distance; options: one table per
+    coordinate (`coordinate_options`); softening, limit_softening: (8,), see softening.py."""
+
     name: str
     kind: str
     base: Body | None

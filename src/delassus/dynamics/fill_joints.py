@@ -19,6 +19,8 @@ def fill_joints(
     joints, freedoms, q, turns, elapsed, ahead, position, rotation, u, half, h, stab, soft, masses, names, sizes, rows,
     bias, compliance, residual, coordinates, rates, rates_before,
 ):  # fmt: skip
+    """Bilateral rows of all joints at the given poses, and the coordinates with their rates that the rows of limits,
+    drives and friction are made of. Everything from `names` on is written."""
     bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints
     n, m = len(bodies), start[-1]
     origin, axes, centre = np.empty((n, 2, 3)), np.empty((n, 2, 3, 3)), np.empty((n, 2, 3))

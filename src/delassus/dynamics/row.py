@@ -13,6 +13,7 @@ NEARLY_HARD = (
 
 @njit(cache=True, error_model="numpy")
 def place(block, pair, name, size, bodies, names, sizes):
+    """Enter a block of rows: its two bodies, its name and the number of its rows."""
     bodies[block, 0], bodies[block, 1] = pair[0], pair[1]
     names[block], sizes[block] = name, size
 

@@ -59,10 +59,12 @@ DISTANCE_ROW = Row(DISTANCE)
 
 
 def slide(name: str, axis: int) -> Coordinate:
+    """A displacement along one axis of the base's frame [m]."""
     return Coordinate(name, SLIDE, axis)
 
 
 def turn_z(name: str = "angle") -> Coordinate:
+    """The angle about the common third axis [rad]."""
     return Coordinate(name, TURN)
 
 

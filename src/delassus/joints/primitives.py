@@ -33,6 +33,8 @@ COUNTED = (TURN, FIRST, SECOND)
 
 @njit(cache=True)
 def joint_frames(bodies, local_origin, local_axes, position, rotation, origin, axes, centre):
+    """World frames of all joints on both bodies.  Written: origin (n, 2, 3) [m], axes (n, 2, 3, 3) as columns, centre
+    (n, 2, 3): the bodies' centres of mass; the world has its own at zero."""
     for j in range(len(bodies)):
         for side in range(2):
             b = bodies[j, side]
@@ -59,6 +61,7 @@ def joint_frames(bodies, local_origin, local_axes, position, rotation, origin, a
 def evaluate_constraints(
     start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows
 ):
+    """Residual (m,) [m, rad] and rows (m, 12) of every constraint of every joint, both written."""
     for j in range(len(bodies)):
         for r in range(start[j], start[j + 1]):
             residual[r] = constraint_row(
@@ -70,6 +73,7 @@ def evaluate_constraints(
 
 @njit(cache=True)
 def evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, values, rows):
+    """Values (n_d,) [m, rad] and rate rows (n_d, 12) of every joint coordinate, both written."""
     for d in range(len(joint)):
         j = joint[d]
         values[d] = coordinate_row(

@@ -19,10 +19,12 @@ _OK, _GAVE_UP = "converged", "stalled"
 
 
 def has_clarabel() -> bool:
+    """Is Clarabel installed?"""
     return find_spec("clarabel") is not None
 
 
 def has_scs() -> bool:
+    """Is SCS installed?"""
     return find_spec("scs") is not None
 
 

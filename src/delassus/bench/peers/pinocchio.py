@@ -18,6 +18,7 @@ _MOST_ROWS = 4000  # the matrix is dense
 
 
 def available() -> bool:
+    """Is Pinocchio installed?"""
     return find_spec("pinocchio") is not None
 
 

@@ -10,6 +10,7 @@ from delassus.solvers.driver import Limits
 
 
 def available() -> bool:
+    """Is there an interpreter that can import Siconos?"""
     from delassus.bench.peers.siconos_worker import Siconos
 
     return Siconos.available()

@@ -96,6 +96,7 @@ def print_summary(facts: dict[str, Any], run: "Trajectory", taken: int, out: "Co
 
 
 def print_checks(checks: "list[Check]", out: "Console") -> None:
+    """A table of what the scene claims of the run, with a verdict each; nothing where it claims nothing."""
     from rich.text import Text
 
     if not checks:

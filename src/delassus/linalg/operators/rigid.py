@@ -203,6 +203,7 @@ def _mass_ratio(mass):
 
 @njit(cache=True)
 def form_response(mass_inverse, bodies, block_start, rows, out):
+    """out (m, 12) = J H⁻¹, row by row and body by body: what a reaction of one does to the two bodies."""
     for k in range(len(bodies)):
         for side in range(2):
             body = bodies[k, side]
@@ -230,6 +231,7 @@ def add_response(bodies, block_start, response, reactions, u):
 
 @njit(cache=True)
 def multiply_rows(bodies, block_start, rows, u, v):
+    """v (m,) = J u of body velocities u (6 n_b,)."""
     for k in range(len(bodies)):
         for i in range(block_start[k], block_start[k + 1]):
             value = 0.0

@@ -37,6 +37,7 @@ def first_state(rho: float, every: int) -> np.ndarray:
 
 @njit(cache=True)
 def fill_state(state, rho, every):
+    """The state before the first iteration: penalty rho, nothing factored, first look at it after `every`."""
     state[RHO] = state[WANTED] = state[FIRST] = rho
     state[FACTORED] = state[COUNT] = state[DIRECTION] = 0.0
     state[WAIT] = state[LOOK] = every

@@ -73,6 +73,7 @@ def _inverse_of(h, a, b, c, V):
 
 @njit(cache=True, error_model="numpy")
 def inverse_roots(limits, eta, w, roots):
+    """roots (n_c, …): W⁻¹ of every cone, from its scale eta and its Nesterov–Todd point w."""
     for k in range(len(roots)):
         i = limits + 3 * k
         _inverse_of(eta[limits + k], w[i], w[i + 1], w[i + 2], roots[k])

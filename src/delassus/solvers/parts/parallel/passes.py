@@ -78,6 +78,7 @@ def own_rows(t, data):
 
 @njit(cache=True)
 def row_of(unit, singles):
+    """First row of a unit: single rows come first, then contacts of three rows each."""
     return unit if unit < singles else singles + 3 * (unit - singles)
 
 
