@@ -24,6 +24,7 @@ from delassus.solvers.double_double.jordan import (
     longest_step,
     scale_by,
 )
+from delassus.solvers.parts.predictor_corrector import CENTRING, FRACTION, centring_parameter
 
 _PENALTY = 1e14  # of bilateral rows, over the inverse mean diagonal of their block of D
 _SHORTEST_STEP = 1e-10  # a shorter one counts as no progress
@@ -34,7 +35,7 @@ class Interior:
 
     centring: least σ of a predictor that could not move; inside: part of the way to the boundary, at most."""
 
-    centring, inside = 0.1, 0.99
+    centring, inside = CENTRING, FRACTION
 
     def __init__(self, bodies: Bodies):
         self.bodies = bodies
@@ -68,8 +69,8 @@ class Interior:
         add_multiple(step, dx, ahead_x)
         add_multiple(step, dy, ahead_y)
         ahead = dot(ahead_x, ahead_y) / self.degree
-        sigma = min(1.0, max(0.0, ahead / self.tau)) ** 3 if self.tau > 0.0 else 0.0
-        sigma = max(sigma, self.centring * (1.0 - step))
+        left = ahead / self.tau if self.tau > 0.0 else 0.0
+        sigma = centring_parameter(left, step, self.centring)
         a, b = np.zeros_like(dx), np.zeros_like(dy)
         scale_by(kind, self.eta, self.w, dx, False, a)
         scale_by(kind, self.eta, self.w, dy, True, b)

@@ -31,14 +31,15 @@ from delassus.solvers.parts.jordan import (
     smallest_eigenvalue,
     unscale_by,
 )
+from delassus.solvers.parts.predictor_corrector import CENTRING as CENTRING
+from delassus.solvers.parts.predictor_corrector import FRACTION as FRACTION
+from delassus.solvers.parts.predictor_corrector import centring_parameter
 
 RUNNING, DONE, STALLED, BROKEN = 0, 1, 2, 3  # how a batch of iterations ended: DONE reached its goals
 
 # τ of the start, over the mean square of reactions and velocities: too large costs an iteration, too small many, since
 # points next to the boundary allow short steps only. It falls with the square of what a guess left, below _FAR.
 _START, _FAR, _LEAST_START = 10.0, 0.03, 1e-7
-CENTRING = 0.1  # σ is at least this times what the predictor falls short of a full step
-FRACTION = 0.99  # of the way to the boundary
 CENTRED = 1e-3  # smallest eigenvalue of a product, as a fraction of τ, that a step may leave
 SLOPPY = 0.3  # residual of a solve, against what closed contacts still move
 PREDICTOR_SLOPPY = 30.0  # times that for the predictor: it is not followed, only looked at
@@ -174,7 +175,7 @@ def take_direction(stage, free, limits, correctors, centring, soft, x, y, tau, s
         for i in range(free, len(x)):
             left += (x[i] + step * dx[i]) * (y[i] + step * dy[i])
         left = left / (len(eta) * tau) if tau > 0.0 else 0.0
-        sigma = max(min(1.0, max(left, 0.0)) ** 3, centring * (1.0 - step))
+        sigma = centring_parameter(left, step, centring)
         target = sigma * tau
     scale_by(limits, eta, w, dx[free:], s.a[free:])
     unscale_by(limits, eta, w, dy[free:], s.b[free:])
