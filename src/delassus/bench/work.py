@@ -73,9 +73,7 @@ def _solve(sample: Sample, task: Task, guess: np.ndarray | None, *, warm_up: boo
         reactions, iterations, status, note = solution.reactions, solution.iterations, solution.status.value, ""
     judged = residuals.evaluate(problem, reactions)
     is_within, in_time = Limits(task.tol, "auto", 0, None).reached(judged.measure), is_in_time(seconds, task.time_limit)
-    if (
-        status == Status.CONVERGED.value and not in_time
-    ):  # what it says of its point may well be right: the judge is not the clock
+    if status == Status.CONVERGED.value and not in_time:  # late, which is not to say that its claim is false
         status, note = Status.TIME_LIMIT.value, "claims convergence, but after the time limit"
     row = Result(
         solver=task.solver, tol=task.tol, start=task.start, sample=sample.name, sequence=sample.sequence,
