@@ -40,7 +40,7 @@ def rng():
 
 @pytest.fixture(scope="module")
 def samples():
-    return list(extract(Take("box-on-plane", 30, 2, 3))) + list(extract(Take("four-bar", 6, 1, 3)))
+    return extract(Take("box-on-plane", 30, 2, 3)) + extract(Take("four-bar", 6, 1, 3))
 
 
 def test_a_sample_has_the_category_of_its_problem(samples):

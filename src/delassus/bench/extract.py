@@ -1,6 +1,5 @@
 """Samples from runs: every so many steps of a scene, each the problem exactly as the step solved it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,8 +37,8 @@ class Take:
         return {start + k for start in starts for k in range(self.length)}
 
 
-def extract(take: Take, *, law: Law = Law.NCP) -> Iterator[Sample]:
-    """Run the scene and hand out its samples as they come; problems without rows are left out."""
+def extract(take: Take, *, law: Law = Law.NCP) -> list[Sample]:
+    """Run the scene and keep its samples; problems without rows are left out."""
     setup = SCENES[take.scene].build(**take.parameters)
     wanted, found = take.wanted(), []
 
@@ -47,8 +46,6 @@ def extract(take: Take, *, law: Law = Law.NCP) -> Iterator[Sample]:
         if number in wanted and report.problem.row_count:
             found.append(Sample(take.sequence, number, report.problem.with_law(law), report.rows.names))
 
-    memory, state = Memory(), setup.state
-    for number in range(max(wanted) + 1):
-        state = advance(setup.model, state, setup.inputs, setup.settings, range(number, number + 1), memory, watch)
-        yield from found
-        found.clear()
+    steps = range(max(wanted) + 1)
+    advance(setup.model, setup.state, setup.inputs, setup.settings, steps, Memory(), watch)
+    return found
