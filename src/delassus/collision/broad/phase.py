@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from delassus.collision.broad.grid import COLUMNS, SLACK, build_grid, cell_of
-from delassus.collision.broad.pairs import boxes_overlap, is_near, may_touch
+from delassus.collision.broad.pairs import boxes_overlap, may_touch, over_plane, spheres_near
 from delassus.collision.broad.partners import group
 from delassus.collision.layout import PLANE, SPHERE
 from delassus.collision.machine import share_out
@@ -61,9 +61,14 @@ def _search_common(t, threads, common, filters, found, counts):
             # two common shapes meet once, at the lower number, two planes never
             if c == s or (is_common[s] and c < s) or (kind[c] == PLANE and kind[s] == PLANE):
                 continue
-            if is_near(c, s, kind, radius, position, rotation, extent) and (
-                plain or may_touch(c, s, body, owner, group, mask, excluded)
-            ):
+            if kind[c] == PLANE or kind[s] == PLANE:
+                plane, other = (c, s) if kind[c] == PLANE else (s, c)
+                near = over_plane(position, rotation, radius, plane, other)
+            elif kind[c] == SPHERE and kind[s] == SPHERE:
+                near = spheres_near(position, c, s)
+            else:
+                near = boxes_overlap(position, extent, c, s)
+            if near and (plain or may_touch(c, s, body, owner, group, mask, excluded)):
                 if count < room:
                     found[t, count, 0], found[t, count, 1] = min(c, s), max(c, s)
                 count += 1
