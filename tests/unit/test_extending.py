@@ -1,9 +1,11 @@
 """A kind is one file and one line: a solver and a scene written here, outside the package, do what all others do."""
 
+import os
 import subprocess
 import sys
 import textwrap
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,7 +88,9 @@ def install(folder, entry_points, **modules):
 def command(folder, *arguments):
     """The command line in a process of its own that sees the folder, as an installed package is seen."""
     code = f"import sys; sys.path.insert(0, {str(folder)!r}); from delassus.cli.main import run; run()"
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=120
+    )
 
 
 class TestSolver:
@@ -154,7 +158,7 @@ def test_scene_runs_like_any_other(thud, tmp_path):
 class TestEntryPoints:
     """Each in a process of its own: an environment is looked at once."""
 
-    def test_installed_solver_is_found_by_the_command_line(self, tmp_path):
+    def test_installed_solver_is_found_by_the_command_line(self, tmp_path, data_dir):
         install(tmp_path, "[delassus.solvers]\nstill = guest_solver:LINE\n", guest_solver=PLUG_IN)
         done = command(tmp_path, "solvers", "still")
         assert done.returncode == 0, done.stderr
@@ -162,6 +166,20 @@ class TestEntryPoints:
         listed = command(tmp_path, "solvers")
         assert "does nothing" in listed.stdout
         assert "nbgs" in listed.stdout
+        solved = command(tmp_path, "solve", data_dir / "OneContact-1c.hdf5", "--solver", "still", "--set", "patience=5")
+        assert "stalled" in solved.stdout, solved.stderr
+        assert solved.returncode == 1
+
+    def test_installed_solver_is_held_to_the_contract(self, tmp_path):
+        install(tmp_path, "[delassus.solvers]\nstill = guest_solver:LINE\n", guest_solver=PLUG_IN)
+        path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+        contract = Path(__file__).parents[1] / "contract" / "test_solvers.py"
+        collect = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", str(contract)]
+        done = subprocess.run(
+            collect, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path}, timeout=300
+        )
+        assert "test_status_is_the_truth[still-ncp]" in done.stdout, done.stdout[-2000:]
+        assert "test_status_is_the_truth[nbgs-ncp]" in done.stdout
 
     def test_broken_ones_are_named_and_break_nothing(self, tmp_path):
         install(
@@ -183,7 +201,7 @@ class TestEntryPoints:
         assert done.returncode == 0, done.stderr
         assert "does nothing" in done.stdout
         for name in ("absent", "broken", "leaves", "other", "twice"):
-            assert done.stderr.count(f"plug-in '{name}' of guest") == 1, done.stderr
+            assert done.stderr.count(f"warning: plug-in '{name}' of guest") == 1, done.stderr
         assert "plug-in 'still'" not in done.stderr
         assert "ZeroDivisionError" in done.stderr
 

@@ -2,13 +2,15 @@
 
 import logging
 import os
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from delassus.errors import DelassusError
+from delassus.errors import DelassusError, DelassusWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +43,14 @@ def _console(stderr: bool) -> "Console":
 def say_error(error: DelassusError | str) -> None:
     """`error: …` on stderr, on one line whatever the message holds."""
     typer.echo(_one_line(error), err=True)
+
+
+def show_warning(message, category, filename, lineno, file=None, line=None) -> None:
+    """Instead of `warnings.showwarning`: ours are sentences for the reader, and need no place in the source."""
+    if issubclass(category, DelassusWarning):
+        typer.echo(f"warning: {message}", err=True)
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
 
 
 def _one_line(error: DelassusError | str) -> str:

@@ -1,6 +1,7 @@
 """`delassus`: the commands, and the help that teaches them."""
 
 import sys
+import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Annotated
@@ -98,6 +99,7 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # µ and – must not end a run in an ASCII terminal
+    warnings.showwarning = console.show_warning
     app()
 
 
