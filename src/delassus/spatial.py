@@ -74,7 +74,7 @@ def axis_frame(axis: ArrayLike) -> np.ndarray:
     return np.stack([t1, t2, z], axis=1)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def matrices_of(q, R):
     """Rotation matrices R (n, 3, 3) of quaternions q (n, 4)."""
     for k in range(len(q)):
@@ -90,7 +90,7 @@ def matrices_of(q, R):
         R[k, 2, 2] = 1 - 2 * (x * x + y * y)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def tangents(n, t1, t2):
     """Two unit vectors that make (n, t1, t2) a right-handed frame (Duff et al. 2017): no square root, continuous in n
     except across n_z = 0."""
@@ -105,7 +105,7 @@ def tangents(n, t1, t2):
     t2[2] = -n[1]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def advance_rotations(q, omega, h, out):
     """out = exp(h ω) q, renormalised: the exponential map with world-frame angular velocity.
 

@@ -23,7 +23,7 @@ class Material:
         m g/k; None: hard. Springs of a pair are in series.
     damping: beside that spring [N s/m].
     softening: MuJoCo's manner instead, see `Softening`; False: hard, whatever the settings say; None: as they say. Of a
-        pair, what gives counts (`dynamics.soft_rows.mix`).
+        pair, what gives counts (`dynamics.softness.mix`).
     """
 
     mu: float = 0.5

@@ -9,7 +9,7 @@ import numpy as np
 from delassus.collision import detect
 from delassus.collision.instances import FIXTURES
 from delassus.dynamics.closure import close_joints
-from delassus.dynamics.soft_rows import softness_of
+from delassus.dynamics.softness import softness_of
 from delassus.errors import DelassusWarning, ProblemError
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import DOT

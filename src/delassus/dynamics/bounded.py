@@ -11,8 +11,7 @@ have and whichever method solves it. As a rule the first guess is right, from th
 import numpy as np
 from numba import njit
 
-from delassus.dynamics.row import FRICTION, NEARLY_HARD, row_rate
-from delassus.dynamics.rows import Rows
+from delassus.dynamics.rows import FRICTION, NEARLY_HARD, Rows, row_rate
 from delassus.solvers import Solution
 
 _AT_BOUND = 1.0 - 1e-12  # a remembered reaction of this fraction of the bound was held there
@@ -73,7 +72,7 @@ def _guess(index, block, bound, bodies, rows, bias, compliance, known, u, side):
         i = index[k]
         reaction = known[i]
         if reaction == 0.0:
-            reaction = -NEARLY_HARD * (row_rate(bodies[block[k]], rows[i], u) + bias[i]) / compliance[i]
+            reaction = -NEARLY_HARD * (row_rate(bodies, block[k], rows, i, u) + bias[i]) / compliance[i]
         if abs(reaction) >= _AT_BOUND * bound[k]:
             side[k] = 1 if reaction > 0.0 else -1
 
@@ -88,7 +87,7 @@ def _settle(index, block, bound, bodies, rows, bias, compliance, reactions, u, t
             if abs(reactions[i]) > (1.0 + excess) * bound[k]:
                 wrong = 1 if reactions[i] > 0.0 else -1
         else:
-            speed = row_rate(bodies[block[k]], rows[i], u)
+            speed = row_rate(bodies, block[k], rows, i, u)
             push = compliance[i] * side[k] * bound[k]
             size = abs(speed) + abs(push) + abs(bias[i])
             if side[k] * (speed + push + bias[i]) > max(tolerance, _ROUNDING * size):

@@ -12,6 +12,7 @@ from numba import njit
 from delassus.integrators.motion import move, moved
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import evaluate_constraints, joint_frames
+from delassus.linalg.dense_product import max_abs
 from delassus.linalg.factor.dense_inverse import DenseInverse
 from delassus.linalg.factor.pivoted import pivoted_cholesky, pivoted_solve
 from delassus.linalg.operators.rigid import RigidDelassus, add_response, form_dense, form_response, multiply_rows
@@ -101,7 +102,7 @@ def _factored(model: Model, joints: JointArrays, q: np.ndarray, rows: np.ndarray
     return operator, DenseInverse(operator.dense())
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
     """The same in one compiled call, for small mechanisms; q and u change in place.  joints: `JointArrays.plain`."""
     bodies, start = joints[0], joints[4]
@@ -132,21 +133,27 @@ def _close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
             continue
         if left > _STALE * worst:
             rank = -1
-        q[:], residual[:], rows[:], worst = there, new_residual, new_rows, left
+        worst = left
+        _copy(there, q)
+        _copy(new_rows, rows)
+        for i in range(m):
+            residual[i] = new_residual[i]
     if rank < 0:
         rank = _factor(joints, masses, q, rows, response, D, order, scale)
     enough = 0.0
     for k in range(_PASSES):
-        multiply_rows(bodies, start, rows, u.ravel(), residual)
-        size = np.abs(residual).max()
+        multiply_rows(bodies, start, rows, u.reshape(-1), residual)
+        size = max_abs(residual)
         if k > 0 and size <= enough:
             break
         enough = _CONSISTENT * size if k == 0 else enough
         _respond(bodies, start, response, D, order, rank, scale, residual, push, change)
-        u += change
+        for b in range(n):
+            for i in range(6):
+                u[b, i] += change[b, i]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _evaluate(joints, q, residual, rows):
     """Joint errors and rows at these poses; the worst error."""
     bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints
@@ -158,10 +165,18 @@ def _evaluate(joints, q, residual, rows):
     evaluate_constraints(
         start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows
     )
-    return np.abs(residual).max()
+    return max_abs(residual)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
+def _copy(a, out):
+    # `out[:] = a` would do, and takes two seconds to compile
+    for i in range(len(a)):
+        for j in range(a.shape[1]):
+            out[i, j] = a[i, j]
+
+
+@njit(cache=True, error_model="numpy")
 def _factor(joints, masses, q, rows, response, D, order, scale):
     """Factor of J H⁻¹ Jᵀ, its rows scaled to unit diagonals, or those of heavy bodies look redundant beside those of
     light ones; returns the rank."""
@@ -180,10 +195,13 @@ def _factor(joints, masses, q, rows, response, D, order, scale):
     return pivoted_cholesky(D, order, _REDUNDANT)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _respond(bodies, start, response, D, order, rank, scale, right, push, change):
     """change = −H⁻¹ Jᵀ (J H⁻¹ Jᵀ)⁻¹ right, (n_b, 6)."""
-    pivoted_solve(D, order, rank, -scale * right, push)
-    push *= scale
+    for i in range(len(scale)):
+        push[i] = -scale[i] * right[i]
+    pivoted_solve(D, order, rank, push, push)
+    for i in range(len(scale)):
+        push[i] *= scale[i]
     change[:] = 0.0
     add_response(bodies, start, response, push, change.reshape(-1))

@@ -6,7 +6,7 @@ from numba import njit
 from delassus.model.model import Model
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def fill_free_velocity(inverse, gravity, u, wrench, h, out):
     """u_f = u + h H⁻¹ f, (n_b, 6), f being gravity and the wrenches.
 
@@ -32,7 +32,7 @@ def energy_of(model: Model, rotation: np.ndarray, position: np.ndarray, u: np.nd
     return _energy(model.mass, model.inertia, model.gravity, rotation, position, u)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _energy(mass, inertia, gravity, rotation, position, u):
     kinetic, potential = 0.0, 0.0
     for b in range(len(mass)):

@@ -23,7 +23,7 @@ def swung(model: Model, rotation: np.ndarray, u: np.ndarray, h: float) -> np.nda
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def swing(inertia, rotation, u, h, out):
     """The same into out (n_b, 6).  inertia: (n_b, 3, 3), body frame; rotation: (n_b, 3, 3); u: (n_b, 6)."""
     for b in range(len(u)):
@@ -32,7 +32,7 @@ def swing(inertia, rotation, u, h, out):
         _swing_one(inertia[b], rotation[b], h, out[b])
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _swing_one(T, R, h, twist):
     """2Θ(x − ω) + h x × Θx = 0 for the mean x, by Newton's method in the body's frame; ω becomes 2x − ω."""
     w0 = R[0, 0] * twist[3] + R[1, 0] * twist[4] + R[2, 0] * twist[5]

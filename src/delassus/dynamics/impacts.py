@@ -17,8 +17,7 @@ from delassus.collision import Contacts, detect
 from delassus.collision.placement import moves_far
 from delassus.collision.sweep import APART, GRAZE, HIT, MISS, OVERLAP, Sweep, follow, pair_keys, sweep
 from delassus.dynamics.inputs import Inputs
-from delassus.dynamics.row import row_rate
-from delassus.dynamics.rows import Rows
+from delassus.dynamics.rows import Rows, row_rate
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias
 from delassus.integrators.motion import moved_each
 from delassus.model.model import Model
@@ -223,7 +222,7 @@ def _set_impacts(pairs, gap, restitution, first, rows, soft, u, elapsed, acceler
         if early == usual:
             continue
         left = h - early
-        speed, horizon = row_rate(pairs[c], rows[r], u), max(left + usual, _SHORTEST * h)
+        speed, horizon = row_rate(pairs, c, rows, r, u), max(left + usual, _SHORTEST * h)
         bias[r] = contact_bias(pushing, gap[c], speed, restitution[c], h, horizon, early * force, left * force)
 
 

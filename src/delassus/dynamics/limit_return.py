@@ -12,9 +12,8 @@ import numpy as np
 from numba import njit
 
 from delassus.dynamics.closure import MOST_ROWS
-from delassus.dynamics.row import row_rate
-from delassus.dynamics.rows import Rows
-from delassus.dynamics.soft_rows import Softness
+from delassus.dynamics.rows import Rows, row_rate
+from delassus.dynamics.softness import Softness
 from delassus.dynamics.stabilisation import Stabilisation
 from delassus.integrators.motion import moved
 from delassus.joints.arrays import IMPOSED
@@ -56,7 +55,7 @@ def return_to_limits(
     D = scale[:, None] * operator.dense() * scale
     push = scale * (np.linalg.pinv(D, rcond=_REDUNDANT) @ (scale * np.concatenate([-residual, wanted])))
     move = operator.body_velocity(push).reshape(-1, 6)
-    way = np.array([row_rate(joints.bodies[j], r, move) for j, r in zip(joints.coordinate_joint, rows.rates)])
+    way = np.array([row_rate(joints.bodies, j, rows.rates, d, move) for d, j in enumerate(joints.coordinate_joint)])
     return moved(q, move, 1.0), rows.coordinates + way
 
 
@@ -68,7 +67,7 @@ def _lacks(bodies, freedoms, hard, coordinates, rates, before, u, elapsed, h, pl
     lacks = False
     for d in range(len(lack)):
         if not hard[d] or (drive[d] == IMPOSED and not math.isfinite(effort[d])):
-            continue  # prescribed motion stops at limits by itself (fill_drives.py)
+            continue  # prescribed motion stops at limits by itself (coordinate_rows.py)
         began = ends = coordinates[d]
         for side in range(2):
             b = bodies[joint[d], side]

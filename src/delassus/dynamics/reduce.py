@@ -10,6 +10,7 @@ from delassus.dynamics.forces import fill_free_velocity
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.rows import Rows
 from delassus.law import Law
+from delassus.linalg.dense_product import max_abs
 from delassus.linalg.operators.rigid import RigidDelassus, form_response, multiply_rows
 from delassus.model.model import Model, form_mass_blocks
 from delassus.problem import Problem
@@ -53,7 +54,7 @@ def reduce(
     return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=bias, rest_speed=fall)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _hold(index, impulse, bodies, start, rows, response, bias, compliance, u_f):
     """Rows with a known impulse [N s] move the free velocity and say no more than E λ + b = 0, which has that λ."""
     block = 0
@@ -75,14 +76,14 @@ def _hold(index, impulse, bodies, start, rows, response, bias, compliance, u_f):
         bias[i] = -compliance[i] * impulse[k]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _reduce(
     body_mass, inertia, inverse_inertia, gravity, rotation, u, wrench, effort, joint_bodies, coordinate_joint, rates, h,
     bodies, start, rows, bias, mass, inverse, u_f, response, free, index, impulse, compliance,
 ):  # fmt: skip
     form_mass_blocks(body_mass, inertia, inverse_inertia, rotation, mass, inverse)
     force = wrench
-    if np.any(effort != 0.0):
+    if max_abs(effort) > 0.0:
         force = wrench.copy()
         for d in range(len(effort)):
             for side in range(2):

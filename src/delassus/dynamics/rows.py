@@ -1,4 +1,4 @@
-"""The rows of one step: joints, drives, limits, contacts and joint friction, with bias, compliance and names.
+"""The rows of one step, with bias, compliance and names; the rate and mobility of one of them.
 
 Blocks in the order of the problem's cone: bilateral (joints, then drives, then dry friction of joints), unilateral
 (limits), triples (contacts).
@@ -7,15 +7,17 @@ Blocks in the order of the problem's cone: bilateral (joints, then drives, then 
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 
 from delassus.collision import Contacts
 from delassus.cones import ProductCone
-from delassus.dynamics.fill_rows import fill_rows
-from delassus.dynamics.inputs import Inputs
-from delassus.dynamics.soft_rows import Softness
-from delassus.dynamics.stabilisation import Stabilisation
-from delassus.model.model import Model
-from delassus.model.state import State
+
+# The top bits say what kind of thing a block's name belongs to, so that no two kinds share one.
+JOINT, DRIVE, LIMIT, CONTACT, FRICTION = (np.uint64(k << 61) for k in range(5))
+
+NEARLY_HARD = (
+    1e-9  # compliance, in mobilities, of rows that are hard up to a bound: two of them may contradict each other
+)
 
 
 @dataclass(eq=False)
@@ -51,49 +53,34 @@ class Rows:
         return f"Rows({len(self.rows)} rows, {self.cone}, {soft} compliant, {len(self.coordinates)} coordinates)"
 
 
-def assemble(
-    model: Model,
-    position: np.ndarray,
-    rotation: np.ndarray,
-    state: State,
-    contacts: Contacts,
-    h: float,
-    inputs: Inputs,
-    stabilisation: Stabilisation,
-    softness: Softness,
-    half: np.ndarray,
-    ahead: float,
-    elapsed: np.ndarray,
-) -> Rows:
-    """All rows at the given configuration.  position: (n_b, 3), rotation: (n_b, 3, 3) where rows are evaluated, a
-    time ahead [s] after the state, where the joints' errors are taken; half: (n_b, 6) velocities after the first half
-    of the step's gyroscopic moment; elapsed: (n_b,) how long each body moved to get there [s], less than ahead where
-    it met something."""
-    softness.check_step(h)
-    pushing = stabilisation.pushing(model.gravity, h, ahead)
-    joints = model.joints
-    free, joint_rows = joints.coordinate_count, joints.row_count
-    most_single = joints.drive_count + joints.friction_count + joints.limit_count
-    triples = len(contacts.gap)
-    most_blocks, most_rows = joints.count + most_single + triples, joint_rows + most_single + 3 * triples
-    bodies, names = np.empty((most_blocks, 2), np.int64), np.empty(most_blocks, np.uint64)
-    sizes = np.empty(most_blocks, np.int64)
-    rows, bias, compliance = np.empty((most_rows, 12)), np.empty(most_rows), np.empty(most_rows)
-    mu, residual, bound = np.empty(triples), np.empty(joint_rows), np.empty(most_rows)
-    coordinates, rates, stopped = np.empty(free), np.empty((free, 12)), np.empty(free, np.bool_)
-    late = ahead if inputs.time is None else state.t + ahead - inputs.time
-    bilateral, limits, count, is_soft = fill_rows(
-        joints.plain, joints.plain_coordinates,
-        (contacts.bodies, contacts.shapes, contacts.point, contacts.frame, contacts.gap, contacts.restitution,
-         contacts.feature, contacts.mu),
-        state.q, joints.turns_of(state.turns), elapsed, ahead, position, rotation, state.u, half, inputs.target,
-        inputs.target_rate, late, h, pushing, softness.plain, (model.inverse_mass, model.inverse_inertia),
-        (bodies, names, sizes, rows, bias, compliance, bound, mu, residual, coordinates, rates, stopped),
-    )  # fmt: skip
-    blocks = bilateral + limits + triples
-    cone = ProductCone.trusted(sizes[:bilateral], limits, mu)
-    return Rows(
-        bodies[:blocks], rows[:count], bias[:count], compliance[:count] if is_soft else None, cone, names[:blocks],
-        residual, contacts, coordinates, rates, bound[:count] if is_soft and joints.is_bounded else None, stopped,
-        joints.friction_count,
-    )  # fmt: skip
+@njit(cache=True, error_model="numpy")
+def row_rate(bodies, k, rows, r, u):
+    """rows[r] · (u_a, u_b), a and b being bodies[k].  bodies: (…, 2), rows: (…, 12), u: (n_b, 6)."""
+    value = 0.0
+    for side in range(2):
+        b = bodies[k, side]
+        if b >= 0:
+            for i in range(6):
+                value += rows[r, 6 * side + i] * u[b, i]
+    return value
+
+
+@njit(cache=True, error_model="numpy")
+def row_mobility(bodies, k, rows, r, rotation, masses):
+    """rows[r] H⁻¹ rows[r]ᵀ [1/kg].  masses: inverse masses (n_b,) and inverse inertias (n_b, 3, 3) in the bodies'
+    frames."""
+    inverse_mass, inverse_inertia = masses
+    value = 0.0
+    for side in range(2):
+        b = bodies[k, side]
+        if b < 0:
+            continue
+        for i in range(3):
+            value += rows[r, 6 * side + i] ** 2 * inverse_mass[b]
+            local, other = 0.0, 0.0  # component i of the row's moment, and of Θ⁻¹ times it, in the body's frame
+            for m in range(3):
+                local += rotation[b, m, i] * rows[r, 6 * side + 3 + m]
+                for a in range(3):
+                    other += inverse_inertia[b, i, a] * rotation[b, m, a] * rows[r, 6 * side + 3 + m]
+            value += local * other
+    return value

@@ -7,7 +7,7 @@ along the contacts' normals by the least displacement in the mass metric, a few 
 import numpy as np
 from numba import njit
 
-from delassus.dynamics.row import row_rate
+from delassus.dynamics.rows import row_rate
 
 _SWEEPS = 30
 _SMALL = 1e-6  # of the smaller shape: penetrations below are left to velocities, which they do not disturb
@@ -54,7 +54,7 @@ def _sweep(bodies, shapes, first, rows, response, radius, lack, move):
             mobility = 0.0
             for k in range(12):
                 mobility += rows[r, k] * response[r, k]
-            more = max((lack[c] - row_rate(bodies[c], rows[r], move)) / mobility, -push[c])
+            more = max((lack[c] - row_rate(bodies, c, rows, r, move)) / mobility, -push[c])
             push[c] += more
             for side in range(2):
                 b = bodies[c, side]

@@ -79,13 +79,7 @@ class Stabilisation:
         return (joint, limit, min(rate, _RATE), *rest, push, *gravity.tolist(), ahead, h - ahead)
 
 
-@njit(cache=True)
-def joint_bias(plain, residual, h):
-    """b on a joint row [m/s, rad/s] (003 eq. 89).  plain: `Stabilisation.plain`; residual [m, rad]."""
-    return plain[0] * residual / h
-
-
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def limit_bias(pushing, gap, approach, restitution, h):
     """b on a limit [m/s, rad/s]: reach it and no further (003 eq. 90), come back a little, the rest through positions
     (limit_return.py); one that is reached in this step bounces.  pushing: of Stabilisation; gap [m, rad]; approach:
@@ -96,7 +90,7 @@ def limit_bias(pushing, gap, approach, restitution, h):
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def contact_bias(pushing, gap, approach, restitution, h, horizon, before, after):
     """b on a contact's normal [m/s]: v_n + b ≥ 0 (003 eq. 91, two-sided, and eq. 54).
 
@@ -113,12 +107,12 @@ def contact_bias(pushing, gap, approach, restitution, h, horizon, before, after)
     return out
 
 
-@njit(cache=True)
-def weight_along(pushing, pair, row):
-    """row · gravity of the bodies that move [m/s²].  pair: (2,), row: (12,)."""
+@njit(cache=True, error_model="numpy")
+def weight_along(pushing, pairs, c, rows, r):
+    """rows[r] · gravity of the bodies that move [m/s²].  pairs: (n_c, 2), rows: (m, 12)."""
     value = 0.0
     for side in range(2):
-        if pair[side] >= 0:
+        if pairs[c, side] >= 0:
             for k in range(3):
-                value += row[6 * side + k] * pushing[7 + k]
+                value += rows[r, 6 * side + k] * pushing[7 + k]
     return value

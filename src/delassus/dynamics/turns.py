@@ -23,27 +23,26 @@ _TURN = 2.0 * math.pi
 
 
 @njit(cache=True, error_model="numpy")
-def unwrap(freedoms, bodies, before, rates, u, dt, values):
+def unwrap(joint, counted, bodies, before, rates, u, dt, values):
     """Put counted angles on the branch nearest to before + dt · rate, in place.
 
-    freedoms: `JointArrays.plain_coordinates`; bodies: (n_j, 2); before, values: (n_d,) [m, rad]; rates: (n_d, 12);
-    u: (n_b, 6); dt: (n_b,) how long each body moved [s]."""
-    joint, counted = freedoms[0], freedoms[3]
+    joint: (n_d,) of each coordinate, counted: (n_d,) does it count turns? bodies: (n_j, 2); before, values: (n_d,)
+    [m, rad]; rates: (n_d, 12); u: (n_b, 6); dt: (n_b,) how long each body moved [s]."""
     for d in range(len(values)):
         if counted[d]:
-            expected = before[d] + _way(bodies[joint[d]], rates[d], u, dt)
+            expected = before[d] + _way(bodies, joint[d], rates, d, u, dt)
             values[d] += _TURN * np.rint((expected - values[d]) / _TURN)
 
 
 @njit(cache=True, error_model="numpy")
-def _way(pair, row, u, dt):
+def _way(bodies, j, rates, d, u, dt):
     """What a coordinate moves by when its bodies move for times dt (n_b,) [s]."""
     value = 0.0
     for side in range(2):
-        b = pair[side]
+        b = bodies[j, side]
         if b >= 0:
             for k in range(6):
-                value += dt[b] * row[6 * side + k] * u[b, k]
+                value += dt[b] * rates[d, 6 * side + k] * u[b, k]
     return value
 
 
@@ -69,7 +68,7 @@ def _turns_after(angles, q, u, values, rates, dt):
     evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, now, rows)
     for d in range(count):
         if counted[d]:
-            expected = values[d] + _way(bodies[joint[d]], rates[d], u, dt)
+            expected = values[d] + _way(bodies, joint[d], rates, d, u, dt)
             turns[d] = np.rint((expected - now[d]) / _TURN)
     return turns
 

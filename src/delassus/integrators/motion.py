@@ -13,7 +13,7 @@ def moved(q: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def move(q, u, h, out):
     """The same into `out`, which may be q itself."""
     for b in range(len(q)):

@@ -14,6 +14,17 @@ def times_plus(W, r, v, out):
 
 
 @njit(cache=True, error_model="numpy")
+def max_abs(x):
+    """max |x|, zero for nothing, NaN where an entry is."""
+    out = 0.0
+    for i in range(len(x)):
+        size = abs(x[i])
+        if size > out or size != size:
+            out = size
+    return out
+
+
+@njit(cache=True, error_model="numpy")
 def dense_times(transposed, r, x):
     """x = A r for Aᵀ stored by rows: over columns of A, four at a time; sums along a row could not be vectorised."""
     m = len(r)
@@ -29,12 +40,3 @@ def dense_times(transposed, r, x):
         a = r[j]
         for i in range(len(x)):
             x[i] += transposed[j, i] * a
-
-
-@njit(cache=True, error_model="numpy")
-def max_abs(x):
-    """max |x|, zero for nothing."""
-    out = 0.0
-    for i in range(len(x)):
-        out = max(out, abs(x[i]))
-    return out

@@ -98,7 +98,7 @@ def _whole(turns: ArrayLike) -> np.ndarray:
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _first_wrong(q, u):
     """The first body whose quaternion is not of unit length to rounding, _NOT_FINITE, or _FINE."""
     for b in range(len(q)):

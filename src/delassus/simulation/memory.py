@@ -63,7 +63,7 @@ class Memory:
         return Memory(self.names, self.reactions, self.low)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _recall(known, reactions, names, block_start, out):
     for k in range(len(names)):
         first, last = 0, len(known)
@@ -78,7 +78,7 @@ def _recall(known, reactions, names, block_start, out):
             out[i] = reactions[first, i - block_start[k]] if found else 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _store(names, order, block_start, reactions, kept, table):
     for p in range(len(order)):
         k = order[p]

@@ -14,7 +14,7 @@ from delassus.dynamics.gyroscopic import swung
 from delassus.dynamics.impacts import foresee, meeting
 from delassus.dynamics.limit_return import return_to_limits
 from delassus.dynamics.moving import move_on
-from delassus.dynamics.soft_rows import softness_of
+from delassus.dynamics.softness import softness_of
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
 from delassus.integrators import integrator
@@ -178,7 +178,7 @@ def _drift(residual: np.ndarray, hard: np.ndarray | None) -> float:
     return max_abs(residual if hard is None else residual[hard])
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _deepest(gap):
     """max(−gap, 0), zero for nothing."""
     out = 0.0

@@ -13,7 +13,7 @@ from numba import njit
 from delassus.collision import Contacts
 from delassus.collision.instances import FIXTURES
 from delassus.dynamics import Rows
-from delassus.dynamics.row import CONTACT, FRICTION, JOINT, LIMIT
+from delassus.dynamics.rows import CONTACT, FRICTION, JOINT, LIMIT
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation.settings import StepSettings

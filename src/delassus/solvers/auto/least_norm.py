@@ -69,7 +69,7 @@ def _least(bodies, start, rows, mass, blocks, mu, kinds, direction, reactions, o
     for i in range(m):
         kept[i] = reactions[i] * root[i]
     # into its set, from which a solution may be off by its tolerance
-    project(start, mu, kinds, direction, kept, kept, x, P, False)
+    project(start, mu, kinds, direction, kept, kept, x, P, 0.0)
     _add_pushes(bodies, start, A, x, w, size)
     size_max = max_abs(size)
     if size_max == 0.0:
@@ -77,8 +77,9 @@ def _least(bodies, start, rows, mass, blocks, mu, kinds, direction, reactions, o
     z[:] = 0.0
     H = np.empty((n, n))
     value = 0.0  # of the dual function at y = 0
-    project(start, mu, kinds, direction, z, kept, x, P, True)
-    push[:] = w
+    project(start, mu, kinds, direction, z, kept, x, P, 1.0)
+    for j in range(n):
+        push[j] = w[j]
     worst = max_abs(push)
     for step in range(_STEPS):
         if worst <= _ROUNDING * size_max:
@@ -93,8 +94,9 @@ def _least(bodies, start, rows, mass, blocks, mu, kinds, direction, reactions, o
             for j in range(n):
                 trial[j] = y[j] + length * move[j]
             multiply_rows(bodies, start, A, trial, z)  # Aᵀ y
-            project(start, mu, kinds, direction, z, kept, x, P, False)
-            push[:] = w
+            project(start, mu, kinds, direction, z, kept, x, P, 0.0)
+            for j in range(n):
+                push[j] = w[j]
             _subtract_pushes(bodies, start, A, x, push)
             new, left = _dual(kinds, start, x, z, w, trial), max_abs(push)
             # near the end the function's own rounding hides its descent: there its gradient decides

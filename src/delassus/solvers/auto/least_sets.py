@@ -82,10 +82,12 @@ def keep_unique(bodies, kinds, count):
 @njit(cache=True)
 def renumbered(bodies, kinds, count):
     """(bodies numbered over those on cycles of blocks, their number): the others need no unknowns."""
-    number, found = np.full(count, -1), 0
-    out = np.full_like(bodies, -1)
+    number, out, found = np.empty(count, np.int64), np.empty((len(kinds), 2), np.int64), 0
+    for body in range(count):
+        number[body] = -1
     for k in range(len(kinds)):
         for side in range(2):
+            out[k, side] = -1
             body = bodies[k, side]
             if body >= 0 and kinds[k] not in (ZERO, KEPT):
                 if number[body] < 0:
@@ -98,7 +100,8 @@ def renumbered(bodies, kinds, count):
 @njit(cache=True, error_model="numpy")
 def project(start, mu, kinds, direction, z, kept, x, P, at_apex):
     """x = P_X(z) and rows of its derivative by blocks, (m, 3), for contacts; joints and limits use the first column.
-    at_apex: the derivative as if every set were the space it spans."""
+    at_apex: 1.0 for the derivative as if every set were the space it spans, else 0.0 (a float, since constants of other
+    types are compiled apart)."""
     for k in range(len(kinds)):
         i, kind = start[k], kinds[k]
         for a in range(i, start[k + 1]):
@@ -109,11 +112,11 @@ def project(start, mu, kinds, direction, z, kept, x, P, at_apex):
                 x[a], P[a, 0] = z[a], 1.0
         elif kind == NORMAL:
             x[i] = max(z[i], 0.0)
-            P[i, 0] = 1.0 if z[i] > 0.0 or at_apex else 0.0
+            P[i, 0] = 1.0 if z[i] > 0.0 or at_apex > 0.0 else 0.0
         elif kind == RAY:
             g0, g1, g2 = direction[k, 0], direction[k, 1], direction[k, 2]
             along = g0 * z[i] + g1 * z[i + 1] + g2 * z[i + 2]
-            if along > 0.0 or at_apex:
+            if along > 0.0 or at_apex > 0.0:
                 along = max(along, 0.0)
                 x[i], x[i + 1], x[i + 2] = along * g0, along * g1, along * g2
                 P[i, 0], P[i, 1], P[i, 2] = g0 * g0, g0 * g1, g0 * g2
@@ -129,7 +132,7 @@ def _project_cone(mu, i, z, x, P, at_apex):
     n, t1, t2 = z[i], z[i + 1], z[i + 2]
     x[i], x[i + 1], x[i + 2] = project_coulomb(n, t1, t2, mu)
     t = math.sqrt(t1 * t1 + t2 * t2)
-    if t <= mu * n or at_apex:
+    if t <= mu * n or at_apex > 0.0:
         P[i, 0] = P[i + 1, 1] = P[i + 2, 2] = 1.0
     elif mu * t > -n:
         c, e1, e2 = 1.0 / (1.0 + mu * mu), t1 / t, t2 / t

@@ -1,0 +1,181 @@
+"""How soft each joint, limit and contact is in a step, and what that makes of its rows.
+
+A spring and a damper over one step, as bias and compliance of a row (motors, damped joints, contacts with stiffness):
+the force τ = k (x* − x_f) + c (v* − v_f) − d v_f takes its place and speed from both ends of the step,
+
+    x_f = x + h (α v⁺ − β v⁻),    v_f = θ v⁺ + (1 − θ) v⁻
+
+with x where the rows are evaluated. Under Moreau's midpoint, x⁺ = x + h/2 v⁺, the mean of both ends is α = β = 1/4: the
+trapezoidal rule, which keeps the energy of a spring exactly, but rings for ever where a step is too long for it: in the
+limit of stiff springs both its eigenvalues are −1. With α = 1, β = 0 both are zero, and the place is reached in two
+steps, but a spring of ω = 10 rad/s loses 18 % of its energy in two seconds at h = 1 ms. So the weights go from the one
+to the other with Z = h² k w, w the mobility of the row: s = Z²/(1 + Z²), α = 1/4 + 3/4 s, β = (1 − s)/4. What is lost
+is of fourth order in h ω. Every such pair is stable, as α ≥ β and α + β ≥ 1/2, so that a wrong w does no harm.
+The damper's θ = (3 + Y)/(6 + Y), Y = h (c + d) w, makes the decay over a step Padé's (6 − 2Y)/(6 + 4Y + Y²) ≈ e^−Y,
+which goes to zero for strong dampers, where the mean, θ = 1/2, would go to −1.
+Under implicit Euler α = 1, β = 0, θ = 1, from the start of the step.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numba import njit
+
+from delassus.dynamics.rows import row_mobility, row_rate
+from delassus.errors import SettingsError
+from delassus.joints.arrays import JointArrays
+from delassus.joints.primitives import DOT
+from delassus.model.model import Model
+from delassus.softening import HARD, IMPEDANCE, NOT_SAID, SPRING, WIDTH, Softening, impedance
+
+
+@dataclass(frozen=True, eq=False)
+class Softness:
+    """What the model and the settings say together.  joints: (n_j, WIDTH), limits: (n_d, WIDTH), shapes: (n, WIDTH),
+    whose pairs mix; closed: the hard joints, which are closed after a step; hard_rows: (m_j,) theirs, None for all;
+    longest_step: that all of them resolve [s]."""
+
+    joints: np.ndarray
+    limits: np.ndarray
+    shapes: np.ndarray
+    closed: JointArrays
+    hard_rows: np.ndarray | None
+    longest_step: float
+
+    @cached_property
+    def is_any_shape_soft(self) -> bool:
+        return bool((self.shapes[:, 0] != HARD).any())
+
+    def check_step(self, h: float) -> None:
+        """Refuse springs that are stiffer than a step of h [s] resolves."""
+        if h > self.longest_step:
+            raise SettingsError(
+                f"softening.time_constant is too short for steps of {h} s: less than two steps, or than a step over "
+                f"its damping ratio, does not resolve a spring; raise it or lower h to {self.longest_step:.3g} s"
+            )
+
+
+def softness_of(model: Model, softening: Softening | None) -> Softness:
+    """softening: of the settings, for what says nothing itself. Made once for a model."""
+    made = _MADE.setdefault(model, {})
+    if softening not in made:
+        made[softening] = _softness(model, softening)
+    return made[softening]
+
+
+_MADE: WeakKeyDictionary[Model, dict[Softening | None, Softness]] = WeakKeyDictionary()
+
+
+def _softness(model: Model, softening: Softening | None) -> Softness:
+    joints = model.joints
+    said = softening or Softening(contacts=False)
+    rows = _resolved(joints.softening, said if said.joints else None)
+    limits = _resolved(joints.limit_softening, said if said.limits else None)
+    shapes = _resolved(model.shapes.softening, said if said.contacts else None)
+    soft = rows[:, 0] != HARD
+    springs = np.concatenate([table[table[:, 0] == IMPEDANCE] for table in (rows, limits, shapes)])
+    steps = springs[:, 1] * np.minimum(0.5, springs[:, 2])
+    return Softness(
+        rows, limits, shapes, joints.only(~soft) if soft.any() else joints,
+        np.repeat(~soft, joints.row_sizes) if soft.any() else None, float(steps.min(initial=np.inf)),
+    )  # fmt: skip
+
+
+def _resolved(table: np.ndarray, default: Softening | None) -> np.ndarray:
+    out = table.copy()
+    out[table[:, 0] == NOT_SAID] = HARD if default is None else default.plain
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def soften_joints(joints, soft, rows, errors, bend, half, rotation, masses, h, is_midpoint, bias, compliance):
+    """Bias and compliance of the soft joints' rows.  joints: `JointArrays.plain`; soft: (n_j, WIDTH); errors, bend: of
+    `fill_joints`; half: (n_b, 6) velocities; masses: inverse."""
+    bodies, start, primitive = joints[0], joints[4], joints[5]
+    for j in range(len(bodies)):
+        if soft[j, 0] == HARD:
+            continue
+        for r in range(start[j], start[j + 1]):
+            own, speed = row_mobility(bodies, j, rows, r, rotation, masses), row_rate(bodies, j, rows, r, half)
+            if soft[j, 0] == SPRING:
+                k = 3 if primitive[r] == DOT else 1  # springs may be others for angles
+                bias[r], compliance[r] = spring_row(
+                    soft[j, k], 0.0, soft[j, k + 1], -errors[r], 0.0, speed, own, h, is_midpoint
+                )
+            else:  # v⁻ at the start, v⁺ at the end, r between them: of second order, and the bend is no force
+                bias[r], compliance[r] = _impedance_row(soft[j], errors[r], speed - bend[r], own, h)
+                bias[r] += bend[r]
+
+
+@njit(cache=True, error_model="numpy")
+def soften_contacts(
+    pairs, shapes, gap, soft, rows, u, rotation, masses, h, is_midpoint, row, bias, compliance
+):  # fmt: skip
+    """Bias and compliance of the contacts that give; whether any does.  soft: (n, WIDTH) of the shapes, whose pairs
+    mix; row: the first of the contacts."""
+    own_soft, is_soft = np.zeros(WIDTH), False
+    for c in range(len(gap)):
+        mix(soft, shapes[c, 0], shapes[c, 1], own_soft)
+        # what is still open may close within the step, no further; springs act along the normal alone
+        gives = 1 if own_soft[0] == SPRING else 3 if own_soft[0] == IMPEDANCE and gap[c] <= 0.0 else 0
+        for r in range(row + 3 * c, row + 3 * c + gives):
+            own, speed = row_mobility(pairs, c, rows, r, rotation, masses), row_rate(pairs, c, rows, r, u)
+            depth = gap[c] if r == row + 3 * c else 0.0
+            bias[r], compliance[r] = soft_stop(own_soft, depth, speed, own, h, is_midpoint)
+            is_soft = True
+    return is_soft
+
+
+@njit(cache=True, error_model="numpy")
+def soft_stop(soft, gap, speed, mobility, h, is_midpoint):
+    """(bias [m/s], compliance [1/kg]) of a limit or a contact's normal that is closed, gap ≤ 0 [m, rad], or a spring,
+    with this speed before the step [m/s] and mobility D_jj [1/kg]. Springs that are still open are not damped, or the
+    damper would act at a distance.  soft: (WIDTH,), not hard."""
+    if soft[0] == SPRING:
+        return spring_row(soft[1], 0.0, 0.0 if gap > 0.0 else soft[2], -gap, 0.0, speed, mobility, h, is_midpoint)
+    return _impedance_row(soft, gap, speed, mobility, h)
+
+
+@njit(cache=True, error_model="numpy")
+def _impedance_row(soft, residual, speed, mobility, h):
+    """The same for a `Softening` with this residual [m, rad]."""
+    d = impedance(soft, residual)
+    T, ratio, end = soft[1], soft[2], soft[4]
+    damping = 2.0 / (end * T)
+    stiffness = d / (end * T * ratio) ** 2
+    return -(1.0 - h * damping) * speed + h * stiffness * residual, (1.0 - d) / d * mobility
+
+
+@njit(cache=True, error_model="numpy")
+def mix(soft, a, b, out):
+    """How soft the pair of rows a and b is: springs in series, 1/k = 1/k_a + 1/k_b with the damping that dissipates the
+    same in slow motion; of two `Softening`s the mean; otherwise what gives, and a spring before a `Softening`.  soft:
+    (n, WIDTH), out: (WIDTH,)."""
+    softer = a if soft[a, 0] > soft[b, 0] else b
+    both = soft[a, 0] == soft[b, 0]
+    for i in range(WIDTH):
+        out[i] = 0.5 * (soft[a, i] + soft[b, i]) if both and soft[a, 0] == IMPEDANCE else soft[softer, i]
+    if both and soft[a, 0] == SPRING:
+        k = 1.0 / (1.0 / soft[a, 1] + 1.0 / soft[b, 1])
+        for i in range(WIDTH):
+            out[i] = soft[a, i]
+        out[1], out[2] = k, k * k * (soft[a, 2] / soft[a, 1] ** 2 + soft[b, 2] / soft[b, 1] ** 2)
+
+
+@njit(cache=True, error_model="numpy")
+def spring_row(stiffness, rate_gain, damping, error, rate, speed, mobility, h, is_midpoint):
+    """(bias [m/s], compliance [1/kg]) of a row whose reaction is h τ.
+
+    stiffness k, rate_gain c, damping d, not all zero; error: x* − x [m, rad] where the rows are evaluated, rate: v*;
+    speed: v⁻ [m/s, rad/s]; mobility w [1/kg]; is_midpoint: Moreau's scheme, otherwise Euler's."""
+    ahead, behind, theta = 1.0, 0.0, 1.0
+    if is_midpoint:
+        Z, Y = min(h * h * stiffness * mobility, 1e6), h * (rate_gain + damping) * mobility
+        stiff = Z * Z / (1.0 + Z * Z)
+        ahead, behind, theta = 0.25 + 0.75 * stiff, 0.25 * (1.0 - stiff), (3.0 + Y) / (6.0 + Y)
+    g = h * ahead * stiffness + theta * (rate_gain + damping)
+    later = error + h * (ahead - behind) * rate  # the target moves on to the time of x_f
+    pull = stiffness * (later + h * behind * speed) + rate_gain * rate
+    return -(pull - (1.0 - theta) * (rate_gain + damping) * speed) / g, 1.0 / (h * g)
