@@ -11,7 +11,8 @@ import pytest
 import delassus
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
-from delassus.linalg.operators.delassus import Delassus
+from delassus.io import load_problem, save_problem
+from delassus.linalg.operators import Delassus
 from delassus.linalg.operators.matrix import MatrixDelassus
 from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem import Problem, islands, normalise, partition
@@ -22,7 +23,7 @@ from delassus.status import Status
 
 SOURCE = Path(delassus.__file__).parent
 MODULE = '''
-from delassus.linalg.operators.delassus import Delassus
+from delassus.linalg.operators import Delassus
 
 
 class LowRankDelassus(Delassus):
@@ -164,6 +165,43 @@ def test_a_primal_storage_needs_no_more_than_mass_and_rows():
         np.testing.assert_allclose(
             found[0].velocities, found[1].velocities, atol=SAME * np.abs(given.free_velocity).max()
         )
+
+
+def test_flexible_bodies_keep_their_masses_in_a_file(tmp_path):
+    """Whoever knows H and J is written in the global form, and comes back as the same problem."""
+    given = random_rigid(np.random.default_rng(5), bodies=3, contacts=4)
+    H, J = given.delassus.mass_matrix().tolil(), given.delassus.jacobian()
+    H[0, 7] = H[7, 0] = 0.05  # couples two bodies: no longer rigid ones
+    problem = Problem.primal(H.tocsr(), J, cone=given.cone, u_f=given.u_f, b=given.bias)
+    again = load_problem(save_problem(tmp_path / "flexible.hdf5", problem))
+    assert again.delassus.kind == problem.delassus.kind == "sparse"
+    np.testing.assert_allclose(again.delassus.dense(), problem.delassus.dense(), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(again.u_f, problem.u_f, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["rigid", "sparse", "matrix"])
+def test_another_law_or_bias_is_judged_as_if_posed_anew(kind):
+    """`with_law` and `shifted` share what does not change; nothing of the old problem may leak into the measure."""
+    given = random_rigid(np.random.default_rng(6), bodies=4, contacts=6, joints=1)
+    D = given.delassus
+    operator = {
+        "rigid": D,
+        "sparse": SparseDelassus(D.mass_matrix(), D.jacobian()),
+        "matrix": MatrixDelassus(D.matrix()),
+    }
+    problem = Problem(operator[kind], given.free_velocity, given.cone, "ncp", u_f=given.u_f, bias=given.bias)
+    x = problem.cone.project(np.random.default_rng(7).normal(size=problem.row_count))
+    evaluate(problem, x)
+    for law in ("ccp", "frictionless"):
+        anew = Problem(operator[kind], given.free_velocity, given.cone, law, u_f=given.u_f, bias=given.bias)
+        assert evaluate(problem.with_law(law), x) == evaluate(anew, x) != evaluate(problem, x)
+    more = problem.bias + 0.5
+    moved = problem.shifted(problem.free_velocity + 0.5, more, "ncp")
+    anew = Problem(operator[kind], given.free_velocity + 0.5, given.cone, "ncp", u_f=given.u_f, bias=more)
+    old, new = evaluate(moved, x), evaluate(anew, x)
+    assert old.natural_map_relative == new.natural_map_relative  # whose unit is v_f
+    assert old.worst_velocity == new.worst_velocity
+    np.testing.assert_array_equal(moved.velocity_scale, problem.velocity_scale)
 
 
 def test_nobody_outside_linalg_asks_a_storage_for_its_class():
