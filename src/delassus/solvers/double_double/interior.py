@@ -24,7 +24,7 @@ from delassus.solvers.double_double.jordan import (
     longest_step,
     scale_by,
 )
-from delassus.solvers.parts.predictor_corrector import CENTRING, FRACTION, centring_parameter
+from delassus.solvers.parts.jordan import CENTRING, FRACTION, centring_parameter
 
 _PENALTY = 1e14  # of bilateral rows, over the inverse mean diagonal of their block of D
 _SHORTEST_STEP = 1e-10  # a shorter one counts as no progress

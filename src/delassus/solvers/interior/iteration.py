@@ -18,9 +18,12 @@ import numpy as np
 from numba import njit
 
 from delassus.solvers.interior.weights import apply_weights, inverse_roots, soften
+from delassus.solvers.parts.jordan import CENTRING as CENTRING
+from delassus.solvers.parts.jordan import FRACTION as FRACTION
 from delassus.solvers.parts.jordan import (
     arrow_solve,
     centrality,
+    centring_parameter,
     eigenvalues,
     form_scaling,
     form_squares,
@@ -31,9 +34,6 @@ from delassus.solvers.parts.jordan import (
     smallest_eigenvalue,
     unscale_by,
 )
-from delassus.solvers.parts.predictor_corrector import CENTRING as CENTRING
-from delassus.solvers.parts.predictor_corrector import FRACTION as FRACTION
-from delassus.solvers.parts.predictor_corrector import centring_parameter
 
 RUNNING, DONE, STALLED, BROKEN = 0, 1, 2, 3  # how a batch of iterations ended: DONE reached its goals
 
