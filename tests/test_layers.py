@@ -205,10 +205,11 @@ def test_rules_name_rooms_that_exist():
 
 def test_experiments_do_not_import_each_other():
     known = modules(SOURCE)
-    for name, path in known.items():
-        if name.startswith("reproduce.experiments."):
-            others = [target.module for target in imports(name, path, known)]
-            assert not [other for other in others if other.startswith("reproduce.experiments.")], name
+    experiments = [name for name in known if name.startswith("reproduce.experiments.")]
+    assert experiments
+    for name in experiments:
+        others = [target.module for target in imports(name, known[name], known)]
+        assert not [other for other in others if other.startswith("reproduce.experiments.")], name
 
 
 @pytest.mark.parametrize(
