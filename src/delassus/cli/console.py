@@ -45,7 +45,14 @@ def say_error(error: DelassusError | str) -> None:
     typer.echo(_one_line(error), err=True)
 
 
-def show_warning(message, category, filename, lineno, file=None, line=None) -> None:
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
     """Instead of `warnings.showwarning`: ours are sentences for the reader, and need no place in the source."""
     if issubclass(category, DelassusWarning):
         typer.echo(f"warning: {message}", err=True)
