@@ -1,6 +1,7 @@
 """The table of commands: a command is one file and one line, and commands stand on their own."""
 
 import ast
+import shlex
 import sys
 from pathlib import Path
 
@@ -78,3 +79,23 @@ def test_commands_do_not_import_each_other():
             found = {f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
             foreign = {one for one in found for other in COMMANDS if f"{one}.".startswith(f"delassus.cli.{other}.")}
             assert {one for one in foreign if not one.startswith(f"delassus.cli.{name}.")} == set(), path.name
+
+
+def examples():
+    """Commands on files that the help shows, in order."""
+    texts = [
+        CliRunner().invoke(make_app(), words).stdout for words in (["--help"], ["solve", "--help"], ["info", "--help"])
+    ]
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    return list(dict.fromkeys(line for line in lines if line.startswith(("delassus solve ", "delassus info "))))
+
+
+def test_examples_of_the_help_run(data_dir, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pile.hdf5").write_bytes((data_dir / "OneContact-1c.hdf5").read_bytes())
+    shown = examples()
+    assert len(shown) >= 5
+    for line in shown:
+        result = CliRunner().invoke(make_app(), shlex.split(line)[1:])
+        assert result.exit_code == 0, f"{line}: {result.stderr}"
+    assert {"race.png", "runs.json", "facts.json", "solved"} <= {path.name for path in tmp_path.iterdir()}

@@ -38,7 +38,7 @@ Simulate a scene, record it, check it against physics, continue it:
 Solve a file, compare solvers, keep the figures and the forces:
   delassus solve pile.hdf5
   delassus solve *.hdf5 --solver nbgs --solver pgs-ccp --tol 1e-8 --plot race.png
-  delassus solve pile.hdf5 --set omega=1.3 --json runs.json --write-solution solved/
+  delassus solve pile.hdf5 --solver nbgs --set omega=1.3 --json runs.json --write-solution solved/
 
 \b
 See what makes a problem hard (rank, conditioning, mass ratio, islands):

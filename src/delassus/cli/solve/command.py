@@ -79,7 +79,7 @@ def solve(
     \b
       delassus solve pile.hdf5 --tol 1e-8 --time-limit 60
       delassus solve *.hdf5 --solver nbgs --solver pgs-ccp --plot race.png
-      delassus solve pile.hdf5 --set omega=1.3 --json runs.json --write-solution solved/
+      delassus solve pile.hdf5 --solver nbgs --set omega=1.3 --json runs.json --write-solution solved/
 
     Exit code: 0 all converged, 1 some did not, 2 bad input, 130 interrupted (what was finished is kept).
     """
