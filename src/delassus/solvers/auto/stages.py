@@ -13,13 +13,13 @@ from delassus.solvers.interior.dense import is_small
 from delassus.solvers.solution import Solution
 from delassus.solvers.table import SOLVERS
 
-_NEWTON = 150  # rows up to which second-order steps cost no more than the sweeps they save
-_DENSE = 600  # rows up to which a dense factorisation per step costs less than the sweeps it saves
-_SWEEPS = 3000  # after which `auto` turns to the next method
-_NEWTON_STEPS = 300  # outer ones of `prox-ssn`, after which only `ipm` helps
+_NEWTON_ROWS = 150  # rows up to which second-order steps cost no more than the sweeps they save
+_DENSE_ROWS = 600  # rows up to which a dense factorisation per step costs less than the sweeps it saves
+_MOST_SWEEPS = 3000  # after which `auto` turns to the next method
+_MOST_NEWTON_STEPS = 300  # outer ones of `prox-ssn`, after which only `ipm` helps
 _FEW_SWEEPS = 30  # the same where the next one is compiled: no dearer than its first iteration
-_SHARED = 1000  # rows up to which bodies that share several contacts get the least reactions, not those of sweeps
-_MANIFOLD = 2.0  # contacts per pair of bodies from which on they touch by faces and edges
+_LEAST_NORM_ROWS = 1000  # up to which bodies that share several contacts get the least reactions, not those of sweeps
+_CONTACTS_PER_PAIR = 2.0  # contacts per pair of bodies from which on they touch by faces and edges
 
 
 def auto_stages(problem: Problem) -> tuple[tuple[str, int], ...]:
@@ -31,14 +31,14 @@ def auto_stages(problem: Problem) -> tuple[tuple[str, int], ...]:
     it takes as long as sweeps do, on ten boxes or on masses that differ a hundredth."""
     if problem.law is Law.CCP:
         if is_small(problem):
-            return (("ipm", 0),) if problem.row_count <= _NEWTON else (("pgs-ccp", _FEW_SWEEPS), ("ipm", 0))
-        return ("pgs-ccp", _SWEEPS), ("ipm", 0)
+            return (("ipm", 0),) if problem.row_count <= _NEWTON_ROWS else (("pgs-ccp", _FEW_SWEEPS), ("ipm", 0))
+        return ("pgs-ccp", _MOST_SWEEPS), ("ipm", 0)
     stages: tuple[tuple[str, int], ...] = ()
     if not shares_loads(problem):
-        sweeps = "nbgs-direct" if problem.cone.bilateral.size and problem.row_count <= _DENSE else "nbgs"
-        stages = ((sweeps, _SWEEPS),)
+        sweeps = "nbgs-direct" if problem.cone.bilateral.size and problem.row_count <= _DENSE_ROWS else "nbgs"
+        stages = ((sweeps, _MOST_SWEEPS),)
     if SOLVERS["prox-ssn"].takes(problem):
-        stages = (*stages, ("prox-ssn", _NEWTON_STEPS))
+        stages = (*stages, ("prox-ssn", _MOST_NEWTON_STEPS))
     return (*stages, ("ipm", 0)) if problem.law is Law.FRICTIONLESS else stages
 
 
@@ -47,10 +47,10 @@ def shares_loads(problem: Problem) -> bool:
     and edges, whose contacts can share a load in many ways. In piles of round ones it would cost more than the sweeps
     that solve them."""
     rigid, contacts = problem.delassus.rigid, problem.contact_count
-    if problem.row_count <= _NEWTON or problem.row_count > _SHARED or rigid is None:
-        return problem.row_count <= _NEWTON
+    if problem.row_count <= _NEWTON_ROWS or problem.row_count > _LEAST_NORM_ROWS or rigid is None:
+        return problem.row_count <= _NEWTON_ROWS
     pairs = rigid.bodies[len(rigid.bodies) - contacts :]
-    return contacts >= _MANIFOLD * len(np.unique(pairs[:, 0] * (len(rigid.mass) + 1) + pairs[:, 1])) > 0.0
+    return contacts >= _CONTACTS_PER_PAIR * len(np.unique(pairs[:, 0] * (len(rigid.mass) + 1) + pairs[:, 1])) > 0.0
 
 
 def default_solver(problem: Problem) -> str:

@@ -50,7 +50,7 @@ from delassus.solvers.parts.anderson.step import (
 )  # fmt: skip
 from delassus.solvers.settings import AtLeastOne, Count, Range, Settings
 
-_BATCH = 64  # iterations between two judgements at least, unless f asks for one: each costs a sweep or two
+_LEAST_BATCH = 64  # iterations between two judgements, unless ‖f‖ says that the tolerance may be met
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class AndersonMethod(Method):
     def judged(self, excess: float) -> None:
         self.inner.judged(excess)
         self.state[EXCESS], self.state[EXCESS_NORM] = excess, self.state[NORM]
-        self.batch_min = _BATCH  # from now on f tells when to ask again
+        self.batch_min = _LEAST_BATCH  # from now on ‖f‖ tells when to ask again
         key = self.inner.map_key
         if key != self.key:
             self.key = key

@@ -23,9 +23,9 @@ from delassus.solvers.driver import Solver
 from delassus.solvers.method import Method
 from delassus.solvers.settings import Count, Fraction, Settings
 
-_LEAST = 4  # iterations between two looks at the convex residual, which cost about one
-_SETTLED = 1e-7  # residual to which a method that starts far away solves every round: s of its path says nothing
-_GROWTH = 0.25  # or this fraction of the round's iterations so far
+_LEAST_BATCH = 4  # iterations between two judgements of the convex residual, each of which costs about one
+_ROUND_TOL = 1e-7  # natural map of a round of methods that ignore their guess: s along their path means nothing
+_BATCH_GROWTH = 0.25  # or this fraction of the round's iterations so far
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class DeSaxceMethod(Method):
             if self.inner.finished:
                 self.finished = True
                 break
-            look = 1 if self.is_costly else max(_LEAST, int(_GROWTH * self.spent))
+            look = 1 if self.is_costly else max(_LEAST_BATCH, int(_BATCH_GROWTH * self.spent))
             batch = min(count - total, look)
             done = self.inner.advance(batch) or batch
             total += done
@@ -89,7 +89,7 @@ class DeSaxceMethod(Method):
         self.convex = _shifted(self.problem, self.normals, s)
         self.target = self.settings.reduction * self._convex_residual()
         if self.line.ignores_guess:
-            self.target = min(self.target, _SETTLED)
+            self.target = min(self.target, _ROUND_TOL)
         self.spent = 0
         if is_first or self.inner.finished or not self.inner.repose(self.convex):
             self.inner = self.line.start(self.convex, self.base, self.reactions)
