@@ -147,9 +147,10 @@ class Scene:
 
 def find(scenes: dict[str, Scene], name: str) -> Scene:
     """The scene of that name."""
-    if name not in scenes:
-        raise SettingsError(f"unknown scene {name!r}; {nearest(name, list(scenes))}")
-    return scenes[name]
+    try:
+        return scenes[name]
+    except KeyError:
+        raise SettingsError(f"unknown scene {name!r}; {nearest(name, list(scenes))}") from None
 
 
 def need(condition: bool, message: str) -> None:
