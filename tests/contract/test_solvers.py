@@ -137,7 +137,7 @@ MUST = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name in SOLVERS.own or name in COMPOSED])
 def test_solver_reaches_what_it_is_for(name):
     assert name in MUST, "say here what the new solver must reach"
     law, wanted = MUST[name]
@@ -146,9 +146,9 @@ def test_solver_reaches_what_it_is_for(name):
         assert solution.converged, (kind, solution)
 
 
-@pytest.mark.parametrize("name", [name for name in SOLVERS if name != "raisim-ds-es"])  # stops on the objective
+@pytest.mark.parametrize("name", sorted(SOLVERS.own - {"raisim-ds-es"}))  # stops on the objective
 def test_frictionless_problems_are_solved_by_all(name):
-    """Without friction the problem is a convex quadratic program, which every method takes."""
+    """Without friction the problem is a convex quadratic program, which every method of the package takes."""
     solution = solve(PROBLEMS[Law.FRICTIONLESS]["well-posed"], name, tol=TOL, max_iter=50_000)
     assert solution.converged, solution
 
