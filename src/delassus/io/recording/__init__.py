@@ -1,6 +1,7 @@
 """Recordings: what a simulation did, step by step, on disk as it runs, and back.
 
-    recorder = Recorder.create("runs/chain", about, state, energy)
+    about = About.of(model, state, settings)
+    recorder = Recorder.create("runs/chain", about, model, state)
     recorder.add(state, report, memory)          # every step
     recorder.flush()                             # now and then, and at the end
     recording = Recording("runs/chain")          # arrays by name, contacts by step
