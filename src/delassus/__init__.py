@@ -35,6 +35,7 @@ _HOME = {
     "State": "delassus.model.state",
     "StepReport": "delassus.simulation",
     "StepSettings": "delassus.simulation",
+    "simulate": "delassus.simulation",
     "step": "delassus.simulation",
     "Law": "delassus.law",
     "Problem": "delassus.problem",
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from delassus.simulation import Memory as Memory
     from delassus.simulation import StepReport as StepReport
     from delassus.simulation import StepSettings as StepSettings
+    from delassus.simulation import simulate as simulate
     from delassus.simulation import step as step
     from delassus.softening import Softening as Softening
     from delassus.softening import Spring as Spring

@@ -8,7 +8,8 @@ from command_line import assert_refused, delassus
 from numba import config
 
 from delassus.io.recording import Recording
-from delassus.scenes import SCENES, stepping
+from delassus.scenes import SCENES
+from delassus.simulation import many_steps
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +24,7 @@ def run(*arguments):
 
 def interrupt_after(monkeypatch, count):
     """Ctrl-C while the step after `count` is being computed."""
-    real, calls = stepping.step, []
+    real, calls = many_steps.step, []
 
     def step(*arguments):
         calls.append(1)
@@ -31,7 +32,7 @@ def interrupt_after(monkeypatch, count):
             raise KeyboardInterrupt
         return real(*arguments)
 
-    monkeypatch.setattr(stepping, "step", step)
+    monkeypatch.setattr(many_steps, "step", step)
 
 
 def test_run_records_draws_and_checks(place):

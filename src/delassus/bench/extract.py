@@ -7,8 +7,7 @@ from delassus.bench.sample import Sample
 from delassus.law import Law
 from delassus.model.state import State
 from delassus.scenes import SCENES
-from delassus.scenes.stepping import advance
-from delassus.simulation import StepReport
+from delassus.simulation import StepReport, simulate
 from delassus.simulation.memory import Memory
 
 
@@ -47,5 +46,5 @@ def extract(take: Take, *, law: Law = Law.NCP) -> list[Sample]:
             found.append(Sample(take.sequence, number, report.problem.with_law(law), report.rows.names))
 
     steps = range(max(wanted) + 1)
-    advance(setup.model, setup.state, setup.inputs, setup.settings, steps, Memory(), watch)
+    simulate(setup.model, setup.state, setup.inputs, setup.settings, steps, watch=watch)
     return found

@@ -8,11 +8,11 @@ from typing import Any, get_args, get_type_hints
 
 from delassus.dynamics import Inputs
 from delassus.errors import SettingsError, nearest
-from delassus.io.recording import Trajectory
+from delassus.io.recording import Columns, Trajectory
 from delassus.model.model import Model
 from delassus.model.state import State
-from delassus.scenes.stepping import Watcher, simulate
-from delassus.simulation import Memory, StepSettings
+from delassus.simulation import Memory, StepReport, StepSettings, simulate
+from delassus.simulation.many_steps import Watcher
 from delassus.solvers.settings import TRUTH
 
 MOST_STEPS = 10**9
@@ -99,7 +99,15 @@ class Setup:
         """Take the steps and keep them in memory. watch: called with (number, state, report, memory) after each."""
         settings = settings or self.settings
         count = self.steps(duration, settings) if steps is None else steps
-        return simulate(self.model, self.state, self.inputs, settings, count, memory=memory, watch=watch)
+        columns = Columns(self.model, self.state, settings.h)
+
+        def keep(k: int, state: State, report: StepReport, memory: Memory) -> None:
+            columns.add(state, report)
+            if watch is not None:
+                watch(k, state, report, memory)
+
+        simulate(self.model, self.state, self.inputs, settings, count, memory=memory, watch=keep)
+        return Trajectory.of(columns)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
-"""One step after the other: from a state to the next, with what it reports and remembers."""
+"""One step after the other, with what it reports and remembers: `step` (one_step.py) takes one, `simulate`
+(many_steps.py) takes many."""
 
+from delassus.simulation.many_steps import simulate as simulate
 from delassus.simulation.memory import Memory as Memory
 from delassus.simulation.one_step import StepReport as StepReport
 from delassus.simulation.one_step import step as step

@@ -39,7 +39,7 @@ def take_steps(
     warnings: "StepWarnings",
 ) -> None:
     """From where the recording ends to where the plan does; every step is recorded before the next."""
-    from delassus.scenes.stepping import advance
+    from delassus.simulation import simulate
 
     first = recorder.step_count
     display = _LiveLine(plan.steps, first)
@@ -51,7 +51,8 @@ def take_steps(
             warnings.look(k, report)
             display.step(k + 1, state, report)
 
-        advance(plan.setup.model, state, plan.setup.inputs, plan.settings, range(first, plan.steps), memory, watch)
+        numbers = range(first, plan.steps)
+        simulate(plan.setup.model, state, plan.setup.inputs, plan.settings, numbers, memory=memory, watch=watch)
 
 
 class Problems:

@@ -18,6 +18,7 @@ from numba import njit
 
 from delassus.law import Law
 from delassus.linalg.dense_product import max_abs
+from delassus.linalg.factor.lapack import solve_general
 from delassus.linalg.operators.rigid import multiply_rows, push_row
 from delassus.problem import Problem
 from delassus.solvers.auto.least_sets import CONE, KEPT, RAY, ZERO, classify, keep_unique, project, renumbered
@@ -75,7 +76,7 @@ def _least(bodies, start, rows, mass, blocks, mu, kinds, direction, reactions, o
     if size_max == 0.0:
         return False
     z[:] = 0.0
-    H = np.empty((n, n))
+    H, work, pivots, move = np.empty((n, n)), np.empty((n, n)), np.empty(n, np.int32), np.empty(n)
     value = 0.0  # of the dual function at y = 0
     project(start, mu, kinds, direction, z, kept, x, P, 1.0)
     for j in range(n):
@@ -85,7 +86,10 @@ def _least(bodies, start, rows, mass, blocks, mu, kinds, direction, reactions, o
         if worst <= _ROUNDING * size_max:
             break
         _form(bodies, start, A, kinds, P, max(_SHIFT, _DAMPING * worst / size_max) if step else _SHIFT, H)
-        move = np.linalg.solve(H, push)
+        for j in range(n):
+            move[j] = push[j]
+        if not solve_general(H, move, work, pivots):
+            return False
         slope = 0.0
         for j in range(n):
             slope += push[j] * move[j]
