@@ -35,12 +35,34 @@ class Pair:
         Rb = quaternion_to_matrix(quaternion_multiply(rotation_exp(h * u[9:]), self.qb))
         return ca + Ra @ self.pa, Ra @ self.Fa, ca, cb + Rb @ self.pb, Rb @ self.Fb, cb
 
+    def move(self, u):
+        """Go where the twists u (12,) lead in one unit of time."""
+        self.ca, self.cb = self.ca + u[:3], self.cb + u[6:9]
+        self.qa = quaternion_multiply(rotation_exp(u[3:6]), self.qa)
+        self.qb = quaternion_multiply(rotation_exp(u[9:]), self.qb)
+
 
 def evaluate_rows(kind, frames, length=0.7):
     rows, residuals = np.full((len(kind.rows), 12), np.nan), []
     for r, row in zip(kind.rows, rows):
         residuals.append(constraint_row(r.primitive, r.base_axis, r.follower_axis, length, *frames, row))
     return np.array(residuals), rows
+
+
+def freedoms(kind, pair):
+    """(k, 12) motions the joint does not forbid."""
+    _, rows = evaluate_rows(kind, pair.frames())
+    return np.linalg.svd(rows)[2][len(rows) :]
+
+
+def leave_the_start(kind, pair, rng):
+    """To a place that the joint allows, where its coordinates are not zero."""
+    free = freedoms(kind, pair)
+    pair.move(0.4 * free.T @ rng.normal(size=len(free)))
+    for _ in range(20):  # Newton's method: twists are straight, the ways of a joint are not
+        residuals, rows = evaluate_rows(kind, pair.frames())
+        pair.move(-np.linalg.lstsq(rows, residuals, rcond=None)[0])
+    assert np.abs(evaluate_rows(kind, pair.frames())[0]).max() < 1e-12
 
 
 def evaluate_coordinates(kind, frames):
@@ -70,9 +92,8 @@ class TestEveryJoint:
             return
         for _ in range(30):
             pair = Pair(rng, closed=True)
-            frames = pair.frames()
-            _, rows = evaluate_rows(kind, frames)
-            free = np.linalg.svd(rows)[2][len(rows) :]  # motions the joint does not forbid
+            leave_the_start(kind, pair, rng)
+            frames, free = pair.frames(), freedoms(kind, pair)
             u = free.T @ rng.normal(size=len(free))
             _, rates = evaluate_coordinates(kind, frames)
             after, _ = evaluate_coordinates(kind, pair.frames(u, STEP))
