@@ -15,9 +15,8 @@ from delassus.collision.layout import put, to_local, to_world
 from delassus.collision.narrow.distance import point_box, segments_nearest
 
 FACE_BIAS = 1e-4  # of the smallest half edge
-CLIP_SLACK = (
-    1e-6  # of the half edges: corners this far outside count as inside, so that aligned boxes keep their features
-)
+CLIP_SLACK = 1e-6
+"""Of the half edges: corners this far outside count as inside, so that aligned boxes keep their features."""
 EDGES, CORNER = 1 << 14, 1 << 15  # feature bits
 
 
@@ -138,17 +137,10 @@ def _faces(position, R, size, a, b, axis, tx, ty, tz, flip, limit, out, k, work)
         feature += 1024 * (facing + (3 if side > 0.0 else 0))
         m = -1.0 if flip else 1.0
         put(
-            out,
-            k + written,
-            m * nx,
-            m * ny,
-            m * nz,
-            px + x * R[a, 0, u] + y * R[a, 0, v] + at * nx,
-            py + x * R[a, 1, u] + y * R[a, 1, v] + at * ny,
-            pz + x * R[a, 2, u] + y * R[a, 2, v] + at * nz,
-            gap,
-            feature,
-        )
+            out, k + written, m * nx, m * ny, m * nz, px + x * R[a, 0, u] + y * R[a, 0, v] + at * nx,
+            py + x * R[a, 1, u] + y * R[a, 1, v] + at * ny, pz + x * R[a, 2, u] + y * R[a, 2, v] + at * nz,
+            gap, feature,
+        )  # fmt: skip
         written += 1
     return written, lowest
 
@@ -191,21 +183,9 @@ def _edge_points(position, R, size, a, b, i, j, ex, ey, ez, work):
             for c in range(3):
                 work[1, c] -= h * R[b, c, m]
     s, t = segments_nearest(
-        work[0, 0],
-        work[0, 1],
-        work[0, 2],
-        R[a, 0, i],
-        R[a, 1, i],
-        R[a, 2, i],
-        size[a, i],
-        work[1, 0],
-        work[1, 1],
-        work[1, 2],
-        R[b, 0, j],
-        R[b, 1, j],
-        R[b, 2, j],
-        size[b, j],
-    )
+        work[0, 0], work[0, 1], work[0, 2], R[a, 0, i], R[a, 1, i], R[a, 2, i], size[a, i],
+        work[1, 0], work[1, 1], work[1, 2], R[b, 0, j], R[b, 1, j], R[b, 2, j], size[b, j],
+    )  # fmt: skip
     square = 0.0
     for c in range(3):
         square += (work[1, c] + t * R[b, c, j] - work[0, c] - s * R[a, c, i]) ** 2

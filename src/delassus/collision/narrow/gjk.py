@@ -206,7 +206,8 @@ def _keep(W, l0, l1, l2, i, j, k):
 def _nearest_of_four(W):
     """A tetrahedron: inside it, or the nearest of its faces."""
     inside = True
-    best, m0, m1, m2, bi, bj, bk = math.inf, 1.0, 0.0, 0.0, 0, 1, 2
+    best, m0, m1, m2 = math.inf, 1.0, 0.0, 0.0
+    bi, bj, bk = np.int64(0), np.int64(1), np.int64(2)
     for f in range(4):
         i, j, k = (1 if f == 0 else 0), (2 if f <= 1 else 1), (3 if f <= 2 else 2)
         ux, uy, uz = W[j, 0] - W[i, 0], W[j, 1] - W[i, 1], W[j, 2] - W[i, 2]
