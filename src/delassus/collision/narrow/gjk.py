@@ -221,7 +221,8 @@ def _nearest_of_four(W):
         y = l0 * W[i, 1] + l1 * W[j, 1] + l2 * W[k, 1]
         z = l0 * W[i, 2] + l1 * W[j, 2] + l2 * W[k, 2]
         if x * x + y * y + z * z < best:
-            best, m0, m1, m2, bi, bj, bk = x * x + y * y + z * z, l0, l1, l2, i, j, k
+            best, m0, m1, m2 = x * x + y * y + z * z, l0, l1, l2
+            bi, bj, bk = np.int64(i), np.int64(j), np.int64(k)
     if inside:
         return 4, 0.0, 0.0, 0.0
     return _keep(W, m0, m1, m2, bi, bj, bk)
