@@ -110,7 +110,7 @@ class DenseSpace:
             return Outcome(1, end, self.x, 0.0, 0.0, (), np.empty((1, 0)))
         done, end, norm, worst, self.short_steps = _interior_batch(
             reduced.rows, reduced.numbers, self.is_soft, self.x, self.y, self.v, self.work, self.scratch, self.bodies,
-            self.A, self.correctors, goal, goal_velocity, self.short_steps, values,
+            self.A, self.A.ravel(), self.correctors, goal, goal_velocity, self.short_steps, values,
         )  # fmt: skip
         return Outcome(done, end, self.x, norm, worst, _INTERIOR, values[:done])
 
@@ -119,16 +119,15 @@ class DenseSpace:
         reduced, work = self.reduced, Work(*self.work)
         self.newton = newton_of(0, reduced.limits, reduced.soft, self.x, first_rho(reduced.limits, work.eta),
                                 work.diagonal, work.blocks, work.roots)  # fmt: skip
-        velocity(reduced.rows, np.zeros_like(self.x), np.zeros_like(self.x), self.x, self.bodies[0], self.newton.t)
-        aim(0, reduced.limits, reduced.q, reduced.soft, tuple(self.newton))
+        np.subtract(self.v, reduced.q + reduced.soft * self.x, out=self.newton.t)
 
     def polish(self, count: int, goal: float, goal_velocity: float, patience: int) -> Outcome:
         """At most `count` Newton steps, until the natural map is below the goals or was not halved for `patience`."""
         assert self.newton is not None
         reduced, values = self.reduced, np.empty((count, len(_POLISH)))
         done, end, norm, worst = _polish_batch(
-            reduced.rows, reduced.numbers, tuple(self.newton), self.v, self.scratch, self.bodies, self.A, goal,
-            goal_velocity, patience, values,
+            reduced.rows, reduced.numbers, tuple(self.newton), self.v, self.scratch, self.bodies, self.A,
+            self.A.ravel(), goal, goal_velocity, patience, values,
         )  # fmt: skip
         return Outcome(done, end, self.newton.best, norm, worst, _POLISH, values[:done])
 
@@ -168,20 +167,20 @@ def _start(rows, numbers, x, y, v, bodies, scratch):
 
 
 @njit(cache=True, error_model="numpy")
-def _interior_batch(rows, numbers, is_soft, x, y, v, work, scratch, bodies, A, correctors, goal, goal_velocity,
+def _interior_batch(rows, numbers, is_soft, x, y, v, work, scratch, bodies, A, flat, correctors, goal, goal_velocity,
                     short_steps, values):  # fmt: skip
     """At most len(values) iterations; (iterations, how it ended, norm, worst, short steps in a row).
 
     numbers: (4, m') q, compliance, speed; v: (m',) the velocity of x, kept; scratch: (2, m'); bodies: (3, size + 6);
     values: (count, len(_INTERIOR)) out."""
-    limits, segments, at, J, end, paired = rows
+    limits, segments, at, J, _, end, paired = rows
     q, soft, speed = numbers[0], numbers[1], numbers[2]
     s, T = Work(*work), np.empty((3, 12 if paired else len(A)))
     norm, worst = natural_map(_NO_JOINTS, limits, x, v, q, speed)
     tau, _ = centrality(limits, x, y)
     for done in range(len(values)):
         largest, size = begin_iteration(0, limits, soft, is_soft, 0.0, x, y, v, s)
-        assemble(limits, segments, at, J, end, paired, s.diagonal, s.blocks, T, A)
+        assemble(limits, segments, at, J, end, paired, s.diagonal, s.blocks, T, A, flat)
         if not factor(A, end):
             return done, BROKEN, norm, worst, short_steps
         accuracy = math.inf if tau > _CHECKED_TAU else SLOPPY * tau / size
@@ -215,24 +214,24 @@ def _interior_batch(rows, numbers, is_soft, x, y, v, work, scratch, bodies, A, c
 
 
 @njit(cache=True, error_model="numpy")
-def _polish_batch(rows, numbers, newton, v, scratch, bodies, A, goal, goal_velocity, patience, values):
+def _polish_batch(rows, numbers, newton, v, scratch, bodies, A, flat, goal, goal_velocity, patience, values):
     """At most len(values) Newton steps; (steps, how it ended, norm, worst).  v: (m',) scratch; the rest as above."""
-    limits, segments, at, J, end, paired = rows
+    limits, segments, at, J, _, end, paired = rows
     q, soft, speed = numbers[0], numbers[1], numbers[2]
     s, T = Newton(*newton), np.empty((3, 12 if paired else len(A)))
     norm, worst = math.inf, math.inf
     for done in range(len(values)):
-        assemble(limits, segments, at, J, end, paired, s.diagonal, s.blocks, T, A)
+        aim(0, limits, q, soft, s)
+        assemble(limits, segments, at, J, end, paired, s.diagonal, s.blocks, T, A, flat)
         if not factor(A, end):
             return done, BROKEN, norm, worst
         krylov = solve_system(rows, s.diagonal, s.blocks, A, s.right, s.dx, s.image, 0.0, scratch, bodies)
-        length = take_newton_step(0, limits, newton) if krylov >= 0 else 0.0
+        length = take_newton_step(0, limits, s) if krylov >= 0 else 0.0
         if length == 0.0:
             return done, BROKEN, norm, worst
         velocity(rows, q, soft, s.best, bodies[0], v)
         norm, worst = natural_map(_NO_JOINTS, limits, s.best, v, q, speed)
-        inner, outer, _ = settle(0, limits, length, q, soft, speed, v, max(norm, worst), newton)
-        aim(0, limits, q, soft, newton)
+        inner, outer, _ = settle(0, limits, length, q, soft, speed, v, max(norm, worst), s)
         values[done, 0], values[done, 1], values[done, 2], values[done, 3] = length, inner, outer, krylov
         if norm <= goal and worst <= goal_velocity:
             return done + 1, DONE, norm, worst

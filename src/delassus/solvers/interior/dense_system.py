@@ -1,7 +1,7 @@
 """(I + S Ĵ Ĵᵀ + …) dx = right of small problems, compiled: (I + ĴᵀSĴ) du = Ĵᵀ right, dx = right − S Ĵ du.
 
-The matrix is full but for its envelope: row k of the upper factor ends at end[k]. Arguments `segments, at, J, end,
-paired`: see `reduced`; `diagonal, blocks`: see `weights`. Vectors u have six numbers more than there are columns,
+The matrix is full but for its envelope: row k of the upper factor ends at end[k]. Arguments `segments, at, J, lines,
+end, paired`: see `reduced`; `diagonal, blocks`: see `weights`. Vectors u have six numbers more than there are columns,
 zeros, and the matrix six more rows and columns: the place of what belongs to no body.
 """
 
@@ -17,9 +17,8 @@ _MOST = 6  # conjugate gradient iterations
 
 
 @njit(cache=True, error_model="numpy")
-def times_rows(limits, segments, at, J, paired, u, out):
+def times_rows(limits, segments, at, J, lines, paired, u, out):
     """out = Ĵ u."""
-    lines = J[: 12 * (len(J) // 12)].reshape(-1, 12)
     i = 0
     for k in range(len(segments)):
         c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
@@ -58,19 +57,18 @@ def times_rows(limits, segments, at, J, paired, u, out):
 @njit(cache=True, error_model="numpy")
 def velocity(rows, q, soft, x, u, out):
     """out = Ĵ Ĵᵀ x + E x + q; u: (size + 6,) scratch, Ĵᵀ x afterwards."""
-    limits, segments, at, J, _, paired = rows
+    limits, segments, at, J, lines, _, paired = rows
     for c in range(len(u)):
         u[c] = 0.0
-    add_pushes(limits, segments, at, J, paired, x, u)
-    times_rows(limits, segments, at, J, paired, u, out)
+    add_pushes(limits, segments, at, J, lines, paired, x, u)
+    times_rows(limits, segments, at, J, lines, paired, u, out)
     for i in range(len(out)):
         out[i] += soft[i] * x[i] + q[i]
 
 
 @njit(cache=True, error_model="numpy")
-def add_pushes(limits, segments, at, J, paired, x, u):
+def add_pushes(limits, segments, at, J, lines, paired, x, u):
     """u += Ĵᵀ x."""
-    lines = J[: 12 * (len(J) // 12)].reshape(-1, 12)
     i = 0
     for k in range(len(segments)):
         c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
@@ -99,9 +97,9 @@ def add_pushes(limits, segments, at, J, paired, x, u):
 
 
 @njit(cache=True, error_model="numpy")
-def assemble(limits, segments, at, J, end, paired, diagonal, blocks, T, A):
-    """Upper triangle of A = I + ĴᵀSĴ within its envelope.  T: (3, 12 or size) scratch."""
-    wide, flat = len(A), A.ravel()
+def assemble(limits, segments, at, J, end, paired, diagonal, blocks, T, A, flat):
+    """Upper triangle of A = I + ĴᵀSĴ within its envelope.  T: (3, 12 or size) scratch; flat: A as one row."""
+    wide = len(A)
     for i in range(len(end)):
         for j in range(i, end[i]):
             A[i, j] = 0.0
@@ -211,7 +209,7 @@ def solve_system(rows, diagonal, blocks, A, right, dx, image, goal, scratch, bod
     rounds away. Their number, or −1 where that broke down.  scratch: (2, m'), bodies: (3, size + 6).
 
     Written so that every kernel is called in one place: each call is compiled anew."""
-    limits, segments, at, J, end, paired = rows
+    limits, segments, at, J, lines, end, paired = rows
     r, p, z = bodies[0], bodies[1], bodies[2]
     v, x = scratch[0], scratch[1]
     m, size = len(right), len(end)
@@ -227,7 +225,7 @@ def solve_system(rows, diagonal, blocks, A, right, dx, image, goal, scratch, bod
         else:
             for i in range(len(z)):
                 z[i] = p[i]
-        add_pushes(limits, segments, at, J, paired, x, z)
+        add_pushes(limits, segments, at, J, lines, paired, x, z)
         left = 0.0
         if iterations == 0:
             for i in range(size):
@@ -261,7 +259,7 @@ def solve_system(rows, diagonal, blocks, A, right, dx, image, goal, scratch, bod
         for i in range(size):
             p[i] = z[i] + beta * p[i] if iterations else z[i]
         rho_last = rho
-        times_rows(limits, segments, at, J, paired, p, v)
+        times_rows(limits, segments, at, J, lines, paired, p, v)
         apply_weights(diagonal, blocks, v, x)
         iterations += 1
         if goal == math.inf:

@@ -62,7 +62,7 @@ def newton_of(
     roots: np.ndarray,
 ) -> Newton:  # fmt: skip
     """Room for a polish from x (m').  soft: (m',) compliance; rho: (m',) first weights in scaled units; diagonal,
-    blocks, roots: of S, overwritten. Before the first step `t` is to be filled, and `aim` to be called."""
+    blocks, roots: of S, overwritten. Before the first step `t` is to be filled."""
     even = soft.copy()
     triples = even[free + limits :].reshape(-1, 3)
     triples[:, 1:] = triples[:, 1:].max(axis=1, keepdims=True)  # the projection is then in closed form
@@ -80,9 +80,8 @@ def first_rho(limits: int, eta: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, error_model="numpy")
-def aim(free, limits, q, soft, newton):
+def aim(free, limits, q, soft, s):
     """p, S and the right side p − ξ of Newton's system.  q: (m',) free velocities."""
-    s = Newton(*newton)
     for i in range(len(q)):
         s.offset[i] = q[i] + (soft[i] - s.even[i]) * s.x[i]
     _prox(free, limits, s, s.t)
@@ -91,9 +90,8 @@ def aim(free, limits, q, soft, newton):
 
 
 @njit(cache=True, error_model="numpy")
-def take_newton_step(free, limits, newton):
+def take_newton_step(free, limits, s):
     """Move ξ along dξ, t with it, and project `best`; the length, zero where the direction is of no use."""
-    s = Newton(*newton)
     length = _length(free, limits, s)
     if length == 0.0:
         return length
@@ -106,11 +104,10 @@ def take_newton_step(free, limits, newton):
 
 
 @njit(cache=True, error_model="numpy")
-def settle(free, limits, length, q, soft, speed, v, residual, newton):
+def settle(free, limits, length, q, soft, speed, v, residual, s):
     """A new centre where the inner problem is solved; (inner, outer residual, whether the centre moved).
 
     v: velocity of `best`; residual: the larger number of its natural map."""
-    s = Newton(*newton)
     counts = s.counts
     counts[0] += 1.0
     if residual <= 0.5 * counts[2]:

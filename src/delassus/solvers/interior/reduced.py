@@ -37,9 +37,9 @@ class Reduced:
     """problem: of rigid bodies; `is_symmetric` is False where a mass is not, and then nothing else is there.
 
     limits, cones: numbers of orthant rows and of contacts; size: columns of Ĵ;
-    rows: (limits, segments, at, Ĵ, end, paired), end: (size,) one behind the last column that a row of I + ĴᵀSĴ
-    reaches, its factor included; paired: no joints, and every block has two segments of six, with the columns from
-    `size` on for no body;
+    rows: (limits, segments, at, Ĵ, lines, end, paired), lines: Ĵ by twelve numbers; end: (size,) one behind the last
+    column that a row of I + ĴᵀSĴ reaches, its factor included; paired: no joints, and every block has two segments of
+    six, with the columns from `size` on for no body;
     q, soft, speed: (m',) free velocities, compliance, and the rms of free velocities in scaled units;
     contradiction: (m_e,) [m/s] the inconsistent part of the joints' free velocities."""
 
@@ -69,7 +69,8 @@ class Reduced:
             bodies, start, units, problem.free_velocity, joints + cone.unilateral, problem.mu, compliance, limits,
             self.block, self.sizes, group, table, column, M, held,
         )  # fmt: skip
-        self.rows = limits, segments, at, J, end, self.groups is None or not self.groups.has_rows
+        paired = self.groups is None or not self.groups.has_rows
+        self.rows = limits, segments, at, J, J[: 12 * (len(J) // 12)].reshape(-1, 12), end, paired
         self.limits, self.size = limits, len(end)
         self.q, self.soft, self.speed, self.factor = self.numbers
         self.row_count = len(self.q)

@@ -9,8 +9,7 @@ from delassus.solvers.parts.lanes import push_three, three_rows_times
 @njit(cache=True, error_model="numpy")
 def sweep_reduced(rows, q, soft, count, x, u):
     """`count` sweeps; u: (size,) = Ĵᵀ x, kept. Blocks have unit mobility, so the step is one."""
-    limits, segments, at, J, _, paired = rows
-    lines = J[: 12 * (len(J) // 12)].reshape(-1, 12)
+    limits, segments, at, J, lines, _, paired = rows
     for _ in range(count):
         i = 0
         for k in range(len(segments)):

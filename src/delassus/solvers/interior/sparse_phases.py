@@ -147,17 +147,13 @@ class Polish:
         self.details: dict[str, float] = {}
         standard.correct(x)
         self.newton.t[:] = standard.operator.product(x)
-        self._aim()
-
-    def _aim(self) -> None:
-        standard = self.standard
-        aim(standard.free, standard.limits, standard.offset, standard.soft, tuple(self.newton))
 
     def advance(self, patience: float) -> tuple[int, float, float]:
         """One Newton step, and a new centre where the inner problem is solved; (how it ended, natural map of best).
 
         patience: steps without halving the natural map that count as stalled."""
         standard, newton, free, limits = self.standard, self.newton, self.standard.free, self.standard.limits
+        aim(free, limits, standard.offset, standard.soft, newton)
         begin = perf_counter()
         if not self.system.factor(self.weights, False):
             return self._broken()
@@ -165,16 +161,15 @@ class Polish:
         if not self.system.solve(newton.right, newton.dx, newton.image, 0.0):
             return self._broken()
         solved = perf_counter()
-        length = take_newton_step(free, limits, tuple(newton))
+        length = take_newton_step(free, limits, newton)
         if length == 0.0:
             return self._broken()
         v = standard.velocity(newton.best)
         norm, worst = standard.natural_map_at(newton.best, v)
         inner, outer, moved = settle(free, limits, length, standard.offset, standard.soft, standard.speed, v,
-                                     max(norm, worst), tuple(newton))  # fmt: skip
+                                     max(norm, worst), newton)  # fmt: skip
         if moved:
             standard.correct(newton.x)
-        self._aim()
         self.details = {
             "step": length, "inner": inner, "outer": outer, "krylov": float(self.system.krylov),
             "factor": factored - begin, "solve": solved - factored, "single": 0.0,

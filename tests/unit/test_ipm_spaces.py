@@ -1,0 +1,75 @@
+"""The interior point works in two spaces, dense for small problems and sparse for large ones, through the same stages:
+what is left twice, the linear systems around them, is held against each other on the same problems."""
+
+import numpy as np
+import pytest
+
+import delassus
+from delassus.law import Law
+from delassus.problem.random import random_rigid
+from delassus.solvers.interior.dense import DenseSpace
+from delassus.solvers.interior.reduced import Reduced
+from delassus.solvers.interior.settings import Ipm
+from delassus.solvers.interior.sparse_phases import Interior, Polish
+from delassus.solvers.interior.standard import Standard
+from delassus.solvers.interior.systems import system_of
+
+IPM = Ipm(solver="ipm")
+SPARSE = IPM.changed(linear="body")
+
+
+def both_spaces(seed):
+    """A problem of contacts in both spaces, the sparse one at the point where the dense one starts. Rows are scaled
+    alike where there are no joints, so x and y mean the same."""
+    problem = random_rigid(np.random.default_rng(seed), bodies=5, contacts=9, law=Law.CCP)
+    dense = DenseSpace(Reduced(problem), IPM)
+    dense.enter(np.zeros(problem.row_count), None)
+    standard = Standard(problem)
+    sparse = Interior(standard, system_of(standard, SPARSE), dense.x.copy(), dense.y.copy(), correctors=IPM.correctors,
+                      joint=IPM.joint, single_above=np.inf)  # fmt: skip
+    return problem, dense, sparse
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_iterations_agree(seed):
+    _, dense, sparse = both_spaces(seed)
+    for _ in range(4):
+        outcome = dense.interior(1, 0.0, 0.0)
+        end, norm, worst = sparse.advance(0.0, 0.0)
+        size = np.abs(sparse.x).max()
+        np.testing.assert_allclose(dense.x, sparse.x, rtol=1e-6, atol=1e-6 * size)
+        np.testing.assert_allclose(dense.y, sparse.y, rtol=1e-6, atol=1e-6 * size)
+        assert outcome.end == end
+        np.testing.assert_allclose([outcome.norm, outcome.worst], [norm, worst], rtol=1e-3)
+        told = dict(zip(outcome.names, outcome.values[0]))
+        assert told["correctors"] == sparse.details["correctors"]
+        # the mean of products x·y of 1e-12: solves end at different residuals
+        np.testing.assert_allclose(told["tau"], sparse.details["tau"], rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_newton_steps_agree(seed):
+    _, dense, sparse = both_spaces(seed)
+    dense.interior(8, 1e-4, 1e-2)
+    dense.begin_polish()
+    polish = Polish(sparse.standard, sparse.system, dense.x, dense.newton.rho)
+    for _ in range(3):
+        outcome = dense.polish(1, 0.0, 0.0, 20)
+        end, _, _ = polish.advance(20)
+        np.testing.assert_allclose(outcome.x, polish.best, rtol=1e-7, atol=1e-7 * np.abs(outcome.x).max())
+        np.testing.assert_allclose(dense.newton.rho, polish.newton.rho)
+        assert outcome.end == end
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_solutions_agree_with_joints_limits_and_compliance(seed):
+    """Joints are eliminated in one space and penalised in the other, but both find the one motion."""
+    rng = np.random.default_rng(seed)
+    problem = random_rigid(rng, bodies=6, contacts=7, joints=3, limits=2, compliance=1e-3 * (seed % 2), law=Law.CCP)
+    small, large = (delassus.solve(problem, settings, tol=1e-9) for settings in (IPM, SPARSE))
+    assert small.converged
+    assert large.converged
+    np.testing.assert_allclose(
+        small.body_velocities, large.body_velocities, atol=1e-6 * np.abs(large.body_velocities).max()
+    )
+    assert small.iterations <= 2 * large.iterations + 5
