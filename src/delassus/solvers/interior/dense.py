@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from delassus.problem import Problem
+from delassus.solvers.interior.dense_sweeps import sweep_reduced
 from delassus.solvers.interior.dense_system import assemble, factor, solve_system, velocity
 from delassus.solvers.interior.infeasibility import Contradiction, Infeasibility
 from delassus.solvers.interior.iteration import (
@@ -38,7 +39,6 @@ from delassus.solvers.interior.natural_map import natural_map
 from delassus.solvers.interior.polish import Newton, aim, first_rho, newton_of, settle, take_newton_step
 from delassus.solvers.interior.reduced import Reduced
 from delassus.solvers.interior.settings import Ipm
-from delassus.solvers.interior.small_sweeps import sweep_reduced
 from delassus.solvers.interior.starts import carrying_pair
 from delassus.solvers.parts.jordan import centrality, centred_pair
 

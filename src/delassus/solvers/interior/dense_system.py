@@ -54,7 +54,7 @@ def times_rows(limits, segments, at, J, lines, paired, u, out):
         i += 3
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def velocity(rows, q, soft, x, u, out):
     """out = Ĵ Ĵᵀ x + E x + q; u: (size + 6,) scratch, Ĵᵀ x afterwards."""
     limits, segments, at, J, lines, _, paired = rows

@@ -7,7 +7,8 @@ they start, since the momentum equation is linear. What is left is r_p = y − (
     (D + W²) dx = W (z \\ r_z) + r_p,    dy = D dx − r_p,    r_z = σ τ e − z∘z − (W dx_p)∘(W⁻¹ dy_p).
 
 `begin_iteration`; then, until `take_direction` has enough, `right_side` and a solve by whoever knows the matrix
-(`dense`: one compiled loop, `sparse`: a Python loop); `finish_iteration`. All vectors are (m',), `free` bilateral rows
+(`dense`: one compiled loop, `sparse`: a Python loop); `finish_iteration`. The stages are inlined into the compiled loop,
+the only one that calls them: compiled on their own and then again in it they would take seconds more. All vectors are (m',), `free` bilateral rows
 first, where y, w and z have no meaning.
 """
 
@@ -95,7 +96,7 @@ def work_of(limits: int, diagonal: np.ndarray, blocks: np.ndarray, roots: np.nda
     return (np.empty(limits + len(blocks)), diagonal, blocks, roots, *vectors)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def first_tau(mean, norm, far):
     """τ to start from.  mean: square of x − D x − q; norm: of the natural map of x; far: at least this much of the
     usual one, or zero."""
@@ -104,7 +105,7 @@ def first_tau(mean, norm, far):
     return max(_LEAST_START, _START * max(far, min(1.0, (norm / _FAR) ** 2))) * mean
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def begin_iteration(free, limits, soft, is_soft, joint, x, y, v, s):
     """r_p, scaling and weights.  v: D x + q; joint: S of bilateral rows without compliance; largest |r_p| of cones and
     the rms of x plus one."""
@@ -127,7 +128,7 @@ def begin_iteration(free, limits, soft, is_soft, joint, x, y, v, s):
     return largest, 1.0 + math.sqrt(square / max(1, len(x)))
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def right_side(stage, free, limits, is_soft, tau, target, longest, s):
     """s.right = S (W q + r_p) of the predictor (stage 0), the corrector (1) and, r_p left out, Gondzio's (2 …)."""
     eta, w, z, a, b, c, right, carried = s.eta, s.w[free:], s.z[free:], s.a[free:], s.b[free:], s.c, s.right, s.carried
@@ -151,7 +152,7 @@ def right_side(stage, free, limits, is_soft, tau, target, longest, s):
             right[i] += carried[i]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def take_direction(stage, free, limits, correctors, centring, soft, x, y, tau, sigma, target, longest, s):
     """Take what a solve left in more_dx and image, unless a corrector gains too little by it; (whether another stage
     follows, σ, target σ τ, step to the boundary)."""
@@ -182,7 +183,7 @@ def take_direction(stage, free, limits, correctors, centring, soft, x, y, tau, s
     return True, sigma, target, new
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def finish_iteration(free, limits, fraction, centred, longest, x, y, s):
     """Step, and the new (step, τ). The step is shortened until no product falls far behind the others: a point next to
     the boundary of one cone would be held there by it in all iterations to come."""
@@ -204,7 +205,7 @@ def finish_iteration(free, limits, fraction, centred, longest, x, y, s):
     return step, tau
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def has_stalled(step, short_steps, sigma, tau, is_close):
     """Has the interior point got stuck?  short_steps: steps below SHORT_STEP in a row; is_close: the residual asked for
     is reached, the velocity is not."""
@@ -213,7 +214,7 @@ def has_stalled(step, short_steps, sigma, tau, is_close):
     return (tau < _LATE_TAU or is_close) and (step < _LATE_STEP or sigma > _LATE_SIGMA)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def _complementarity(limits, z, a, b, target, q):
     """q = z \\ (target e − z∘z − a∘b)."""
     for i in range(limits):
@@ -224,7 +225,7 @@ def _complementarity(limits, z, a, b, target, q):
         q[i], q[i + 1], q[i + 2] = s0 - z[i], s1 - z[i + 1], s2 - z[i + 2]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def _outliers(limits, z, a, b, step, target, q):
     """q = z \\ t with t moving the eigenvalues of (z + θ a)∘(z + θ b) into [0.1, 10] times the target."""
     low, high = _BAND * target, target / _BAND

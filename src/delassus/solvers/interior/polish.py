@@ -79,7 +79,7 @@ def first_rho(limits: int, eta: np.ndarray) -> np.ndarray:
     return np.concatenate([rho[:limits], np.repeat(rho[limits:], 3)])
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def aim(free, limits, q, soft, s):
     """p, S and the right side p − ξ of Newton's system.  q: (m',) free velocities."""
     for i in range(len(q)):
@@ -89,7 +89,7 @@ def aim(free, limits, q, soft, s):
         s.right[i] = s.p[i] - s.xi[i]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def take_newton_step(free, limits, s):
     """Move ξ along dξ, t with it, and project `best`; the length, zero where the direction is of no use."""
     length = _length(free, limits, s)
@@ -103,7 +103,7 @@ def take_newton_step(free, limits, s):
     return length
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def settle(free, limits, length, q, soft, speed, v, residual, s):
     """A new centre where the inner problem is solved; (inner, outer residual, whether the centre moved).
 
@@ -135,7 +135,7 @@ def settle(free, limits, length, q, soft, speed, v, residual, s):
     return inner, outer, moves
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def _length(free, limits, s):
     """Step length where the slope along dξ has fallen enough: the function is convex, so no values are needed."""
     slope = 0.0
