@@ -7,9 +7,9 @@ they start, since the momentum equation is linear. What is left is r_p = y − (
     (D + W²) dx = W (z \\ r_z) + r_p,    dy = D dx − r_p,    r_z = σ τ e − z∘z − (W dx_p)∘(W⁻¹ dy_p).
 
 `begin_iteration`; then, until `take_direction` has enough, `right_side` and a solve by whoever knows the matrix
-(`dense`: one compiled loop, `sparse`: a Python loop); `finish_iteration`. The stages are inlined into the compiled loop,
-the only one that calls them: compiled on their own and then again in it they would take seconds more. All vectors are (m',), `free` bilateral rows
-first, where y, w and z have no meaning.
+(`dense`: one compiled loop, `sparse_phases`: a Python loop); `finish_iteration`. The stages are inlined into the
+compiled loop, the only one that calls them: compiled on their own first they would take seconds more. All vectors are
+(m',), `free` bilateral rows first, where y, w and z have no meaning.
 """
 
 import math
