@@ -70,7 +70,7 @@ def project_coulomb(xn, x1, x2, mu):
         return 0.0, 0.0, 0.0
     if xt <= mu * xn:
         return xn, x1, x2
-    # Now xt > 0, or a diverging method asks of NaN and gets it back. The point lies on the ray s (1, μ x_t/‖x_t‖).
+    # Now xt > 0, or x is NaN (a diverging method) and so is the result. The point lies on the ray s (1, μ x_t/‖x_t‖).
     s = (mu * xt + xn) / (mu * mu + 1.0)
     f = mu * s / xt
     return s, f * x1, f * x2

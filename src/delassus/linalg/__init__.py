@@ -1,1 +1,1 @@
-"""Linear algebra that knows nothing of contacts: Delassus operators in three storages, and their spectra."""
+"""Linear algebra: storages of the Delassus operator, factorisations, iterative methods, small dense kernels."""

@@ -19,7 +19,7 @@ CATEGORIES = (
 
 @dataclass(frozen=True)
 class Description:
-    """Facts about a problem; what the file does not tell (bodies of a dual problem) is None.
+    """Facts about a problem; what is unknown (bodies of a dual problem) is None.
 
     Densities are rows per degree of freedom (paper 003 §VII-C: 6 n_b for rigid bodies): above one, J cannot have full
     row rank.
@@ -85,7 +85,7 @@ def describe(problem: Problem) -> Description:
 
 
 def category_of(problem: Problem) -> str | None:
-    """One of CATEGORIES, or None where the problem does not tell (a dual one knows no bodies). The same as in its
+    """One of CATEGORIES, or None where bodies are unknown (a dual problem) and they would decide. The same as in its
     description, without the work that only the description needs: the rank decides only where nothing touches."""
     cone = problem.cone
     rank = None

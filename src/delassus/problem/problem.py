@@ -23,7 +23,7 @@ from delassus.problem import storage, validate
 from delassus.problem.validate import Matrix
 
 _SLOW = 1e-6  # of the largest free velocity of all: an island slower than that is compared with this much of it
-_TINY = 1e-100  # [m/s]: squares of less underflow, and no method can tell them from zero
+_TINY = 1e-100  # [m/s]: squares of less underflow, and no method distinguishes them from zero
 _ROUNDING = 1e-14  # of the largest free velocity: an island slower than that is at rest, and its figure rounding
 
 
@@ -60,7 +60,7 @@ class Problem:
         self._pose(free_velocity, bias, law)
 
     def _pose(self, free_velocity: np.ndarray, bias: np.ndarray | None, law: Law | str) -> None:
-        """What every solve asks is computed here, unless D would have to be formed for it."""
+        """Set what depends on v_f, b and the law, and what every solve needs unless that takes forming D."""
         self.free_velocity, self.law = free_velocity, Law.of(law)
         self.bias: Any = bias
         self.mu = np.zeros_like(self.cone.mu) if self.law is Law.FRICTIONLESS else self.cone.mu
@@ -135,7 +135,7 @@ class Problem:
         bias = np.zeros(cone.row_count) if b is None else validate.vector(b, "b", cone.row_count)
         return cls(delassus, delassus.rows_times(u_f) + bias, cone, law, u_f=u_f, bias=bias)
 
-    # -- what a solver and the judge ask -----------------------------------------------------------------------------
+    # -- what solvers and the judge need -----------------------------------------------------------------------------
 
     @cached_property
     def diagonal_blocks(self) -> np.ndarray:
@@ -169,7 +169,7 @@ class Problem:
         cone, rigid = self.cone, self.delassus.rigid
         out = np.empty(cone.block_count)
         arguments = cone.block_start, cone.bilateral.size, self.free_velocity, self.rest_speed, out
-        if rigid is not None:  # asked in every step: one compiled call
+        if rigid is not None:  # needed in every step: one compiled call
             _fill_scale_of_bodies(rigid.bodies, len(rigid.mass), *arguments)
         else:
             _fill_scale(self.delassus.islands(cone.block_start), *arguments)

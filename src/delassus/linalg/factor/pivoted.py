@@ -55,7 +55,7 @@ def pivoted_cholesky(A, order, tol):
 @njit(cache=True)
 def _exchange(A, k, b):
     """Rows and columns k < b of a symmetric matrix exchanged, in its lower triangle; the factor's columns before k too.
-    The diagonal entry of b stays: nobody reads it again before it is written."""
+    The diagonal entry of b is left as it is: it is written before it is read again."""
     for j in range(k):
         A[k, j], A[b, j] = A[b, j], A[k, j]
     for j in range(k + 1, b):

@@ -134,7 +134,7 @@ class RigidDelassus(Delassus):
         return out
 
     def entry_bound(self, block_start: np.ndarray) -> int:
-        """All rows of a body meet."""
+        """Upper bound on nnz(D): every two rows of a body give at most one entry."""
         sizes = np.diff(block_start)
         held = np.bincount((self.bodies + 1).ravel(), weights=np.repeat(sizes, 2), minlength=len(self.mass) + 1)
         return int((held[1:] ** 2).sum())
@@ -147,7 +147,7 @@ class RigidDelassus(Delassus):
         """Bodies that no block acts on are left out."""
         used = np.unique(self.bodies[blocks])
         used = used[used >= 0]
-        number = np.full(len(self.mass) + 1, -1, dtype=np.int64)  # the last entry serves the world, index −1
+        number = np.full(len(self.mass) + 1, -1, dtype=np.int64)  # the last entry is the world's, index −1
         number[used] = np.arange(len(used))
         compliance = None if self.compliance is None else self.compliance[rows]
         part = RigidDelassus(self.mass[used], number[self.bodies[blocks]], self.rows[rows], block_start, compliance)
@@ -193,7 +193,7 @@ def radius_of_gyration(mass: np.ndarray) -> np.ndarray:
 
 @njit(cache=True)
 def _mass_ratio(mass):
-    """Asked in every step: in NumPy it would take a tenth of a small solve."""
+    """Heaviest over lightest direction of translation. Compiled: every step needs it, and NumPy takes 20 µs."""
     least = most = mass[0, 0, 0]
     for k in range(len(mass)):
         for i in range(3):
