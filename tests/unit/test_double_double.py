@@ -9,7 +9,6 @@ from delassus.problem.random import random_rigid
 from delassus.reproduce.measure.published_interior import iterations
 from delassus.scenes import SCENES
 from delassus.solvers.auto.stages import rescuer
-from delassus.solvers.parts.odd_masses import has_odd_masses
 from delassus.solvers.table import SOLVERS, find
 
 GOAL = 1e-8  # of the largest free velocity
@@ -96,8 +95,8 @@ def test_default_is_no_weaker_than_the_published_method_on_every_stack(spheres):
 def test_only_masses_far_apart_are_handed_on():
     problem = random_rigid(np.random.default_rng(0), bodies=3, contacts=3, law=Law.CCP)
     far_apart = stack(10, mass=10.0, ratio=10.0)
-    assert not has_odd_masses(problem)
-    assert has_odd_masses(far_apart)
+    assert not problem.delassus.has_odd_masses()
+    assert far_apart.delassus.has_odd_masses()
     assert rescuer(far_apart) == "ipm-dd"
     assert rescuer(far_apart.with_law(Law.NCP)) == "ipm-dd+desaxce"
     assert solve(problem, "ipm").reactions_low is None

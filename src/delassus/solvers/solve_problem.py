@@ -10,7 +10,6 @@ from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
 from delassus.solvers.auto.stages import auto_stages, rescuer, take_least_reactions
 from delassus.solvers.driver import Limits, Run, Solver, VelocityTolerance, clock, drive
-from delassus.solvers.parts.odd_masses import has_odd_masses
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution, Trace
 from delassus.solvers.table import SOLVERS, find
@@ -76,7 +75,7 @@ def _stages(problem: Problem, solver: str | Settings, is_of_pairs: bool, max_ite
     line, settings, _ = stages[-1]
     stages[-1] = line, settings, max_iter
     hands_on = solver == "auto" or (line.hands_on is not None and line.hands_on(settings))
-    rescue = rescuer(problem) if hands_on and has_odd_masses(problem) else None
+    rescue = rescuer(problem) if hands_on and problem.delassus.has_odd_masses() else None
     if rescue is None:
         return stages, 1.0
     # a guess of two doubles comes from a step that needed them; where two doubles fail, the last method goes on

@@ -9,7 +9,7 @@ gives `row_count` and either `product` or `matrix`, and every solver takes it. W
 | `is_primal`: are H and J known? then `jacobian`, `mass_matrix`, `mass_solve`, `rows_times`, `body_velocity` | interior points, certificates, files | False |
 | `islands`, `part`: which blocks couple, and D of some of them | the judge, partition | from the matrix |
 | `scaled`, `softened`, `with_unit_masses`: related operators | scaling, Newton's method, phase one | from the matrix |
-| `mass_ratio`, `inertia_trace`, `velocity_units`: of the bodies | auto, stopping rules, certificates | None, or from H |
+| `mass_ratio`, `has_odd_masses`, `inertia_trace`, `velocity_units`: of the bodies | auto, stopping rules, certificates | None, or from H |
 | `stored_entries`, `entry_bound`: how full D is | Newton's method, `delassus info` | 0, squares of islands |
 """  # noqa: E501
 
@@ -26,6 +26,8 @@ from delassus.errors import ProblemError
 if TYPE_CHECKING:
     from delassus.linalg.operators.matrix import MatrixDelassus
     from delassus.linalg.operators.rigid import RigidDelassus
+
+ODD_MASSES = 1e4  # ratio of masses up to which one double per reaction is enough
 
 
 class Delassus:
@@ -180,6 +182,12 @@ class Delassus:
     def mass_ratio(self) -> float | None:
         """Heaviest over lightest body; None where bodies are not known."""
         return None
+
+    def has_odd_masses(self) -> bool:
+        """Are masses so far apart that the last digits of what heavy bodies press with may move a light one? Then one
+        double per reaction is not enough. False where bodies are not known."""
+        ratio = self.mass_ratio()
+        return ratio is not None and ratio > ODD_MASSES
 
     def velocity_units(self) -> np.ndarray | None:
         """(n,) factors that make momenta of rotation comparable with those of translation: one over the radius of

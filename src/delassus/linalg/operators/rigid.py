@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from delassus.linalg.operators.delassus import Delassus
+from delassus.linalg.operators.delassus import ODD_MASSES, Delassus
 from delassus.linalg.operators.islands import islands_of_bodies
 from delassus.linalg.operators.structure import blocks_as_sparse, rows_as_sparse
 
@@ -175,6 +175,9 @@ class RigidDelassus(Delassus):
     def mass_ratio(self) -> float | None:
         """By the heaviest and the lightest direction of translation: gyroscopic terms only touch rotations."""
         return _mass_ratio(self.mass) if len(self.mass) else None
+
+    def has_odd_masses(self) -> bool:
+        return len(self.mass) > 0 and _mass_ratio(self.mass) > ODD_MASSES
 
     def velocity_units(self) -> np.ndarray:
         unit = np.ones((len(self.mass), 6))

@@ -18,7 +18,6 @@ from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.sparse import SparseSpace
 from delassus.solvers.interior.starts import best_multiple
 from delassus.solvers.method import Method
-from delassus.solvers.parts.odd_masses import has_odd_masses
 from delassus.solvers.settings import Settings
 from delassus.status import Status
 
@@ -86,7 +85,7 @@ class InteriorPoint(Explained):
             reactions[:] = best_multiple(problem, reactions)
         space = dense_space(problem, settings)
         self._enter(space or SparseSpace(problem, settings))
-        if space is not None and not self.finished and has_odd_masses(problem) and not reactions.any():
+        if space is not None and not self.finished and problem.delassus.has_odd_masses() and not reactions.any():
             self._restart(space.x)
 
     def _enter(self, space: DenseSpace | SparseSpace) -> None:

@@ -17,7 +17,6 @@ from delassus.solvers.interior.standard import Standard
 from delassus.solvers.interior.starts import carrying_pair, pair_above
 from delassus.solvers.interior.systems import system_of
 from delassus.solvers.parts.jordan import centred_pair, smallest_eigenvalue
-from delassus.solvers.parts.odd_masses import has_odd_masses
 
 SINGLE_TAU = 1e-6  # τ down to which single precision serves
 _RECHECK_TAU = 0.1  # τ below which open contacts are looked at again
@@ -50,7 +49,7 @@ class SparseSpace:
         self.interior_point = self._near(x, 0.0)
         if self.standard.cone.degree == 0:
             self.begin_polish()
-        elif has_odd_masses(self.problem):
+        elif self.problem.delassus.has_odd_masses():
             self.restarts = [self.carry, self._from_above, self._from_inside]
         else:
             self.restarts = [self._from_above, self._from_inside]
