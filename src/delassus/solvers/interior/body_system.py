@@ -10,9 +10,10 @@ import math
 import numpy as np
 from numba import njit
 
-from delassus.linalg.factor.symmetric import Factorisation, Pattern, factorisation
+from delassus.linalg.factor.symmetric import Pattern
 from delassus.linalg.iterative.conjugate_gradients import conjugate_gradients
 from delassus.linalg.operators.rigid import add_response, multiply_rows, push_row, row_times
+from delassus.solvers.interior.mixed_factors import MixedFactors
 from delassus.solvers.interior.standard import RigidRows
 from delassus.solvers.interior.weights import Weights, apply_weights
 
@@ -36,8 +37,6 @@ class BodySystem:
         self.operator = operator
         self.backend, self.threads = backend, threads
         self._use(np.ones(len(operator.bodies), bool))
-        self.active: Factorisation | None = None
-        self.is_single = False
         self.gives_up_single = False
         self.krylov = 0  # iterations of the last solve
         n = self.pattern.size
@@ -48,7 +47,7 @@ class BodySystem:
         self.coupled = coupled
         self.pattern, self.slots, self.on_diagonal = _pattern(self.operator.bodies, self.operator.body_count, coupled)
         self.values = self.pattern.values()
-        self.factors: dict[bool, Factorisation] = {}
+        self.factors = MixedFactors(self.pattern, self.backend, self.threads)
 
     def _choose(self, weights: Weights) -> None:
         """Leave weak contacts out of the pattern, or take them in again."""
@@ -68,31 +67,26 @@ class BodySystem:
         assemble_blocks(
             op.bodies, op.start, op.rows, weights.diagonal, weights.blocks, self.slots, self.on_diagonal, self.values
         )
-        for is_single in [True, False] if single and not self.gives_up_single else [False]:
-            if is_single not in self.factors:
-                other = self.factors.get(not is_single)
-                self.factors[is_single] = factorisation(
-                    self.pattern, backend=self.backend, single=is_single, threads=self.threads, like=other
-                )
-            if not is_single and True in self.factors:
-                self.factors[True].release()  # it is rarely needed again
-            self.active, self.is_single = self.factors[is_single], is_single
-            if self.active.factor(self.values):
-                return True
+        works = self.factors.factor(self.values, single and not self.gives_up_single)
+        if single and not self.factors.is_single:
             self.gives_up_single = True
-        return False
+        return works
+
+    @property
+    def is_single(self) -> bool:
+        """Is the present factor of single precision?"""
+        return self.factors.is_single
 
     def solve(self, right: np.ndarray, dx: np.ndarray, image: np.ndarray, goal: float) -> bool:
         """dx and image = J Jᵀ dx, exactly dx = right − S image; False where no accurate solution was found.
 
         goal: momentum residual ‖Jᵀ dx − du‖ that is small enough."""
-        assert self.active is not None
         op = self.operator
         self.push[:] = 0.0
         add_response(op.bodies, op.start, op.rows, right, self.push)
         most = _MOST if self.is_single else _MOST_DOUBLE
         self.krylov, residual = conjugate_gradients(
-            self._apply, self.active.solve, self.push, self.u, _ROUNDING, goal, most
+            self._apply, self.factors.active.solve, self.push, self.u, _ROUNDING, goal, most
         )
         if self.is_single and self.krylov > _POOR:
             self.gives_up_single = True

@@ -11,9 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from delassus.linalg.factor.symmetric import Factorisation, Pattern, factorisation
+from delassus.linalg.factor.symmetric import Pattern
 from delassus.linalg.iterative.conjugate_gradients import conjugate_gradients
 from delassus.linalg.operators.matrix import csr_times
+from delassus.solvers.interior.mixed_factors import MixedFactors
 from delassus.solvers.interior.weights import Weights
 
 _ROUNDING = 1e-14  # relative residual of a solve beyond which there is nothing to gain
@@ -48,8 +49,8 @@ class DualSystem:
         self.values = np.empty_like(self.base)
         self.roots = np.zeros((count, side, side))
         self.position = self.unit_of * side + self.place_of
-        self.factors: dict[bool, Factorisation] = {}
-        self.is_single = self.gives_up_single = False
+        self.factors = MixedFactors(self.pattern, self.backend, self.threads)
+        self.gives_up_single = False
         self.krylov = 0
         self.padded = np.zeros(count * side)
         self.padded_out = np.zeros(count * side)
@@ -61,18 +62,15 @@ class DualSystem:
         if len(weights.roots):
             self.roots[self.scalars :] = weights.roots
         _between(self.pattern.indptr, self.pattern.indices, self.base, self.roots, self.values)
-        for is_single in [True, False] if single and not self.gives_up_single else [False]:
-            if is_single not in self.factors:
-                self.factors[is_single] = factorisation(
-                    self.pattern, backend=self.backend, single=is_single, threads=self.threads
-                )
-            if not is_single and True in self.factors:
-                self.factors[True].release()  # it is rarely needed again
-            self.active, self.is_single = self.factors[is_single], is_single
-            if self.active.factor(self.values):
-                return True
+        works = self.factors.factor(self.values, single and not self.gives_up_single)
+        if single and not self.factors.is_single:
             self.gives_up_single = True
-        return False
+        return works
+
+    @property
+    def is_single(self) -> bool:
+        """Is the present factor of single precision?"""
+        return self.factors.is_single
 
     def solve(self, right: np.ndarray, dx: np.ndarray, image: np.ndarray, goal: float) -> bool:
         """dx and image = D dx.  goal: residual in y that is small enough."""
@@ -92,7 +90,7 @@ class DualSystem:
 
     def _precondition(self, right: np.ndarray, out: np.ndarray) -> None:
         self.padded[self.position] = right
-        self.active.solve(self.padded, self.padded_out)
+        self.factors.active.solve(self.padded, self.padded_out)
         out[:] = self.padded_out[self.position]
 
 

@@ -40,8 +40,11 @@ class System(Protocol):
     """(I + S D) dx = right in one of its forms."""
 
     krylov: int  # iterations of the last solve
-    is_single: bool  # is the present factor of single precision?
     needs_roots: bool  # does it work with F, S = F Fᵀ?
+
+    @property
+    def is_single(self) -> bool:
+        """Is the present factor of single precision?"""
 
     def factor(self, weights: Weights, single: bool) -> bool:
         """Factor the system of these weights; False where that fails."""
