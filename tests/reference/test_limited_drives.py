@@ -7,6 +7,7 @@ import pytest
 from motion import simulate
 
 from delassus.builder import Imposed, Material, ModelBuilder, Motor
+from delassus.dynamics import Inputs
 from delassus.errors import ProblemError
 from delassus.shapes import Box, Capsule, Plane, Sphere
 
@@ -147,7 +148,8 @@ def crawler(seed):
                 "revolute", before, now, position=(0.2 * k, 0, 0.12), axis=rng.normal(size=3),
                 damping=rng.choice([0, 0.05]), friction=rng.choice([0, 0.1, 1]),
                 motor=[None, Motor(*gains), servo][int(rng.integers(3))],
-                limits=(-0.5, 0.5) if rng.random() < 0.4 else None, limit_restitution=rng.choice([0.0, 0.5]),
+                limits=(limits := (-0.5, 0.5) if rng.random() < 0.4 else None),
+                limit_restitution=rng.choice([0.0, 0.5]) * (limits is not None),
             )  # fmt: skip
         before = now
     return builder.build(), rng.normal(size=len(builder.joints))
@@ -324,10 +326,19 @@ def test_elastic_limits_keep_energy():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"limit_restitution": 1.5}, "limit_restitution is 1.5"),
+        ({"limit_restitution": 1.5, "limits": (-1, 1)}, "limit_restitution is 1.5"),
+        ({"limit_restitution": 0.5}, "limit_restitution is given and no limits"),
         ({"limit_restitution": [0.1, 0.2]}, "limit_restitution is .* it must be finite and not negative, one number"),
     ],
 )
 def test_impossible_drives_are_refused(wrong, words):
     with pytest.raises(ProblemError, match=words):
         arm(**wrong)
+
+
+def test_a_target_that_nothing_follows_is_refused():
+    model, _ = arm(motor=None)
+    name = model.joints.coordinate_names[0]
+    with pytest.raises(ProblemError, match="which has no motor"):
+        Inputs.of(model, target={name: 0.5})
+    assert not Inputs.of(model, target={name: 0.0}).target.any()

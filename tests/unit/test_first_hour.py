@@ -230,7 +230,7 @@ def test_number_for_a_material_is_its_friction():
 
 
 def test_inputs_go_by_name():
-    model, _ = mechanism()
+    model, _ = mechanism(motor=Motor(1.0))
     named = Inputs.of(model, wrench={"hand": (1, 2, 3)}, effort={"slide.position": 5}, target={"hinge": 0.5})
     assert named.wrench.tolist() == [[0] * 6, [1, 2, 3, 0, 0, 0]]
     assert named.effort.tolist() == [0, 5, 0]

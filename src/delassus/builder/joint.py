@@ -108,6 +108,8 @@ def coordinate_options(
         _per_coordinate(value, f"joint {name}: {what}", count, names)
         for what, value in (("damping", damping), ("friction", friction), ("limit_restitution", limit_restitution))
     )
+    if max(bounces, default=0.0) > 0.0 and not np.isfinite(pairs).any():
+        raise ProblemError(f"joint {name}: limit_restitution is given and no limits: give limits=(lower, upper) too")
     for k in range(count):
         lower, upper = pairs[k]
         if not bounces[k] <= 1.0:

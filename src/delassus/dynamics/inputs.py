@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from delassus.errors import ProblemError, nearest
 from delassus.given import numbers
+from delassus.joints.arrays import PASSIVE
 from delassus.model.model import Model
 
 Given = ArrayLike | Mapping[str, Any] | None
@@ -59,13 +60,16 @@ class Inputs:
         if time is not None and not np.isfinite(numbers(time)).all():
             raise ProblemError(f"inputs.time is {time!r}: give a time in seconds, or None for the start of the step")
         bodies, coordinates = model.body_names, model.joints.coordinate_names
-        return cls(
+        out = cls(
             _array(wrench, "wrench", bodies, (6,)),
             _array(effort, "effort", coordinates),
             _array(target, "target", coordinates),
             _array(target_rate, "target_rate", coordinates),
             time,
         )
+        if isinstance(target, Mapping) or isinstance(target_rate, Mapping):
+            _check_driven(model, out)
+        return out
 
     def __repr__(self) -> str:
         bodies = np.count_nonzero(self.wrench.any(axis=1))
@@ -81,6 +85,16 @@ class Inputs:
 
 
 _NOTHING: WeakKeyDictionary[Model, Inputs] = WeakKeyDictionary()
+
+
+def _check_driven(model: Model, inputs: Inputs) -> None:
+    """Refuse targets by name of coordinates that nothing drives there."""
+    wanted = (inputs.target != 0.0) | (inputs.target_rate != 0.0)
+    for d in np.flatnonzero(wanted & (model.joints.drive == PASSIVE)):
+        raise ProblemError(
+            f"inputs: there is a target for {model.joints.coordinate_names[d]!r}, which has no motor: give its joint "
+            "motor=Motor(stiffness, damping) or Imposed()"
+        )
 
 
 def _array(value: Any, what: str, names: tuple[str, ...], each: tuple[int, ...] = ()) -> np.ndarray:
