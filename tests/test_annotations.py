@@ -55,6 +55,32 @@ def test_functions_say_what_they_take_and_return(room):
     assert not found, "\n".join(found)
 
 
+def unquoted(tree: ast.Module) -> list[str]:
+    """Annotations that would be looked up when the function is defined, of names that only type checkers import."""
+    if any(isinstance(n, ast.ImportFrom) and n.module == "__future__" for n in tree.body):
+        return []
+    checked = [n for n in tree.body if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test)]
+    names = {a.asname or a.name for n in checked for m in ast.walk(n) if isinstance(m, ast.ImportFrom) for a in m.names}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            a = node.args
+            given = [*a.posonlyargs, *a.args, *a.kwonlyargs, *(x for x in (a.vararg, a.kwarg) if x)]
+            for annotation in [*(x.annotation for x in given), node.returns]:
+                used = {n.id for n in ast.walk(annotation) if isinstance(n, ast.Name)} if annotation else set()
+                found += [f"{node.lineno} {node.name}: {name}" for name in sorted(used & names)]
+    return found
+
+
+def test_names_for_type_checkers_only_are_quoted():
+    """Inside a function such a mistake would show only when that function runs."""
+    files = sorted(SOURCE.rglob("*.py"))
+    found = [f"{p.relative_to(SOURCE)}:{line}" for p in files for line in unquoted(ast.parse(p.read_text()))]
+    assert not found, "\n".join(found)
+    guarded = "if TYPE_CHECKING:\n  from a import B\ndef f(x: B, y: 'B') -> None: ..."
+    assert unquoted(ast.parse(guarded)) == ["3 f: B"]
+
+
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
