@@ -179,7 +179,7 @@ def _interior_batch(rows, numbers, is_soft, x, y, v, work, scratch, bodies, A, f
     norm, worst = natural_map(_NO_JOINTS, limits, x, v, q, speed)
     tau, _ = centrality(limits, x, y)
     for done in range(len(values)):
-        largest, size = begin_iteration(0, limits, soft, is_soft, 0.0, x, y, v, s)
+        largest, size = begin_iteration(0, limits, soft, is_soft, 0.0, x, y, v, work)
         assemble(limits, segments, at, J, end, paired, s.diagonal, s.blocks, T, A, flat)
         if not factor(A, end):
             return done, BROKEN, norm, worst, short_steps
@@ -188,7 +188,7 @@ def _interior_batch(rows, numbers, is_soft, x, y, v, work, scratch, bodies, A, f
         sigma, target, longest = 0.0, 0.0, 0.0
         while goes_on:  # in one place: every call of a kernel is compiled anew
             stage += 1
-            right_side(stage, 0, limits, is_soft, tau, target, longest, s)
+            right_side(stage, 0, limits, is_soft, tau, target, longest, work)
             rough = PREDICTOR_SLOPPY if stage == 0 else 1.0
             used = solve_system(rows, s.diagonal, s.blocks, A, s.right, s.more_dx, s.image, rough * accuracy, scratch,
                                 bodies)  # fmt: skip
@@ -198,9 +198,9 @@ def _interior_batch(rows, numbers, is_soft, x, y, v, work, scratch, bodies, A, f
                 break
             krylov += used
             goes_on, sigma, target, longest = take_direction(
-                stage, 0, limits, correctors, CENTRING, soft, x, y, tau, sigma, target, longest, s
+                stage, 0, limits, correctors, CENTRING, soft, x, y, tau, sigma, target, longest, work
             )
-        step, tau = finish_iteration(0, limits, FRACTION, CENTRED, longest, x, y, s)
+        step, tau = finish_iteration(0, limits, FRACTION, CENTRED, longest, x, y, work)
         velocity(rows, q, soft, x, bodies[0], v)
         norm, worst = natural_map(_NO_JOINTS, limits, x, v, q, speed)
         short_steps = short_steps + 1 if step < SHORT_STEP else 0
@@ -221,17 +221,17 @@ def _polish_batch(rows, numbers, newton, v, scratch, bodies, A, flat, goal, goal
     s, T = Newton(*newton), np.empty((3, 12 if paired else len(A)))
     norm, worst = math.inf, math.inf
     for done in range(len(values)):
-        aim(0, limits, q, soft, s)
+        aim(0, limits, q, soft, newton)
         assemble(limits, segments, at, J, end, paired, s.diagonal, s.blocks, T, A, flat)
         if not factor(A, end):
             return done, BROKEN, norm, worst
         krylov = solve_system(rows, s.diagonal, s.blocks, A, s.right, s.dx, s.image, 0.0, scratch, bodies)
-        length = take_newton_step(0, limits, s) if krylov >= 0 else 0.0
+        length = take_newton_step(0, limits, newton) if krylov >= 0 else 0.0
         if length == 0.0:
             return done, BROKEN, norm, worst
         velocity(rows, q, soft, s.best, bodies[0], v)
         norm, worst = natural_map(_NO_JOINTS, limits, s.best, v, q, speed)
-        inner, outer, _ = settle(0, limits, length, q, soft, speed, v, max(norm, worst), s)
+        inner, outer, _ = settle(0, limits, length, q, soft, speed, v, max(norm, worst), newton)
         values[done, 0], values[done, 1], values[done, 2], values[done, 3] = length, inner, outer, krylov
         if norm <= goal and worst <= goal_velocity:
             return done + 1, DONE, norm, worst

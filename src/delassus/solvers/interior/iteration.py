@@ -106,9 +106,10 @@ def first_tau(mean, norm, far):
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def begin_iteration(free, limits, soft, is_soft, joint, x, y, v, s):
+def begin_iteration(free, limits, soft, is_soft, joint, x, y, v, work):
     """r_p, scaling and weights.  v: D x + q; joint: S of bilateral rows without compliance; largest |r_p| of cones and
     the rms of x plus one."""
+    s = Work(*work)
     eta, diagonal, blocks, w, primal = s.eta, s.diagonal, s.blocks, s.w[free:], s.primal
     largest, square = 0.0, 0.0
     for i in range(free):
@@ -129,8 +130,9 @@ def begin_iteration(free, limits, soft, is_soft, joint, x, y, v, s):
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def right_side(stage, free, limits, is_soft, tau, target, longest, s):
-    """s.right = S (W q + r_p) of the predictor (stage 0), the corrector (1) and, r_p left out, Gondzio's (2 …)."""
+def right_side(stage, free, limits, is_soft, tau, target, longest, work):
+    """work.right = S (W q + r_p) of the predictor (stage 0), the corrector (1) and, r_p left out, Gondzio's (2 …)."""
+    s = Work(*work)
     eta, w, z, a, b, c, right, carried = s.eta, s.w[free:], s.z[free:], s.a[free:], s.b[free:], s.c, s.right, s.carried
     q = c[free:]
     if stage == 0:
@@ -153,9 +155,10 @@ def right_side(stage, free, limits, is_soft, tau, target, longest, s):
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def take_direction(stage, free, limits, correctors, centring, soft, x, y, tau, sigma, target, longest, s):
+def take_direction(stage, free, limits, correctors, centring, soft, x, y, tau, sigma, target, longest, work):
     """Take what a solve left in more_dx and image, unless a corrector gains too little by it; (whether another stage
     follows, σ, target σ τ, step to the boundary)."""
+    s = Work(*work)
     eta, w, dx, dy, more_dx, more_dy, primal = s.eta, s.w[free:], s.dx, s.dy, s.more_dx, s.image, s.primal
     if stage < 2:
         for i in range(len(x)):
@@ -184,9 +187,10 @@ def take_direction(stage, free, limits, correctors, centring, soft, x, y, tau, s
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def finish_iteration(free, limits, fraction, centred, longest, x, y, s):
+def finish_iteration(free, limits, fraction, centred, longest, x, y, work):
     """Step, and the new (step, τ). The step is shortened until no product falls far behind the others: a point next to
     the boundary of one cone would be held there by it in all iterations to come."""
+    s = Work(*work)
     dx, dy, a, b = s.dx, s.dy, s.a[free:], s.b[free:]
     step, tau = min(1.0, fraction * longest), 0.0
     for trial in range(_MOST_SHORTER + 1):

@@ -80,8 +80,9 @@ def first_rho(limits: int, eta: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def aim(free, limits, q, soft, s):
+def aim(free, limits, q, soft, newton):
     """p, S and the right side p − ξ of Newton's system.  q: (m',) free velocities."""
+    s = Newton(*newton)
     for i in range(len(q)):
         s.offset[i] = q[i] + (soft[i] - s.even[i]) * s.x[i]
     _prox(free, limits, s, s.t)
@@ -90,8 +91,9 @@ def aim(free, limits, q, soft, s):
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def take_newton_step(free, limits, s):
+def take_newton_step(free, limits, newton):
     """Move ξ along dξ, t with it, and project `best`; the length, zero where the direction is of no use."""
+    s = Newton(*newton)
     length = _length(free, limits, s)
     if length == 0.0:
         return length
@@ -104,10 +106,11 @@ def take_newton_step(free, limits, s):
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def settle(free, limits, length, q, soft, speed, v, residual, s):
+def settle(free, limits, length, q, soft, speed, v, residual, newton):
     """A new centre where the inner problem is solved; (inner, outer residual, whether the centre moved).
 
     v: velocity of `best`; residual: the larger number of its natural map."""
+    s = Newton(*newton)
     counts = s.counts
     counts[0] += 1.0
     if residual <= 0.5 * counts[2]:

@@ -78,7 +78,7 @@ class Interior:
     def step(self) -> bool:
         """One iteration: one factorisation, two solves and one per corrector tried; False where it broke down."""
         standard, limits, free, work, x, y = (
-            self.standard, self.standard.limits, self.standard.free, self.work, self.x, self.y,
+            self.standard, self.standard.limits, self.standard.free, tuple(self.work), self.x, self.y,
         )  # fmt: skip
         soft, is_soft = standard.soft, standard.is_soft
         standard.correct(x)
@@ -156,7 +156,7 @@ class Polish:
 
         patience: steps without halving the natural map that count as stalled."""
         standard, newton, free, limits = self.standard, self.newton, self.standard.free, self.standard.limits
-        aim(free, limits, standard.offset, standard.soft, newton)
+        aim(free, limits, standard.offset, standard.soft, tuple(newton))
         begin = perf_counter()
         if not self.system.factor(self.weights, False):
             return self._broken()
@@ -164,13 +164,13 @@ class Polish:
         if not self.system.solve(newton.right, newton.dx, newton.image, 0.0):
             return self._broken()
         solved = perf_counter()
-        length = take_newton_step(free, limits, newton)
+        length = take_newton_step(free, limits, tuple(newton))
         if length == 0.0:
             return self._broken()
         v = standard.velocity(newton.best)
         norm, worst = standard.natural_map_at(newton.best, v)
         inner, outer, moved = settle(free, limits, length, standard.offset, standard.soft, standard.speed, v,
-                                     max(norm, worst), newton)  # fmt: skip
+                                     max(norm, worst), tuple(newton))  # fmt: skip
         if moved:
             standard.correct(newton.x)
         self.details = {
