@@ -5,7 +5,7 @@ import pytest
 
 from delassus.builder import ModelBuilder
 from delassus.dynamics.closure import close_joints, joint_error
-from delassus.integrators.motion import moved
+from delassus.integrators import moved
 from delassus.spatial import quaternion_to_matrix
 
 TOL = 1e-9  # what a step asks for [m, rad]

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from delassus.linalg.factor.dense_inverse import DenseInverse
-from delassus.linalg.factor.pivoted import pivoted_cholesky, pivoted_solve
+from delassus.linalg.factor.dense_inverse import DenseInverse, pivoted_cholesky, pivoted_solve
 
 ROUNDING = 1e-9
 

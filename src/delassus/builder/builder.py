@@ -5,12 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.builder.body import WORLD, Body, Material
+from delassus.builder.body import WORLD, Body, Material, mass_properties
 from delassus.builder.given import bits, direction, number, placed_shapes, rotation_matrix, unit_quaternion, vector
 from delassus.builder.joint import Joint, coordinate_options, joint_arrays
-from delassus.builder.mass_properties import mass_properties
-from delassus.builder.start import assembled, check_start
-from delassus.builder.starting_turns import starting_turns
+from delassus.builder.start import assembled, check_start, starting_turns
 from delassus.collision import Instance, shape_arrays
 from delassus.collision.arrays import MIXING, ShapeArrays
 from delassus.collision.instances import ALL

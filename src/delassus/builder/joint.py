@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from delassus.builder.body import WORLD, Body
-from delassus.builder.given import number
-from delassus.builder.limits import limit_pairs
+from delassus.builder.given import limit_pairs, number
 from delassus.errors import ProblemError
 from delassus.given import numbers
 from delassus.joints import JOINTS

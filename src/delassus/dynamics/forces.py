@@ -1,9 +1,20 @@
-"""Everything that acts without being a constraint: gravity, external wrenches, joint efforts; and what they change."""
+"""Everything that acts without being a constraint: gravity, external wrenches, joint efforts, gyroscopic moments;
+and what they change.
+
+The gyroscopic moment −ω × Θω acts in two halves, before a step's impulses and after. It does no work, whatever the
+impulses are, only if it is taken at the mean of the velocities it acts between. One moment for the whole step would
+have to know the impulses beforehand: at the mean of velocities without them, a rod that spins on a distance joint
+gained 0.5 % of its energy in 0.2 s at h = 1 ms, an error of first order. Split in halves, each a midpoint rule with the
+masses of the step, it keeps kinetic energy exactly, at any spin, and the step is symmetric.
+"""
 
 import numpy as np
 from numba import njit
 
 from delassus.model.model import Model
+
+_STEPS = 20  # Newton's, of which two or three are taken; a spin that turns by more than a radian in a step needs more
+_ROUNDING = 1e-15
 
 
 @njit(cache=True, error_model="numpy")
@@ -48,3 +59,63 @@ def _energy(mass, inertia, gravity, rotation, position, u):
                     other += rotation[b, k, j] * u[b, 3 + k]
                 kinetic += 0.5 * local * inertia[b, i, j] * other
     return kinetic, potential
+
+
+def swung(model: Model, rotation: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
+    """Twists (n_b, 6) after the gyroscopic moment alone has acted for a time h [s], inertias at these rotations."""
+    out = np.empty_like(u)
+    swing(model.inertia, rotation, u, h, out)
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def swing(inertia, rotation, u, h, out):
+    """The same into out (n_b, 6).  inertia: (n_b, 3, 3), body frame; rotation: (n_b, 3, 3); u: (n_b, 6)."""
+    for b in range(len(u)):
+        for i in range(6):
+            out[b, i] = u[b, i]
+        _swing_one(inertia[b], rotation[b], h, out[b])
+
+
+@njit(cache=True, error_model="numpy")
+def _swing_one(T, R, h, twist):
+    """2Θ(x − ω) + h x × Θx = 0 for the mean x, by Newton's method in the body's frame; ω becomes 2x − ω."""
+    w0 = R[0, 0] * twist[3] + R[1, 0] * twist[4] + R[2, 0] * twist[5]
+    w1 = R[0, 1] * twist[3] + R[1, 1] * twist[4] + R[2, 1] * twist[5]
+    w2 = R[0, 2] * twist[3] + R[1, 2] * twist[4] + R[2, 2] * twist[5]
+    x0, x1, x2 = w0, w1, w2
+    for _ in range(_STEPS):
+        l0 = T[0, 0] * x0 + T[0, 1] * x1 + T[0, 2] * x2
+        l1 = T[1, 0] * x0 + T[1, 1] * x1 + T[1, 2] * x2
+        l2 = T[2, 0] * x0 + T[2, 1] * x1 + T[2, 2] * x2
+        d0, d1, d2 = x0 - w0, x1 - w1, x2 - w2
+        f0 = 2.0 * (T[0, 0] * d0 + T[0, 1] * d1 + T[0, 2] * d2) + h * (x1 * l2 - x2 * l1)
+        f1 = 2.0 * (T[1, 0] * d0 + T[1, 1] * d1 + T[1, 2] * d2) + h * (x2 * l0 - x0 * l2)
+        f2 = 2.0 * (T[2, 0] * d0 + T[2, 1] * d1 + T[2, 2] * d2) + h * (x0 * l1 - x1 * l0)
+        # 2Θ + h ([x] Θ − [Θx])
+        a00 = 2.0 * T[0, 0] + h * (x1 * T[2, 0] - x2 * T[1, 0])
+        a01 = 2.0 * T[0, 1] + h * (x1 * T[2, 1] - x2 * T[1, 1] + l2)
+        a02 = 2.0 * T[0, 2] + h * (x1 * T[2, 2] - x2 * T[1, 2] - l1)
+        a10 = 2.0 * T[1, 0] + h * (x2 * T[0, 0] - x0 * T[2, 0] - l2)
+        a11 = 2.0 * T[1, 1] + h * (x2 * T[0, 1] - x0 * T[2, 1])
+        a12 = 2.0 * T[1, 2] + h * (x2 * T[0, 2] - x0 * T[2, 2] + l0)
+        a20 = 2.0 * T[2, 0] + h * (x0 * T[1, 0] - x1 * T[0, 0] + l1)
+        a21 = 2.0 * T[2, 1] + h * (x0 * T[1, 1] - x1 * T[0, 1] - l0)
+        a22 = 2.0 * T[2, 2] + h * (x0 * T[1, 2] - x1 * T[0, 2])
+        c0, c1, c2 = a11 * a22 - a12 * a21, a12 * a20 - a10 * a22, a10 * a21 - a11 * a20
+        det = a00 * c0 + a01 * c1 + a02 * c2
+        if det == 0.0:
+            return
+        s0 = (c0 * f0 + (a02 * a21 - a01 * a22) * f1 + (a01 * a12 - a02 * a11) * f2) / det
+        s1 = (c1 * f0 + (a00 * a22 - a02 * a20) * f1 + (a02 * a10 - a00 * a12) * f2) / det
+        s2 = (c2 * f0 + (a01 * a20 - a00 * a21) * f1 + (a00 * a11 - a01 * a10) * f2) / det
+        x0, x1, x2 = x0 - s0, x1 - s1, x2 - s2
+        if s0 * s0 + s1 * s1 + s2 * s2 <= _ROUNDING**2 * (x0 * x0 + x1 * x1 + x2 * x2):
+            break
+    else:
+        # not found: a spin that no step resolves keeps its direction, which keeps its energy, too
+        if not (s0 * s0 + s1 * s1 + s2 * s2 <= 1e-20 * (x0 * x0 + x1 * x1 + x2 * x2)):
+            return
+    n0, n1, n2 = 2.0 * x0 - w0, 2.0 * x1 - w1, 2.0 * x2 - w2
+    for i in range(3):
+        twist[3 + i] = R[i, 0] * n0 + R[i, 1] * n1 + R[i, 2] * n2

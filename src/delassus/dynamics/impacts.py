@@ -19,7 +19,7 @@ from delassus.collision.sweep import APART, GRAZE, HIT, MISS, OVERLAP, Sweep, fo
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.rows import Rows, row_rate
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias
-from delassus.integrators.motion import moved_each
+from delassus.integrators import moved_each
 from delassus.model.model import Model
 from delassus.model.state import State
 

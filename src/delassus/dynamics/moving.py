@@ -1,18 +1,42 @@
-"""From where rows are evaluated to the end of the step: with the new velocities, not into what is in the way."""
+"""From where rows are evaluated to the end of the step: with the new velocities, not into what is in the way, and back
+within the limits of joints.
+
+Penetration and overshoot are removed by moving bodies, not by speeding them up: nothing bounces off a stabilisation.
+Gaps at the end of a step are known to first order. What was open when it began must not be closed beyond touching, what
+penetrated comes out at the bounded rate of `Stabilisation`. Where that fails by more than rounding, bodies are moved
+along the contacts' normals by the least displacement in the mass metric, a few sweeps of projected Gauß–Seidel.
+
+A limit that is passed in the first half of a step, or by a body that was hit in it, is overshot before any row can act.
+Pushed back through the velocities, a slider that met a limit without restitution came back at 1 m/s, and one that
+bounced had 10 % more energy. What was within its limits when the step began ends within them; what was beyond comes
+back at the same bounded rate.
+"""
+
+import math
 
 import numpy as np
 from numba import njit
 
 from delassus.collision.placement import moves_far
+from delassus.dynamics.closure import MOST_ROWS
 from delassus.dynamics.impacts import wait_at_obstacles
-from delassus.dynamics.rows import Rows
-from delassus.dynamics.separation import separate
+from delassus.dynamics.rows import Rows, row_rate
+from delassus.dynamics.softness import Softness
 from delassus.dynamics.stabilisation import Stabilisation
-from delassus.integrators.motion import move, moved_each
+from delassus.integrators import move, moved, moved_each
+from delassus.joints.arrays import IMPOSED
+from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.model.model import Model
 from delassus.problem import Problem
+from delassus.softening import HARD
+from delassus.spatial import quaternion_to_matrix
 
 _NONE = np.zeros(0)
+_SWEEPS = 30
+_SMALL_PENETRATION = 1e-6  # of the smaller shape: penetrations below are left to velocities, which they do not disturb
+_ENOUGH = 0.1  # of that: where sweeps may end
+_SMALL_OVERSHOOT = 1e-6  # [m, rad]: overshoots below are left to velocities, which they do not disturb
+_REDUNDANT = 1e-10  # singular values below this fraction of the largest belong to redundant rows
 
 
 def move_on(
@@ -54,3 +78,113 @@ def _move_on(at, before, u, elapsed, left, h, touching, reach, plain, is_free, q
         if separate(touching, radius, before, elapsed, u, left, h, plain, way):
             move(q, way, 1.0, q)
     return True
+
+
+@njit(cache=True, error_model="numpy")
+def separate(touching, radius, before, elapsed, after, left, h, plain, shift):
+    """Displacements (n_b, 6) that take bodies out of penetrations they would end the step with, into `shift`, which is
+    zero; returns whether there are any.
+
+    touching: bodies, shapes and gaps of the contacts, their first row, rows, H⁻¹ Jᵀ by rows and compliances; radius: of
+    the shapes [m]; before, after: (n_b, 6) velocities; elapsed, left: (n_b,) times to where rows are evaluated, and
+    from there to the end [s]; plain: of Stabilisation."""
+    bodies, shapes, gap, first, rows, response, soft = touching
+    rate, margin, cap = plain[2], plain[3], plain[4]
+    n = len(gap)
+    lack, lacks = np.empty(n), False  # what each contact lacks to where it should be [m]
+    for c in range(n):
+        r = first + 3 * c
+        began = ends = gap[c] + margin
+        for side in range(2):
+            b = bodies[c, side]
+            if b >= 0:
+                for k in range(6):
+                    began -= elapsed[b] * rows[r, 6 * side + k] * before[b, k]
+                    ends += left[b] * rows[r, 6 * side + k] * after[b, k]
+        wanted = min(began + min(-rate * began, cap * h), 0.0) if began < 0.0 else 0.0
+        lack[c] = -np.inf if len(soft) and soft[r] > 0.0 else wanted - ends
+        lacks = lacks or lack[c] > _SMALL_PENETRATION * min(radius[shapes[c, 0]], radius[shapes[c, 1]])
+    if lacks:
+        _sweep(bodies, shapes, first, rows, response, radius, lack, shift)
+    return lacks
+
+
+@njit(cache=True, error_model="numpy")
+def _sweep(bodies, shapes, first, rows, response, radius, lack, shift):
+    """Projected Gauß–Seidel on the normals: displacements whose contacts lack nothing, or push nothing."""
+    push = np.zeros(len(lack))
+    for _ in range(_SWEEPS):
+        done = True
+        for c in range(len(lack)):
+            r = first + 3 * c
+            mobility = 0.0
+            for k in range(12):
+                mobility += rows[r, k] * response[r, k]
+            more = max((lack[c] - row_rate(bodies, c, rows, r, shift)) / mobility, -push[c])
+            push[c] += more
+            for side in range(2):
+                b = bodies[c, side]
+                if b >= 0:
+                    for k in range(6):
+                        shift[b, k] += more * response[r, 6 * side + k]
+            smaller = min(radius[shapes[c, 0]], radius[shapes[c, 1]])
+            done = done and abs(more) * mobility <= _ENOUGH * _SMALL_PENETRATION * smaller
+        if done:
+            return
+
+
+def return_to_limits(
+    model: Model, q: np.ndarray, before: np.ndarray, u: np.ndarray, elapsed: np.ndarray, h: float, rows: Rows,
+    settings: Stabilisation, softness: Softness,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Poses (n_b, 7) within the limits, to first order, and coordinates (n_d,) to count turns from.
+
+    q: poses at the end; before, u: (n_b, 6) velocities before and after; elapsed: (n_b,) time to where rows are
+    evaluated [s]."""
+    joints = model.joints
+    if settings.through_velocities or not joints.limit_count or softness.closed.row_count > MOST_ROWS:
+        return q, rows.coordinates
+    lack = np.zeros(joints.coordinate_count)
+    hard = softness.limits[:, 0] == HARD
+    if not _lacks(
+        joints.bodies, joints.plain_coordinates, hard, rows.coordinates, rows.rates, before, u, elapsed, h,
+        settings.plain, lack,
+    ):  # fmt: skip
+        return q, rows.coordinates
+    out = np.flatnonzero(lack)
+    held, wanted = softness.closed, lack[out]
+    residual, joint_rows = held.constraints(held.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
+    bodies = np.concatenate([held.bodies, joints.bodies[joints.coordinate_joint[out]]])
+    start = np.concatenate([held.row_start, held.row_start[-1] + 1 + np.arange(len(out))])
+    mass, inverse = model.mass_blocks(quaternion_to_matrix(q[:, 3:]))
+    operator = RigidDelassus(mass, bodies, np.concatenate([joint_rows, rows.rates[out]]), start, mass_inverse=inverse)
+    scale = 1.0 / np.sqrt(np.maximum(operator.diagonal, np.finfo(float).tiny))
+    D = scale[:, None] * operator.dense() * scale
+    push = scale * (np.linalg.pinv(D, rcond=_REDUNDANT) @ (scale * np.concatenate([-residual, wanted])))
+    shift = operator.body_velocity(push).reshape(-1, 6)
+    way = np.array([row_rate(joints.bodies, j, rows.rates, d, shift) for d, j in enumerate(joints.coordinate_joint)])
+    return moved(q, shift, 1.0), rows.coordinates + way
+
+
+@njit(cache=True, error_model="numpy")
+def _lacks(bodies, freedoms, hard, coordinates, rates, before, u, elapsed, h, plain, lack):
+    """What each coordinate lacks to where it should be, into `lack`; returns whether any does.  plain: of
+    Stabilisation."""
+    joint, _, _, _, lower, upper, _, _, drive, _, _, effort, _ = freedoms
+    lacks = False
+    for d in range(len(lack)):
+        if not hard[d] or (drive[d] == IMPOSED and not math.isfinite(effort[d])):
+            continue  # prescribed motion stops at limits by itself (coordinate_rows.py)
+        began = ends = coordinates[d]
+        for side in range(2):
+            b = bodies[joint[d], side]
+            if b >= 0:
+                for k in range(6):
+                    began -= elapsed[b] * rates[d, 6 * side + k] * before[b, k]
+                    ends += (h - elapsed[b]) * rates[d, 6 * side + k] * u[b, k]
+        for sign, bound in ((1.0, upper[d]), (-1.0, lower[d])):
+            over = max(sign * (began - bound), 0.0)  # zero where there is no limit
+            more = sign * (ends - bound) - (over - min(plain[1] * over, plain[4] * h))
+            if more > _SMALL_OVERSHOOT:
+                lack[d], lacks = -sign * more, True
+    return lacks

@@ -29,7 +29,7 @@ def reduce(
     held: Held | None = None,
 ) -> Problem:
     """The one-step problem of these rows.  rotation: (n_b, 3, 3) for the masses; u: (n_b, 6) before the impulses: half
-    of the gyroscopic moment has acted, the other half is due after the solve (`gyroscopic.swung`). held: bounded rows
+    of the gyroscopic moment has acted, the other half is due after the solve (`forces.swung`). held: bounded rows
     that are at their bounds: their impulses act in the free velocity, and what is left of the rows only says so. What
     falls in one step, h g, is the least speed that errors are compared with.
 

@@ -82,7 +82,7 @@ class Stabilisation:
 @njit(cache=True, error_model="numpy")
 def limit_bias(pushing, gap, approach, restitution, h):
     """b on a limit [m/s, rad/s]: reach it and no further (003 eq. 90), come back a little, the rest through positions
-    (limit_return.py); one that is reached in this step bounces.  pushing: of Stabilisation; gap [m, rad]; approach:
+    (moving.py); one that is reached in this step bounces.  pushing: of Stabilisation; gap [m, rad]; approach:
     speed before the step, negative towards the limit."""
     out = gap / h if gap >= 0.0 else max(pushing[1] * gap / h, -pushing[6])
     if restitution > 0.0 and approach < -pushing[5] and gap <= -approach * h:
@@ -97,7 +97,7 @@ def contact_bias(pushing, gap, approach, restitution, h, horizon, before, after)
     pushing: of Stabilisation; gap [m], negative when penetrating; approach: v_n before the step [m/s]; restitution [-];
     horizon: time until rows are evaluated again [s]; before, after: what else changes v_n in this step before and after
     the impact [m/s]. An open contact may close within the horizon and no further; a penetrating one is pushed out a
-    little (the rest through the positions, separation.py); one that closes bounces."""
+    little (the rest through the positions, moving.py); one that closes bounces."""
     rate, margin, bounce_speed, push = pushing[2], pushing[3], pushing[5], pushing[6]
     r = gap + margin
     out = r / horizon if r >= 0.0 else max(rate * r / h, -push)

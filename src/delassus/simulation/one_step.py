@@ -10,10 +10,9 @@ from delassus.collision import Contacts
 from delassus.dynamics import Inputs, Rows, assemble, energy_of, reduce
 from delassus.dynamics.bounded import Held
 from delassus.dynamics.closure import MOST_ROWS, close_joints
-from delassus.dynamics.gyroscopic import swung
+from delassus.dynamics.forces import swung
 from delassus.dynamics.impacts import foresee, meeting
-from delassus.dynamics.limit_return import return_to_limits
-from delassus.dynamics.moving import move_on
+from delassus.dynamics.moving import move_on, return_to_limits
 from delassus.dynamics.softness import softness_of
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
@@ -22,10 +21,9 @@ from delassus.linalg.dense_product import max_abs
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.problem import Problem
-from delassus.simulation.arguments import check_arguments, sorted_inputs
 from delassus.simulation.memory import Memory
 from delassus.simulation.report_text import report_text
-from delassus.simulation.settings import StepSettings
+from delassus.simulation.settings import StepSettings, check_arguments, sorted_inputs
 from delassus.simulation.signs import warnings_of
 from delassus.solvers import Solution, solve
 from delassus.spatial import quaternion_to_matrix
@@ -79,7 +77,7 @@ def step(
     inputs: forces and targets from outside, `Inputs.of(model, …)`; settings: how the step is taken; memory: where the
     solve starts from, filled for the next step."""
     if not (inputs is None or type(inputs) is Inputs) or not (settings is None or type(settings) is StepSettings):
-        inputs, settings = sorted_inputs(model, inputs, settings, StepSettings)
+        inputs, settings = sorted_inputs(model, inputs, settings)
     check_arguments(model, state, inputs, memory)
     settings = settings or _DEFAULT
     inputs = inputs or Inputs.none(model)

@@ -1,16 +1,23 @@
-"""How a step is taken."""
+"""How a step is taken; and the arguments of a step, found in the places people put them, or complained about."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
-from delassus.dynamics import Softening, Stabilisation
-from delassus.errors import SettingsError
+from delassus.dynamics import Inputs, Softening, Stabilisation
+from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.integrators import integrator
 from delassus.law import Law
+from delassus.model.model import Model
+from delassus.model.state import State
+from delassus.simulation.memory import Memory
 from delassus.solvers import Settings
 from delassus.solvers.driver import Limits, VelocityTolerance
 from delassus.solvers.table import find
+
+_USAGE = "step(model, state, inputs, settings, memory)"
 
 
 @dataclass(frozen=True)
@@ -67,3 +74,38 @@ class StepSettings:
     def velocity_factor(self) -> float | None:
         """tol_velocity as a number."""
         return self.tol if self.tol_velocity == "auto" else self.tol_velocity
+
+
+def check_arguments(model: Model, state: State, inputs: Inputs | None, memory: Memory | None) -> None:
+    """Refuse a state or inputs of another model: compiled code would read beyond their arrays."""
+    if type(model) is not Model or type(state) is not State:
+        what = "a tuple, which build() returns: model, state = builder.build()" if isinstance(model, tuple) else None
+        found = what or f"{type(model).__name__} and {type(state).__name__}"
+        raise ProblemError(f"step: model and state are {found}: call {_USAGE}")
+    if memory is not None and not isinstance(memory, Memory):
+        raise SettingsError(f"step: memory is {memory!r}: give a Memory(), call {_USAGE}")
+    count, free = len(model.mass), len(model.joints.coordinate_names)
+    if len(state.q) != count:
+        raise ProblemError(f"step: the state has {len(state.q)} bodies and the model {count}: give its own state")
+    if inputs is not None and (len(inputs.wrench) != count or len(inputs.target) != free):
+        raise ProblemError(
+            f"step: the inputs are for {len(inputs.wrench)} bodies and {len(inputs.target)} joint coordinates, the "
+            f"model has {count} and {free}: make them with Inputs.of(model, …)"
+        )
+
+
+def sorted_inputs(model: Model, inputs: Any, settings: Any) -> tuple[Inputs | None, Any]:
+    """(inputs, settings), where settings stand in the place of inputs, or inputs are a table."""
+    if isinstance(inputs, StepSettings) and settings is None:
+        inputs, settings = None, inputs
+    elif isinstance(inputs, Mapping):
+        known = [field.name for field in fields(Inputs)]
+        for name in inputs:
+            if name not in known:
+                raise ProblemError(f"step: inputs have no {name!r}; {nearest(str(name), known)}")
+        inputs = Inputs.of(model, **inputs)
+    if inputs is not None and not isinstance(inputs, Inputs):
+        raise ProblemError(f"step: inputs is {inputs!r}: give Inputs.of(model, …) or None, call {_USAGE}")
+    if settings is not None and not isinstance(settings, StepSettings):
+        raise SettingsError(f"step: settings is {settings!r}: give StepSettings(…), call {_USAGE}")
+    return inputs, settings

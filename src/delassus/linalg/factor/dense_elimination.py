@@ -13,8 +13,14 @@ import math
 import numpy as np
 from numba import njit
 
-from delassus.linalg.factor.dense_inverse import PIVOT, DenseInverse, is_symmetric
-from delassus.linalg.factor.pivoted import null_rows, pivoted_cholesky, solve_columns
+from delassus.linalg.factor.dense_inverse import (
+    PIVOT,
+    DenseInverse,
+    is_symmetric,
+    null_rows,
+    pivoted_cholesky,
+    solve_columns,
+)
 
 CARRY_ROWS = 60  # leading rows up to which `carry` beats LAPACK behind Python
 
