@@ -1,16 +1,16 @@
 """Soft constraints: what gives, and how much. Of single joints, limits and materials, or of all rows of a kind.
 
-`Softening` is MuJoCo's manner: rows that behave like damped springs whatever the masses (paper 003 eq. 103–110). Each
-softened row with residual r and speed v⁻ gets an impedance d(|r|) between d₀ and d_w, shaped by a sigmoid over the
-width w, and from it
+`Softening` is MuJoCo's manner: rows that behave like damped springs whatever the masses (Tsounis et al. 2025, eq.
+103–110). Each softened row with residual r and speed v⁻ gets an impedance d(|r|) between d₀ and d_w, shaped by a
+sigmoid over the width w, and from it
 
     c = (1 − d)/d,    b = 2/(d_w T),    k = d/(d_w² T² ζ²)
 
 (T time constant, ζ damping ratio). The compliance is E = c D_jj and the row asks for v⁺ + E λ = v⁻ − h (b v⁻ + k r). At
 rest under gravity a contact therefore sinks in by c g / k; alone it swings with ω = d/(d_w T ζ) and damping ratio ζ.
 
-`Spring` is an ordinary one, of so many newtons per metre (the contact stiffness of papers 000 and 001): at rest a mass
-gives way by m g / k.
+`Spring` is an ordinary one, of so many newtons per metre (as contacts have in Mangoni's thesis and in Mangoni and
+Tasora): at rest a mass gives way by m g / k.
 """
 
 from collections.abc import Callable
@@ -129,7 +129,7 @@ def plain_softness(given: Any, what: str) -> np.ndarray:
 
 @njit(cache=True)
 def impedance(plain, residual):
-    """d(|r|) [-] (003 eq. 103–104)."""
+    """d(|r|) [-] (Tsounis et al. 2025, eq. 103–104)."""
     _, _, _, low, high, width, midpoint, power = plain
     x = min(abs(residual) / width, 1.0)
     if x <= midpoint:

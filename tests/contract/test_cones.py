@@ -82,7 +82,7 @@ def test_coulomb_projection_scales_with_friction():
 
 
 def test_dual_of_coulomb_is_coulomb_of_inverse_friction():
-    """K*_μ = K_{1/μ} (paper 003 eq. 151)."""
+    """K*_μ = K_{1/μ} (Tsounis et al. 2025, eq. 151)."""
     rng = np.random.default_rng(4)
     x, mu = rng.normal(size=(1000, 3)), rng.uniform(0.1, 2.0, 1000)
     assert np.allclose(Coulomb(mu).project_dual(x), Coulomb(1.0 / mu).project(x), atol=1e-13)

@@ -1,4 +1,4 @@
-"""The thirteen systems of paper 003, Table II, column by column.
+"""The thirteen systems of Tsounis et al. 2025, Table II, column by column.
 
 Where the table contradicts itself, bodies, constraints, actuated degrees of freedom and mass ratio are matched and the
 exception is listed: total degrees of freedom are six per joint less the constraints, plus six of a free base."""

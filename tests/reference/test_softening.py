@@ -168,7 +168,7 @@ def test_mass_on_a_spring_joint_keeps_its_energy_and_its_frequency():
 @pytest.mark.parametrize("soft", [Spring(2e4, 500.0), Softening(time_constant=0.01, **SOFT)])
 def test_soft_joint_stretches_by_the_force_it_carries_and_no_more(soft):
     """A mass circling at 10 rad/s pulls with m ω² r. Rows that turn must not be taken for stretching ones: then
-    the joint of paper 003 gave 9 mm instead of 1."""
+    the joint of Tsounis et al. 2025 gave 9 mm instead of 1."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     body = builder.body(position=(1, 0, 0), mass=3.0, inertia=(0.1, 0.1, 0.1), velocity=(0, 10, 0))
     builder.joint("distance", None, body, position=(0, 0, 0), follower_position=(1, 0, 0), softening=soft)

@@ -1,4 +1,4 @@
-"""000 §5.3.3: stacks of spheres that weigh 10ⁿ kg stand. The thesis stops at fifteen."""
+"""Mangoni, thesis, §5.3.3: stacks of spheres that weigh 10ⁿ kg stand. The thesis stops at fifteen."""
 
 import subprocess
 import sys

@@ -19,7 +19,7 @@ PUBLISHED = {"scaled": False, "joints": "split", "every": 1, "patience": 1.0, "m
 
 
 def transcription(problem: Problem, settings, reactions: np.ndarray, count: int) -> dict[str, np.ndarray | list]:
-    """Paper 003, Algorithm 6, line by line; the penalties of all iterations beside the last iterate."""
+    """Tsounis et al. 2025, Algorithm 6, line by line; the penalties of all iterations beside the last iterate."""
     D = problem.delassus.matrix().toarray()
     v_f, mu, cone = problem.free_velocity, problem.mu, problem.cone.with_friction(problem.mu)
     eta, omega, m = settings.eta, settings.omega, problem.row_count

@@ -72,7 +72,7 @@ def test_light_spheres_on_heavy_ones_are_no_harder():
 
 
 def test_published_start_takes_iterations_in_proportion_to_the_exponent():
-    """000 §5.3.3: linear growth, measured where the thesis ends and where it began."""
+    """Mangoni, thesis, §5.3.3: linear growth, measured where the thesis ends and where it began."""
     five, ten, fifteen = (iterations(stack(n, mass=10.0, ratio=10.0), published=True) for n in (5, 10, 15))
     assert five < ten < fifteen
     assert abs((fifteen - ten) - (ten - five)) <= 4
@@ -80,7 +80,7 @@ def test_published_start_takes_iterations_in_proportion_to_the_exponent():
 
 @pytest.mark.parametrize("spheres", [True, False])
 def test_default_is_no_weaker_than_the_published_method_on_every_stack(spheres):
-    """000 §5.3.3: stacks of 10ⁿ kg. With one double the default and the thesis both end near n = 10."""
+    """Mangoni, thesis, §5.3.3: stacks of 10ⁿ kg. With one double the default and the thesis both end near n = 10."""
     thesis = SOLVERS["ipm"].settings.changed(variant="thesis")
     for n in (2, 5, 9, 11, 13, 20):
         setup = SCENES["heavy-on-light"].build(n=n, ratio=10.0, spheres=spheres)

@@ -106,7 +106,8 @@ class TestAgainstDenseMatrices:
         assert 0.97 * exact <= largest_eigenvalue(operator) <= exact * 1.001
 
     def test_one_jacobi_step_is_the_printed_formula(self, kind, threads):
-        """The fused pass: velocity, De Saxcé's term, step, projection and image, twice in a row (002 eq. 12)."""
+        """The fused pass: velocity, De Saxcé's term, step, projection and image, twice in a row (Heyn et al. 2013, eq.
+        12)."""
         problem = KINDS[kind]
         omega, damping = 0.3, 0.8
         x = problem.cone.project(np.random.default_rng(4).normal(size=problem.row_count))

@@ -223,13 +223,13 @@ def test_published_method_converges_from_its_starting_points(start, linear):
 
 
 def test_published_method_without_contacts_is_a_linear_system():
-    """000 §4.9, eq. 4.27."""
+    """Mangoni, thesis, §4.9, eq. 4.27."""
     problem = random_rigid(np.random.default_rng(2), bodies=6, contacts=0, joints=4, law=Law.CCP)
     assert solve(problem, IPM.changed(variant="thesis"), tol=1e-9).iterations <= 2
 
 
 def test_warm_start_of_the_published_method_helps():
-    """000 table 5.1: a full warm start needs far fewer iterations, a partial one about as many as none."""
+    """Mangoni, thesis, table 5.1: a full warm start needs far fewer iterations, a partial one about as many as none."""
     rng = np.random.default_rng(1)
     count = dict.fromkeys(("none", "partial", "full"), 0)
     for _ in range(4):

@@ -60,7 +60,7 @@ def test_the_solution_to_four_digits_saves_half_of_the_iterations(kind, variant)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_start_by_projected_jacobi_helps(kind, variant):
-    """004 §6: begin with PGJ, and go on with the interior point once that has become slow."""
+    """Kleinert et al. 2014, §6: begin with PGJ, and go on with the interior point once that has become slow."""
     counts = compared(kind, variant, lambda problem: solve(problem, "jacobi", tol=TOL, max_iter=500).reactions)
     assert (counts[:, 0] <= counts[:, 1]).all(), counts
     assert ratio(counts) < 0.9, counts

@@ -39,7 +39,7 @@ def started(problem, **settings):
 
 
 def test_step_to_the_boundary_is_the_one_bisection_finds():
-    """004 Lemma 2 against brute force, from points deep inside and close to the boundary."""
+    """Kleinert et al. 2014, Lemma 2, against brute force, from points deep inside and close to the boundary."""
     rng = np.random.default_rng(22)
 
     def inside(x):
@@ -60,7 +60,8 @@ def test_step_to_the_boundary_is_the_one_bisection_finds():
 
 
 def test_distance_from_the_centre_is_the_sum_over_eigenvalues():
-    """f_cen = −Σ log(λ_i / τ) over all eigenvalues of all products, the orthant's counted twice (004 eq. 17)."""
+    """f_cen = −Σ log(λ_i / τ) over all eigenvalues of all products, the orthant's counted twice (Kleinert et al. 2014,
+    eq. 17)."""
     rng = np.random.default_rng(23)
     x, y = np.abs(rng.normal(size=17)), np.abs(rng.normal(size=17))
     for v in (x, y):
@@ -85,7 +86,7 @@ def test_strategies_are_those_of_the_paper():
 
 @pytest.mark.parametrize("law", [Law.CCP, Law.FRICTIONLESS])
 def test_start_is_feasible_and_central(law):
-    """x∘ȳ = s e and ȳ = D x + q + s d (004 §4.3), whatever the problem."""
+    """x∘ȳ = s e and ȳ = D x + q + s d (Kleinert et al. 2014, §4.3), whatever the problem."""
     method = started(mixed(law))
     free, limits = method.standard.free, method.standard.limits
     assert method.s == method.tau > 0.0
@@ -112,14 +113,15 @@ def test_iterates_stay_inside_and_feasible_however_poor_the_directions():
 
 
 def test_stiffness_of_a_contact():
-    """004 eq. 33: π/4 · 1e7 Pa · 24 mm, and the ratio 1.2143 at ν = 0.3."""
+    """Kleinert et al. 2014, eq. 33: π/4 · 1e7 Pa · 24 mm, and the ratio 1.2143 at ν = 0.3."""
     assert contact_stiffness(1e7, 0.024) == pytest.approx(188495.56, rel=1e-6)
     assert normal_over_tangential(0.3) == pytest.approx(1.7 / 1.4)
     assert normal_over_tangential(0.0) == 1.0
 
 
 def test_softness_is_that_of_the_contacts_in_scaled_units():
-    """R = 1 / (h² k) on the rows of each contact, carried through the same scaling as D (004 eq. 32)."""
+    """R = 1 / (h² k) on the rows of each contact, carried through the same scaling as D (Kleinert et al. 2014, eq.
+    32)."""
     problem = mixed()
     standard = Standard(problem)
     k = np.random.default_rng(24).uniform(1.0, 100.0, problem.contact_count)

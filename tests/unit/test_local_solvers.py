@@ -168,7 +168,7 @@ def test_conic_solvers_find_the_least_energy(solver, with_term):
 
 @pytest.mark.parametrize("solver", [conic_quartic, conic_bisection])
 def test_conic_with_its_own_de_saxce_term_is_coulomb(solver):
-    """The fixed point σ = μ‖v_t‖ turns the conic program into Coulomb's law (paper 003 §VI-C)."""
+    """The fixed point σ = μ‖v_t‖ turns the conic program into Coulomb's law (Tsounis et al. 2025, §VI-C)."""
     checked = 0
     for D, q, mu in cases(200, conditions=(1.0, 5.0)):
         if q[0] >= 0.0 or not 0.0 < mu < 1.0:
@@ -182,7 +182,8 @@ def test_conic_with_its_own_de_saxce_term_is_coulomb(solver):
 
 
 def test_conic_at_zero_normal_velocity_is_least_energy_on_the_wedge():
-    """q_n = 0: the apex for an elliptic section, possibly a ray for a hyperbolic one (003 Alg. 4 lines 9–14)."""
+    """q_n = 0: the apex for an elliptic section, possibly a ray for a hyperbolic one (Tsounis et al. 2025, Alg. 4 lines
+    9–14)."""
     D = np.array([[1.0, -0.9, 0.0], [-0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
     assert not conic_bisection(D, [0.0, -1.0, 0.0], 0.5).any()  # μ‖D_nt‖ < D_nn: ellipse
     r = conic_bisection(D, [0.0, -1.0, 0.3], 1.2)  # hyperbola: pushing along the coupled direction keeps v_n = 0
@@ -192,7 +193,7 @@ def test_conic_at_zero_normal_velocity_is_least_energy_on_the_wedge():
 
 
 def test_steps_have_exact_solutions_as_fixed_points():
-    """003 Alg. 3 rests exactly at Coulomb's law; Alg. 2 with De Saxcé's term likewise."""
+    """Tsounis et al. 2025, Alg. 3 rests exactly at Coulomb's law; Alg. 2 with De Saxcé's term likewise."""
     for D, q, mu in cases(600, conditions=(1.0, 10.0)):
         r = slip(D, q, mu)
         v = D @ r + q

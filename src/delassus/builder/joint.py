@@ -40,8 +40,8 @@ class Motor:
 
 @dataclass(frozen=True)
 class Imposed:
-    """Drive of a joint coordinate that follows `Inputs.target` and `target_rate` (000 eq. 3.21) up to the joint's
-    limits, as far as its effort suffices: without a limit exactly, with one a servo of finite strength.
+    """Drive of a joint coordinate that follows `Inputs.target` and `target_rate` (Mangoni, thesis, eq. 3.21) up to the
+    joint's limits, as far as its effort suffices: without a limit exactly, with one a servo of finite strength.
 
     effort: the largest force or torque it gives [N, N m]; inf: no limit.
     """

@@ -146,7 +146,8 @@ def _fill_limits(
 
 @njit(cache=True, error_model="numpy")
 def _catch_up(error, effort, mobility, h):
-    """Speed added to a prescribed motion that is off by this error, at the time of the rows (000 eq. 3.21).
+    """Speed added to a prescribed motion that is off by this error, at the time of the rows (Mangoni, thesis, eq.
+    3.21).
 
     error/h is all of it. Under Moreau's midpoint both eigenvalues of what that does to errors are zero: after a jump
     the target is reached in two steps, without ringing, which solving q⁺ = q* for v⁺ would not do. A drive of limited

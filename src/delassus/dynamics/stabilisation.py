@@ -1,4 +1,5 @@
-"""Bias velocities: how violated constraints are driven back, and how impacts bounce (paper 003 eq. 53–55, 89–94)."""
+"""Bias velocities: how violated constraints are driven back, and how impacts bounce (Tsounis et al. 2025, eq. 53–55,
+89–94)."""
 
 import math
 from dataclasses import dataclass
@@ -22,13 +23,13 @@ class Stabilisation:
     closure: joints are closed to this after each step, through the positions [m, rad]; inf: not at all.
     limit: fraction of a limit's overshoot, through the positions [-].
     contact: fraction of a penetration, through the positions [-].
-    penetration_margin: penetration that is left alone, δ of 003 eq. 91a [m].
+    penetration_margin: penetration that is left alone, δ of Tsounis et al. 2025, eq. 91a [m].
     depenetration_speed: cap on the speed of pushing out penetration and overshoot [m/s, rad/s].
     bounce_speed: an approach slower than this does not bounce [m/s].
     through_velocities: penetration and overshoot are pushed out through the velocities, and fast bodies are not
         followed [yes, no].
 
-    The 1/h·Φ form of papers 000 and 002 is a rate of one (`Stabilisation.full()`).
+    The 1/h·Φ form of Mangoni's thesis and Heyn et al. 2013 is a rate of one (`Stabilisation.full()`).
     """
 
     joint: float = 0.2
@@ -57,7 +58,7 @@ class Stabilisation:
 
     @classmethod
     def full(cls) -> "Stabilisation":
-        """Φ/h on every row: the form of papers 000 and 002."""
+        """Φ/h on every row: the form of Mangoni's thesis and Heyn et al. 2013."""
         return cls(
             closure=np.inf, joint=1.0, limit=1.0, contact=1.0, depenetration_speed=np.inf, through_velocities=True
         )  # fmt: skip
@@ -81,9 +82,9 @@ class Stabilisation:
 
 @njit(cache=True, error_model="numpy")
 def limit_bias(pushing, gap, approach, restitution, h):
-    """b on a limit [m/s, rad/s]: reach it and no further (003 eq. 90), come back a little, the rest through positions
-    (moving.py); one that is reached in this step bounces.  pushing: of Stabilisation; gap [m, rad]; approach:
-    speed before the step, negative towards the limit."""
+    """b on a limit [m/s, rad/s]: reach it and no further (Tsounis et al. 2025, eq. 90), come back a little, the rest
+    through positions (moving.py); one that is reached in this step bounces.  pushing: of Stabilisation; gap [m, rad];
+    approach: speed before the step, negative towards the limit."""
     out = gap / h if gap >= 0.0 else max(pushing[1] * gap / h, -pushing[6])
     if restitution > 0.0 and approach < -pushing[5] and gap <= -approach * h:
         return min(out, 0.0) + restitution * approach
@@ -92,7 +93,7 @@ def limit_bias(pushing, gap, approach, restitution, h):
 
 @njit(cache=True, error_model="numpy")
 def contact_bias(pushing, gap, approach, restitution, h, horizon, before, after):
-    """b on a contact's normal [m/s]: v_n + b ≥ 0 (003 eq. 91, two-sided, and eq. 54).
+    """b on a contact's normal [m/s]: v_n + b ≥ 0 (Tsounis et al. 2025, eq. 91, two-sided, and eq. 54).
 
     pushing: of Stabilisation; gap [m], negative when penetrating; approach: v_n before the step [m/s]; restitution [-];
     horizon: time until rows are evaluated again [s]; before, after: what else changes v_n in this step before and after

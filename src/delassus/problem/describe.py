@@ -21,8 +21,8 @@ CATEGORIES = (
 class Description:
     """Facts about a problem; what is unknown (bodies of a dual problem) is None.
 
-    Densities are rows per degree of freedom (paper 003 §VII-C: 6 n_b for rigid bodies): above one, J cannot have full
-    row rank.
+    Densities are rows per degree of freedom (Tsounis et al. 2025, §VII-C: 6 n_b for rigid bodies): above one, J cannot
+    have full row rank.
     """
 
     form: str  # "local" (only D is known) or "global" (H and J are)
@@ -36,7 +36,7 @@ class Description:
     density_joints: float | None  # d_j = bilateral rows / dofs
     density_contacts: float | None  # d_c = 3 n_c / dofs
     density_total: float | None  # d_jc = all rows / dofs
-    category: str | None  # sample category of paper 003 §VII-C
+    category: str | None  # sample category of Tsounis et al. 2025, §VII-C
     mass_ratio: float | None  # heaviest over lightest rigid body
     asymmetry: float  # max |A − Aᵀ| / max |A| of D (local) or H (global)
     friction: tuple[float, float] | None  # smallest and largest μ

@@ -1,4 +1,5 @@
-"""Balls poured without friction into a round container (paper 000 §5.3.1, Table 5.2; 001 §4.1)."""
+"""Balls poured without friction into a round container (Mangoni, thesis, §5.3.1, Table 5.2; Mangoni and Tasora,
+§4.1)."""
 
 import math
 from typing import Annotated
@@ -85,7 +86,7 @@ def check(setup: Setup, run: Trajectory) -> list[Check]:
 
 SCENE = Scene(
     "balls-in-the-box",
-    "n equal balls poured without friction into a round container, the benchmark of paper 000",
+    "n equal balls poured without friction into a round container, the benchmark of Mangoni's thesis",
     "nothing leaves the container; shallow penetration; no energy gained; momentum is what floor and weight gave",
     build,
     check,

@@ -1,4 +1,4 @@
-"""A blade drawn through a trench of spheres (paper 004 §1, figure 1): what it takes is the draft force.
+"""A blade drawn through a trench of spheres (Kleinert et al. 2014, §1, figure 1): what it takes is the draft force.
 
 The blade slides on a rail and reaches down to the floor. It stands still while the spheres come to rest, then gathers
 speed and keeps it. The draft force is minus the contacts' push on the blade along the rail (`draft_force`); at constant
@@ -49,7 +49,7 @@ def build(
     density: Annotated[float, "of the spheres [kg/m³]"] = 2600.0,
     mu: Annotated[float, "friction [-]"] = 0.4,
     reach: Annotated[float, "gap at which two spheres of mean radius become a potential contact [m]"] = 0.016,
-    rolls: Annotated[bool, "the spheres may turn; those of 004 may not [-]"] = False,
+    rolls: Annotated[bool, "the spheres may turn; those of Kleinert et al. 2014 may not [-]"] = False,
     seed: Annotated[int, "of the random radii and places [-]"] = 1,
 ) -> Setup:
     need_grains(n, smallest, largest, seed)
@@ -75,7 +75,7 @@ def build(
     builder.joint("prismatic", trench, tool, axis=(1.0, 0.0, 0.0), motor=IMPOSED_MOTION, name="rail")
     add_grains(builder, np.random.default_rng(seed), cells, edge, (smallest, largest), density, material, rolls)
     model, state = builder.build()
-    # 004's scheme: implicit Euler, the whole gap in the normal row (eq. 10), the convex law
+    # the scheme of Kleinert et al. 2014: implicit Euler, the whole gap in the normal row (eq. 10), the convex law
     full = Stabilisation(contact=1.0, depenetration_speed=np.inf, through_velocities=True)
     settings = StepSettings(h=0.01, solver="ipm", law=Law.CCP, integrator="euler", stabilisation=full)
     way = (_END - _START) * length
@@ -145,7 +145,7 @@ def check(setup: Setup, run: Trajectory) -> list[Check]:
 
 SCENE = Scene(
     "blade",
-    "a blade drawn through a trench of n spheres, its draft force recorded: figure 1 of paper 004",
+    "a blade drawn through a trench of n spheres, its draft force recorded: figure 1 of Kleinert et al. 2014",
     "the blade keeps to its rail and its speed; the drive gives what the spheres take; shallow penetration",
     build,
     check,

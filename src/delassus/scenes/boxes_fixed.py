@@ -1,4 +1,4 @@
-"""A heavy box welded on a light one and dropped on the ground (paper 003, Table II: mass ratio 1000)."""
+"""A heavy box welded on a light one and dropped on the ground (Tsounis et al. 2025, Table II: mass ratio 1000)."""
 
 from typing import Annotated
 

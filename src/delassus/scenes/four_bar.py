@@ -1,4 +1,4 @@
-"""A planar four-bar linkage: four rods, four hinges, one loop (paper 003, Table II).
+"""A planar four-bar linkage: four rods, four hinges, one loop (Tsounis et al. 2025, Table II).
 
 Fixed: a fifth joint holds the base rod to the world and a motor drives the crank; in the plane the loop has one
 degree of freedom, in space it is overconstrained three times. Free: the same loop dropped on the ground."""

@@ -1,4 +1,5 @@
-"""Spheres of random radii in cells of their own, and what keeps them from turning: the grains of paper 004."""
+"""Spheres of random radii in cells of their own, and what keeps them from turning: the grains of Kleinert et al.
+2014."""
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def add_grains(
     """One sphere in each cell, as far off its centre as fits: columns of spheres would stand.
 
     cells: (n, 3) centres [m]; edge: of a cell, at least the largest diameter [m]; rolls: spheres may turn. Those of
-    004 may not, which stands for the shape of real grains."""
+    Kleinert et al. 2014 may not, which stands for the shape of real grains."""
     radius = rng.uniform(*radii, len(cells))
     places = cells + (0.5 * edge - radius)[:, None] * rng.uniform(-1.0, 1.0, (len(cells), 3))
     out = []

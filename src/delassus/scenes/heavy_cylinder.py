@@ -1,4 +1,4 @@
-"""A heavy cylinder on a bed of light spheres in a silo: the mass ratio test of paper 002 (section 5.3)."""
+"""A heavy cylinder on a bed of light spheres in a silo: the mass ratio test of Heyn et al. 2013 (section 5.3)."""
 
 from typing import Annotated
 

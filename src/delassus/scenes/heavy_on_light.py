@@ -45,7 +45,7 @@ def build(
         body = builder.body(f"body-{k + 1}", position=(0.0, 0.0, top + half), mass=mass * ratio**k, shapes=[shape],
                             material=material)  # fmt: skip
         # Nothing holds a sphere on a sphere, nor a cube without friction: a tilt of the last digit, under 1e19 times
-        # the body's own weight, is a thousand g sideways. Guides do, as in the stacks of paper 000.
+        # the body's own weight, is a thousand g sideways. Guides do, as in the stacks of Mangoni's thesis.
         if spheres or mu == 0.0:
             builder.joint("prismatic", None, body, name=f"guide-{k + 1}")
         top += 2.0 * half

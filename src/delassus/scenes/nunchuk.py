@@ -1,4 +1,5 @@
-"""Two sticks and a ball between them, joined by two ball joints, thrown on the ground (paper 003, Table II)."""
+"""Two sticks and a ball between them, joined by two ball joints, thrown on the ground (Tsounis et al. 2025, Table
+II)."""
 
 from typing import Annotated
 

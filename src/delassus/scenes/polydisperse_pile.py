@@ -1,4 +1,4 @@
-"""Spheres of different sizes that do not turn, dropped into a pit: the test problems of paper 004 §5.1.
+"""Spheres of different sizes that do not turn, dropped into a pit: the test problems of Kleinert et al. 2014, §5.1.
 
 The pit has sloping walls. On a plane the spheres slide apart into a single layer; between upright walls no motion keeps
 all sliding contacts open, v_n > μ |v_t|, so that the convex law's problem has no interior.
@@ -20,7 +20,7 @@ from delassus.shapes import Plane
 from delassus.simulation import StepSettings
 
 SIZES = (2048, 5040)
-"""Spheres of the two test problems of 004."""
+"""Spheres of the two test problems of Kleinert et al. 2014."""
 
 _G = 9.81
 _CELL = 2.05  # edge of a cell that a sphere starts in, in largest radii
@@ -30,13 +30,13 @@ _WALL = math.radians(60.0)  # slope of the walls
 
 def build(
     *,
-    n: Annotated[int, "spheres; 004 has 2048 and 5040 [-]"] = 200,
+    n: Annotated[int, "spheres; Kleinert et al. 2014 have 2048 and 5040 [-]"] = 200,
     smallest: Annotated[float, "radius [m]"] = 0.008,
     largest: Annotated[float, "radius [m]"] = 0.016,
     density: Annotated[float, "of the spheres [kg/m³]"] = 2600.0,
     mu: Annotated[float, "friction [-]"] = 0.4,
     reach: Annotated[float, "gap at which two spheres of mean radius become a potential contact [m]"] = 0.02,
-    rolls: Annotated[bool, "the spheres may turn; those of 004 may not [-]"] = False,
+    rolls: Annotated[bool, "the spheres may turn; those of Kleinert et al. 2014 may not [-]"] = False,
     seed: Annotated[int, "of the random radii and places [-]"] = 1,
 ) -> Setup:
     need_grains(n, smallest, largest, seed)
@@ -52,7 +52,7 @@ def build(
     cells = edge * (np.stack([k % side, k // side % side, k // side**2], axis=1) + 0.5) - [half, half, 0.0]
     add_grains(builder, np.random.default_rng(seed), cells, edge, (smallest, largest), density, material, rolls)
     model, state = builder.build()
-    # 004's scheme: implicit Euler, the whole gap in the normal row (eq. 10), the convex law
+    # the scheme of Kleinert et al. 2014: implicit Euler, the whole gap in the normal row (eq. 10), the convex law
     settings = StepSettings(h=0.01, solver="ipm", law=Law.CCP, integrator="euler", stabilisation=Stabilisation.full())
     return Setup(model, state, 1.0, settings=settings)
 
@@ -76,7 +76,7 @@ def check(setup: Setup, run: Trajectory) -> list[Check]:
 
 SCENE = Scene(
     "polydisperse-pile",
-    "n spheres of different size that do not turn, dropped into a pit: the piles of paper 004",
+    "n spheres of different size that do not turn, dropped into a pit: the piles of Kleinert et al. 2014",
     "shallow penetration; no energy gained; momentum is what pit and weight gave; at rest in the end",
     build,
     check,

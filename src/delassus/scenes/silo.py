@@ -1,4 +1,4 @@
-"""Spheres dropped into an upright cylinder, a prism of planes: the granular test of paper 002 (section 5.2)."""
+"""Spheres dropped into an upright cylinder, a prism of planes: the granular test of Heyn et al. 2013 (section 5.2)."""
 
 import math
 from typing import Annotated

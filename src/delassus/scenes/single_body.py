@@ -1,4 +1,5 @@
-"""One ball, or one brick, on a flat floor without friction: the smallest cases of papers 000 §5.1 and 001 §4.2."""
+"""One ball, or one brick, on a flat floor without friction: the smallest cases of Mangoni's thesis, §5.1, and of
+Mangoni and Tasora, §4.2."""
 
 from typing import Annotated
 

@@ -1,5 +1,5 @@
 """Spheres standing on each other, each guided along the vertical; equal ones, or each ten times heavier than the one
-below (paper 000 §5.3.3)."""
+below (Mangoni, thesis, §5.3.3)."""
 
 from typing import Annotated
 

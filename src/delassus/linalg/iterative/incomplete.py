@@ -1,4 +1,5 @@
-"""Incomplete factorisation of symmetric block matrices without fill: IC(0) and ILU(0) (Saad 2003, §10.3; 004 §5.2.1).
+"""Incomplete factorisation of symmetric block matrices without fill: IC(0) and ILU(0) (Saad 2003, §10.3; Kleinert et
+al. 2014, §5.2.1).
 
 With strictly upper blocks U and pivots P_k, A ≈ (P + Uᵀ) P⁻¹ (P + U). Row k of U, once known, is subtracted from the
 rows behind, A_ij −= U_kiᵀ P_k⁻¹ U_kj, wherever A has a block (i, j) itself. For a symmetric matrix the factors of

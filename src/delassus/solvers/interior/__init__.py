@@ -1,1 +1,1 @@
-"""The interior-point method of papers 000 and 001, and a faster one built on it."""
+"""The interior-point method of Mangoni's thesis and of Mangoni and Tasora, and a faster one built on it."""

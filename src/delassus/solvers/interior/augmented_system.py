@@ -1,4 +1,5 @@
-"""(I + S D) dx = right by the augmented matrix of velocities and reactions (000 §4.8, eq. 4.49), in scaled variables:
+"""(I + S D) dx = right by the augmented matrix of velocities and reactions (Mangoni, thesis, §4.8, eq. 4.49), in scaled
+variables:
 
     [ H     JᵀF ] [du]   [Jᵀ right]
     [ FᵀJ   −I  ] [ y] = [   0    ],    dx = right − F y,    S = F Fᵀ

@@ -1,5 +1,5 @@
 """One iteration of the interior point, but for its linear systems: Mehrotra's predictor-corrector with Nesterov–Todd
-scaling, and Gondzio's correctors (000 §4.11, §4.14).
+scaling, and Gondzio's correctors (Mangoni, thesis, §4.11, §4.14).
 
 The bodies' velocities are eliminated: with equal steps for all variables the iterates (x, y) do not depend on where
 they start, since the momentum equation is linear. What is left is r_p = y − (D x + q), and per iteration

@@ -10,7 +10,7 @@ from delassus.solvers.interior.standard import Standard
 from delassus.solvers.interior.weights import Weights
 from delassus.solvers.parts.jordan import centred_pair, eigenvalues, fill_unit, from_eigenvalues, smallest_eigenvalue
 
-_MARGIN = 1.0  # η of 000 §4.14.4: how far beyond the boundary a point is pushed
+_MARGIN = 1.0  # η of Mangoni's thesis, §4.14.4: how far beyond the boundary a point is pushed
 # τ of a full warm start, over the mean square of the guess. A guess that is nearly the answer may start next to the
 # boundary; a poor one there would be held by it. So τ falls with the square of the guess's residual, below _FAR. On 50
 # steps of balls in the box this takes 7.8 iterations a step, a fixed 1e-3 takes 8.1; on a resting ball 1 instead of 2.
@@ -32,7 +32,7 @@ def starting_point(
         size = max(_LEAST_WARM, _WARM * min(1.0, near))
         centred_pair(limits, difference, size * float((difference**2).mean()) if len(y) else 0.0, x[free:], y)
     elif settings.warm == "partial" and reactions.any():
-        # velocities alone: the rule of 001 eq. 22 with those of the guess in place of ones
+        # velocities alone: the rule of Mangoni and Tasora, eq. 22, with those of the guess in place of ones
         x[:free] = standard.from_reactions(reactions)[:free]
         guess = standard.from_reactions(reactions)
         standard.correct(guess)
@@ -56,14 +56,15 @@ def starting_point(
 
 
 def _least_squares(standard: Standard, system: System, joint: float) -> np.ndarray:
-    """(D + I) x = −q, with y = −x: 000 eq. 4.57, first step."""
+    """(D + I) x = −q, with y = −x: Mangoni, thesis, eq. 4.57, first step."""
     weights = Weights(standard.free, standard.limits, standard.cones, system.needs_roots)
     _unit_weights(weights, standard, joint)
     return _solved(standard, system, weights, -weights.times(standard.q))
 
 
 def _after_one_step(standard: Standard, system: System, joint: float) -> tuple[np.ndarray, np.ndarray]:
-    """x + dx and y + dy of a predictor from x = y = e, where W = I: 000 eq. 4.23, 001 eq. 21."""
+    """x + dx and y + dy of a predictor from x = y = e, where W = I: Mangoni, thesis, eq. 4.23, Mangoni and Tasora, eq.
+    21."""
     free, limits = standard.free, standard.limits
     weights = Weights(free, limits, standard.cones, system.needs_roots)
     _unit_weights(weights, standard, joint)
@@ -92,7 +93,7 @@ def _solved(standard: Standard, system: System, weights: Weights, right: np.ndar
 
 
 def _velocity_of_ones(standard: Standard) -> np.ndarray:
-    """F (J u + b) for velocities u of one (001 eq. 22); problems without bodies: free velocities."""
+    """F (J u + b) for velocities u of one (Mangoni and Tasora, eq. 22); problems without bodies: free velocities."""
     problem = standard.problem
     if not problem.delassus.is_primal or problem.u_f is None or problem.bias is None:
         return standard.q
@@ -101,7 +102,8 @@ def _velocity_of_ones(standard: Standard) -> np.ndarray:
 
 
 def _push_inside(limits: int, x: np.ndarray) -> None:
-    """x += (η + α) e where x is not inside, with the smallest α that makes x + α e touch the cone (000 §4.14.4)."""
+    """x += (η + α) e where x is not inside, with the smallest α that makes x + α e touch the cone (Mangoni, thesis,
+    §4.14.4)."""
     least = smallest_eigenvalue(limits, x)
     if not least > 0.0:
         e = np.empty_like(x)
@@ -111,7 +113,8 @@ def _push_inside(limits: int, x: np.ndarray) -> None:
 
 @njit(cache=True, error_model="numpy")
 def _at_least(limits, x, least, absolute):
-    """Every eigenvalue raised to `least`, of its absolute value if asked: max{1, |·|} of 000 eq. 4.23 for cones too."""
+    """Every eigenvalue raised to `least`, of its absolute value if asked: max{1, |·|} of Mangoni's thesis, eq. 4.23 for
+    cones too."""
     for i in range(limits):
         value = abs(x[i]) if absolute else x[i]
         x[i] = max(least, value)

@@ -40,7 +40,8 @@ def carrying_pair(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 def pair_above(standard: Standard, least: float) -> tuple[np.ndarray, np.ndarray, float]:
     """(x, y, τ) with x∘y = τ e and x a multiple of e, at least `least`, that lies above every block's own reaction; y
-    about as large as the velocities of x (004 eq. 34). Zeros on bilateral rows; some row must have a cone.
+    about as large as the velocities of x (Kleinert et al. 2014, eq. 34). Zeros on bilateral rows; some row must have a
+    cone.
 
     In blocks with a weak direction reactions are many times the ordinary size of one. From a point far below them the
     central path runs along the boundary of the cone, and steps become shorter and shorter; from above it is short."""

@@ -1,8 +1,9 @@
-"""The published method: Mehrotra's predictor-corrector on the problem as it is (000 §4.11, §4.14; 001 §2).
+"""The published method: Mehrotra's predictor-corrector on the problem as it is (Mangoni, thesis, §4.11, §4.14; Mangoni
+and Tasora, §2).
 
 Nesterov–Todd scaling, one factorisation for predictor and corrector, σ = (τ_p/τ)³, one step length for all variables
-(000 eq. 4.12), and η = 0.9 + 0.1 exp(−τ n) of the way to the boundary (000 §4.12, where the exponent's sign is lost).
-The bodies' velocities are eliminated, which does not change the iterates.
+(Mangoni, thesis, eq. 4.12), and η = 0.9 + 0.1 exp(−τ n) of the way to the boundary (Mangoni, thesis, §4.12, where the
+exponent's sign is lost). The bodies' velocities are eliminated, which does not change the iterates.
 """
 
 import math
@@ -51,8 +52,8 @@ class ThesisIpm(Explained):
         self.stuck = 0
 
     def advance(self, count: int) -> None:
-        """`count` iterations. Without limits and contacts each solves the linear system of the joints (000 §4.9), the
-        second to remove what their penalty left."""
+        """`count` iterations. Without limits and contacts each solves the linear system of the joints (Mangoni, thesis,
+        §4.9), the second to remove what their penalty left."""
         for _ in range(count):
             if self.finished:
                 return

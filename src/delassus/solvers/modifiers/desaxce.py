@@ -1,4 +1,4 @@
-"""From the convex law to Coulomb's by De Saxcé's fixed point (paper 003 §VI-B, eq. 127).
+"""From the convex law to Coulomb's by De Saxcé's fixed point (Tsounis et al. 2025, §VI-B, eq. 127).
 
     s = μ ‖v_t(λ)‖ on the normals,    λ ← solution of CCP with v_f + s,    and again
 

@@ -1,1 +1,2 @@
-"""Inexact interior-point method between contacts: directions by Krylov methods (004), and the same between bodies."""
+"""Inexact interior-point method between contacts: directions by Krylov methods (Kleinert et al. 2014), and the same
+between bodies."""

@@ -1,4 +1,5 @@
-"""(D + W² + R) dx = b between contacts (004 eq. 29): by a Krylov method with a preconditioner, or directly."""
+"""(D + W² + R) dx = b between contacts (Kleinert et al. 2014, eq. 29): by a Krylov method with a preconditioner, or
+directly."""
 
 import numpy as np
 from numba import njit

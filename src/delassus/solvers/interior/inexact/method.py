@@ -1,14 +1,14 @@
-"""The inexact interior-point method (004 Algorithm 1).
+"""The inexact interior-point method (Kleinert et al. 2014, Algorithm 1).
 
     (D + W² + R) dx = τ⁺ x⁻¹ − ȳ − (τ⁺ − s) d,    τ⁺ = β τ
 
-Feasible start by an artificial variable (004 §4.3): for any x inside the cone there is d such that ȳ = D x + q + s d
-is on the central path at x, x∘ȳ = s e. s follows τ down; as soon as ȳ − s d itself is inside the cone, s and d are
-dropped and from then on every iterate is feasible. Since ȳ is always computed from x, an inexact direction costs
-centrality, never feasibility; nor does R, the softness of contacts, change the point approached.
+Feasible start by an artificial variable (Kleinert et al. 2014, §4.3): for any x inside the cone there is d such that ȳ
+= D x + q + s d is on the central path at x, x∘ȳ = s e. s follows τ down; as soon as ȳ − s d itself is inside the cone,
+s and d are dropped and from then on every iterate is feasible. Since ȳ is always computed from x, an inexact direction
+costs centrality, never feasibility; nor does R, the softness of contacts, change the point approached.
 
 Bilateral rows have no cone: there ȳ begins at zero, W is zero and the target is zero. In units where x∘y = τ e, not 2α
-as in 004; see `jordan`.
+as in Kleinert et al. 2014; see `jordan`.
 """
 
 import math
@@ -58,7 +58,8 @@ class IpmInexactMethod(Method):
             self._start_near(best_multiple(problem, reactions))
 
     def _start(self) -> None:
-        """x a multiple of e, more where reactions will be large; ȳ on the central path at x (004 §4.3)."""
+        """x a multiple of e, more where reactions will be large; ȳ on the central path at x (Kleinert et al. 2014,
+        §4.3)."""
         standard = self.standard
         self.x, self.d = np.zeros(standard.row_count), np.zeros(standard.row_count)
         self.tau = self.s = 0.0
@@ -71,8 +72,8 @@ class IpmInexactMethod(Method):
         self._drop_artificial()
 
     def _start_near(self, reactions: np.ndarray) -> None:
-        """A pair on the central path near a guess (004 §6), unless that is too far off: one contact below its reaction
-        is enough to make the way from there longer than from above."""
+        """A pair on the central path near a guess (Kleinert et al. 2014, §6), unless that is too far off: one contact
+        below its reaction is enough to make the way from there longer than from above."""
         standard, free, limits = self.standard, self.standard.free, self.standard.limits
         x = standard.from_reactions(reactions)
         standard.correct(x)
@@ -147,7 +148,7 @@ class IpmInexactMethod(Method):
         return reduction(self.settings.strategy, spread)
 
     def _step(self, dx: np.ndarray, dy: np.ndarray) -> float:
-        """θ: a fraction of the way to the boundary (004 Lemma 2), at most the whole direction."""
+        """θ: a fraction of the way to the boundary (Kleinert et al. 2014, Lemma 2), at most the whole direction."""
         free, limits = self.standard.free, self.standard.limits
         x, y, dx, dy = self.x[free:], self.y[free:], dx[free:], dy[free:]
         step = min(1.0, self.settings.fraction * min(largest_step(limits, x, dx), largest_step(limits, y, dy)))

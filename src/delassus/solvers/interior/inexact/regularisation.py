@@ -1,7 +1,8 @@
-"""Softness of contacts that the linear systems are given, and the solution is not (004 §4.6.1).
+"""Softness of contacts that the linear systems are given, and the solution is not (Kleinert et al. 2014, §4.6.1).
 
-N is rank deficient wherever contacts are hyperstatic. 004 adds R = 1 / (h² k), the inverse of the impulse a contact of
-stiffness k answers a unit velocity with, to the matrix of every direction: the point approached is still the rigid one.
+N is rank deficient wherever contacts are hyperstatic. Kleinert et al. 2014 add R = 1 / (h² k), the inverse of the
+impulse a contact of stiffness k answers a unit velocity with, to the matrix of every direction: the point approached is
+still the rigid one.
 """
 
 import math
@@ -17,14 +18,15 @@ _WEAK, _LEAST = 100.0, 1e-4  # blocks of condition below 100 are as soft as aske
 
 
 def contact_stiffness(young: float, radii: ArrayLike) -> np.ndarray:
-    """k_n = π/4 E (r_A + r_B) [N/m], the stiffness of an elastic rod between the centres (004 eq. 33).
+    """k_n = π/4 E (r_A + r_B) [N/m], the stiffness of an elastic rod between the centres (Kleinert et al. 2014, eq.
+    33).
 
     young: E [Pa]; radii: sum of the radii of the two bodies [m], any shape."""
     return 0.25 * math.pi * young * np.asarray(radii)
 
 
 def normal_over_tangential(poisson: float) -> float:
-    """k_n / k_t of a material with Poisson's ratio ν (004 eq. 33)."""
+    """k_n / k_t of a material with Poisson's ratio ν (Kleinert et al. 2014, eq. 33)."""
     return (2.0 - poisson) * (1.0 + poisson) / (2.0 * (1.0 - poisson**2))
 
 
