@@ -93,23 +93,34 @@ def fclib_solves(facts: dict, folder: Path) -> None:
             solved(facts, f"fclib/{path.stem}/{name}", problem, name, delassus)
 
 
-def recordings(facts: dict, scratch: Path) -> None:
+def dataset_digests(parts: list[Path]) -> dict[str, str]:
+    """Of every dataset of a recording, over all its parts: where one part ends and the next begins depends on the
+    clock, as do the times of stages, which are left out."""
     import h5py
 
+    kept: dict[str, list] = {}
+
+    def look(name, item) -> None:
+        if (
+            isinstance(item, h5py.Dataset)
+            and item.dtype.kind in "fiub"
+            and name.split("/")[0] not in ("start", "times")
+        ):
+            kept.setdefault(name, []).append(item[()])
+
+    for path in parts:
+        with h5py.File(path) as file:
+            file.visititems(look)
+    return {name: digest(*arrays) for name, arrays in kept.items()}
+
+
+def recordings(facts: dict, scratch: Path) -> None:
+    """Every dataset that a short run of a scene records."""
     for scene, steps in SCENES.items():
         out = scratch / scene
         command = [sys.executable, "-m", "delassus", "run", scene, "--steps", str(steps), "--out", str(out)]
         code = subprocess.run(command, capture_output=True, text=True).returncode
-        numbers: dict[str, str] = {}
-        for path in sorted(out.rglob("*.h*5")):
-            with h5py.File(path) as file:
-                file.visititems(
-                    lambda name, item, numbers=numbers: (
-                        numbers.__setitem__(name, digest(item[()]))
-                        if isinstance(item, h5py.Dataset) and item.dtype.kind in "fiub" and "second" not in name
-                        else None
-                    )
-                )
+        numbers = dataset_digests(sorted(out.rglob("*.h*5")))
         whole = hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:16]
         facts[f"run/{scene}"] = {"status": f"exit {code}", "digest": whole, "parts": numbers}
 
