@@ -52,12 +52,12 @@ class Table(dict[str, Line]):
         """Add a line; refused where its name is taken."""
         if not self.is_line(line):
             raise SettingsError(f"{line!r} is no {self.what}: see docs/extending.md for what one is made of")
+        self.check(line)
         name = self.name_of(line)
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise SettingsError(f"{name!r} is no name for a {self.what}: give letters, digits, '-', '_' and '.'")
         if dict.__contains__(self, name) or name in self.reserved:
             raise SettingsError(f"there is a {self.what} {name!r} already: choose another name")
-        self.check(line)
         self[name] = line
         return line
 

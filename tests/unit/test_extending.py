@@ -138,7 +138,7 @@ class TestSolver:
             delassus.register("nbgs")
 
     def test_a_method_without_advance_says_so(self):
-        line = Solver(Settings(solver="empty"), (Law.NCP,), ALL_ROWS, "", "", Method)
+        line = Solver(Settings(solver="empty"), (Law.NCP,), ALL_ROWS, "", "", lambda *given: Method(*given))
         delassus.register(line)
         try:
             with pytest.raises(NotImplementedError, match="advance"):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from delassus.errors import SettingsError
 from delassus.joints.primitives import COUNTED, DISTANCE, DOT, FIRST, POINT, ROTVEC, SECOND, SLIDE, TURN
 
 
@@ -12,6 +13,9 @@ class Row:
     primitive: int
     base_axis: int = 0
     follower_axis: int = 0
+
+    def __post_init__(self) -> None:
+        _need_axes(self.base_axis, self.follower_axis)
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class Coordinate:
     counts_turns: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        _need_axes(self.axis)
         object.__setattr__(self, "unit", "m" if self.primitive == SLIDE else "rad")
         object.__setattr__(self, "counts_turns", self.primitive in COUNTED)
 
@@ -41,7 +46,17 @@ class JointKind:
     has_length: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        for part, kind in (*((row, Row) for row in self.rows), *((c, Coordinate) for c in self.coordinates)):
+            if not isinstance(part, kind):
+                raise SettingsError(f"joint {self.name!r}: {part!r} is no {kind.__name__}, see delassus.joints.kind")
         object.__setattr__(self, "has_length", DISTANCE in (row.primitive for row in self.rows))
+
+
+def _need_axes(*axes: int) -> None:
+    """Kernels look axes up without a check."""
+    for axis in axes:
+        if axis not in (0, 1, 2):
+            raise SettingsError(f"axis {axis!r} of a joint's row or coordinate: give 0, 1 or 2 for x, y or z")
 
 
 def point(*axes: int) -> tuple[Row, ...]:

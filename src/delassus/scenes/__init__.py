@@ -35,6 +35,7 @@ from delassus.scenes.scene import MOST_STEPS as MOST_STEPS
 from delassus.scenes.scene import Check as Check
 from delassus.scenes.scene import Scene as Scene
 from delassus.scenes.scene import Setup as Setup
+from delassus.scenes.scene import check_line
 from delassus.scenes.scene import find as _find
 from delassus.scenes.stepping import simulate as simulate
 from delassus.tables import Table
@@ -69,6 +70,7 @@ SCENES: Table[Scene] = Table(
         *robots.SCENES,
         *animatronics.SCENES,
     ),
+    check=check_line,
 )
 """Every scene by name, plug-ins included."""
 

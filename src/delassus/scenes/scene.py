@@ -4,7 +4,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from delassus.dynamics import Inputs
 from delassus.errors import SettingsError, nearest
@@ -126,6 +126,11 @@ class Scene:
         """The scene's arguments by name."""
         hints = get_type_hints(self.construct, include_extras=True)
         signature = inspect.signature(self.construct).parameters
+        for name, argument in signature.items():
+            need(
+                get_origin(hints.get(name)) is Annotated and argument.default is not argument.empty,
+                f'scene {self.name!r}: give parameter {name!r} a default and a meaning, Annotated[float, "… [m]"]',
+            )
         return {name: Parameter(name, argument.default, get_args(hints[name])[1])
                 for name, argument in signature.items()}  # fmt: skip
 
@@ -138,7 +143,9 @@ class Scene:
             if isinstance(value, float) and value and not 1.0 / FAR <= abs(value) <= FAR:
                 raise SettingsError(f"{name} is {value}: give zero or a number between {1.0 / FAR:g} and {FAR:g}")
         given = {name: values.get(name, parameter.default) for name, parameter in known.items()}
-        return replace(self.construct(**given), parameters=given)
+        setup = self.construct(**given)
+        need(isinstance(setup, Setup), f"scene {self.name!r} builds a {type(setup).__name__}: return a Setup")
+        return replace(setup, parameters=given)
 
     def parsed(self, texts: dict[str, str]) -> dict[str, Any]:
         """Parameters given as text (`{"mu": "0.3"}`), converted to the types of their defaults."""
@@ -159,6 +166,13 @@ def find(scenes: dict[str, Scene], name: str) -> Scene:
         return scenes[name]
     except KeyError:
         raise SettingsError(f"unknown scene {name!r}; {nearest(name, list(scenes))}") from None
+
+
+def check_line(scene: Scene) -> None:
+    """Refuse a scene that could not be built."""
+    for function in (scene.construct, scene.judge):
+        need(callable(function), f"scene {scene.name!r}: {function!r} is no function: give one to build, one to check")
+    list(scene.parameters)  # complains of those without a default or a meaning
 
 
 def need(condition: bool, message: str) -> None:

@@ -3,6 +3,8 @@
 A kind is one file and one line of `SHAPES`; the contract tests run over the table. Classes of one's own come in
 by `delassus.register` or as entry points; base.py says what they must answer."""
 
+from inspect import getattr_static, signature
+
 from delassus.errors import SettingsError
 from delassus.shapes.base import Shape
 from delassus.shapes.box import Box
@@ -19,9 +21,11 @@ from delassus.tables import Table
 def _check(shape: type[Shape]) -> None:
     if shape.static_only or shape.support is None:
         raise SettingsError(
-            f"shape {shape.kind!r} has no support function: only solids that say their furthest point in a direction "
-            "can be registered, see delassus.shapes.base"
+            f"shape {getattr(shape, 'kind', shape.__name__)!r} has no support function: only solids that say their "
+            "furthest point in a direction can be registered, see delassus.shapes.base"
         )
+    if not isinstance(getattr_static(shape, "support"), staticmethod) or len(signature(shape.support).parameters) != 4:
+        raise SettingsError(f"{shape.__name__}.support: make it a @staticmethod of (numbers, x, y, z)")
 
 
 SHAPES: Table[type[Shape]] = Table(

@@ -21,6 +21,7 @@ everything by formulas. Any other convex solid says its `numbers` and its `suppo
             return numbers[0] * x / d, numbers[1] * y / d, numbers[2] * z / d
 """
 
+import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import ClassVar
@@ -33,6 +34,10 @@ from delassus.shapes.polyhedron import direction_triangles, mass_properties
 _ROUNDS = 5
 """Of `direction_triangles`, 4 098 directions in which the support function is asked for the defaults of mass: those of
 ellipsoids come out right to 1e-4, of solids with edges to 1e-3."""
+_COMPARED = 200
+"""Support points held against each other, at most: a mistake in a formula shows at a few."""
+_NEARER = 1e-6
+"""Of the size, by which a support point may lie nearer than another one: rounding, and solids built of single ones."""
 
 
 class Shape:
@@ -83,7 +88,32 @@ class Shape:
         if self.support is None:
             raise ProblemError(f"{type(self).__name__} has no support function: give it one, or every property")
         given = np.array(self.numbers, dtype=float)
-        return np.array([self.support(given, *d) for d in along.tolist()], dtype=float).reshape(-1, 3)
+        answers = [self.support(given, *d) for d in along.tolist()]
+        for answer, d in zip(answers, along.tolist()):
+            if not _is_point(answer):
+                where = ", ".join(f"{x:.3g}" for x in d)
+                raise ProblemError(
+                    f"{type(self).__name__}.support({given.tolist()}, {where}) is {answer!r}: give the point furthest "
+                    "along that direction, three finite numbers [m]"
+                )
+        points = np.array(answers, dtype=float)
+        self._refuse_nearer(points, along)
+        return points
+
+    def _refuse_nearer(self, points: np.ndarray, along: np.ndarray) -> None:
+        """Some of the points that `support` gave, held against each other: none lies further along another's direction
+        than that other does, or the solid is not convex, or not where its support function says."""
+        some = np.unique(np.linspace(0, len(points) - 1, _COMPARED).astype(int))
+        points, along = points[some], along[some]
+        reach = along @ points.T  # [direction, point]
+        lack = reach.max(axis=1) - np.diag(reach)
+        k = int(lack.argmax())
+        if lack[k] > _NEARER * np.abs(points).max():
+            x, y, z = along[k]
+            raise ProblemError(
+                f"{type(self).__name__}.support is no support function: along ({x:.3g}, {y:.3g}, {z:.3g}) a point that "
+                f"it gave for another direction is {lack[k]:.3g} m further"
+            )
 
     @cached_property
     def _mass(self) -> tuple[float, np.ndarray, np.ndarray]:
@@ -94,6 +124,10 @@ class Shape:
         (v, x, theta), (volume, centre, inertia) = both
         # four times as many triangles, a quarter of the error: what is left of it after extrapolation is far smaller
         return (4 * volume - v) / 3, (4 * centre - x) / 3, (4 * inertia - theta) / 3
+
+
+def _is_point(answer: object) -> bool:
+    return isinstance(answer, (tuple, list, np.ndarray)) and len(answer) == 3 and all(map(math.isfinite, answer))
 
 
 class StaticShape(Shape):

@@ -224,7 +224,7 @@ def _drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
         if method.finished or run.stalled(iteration, method.is_costly):
             return method.verdict or Status.STALLED, iteration
         count = run.next_batch(iteration, method.is_costly, method.batch_min)
-        iteration += method.advance(count) or count
+        iteration += _checked(method, count, method.advance(count), run.rows)
         excess = run.judge(iteration, method.reactions, method.reactions_low)
         if excess == math.inf and not np.isfinite(method.reactions).all():
             return Status.DIVERGED, iteration
@@ -232,3 +232,16 @@ def _drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
         if excess > _DIVERGED * max(run.best_excess, ordinary):
             return Status.DIVERGED, iteration
     return Status.CONVERGED, iteration
+
+
+def _checked(method: Method, count: int, done: int | None, rows: int) -> int:
+    """Iterations done. The judge's kernels read as many reactions as there are rows, and a count below zero would never
+    reach its limit: a method that breaks its promise is refused here."""
+    if done is not None and done < 0:
+        raise SettingsError(
+            f"{type(method).__name__}.advance returned {done}: give the iterations done, or None for all"
+        )
+    if np.shape(method.reactions) != (rows,):
+        shape = np.shape(method.reactions)
+        raise SettingsError(f"{type(method).__name__}.reactions has shape {shape} after advance, expected ({rows},)")
+    return done or count

@@ -142,14 +142,30 @@ MODIFIERS: dict[str, Modifier] = {modifier.name: modifier for modifier in [ANDER
 def _check(line: Solver) -> None:
     """Refuse a line that could not be started."""
     require(
-        bool(line.laws) and all(isinstance(law, Law) for law in line.laws), f"solver {line.name!r}: laws {line.laws}"
+        isinstance(line.settings, Settings),
+        f"a solver's settings are {line.settings!r}: give an object of settings, such as Settings(solver='mine')",
     )
-    require(callable(line.start), f"solver {line.name!r}: start is no Method and no function that gives one")
+    what = f"solver {line.name!r}"
+    require(
+        _is_some_of(line.laws, tuple(Law)),
+        f"{what}: laws is {line.laws!r}: give a tuple of delassus.Law, such as (Law.NCP, Law.FRICTIONLESS)",
+    )
+    require(_is_some_of(line.rows, ALL_ROWS), f"{what}: rows is {line.rows!r}: give ALL_ROWS or a tuple of {ALL_ROWS}")
+    require(callable(line.start), f"{what}: start is no Method and no function that gives one")
+    if isinstance(line.start, type):
+        kind = line.start.__name__
+        require(issubclass(line.start, Method), f"{what}: {kind} is no Method: derive it from delassus.solvers.Method")
+        written = getattr(line.start, "advance", None)
+        require(written is not Method.advance, f"{what}: {kind} has no advance(count): write one")
+
+
+def _is_some_of(given: object, known: tuple[object, ...]) -> bool:
+    return isinstance(given, (tuple, list)) and bool(given) and all(one in known for one in given)
 
 
 SOLVERS: Table[Solver] = Table(
     "solver",
-    lambda line: isinstance(line, Solver) and isinstance(line.settings, Settings),
+    lambda line: isinstance(line, Solver),
     lambda line: line.settings.solver,
     _LINES,
     reserved=["auto", *ALIASES, *MODIFIERS],
