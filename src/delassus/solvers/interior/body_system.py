@@ -5,21 +5,15 @@ deficient however hyperstatic the contacts are. Contacts about to open have weig
 the pattern of the factor, which then only preconditions. A third of the contacts less halves the time of a factor.
 """
 
-import math
-
 import numpy as np
 from numba import njit
 
 from delassus.linalg.factor.symmetric import Pattern
-from delassus.linalg.iterative.conjugate_gradients import conjugate_gradients
 from delassus.linalg.operators.rigid import add_response, multiply_rows, push_row, row_times
-from delassus.solvers.interior.mixed_factors import MixedFactors
+from delassus.solvers.interior.mixed_factors import MixedSystem
 from delassus.solvers.interior.standard import RigidRows
 from delassus.solvers.interior.weights import Weights, apply_weights
 
-_ROUNDING = 1e-13  # relative residual of a solve beyond which there is nothing to gain
-_MOST, _MOST_DOUBLE = 40, 8  # conjugate gradient iterations with a factor of single or double precision
-_POOR = 3  # iterations per solve that cost more than the factor in double precision would: use that from now on
 _WEAK, _NOTICED = (
     0.1,
     1.0,
@@ -28,26 +22,25 @@ _WORTH = 0.12  # part of the coupled pairs that must have become weak before a n
 _LEAST = 300  # blocks of rows below which all of this is not worth while
 
 
-class BodySystem:
+class BodySystem(MixedSystem):
     """The linear systems of rigid bodies.  backend, threads: see `linalg.symmetric`."""
 
     needs_roots = False
+    rounding, most_double, poor = 1e-13, 8, 3
 
     def __init__(self, operator: RigidRows, backend: str, threads: int):
+        super().__init__(backend, threads)
         self.operator = operator
-        self.backend, self.threads = backend, threads
         self._use(np.ones(len(operator.bodies), bool))
-        self.gives_up_single = False
-        self.krylov = 0  # iterations of the last solve
         n = self.pattern.size
         self.u, self.push = np.empty(n), np.empty(n)
 
     def _use(self, coupled: np.ndarray) -> None:
         """A pattern with the pairs of bodies that these blocks of rows couple."""
         self.coupled = coupled
-        self.pattern, self.slots, self.on_diagonal = _pattern(self.operator.bodies, self.operator.body_count, coupled)
-        self.values = self.pattern.values()
-        self.factors = MixedFactors(self.pattern, self.backend, self.threads)
+        pattern, self.slots, self.on_diagonal = _pattern(self.operator.bodies, self.operator.body_count, coupled)
+        self.values = pattern.values()
+        self.use_pattern(pattern)
 
     def _choose(self, weights: Weights) -> None:
         """Leave weak contacts out of the pattern, or take them in again."""
@@ -67,15 +60,7 @@ class BodySystem:
         assemble_blocks(
             op.bodies, op.start, op.rows, weights.diagonal, weights.blocks, self.slots, self.on_diagonal, self.values
         )
-        works = self.factors.factor(self.values, single and not self.gives_up_single)
-        if single and not self.factors.is_single:
-            self.gives_up_single = True
-        return works
-
-    @property
-    def is_single(self) -> bool:
-        """Is the present factor of single precision?"""
-        return self.factors.is_single
+        return self.factor_values(self.values, single)
 
     def solve(self, right: np.ndarray, dx: np.ndarray, image: np.ndarray, goal: float) -> bool:
         """dx and image = J Jᵀ dx, exactly dx = right − S image; False where no accurate solution was found.
@@ -84,16 +69,11 @@ class BodySystem:
         op = self.operator
         self.push[:] = 0.0
         add_response(op.bodies, op.start, op.rows, right, self.push)
-        most = _MOST if self.is_single else _MOST_DOUBLE
-        self.krylov, residual = conjugate_gradients(
-            self._apply, self.factors.active.solve, self.push, self.u, _ROUNDING, goal, most
-        )
-        if self.is_single and self.krylov > _POOR:
-            self.gives_up_single = True
+        works = self.solve_to(goal, self._apply, self.factors.active.solve, self.push, self.u)
         multiply_rows(op.bodies, op.start, op.rows, self.u, image)
         apply_weights(self.weights.diagonal, self.weights.blocks, image, dx)
         np.subtract(right, dx, out=dx)
-        return math.isfinite(residual)
+        return works
 
     def _apply(self, u: np.ndarray, out: np.ndarray) -> None:
         op = self.operator

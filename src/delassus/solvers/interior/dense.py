@@ -11,8 +11,7 @@ import numpy as np
 from numba import njit
 
 from delassus.problem import Problem
-from delassus.solvers.interior.dense_sweeps import sweep_reduced
-from delassus.solvers.interior.dense_system import assemble, factor, solve_system, velocity
+from delassus.solvers.interior.dense_system import assemble, factor, solve_system, sweep, velocity
 from delassus.solvers.interior.infeasibility import Contradiction, Infeasibility
 from delassus.solvers.interior.iteration import (
     BROKEN,
@@ -20,9 +19,7 @@ from delassus.solvers.interior.iteration import (
     CENTRING,
     DONE,
     FRACTION,
-    PREDICTOR_SLOPPY,
     RUNNING,
-    SHORT_STEP,
     SLOPPY,
     STALLED,
     Outcome,
@@ -30,7 +27,7 @@ from delassus.solvers.interior.iteration import (
     begin_iteration,
     finish_iteration,
     first_tau,
-    has_stalled,
+    how_it_ended,
     right_side,
     take_direction,
     work_of,
@@ -156,7 +153,7 @@ def _start(rows, numbers, x, y, v, bodies, scratch):
     for stage in range(3):  # in one place: every call of a kernel is compiled anew
         velocity(rows, q, soft, x, bodies[0], v)
         if stage == 0:
-            sweep_reduced(rows, q, soft, _SWEEPS, x, bodies[0])
+            sweep(rows, q, soft, _SWEEPS, x, bodies[0])
         elif stage == 1:
             norm, _ = natural_map(_NO_JOINTS, limits, x, v, q, speed)
             mean = 0.0
@@ -188,8 +185,7 @@ def _interior_batch(rows, numbers, is_soft, x, y, v, work, scratch, bodies, A, f
         sigma, target, longest = 0.0, 0.0, 0.0
         while goes_on:  # in one place: every call of a kernel is compiled anew
             stage += 1
-            right_side(stage, 0, limits, is_soft, tau, target, longest, work)
-            rough = PREDICTOR_SLOPPY if stage == 0 else 1.0
+            rough = right_side(stage, 0, limits, is_soft, tau, target, longest, work)
             used = solve_system(rows, s.diagonal, s.blocks, A, s.right, s.more_dx, s.image, rough * accuracy, scratch,
                                 bodies)  # fmt: skip
             if used < 0:
@@ -200,16 +196,14 @@ def _interior_batch(rows, numbers, is_soft, x, y, v, work, scratch, bodies, A, f
             goes_on, sigma, target, longest = take_direction(
                 stage, 0, limits, correctors, CENTRING, soft, x, y, tau, sigma, target, longest, work
             )
-        step, tau = finish_iteration(0, limits, FRACTION, CENTRED, longest, x, y, work)
+        step, tau, short_steps = finish_iteration(0, limits, FRACTION, CENTRED, longest, short_steps, x, y, work)
         velocity(rows, q, soft, x, bodies[0], v)
         norm, worst = natural_map(_NO_JOINTS, limits, x, v, q, speed)
-        short_steps = short_steps + 1 if step < SHORT_STEP else 0
         values[done, 0], values[done, 1], values[done, 2] = tau, step, sigma
         values[done, 3], values[done, 4], values[done, 5] = max(0, stage - 1), krylov, largest
-        if norm <= goal and worst <= goal_velocity:
-            return done + 1, DONE, norm, worst, short_steps
-        if has_stalled(step, short_steps, sigma, tau, norm <= goal):
-            return done + 1, STALLED, norm, worst, short_steps
+        how = how_it_ended(step, short_steps, sigma, tau, norm, worst, goal, goal_velocity)
+        if how != RUNNING:
+            return done + 1, how, norm, worst, short_steps
     return len(values), RUNNING, norm, worst, short_steps
 
 

@@ -5,30 +5,25 @@ For problems that hold nothing but D. I + Fᵀ D F is never worse than the ident
 each of them fills a block with two rows of the identity.
 """
 
-import math
-
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
 from delassus.linalg.factor.symmetric import Pattern
-from delassus.linalg.iterative.conjugate_gradients import conjugate_gradients
 from delassus.linalg.operators.matrix import csr_times
-from delassus.solvers.interior.mixed_factors import MixedFactors
+from delassus.solvers.interior.mixed_factors import MixedSystem
 from delassus.solvers.interior.weights import Weights
 
-_ROUNDING = 1e-14  # relative residual of a solve beyond which there is nothing to gain
-_MOST, _MOST_DOUBLE, _POOR = 40, 4, 10  # as in `body_system`
 
-
-class DualSystem:
+class DualSystem(MixedSystem):
     """D: (m', m') symmetric; scalars: bilateral and orthant rows, before the contacts."""
 
     needs_roots = True
+    rounding, most_double, poor = 1e-14, 4, 10
 
     def __init__(self, D: sp.csr_array, scalars: int, cones: int, backend: str, threads: int):
+        super().__init__(backend, threads)
         self.D = D
-        self.backend, self.threads = backend, threads
         self.scalars = scalars
         side = 3 if cones else 1
         count = scalars + cones
@@ -42,16 +37,13 @@ class DualSystem:
         block_row, column = np.divmod(unique, max(1, count))
         indptr = np.zeros(count + 1, np.int32)
         np.cumsum(np.bincount(block_row, minlength=count), out=indptr[1:])
-        self.pattern = Pattern(indptr, column.astype(np.int32), side)
+        self.use_pattern(Pattern(indptr, column.astype(np.int32), side))
         self.base = np.zeros((len(unique), side, side))
         at = place[count:]
         self.base[at, self.place_of[row[upper]], self.place_of[D.indices[upper]]] = D.data[upper]
         self.values = np.empty_like(self.base)
         self.roots = np.zeros((count, side, side))
         self.position = self.unit_of * side + self.place_of
-        self.factors = MixedFactors(self.pattern, self.backend, self.threads)
-        self.gives_up_single = False
-        self.krylov = 0
         self.padded = np.zeros(count * side)
         self.padded_out = np.zeros(count * side)
 
@@ -62,27 +54,16 @@ class DualSystem:
         if len(weights.roots):
             self.roots[self.scalars :] = weights.roots
         _between(self.pattern.indptr, self.pattern.indices, self.base, self.roots, self.values)
-        works = self.factors.factor(self.values, single and not self.gives_up_single)
-        if single and not self.factors.is_single:
-            self.gives_up_single = True
-        return works
-
-    @property
-    def is_single(self) -> bool:
-        """Is the present factor of single precision?"""
-        return self.factors.is_single
+        return self.factor_values(self.values, single)
 
     def solve(self, right: np.ndarray, dx: np.ndarray, image: np.ndarray, goal: float) -> bool:
         """dx and image = D dx.  goal: residual in y that is small enough."""
         y = np.empty_like(right)
         pull = self.weights.root_transposed_times(csr_times(self.D, right))
-        most = _MOST if self.is_single else _MOST_DOUBLE
-        self.krylov, residual = conjugate_gradients(self._apply, self._precondition, pull, y, _ROUNDING, goal, most)
-        if self.is_single and self.krylov > _POOR:
-            self.gives_up_single = True
+        works = self.solve_to(goal, self._apply, self._precondition, pull, y)
         np.subtract(right, self.weights.root_times(y), out=dx)
         image[:] = csr_times(self.D, dx)
-        return math.isfinite(residual)
+        return works
 
     def _apply(self, y: np.ndarray, out: np.ndarray) -> None:
         out[:] = y

@@ -43,13 +43,13 @@ RUNNING, DONE, STALLED, BROKEN = 0, 1, 2, 3  # how a batch of iterations ended: 
 _START, _FAR, _LEAST_START = 10.0, 0.03, 1e-7
 CENTRED = 1e-3  # smallest eigenvalue of a product, as a fraction of τ, that a step may leave
 SLOPPY = 0.3  # residual of a solve, against what closed contacts still move
-PREDICTOR_SLOPPY = 30.0  # times that for the predictor: it is not followed, only looked at
+_PREDICTOR_SLOPPY = 30.0  # times that for the predictor: it is not followed, only looked at
 _REACH = 0.3  # a corrector aims at a step longer by this (Gondzio's δ) …
 _GAIN = 0.1  # … and is kept when it gains this part of it
 _BAND = 0.1  # eigenvalues below this fraction of the target, or above its inverse, are corrected
 _LEAST_TARGET = 1e-3  # of τ: the least target of a corrector
 _SHORTER, _MOST_SHORTER = 0.85, 40  # factor on a step that ends too near the boundary, and how often it is applied
-SHORT_STEP, _SHORT_STEPS = 0.1, 3  # so many steps in a row shorter than this count as stalled
+_SHORT_STEP, _SHORT_STEPS = 0.1, 3  # so many steps in a row shorter than this count as stalled
 _LATE_TAU = 1e-9  # below this τ, or once the residual is reached, one step counts as stalled …
 _LATE_STEP, _LATE_SIGMA = 0.3, 0.9  # … that is shorter than this, or centres so much that τ stays where it is
 
@@ -131,7 +131,8 @@ def begin_iteration(free, limits, soft, is_soft, joint, x, y, v, work):
 
 @njit(cache=True, error_model="numpy", inline="always")
 def right_side(stage, free, limits, is_soft, tau, target, longest, work):
-    """work.right = S (W q + r_p) of the predictor (stage 0), the corrector (1) and, r_p left out, Gondzio's (2 …)."""
+    """work.right = S (W q + r_p) of the predictor (stage 0), the corrector (1) and, r_p left out, Gondzio's (2 …);
+    how much rougher than others this solve may be."""
     s = Work(*work)
     eta, w, z, a, b, c, right, carried = s.eta, s.w[free:], s.z[free:], s.a[free:], s.b[free:], s.c, s.right, s.carried
     q = c[free:]
@@ -152,6 +153,7 @@ def right_side(stage, free, limits, is_soft, tau, target, longest, work):
     if stage < 2:
         for i in range(len(right)):
             right[i] += carried[i]
+    return _PREDICTOR_SLOPPY if stage == 0 else 1.0
 
 
 @njit(cache=True, error_model="numpy", inline="always")
@@ -187,9 +189,9 @@ def take_direction(stage, free, limits, correctors, centring, soft, x, y, tau, s
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def finish_iteration(free, limits, fraction, centred, longest, x, y, work):
-    """Step, and the new (step, τ). The step is shortened until no product falls far behind the others: a point next to
-    the boundary of one cone would be held there by it in all iterations to come."""
+def finish_iteration(free, limits, fraction, centred, longest, short_steps, x, y, work):
+    """Step; (its length, the new τ, short steps in a row). The step is shortened until no product falls far behind the
+    others: a point next to the boundary of one cone would be held there by it in all iterations to come."""
     s = Work(*work)
     dx, dy, a, b = s.dx, s.dy, s.a[free:], s.b[free:]
     step, tau = min(1.0, fraction * longest), 0.0
@@ -206,16 +208,18 @@ def finish_iteration(free, limits, fraction, centred, longest, x, y, work):
         x[i] += step * dx[i]
     for i in range(free, len(x)):
         y[i] += step * dy[i]
-    return step, tau
+    return step, tau, short_steps + 1 if step < _SHORT_STEP else 0
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def has_stalled(step, short_steps, sigma, tau, is_close):
-    """Has the interior point got stuck?  short_steps: steps below SHORT_STEP in a row; is_close: the residual asked for
-    is reached, the velocity is not."""
+def how_it_ended(step, short_steps, sigma, tau, norm, worst, goal, goal_velocity):
+    """DONE where the natural map (norm, worst) has reached its goals, STALLED where the interior point got stuck."""
+    if norm <= goal and worst <= goal_velocity:
+        return DONE
     if not step > 0.0 or short_steps >= _SHORT_STEPS:
-        return True
-    return (tau < _LATE_TAU or is_close) and (step < _LATE_STEP or sigma > _LATE_SIGMA)
+        return STALLED
+    is_late = tau < _LATE_TAU or norm <= goal
+    return STALLED if is_late and (step < _LATE_STEP or sigma > _LATE_SIGMA) else RUNNING
 
 
 @njit(cache=True, error_model="numpy", inline="always")

@@ -12,17 +12,14 @@ from delassus.solvers.interior.iteration import (
     BROKEN,
     CENTRED,
     CENTRING,
-    DONE,
     FRACTION,
-    PREDICTOR_SLOPPY,
     RUNNING,
-    SHORT_STEP,
     SLOPPY,
     STALLED,
     Work,
     begin_iteration,
     finish_iteration,
-    has_stalled,
+    how_it_ended,
     right_side,
     take_direction,
     work_of,
@@ -94,8 +91,7 @@ class Interior:
         sigma = target = longest = 0.0
         while goes_on:
             stage += 1
-            right_side(stage, free, limits, is_soft, self.tau, target, longest, work)
-            rough = PREDICTOR_SLOPPY if stage == 0 else 1.0
+            rough = right_side(stage, free, limits, is_soft, self.tau, target, longest, work)
             if not self.system.solve(self.work.right, self.work.more_dx, self.work.image, rough * goal):
                 if stage < 2:
                     return False
@@ -104,8 +100,9 @@ class Interior:
             goes_on, sigma, target, longest = take_direction(
                 stage, free, limits, self.correctors, self.centring, soft, x, y, self.tau, sigma, target, longest, work
             )
-        step, self.tau = finish_iteration(free, limits, self._fraction(), self.centred, longest, x, y, work)
-        self.short_steps = self.short_steps + 1 if step < SHORT_STEP else 0
+        step, self.tau, self.short_steps = finish_iteration(
+            free, limits, self._fraction(), self.centred, longest, self.short_steps, x, y, work
+        )
         self._stiffen(step, v[:free])
         self.details = {
             "tau": self.tau, "step": step, "sigma": sigma, "correctors": float(max(0, stage - 1)),
@@ -120,11 +117,10 @@ class Interior:
         norm, worst = self.standard.natural_map(self.x)
         if not works:
             return BROKEN, norm, worst
-        if norm <= goal and worst <= goal_velocity:
-            return DONE, norm, worst
-        details = self.details
-        stalled = has_stalled(details["step"], self.short_steps, details["sigma"], self.tau, norm <= goal)
-        return STALLED if stalled else RUNNING, norm, worst
+        step, sigma = self.details["step"], self.details["sigma"]
+        return (
+            how_it_ended(step, self.short_steps, sigma, self.tau, norm, worst, goal, goal_velocity), norm, worst
+        )  # fmt: skip
 
     def _fraction(self) -> float:
         """How much of the way to the boundary is taken."""

@@ -85,37 +85,23 @@ def _neighbours(bodies: np.ndarray, body_count: int) -> tuple[np.ndarray, np.nda
     list_start = np.zeros(body_count + 1, np.int64)
     np.cumsum(np.bincount(owner, minlength=body_count), out=list_start[1:])
     indptr = np.zeros(n + 1, np.int32)
-    seen = np.full(n, -1, np.int64)
-    _count(bodies, list_start, listed, seen, indptr)
+    _list(bodies, list_start, listed, indptr, np.empty(0, np.int32))
     indices = np.empty(indptr[-1], np.int32)
-    seen[:] = -1
-    _list(bodies, list_start, listed, seen, indptr, indices)
+    _list(bodies, list_start, listed, indptr, indices)
     return indptr, indices
 
 
 @njit(cache=True)
-def _count(bodies, list_start, listed, seen, indptr):
+def _list(bodies, list_start, listed, indptr, indices):
+    """indptr and, unless it is empty, indices."""
+    fills = len(indices) > 0
+    seen = np.full(len(bodies), -1)
+    at = 0
     for u in range(len(bodies)):
+        first = at
         seen[u] = u
-        count = 1
-        for side in range(2):
-            body = bodies[u, side]
-            if body < 0:
-                continue
-            for p in range(list_start[body], list_start[body + 1]):
-                v = listed[p]
-                if v > u and seen[v] != u:
-                    seen[v] = u
-                    count += 1
-        indptr[u + 1] = indptr[u] + count
-
-
-@njit(cache=True)
-def _list(bodies, list_start, listed, seen, indptr, indices):
-    for u in range(len(bodies)):
-        seen[u] = u
-        at = indptr[u]
-        indices[at] = u
+        if fills:
+            indices[at] = u
         at += 1
         for side in range(2):
             body = bodies[u, side]
@@ -125,9 +111,12 @@ def _list(bodies, list_start, listed, seen, indptr, indices):
                 v = listed[p]
                 if v > u and seen[v] != u:
                     seen[v] = u
-                    indices[at] = v
+                    if fills:
+                        indices[at] = v
                     at += 1
-        indices[indptr[u] : at].sort()
+        if fills:
+            indices[first:at].sort()
+        indptr[u + 1] = at
 
 
 @njit(cache=True, error_model="numpy")
