@@ -51,3 +51,15 @@ def test_methods_use_it_and_obey_the_iteration_limit(name):
     assert solution.converged
     assert solution.iterations == 1
     assert solve(problem, name, tol=1e-10, max_iter=0).status is Status.MAX_ITERATIONS
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_no_attempt_is_made_where_there_is_more_than_joints(name):
+    line = SOLVERS[name]
+    joints, both = (
+        random_rigid(np.random.default_rng(1), bodies=8, contacts=contacts, joints=5, law=line.laws[0])
+        for contacts in (0, 3)
+    )
+    assert line.attempts(joints)
+    assert line.takes(both)
+    assert not line.attempts(both)

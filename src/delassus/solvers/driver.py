@@ -61,11 +61,18 @@ class Solver:
     ordinary loop would take longer than the work: (problem, settings, reactions, (tol, tol_velocity), max_iter) ->
     (iterations, relative natural maps, relative worst velocities) of its judgements, or nothing where it makes no
     attempt. Overwrites the reactions."""
+    joints_at_once: bool = False  # is that attempt made only where there is nothing but joints?
     hands_on: Callable[[Settings], bool] | None = None  # may two doubles go on where masses are far apart? None: no
 
     @property
     def name(self) -> str:
         return self.settings.solver
+
+    def attempts(self, problem: Problem) -> bool:
+        """Is there an attempt `at_once` at this problem?"""
+        if self.at_once is None or (self.joints_at_once and problem.cone.bilateral_rows != problem.row_count):
+            return False
+        return self.takes(problem)
 
     def takes(self, problem: Problem) -> bool:
         """Does the method treat this law, these kinds of rows and this many of them?"""

@@ -95,7 +95,7 @@ def _solve(
     start = clock()
     reactions, low = (point, None) if point.ndim == 1 else (point[0], point[1])
     spent, rows = 0, []
-    if line.at_once is not None and limits.time_limit > _LONGEST_ATTEMPT and line.takes(problem):
+    if limits.time_limit > _LONGEST_ATTEMPT and line.attempts(problem):
         quick = _at_once(problem, line, settings, reactions.copy(), limits, trace, start)
         if quick is not None and (quick.status is Status.CONVERGED or quick.iterations >= limits.max_iter):
             return quick

@@ -16,7 +16,8 @@ from numba import njit
 from delassus.linalg.factor.symmetric import factorisation, pattern_of
 from delassus.linalg.iterative.conjugate_gradients import dot
 from delassus.linalg.operators.matrix import csr_times
-from delassus.solvers.interior.weights import Weights, apply_weights
+from delassus.solvers.interior.weights import Weights
+from delassus.solvers.parts.jordan import apply_blocks
 
 _REFINEMENTS = 3
 _ROUNDING = 1e-14
@@ -81,7 +82,7 @@ class AugmentedSystem:
             self.krylov = k + 1
             if dot(missing, missing) <= goal * goal:
                 break
-        apply_weights(self.weights.diagonal, self.weights.blocks, image, dx)
+        apply_blocks(self.weights.diagonal, self.weights.blocks, image, dx)
         np.subtract(right, dx, out=dx)
         return bool(np.isfinite(du).all())
 

@@ -12,7 +12,8 @@ from delassus.linalg.factor.symmetric import Pattern
 from delassus.linalg.operators.rigid import add_response, multiply_rows, push_row, row_times
 from delassus.solvers.interior.mixed_factors import MixedSystem
 from delassus.solvers.interior.standard import RigidRows
-from delassus.solvers.interior.weights import Weights, apply_weights
+from delassus.solvers.interior.weights import Weights
+from delassus.solvers.parts.jordan import apply_blocks
 
 _WEAK, _NOTICED = (
     0.1,
@@ -71,7 +72,7 @@ class BodySystem(MixedSystem):
         add_response(op.bodies, op.start, op.rows, right, self.push)
         works = self.solve_to(goal, self._apply, self.factors.active.solve, self.push, self.u)
         multiply_rows(op.bodies, op.start, op.rows, self.u, image)
-        apply_weights(self.weights.diagonal, self.weights.blocks, image, dx)
+        apply_blocks(self.weights.diagonal, self.weights.blocks, image, dx)
         np.subtract(right, dx, out=dx)
         return works
 

@@ -28,11 +28,11 @@ from delassus.solvers.interior.iteration import (
     finish_iteration,
     first_tau,
     how_it_ended,
+    natural_map,
     right_side,
     take_direction,
     work_of,
 )
-from delassus.solvers.interior.natural_map import natural_map
 from delassus.solvers.interior.polish import Newton, aim, first_rho, newton_of, settle, take_newton_step
 from delassus.solvers.interior.reduced import Reduced
 from delassus.solvers.interior.settings import Ipm

@@ -10,7 +10,7 @@ import math
 from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
-from delassus.solvers.interior.weights import apply_weights
+from delassus.solvers.parts.jordan import apply_blocks
 from delassus.solvers.parts.lanes import push_three, three_rows_times
 
 _ROUNDING = 1e-14  # relative residual of a solve beyond which there is nothing to gain
@@ -280,7 +280,7 @@ def solve_system(rows, diagonal, blocks, A, right, dx, image, goal, scratch, bod
             p[i] = z[i] + beta * p[i] if iterations else z[i]
         rho_last = rho
         times_rows(limits, segments, at, J, lines, paired, p, v)
-        apply_weights(diagonal, blocks, v, x)
+        apply_blocks(diagonal, blocks, v, x)
         iterations += 1
         if goal == math.inf:
             for i in range(m):

@@ -16,7 +16,6 @@ import numpy as np
 from delassus.linalg.iterative.conjugate_gradients import dot
 from delassus.problem import Problem
 from delassus.solvers.interior.certificate import Certificate
-from delassus.solvers.interior.natural_map import is_large
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.sparse_phases import Interior
 from delassus.solvers.interior.standard import Standard
@@ -25,6 +24,7 @@ from delassus.solvers.interior.weights import Weights
 from delassus.solvers.parts.jordan import centred_pair
 from delassus.status import Status
 
+LARGE = 1e3  # reactions, in scaled units where those of a single contact are about one
 _PENALTY, _REFINEMENTS = 1e4, 8  # of joints looked at alone; stiffer ones would drown the contradiction in rounding
 _CONSISTENT = 1e-12  # what may be left of their velocities
 _LEFT_OUT = 1e6  # times max|v_f|: speed beyond which meeting all rows is not even tried
@@ -32,6 +32,11 @@ _IMMOVABLE = 1e7  # the same where only D is known: v·q over ‖D v‖, in scal
 _DRIFT = 1e-2  # contradiction, over what joints ask for, up to which a solution without it is worth finding
 _STEPS = 30  # with unit masses
 _SOLVED_TAU = 1e-9  # τ, in scaled units, at which the problem with unit masses is as good as solved
+
+
+def is_large(x: np.ndarray) -> bool:
+    """Are these scaled reactions so large that the problem may have no solution?"""
+    return bool(np.abs(x).max(initial=0.0) >= LARGE)
 
 
 class Contradiction(NamedTuple):

@@ -1,5 +1,5 @@
 """One iteration of the interior point, but for its linear systems: Mehrotra's predictor-corrector with Nesterov–Todd
-scaling, and Gondzio's correctors (Mangoni, thesis, §4.11, §4.14).
+scaling, and Gondzio's correctors (Mangoni, thesis, §4.11, §4.14); and the natural map, by which it knows its place.
 
 The bodies' velocities are eliminated: with equal steps for all variables the iterates (x, y) do not depend on where
 they start, since the momentum equation is linear. What is left is r_p = y − (D x + q), and per iteration
@@ -18,10 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from delassus.solvers.interior.weights import apply_weights, inverse_roots, soften
+from delassus.cones.coulomb import project_coulomb
+from delassus.solvers.interior.weights import inverse_roots, soften
 from delassus.solvers.parts.jordan import CENTRING as CENTRING
 from delassus.solvers.parts.jordan import FRACTION as FRACTION
 from delassus.solvers.parts.jordan import (
+    apply_blocks,
     arrow_solve,
     centrality,
     centring_parameter,
@@ -125,7 +127,7 @@ def begin_iteration(free, limits, soft, is_soft, joint, x, y, v, work):
         inverse_roots(limits, eta, w, s.roots)
     if is_soft:
         soften(free, soft, diagonal, blocks, s.roots, eta, w)
-    apply_weights(diagonal, blocks, primal, s.carried)
+    apply_blocks(diagonal, blocks, primal, s.carried)
     return largest, 1.0 + math.sqrt(square / max(1, len(x)))
 
 
@@ -147,7 +149,7 @@ def right_side(stage, free, limits, is_soft, tau, target, longest, work):
         c[i] = right[i] = 0.0
     if is_soft:
         scale_by(limits, eta, w, q, q)
-        apply_weights(s.diagonal, s.blocks, c, right)
+        apply_blocks(s.diagonal, s.blocks, c, right)
     else:
         unscale_by(limits, eta, w, q, right[free:])  # S W = W⁻¹, without its rounding
     if stage < 2:
@@ -257,3 +259,44 @@ def _moved(value, low, high):
     if value > high:
         return max(high - value, -high)
     return 0.0
+
+
+# -- where a phase stands: what a solve is called is not decided here ------------------------------------------------
+
+
+@njit(cache=True, error_model="numpy")
+def natural_map(joint_start, limits, x, v, q, speed):
+    """With r = x − P_C(x − v): (‖r‖ / max(‖q‖, ‖x‖), the worst ‖r_k‖ as a velocity, over the rms of free ones).
+
+    joint_start: (joints + 1,) first row of each joint and of the cones behind them; v: D x + q, (m',)."""
+    total, worst, size, free = 0.0, 0.0, 0.0, 0.0
+    for i in range(len(x)):
+        size += x[i] * x[i]
+        free += q[i] * q[i]
+    for k in range(len(joint_start) - 1):
+        part = 0.0
+        for i in range(joint_start[k], joint_start[k + 1]):
+            part += v[i] * v[i]
+        total += part
+        worst = max(worst, part / speed[joint_start[k]] ** 2)
+    first = joint_start[len(joint_start) - 1]
+    for i in range(first, first + limits):
+        part = (x[i] - max(0.0, x[i] - v[i])) ** 2
+        total += part
+        worst = max(worst, part / speed[i] ** 2)
+    for i in range(first + limits, len(x), 3):
+        a, b, c = project_coulomb(x[i] - v[i], x[i + 1] - v[i + 1], x[i + 2] - v[i + 2], 1.0)
+        part = (x[i] - a) ** 2 + (x[i + 1] - b) ** 2 + (x[i + 2] - c) ** 2
+        total += part
+        worst = max(worst, part / speed[i] ** 2)
+    size = max(size, free)
+    return math.sqrt(total / size) if size > 0.0 else math.sqrt(total), math.sqrt(worst)
+
+
+@njit(cache=True, error_model="numpy")
+def project_standard(free, limits, x):
+    """x ← P_C x in place; bilateral rows stay."""
+    for i in range(free, free + limits):
+        x[i] = max(0.0, x[i])
+    for i in range(free + limits, len(x), 3):
+        x[i], x[i + 1], x[i + 2] = project_coulomb(x[i], x[i + 1], x[i + 2], 1.0)

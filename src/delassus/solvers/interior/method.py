@@ -11,9 +11,8 @@ import numpy as np
 
 from delassus.problem import Problem
 from delassus.solvers.interior.dense import DenseSpace, dense_space
-from delassus.solvers.interior.infeasibility import Infeasibility
+from delassus.solvers.interior.infeasibility import LARGE, Infeasibility, is_large
 from delassus.solvers.interior.iteration import BROKEN, DONE, STALLED, Outcome
-from delassus.solvers.interior.natural_map import FAR_OFF, is_large, is_suspicious
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.sparse import SparseSpace
 from delassus.solvers.interior.starts import best_multiple
@@ -25,8 +24,10 @@ from delassus.status import Status
 _GOAL, _GOAL_VELOCITY = 3e-7, 1e-4
 _GOAL_AGAIN = 0.01  # times the last goal, where the polish did not get further from there
 _MARGIN = 0.8  # of what the judge's tolerance means in scaled units, which is known from its last answer
-_FAR, _FAR_VELOCITY = 1e-4, 1e-2  # scaled residuals above which a stalled run starts again
+# scaled residuals above which a stalled run starts again; such velocities do not go together with large reactions
+_FAR, _FAR_VELOCITY = 1e-4, 1e-2
 _DOUBT = 4  # polish steps without halving the residual before the interior point goes on from where it was left
+_DROWNING = 1e12  # scaled reactions against which velocities are lost in rounding: such a residual says nothing
 _PATIENCE = 20  # the same where there is nothing to go back to
 
 
@@ -62,8 +63,13 @@ class Explained(Method):
         return self.infeasibility.verdict(*self.proofs())
 
     def may_offer(self, x: np.ndarray, worst: float) -> bool:
-        """Is this point for the judge? Not where it is on its way to a proof: see `natural_map`. x: (m',) scaled."""
-        return not is_suspicious(x, worst) or not (self.is_hopeless() or worst > FAR_OFF)
+        """Is this point for the judge? Against reactions that are very large any residual is small: where some velocity
+        is still far off they are on their way to a proof of infeasibility, or to a better point.
+
+        x: (m',) scaled; worst: the second number of its natural map."""
+        size, is_far_off = np.abs(x).max(initial=0.0), worst > _FAR_VELOCITY
+        is_suspicious = size >= _DROWNING or (size >= LARGE and is_far_off)
+        return not is_suspicious or not (self.is_hopeless() or is_far_off)
 
     def record(self, names: tuple[str, ...], values: np.ndarray) -> None:
         """One entry per iteration in every list of `details`; NaN where a phase has none.  values: (done, names)."""

@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
-from delassus.solvers.interior.natural_map import project_standard
+from delassus.solvers.interior.iteration import project_standard
 
 _FIRST_RHO = 0.01  # first ρ over 1/η, the root of reaction over velocity
 _ENOUGH = 0.5  # a step is taken when the slope at its end is at most this part of the slope at its start

@@ -9,7 +9,8 @@ from numba import njit
 from delassus.linalg.factor.symmetric import factorisation, pattern_of
 from delassus.linalg.iterative.conjugate_gradients import conjugate_gradients
 from delassus.linalg.operators.matrix import csr_times
-from delassus.solvers.interior.weights import Weights, apply_weights
+from delassus.solvers.interior.weights import Weights
+from delassus.solvers.parts.jordan import apply_blocks
 
 _ROUNDING, _MOST = 1e-14, 4  # as in `body_system`
 
@@ -66,7 +67,7 @@ class SparseBodySystem:
             self._apply, self.factors.solve, push, self.u, _ROUNDING, goal, _MOST
         )
         image[:] = csr_times(self.J, self.u)
-        apply_weights(self.weights.diagonal, self.weights.blocks, image, dx)
+        apply_blocks(self.weights.diagonal, self.weights.blocks, image, dx)
         np.subtract(right, dx, out=dx)
         return math.isfinite(residual)
 

@@ -18,7 +18,7 @@ from delassus.linalg.operators.matrix import csr_times
 from delassus.linalg.operators.rigid import RigidDelassus, add_response, multiply_rows, unit_mass_rows
 from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem import Problem
-from delassus.solvers.interior.natural_map import natural_map
+from delassus.solvers.interior.iteration import natural_map
 from delassus.solvers.parts.jordan import StandardCone, standard_cone
 
 _SYMMETRIC = 1e-12  # relative skew part below which a matrix is taken as symmetric

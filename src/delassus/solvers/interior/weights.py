@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from delassus.solvers.parts.jordan import form_squares
+from delassus.solvers.parts.jordan import apply_blocks, form_squares
 
 
 class Weights:
@@ -23,7 +23,7 @@ class Weights:
     def times(self, v: np.ndarray) -> np.ndarray:
         """S v, (m',)."""
         out = np.empty_like(v)
-        apply_weights(self.diagonal, self.blocks, v, out)
+        apply_blocks(self.diagonal, self.blocks, v, out)
         return out
 
     def from_scaling(self, eta: np.ndarray, w: np.ndarray, compliance: np.ndarray | None, joint: float) -> None:
@@ -39,27 +39,14 @@ class Weights:
     def root_times(self, v: np.ndarray) -> np.ndarray:
         """F v, (m',)."""
         out = np.empty_like(v)
-        apply_weights(np.sqrt(self.diagonal), self.roots, v, out)
+        apply_blocks(np.sqrt(self.diagonal), self.roots, v, out)
         return out
 
     def root_transposed_times(self, v: np.ndarray) -> np.ndarray:
         """Fᵀ v, (m',)."""
         out = np.empty_like(v)
-        apply_weights(np.sqrt(self.diagonal), self.roots.transpose(0, 2, 1), v, out)
+        apply_blocks(np.sqrt(self.diagonal), self.roots.transpose(0, 2, 1), v, out)
         return out
-
-
-@njit(cache=True, error_model="numpy")
-def apply_weights(diagonal, blocks, v, out):
-    """out = S v."""
-    first = len(diagonal)
-    for i in range(first):
-        out[i] = diagonal[i] * v[i]
-    for k in range(len(blocks)):
-        i = first + 3 * k
-        a, b, c = v[i], v[i + 1], v[i + 2]
-        for j in range(3):
-            out[i + j] = blocks[k, j, 0] * a + blocks[k, j, 1] * b + blocks[k, j, 2] * c
 
 
 @njit(cache=True, error_model="numpy")

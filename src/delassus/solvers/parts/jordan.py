@@ -320,6 +320,19 @@ def form_squares(limits, eta, w, inverse, diagonal, blocks):
 
 
 @njit(cache=True, error_model="numpy")
+def apply_blocks(diagonal, blocks, v, out):
+    """out = S v, S of a diagonal and blocks as in `form_squares`; rows of no cone may stand before those of limits."""
+    first = len(diagonal)
+    for i in range(first):
+        out[i] = diagonal[i] * v[i]
+    for k in range(len(blocks)):
+        i = first + 3 * k
+        a, b, c = v[i], v[i + 1], v[i + 2]
+        for j in range(3):
+            out[i + j] = blocks[k, j, 0] * a + blocks[k, j, 1] * b + blocks[k, j, 2] * c
+
+
+@njit(cache=True, error_model="numpy")
 def centred_pair(limits, d, tau, x, y):
     """The pair inside C with x − y = d and x∘y = τ e: eigenvalues (ξ ± √(ξ² + 4τ))/2 on the frame of d."""
     for i in range(limits):

@@ -16,7 +16,8 @@ from delassus.solvers.interior.body_system import _pattern, add_weighted, assemb
 from delassus.solvers.interior.inexact.directions import Scaling, krylov_method
 from delassus.solvers.interior.inexact.settings import IpmInexact
 from delassus.solvers.interior.standard import RigidRows, Standard
-from delassus.solvers.interior.weights import Weights, apply_weights
+from delassus.solvers.interior.weights import Weights
+from delassus.solvers.parts.jordan import apply_blocks
 
 _LOOK = 4  # iterations between two looks at the measure, which costs a pass of its own
 _ROUNDS = 3  # of refinement
@@ -88,7 +89,7 @@ class BodySpace:
     def _correct(self, b: np.ndarray, dx: np.ndarray, tol: float, most: int) -> int:
         """dx for the right side b; products taken."""
         op, weights, count = self.operator, self.weights, 0
-        apply_weights(weights.diagonal, weights.blocks, b, self.image)
+        apply_blocks(weights.diagonal, weights.blocks, b, self.image)
         self.push[:] = 0.0
         add_response(op.bodies, op.start, op.rows, self.image, self.push)
         if self.settings.linear == "direct":
@@ -99,7 +100,7 @@ class BodySpace:
             count, _ = method(self._apply, self._precondition, self.push, self.u, self._measure, 0.8 * tol, most)
         multiply_rows(op.bodies, op.start, op.rows, self.u, self.image)
         np.subtract(b, self.image, out=self.image)
-        apply_weights(weights.diagonal, weights.blocks, self.image, dx)
+        apply_blocks(weights.diagonal, weights.blocks, self.image, dx)
         return count
 
     def _apply(self, u: np.ndarray, out: np.ndarray) -> None:
