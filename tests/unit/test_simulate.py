@@ -37,6 +37,21 @@ def test_inputs_are_asked_for_where_rows_are_evaluated():
     np.testing.assert_allclose(times, 0.5e-2)
 
 
+@pytest.mark.parametrize("integrator", ["euler", "moreau"])
+def test_targets_are_those_of_the_time_they_were_asked_for(integrator):
+    """Prescribed motion at constant speed is where its target says at the end of every step, not half a step off."""
+    builder = delassus.ModelBuilder()
+    slider = builder.body("slider", mass=1.0, shapes=delassus.Sphere(0.1))
+    builder.joint("prismatic", None, slider, motor=delassus.Imposed())
+    model, start = builder.build()
+
+    def inputs(t, state):
+        return delassus.Inputs.of(model, target=[2.0 * t], target_rate=[2.0])
+
+    end = delassus.simulate(model, start, inputs, delassus.StepSettings(h=1e-2, integrator=integrator), np.int64(5))
+    assert end.coordinates(model)[0] == pytest.approx(2.0 * end.t, abs=1e-9)
+
+
 def test_a_wrong_number_of_steps_is_refused():
     model, state = ball()
     with pytest.raises(delassus.DelassusError, match="steps is -1"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Integral
 
 from delassus.dynamics import Inputs
 from delassus.errors import SettingsError
@@ -41,9 +42,9 @@ def simulate(
     """
     settings, memory = settings or StepSettings(), Memory() if memory is None else memory
     if not isinstance(steps, range):
-        if not isinstance(steps, int) or steps < 0:
+        if not isinstance(steps, Integral) or steps < 0:
             raise SettingsError(f"simulate: steps is {steps!r}: give how many, zero or more, or a range of numbers")
-        steps = range(steps)
+        steps = range(int(steps))
     ahead = integrator(settings.integrator).lead * settings.h
     for k in steps:
         now = None if inputs is None else inputs(state.t + ahead, state)
