@@ -38,6 +38,15 @@ class Backwards(Method):
         return -count
 
 
+class Projected(Method):
+    """Puts its reactions into another array each time, as it may."""
+
+    def advance(self, count):
+        for _ in range(count):
+            v = self.problem.constraint_velocity(self.reactions)
+            self.reactions = self.problem.cone.project(self.reactions - 0.7 * v)
+
+
 class TooFew(Method):
     """Gives fewer reactions than the judge's kernels read."""
 
@@ -46,7 +55,7 @@ class TooFew(Method):
 
 
 def solver(start=Still, laws=(Law.CCP,), rows=ALL_ROWS, settings=None):
-    return Solver(settings or Settings(solver="slip"), laws, rows, "nobody", "never", start)
+    return Solver(settings or Settings(solver="slip"), laws, rows, "nobody", "never", start, is_map=True)
 
 
 @pytest.mark.parametrize(
@@ -72,11 +81,24 @@ def test_a_solver_that_could_not_be_started_is_refused_when_registered(line, wor
 @pytest.mark.parametrize(
     ("start", "words"), [(Backwards, "Backwards.advance returned -"), (TooFew, r"TooFew.reactions has shape \(2,\)")]
 )
-def test_a_method_that_breaks_its_promise_is_refused(start, words):
+@pytest.mark.parametrize("modifiers", ["", "+anderson", "+desaxce"])
+def test_a_method_that_breaks_its_promise_is_refused(start, words, modifiers):
     delassus.register(solver(start))
     try:
         with pytest.raises(SettingsError, match=words):
-            delassus.solve(PROBLEM, "slip", max_iter=100)
+            delassus.solve(
+                PROBLEM.with_law("ncp") if "desaxce" in modifiers else PROBLEM, "slip" + modifiers, max_iter=100
+            )
+    finally:
+        SOLVERS.remove("slip")
+
+
+@pytest.mark.parametrize("modifiers", ["", "+anderson", "+desaxce", "+anderson+desaxce"])
+def test_reactions_may_be_another_array_after_each_advance(modifiers):
+    delassus.register(solver(Projected))
+    try:
+        problem = PROBLEM.with_law("ncp") if "desaxce" in modifiers else PROBLEM
+        assert delassus.solve(problem, "slip" + modifiers, tol=1e-8, max_iter=500).converged
     finally:
         SOLVERS.remove("slip")
 

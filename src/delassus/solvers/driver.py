@@ -231,7 +231,7 @@ def _drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
         if method.finished or run.stalled(iteration, method.is_costly):
             return method.verdict or Status.STALLED, iteration
         count = run.next_batch(iteration, method.is_costly, method.batch_min)
-        iteration += _checked(method, count, method.advance(count), run.rows)
+        iteration += advanced(method, count, run.rows)
         excess = run.judge(iteration, method.reactions, method.reactions_low)
         if excess == math.inf and not np.isfinite(method.reactions).all():
             return Status.DIVERGED, iteration
@@ -241,13 +241,12 @@ def _drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
     return Status.CONVERGED, iteration
 
 
-def _checked(method: Method, count: int, done: int | None, rows: int) -> int:
-    """Iterations done. The judge's kernels read as many reactions as there are rows, and a count below zero would never
-    reach its limit: a method that breaks its promise is refused here."""
+def advanced(method: Method, count: int, rows: int) -> int:
+    """`count` iterations of a method, or fewer; how many. The judge's kernels read as many reactions as there are rows,
+    and a count below zero would never reach its limit: a method that breaks its promise is refused here."""
+    done = method.advance(count)
     if done is not None and done < 0:
-        raise SettingsError(
-            f"{type(method).__name__}.advance returned {done}: give the iterations done, or None for all"
-        )
+        raise SettingsError(f"{type(method).__name__}.advance returned {done}: give the iterations done, or None")
     if np.shape(method.reactions) != (rows,):
         shape = np.shape(method.reactions)
         raise SettingsError(f"{type(method).__name__}.reactions has shape {shape} after advance, expected ({rows},)")

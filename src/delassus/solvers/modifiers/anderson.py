@@ -35,7 +35,7 @@ from numba import njit
 
 from delassus.problem import Problem
 from delassus.solvers.compose import Composed, Modifier
-from delassus.solvers.driver import Solver
+from delassus.solvers.driver import Solver, advanced
 from delassus.solvers.method import Method
 from delassus.solvers.parts.anderson.step import (
     EXCESS,
@@ -114,8 +114,8 @@ class AndersonMethod(Method):
                 self._move_to(point)
             self.left = self.stride
         count = min(most, self.left)
-        done = self.inner.advance(count) or count
-        self.finished = self.inner.finished
+        done = advanced(self.inner, count, len(self.reactions))
+        self.reactions, self.finished = self.inner.reactions, self.inner.finished
         self.left -= done
         if self.left == 0:
             point = self._point()

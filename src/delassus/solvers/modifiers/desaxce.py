@@ -19,7 +19,7 @@ from delassus import residuals
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.compose import Composed, Modifier
-from delassus.solvers.driver import Solver
+from delassus.solvers.driver import Solver, advanced
 from delassus.solvers.method import Method
 from delassus.solvers.settings import Count, Fraction, Settings
 
@@ -62,7 +62,8 @@ class DeSaxceMethod(Method):
                 break
             look = 1 if self.is_costly else max(_LEAST_BATCH, int(_BATCH_GROWTH * self.spent))
             batch = min(count - total, look)
-            done = self.inner.advance(batch) or batch
+            done = advanced(self.inner, batch, self.problem.row_count)
+            self.reactions, self.reactions_low = self.inner.reactions, self.inner.reactions_low  # others, perhaps
             total += done
             self.spent += done
             if not np.isfinite(self.reactions).all():
