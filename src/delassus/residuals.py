@@ -75,9 +75,11 @@ def measure(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = No
         return Measure(found[0], found[2])
     rigid = problem.delassus.rigid
     if rigid is not None:  # what every step of a simulation asks several times
-        sizes = rigid.velocity_count, len(reactions)
-        found = _measure_rigid(sizes, rigid.plain, problem.free_velocity, reactions, problem.judged_by)
-        return Measure(found[0], found[1])
+        found = _judge_rigid(
+            rigid.plain, problem.free_velocity, rigid.velocity_count, _NONE, reactions, problem.judged_by,
+            _NONE, _NONE, _NONE,
+        )  # fmt: skip
+        return Measure(found[0], found[2])
     return Measure(*measure_at(reactions, problem.constraint_velocity(reactions), problem.judged_by))
 
 
@@ -106,7 +108,10 @@ def evaluate_with_velocities(
         return Residuals(*out.tolist()), v, bodies
     if rigid is not None and problem.u_f is not None:
         u, v = np.empty(rigid.velocity_count), np.empty(len(reactions))
-        _evaluate_rigid(rigid.plain, problem.free_velocity, problem.u_f, reactions, problem.judged_by, u, v, out)
+        _judge_rigid(
+            rigid.plain, problem.free_velocity, rigid.velocity_count, problem.u_f, reactions, problem.judged_by,
+            u, v, out,
+        )  # fmt: skip
         return Residuals(*out.tolist()), v, u
     v, velocities = problem.velocities(reactions)
     _evaluate_at(reactions, v, problem.judged_by, out)
@@ -124,7 +129,7 @@ def _measure_pairs(
         v = v + delassus.product(low)
         if velocities is not None:
             velocities = velocities + delassus.body_velocity(low)
-        return _measures(high, v, problem.judged_by), v, velocities
+        return _measures(high, v, _NO_GAPS, problem.judged_by), v, velocities
     # compiled on first use: only masses far apart need them
     from delassus.cones.pairs import fill_gaps
     from delassus.linalg.operators.rigid_pairs import pair_velocities
@@ -136,7 +141,10 @@ def _measure_pairs(
     is_exact, first = problem.law is Law.NCP, problem.cone.contact_start
     fill_gaps(np.column_stack([high, low]), v, first, problem.mu, is_exact, problem.rho, own, gaps)
     nearest = v[:, 0].copy()
-    return _measures_with(high, nearest, gaps, problem.judged_by), nearest, u[:, 0].copy()
+    return _measures(high, nearest, gaps, problem.judged_by), nearest, u[:, 0].copy()
+
+
+_NONE, _NO_GAPS = np.empty(0), np.empty((0, 2))  # as arguments: nothing is known, nothing is asked for
 
 
 @njit(cache=True)
@@ -151,46 +159,38 @@ def _ratio(value, scale):
 def measure_at(reactions, v, judged_by):
     """(relative natural map, relative worst velocity) where v = D λ + v_f is known, for compiled code; judged_by: that
     of the `Problem`."""
-    relative, _, worst = _measures(reactions, v, judged_by)
+    relative, _, worst = _measures(reactions, v, np.empty((0, 2)), judged_by)
     return relative, worst
 
 
 @njit(cache=True)
-def _measures(reactions, v, judged_by):
-    """(relative natural map [-], worst velocity [m/s], the same relative [-])."""
-    return _measures_with(reactions, v, np.empty((0, 2)), judged_by)
-
-
-@njit(cache=True)
-def _measures_with(reactions, v, gaps, judged_by):
-    """The same; gaps: (n_c, 2) squared gaps of contacts for ρ and for ρ_k where they are known already, or empty."""
-    mu, block_start, joints, _, limits, diagonal_blocks, scale, gamma, step, free_speed = judged_by
-    square, worst, relative, length = _natural_map(
-        reactions, v, gaps, mu, block_start, joints, limits, diagonal_blocks, scale, gamma, step
-    )
-    return _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length))), worst, relative
-
-
-@njit(cache=True)
-def _measure_rigid(sizes, plain, free, reactions, judged_by):
-    u, v = np.empty(sizes[0]), np.empty(sizes[1])
+def _judge_rigid(plain, free, velocities, u_f, reactions, judged_by, u, v, out):
+    """What `_measures` finds, from reactions alone, in one call.  velocities: n; u: (n,), v: (m,), out: as in
+    `_fill_residuals`, or all three empty where only the measures are asked for. One kernel for both questions: each
+    would compile the natural map anew."""
+    wants_all = len(out) > 0
+    if not wants_all:
+        u, v = np.empty(velocities), np.empty(len(reactions))
     rigid_velocities(plain, reactions, free, u, v)
-    return measure_at(reactions, v, judged_by)
-
-
-@njit(cache=True)
-def _evaluate_rigid(plain, free, u_f, reactions, judged_by, u, v, out):
-    rigid_velocities(plain, reactions, free, u, v)
-    for i in range(len(u)):
-        u[i] += u_f[i]
-    _evaluate_at(reactions, v, judged_by, out)
+    found = _measures(reactions, v, np.empty((0, 2)), judged_by)
+    if wants_all:
+        for i in range(len(u)):
+            u[i] += u_f[i]
+        _fill_residuals(reactions, v, judged_by, found, out)
+    return found
 
 
 @njit(cache=True)
 def _evaluate_at(reactions, v, judged_by, out):
+    """out: see `_fill_residuals`."""
+    _fill_residuals(reactions, v, judged_by, _measures(reactions, v, np.empty((0, 2)), judged_by), out)
+
+
+@njit(cache=True)
+def _fill_residuals(reactions, v, judged_by, measures, out):
     """out: the fields of `Residuals` in their order, (11,)."""
     mu, _, _, bilateral, limits, _, _, gamma, step, free_speed = judged_by
-    out[0], out[1], out[10] = _measures(reactions, v, judged_by)
+    out[0], out[1], out[10] = measures
     _all(reactions, v, mu, bilateral, limits, gamma, step, out)
     length, speed, work = 0.0, 0.0, 0.0
     for i in range(len(v)):
@@ -204,8 +204,10 @@ def _evaluate_at(reactions, v, judged_by, out):
 
 
 @njit(cache=True)
-def _natural_map(reactions, v, gaps, mu, block_start, joints, limits, diagonal_blocks, scale, gamma, step):
-    """(‖λ − P_K(λ − ρ w)‖₂², worst velocity, worst over the scale of its block, ‖λ‖₂²)."""
+def _measures(reactions, v, gaps, judged_by):
+    """(relative natural map [-], worst velocity [m/s], worst velocity over the scale of its block [-]).  gaps: (n_c, 2)
+    squared gaps of contacts for ρ and for ρ_k where they are known already, or empty."""
+    mu, block_start, joints, _, limits, diagonal_blocks, scale, gamma, step, free_speed = judged_by
     square = 0.0
     length = 0.0
     for i in range(len(reactions)):
@@ -239,7 +241,7 @@ def _natural_map(reactions, v, gaps, mu, block_start, joints, limits, diagonal_b
                 square += _contact_gap(reactions, v, i, mu[c], gamma, step)
                 error = math.sqrt(_contact_gap(reactions, v, i, mu[c], gamma, own)) / own
         worst, relative = max(worst, error), max(relative, _ratio(error, scale[k]))
-    return square, worst, relative, length
+    return _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length))), worst, relative
 
 
 @njit(cache=True)
