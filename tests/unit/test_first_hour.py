@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import math
 import pickle
 import pydoc
 import re
@@ -15,7 +16,7 @@ import pytest
 import delassus
 from delassus.builder import Imposed, Material, ModelBuilder, Motor
 from delassus.dynamics import Inputs, Stabilisation
-from delassus.errors import DelassusError
+from delassus.errors import DelassusError, SettingsError
 from delassus.law import Law
 from delassus.model.state import State
 from delassus.problem import Problem
@@ -317,3 +318,12 @@ def test_help_explains_every_field(kind):
 
 def test_laws_are_named_in_any_case():
     assert StepSettings(law="CCP").law is Law.CCP
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"), [("max_iter", "5"), ("max_iter", math.inf), ("max_iter", math.nan), ("time_limit", "1")]
+)
+def test_limits_that_are_no_numbers_are_named(limit, value):
+    problem = delassus.Problem.dual(np.eye(3), [-1.0, 0.0, 0.0], mu=[0.5])
+    with pytest.raises(SettingsError, match=f"{limit} is {value!r}"):
+        delassus.solve(problem, **{limit: value})

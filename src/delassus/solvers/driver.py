@@ -103,10 +103,10 @@ class Limits:
                 f"tol_velocity is {tol_velocity!r}: give a positive factor of the velocities at hand such as 1e-4, "
                 'None to leave it out, or "auto"'
             )
-        if max_iter < 0:
-            raise SettingsError(f"max_iter is {max_iter}: give zero or more")
-        if time_limit is not None and not time_limit > 0:
-            raise SettingsError(f"time_limit is {time_limit}: give a positive number of seconds, or None")
+        if max_iter != 0 and not _is_positive(max_iter):
+            raise SettingsError(f"max_iter is {max_iter!r}: give zero or more")
+        if time_limit is not None and time_limit != math.inf and not _is_positive(time_limit):
+            raise SettingsError(f"time_limit is {time_limit!r}: give a positive number of seconds, or None")
         self.tol = float(tol)
         self.tol_velocity = math.inf if tol_velocity is None else float(tol_velocity)
         self.max_iter = int(max_iter)
