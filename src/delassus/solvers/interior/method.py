@@ -20,8 +20,7 @@ from delassus.solvers.method import Method
 from delassus.solvers.settings import Settings
 from delassus.status import Status
 
-# scaled residuals at which the polish takes over, or the judge is asked for the first time
-_GOAL, _GOAL_VELOCITY = 3e-7, 1e-4
+_GOAL_VELOCITY = 1e-4  # scaled residual of velocity at which a space's first goal is reached
 _GOAL_AGAIN = 0.01  # times the last goal, where the polish did not get further from there
 _MARGIN = 0.8  # of what the judge's tolerance means in scaled units, which is known from its last answer
 # scaled residuals above which a stalled run starts again; such velocities do not go together with large reactions
@@ -98,7 +97,7 @@ class InteriorPoint(Explained):
         """Go on in this space, from the present reactions."""
         self.space = space
         self.is_costly, self.batch_min = space.is_costly, space.batch_min
-        self.goal, self.goal_velocity = _GOAL, _GOAL_VELOCITY
+        self.goal, self.goal_velocity = space.goal, _GOAL_VELOCITY
         self.norm = self.worst = math.inf
         self.may_return = False
         contradiction = space.contradiction(self.infeasibility) if self.problem.cone.bilateral.size else None

@@ -32,11 +32,12 @@ _CHANGES = ((2.0, 10.0), (5.0, 3.0), (8.0, 1.0), (math.inf, 0.3))  # Newton step
 
 
 class Newton(NamedTuple):
-    """Arrays of the polish.  diagonal, blocks, roots: of S, see `weights`; counts: (4,) Newton steps since the centre
-    moved, the last inner residual, the best natural map so far and the steps since it halved; the rest (m',): x: the
-    centre; xi: ξ; best: its projection, the reactions to judge (in p, ρ times the rounding of v remains); rho: ρ, equal
-    within a contact; even: compliance with equal tangents; t: D ξ without compliance; offset: q and the rest of
-    compliance; p: p(ξ); right, dx, image: of Newton's system; trial, point: scratch."""
+    """Arrays of the polish.  diagonal, blocks, roots: of S, see `weights`; counts: (5,) Newton steps since the centre
+    moved, the last inner residual, the norm of the natural map when that had halved last, steps since one of its two
+    numbers did, and the worst velocity when that had; the rest (m',): x: the centre; xi: ξ; best: its projection, the
+    reactions to judge (in p, ρ times the rounding of v remains); rho: ρ, equal within a contact; even: compliance with
+    equal tangents; t: D ξ without compliance; offset: q and the rest of compliance; p: p(ξ); right, dx, image: of
+    Newton's system; trial, point: scratch."""
 
     diagonal: np.ndarray
     blocks: np.ndarray
@@ -68,7 +69,7 @@ def newton_of(
     triples[:, 1:] = triples[:, 1:].max(axis=1, keepdims=True)  # the projection is then in closed form
     rho = rho.copy()
     rho[free:] = np.clip(rho[free:], _LEAST_RHO, _MOST_RHO)
-    counts = np.array([0.0, math.inf, math.inf, 0.0])
+    counts = np.array([0.0, math.inf, math.inf, 0.0, math.inf])
     rest = np.zeros((len(Newton._fields) - 9, len(x)))
     return Newton(diagonal, blocks, roots, counts, x.copy(), x.copy(), x.copy(), rho, even, *rest)
 
@@ -106,17 +107,18 @@ def take_newton_step(free, limits, newton):
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def settle(free, limits, length, q, soft, speed, v, residual, newton):
+def settle(free, limits, length, q, soft, speed, v, norm, worst, newton):
     """A new centre where the inner problem is solved; (inner, outer residual, whether the centre moved).
 
-    v: velocity of `best`; residual: the larger number of its natural map."""
+    v: velocity of `best`; norm, worst: its natural map."""
     s = Newton(*newton)
     counts = s.counts
     counts[0] += 1.0
-    if residual <= 0.5 * counts[2]:
-        counts[2], counts[3] = residual, 0.0
-    else:
-        counts[3] += 1.0
+    counts[3] += 1.0
+    if norm <= 0.5 * counts[2]:
+        counts[2], counts[3] = norm, 0.0
+    if worst <= 0.5 * counts[4]:  # the worst velocity may jump while all others get better, or stay where it is
+        counts[4], counts[3] = worst, 0.0
     for i in range(len(v)):
         s.trial[i] = (s.best[i] - s.x[i]) / s.rho[i]
         s.point[i] = v[i] - (soft[i] - s.even[i]) * (s.best[i] - s.x[i])

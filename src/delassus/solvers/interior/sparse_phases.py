@@ -166,7 +166,7 @@ class Polish:
         v = standard.velocity(newton.best)
         norm, worst = standard.natural_map_at(newton.best, v)
         inner, outer, moved = settle(free, limits, length, standard.offset, standard.soft, standard.speed, v,
-                                     max(norm, worst), tuple(newton))  # fmt: skip
+                                     norm, worst, tuple(newton))  # fmt: skip
         if moved:
             standard.correct(newton.x)
         self.details = {
