@@ -18,66 +18,72 @@ _MOST = 6  # conjugate gradient iterations
 
 
 @njit(cache=True, error_model="numpy")
-def _block_times(k, i, limits, segments, at, J, lines, paired, u, a, b, d):
-    """Block k of Ĵ, whose first row is i, times u, added to (a, b, d); a limit has one row, and leaves b and d."""
-    c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
-    p, w = at[k], n0 + n1
-    if k < limits:
+def times_rows(limits, segments, at, J, lines, paired, u, out):
+    """out = Ĵ u.  The loop over blocks stands in each of these kernels: as a function per block, inlined or not, they
+    made a solve a quarter slower."""
+    i = 0
+    for k in range(len(segments)):
+        c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
+        p = at[k]
+        if k < limits:
+            value = 0.0
+            for c in range(n0):
+                value += J[p + c] * u[c0 + c]
+            p += n0
+            for c in range(n1):
+                value += J[p + c] * u[c1 + c]
+            out[i] = value
+            i += 1
+            continue
+        if paired:
+            out[i], out[i + 1], out[i + 2] = three_rows_times(lines, i, c0, c1, u)
+            i += 3
+            continue
+        w = n0 + n1
+        a, b, d = 0.0, 0.0, 0.0
         for c in range(n0):
-            a += J[p + c] * u[c0 + c]
-        for c in range(n0, w):
-            a += J[p + c] * u[c1 - n0 + c]
-    elif paired:
-        e, f, g = three_rows_times(lines, i, c0, c1, u)
-        a, b, d = a + e, b + f, d + g
-    else:
-        for c in range(w):
-            f = u[c0 + c] if c < n0 else u[c1 - n0 + c]
+            f = u[c0 + c]
             a += J[p + c] * f
             b += J[p + w + c] * f
             d += J[p + 2 * w + c] * f
-    return a, b, d
-
-
-@njit(cache=True, error_model="numpy")
-def _push_block(k, i, limits, segments, at, J, lines, paired, f, g, h, u):
-    """u += block k of Ĵ, whose first row is i, transposed, times (f, g, h), of which a limit uses f."""
-    c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
-    p, w = at[k], n0 + n1
-    if k >= limits and paired:
-        push_three(lines, i, c0, c1, f, g, h, u)
-    elif k < limits:
-        for c in range(n0):
-            u[c0 + c] += J[p + c] * f
-        for c in range(n0, w):
-            u[c1 - n0 + c] += J[p + c] * f
-    else:
-        for c in range(n0):
-            u[c0 + c] += J[p + c] * f + J[p + w + c] * g + J[p + 2 * w + c] * h
-        for c in range(n0, w):
-            u[c1 - n0 + c] += J[p + c] * f + J[p + w + c] * g + J[p + 2 * w + c] * h
-
-
-@njit(cache=True, error_model="numpy")
-def times_rows(limits, segments, at, J, lines, paired, u, out):
-    """out = Ĵ u."""
-    for k in range(len(segments)):
-        i = k if k < limits else 3 * k - 2 * limits
-        a, b, d = _block_times(k, i, limits, segments, at, J, lines, paired, u, 0.0, 0.0, 0.0)
-        out[i] = a
-        if k >= limits:
-            out[i + 1], out[i + 2] = b, d
+        p += n0
+        for c in range(n1):
+            f = u[c1 + c]
+            a += J[p + c] * f
+            b += J[p + w + c] * f
+            d += J[p + 2 * w + c] * f
+        out[i], out[i + 1], out[i + 2] = a, b, d
+        i += 3
 
 
 @njit(cache=True, error_model="numpy")
 def add_pushes(limits, segments, at, J, lines, paired, x, u):
     """u += Ĵᵀ x."""
+    i = 0
     for k in range(len(segments)):
+        c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
+        p = at[k]
         if k < limits:
-            _push_block(k, k, limits, segments, at, J, lines, paired, x[k], 0.0, 0.0, u)
-        else:
-            i = 3 * k - 2 * limits
-            _push_block(k, i, limits, segments, at, J, lines, paired, x[i], x[i + 1], x[i + 2], u)
+            f = x[i]
+            for c in range(n0):
+                u[c0 + c] += J[p + c] * f
+            p += n0
+            for c in range(n1):
+                u[c1 + c] += J[p + c] * f
+            i += 1
+            continue
+        if paired:
+            push_three(lines, i, c0, c1, x[i], x[i + 1], x[i + 2], u)
+            i += 3
+            continue
+        w = n0 + n1
+        f, g, h = x[i], x[i + 1], x[i + 2]
+        for c in range(n0):
+            u[c0 + c] += J[p + c] * f + J[p + w + c] * g + J[p + 2 * w + c] * h
+        p += n0
+        for c in range(n1):
+            u[c1 + c] += J[p + c] * f + J[p + w + c] * g + J[p + 2 * w + c] * h
+        i += 3
 
 
 @njit(cache=True, error_model="numpy", inline="always")
@@ -98,22 +104,50 @@ def sweep(rows, q, soft, count, x, u):
     have unit mobility, so the step is one."""
     limits, segments, at, J, lines, _, paired = rows
     for _ in range(count):
+        i = 0
         for k in range(len(segments)):
-            i = k if k < limits else 3 * k - 2 * limits
-            a, b, d = q[i] + soft[i] * x[i], 0.0, 0.0
-            if k >= limits:
-                b, d = q[i + 1] + soft[i + 1] * x[i + 1], q[i + 2] + soft[i + 2] * x[i + 2]
-            a, b, d = _block_times(k, i, limits, segments, at, J, lines, paired, u, a, b, d)
-            e, f, g = 0.0, 0.0, 0.0
+            c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
+            p = at[k]
             if k < limits:
-                new = max(0.0, x[i] - a)
-                e, x[i] = new - x[i], new
+                value = q[i] + soft[i] * x[i]
+                for c in range(n0):
+                    value += J[p + c] * u[c0 + c]
+                for c in range(n1):
+                    value += J[p + n0 + c] * u[c1 + c]
+                new = max(0.0, x[i] - value)
+                change = new - x[i]
+                if change != 0.0:
+                    x[i] = new
+                    for c in range(n0):
+                        u[c0 + c] += J[p + c] * change
+                    for c in range(n1):
+                        u[c1 + c] += J[p + n0 + c] * change
+                i += 1
+                continue
+            w = n0 + n1
+            a, b, d = q[i] + soft[i] * x[i], q[i + 1] + soft[i + 1] * x[i + 1], q[i + 2] + soft[i + 2] * x[i + 2]
+            if paired:
+                e, f, g = three_rows_times(lines, i, c0, c1, u)
+                a, b, d = a + e, b + f, d + g
             else:
-                a, b, d = project_coulomb(x[i] - a, x[i + 1] - b, x[i + 2] - d, 1.0)
-                e, f, g = a - x[i], b - x[i + 1], d - x[i + 2]
-                x[i], x[i + 1], x[i + 2] = a, b, d
+                for c in range(w):
+                    f = u[c0 + c] if c < n0 else u[c1 + c - n0]
+                    a += J[p + c] * f
+                    b += J[p + w + c] * f
+                    d += J[p + 2 * w + c] * f
+            a, b, d = project_coulomb(x[i] - a, x[i + 1] - b, x[i + 2] - d, 1.0)
+            e, f, g = a - x[i], b - x[i + 1], d - x[i + 2]
             if e != 0.0 or f != 0.0 or g != 0.0:
-                _push_block(k, i, limits, segments, at, J, lines, paired, e, f, g, u)
+                x[i], x[i + 1], x[i + 2] = a, b, d
+                if paired:
+                    push_three(lines, i, c0, c1, e, f, g, u)
+                    i += 3
+                    continue
+                for c in range(n0):
+                    u[c0 + c] += J[p + c] * e + J[p + w + c] * f + J[p + 2 * w + c] * g
+                for c in range(n0, w):
+                    u[c1 + c - n0] += J[p + c] * e + J[p + w + c] * f + J[p + 2 * w + c] * g
+            i += 3
 
 
 @njit(cache=True, error_model="numpy")
