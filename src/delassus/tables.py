@@ -10,6 +10,7 @@ and solving with a method of its own costs nothing. A plug-in that cannot be loa
 """
 
 import re
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -23,6 +24,8 @@ Line = TypeVar("Line")
 Default = TypeVar("Default")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _tables: "list[Table[Any]]" = []
+# One thread looks for plug-ins, the others wait for what it finds; a plug-in that lists a table as it loads does not.
+_looking = threading.RLock()
 
 
 class Table(dict[str, Line]):
@@ -45,7 +48,7 @@ class Table(dict[str, Line]):
         self.what, self.is_line, self.name_of, self.check = what, is_line, name_of, check
         self.own = frozenset(super().keys())
         self.reserved = frozenset(reserved)
-        self._is_complete = False
+        self._is_begun = self._is_complete = False  # looking for plug-ins
         _tables.append(self)
 
     def register(self, line: Line) -> Line:
@@ -72,7 +75,13 @@ class Table(dict[str, Line]):
         """Add what installed packages offer as entry points, once; what cannot be loaded is warned of, one by one."""
         if self._is_complete:
             return
-        self._is_complete = True
+        with _looking:
+            if not self._is_begun:
+                self._is_begun = True
+                self._add_plug_ins()
+                self._is_complete = True
+
+    def _add_plug_ins(self) -> None:
         from importlib.metadata import entry_points  # takes as long as a thousand small solves
 
         for point in sorted(entry_points(group=f"delassus.{self.what}s"), key=lambda point: (point.name, point.value)):
@@ -86,7 +95,7 @@ class Table(dict[str, Line]):
                     f"plug-in {point.name!r}{home} ({point.value}) is left out of the {self.what}s: "
                     f"{type(error).__name__}: {error}",
                     DelassusWarning,
-                    stacklevel=2,
+                    stacklevel=3,
                 )
 
     # Whoever lists the table, or asks for a name it does not have, makes it complete first.

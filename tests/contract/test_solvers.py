@@ -288,6 +288,19 @@ def test_misuse_is_named():
         solve(problem, "nbgs", tol=1e-14, max_iter=1, throw=True)
 
 
+@pytest.mark.parametrize("name", ["auto", "nbgs", "prox-ssn"])
+@pytest.mark.parametrize("doubles", [1, 2])
+def test_a_guess_is_dropped_where_nothing_moves(name, doubles):
+    """Against velocities of zero no error is small: whatever the step before left, nothing is the answer."""
+    still = Problem.dual(np.diag([1.0, 2.0, 2.0]), np.zeros(3), mu=[0.5])
+    guess = np.zeros((doubles, 3))
+    guess[0] = 1.0, 0.2, 0.0
+    found = solve(still, name, guess[0] if doubles == 1 else guess)
+    assert found.converged
+    assert found.iterations == 0
+    np.testing.assert_array_equal(found.point, np.zeros(3))
+
+
 def test_every_status_has_advice():
     assert all(status.advice.endswith(".") for status in Status)
 

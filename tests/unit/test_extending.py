@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -254,6 +255,32 @@ def test_a_table_is_completed_once_and_only_when_listed(monkeypatch):
         way(table)
         assert calls == ["delassus.tests"]
         assert list(table) == ["a", "b"]
+
+
+def test_a_second_thread_waits_for_the_plug_ins(monkeypatch):
+    """Whoever asks while another thread loads them would otherwise be told that there is no such line. The plug-in
+    itself may list the table as it loads."""
+    table: Table[str] = Table("test", lambda line: isinstance(line, str), str, ["a"])
+    loading, asked = threading.Event(), threading.Event()
+
+    class Point:
+        name = value = "b"
+        dist = None
+
+        def load(self):
+            loading.set()
+            asked.wait(0.2)  # a second thread that does not wait is through by then
+            assert list(table) == ["a"]
+            return "b"
+
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Point()])
+    first = threading.Thread(target=table.discover)
+    first.start()
+    assert loading.wait(10.0)
+    assert "b" in table
+    asked.set()
+    first.join()
+    assert list(table) == ["a", "b"]
 
 
 def test_a_plug_in_with_a_taken_name_is_warned_of(monkeypatch):

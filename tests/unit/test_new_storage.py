@@ -92,6 +92,17 @@ def test_the_storage_answers_as_the_matrix_does(storage):
         own.mass_matrix()
 
 
+@pytest.mark.parametrize(("ratio", "odd"), [(None, False), (1.0, False), (9.9e3, False), (1.01e4, True)])
+def test_masses_far_apart_follow_from_the_ratio_alone(storage, ratio, odd):
+    """A storage that says how far its masses are apart need not say when that is too far for one double."""
+
+    class Weighed(storage):
+        def mass_ratio(self):
+            return ratio
+
+    assert Weighed(np.ones(3), np.zeros((3, 1))).has_odd_masses() is odd
+
+
 @pytest.mark.parametrize(("law", "solver"), [(law, solver) for law, names in SOLVERS.items() for solver in names])
 def test_every_family_solves_with_it(storage, law, solver):
     own, matrix = problems(storage, law)

@@ -50,10 +50,6 @@ class Model:
         """(n_b, 3, 3) in the world frame."""
         return rotation @ self.inertia @ rotation.transpose(0, 2, 1)
 
-    def world_inverse_inertia(self, rotation: np.ndarray) -> np.ndarray:
-        """(n_b, 3, 3) in the world frame."""
-        return rotation @ self.inverse_inertia @ rotation.transpose(0, 2, 1)
-
     def mass_blocks(self, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """H and H⁻¹ by blocks, each (n_b, 6, 6), at these rotations (n_b, 3, 3)."""
         mass, inverse = np.zeros((self.body_count, 6, 6)), np.zeros((self.body_count, 6, 6))

@@ -19,8 +19,7 @@ from delassus.law import Law
 from delassus.model.state import State
 from delassus.problem import Problem
 from delassus.scenes import find as find_scene
-from delassus.simulation import StepSettings, step
-from delassus.simulation.memory import Memory
+from delassus.simulation import StepSettings, simulate, step
 from delassus.solvers.table import find
 
 METHODS = ("jacobi", "gpminres", "spg-fb", "kucera", "apgd")
@@ -105,9 +104,7 @@ def settled(scene: str, seconds: float, *, then: dict[str, Any] | None = None, *
     path = Path(tempfile.gettempdir()) / "delassus-heaps" / f"{label}.npz"
     state = _kept(path, setup.state)
     if state is None:
-        state, memory = setup.state, Memory()
-        for _ in range(round(seconds / _STEP.h)):
-            state, _ = step(setup.model, state, None, _STEP, memory)
+        state = simulate(setup.model, setup.state, None, _STEP, round(seconds / _STEP.h))
         path.parent.mkdir(exist_ok=True)
         np.savez(path, q=state.q, u=state.u, t=state.t)
     model = find_scene(scene).build(**parameters | then).model if then else setup.model
