@@ -6,11 +6,16 @@ with the 2×2 Schur complement S = D_tt − D_tn D_nt / D_nn and b = q_t − D_t
 g(s) = μ r_n / ‖r_t‖ is below one at s = 0 exactly when sticking violates the cone, and grows without bound; for an
 uncoupled isotropic block it is linear in s, so Newton's method on g(s) = 1 needs two or three steps, and a bracket
 keeps it safe. Non-symmetric blocks need no special care.
+
+What depends on the block alone is computed once (`slip_constants`) and used in every sweep (`slip_at`).
 """
 
 import math
 
 from numba import njit
+
+SLIP_CONSTANTS = 12
+"""Numbers of a block that `slip_at` reads."""
 
 _STEPS = 100  # Newton needs a handful; bisection alone needs 60 to exhaust the digits
 _CLOSE = 1e-12  # |g − 1| below which Newton stops; the point is put on the cone exactly afterwards
@@ -21,40 +26,55 @@ _SINGULAR = 1e-14  # determinant of S relative to its diagonal below which stick
 def solve_slip(D, o, q0, q1, q2, mu, slip):
     """(r_n, r_t1, r_t2, s) of exact Coulomb friction: v = D r + q.  D[o:o+9]: the 3×3 block, q: velocity without this
     contact [m/s], slip: start for s (0 if unknown)."""
-    dnn = D[o]
-    if q0 >= 0.0 or dnn <= 0.0:
+    if q0 >= 0.0 or D[o] <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
-    inverse, d1, d2, c1, c2, s11, s12, s21, s22 = eliminate_normal(D, o)
-    if mu == 0.0:
-        return -q0 * inverse, 0.0, 0.0, 0.0
-    b1, b2 = q1 - c1 * q0, q2 - c2 * q0
+    inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det, coupling = slip_constants(D, o)
+    return slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det, coupling, q0, q1, q2, mu, slip)
 
-    trace = s11 + s22
-    low = 0.0
+
+@njit(cache=True, error_model="numpy")
+def slip_constants(D, o):
+    """(1 / D_nn, D_nt1 / D_nn, D_nt2 / D_nn, D_t1n / D_nn, D_t2n / D_nn, S11, S12, S21, S22, least s, 1 / det S, ‖D_nt‖
+    / D_nn) of a block, D[o:o+9]. Where sticking reactions are not unique, or S is zero, the least s is positive and
+    picks the smallest of them, and the determinant is that of S + s I; zero where even that is singular."""
+    if not D[o] > 0.0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    inverse, d1, d2, c1, c2, s11, s12, s21, s22 = eliminate_normal(D, o)
+    trace, least = s11 + s22, 0.0
     det = s11 * s22 - s12 * s21
     if det <= _SINGULAR * trace * trace:
-        # Sticking reactions are not unique here (or S is zero): the limit s → 0 picks the smallest of them.
-        low = max(_SINGULAR * trace, 1e-14 * (D[o + 4] + D[o + 8] + dnn))
-        det = (s11 + low) * (s22 + low) - s12 * s21
-        if det <= 0.0:
-            return -q0 * inverse, 0.0, 0.0, 0.0
-    r1 = -((s22 + low) * b1 - s12 * b2) / det
-    r2 = -((s11 + low) * b2 - s21 * b1) / det
-    rn = -(q0 + d1 * r1 + d2 * r2) * inverse
-    norm = math.sqrt(r1 * r1 + r2 * r2)
-    if norm <= mu * rn:
-        return rn, r1, r2, 0.0
+        least = max(_SINGULAR * trace, 1e-14 * (D[o + 4] + D[o + 8] + D[o]))
+        det = (s11 + least) * (s22 + least) - s12 * s21
+    det = 1.0 / det if det > 0.0 else 0.0
+    e1, e2 = d1 * inverse, d2 * inverse
+    return inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det, math.sqrt(e1 * e1 + e2 * e2)
 
-    # ‖r_t‖ ≤ ‖b‖ / s and r_n ≥ −(q_n + ‖D_nt‖ ‖r_t‖) / D_nn put the root below this bound.
-    b = math.sqrt(b1 * b1 + b2 * b2)
-    high = b * (1.0 + mu * math.sqrt(d1 * d1 + d2 * d2) * inverse) / (-mu * q0 * inverse)
-    s = slip if low < slip < high else low
+
+@njit(cache=True, error_model="numpy")
+def slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det_least, coupling, q0, q1, q2, mu, slip):
+    """What `solve_slip` gives, from the constants of the block. A contact that slid before is tried sliding first: it
+    seldom sticks, and only where the search for s ends at the least one is sticking tested."""
+    if q0 >= 0.0 or inverse <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0
+    r0 = -q0 * inverse
+    if mu == 0.0 or det_least == 0.0:
+        return r0, 0.0, 0.0, 0.0
+    b1, b2 = q1 - c1 * q0, q2 - c2 * q0
+    r1 = r2 = rn = 0.0
+    has_tried = not slip > least
+    if has_tried:
+        r1 = -((s22 + least) * b1 - s12 * b2) * det_least
+        r2 = -((s11 + least) * b2 - s21 * b1) * det_least
+        rn = r0 - e1 * r1 - e2 * r2
+        if rn >= 0.0 and r1 * r1 + r2 * r2 <= mu * mu * rn * rn:
+            return rn, r1, r2, 0.0
+    s, low, high = max(slip, least), least, math.inf
     for _ in range(_STEPS):
         a11, a22 = s11 + s, s22 + s
         det = 1.0 / (a11 * a22 - s12 * s21)
         r1 = -(a22 * b1 - s12 * b2) * det
         r2 = -(a11 * b2 - s21 * b1) * det
-        rn = -(q0 + d1 * r1 + d2 * r2) * inverse
+        rn = r0 - e1 * r1 - e2 * r2
         reciprocal = 1.0 / math.sqrt(r1 * r1 + r2 * r2)
         g = mu * rn * reciprocal
         if abs(g - 1.0) <= _CLOSE:
@@ -65,16 +85,26 @@ def solve_slip(D, o, q0, q1, q2, mu, slip):
             high = s
         t1 = -(a22 * r1 - s12 * r2) * det
         t2 = -(a11 * r2 - s21 * r1) * det
-        slope = -reciprocal * (mu * inverse * (d1 * t1 + d2 * t2) + g * reciprocal * (r1 * t1 + r2 * t2))
+        slope = -reciprocal * (mu * (e1 * t1 + e2 * t2) + g * reciprocal * (r1 * t1 + r2 * t2))
         step = s - (g - 1.0) / slope if slope > 0.0 else low
-        if not (low < step < high):
+        if not low < step < high:
+            if not has_tried and step <= low:
+                has_tried = True
+                r1 = -((s22 + least) * b1 - s12 * b2) * det_least
+                r2 = -((s11 + least) * b2 - s21 * b1) * det_least
+                rn = r0 - e1 * r1 - e2 * r2
+                if rn >= 0.0 and r1 * r1 + r2 * r2 <= mu * mu * rn * rn:
+                    return rn, r1, r2, 0.0
+            if high == math.inf:
+                # ‖r_t‖ ≤ ‖b‖ / s and r_n ≥ −(q_n + ‖D_nt‖ ‖r_t‖) / D_nn put the root below this bound
+                high = math.sqrt(b1 * b1 + b2 * b2) * (1.0 + mu * coupling) / (mu * r0)
             step = 0.5 * (low + high)
         if step == s:
             break
         s = step
     if not rn > 0.0:  # also when an overflow above left a NaN
         return 0.0, 0.0, 0.0, 0.0
-    # Put the point on the cone to the last digit.
+    # put the point on the cone to the last digit
     f = mu * rn / math.sqrt(r1 * r1 + r2 * r2)
     return rn, f * r1, f * r2, s
 

@@ -1,0 +1,253 @@
+"""D cut into 3×3 blocks, for sweeps and factorisations in compiled code.
+
+Every block of rows becomes one or more *triples*: a contact is one, a limit one with two empty rows, a joint as many as
+its rows need, the last one padded. Rows of triples are numbered 0 … 3 n − 1; empty ones have no entries in D, no
+velocity, and never get a reaction. What kind a triple is stands in its friction coefficient: μ ≥ 0 for contacts, zero
+for limits, `BILATERAL` for joints.
+
+Storage: blocks off the diagonal row by row of triples, `pointer` (n + 1,) and, for each, `column`, the first row of the
+other triple, and nine numbers by columns in `value` (see `fours`); diagonal blocks apart, in `diagonal` (9 n,), row by
+row.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from delassus.solvers.parts.fours import PADDING, row_times
+
+BILATERAL = -1.0
+"""In place of a friction coefficient: the three rows belong to a joint."""
+
+_UNEVEN = 1e3  # largest over smallest diagonal of D above which every triple gets a unit of its own
+
+
+@njit(cache=True, error_model="numpy")
+def place_rows(block_start, joints, limits, mu, place, friction):
+    """Where each row goes, `place` (m,), and μ of each triple, `friction`, long enough for all of them; the number of
+    triples. block_start: of joints, limits, contacts in this order."""
+    count = 0
+    for k in range(len(block_start) - 1):
+        size = block_start[k + 1] - block_start[k]
+        for i in range(size):
+            place[block_start[k] + i] = 3 * count + i
+        for _ in range((size + 2) // 3):
+            friction[count] = BILATERAL if k < joints else 0.0 if k < joints + limits else mu[k - joints - limits]
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def triples_of(block_start):
+    """How many triples the blocks of rows make."""
+    count = 0
+    for k in range(len(block_start) - 1):
+        count += (block_start[k + 1] - block_start[k] + 2) // 3
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def cut_matrix(indptr, indices, data, place, n):
+    """(pointer, column, value, diagonal) of D in compressed rows, sorted or not."""
+    pointer, seen = np.zeros(n + 1, np.int64), np.full(n, -1, np.int64)
+    row_of = np.full(3 * n, -1, np.int64)
+    for i in range(len(place)):
+        row_of[place[i]] = i
+    for k in range(n):
+        count = 0
+        for a in range(3 * k, 3 * k + 3):
+            i = row_of[a]
+            if i >= 0:
+                for p in range(indptr[i], indptr[i + 1]):
+                    other = place[indices[p]] // 3
+                    if other != k and seen[other] != k:
+                        seen[other] = k
+                        count += 1
+        pointer[k + 1] = pointer[k] + count
+    column, value, diagonal = np.empty(pointer[n], np.int64), np.zeros(9 * pointer[n] + PADDING), np.zeros(9 * n)
+    for k in range(n):
+        seen[k] = -1
+    for k in range(n):
+        end = pointer[k]
+        for a in range(3):
+            i = row_of[3 * k + a]
+            if i < 0:
+                continue
+            for p in range(indptr[i], indptr[i + 1]):
+                j = place[indices[p]]
+                other = j // 3
+                b = j - 3 * other
+                if other == k:
+                    diagonal[9 * k + 3 * a + b] += data[p]
+                    continue
+                at = seen[other]
+                if at < pointer[k]:
+                    at = end
+                    seen[other] = at
+                    column[at] = 3 * other
+                    end += 1
+                value[9 * at + 3 * b + a] += data[p]
+    return pointer, column, value, diagonal
+
+
+@njit(cache=True, error_model="numpy")
+def cut_dense(D, place, n):
+    """The same of D in full; blocks of zeros are left out."""
+    row_of = np.full(3 * n, -1, np.int64)
+    for i in range(len(place)):
+        row_of[place[i]] = i
+    pointer, column = np.zeros(n + 1, np.int64), np.empty(n * (n - 1), np.int64)
+    value, diagonal = np.zeros(9 * n * (n - 1) + PADDING), np.zeros(9 * n)
+    at = 0
+    for k in range(n):
+        for other in range(n):
+            any_there = False
+            for a in range(3):
+                i = row_of[3 * k + a]
+                for b in range(3):
+                    j = row_of[3 * other + b]
+                    x = D[i, j] if i >= 0 and j >= 0 else 0.0
+                    if other == k:
+                        diagonal[9 * k + 3 * a + b] = x
+                    else:
+                        value[9 * at + 3 * b + a] = x
+                        any_there = any_there or x != 0.0
+            if any_there:
+                column[at] = 3 * other
+                at += 1
+        pointer[k + 1] = at
+    return pointer, column[:at], value[: 9 * at + PADDING], diagonal
+
+
+@njit(cache=True, error_model="numpy")
+def cut_rigid(rigid, body_count, place, n):
+    """The same of rigid bodies, D_kl = Σ over common bodies of rows_k response_lᵀ.  rigid: `RigidDelassus.plain`."""
+    bodies, start, rows, response, compliance = rigid
+    first = np.zeros(body_count + 1, np.int64)  # of each body, in the list of (block, side)
+    for k in range(len(bodies)):
+        for side in range(2):
+            if bodies[k, side] >= 0:
+                first[bodies[k, side] + 1] += 1
+    for b in range(body_count):
+        first[b + 1] += first[b]
+    touching, at = np.empty(first[body_count], np.int64), first.copy()
+    for k in range(len(bodies)):
+        for side in range(2):
+            b = bodies[k, side]
+            if b >= 0:
+                touching[at[b]] = 2 * k + side
+                at[b] += 1
+    pointer, seen = np.zeros(n + 1, np.int64), np.full(len(bodies), -1, np.int64)
+    for k in range(len(bodies)):
+        count, size = 0, (start[k + 1] - start[k] + 2) // 3
+        for side in range(2):
+            b = bodies[k, side]
+            if b >= 0:
+                for p in range(first[b], first[b + 1]):
+                    other = touching[p] // 2
+                    if seen[other] != k:
+                        seen[other] = k
+                        count += (start[other + 1] - start[other] + 2) // 3
+        own = place[start[k]] // 3
+        for t in range(own, own + size):
+            pointer[t + 1] = pointer[t] + max(count - 1, 0)
+    column, value, diagonal = np.empty(pointer[n], np.int64), np.zeros(9 * pointer[n] + PADDING), np.zeros(9 * n)
+    for k in range(len(bodies)):
+        seen[k] = -1
+    for k in range(len(bodies)):
+        own, size = place[start[k]] // 3, (start[k + 1] - start[k] + 2) // 3
+        base, end = pointer[own], 0  # blocks of the first triple, and how many of them there are so far
+        if size > 1:  # the triples of a joint among themselves come first
+            end = size - 1
+            for t in range(size):
+                spot = pointer[own + t]
+                for s in range(size):
+                    if s != t:
+                        column[spot] = 3 * (own + s)
+                        spot += 1
+        for side in range(2):
+            b = bodies[k, side]
+            if b < 0:
+                continue
+            for p in range(first[b], first[b + 1]):
+                other, far = touching[p] // 2, touching[p] % 2
+                theirs, width = place[start[other]] // 3, (start[other + 1] - start[other] + 2) // 3
+                spot = seen[other] - base
+                if other != k and seen[other] < base:
+                    spot = end
+                    seen[other] = base + end
+                    end += width
+                    for t in range(size):
+                        for s in range(width):
+                            column[pointer[own + t] + spot + s] = 3 * (theirs + s)
+                for i in range(start[k], start[k + 1]):
+                    t, a = (i - start[k]) // 3, (i - start[k]) % 3
+                    for j in range(start[other], start[other + 1]):
+                        s, c = (j - start[other]) // 3, (j - start[other]) % 3
+                        x = 0.0
+                        for e in range(6):
+                            x += rows[i, 6 * side + e] * response[j, 6 * far + e]
+                        if other == k and s == t:
+                            diagonal[9 * (own + t) + 3 * a + c] += x
+                        elif other == k:
+                            value[9 * (pointer[own + t] + (s if s < t else s - 1)) + 3 * c + a] += x
+                        else:
+                            value[9 * (pointer[own + t] + spot + s) + 3 * c + a] += x
+    for i in range(len(compliance)):
+        diagonal[9 * (place[i] // 3) + 4 * (place[i] % 3)] += compliance[i]
+    return pointer, column, value, diagonal
+
+
+@njit(cache=True, error_model="numpy")
+def scale_threes(pointer, column, value, diagonal, v, unit_r, unit_v):
+    """D and v in units where the mean diagonal of D and the rms of v are one, in place: λ = unit_r r, velocities unit_v
+    times those of the scaled problem, both (3 n,) and written. Where mobilities are uneven each triple is scaled by its
+    own first, so that mass ratios do not matter to the proximal term."""
+    n = len(pointer) - 1
+    low, high, rows = math.inf, 0.0, 0
+    for i in range(3 * n):
+        x = diagonal[9 * (i // 3) + 4 * (i % 3)]
+        if x > 0.0:
+            low, high, rows = min(low, x), max(high, x), rows + 1
+    uneven = high > _UNEVEN * low
+    mean = square = 0.0
+    for k in range(n):
+        trace = diagonal[9 * k] + diagonal[9 * k + 4] + diagonal[9 * k + 8]
+        count = 0
+        for a in range(3):
+            count += diagonal[9 * k + 4 * a] > 0.0
+        s = math.sqrt(count / trace) if uneven and trace > 0.0 else 1.0
+        unit_r[3 * k] = s
+        mean += s * s * trace
+        for a in range(3):
+            square += (s * v[3 * k + a]) ** 2
+    mean, rms = mean / max(rows, 1), math.sqrt(square / max(rows, 1))
+    mean, rms = mean if mean > 0.0 else 1.0, rms if rms > 0.0 else 1.0
+    for k in range(n):
+        s = unit_r[3 * k]
+        factor = s / mean
+        for t in range(9):
+            diagonal[9 * k + t] *= s * factor
+        for p in range(pointer[k], pointer[k + 1]):
+            both = factor * unit_r[column[p]] if uneven else factor
+            for t in range(9):
+                value[9 * p + t] *= both
+    for k in range(n):  # not before: blocks above read the factors of other triples
+        s = unit_r[3 * k]
+        for a in range(3):
+            v[3 * k + a] *= s / rms
+            unit_r[3 * k + a] = s * rms / mean
+            unit_v[3 * k + a] = rms / s
+
+
+@njit(cache=True, error_model="numpy")
+def velocity(pointer, column, value, diagonal, v, r, out):
+    """out = D r + v, (3 n,)."""
+    for k in range(len(pointer) - 1):
+        i = 3 * k
+        q0, q1, q2 = row_times(pointer[k], pointer[k + 1], column, value, r)
+        x, y, z, o = r[i], r[i + 1], r[i + 2], 9 * k
+        out[i] = q0 + v[i] + diagonal[o] * x + diagonal[o + 1] * y + diagonal[o + 2] * z
+        out[i + 1] = q1 + v[i + 1] + diagonal[o + 3] * x + diagonal[o + 4] * y + diagonal[o + 5] * z
+        out[i + 2] = q2 + v[i + 2] + diagonal[o + 6] * x + diagonal[o + 7] * y + diagonal[o + 8] * z

@@ -1,0 +1,72 @@
+"""D in 3×3 blocks: three ways to cut it give the same matrix, and its units can be taken back."""
+
+import numpy as np
+import pytest
+
+from delassus.problem.random import random_rigid
+from delassus.solvers.parts.threes import (
+    cut_dense,
+    cut_matrix,
+    cut_rigid,
+    place_rows,
+    scale_threes,
+    triples_of,
+    velocity,
+)
+
+SIZES = [
+    {"bodies": 5, "contacts": 8},
+    {"bodies": 6, "contacts": 5, "joints": 4, "limits": 3},
+    {"bodies": 12, "contacts": 20, "joints": 6, "limits": 2, "compliance": 1e-3},
+    {"bodies": 4, "contacts": 7, "limits": 2, "mass_ratio": 1e5},
+    {"bodies": 3, "contacts": 0, "joints": 3},
+]
+
+
+def cut(problem):
+    """(place, [(pointer, column, value, diagonal) by matrix, full matrix, bodies])."""
+    cone, D = problem.cone, problem.delassus
+    n = triples_of(cone.block_start)
+    place, friction = np.empty(problem.row_count, np.int64), np.empty(n)
+    assert place_rows(cone.block_start, cone.bilateral.size, cone.unilateral, problem.mu, place, friction) == n
+    M = D.matrix()
+    parts = [
+        cut_matrix(M.indptr, M.indices, M.data, place, n),
+        cut_dense(D.dense(), place, n),
+        cut_rigid(D.rigid.plain, len(D.mass), place, n),
+    ]
+    return place, parts
+
+
+@pytest.mark.parametrize("size", range(len(SIZES)))
+def test_each_cut_gives_the_velocities_of_the_problem(size):
+    problem = random_rigid(np.random.default_rng(size), **SIZES[size])
+    place, parts = cut(problem)
+    reactions = np.random.default_rng(7).standard_normal(problem.row_count)
+    expected = problem.constraint_velocity(reactions)
+    for blocks in parts:
+        rows = 3 * (len(blocks[0]) - 1)
+        r, v, out = np.zeros(rows), np.zeros(rows), np.empty(rows)
+        r[place], v[place] = reactions, problem.free_velocity
+        velocity(*blocks, v, r, out)
+        assert np.allclose(out[place], expected, rtol=1e-12, atol=1e-12 * abs(expected).max())
+        empty = np.setdiff1d(np.arange(rows), place)
+        assert not out[empty].any()
+
+
+@pytest.mark.parametrize("size", range(len(SIZES)))
+def test_scaled_blocks_give_the_same_velocities_in_their_units(size):
+    problem = random_rigid(np.random.default_rng(size), **SIZES[size])
+    place, parts = cut(problem)
+    blocks = parts[0]
+    rows = 3 * (len(blocks[0]) - 1)
+    r, v, out = np.random.default_rng(8).standard_normal(rows), np.zeros(rows), np.empty(rows)
+    unit_r, unit_v = np.empty(rows), np.empty(rows)
+    v[place] = problem.free_velocity
+    scale_threes(*blocks, v, unit_r, unit_v)
+    velocity(*blocks, v, r, out)
+    expected = problem.constraint_velocity((unit_r * r)[place])
+    assert np.allclose((unit_v * out)[place], expected, rtol=1e-11, atol=1e-11 * abs(expected).max())
+    diagonal = blocks[3].reshape(-1, 9)[:, ::4]
+    assert diagonal[diagonal > 0.0].mean() == pytest.approx(1.0)
+    assert np.sqrt(np.mean(v[place] ** 2)) == pytest.approx(1.0)
