@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "delassus"
 
 # From the ground up: a module may import from its own layer's package and from any layer above it in this list.
 LAYERS = [
-    "errors", "tables", "given", "status", "law", "spatial", "linalg", "cones", "problem", "io.problems", "residuals",
+    "errors", "tables", "status", "law", "spatial", "given", "linalg", "cones", "problem", "io.problems", "residuals",
     "solvers",
     # ---- nothing above this line knows bodies or time ----
     "softening", "shapes", "joints", "collision", "model", "integrators", "dynamics", "builder", "simulation",

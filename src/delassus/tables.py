@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from delassus.errors import DelassusWarning, SettingsError
+from delassus.errors import DelassusWarning, SettingsError, nearest
 
 if TYPE_CHECKING:
     from _collections_abc import dict_items, dict_keys, dict_values
@@ -70,6 +70,13 @@ class Table(dict[str, Line]):
             why = "belongs to the package" if name in self.own else "was never registered"
             raise SettingsError(f"{self.what} {name!r} {why}: only registered ones can be removed")
         del self[name]
+
+    def find(self, name: str) -> Line:
+        """The line of that name; an unknown one suggests the nearest."""
+        try:
+            return self[name]
+        except KeyError:
+            raise SettingsError(f"unknown {self.what} {name!r}; {nearest(str(name), list(self))}") from None
 
     def discover(self) -> None:
         """Add what installed packages offer as entry points, once; what cannot be loaded is warned of, one by one."""

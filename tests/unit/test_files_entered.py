@@ -4,7 +4,7 @@ import pytest
 
 from files_entered import count
 
-MOST = {"nbgs": 8, "ipm": 13, "prox-ssn": 13, "solve FILE": 41, "run": 76}
+MOST = {"nbgs": 8, "ipm": 13, "prox-ssn": 13, "solve FILE": 40, "run": 72}
 
 
 @pytest.fixture(scope="module")

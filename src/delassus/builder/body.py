@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.builder.given import number
+from delassus.collision.instances import ALL
 from delassus.errors import ProblemError
-from delassus.given import numbers
+from delassus.given import number, numbers, unit_quaternion, vector
 from delassus.softening import Softening, Spring, plain_softness
 from delassus.spatial import quaternion_to_matrix, rotate
 
@@ -95,6 +95,46 @@ class Body:
         what = "fixed" if self.is_fixed else f"{self.mass:.4g} kg"
         kinds = ", ".join(shape.kind for shape, _, _ in self.shapes) or "no shapes"
         return f"Body({self.name!r}, {what}, {kinds}, at {np.array2string(self.position, precision=4)} m)"
+
+
+def placed_shapes(name: str, shapes: Any) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+    """(shape, position, quaternion) of every shape; one alone needs no list around it."""
+    if _is_shape(shapes) or (_is_placed(shapes) and not (_is_shape(shapes[1]) or _is_placed(shapes[1]))):
+        shapes = [shapes]
+    try:
+        parts = list(shapes)
+    except TypeError:
+        raise ProblemError(f"{name}: shapes is {shapes!r}: give a list of shapes; see delassus.shapes") from None
+    return [_placed(name, part) for part in parts]
+
+
+def _is_shape(value: Any) -> bool:
+    return hasattr(value, "static_only") and not isinstance(value, type)
+
+
+def _is_placed(value: Any) -> bool:
+    """A shape with its pose behind it, or several shapes."""
+    return isinstance(value, tuple) and len(value) > 1 and _is_shape(value[0])
+
+
+def _placed(name: str, part: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    part = part[0] if isinstance(part, tuple) and len(part) == 1 else part
+    if not (_is_shape(part) or _is_placed(part)):
+        raise ProblemError(
+            f"{name}: {part!r} is not a shape; see delassus.shapes, and give (shape, position) where it has a place"
+        )
+    shape, *pose = part if isinstance(part, tuple) else (part,)
+    if len(pose) > 2:
+        raise ProblemError(f"{name}: {part!r} has more than a shape, its position and its orientation")
+    position = vector(pose[0] if pose else (0, 0, 0), f"{name}: shape position", 3)
+    return shape, position, unit_quaternion(pose[1] if len(pose) > 1 else (1, 0, 0, 0), f"{name}: shape orientation")
+
+
+def bits(value: Any, what: str) -> int:
+    """A set of collision groups: a whole number of 32 bits."""
+    if not (isinstance(value, (int, np.integer)) and 0 <= value <= ALL):
+        raise ProblemError(f"{what} is {value!r}: give a whole number of 32 bits, one for each group of bodies")
+    return int(value)
 
 
 def mass_properties(

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.builder.body import WORLD, Body, Material, mass_properties
-from delassus.builder.given import bits, direction, number, placed_shapes, rotation_matrix, unit_quaternion, vector
+from delassus.builder.body import WORLD, Body, Material, bits, mass_properties, placed_shapes
 from delassus.builder.joint import Joint, coordinate_options, joint_arrays
 from delassus.builder.start import assembled, check_start, starting_turns
 from delassus.collision import Instance, shape_arrays
 from delassus.collision.arrays import MIXING, ShapeArrays
 from delassus.collision.instances import ALL
 from delassus.errors import ProblemError, SettingsError, nearest
+from delassus.given import direction, number, rotation_matrix, unit_quaternion, vector
 from delassus.joints import JOINTS
 from delassus.model.model import Model
 from delassus.model.state import State

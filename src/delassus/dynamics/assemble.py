@@ -9,9 +9,8 @@ from numba import njit
 
 from delassus.collision import Contacts
 from delassus.cones import ProductCone
-from delassus.dynamics.coordinate_rows import fill_coordinates
 from delassus.dynamics.inputs import Inputs
-from delassus.dynamics.joint_rows import fill_joints
+from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
 from delassus.dynamics.rows import CONTACT, Rows, row_rate
 from delassus.dynamics.softness import Softness, soften_contacts, soften_joints
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias, weight_along

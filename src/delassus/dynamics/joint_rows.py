@@ -1,14 +1,23 @@
-"""Rows of the joints, and the coordinates they leave."""
+"""Rows of the joints, and of the coordinates they leave: motors, damping and prescribed motion, dry friction, limits
+that are near."""
 
 import math
 
 import numpy as np
 from numba import njit
 
-from delassus.dynamics.rows import JOINT, row_rate
-from delassus.dynamics.turns import unwrap
+from delassus.dynamics.rows import DRIVE, FRICTION, JOINT, LIMIT, NEARLY_HARD, row_mobility, row_rate
+from delassus.dynamics.softness import soft_stop, spring_row
+from delassus.dynamics.stabilisation import limit_bias
+from delassus.dynamics.turns import nearest_rotations, unwrap
+from delassus.joints.arrays import IMPOSED, PD
 from delassus.joints.primitives import evaluate_constraints, evaluate_coordinates, joint_frames
+from delassus.softening import HARD, SPRING
 from delassus.spatial import matrices_of
+
+_DAMPER = np.uint64(1 << 32)  # added to the name of a drive whose damping has a row of its own
+_LIMIT_HORIZON = 4.0  # a limit enters the problem when it could be reached within this many steps at the present rate
+_LIMIT_MARGIN = 1e-3  # … or is this near [m, rad]
 
 
 @njit(cache=True, error_model="numpy")
@@ -53,3 +62,159 @@ def fill_joints(
             # three seconds at h = 1 ms, instead of 0.0007 J.
             bend[r] = row_rate(bodies, j, rows, r, half) - row_rate(bodies, j, before, r, u)
             bias[r] = feedback * residual[r] / h + bend[r]
+
+
+@njit(cache=True, error_model="numpy")
+def fill_coordinates(
+    joint_bodies, freedoms, coordinates, u, half, h, is_midpoint, stab, soft, rotation, masses, block, row, out, stopped
+):
+    """Drives and dry friction as bilateral rows, then limits; returns (bilateral blocks, limits, is any compliant?).
+
+    freedoms: `JointArrays.plain_coordinates`; coordinates: values (n_d,), rates (n_d, 12) where rows are evaluated and
+    at the start of the step, targets and target rates (n_d,), time from the one the targets are for to the one of the
+    rows [s]; u, half: (n_b, 6) before the step and after the first half of its gyroscopic moment, between which and the
+    velocities after the solve impulses work; stab: `Stabilisation.pushing`; soft: (n_d, WIDTH) of the limits; masses:
+    inverse; block, row: the first; out: bodies, names per block; rows, bias, compliance, bound per row, bound being the
+    largest reaction [N s]; stopped: (n_d,) does a limit stop the prescribed motion?"""
+    bodies, names, rows, bias, compliance, bound = out
+    placed = (bodies, names, rows)
+    start = (block, row)
+    row, is_soft = _fill_drives(
+        joint_bodies, freedoms, coordinates, u, half, h, is_midpoint, stab, rotation, masses, start, placed, bias,
+        compliance, bound, stopped,
+    )  # fmt: skip
+    joint, friction, rates, rates_before = freedoms[0], freedoms[7], coordinates[1], coordinates[2]
+    for d in range(len(joint)):
+        if friction[d] <= 0.0:
+            continue
+        # What sticks does not move at the *end* of the step: the rate there differs from that of the rows by what they
+        # turned since its start, as with the joints themselves. Without it friction that sticks works at first order.
+        j = joint[d]
+        _place(start[0] + row - start[1], row, joint_bodies, j, rates, d, 1.0, FRICTION + np.uint64(d), placed)
+        bias[row] = row_rate(joint_bodies, j, rates, d, half) - row_rate(joint_bodies, j, rates_before, d, u)
+        bound[row] = h * friction[d]
+        compliance[row] = NEARLY_HARD * row_mobility(joint_bodies, j, rates, d, rotation, masses)
+        row, is_soft = row + 1, True
+    bilateral = start[0] + row - start[1]
+    limits, softened = _fill_limits(
+        joint_bodies, freedoms, coordinates, u, h, is_midpoint, stab, soft, rotation, masses, bilateral, row, placed,
+        bias, compliance,
+    )  # fmt: skip
+    return bilateral, limits, is_soft or softened
+
+
+@njit(cache=True, error_model="numpy")
+def _place(block, row, joint_bodies, j, rates, d, sign, name, placed):
+    """Row ± rates[d] of joint j, under this name."""
+    bodies, names, rows = placed
+    bodies[block, 0], bodies[block, 1], names[block] = joint_bodies[j, 0], joint_bodies[j, 1], name
+    for k in range(12):
+        rows[row, k] = sign * rates[d, k]
+
+
+@njit(cache=True, error_model="numpy")
+def _fill_drives(
+    joint_bodies, freedoms, coordinates, u, half, h, is_midpoint, stab, rotation, masses, start, placed, bias,
+    compliance, bound, stopped,
+):  # fmt: skip
+    """Motors, damping and prescribed motion; returns (next row, is any compliant?)."""
+    joint, _, _, _, lower, upper, damping, _, drive, stiffness, rate_gain, effort, _ = freedoms
+    values, rates, rates_before, target, target_rate, late = coordinates
+    target = nearest_rotations(freedoms, values, target)
+    row, is_soft = start[1], False
+    for d in range(len(joint)):
+        gains = stiffness[d] + rate_gain[d] if drive[d] == PD else 0.0
+        if drive[d] != IMPOSED and gains + damping[d] <= 0.0:
+            continue
+        j = joint[d]
+        own = row_mobility(joint_bodies, j, rates, d, rotation, masses)
+        speed = row_rate(joint_bodies, j, rates, d, half)
+        error = target[d] + late * target_rate[d] - values[d]
+        # damping counts neither against a limited effort nor does it change a prescribed motion
+        alone = damping[d] > 0.0 and (drive[d] == IMPOSED or math.isfinite(effort[d]))
+        if drive[d] == IMPOSED:
+            near = max(lower[d] - values[d], min(error, upper[d] - values[d]))
+            rate = target_rate[d] if near == error else 0.0  # a target beyond the limits waits at them
+            asked = rate + _catch_up(near, effort[d], own, h)
+            wanted = _within_limits(asked, values[d], lower[d], upper[d], h, stab)
+            stopped[d] = near != error or wanted != asked
+            bias[row] = speed - row_rate(joint_bodies, j, rates_before, d, u) - wanted
+            compliance[row] = NEARLY_HARD * own if math.isfinite(effort[d]) else 0.0
+        elif gains > 0.0 or not alone:
+            bias[row], compliance[row] = spring_row(
+                stiffness[d], rate_gain[d], 0.0 if alone else damping[d], error, target_rate[d], speed, own, h,
+                is_midpoint,
+            )  # fmt: skip
+        if drive[d] == IMPOSED or gains > 0.0 or not alone:
+            bound[row] = h * effort[d]
+            _place(start[0] + row - start[1], row, joint_bodies, j, rates, d, 1.0, DRIVE + np.uint64(d), placed)
+            is_soft = is_soft or compliance[row] > 0.0
+            row += 1
+        if alone:
+            bias[row], compliance[row] = spring_row(0.0, 0.0, damping[d], 0.0, 0.0, speed, own, h, is_midpoint)
+            name = DRIVE + _DAMPER + np.uint64(d)
+            _place(start[0] + row - start[1], row, joint_bodies, j, rates, d, 1.0, name, placed)
+            row, is_soft = row + 1, True
+    return row, is_soft
+
+
+@njit(cache=True, error_model="numpy")
+def _fill_limits(
+    joint_bodies, freedoms, coordinates, u, h, is_midpoint, stab, soft, rotation, masses, block, row, placed, bias,
+    compliance,
+):  # fmt: skip
+    """Unilateral rows of the limits that are near (Tsounis et al. 2024, eq. 28–31); returns (how many, is any
+    compliant?)."""
+    joint, _, _, _, lower, upper, _, _, drive, _, _, effort, bounce = freedoms
+    values, rates, rows = coordinates[0], coordinates[1], placed[2]
+    count, is_soft = 0, False
+    for side in range(2):
+        sign = 1.0 - 2.0 * side
+        for d in range(len(joint)):
+            bound = upper[d] if side else lower[d]
+            if not math.isfinite(bound) or (drive[d] == IMPOSED and not math.isfinite(effort[d])):
+                continue  # prescribed motion stops at limits by itself
+            speed = sign * row_rate(joint_bodies, joint[d], rates, d, u)
+            gap = sign * (values[d] - bound)
+            if gap > max(_LIMIT_MARGIN, -_LIMIT_HORIZON * h * speed):
+                continue
+            r = row + count
+            _place(block + count, r, joint_bodies, joint[d], rates, d, sign, LIMIT + np.uint64(2 * d + side), placed)
+            # what is still open stays hard, but for springs: it may close within the step and no further
+            if soft[d, 0] == SPRING or (soft[d, 0] != HARD and gap <= 0.0):
+                own = row_mobility(joint_bodies, joint[d], rows, r, rotation, masses)
+                bias[r], compliance[r] = soft_stop(soft[d], gap, speed, own, h, is_midpoint)
+                is_soft = True
+            else:
+                bias[r] = limit_bias(stab, gap, speed, bounce[d], h)
+            count += 1
+    return count, is_soft
+
+
+@njit(cache=True, error_model="numpy")
+def _catch_up(error, effort, mobility, h):
+    """Speed added to a prescribed motion that is off by this error, at the time of the rows (Mangoni, thesis, eq.
+    3.21).
+
+    error/h is all of it. Under Moreau's midpoint both eigenvalues of what that does to errors are zero: after a jump
+    the target is reached in two steps, without ringing, which solving q⁺ = q* for v⁺ would not do. A drive of limited
+    effort comes at the speed it can brake from: with more it would swing about its target. The mobility is that of
+    free bodies; joined ones are up to some four times heavier, hence a quarter of the acceleration."""
+    fast = abs(error) / h
+    if math.isfinite(effort):
+        fast = min(fast, math.sqrt(0.5 * effort * mobility * abs(error)))
+    return math.copysign(fast, error)
+
+
+@njit(cache=True, error_model="numpy")
+def _within_limits(rate, coordinate, lower, upper, h, stab):
+    """The rate, or what of it the joint's limits leave: two hard rows that contradict each other have no solution."""
+    low = -_room(stab, coordinate - lower, h) if math.isfinite(lower) else -math.inf
+    high = _room(stab, upper - coordinate, h) if math.isfinite(upper) else math.inf
+    return max(low, min(rate, high))
+
+
+@njit(cache=True, error_model="numpy")
+def _room(stab, gap, h):
+    """The fastest approach to a limit [m/s, rad/s]; beyond it the slowest way back, negative."""
+    return gap / h if gap >= 0.0 else max(stab[1] * gap / h, -stab[4])

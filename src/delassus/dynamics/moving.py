@@ -174,7 +174,7 @@ def _lacks(bodies, freedoms, hard, coordinates, rates, before, u, elapsed, h, pl
     lacks = False
     for d in range(len(lack)):
         if not hard[d] or (drive[d] == IMPOSED and not math.isfinite(effort[d])):
-            continue  # prescribed motion stops at limits by itself (coordinate_rows.py)
+            continue  # prescribed motion stops at limits by itself (joint_rows.py)
         began = ends = coordinates[d]
         for side in range(2):
             b = bodies[joint[d], side]

@@ -36,7 +36,6 @@ from delassus.scenes.scene import Check as Check
 from delassus.scenes.scene import Scene as Scene
 from delassus.scenes.scene import Setup as Setup
 from delassus.scenes.scene import check_line
-from delassus.scenes.scene import find as _find
 from delassus.scenes.stepping import simulate as simulate
 from delassus.tables import Table
 
@@ -74,7 +73,5 @@ SCENES: Table[Scene] = Table(
 )
 """Every scene by name, plug-ins included."""
 
-
-def find(name: str) -> Scene:
-    """The scene of that name."""
-    return _find(SCENES, name)
+find = SCENES.find
+"""The scene of that name."""

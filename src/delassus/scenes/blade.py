@@ -21,9 +21,8 @@ from delassus.io.recording import Trajectory
 from delassus.law import Law
 from delassus.model.model import Model
 from delassus.model.state import State
-from delassus.scenes.checks import all_converged
 from delassus.scenes.grains import add_grains, need_grains
-from delassus.scenes.scene import Check, Scene, Setup, need, need_bodies
+from delassus.scenes.scene import Check, Scene, Setup, all_converged, need, need_bodies
 from delassus.shapes import Box, Plane
 from delassus.simulation import StepSettings
 

@@ -7,8 +7,7 @@ import numpy as np
 from delassus.builder import Material, ModelBuilder
 from delassus.dynamics import Inputs
 from delassus.io.recording import Trajectory
-from delassus.scenes.checks import all_converged, shallow
-from delassus.scenes.scene import Check, Scene, Setup, need
+from delassus.scenes.scene import Check, Scene, Setup, all_converged, need, shallow
 from delassus.shapes import Box, Plane
 
 _SETTLED = 0.1  # s

@@ -6,8 +6,7 @@ import numpy as np
 
 from delassus.builder import Material, ModelBuilder
 from delassus.io.recording import Trajectory
-from delassus.scenes.checks import all_converged, shallow
-from delassus.scenes.scene import Check, Scene, Setup, need, need_bodies
+from delassus.scenes.scene import Check, Scene, Setup, all_converged, need, need_bodies, shallow
 from delassus.shapes import Box, Plane
 from delassus.simulation import StepSettings
 from delassus.spatial import rotation_exp

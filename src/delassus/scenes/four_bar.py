@@ -14,8 +14,17 @@ from delassus.integrators import integrator
 from delassus.io.recording import Trajectory
 from delassus.model.model import Model
 from delassus.model.state import State
-from delassus.scenes.checks import all_converged, closed_joints, energy_kept, no_energy_gain, shallow
-from delassus.scenes.scene import Check, Scene, Setup, need
+from delassus.scenes.scene import (
+    Check,
+    Scene,
+    Setup,
+    all_converged,
+    closed_joints,
+    energy_kept,
+    need,
+    no_energy_gain,
+    shallow,
+)
 from delassus.shapes import Box, Plane
 from delassus.spatial import axis_frame
 

@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 
 from delassus.builder import Material, ModelBuilder
 from delassus.io.recording import Trajectory
-from delassus.scenes.checks import all_converged
-from delassus.scenes.scene import Check, Scene, Setup, need, need_bodies
+from delassus.scenes.scene import Check, Scene, Setup, all_converged, need, need_bodies
 from delassus.shapes import Box, Plane, Sphere
 from delassus.simulation import StepSettings
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from delassus.builder import ModelBuilder
 from delassus.io.recording import Trajectory
-from delassus.scenes.checks import all_converged, closed_joints, energy_kept
-from delassus.scenes.scene import Check, Scene, Setup, need, need_bodies
+from delassus.scenes.scene import Check, Scene, Setup, all_converged, closed_joints, energy_kept, need, need_bodies
 from delassus.shapes import Capsule
 from delassus.spatial import rotation_exp
 

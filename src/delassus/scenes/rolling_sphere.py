@@ -6,8 +6,7 @@ import numpy as np
 
 from delassus.builder import Material, ModelBuilder
 from delassus.io.recording import Trajectory
-from delassus.scenes.checks import all_converged, no_energy_gain, shallow
-from delassus.scenes.scene import Check, Scene, Setup
+from delassus.scenes.scene import Check, Scene, Setup, all_converged, no_energy_gain, shallow
 from delassus.shapes import Plane, Sphere
 
 _G = 9.81

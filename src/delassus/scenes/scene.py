@@ -1,10 +1,12 @@
-"""What a scene is: a function that builds it, and one that checks what it did."""
+"""What a scene is: a function that builds it, and one that checks what it did; and claims that many scenes share."""
 
 import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from delassus.dynamics import Inputs
 from delassus.errors import SettingsError, nearest
@@ -160,14 +162,6 @@ class Scene:
         return self.judge(setup, run) if run.step_count else []
 
 
-def find(scenes: dict[str, Scene], name: str) -> Scene:
-    """The scene of that name."""
-    try:
-        return scenes[name]
-    except KeyError:
-        raise SettingsError(f"unknown scene {name!r}; {nearest(name, list(scenes))}") from None
-
-
 def check_line(scene: Scene) -> None:
     """Refuse a scene that could not be built."""
     for function in (scene.construct, scene.judge):
@@ -184,3 +178,38 @@ def need(condition: bool, message: str) -> None:
 def need_bodies(count: int, what: str) -> None:
     """Refuse to build more bodies than anybody can wait for. what: the parameters that say so, as "n = 5"."""
     need(count <= MOST_BODIES, f"{what} makes {count} bodies, a scene has at most {MOST_BODIES}: give less")
+
+
+# Claims that many scenes share.
+
+
+def all_converged(run: Trajectory) -> Check:
+    return Check("steps that did not converge", int((~run.converged).sum()), 0)
+
+
+def closed_joints(run: Trajectory, bound: float = 1e-6) -> Check:
+    """The worst joint error of the run."""
+    return Check("joint drift", float(run.drift.max(initial=0.0)), bound, "m, rad")
+
+
+def shallow(run: Trajectory, bound: float) -> Check:
+    return Check("penetration", float(run.penetration.max(initial=0.0)), bound, "m")
+
+
+def no_energy_gain(run: Trajectory, scale: float, bound: float = 1e-6) -> Check:
+    """Passive systems: the total energy never rises above where it was before. scale: what it is compared with [J]."""
+    total = run.total_energy
+    gain = float((total - np.minimum.accumulate(total)).max())
+    return Check("energy gained", gain / scale, bound, f"of {scale:.3g} J")
+
+
+def energy_kept(run: Trajectory, scale: float, bound: float) -> Check:
+    """Conservative systems: the total energy stays what it was after the first step, which makes the given velocities
+    obey the joints. scale: what it is compared with [J]."""
+    change = run.total_energy[1:] - run.total_energy[1]
+    return Check("energy error", float(np.abs(change).max()) / scale, bound, f"of {scale:.3g} J")
+
+
+def at_rest(run: Trajectory, bound: float) -> Check:
+    """Nothing moves any more at the end."""
+    return Check("speed at the end", float(np.abs(run.u[-1]).max()), bound, "m/s, rad/s")

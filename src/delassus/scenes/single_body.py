@@ -9,8 +9,7 @@ from delassus.builder import Material, ModelBuilder
 from delassus.dynamics import Stabilisation
 from delassus.io.recording import Trajectory
 from delassus.law import Law
-from delassus.scenes.checks import all_converged, no_energy_gain, shallow
-from delassus.scenes.scene import Check, Scene, Setup, need
+from delassus.scenes.scene import Check, Scene, Setup, all_converged, need, no_energy_gain, shallow
 from delassus.shapes import Box, Plane, Shape, Sphere
 from delassus.simulation import StepSettings
 

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from delassus.io.recording import Trajectory
-from delassus.scenes.checks import all_converged, shallow
 from delassus.scenes.machines.kit import Machine
-from delassus.scenes.scene import Check, Scene, Setup
+from delassus.scenes.scene import Check, Scene, Setup, all_converged, shallow
 
 _CLOSED = 1e-5  # joints [m, rad]
 
