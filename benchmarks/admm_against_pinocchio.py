@@ -1,7 +1,8 @@
-"""Our ADMM against Pinocchio's on the same matrices: one run, one thread, cold starts, both judged by our residuals.
+"""`auto` and our ADMM against Pinocchio's on the same matrices: one thread, cold starts, one judge.
 
     python benchmarks/admm_against_pinocchio.py --json out.json          mechanism scenes, then FCLIB files
     python benchmarks/admm_against_pinocchio.py --files 'Capsules*' --scenes --clock cpu
+    python benchmarks/admm_against_pinocchio.py --files '' --scenes --suites primitives loops robots --clock cpu
 
 The peer is raced twice. "default": its settings as they come (dense operator, OSQP's rule, as many Lanczos steps
 as rows), with the loosest of a ladder of tolerances whose answer meets ours. "tuned": the cheapest of its operators,
@@ -10,37 +11,27 @@ construction and the solve, the matrix being there; ours is the whole `solve` ca
 takes matrices for symmetric, so files with gyroscopic terms are replaced by their symmetric part for both. Runs
 alternate; medians count.
 """
-# ruff: noqa: E402 - thread counts are read when NumPy and Numba are imported, so they come first
-
-import os
-
-for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
-    os.environ[f"{library}_NUM_THREADS"] = "1"
 
 import argparse
 import json
 import math
-import platform
+import os
 import statistics
 import sys
-import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]  # a plain checkout is enough
+import fair  # first: it fixes the thread counts, and finds a checkout that is not installed
 
-import numba
-import numpy as np
+# isort: split
 from rich.console import Console
 from rich.table import Table
 
 import delassus
-from delassus import residuals
-from delassus.io import load_problem
+from delassus.bench.peers import pinocchio
 from delassus.problem import Problem
 from delassus.scenes import SCENES
 from delassus.simulation import Memory, step
-from delassus.solvers.driver import Limits
+from fair import geometric_mean, judge
 from pinocchio_admm import HINT, Choice, PinocchioAdmm
 
 TOL = 1e-6  # relative natural map both must meet
@@ -51,27 +42,23 @@ RULES, DEPTHS = ("OSQP", "SPECTRAL", "LINEAR"), (0, 5)
 LANCZOS = 10  # steps that estimate the largest eigenvalue well enough; its default takes as many as there are rows
 PEERS = ("default", "tuned")
 ROUND_SECONDS = 0.01  # short solves are repeated within a round until it lasts about this long
-CLOCKS = {"wall": time.perf_counter, "cpu": time.thread_time}
 
 
 def main() -> None:
     args = parse_arguments()
-    try:
-        import pinocchio
-    except ImportError:
+    if not pinocchio.available():
         sys.exit(HINT)
-    console = Console() if sys.stdout.isatty() else Console(width=150)
+    console = Console() if sys.stdout.isatty() else Console(width=200)
     report = {
-        "machine": machine(), "clock": args.clock, "load": os.getloadavg()[0], "scenes": [], "files": [],
-        "versions": {"delassus": delassus.__version__, "numba": numba.__version__, "numpy": np.__version__,
-                     "pinocchio": pinocchio.__version__, "python": platform.python_version()},
+        **fair.machine(), "clock": args.clock, "load": os.getloadavg()[0], "scenes": [], "suites": [], "files": [],
     }  # fmt: skip
-    for group, problems in (("scenes", scene_problems(args)), ("files", file_problems(args))):
+    found = {"scenes": scene_problems(args), "suites": suite_problems(args), "files": file_problems(args)}
+    for group, problems in found.items():
         for name, problem in problems:
             row = measure(name, problem, args)
             report[group].append(row)
             print(progress_line(row), file=sys.stderr, flush=True)
-    for group in ("scenes", "files"):
+    for group in found:
         if report[group]:
             show(group, report[group], args.solver, console)
     how = f"{args.clock} clock, one thread, load {report['load']:.1f}"
@@ -82,18 +69,18 @@ def main() -> None:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("DELASSUS_DATA", ROOT.parent / "shared" / "data" / "fclib"))
-    parser.add_argument("--data", type=Path, default=default, help="folder of FCLIB files (default: %(default)s)")
+    parser.add_argument("--data", type=Path, default=fair.DATA, help="folder of FCLIB files (default: %(default)s)")
     parser.add_argument("--files", default="*.hdf5", help="which of them, as a glob; '' for none")
     parser.add_argument("--contacts", type=int, default=200, help="least number of contacts of a file")
     parser.add_argument("--scenes", nargs="*", default=SCENE_NAMES, help="scenes to step; none for none")
     parser.add_argument("--steps", type=int, default=800, help="steps of each scene, of which four are taken")
-    parser.add_argument("--solver", nargs="+", default=["admm-ncp-la", "admm-ncp-sa"], help="ours")
+    parser.add_argument("--suites", nargs="*", default=[], help="of `delassus bench`: the first step of each piece")
+    parser.add_argument("--solver", nargs="+", default=["auto", "admm-ncp-la", "admm-ncp-sa"], help="ours")
     parser.add_argument("--repeats", type=int, default=7, help="rounds in turn")
     parser.add_argument("--max-iter", type=int, default=20_000, help="iterations per solve of either")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds per solve, ours and about theirs")
     parser.add_argument("--most-dense", type=int, default=2000, help="rows up to which its defaults are tried")
-    parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help="cpu: the thread's own time")
+    parser.add_argument("--clock", choices=list(fair.CLOCKS), default="wall", help="cpu: the processor's")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write everything measured to this file")
     return parser.parse_args()
 
@@ -110,12 +97,19 @@ def scene_problems(args):
                 yield f"{name}, step {k + 1}", report.problem
 
 
+def suite_problems(args):
+    """(name, problem) of the first step of each piece of the suites, symmetric."""
+    for name in args.suites:
+        last = None
+        for sample in fair.suite(name):
+            if last is None or (sample.sequence, sample.step) != (last.sequence, last.step + 1):
+                yield sample.name, symmetric_part(sample.problem)
+            last = sample
+
+
 def file_problems(args):
     """(name, problem) of the larger files by size, symmetric."""
-    paths = [path for path in args.data.glob(args.files)] if args.files else []
-    loaded = [(path.stem, load_problem(path)) for path in paths if path.suffix in (".hdf5", ".h5")]
-    large = [(name, problem) for name, problem in loaded if problem.contact_count >= args.contacts]
-    for name, problem in sorted(large, key=lambda pair: pair[1].row_count):
+    for name, problem in fair.files(args.data, args.files, args.contacts).items() if args.files else ():
         yield name, symmetric_part(problem)
 
 
@@ -136,7 +130,7 @@ def symmetric_part(problem: Problem) -> Problem:
 
 def measure(name: str, problem: Problem, args) -> dict:
     """Everything about one problem: the peer's cheapest choices, then the race."""
-    peer = PinocchioAdmm(problem, CLOCKS[args.clock])
+    peer = PinocchioAdmm(problem, fair.CLOCKS[args.clock])
     runners = {solver: Ours(problem, solver, args) for solver in args.solver}
     plans = {"tuned": tuned(peer, problem, args)}
     # the default's runs may take seconds: begin where the tuned one found its tolerance
@@ -197,12 +191,13 @@ class Ours:
     """`solve`, called and timed as a user would."""
 
     def __init__(self, problem: Problem, solver: str, args):
-        self._problem, self._solver, self._clock = problem, solver, CLOCKS[args.clock]
+        self._problem, self._solver, self._clock = problem, solver, fair.CLOCKS[args.clock]
         self._limits = {"tol": TOL, "max_iter": args.max_iter, "time_limit": args.time_limit}
 
     def __call__(self) -> float:
+        problem = fair.fresh(self._problem)
         start = self._clock()
-        solution = delassus.solve(self._problem, self._solver, **self._limits)
+        solution = delassus.solve(problem, self._solver, **self._limits)
         seconds = self._clock() - start
         residual = judge(self._problem, solution.reactions)
         self.outcome = {"iterations": solution.iterations, "residual": residual, "met": residual <= TOL}
@@ -224,11 +219,6 @@ class Theirs:
         return answer.seconds
 
 
-def judge(problem: Problem, reactions: np.ndarray) -> float:
-    """Within tol where both of what `solve` asks for by default are: natural map to tol, velocities to 100 tol."""
-    return Limits(1.0, 100.0, 0, None).excess(residuals.measure(problem, reactions))
-
-
 def ratio(row: dict, peer: str, solver: str) -> float | None:
     """The peer's time over ours, where both met the tolerance."""
     if peer in row and row[peer]["met"] and row[solver]["met"]:
@@ -238,8 +228,9 @@ def ratio(row: dict, peer: str, solver: str) -> float | None:
 
 def show(group: str, rows: list[dict], solvers: list[str], console: Console) -> None:
     """Every row, then geometric means and who failed where."""
-    table = Table(title=f"{group}: ms to {TOL:.0e} of our measure (iterations); × Pinocchio's time over ours")
-    for heading in ("problem", "rows", *PEERS, *solvers, *(f"× {s[-2:]} {p}" for s in solvers for p in PEERS)):
+    title = f"{group}: ms to {TOL:.0e} of our measure (iterations); × Pinocchio's time over ours, {', '.join(solvers)}"
+    table = Table(title=title)
+    for heading in ("problem", "rows", *PEERS, *solvers, *(f"× {p[:3]}" for _ in solvers for p in PEERS)):
         table.add_column(heading, justify="left" if heading == "problem" else "right", no_wrap=True)
     for row in rows:
         ratios = [ratio(row, peer, solver) for solver in solvers for peer in PEERS]
@@ -248,9 +239,10 @@ def show(group: str, rows: list[dict], solvers: list[str], console: Console) -> 
     console.print(table)
     for solver in solvers:
         for peer in PEERS:
-            logs = [math.log(r) for row in rows if (r := ratio(row, peer, solver))]
-            mean = f"{math.exp(statistics.fmean(logs)):.2f}" if logs else "–"
-            console.print(f"geometric mean, {solver} against Pinocchio {peer}: {mean} ({len(logs)} of {len(rows)})")
+            ratios = [r for row in rows if (r := ratio(row, peer, solver))]
+            mean = f"{geometric_mean(ratios):.2f}" if ratios else "–"
+            told = f"{mean} ({len(ratios)} of {len(rows)}, faster on {sum(r > 1.0 for r in ratios)})"
+            console.print(f"geometric mean, {solver} against Pinocchio {peer}: {told}")
     for kind in (*PEERS, *solvers):
         missed = [row["name"] for row in rows if kind not in row or not row[kind]["met"]]
         console.print(f"{kind} does not reach {TOL:.0e} on: {'; '.join(missed) or 'none'}", soft_wrap=True)
@@ -267,13 +259,6 @@ def time_cell(row: dict, kind: str) -> str:
 def progress_line(row: dict) -> str:
     kinds = [kind for kind in row if isinstance(row[kind], dict) and kind != "peer_best"]
     return f"{row['name']} ({row['rows']})  " + "  ".join(f"{kind} {time_cell(row, kind)}" for kind in kinds)
-
-
-def machine() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
-    return f"{model}, {os.cpu_count()} cores"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Our `ipm` against Clarabel on convex contact problems: one thread, runs in turn, both judged by our residuals.
+"""Our `ipm` and `auto` against Clarabel on convex contact problems: one thread, runs in turn, our judge.
 
     python benchmarks/ipm_against_clarabel.py --bodies 1000 4000 --repeats 3 --json out.json
 
@@ -11,7 +11,7 @@ memory is what a solve adds, in a process of its own.
 
 - clarabel: at its tolerances of 1e-8; what our judge makes of its point stands beside it;
 - accurate: at the loosest of 1e-8, 1e-9 … 1e-13 at which our judge confirms 1e-8, or the one that comes closest to it;
-- ipm: to 1e-8 of our measure; same contacts: without its presolve;
+- ipm: to 1e-8 of our measure; same contacts: without its presolve; auto: what `solve` chooses;
 - as clarabel: ours to no more than the accuracy that Clarabel reached at its 1e-8;
 - cvxopt (--cvxopt): `coneqp` on the same program with a sparse solver of its Newton system, tolerances of 1e-8;
   cvxopt's own: with its own solver, which is dense where there are cones, up to some hundred bodies.
@@ -19,12 +19,6 @@ memory is what a solve adds, in a process of its own.
 --growth prints the exponent of our time over the number of bodies, --pack takes random packings instead of simulated
 piles: spheres pushed apart until they hardly overlap, drifting at random. --ours leaves the peers out.
 """
-# ruff: noqa: E402 - thread counts are read when NumPy and Numba are imported, so they come first
-
-import os
-
-for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"):
-    os.environ[f"{library}_NUM_THREADS"] = "1"
 
 import argparse
 import json
@@ -35,9 +29,9 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))  # a plain checkout is enough
+import fair  # first: it fixes the thread counts, and finds a checkout that is not installed
 
+# isort: split
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
@@ -49,7 +43,6 @@ from delassus.problem import Problem
 from delassus.scenes import SCENES
 from delassus.simulation import Memory, StepSettings, step
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.driver import Limits
 
 TOL = 1e-8
 PUSHES = 300  # rounds of pushing overlapping spheres of a random packing apart
@@ -74,6 +67,8 @@ def main() -> None:
     for name, path in problems(args):
         rows.append(compare(name, path, args))
         print(line(rows[-1]), flush=True)
+    for text in [] if args.ours else means(rows):
+        print(text)
     for text in growth(rows) if args.growth else ():
         print(text)
     if args.json:
@@ -245,9 +240,9 @@ def load(path: Path) -> Problem:
 # -- the two solvers -------------------------------------------------------------------------------------------------
 
 
-def ours(problem: Problem, tol: float = TOL, **settings):
+def ours(problem: Problem, tol: float = TOL, solver: str = "ipm", **settings):
     """(processor seconds, wall seconds, iterations, reactions); every call sees the problem for the first time."""
-    chosen = SOLVERS["ipm"].settings.changed(**settings)
+    chosen = solver if solver == "auto" else SOLVERS[solver].settings.changed(**settings)
     spent, solution = burst(lambda: solve(problem.with_law(problem.law), chosen, tol=tol))
     return *spent, solution.iterations, solution.reactions
 
@@ -384,18 +379,13 @@ class SparseKkt:
         return sp.csr_matrix((values, places), (size, size))
 
 
-def judge(problem: Problem, reactions: np.ndarray) -> float:
-    """Within tol where both of what `solve` asks for by default are: natural map to tol, velocities to 100 tol."""
-    return Limits(1.0, 100.0, 0, None).excess(residuals.measure(problem, reactions))
-
-
 def accurate(path: Path) -> tuple[float, float]:
     """The loosest tolerance of Clarabel at which our judge confirms 1e-8, or the one that comes closest, and what the
     judge says of its 1e-8."""
     found: list[float] = []
     for tol in ACCURACIES:
         problem = load(path)
-        found.append(judge(problem, theirs(problem, tol)[3]))
+        found.append(fair.judge(problem, theirs(problem, tol)[3]))
         if found[-1] <= TOL:
             break
     return ACCURACIES[int(np.argmin(found))], found[0]
@@ -405,6 +395,7 @@ def compare(name: str, path: Path, args) -> dict:
     """Medians of rounds in which all take turns; the first, which compiles, does not count."""
     problem = load(path)
     kinds: dict = {"ipm": lambda p: ours(p), "same contacts": lambda p: ours(p, presolve=False)}
+    kinds["auto"] = lambda p: ours(p, solver="auto")
     tol = None
     if not args.ours:
         kinds["clarabel"] = theirs
@@ -416,7 +407,7 @@ def compare(name: str, path: Path, args) -> dict:
         kinds["cvxopt"] = cvxopt_run
         if 6 * len(problem.delassus.mass) <= DENSE:
             kinds["cvxopt's own"] = lambda p: cvxopt_run(p, own=True)
-    for kind in ("ipm", "same contacts"):
+    for kind in ("ipm", "same contacts", "auto"):
         kinds[kind](load(path))
     runs: dict[str, list] = {kind: [] for kind in kinds}
     begin = time.perf_counter()
@@ -431,7 +422,7 @@ def compare(name: str, path: Path, args) -> dict:
             "cpu": statistics.median(run[0] for run in all_runs),
             "wall": statistics.median(run[1] for run in all_runs),
             "iterations": all_runs[0][2],
-            "residual": judge(problem, all_runs[0][3]),
+            "residual": fair.judge(problem, all_runs[0][3]),
         }
         if kind in ("ipm", "clarabel", "cvxopt") and not args.no_memory and row["bodies"] >= LARGE:
             command = [sys.executable, __file__, "--worker", kind, "--problem", str(path)]
@@ -464,7 +455,7 @@ def megabytes(name: str) -> float:
 def line(row: dict) -> str:
     sizes = (f"{row[name]} {name}" for name in ("bodies", "contacts", "joint rows"))
     text = f"{row['problem']:14s} {', '.join(sizes)}"
-    for kind in ("clarabel", "accurate", "same contacts", "ipm", "as clarabel", "cvxopt", "cvxopt's own"):
+    for kind in ("clarabel", "accurate", "same contacts", "ipm", "auto", "as clarabel", "cvxopt", "cvxopt's own"):
         if kind in row:
             one = row[kind]
             text += f" | {kind} {1e3 * one['cpu']:.2f} ms, {one['iterations']} it, {one['residual']:.0e}"
@@ -474,12 +465,29 @@ def line(row: dict) -> str:
         return text
     ours_, theirs_ = row["ipm"]["cpu"], row["clarabel"]["cpu"]
     text += f" | {theirs_ / ours_:.1f}x ({theirs_ / row['same contacts']['cpu']:.1f}x same contacts)"
+    text += f", auto {theirs_ / row['auto']['cpu']:.1f}x"
     if "accurate" in row:
         text += f", accurate {row['accurate']['cpu'] / ours_:.1f}x"
         text += f", as clarabel {theirs_ / row['as clarabel']['cpu']:.1f}x"
     for kind in ("cvxopt", "cvxopt's own"):
         text += f", {kind} {row[kind]['cpu'] / ours_:.1f}x" if kind in row else ""
     return text
+
+
+def means(rows: list[dict]) -> list[str]:
+    """Geometric means of Clarabel's time over ours, on piles and on steps of mechanisms."""
+    groups = {"piles": [row for row in rows if row["problem"].split()[0] in ("fall", "rest", "pack")]}
+    groups["mechanisms"] = [row for row in rows if row not in groups["piles"]]
+    out = []
+    for group, some in groups.items():
+        for peer in ("clarabel", "accurate") if some else ():
+            told = [
+                f"{kind} {fair.geometric_mean(row[peer]['cpu'] / row[kind]['cpu'] for row in some):.2f}"
+                for kind in ("auto", "ipm", "same contacts")
+                if all(peer in row for row in some)
+            ]
+            out += [f"{group} ({len(some)}), {peer} over ours: {', '.join(told)}"] if told else []
+    return out
 
 
 def growth(rows: list[dict]) -> list[str]:

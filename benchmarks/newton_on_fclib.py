@@ -1,20 +1,20 @@
-"""Exact Coulomb friction to 1e-8 by `prox-ssn` on real problems, and on perturbed copies of the hardest of them.
+"""Exact Coulomb friction to 1e-8 by one of ours on real problems, and on perturbed copies of the hardest.
 
-    python benchmarks/newton_on_fclib.py [--files NAME ...] [--variants] [--time-limit 10]
+    python benchmarks/newton_on_fclib.py [--files NAME ...] [--variants] [--solver auto] [--time-limit 10]
 
 Variants: friction × 0.5 and × 1.3, and two seeds of 5 % noise on the free velocity. Every figure is judged on the
 returned point; one thread.
 """
 
 import argparse
-import sys
 import time
 from pathlib import Path
 
-import numpy as np
+import fair  # first: it fixes the thread counts, and finds a checkout that is not installed
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "src"))
+# isort: split
+from delassus import solve
+from delassus.io import load_problem
 
 HARDEST = (
     "RockPile-tob1", "Sim-brickwall-local-1284-008", "Sim-spherepile400-local-1555-008",
@@ -23,28 +23,9 @@ HARDEST = (
 )  # fmt: skip
 
 
-def variants(problem):
-    """(name, problem) of the four perturbed copies."""
-    from delassus.problem import Problem
-
-    def copy(cone, noise):
-        free, bias, u_f = problem.free_velocity * noise, problem.bias, problem.u_f
-        if bias is not None:
-            bias = bias + free - problem.free_velocity
-        return Problem(problem.delassus, free, cone, problem.law, u_f=u_f, bias=bias)
-
-    for factor in (0.5, 1.3):
-        yield f"mu x {factor}", copy(problem.cone.with_friction(factor * problem.cone.mu), 1.0)
-    for seed in (1, 2):
-        noise = 1.0 + 0.05 * np.random.default_rng(seed).standard_normal(problem.row_count)
-        yield f"noise {seed}", copy(problem.cone, noise)
-
-
-def report(name: str, problem, time_limit: float) -> bool:
-    from delassus import solve
-
+def report(name: str, problem, solver: str, time_limit: float) -> bool:
     start, cpu = time.perf_counter(), time.process_time()
-    solution = solve(problem, "prox-ssn", tol=1e-8, time_limit=time_limit)
+    solution = solve(problem, solver, tol=1e-8, time_limit=time_limit)
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     print(
         f"{name:48s} {problem.contact_count:5d} contacts  {solution.status.value:10s} {solution.iterations:4d} outer  "
@@ -55,10 +36,9 @@ def report(name: str, problem, time_limit: float) -> bool:
 
 
 def main() -> None:
-    from delassus.io import load_problem
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=HERE.parents[1] / "shared" / "data" / "fclib")
+    parser.add_argument("--data", type=Path, default=fair.DATA)
+    parser.add_argument("--solver", default="prox-ssn", help="(default: %(default)s)")
     parser.add_argument("--files", nargs="*", default=None, help="stems; all by default")
     parser.add_argument("--variants", action="store_true", help="perturbed copies of the seven hardest instead")
     parser.add_argument("--time-limit", type=float, default=10.0)
@@ -66,11 +46,11 @@ def main() -> None:
     paths = sorted(options.data.glob("*.hdf5"))
     wanted = options.files or (HARDEST if options.variants else [path.stem for path in paths])
     done = total = 0
-    report("(first call, compiles)", load_problem(paths[0]), 60.0)
+    report("(first call, compiles)", load_problem(paths[0]), options.solver, 60.0)
     for path in (path for path in paths if path.stem in wanted):
         problem = load_problem(path)
-        for name, variant in variants(problem) if options.variants else [("", problem)]:
-            done += report(f"{path.stem} {name}".strip(), variant, options.time_limit)
+        for name, variant in fair.perturbed(problem) if options.variants else [("", problem)]:
+            done += report(f"{path.stem} {name}".strip(), variant, options.solver, options.time_limit)
             total += 1
     print(f"{done} of {total} to 1e-8 within {options.time_limit:g} s each")
 

@@ -8,40 +8,27 @@ as if told when to stop). Only its solver call is timed, with the problem in mem
 and global files condensed before the clock starts. Ours is the whole `solve` call, stopping test and final judgement
 included. Runs of the two alternate, file by file, since machines are noisy; medians are compared.
 """
-# ruff: noqa: E402 - thread counts are read when NumPy and Numba are imported, so they come first
-
-import os
-
-for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
-    os.environ[f"{library}_NUM_THREADS"] = "1"
 
 import argparse
 import json
-import math
-import platform
 import statistics
 import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]  # a plain checkout is enough
+import fair  # first: it fixes the thread counts, and finds a checkout that is not installed
 
-import numba
-import numpy as np
+# isort: split
 from rich.console import Console
 from rich.table import Table
 
 import delassus
-from delassus import residuals
 from delassus.bench.peers.siconos_worker import HINT, PYTHON, Siconos, SiconosTimeoutError, cheapest_runs
-from delassus.io import load_problem
 from delassus.problem import Problem
-from delassus.solvers.driver import Limits
+from fair import TINY, geometric_mean, judge, label
 
 ROUND_SECONDS = 0.02  # short solves are repeated within a round until it lasts about this long
 RACE_SECONDS = 60.0  # long solves get fewer rounds (two at least) so that a file does not take all day
-TINY = 20  # contacts below which the cost of the call, not of the sweeps, is what counts
 TINY_CALLS, TINY_BUDGET = 200, 300e-6  # the budget of one whole call [s]
 MAX_ITER = 10**9  # ours stops on tolerance or time
 
@@ -49,20 +36,16 @@ MAX_ITER = 10**9  # ours stops on tolerance or time
 def main() -> None:
     args = parse_arguments()
     console = Console() if sys.stdout.isatty() else Console(width=130)  # into a file, rich would squeeze to 80 columns
-    paths = [path for path in args.data.glob(args.files) if path.suffix in (".hdf5", ".h5")]
-    if not paths:
-        sys.exit(f"no files match {args.files!r} in {args.data}: give --data DIR or set DELASSUS_DATA")
-    problems = {path.stem: load_problem(path) for path in paths}
-    order = sorted(problems, key=lambda name: (problems[name].contact_count, name))
+    problems = fair.files(args.data, args.files)
     with Siconos() as siconos:
         peer = siconos if Siconos.available() else None
         if peer is None:
             console.print(HINT.format(PYTHON))
         rows = []
-        for name in order:
-            rows.append(measure_file(name, problems[name], peer, args))
+        for name, problem in problems.items():
+            rows.append(measure_file(name, problem, peer, args))
             print(progress_line(rows[-1]), file=sys.stderr, flush=True)
-        report = {"machine": machine(), "versions": versions(siconos), "settings": settings(args), "files": rows}
+        report = {**fair.machine(), "siconos": siconos.version, "settings": fair.settings(args), "files": rows}
     report["tiny"] = [measure_call(row, problems[row["file"]], min(args.tol)) for row in rows if row["contacts"] < TINY]
     report["means"] = {label(tol): means(rows, label(tol)) for tol in args.tol}
     show(report, console)
@@ -72,8 +55,7 @@ def main() -> None:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("DELASSUS_DATA", ROOT.parent / "shared" / "data" / "fclib"))
-    parser.add_argument("--data", type=Path, default=default, help="folder of FCLIB files (default: %(default)s)")
+    parser.add_argument("--data", type=Path, default=fair.DATA, help="folder of FCLIB files (default: %(default)s)")
     parser.add_argument("--files", default="*.hdf5", help="which of them, as a glob (default: %(default)s)")
     parser.add_argument("--tol", type=float, nargs="+", default=[1e-4, 1e-6], help="ours (default: 1e-4 1e-6)")
     parser.add_argument("--repeats", type=int, default=7, help="rounds of the two in turn (default: %(default)s)")
@@ -154,11 +136,6 @@ class Theirs:
         return run["seconds"]
 
 
-def judge(problem: Problem, reactions: np.ndarray) -> float:
-    """Within tol where both of what `solve` asks for by default are: natural map to tol, velocities to 100 tol."""
-    return Limits(1.0, 100.0, 0, None).excess(residuals.measure(problem, reactions))
-
-
 def measure_call(row: dict, problem: Problem, tol: float) -> dict:
     """The whole call on a tiny problem: least and median seconds."""
     seconds = sorted(Ours(problem, tol, None)(TINY_CALLS))
@@ -185,8 +162,7 @@ def means(rows: list[dict], tol: str) -> dict:
         out[group]["siconos_failed"] = sum(r["siconos_best"] is not None and not met(r, "ladder") for r in races)
         out[group]["ours_failed"] = sum(not met(r, "ours") for r in races)
         for kind in ("ladder", "fewest"):
-            logs = [math.log(r[kind]["seconds"] / r["ours"]["seconds"]) for r in both]
-            out[group][kind] = math.exp(statistics.fmean(logs)) if logs else None
+            out[group][kind] = geometric_mean(r[kind]["seconds"] / r["ours"]["seconds"] for r in both)
     return out
 
 
@@ -210,7 +186,8 @@ def show(report: dict, console: Console) -> None:
             micro = ["–" if row[k] is None else f"{1e6 * row[k]:.0f}" for k in ("least", "median", "siconos")]
             table.add_row(row["file"], str(row["contacts"]), *micro, "yes" if row["median"] <= TINY_BUDGET else "NO")
         console.print(table)
-    console.print(f"{report['machine']}; {report['versions']}; one thread each", soft_wrap=True)
+    about = "; ".join(str(report[key]) for key in ("machine", "versions", "siconos"))
+    console.print(f"{about}; one thread each", soft_wrap=True)
 
 
 def race_cells(result: dict) -> list[str]:
@@ -238,26 +215,6 @@ def mean_line(mean: dict, text: str) -> str:
 def progress_line(row: dict) -> str:
     parts = [f"{tol}: {' '.join(race_cells(row[tol]))}" for tol in row if isinstance(row[tol], dict)]
     return f"{row['file']} ({row['contacts']})  " + "  |  ".join(parts)
-
-
-def label(tol: float) -> str:
-    return np.format_float_scientific(tol, trim="-", exp_digits=1)
-
-
-def machine() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
-    return f"{model}, {os.cpu_count()} cores"
-
-
-def versions(siconos: Siconos) -> dict:
-    own = {"delassus": delassus.__version__, "numba": numba.__version__, "numpy": np.__version__}
-    return own | {"python": platform.python_version(), "siconos": siconos.version}
-
-
-def settings(args) -> dict:
-    return {key: str(value) if isinstance(value, Path) else value for key, value in vars(args).items()}
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from delassus.bench import work
 from delassus.bench.benchmark import Benchmark, BenchmarkSettings, machine
 from delassus.bench.extract import Take, extract
 from delassus.bench.metrics import data_profile, performance_profile, scores, shifted_mean, warm_gain
+from delassus.bench.peers import siconos_worker
 from delassus.bench.report import write_report
 from delassus.bench.result import Result, Results
 from delassus.bench.runs import plan
@@ -25,6 +27,7 @@ from delassus.problem.random import random_dual
 from delassus.scenes import SCENES
 from delassus.simulation.memory import Memory
 from delassus.solvers import solve
+from delassus.solvers.table import find
 
 ROW = Result(
     solver="a", tol=1e-6, start="cold", sample="s/0", sequence="s", step=0, category="dense contacts", contacts=4,
@@ -93,6 +96,19 @@ def test_every_take_names_a_scene_and_its_parameters():
         for take in suite.takes:
             assert set(take.parameters) <= set(SCENES[take.scene].parameters)
             assert all(0 <= step < take.steps for step in take.wanted())
+
+
+def test_auto_takes_part_in_every_suite():
+    for suite in SUITES.values():
+        assert suite.solvers[0] == "auto"
+        for solver in suite.solvers[1:]:
+            find(solver)
+
+
+def test_the_siconos_worker_needs_no_scipy():
+    """Debian's Siconos comes without it."""
+    code = f"import runpy, sys; sys.modules['scipy'] = None; runpy.run_path({siconos_worker.__file__!r})"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_rows_survive_an_interruption(tmp_path):

@@ -20,7 +20,9 @@ class Suite:
     summary: str
     takes: tuple[Take, ...] = ()
     files: bool = False
-    solvers: tuple[str, ...] = ("nbgs", "nbgs+anderson", "prox-ssn", "admm-ncp-sa", "raisim-ds", "pgs-ncp", "jacobi")
+    solvers: tuple[str, ...] = (
+        "auto", "nbgs", "nbgs+anderson", "prox-ssn", "admm-ncp-sa", "raisim-ds", "pgs-ncp", "jacobi",
+    )  # fmt: skip
     tol: float = 1e-6
     time_limit: float = 10.0
 
@@ -73,7 +75,8 @@ SUITES: dict[str, Suite] = {
     suite.name: suite
     for suite in (
         Suite("quick", "a little of everything, in less than three minutes on two cores", _QUICK,
-              solvers=("nbgs", "nbgs+anderson", "prox-ssn", "admm-ncp-sa", "raisim-ds", "pgs-ncp"), time_limit=2.0),
+              solvers=("auto", "nbgs", "nbgs+anderson", "prox-ssn", "admm-ncp-sa", "raisim-ds", "pgs-ncp"),
+              time_limit=2.0),
         Suite("primitives", "the toy systems of Tsounis et al. 2025, and more like them", _PRIMITIVES),
         Suite("robots", "articulated systems of Tsounis et al. 2025, Table II", _ROBOTS),
         Suite("loops", "closed kinematic loops", _LOOPS),

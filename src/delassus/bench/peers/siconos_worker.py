@@ -18,6 +18,8 @@ Choices made for the peer's benefit; storage was measured on seven of the shared
 # mypy: ignore-errors
 # (one half of this file runs under the system Python, whose Siconos has no types)
 
+from __future__ import annotations  # SciPy, which the system Python may lack, is named in annotations only
+
 import base64
 import contextlib
 import json
@@ -30,10 +32,12 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 PYTHON = os.environ.get("DELASSUS_SICONOS_PYTHON", "/usr/bin/python3")  # where Debian installs python3-siconos
 HINT = "Siconos is not there for {}: apt-get install python3-siconos (or set DELASSUS_SICONOS_PYTHON)"
@@ -112,7 +116,7 @@ class Siconos:
             self._process.stdout.close()
             self._process = None
 
-    def __enter__(self) -> "Siconos":
+    def __enter__(self) -> Siconos:
         return self
 
     def __exit__(self, *_: object) -> None:
