@@ -19,8 +19,7 @@ from delassus.errors import ProblemError
 from delassus.law import Law
 from delassus.linalg.operators.delassus import Delassus
 from delassus.linalg.operators.islands import fill_islands_of_bodies
-from delassus.problem import storage, validate
-from delassus.problem.validate import Matrix
+from delassus.problem.storage import Matrix, dual_storage, free_velocity_of, primal_storage, rigid_storage, vector
 
 _SLOW = 1e-6  # of the largest free velocity of all: an island slower than that is compared with this much of it
 _TINY = 1e-100  # [m/s]: squares of less underflow, and no method distinguishes them from zero
@@ -82,7 +81,7 @@ class Problem:
         """v = D λ + v_f.  D: (m, m) [1/kg], dense or sparse, positive semi-definite up to a small non-symmetric part;
         v_f: (m,) [m/s]; mu: (n_c,) for contacts only, or cone for other rows too."""
         cone = _cone_of(mu, cone)
-        return cls(storage.dual_storage(D, cone), validate.vector(v_f, "v_f", cone.row_count), cone, law)
+        return cls(dual_storage(D, cone), vector(v_f, "v_f", cone.row_count), cone, law)
 
     @classmethod
     def rigid(
@@ -100,7 +99,7 @@ class Problem:
     ) -> "Problem":
         """Rigid bodies with structure kept.  mass: (n_b, 6, 6); bodies: (block_count, 2), −1 for the world;
         rows: (m, 12); momentum p: (6 n_b,) [N s] or free velocity u_f: (6 n_b,); b, compliance: (m,)."""
-        return cls._of_primal(storage.rigid_storage(mass, bodies, rows, cone, compliance), p, u_f, b, cone, law)
+        return cls._of_primal(rigid_storage(mass, bodies, rows, cone, compliance), p, u_f, b, cone, law)
 
     @classmethod
     def primal(
@@ -119,7 +118,7 @@ class Problem:
         """General H: (n, n) [kg] and J: (m, n); recognised as rigid bodies when H is 6×6 block diagonal and no block
         of rows touches more than two bodies. Momentum p: (n,) or free velocity u_f: (n,); b, compliance: (m,)."""
         cone = _cone_of(mu, cone)
-        return cls._of_primal(storage.primal_storage(H, J, cone, compliance), p, u_f, b, cone, law)
+        return cls._of_primal(primal_storage(H, J, cone, compliance), p, u_f, b, cone, law)
 
     @classmethod
     def _of_primal(
@@ -131,8 +130,8 @@ class Problem:
         cone: ProductCone,
         law: Law | str,
     ) -> "Problem":
-        u_f = storage.free_velocity_of(delassus, p, u_f)
-        bias = np.zeros(cone.row_count) if b is None else validate.vector(b, "b", cone.row_count)
+        u_f = free_velocity_of(delassus, p, u_f)
+        bias = np.zeros(cone.row_count) if b is None else vector(b, "b", cone.row_count)
         return cls(delassus, delassus.rows_times(u_f) + bias, cone, law, u_f=u_f, bias=bias)
 
     # -- what solvers and the judge need -----------------------------------------------------------------------------

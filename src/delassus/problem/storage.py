@@ -1,23 +1,33 @@
-"""Which storage of D a problem gets: the one place that chooses. What comes in is checked first."""
+"""What a problem is given: checked, each failure naming the field, what it has and what it should have; and which
+storage of D it gets, the one place that chooses."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
 from numpy.typing import ArrayLike
 
 from delassus.cones import ProductCone
+from delassus.errors import ProblemError
 from delassus.linalg.operators.delassus import Delassus
 from delassus.linalg.operators.matrix import MatrixDelassus
 from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.linalg.operators.structure import rigid_blocks
-from delassus.problem import validate
-from delassus.problem.validate import Matrix
+
+Matrix: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
+"""A matrix as a caller may give it, dense or sparse."""
+
+_SYMMETRY = 0.1  # real files are non-symmetric by up to 2 % (gyroscopic terms); beyond 10 % something else is wrong
 
 
 def dual_storage(D: Matrix, cone: ProductCone) -> Delassus:
     """D itself, (m, m), dense or sparse."""
-    D = validate.sparse(D, "D", square=True)
-    validate.size("D", D.shape[0], cone.row_count, "rows of the cone (3 per contact)")
-    validate.diagonal_not_negative(D)
+    D = _sparse(D, "D", square=True)
+    _check_size("D", D.shape[0], cone.row_count, "rows of the cone (3 per contact)")
+    _check_diagonal(D)
     return MatrixDelassus(D)
 
 
@@ -25,32 +35,150 @@ def rigid_storage(
     mass: ArrayLike, bodies: ArrayLike, rows: ArrayLike, cone: ProductCone, compliance: ArrayLike | None
 ) -> Delassus:
     """Rigid bodies.  mass: (n_b, 6, 6); bodies: (block_count, 2); rows: (m, 12); compliance: (m,) or None."""
-    mass = validate.array(mass, "mass", (None, 6, 6))
-    validate.blocks_positive_definite(mass)
-    bodies = validate.body_index(bodies, cone.block_count, len(mass))
-    rows = validate.array(rows, "rows", (cone.row_count, 12))
-    return RigidDelassus(mass, bodies, rows, cone.block_start, validate.compliance(compliance, cone.row_count))
+    mass = _array(mass, "mass", (None, 6, 6))
+    _check_mass_blocks(mass)
+    bodies = _body_index(bodies, cone.block_count, len(mass))
+    rows = _array(rows, "rows", (cone.row_count, 12))
+    return RigidDelassus(mass, bodies, rows, cone.block_start, _compliance(compliance, cone.row_count))
 
 
 def primal_storage(H: Matrix, J: Matrix, cone: ProductCone, compliance: ArrayLike | None) -> Delassus:
     """Rigid bodies where H is 6×6 block diagonal and no block of rows touches more than two bodies, sparse H and J
     otherwise.  H: (n, n); J: (m, n); compliance: (m,) or None."""
-    H = validate.sparse(H, "H", square=True)
-    J = validate.sparse(J, "J")
-    validate.size("J", J.shape[0], cone.row_count, "rows of the cone (3 per contact)")
-    validate.size("J", J.shape[1], H.shape[0], "columns, one per row of H")
-    compliance = validate.compliance(compliance, cone.row_count)
+    H = _sparse(H, "H", square=True)
+    J = _sparse(J, "J")
+    _check_size("J", J.shape[0], cone.row_count, "rows of the cone (3 per contact)")
+    _check_size("J", J.shape[1], H.shape[0], "columns, one per row of H")
+    compliance = _compliance(compliance, cone.row_count)
     blocks = rigid_blocks(H, J, cone.block_start)
     if blocks is None:
-        validate.positive_definite(H, "H")
+        _check_positive_definite(H, "H")
         return SparseDelassus(H, J, compliance)
     mass, bodies, rows = blocks
-    validate.blocks_positive_definite(mass)
+    _check_mass_blocks(mass)
     return RigidDelassus(mass, bodies, rows, cone.block_start, compliance)
 
 
 def free_velocity_of(delassus: Delassus, p: ArrayLike | None, u_f: ArrayLike | None) -> np.ndarray:
     """u_f, (n,), given itself or as the momentum p = H u_f, (n,)."""
     if u_f is None:
-        u_f = delassus.mass_solve(validate.vector(p, "p", delassus.velocity_count))
-    return validate.vector(u_f, "u_f", delassus.velocity_count)
+        u_f = delassus.mass_solve(vector(p, "p", delassus.velocity_count))
+    return vector(u_f, "u_f", delassus.velocity_count)
+
+
+def _array(value: Any, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
+    """value as a contiguous float array of that shape (None: any length), all finite."""
+    try:
+        out = np.ascontiguousarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ProblemError(f"{name} is not an array of numbers: give shape {_text(shape)}") from None
+    if len(out.shape) != len(shape) or any(want not in (None, has) for has, want in zip(out.shape, shape)):
+        raise ProblemError(f"{name} has shape {out.shape}, expected {_text(shape)}")
+    _refuse_infinite(out, name)
+    return out
+
+
+def vector(value: Any, name: str, count: int) -> np.ndarray:
+    """value as a finite vector of that length."""
+    if value is None:
+        raise ProblemError(f"{name} is missing: give {count} numbers")
+    return _array(value, name, (count,))
+
+
+def _refuse_infinite(values: np.ndarray, name: str) -> None:
+    """Refuse NaN and Inf, naming the first bad entry."""
+    if not np.isfinite(values).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+        raise ProblemError(f"{name}{list(where)} is {values[where]}: every entry must be finite")
+
+
+def _sparse(value: Any, name: str, *, square: bool = False) -> sp.csr_array:
+    """value as a sorted compressed-row matrix without duplicates, all finite."""
+    if not sp.issparse(value):
+        value = _array(value, name, (None, None))
+    out = sp.csr_array(value).astype(float)
+    if out.has_canonical_format is False:
+        out = out.copy()
+        out.sum_duplicates()
+    if square and out.shape[0] != out.shape[1]:
+        raise ProblemError(f"{name} has shape {out.shape}, expected a square matrix")
+    _refuse_infinite(out.data, f"{name}.data")
+    return out
+
+
+def _check_size(name: str, has: int, want: int, what: str) -> None:
+    """Refuse a matrix whose size contradicts the rest."""
+    if has != want:
+        raise ProblemError(f"{name} has size {has}, expected {want} {what}")
+
+
+def _compliance(value: Any, count: int) -> np.ndarray | None:
+    """The diagonal of E: finite and not negative; None stays None."""
+    if value is None:
+        return None
+    out = vector(value, "compliance", count)
+    if (out < 0).any():
+        k = int(np.argmax(out < 0))
+        raise ProblemError(f"compliance[{k}] is {out[k]}: compliance must not be negative")
+    return out
+
+
+def _body_index(bodies: Any, count: int, body_count: int) -> np.ndarray:
+    """The two bodies of each block: integers, −1 for the world, no body twice."""
+    out = np.ascontiguousarray(bodies, dtype=np.int64)
+    if out.shape != (count, 2):
+        raise ProblemError(f"bodies has shape {out.shape}, expected ({count}, 2): two bodies per joint, limit, contact")
+    if count and (out.min() < -1 or out.max() >= body_count):
+        k = int(np.argmax((out < -1).any(axis=1) | (out >= body_count).any(axis=1)))
+        raise ProblemError(f"bodies[{k}] is {out[k].tolist()}: indices run from -1 (world) to {body_count - 1}")
+    twice = (out[:, 0] == out[:, 1]) & (out[:, 0] >= 0)
+    if twice.any():
+        raise ProblemError(f"bodies[{int(np.argmax(twice))}] names the same body twice: use -1 for the world")
+    return out
+
+
+def _check_diagonal(D: sp.csr_array) -> None:
+    """A positive semi-definite matrix has no negative diagonal entry (the cheap half of the test)."""
+    diagonal = D.diagonal()
+    bad = diagonal < -1e-12 * np.abs(diagonal).max(initial=0.0)
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise ProblemError(f"D[{k}, {k}] is {diagonal[k]}: D must be positive semi-definite; check signs")
+
+
+def _check_mass_blocks(mass: np.ndarray) -> None:
+    """Every mass block has a positive definite symmetric part and is nearly symmetric."""
+    half = 0.5 * (mass + mass.transpose(0, 2, 1))
+    skew = np.abs(mass - mass.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
+    scale = np.abs(mass).max(axis=(1, 2), initial=0.0)
+    if (skew > _SYMMETRY * scale).any():
+        k = int(np.argmax(skew > _SYMMETRY * scale))
+        raise ProblemError(f"H: the mass block of body {k} is not symmetric: check the inertia tensor")
+    try:
+        np.linalg.cholesky(half)
+    except np.linalg.LinAlgError:
+        worst = int(np.argmin(np.linalg.eigvalsh(half)[:, 0]))
+        raise ProblemError(
+            f"H is not positive definite: the mass block of body {worst} has a non-positive eigenvalue; "
+            "check its mass and inertia"
+        ) from None
+
+
+def _check_positive_definite(H: sp.csr_array, name: str) -> None:
+    """The symmetric part of H has only positive pivots in an LDLᵀ without pivoting for size."""
+    half = sp.csc_array(0.5 * (H + H.T))
+    skew = abs(H - H.T)
+    if skew.nnz and skew.data.max() > _SYMMETRY * np.abs(H.data).max():
+        raise ProblemError(f"{name} is not symmetric: entries differ from their mirror image by more than 10 %")
+    wrong = f"{name} is not positive definite: check masses and stiffness signs"
+    try:
+        options = {"SymmetricMode": True}
+        factor = spla.splu(half, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    except RuntimeError:
+        raise ProblemError(wrong) from None
+    if not np.array_equal(factor.perm_r, factor.perm_c) or (factor.U.diagonal() <= 0).any():
+        raise ProblemError(wrong)
+
+
+def _text(shape: Sequence[int | None]) -> str:
+    return "(" + ", ".join("any" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
