@@ -26,6 +26,7 @@ from numba import njit
 
 from delassus.cones.coulomb import project_coulomb, project_coulomb_dual
 from delassus.law import Law
+from delassus.linalg.dense_product import exact_times_plus
 from delassus.linalg.operators.rigid import rigid_velocities
 from delassus.problem.problem import Problem
 
@@ -60,6 +61,9 @@ class Residuals(NamedTuple):
         return self._asdict() | {"error": self.error}
 
 
+RESIDUAL_COUNT = len(Residuals._fields)
+
+
 class Measure(NamedTuple):
     """The two figures a solve is stopped on: relative natural map, and worst velocity over those of its island [-]."""
 
@@ -75,7 +79,7 @@ def measure(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = No
         return Measure(found[0], found[2])
     rigid = problem.delassus.rigid
     if rigid is not None:  # what every step of a simulation asks several times
-        found = _judge_rigid(
+        found = judge_rigid(
             rigid.plain, problem.free_velocity, rigid.velocity_count, _NONE, reactions, problem.judged_by,
             _NONE, _NONE, _NONE,
         )  # fmt: skip
@@ -100,7 +104,7 @@ def evaluate_with_velocities(
 ) -> tuple[Residuals, np.ndarray, np.ndarray | None]:
     """(every residual of λ, v (m,) [m/s], u (n,) or None for dual problems).  reactions, low: as in `measure`,
     contiguous."""
-    rigid, out = problem.delassus.rigid, np.empty(len(Residuals._fields))
+    rigid, out = problem.delassus.rigid, np.empty(RESIDUAL_COUNT)
     if low is not None and low.any():
         measured, v, bodies = _measure_pairs(problem, reactions, low)
         _evaluate_at(reactions, v, problem.judged_by, out)
@@ -108,7 +112,7 @@ def evaluate_with_velocities(
         return Residuals(*out.tolist()), v, bodies
     if rigid is not None and problem.u_f is not None:
         u, v = np.empty(rigid.velocity_count), np.empty(len(reactions))
-        _judge_rigid(
+        judge_rigid(
             rigid.plain, problem.free_velocity, rigid.velocity_count, problem.u_f, reactions, problem.judged_by,
             u, v, out,
         )  # fmt: skip
@@ -164,7 +168,15 @@ def measure_at(reactions, v, judged_by):
 
 
 @njit(cache=True)
-def _judge_rigid(plain, free, velocities, u_f, reactions, judged_by, u, v, out):
+def judge_dense(D, free, reactions, judged_by, v, out):
+    """Every residual where D is at hand in full, as `evaluate` finds them.  D: (m, m); v: (m,) and out, as in
+    `_fill_residuals`, are written."""
+    exact_times_plus(D, reactions, free, v)
+    _evaluate_at(reactions, v, judged_by, out)
+
+
+@njit(cache=True)
+def judge_rigid(plain, free, velocities, u_f, reactions, judged_by, u, v, out):
     """What `_measures` finds, from reactions alone, in one call.  velocities: n; u: (n,), v: (m,), out: as in
     `_fill_residuals`, or all three empty where only the measures are asked for. One kernel for both questions: each
     would compile the natural map anew."""
@@ -174,7 +186,7 @@ def _judge_rigid(plain, free, velocities, u_f, reactions, judged_by, u, v, out):
     rigid_velocities(plain, reactions, free, u, v)
     found = _measures(reactions, v, np.empty((0, 2)), judged_by)
     if wants_all:
-        for i in range(len(u)):
+        for i in range(len(u_f)):
             u[i] += u_f[i]
         _fill_residuals(reactions, v, judged_by, found, out)
     return found

@@ -7,7 +7,7 @@ import pytest
 
 from delassus.problem.random import random_rigid
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.parts.joints_at_once import joints_at_once
+from delassus.solvers.parts.at_once import Attempt, joints_at_once
 from delassus.status import Status
 
 LIMITS = (1e-10, math.inf), 100
@@ -22,9 +22,10 @@ def mechanism(seed, **changes):
 def test_one_solve_is_the_answer_of_the_ordinary_way(redundant):
     for seed in range(5):
         problem = mechanism(seed, redundant_joints=redundant)
-        found = np.zeros(problem.row_count)
-        iterations, relative, velocity = joints_at_once(problem, None, found, *LIMITS)
-        assert iterations == [0.0, 1.0]
+        found, attempt = np.zeros(problem.row_count), Attempt(problem)
+        attempt.count = joints_at_once(problem, None, found, *LIMITS, attempt.found)
+        iterations, _, relative, velocity = attempt.judgements()
+        assert iterations == [0, 1]
         assert relative[1] <= 1e-12
         assert velocity[1] <= 1e-10
         method = SOLVERS["prox-ssn"].start(problem, SOLVERS["prox-ssn"].settings, np.zeros(problem.row_count))
@@ -35,13 +36,15 @@ def test_one_solve_is_the_answer_of_the_ordinary_way(redundant):
 def test_good_guess_is_kept_and_other_problems_are_declined():
     problem = mechanism(3)
     guess = solve(problem, "prox-ssn", tol=1e-12).reactions
-    kept = guess.copy()
-    assert joints_at_once(problem, None, kept, *LIMITS)[0] == [0.0]
+    kept, attempt = guess.copy(), Attempt(problem)
+    attempt.count = joints_at_once(problem, None, kept, *LIMITS, attempt.found)
+    assert attempt.judgements()[0] == [0]
     assert np.array_equal(kept, guess)
     with_contacts = random_rigid(np.random.default_rng(1), bodies=8, contacts=3, joints=5)
-    assert joints_at_once(with_contacts, None, np.zeros(with_contacts.row_count), *LIMITS) == []
+    found = Attempt(with_contacts).found
+    assert joints_at_once(with_contacts, None, np.zeros(with_contacts.row_count), *LIMITS, found) == 0
     many = random_rigid(np.random.default_rng(1), bodies=40, contacts=0, joints=30)
-    assert joints_at_once(many, None, np.zeros(many.row_count), *LIMITS) == []
+    assert joints_at_once(many, None, np.zeros(many.row_count), *LIMITS, Attempt(many).found) == 0
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -7,6 +7,7 @@ returned.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Real
 from time import perf_counter
 from typing import Any, Literal
@@ -56,11 +57,11 @@ class Solver:
     is_map: bool = False  # iterates one map on its reactions, or on the `point` it offers: can be accelerated
     ignores_guess: bool = False  # starts from a point of its own: see `Method`
     also: Callable[[Problem], bool] = lambda problem: True  # what else a problem must be for the method to take it
-    at_once: Callable[[Problem, Settings, np.ndarray, tuple[float, float], int], list[list[float]]] | None = None
+    at_once: Callable[[Problem, Settings, np.ndarray, tuple[float, float], int, np.ndarray], int] | None = None
     """A first attempt at small problems, begun, iterated and judged in one compiled call, where the calls of the
-    ordinary loop would take longer than the work: (problem, settings, reactions, (tol, tol_velocity), max_iter) ->
-    (iterations, relative natural maps, relative worst velocities) of its judgements, or nothing where it makes no
-    attempt. Overwrites the reactions."""
+    ordinary loop would take longer than the work: (problem, settings, reactions, (tol, tol_velocity), max_iter, found)
+    -> how many judgements it made, none where it makes no attempt. Overwrites the reactions; in `found`, laid out by
+    `parts/at_once.py`, it leaves its judgements and what the judge says of the reactions it returns."""
     joints_at_once: bool = False  # is that attempt made only where there is nothing but joints?
     hands_on: Callable[[Settings], bool] | None = None  # may two doubles go on where masses are far apart? None: no
 
@@ -87,6 +88,14 @@ class Solver:
             and self.also(problem)
             and all(kind in self.rows for kind, count in present if count)
         )
+
+
+def limits_of(tol: float, tol_velocity: VelocityTolerance, max_iter: int, time_limit: float | None) -> "Limits":
+    """`Limits`, remembered: most solves of a process ask for the same."""
+    try:
+        return _limits_of(tol, tol_velocity, max_iter, time_limit)
+    except TypeError:  # what cannot be looked up is refused by name
+        return Limits(tol, tol_velocity, max_iter, time_limit)
 
 
 class Limits:
@@ -125,6 +134,9 @@ class Limits:
     def excess(self, measure: Measure) -> float:
         """How far above tolerance, as a factor: what `best` and progress are compared by."""
         return max(measure.relative / self.tol, measure.velocity / self.tol_velocity)
+
+
+_limits_of = lru_cache(maxsize=64, typed=True)(Limits)
 
 
 def _is_positive(value: Any) -> bool:

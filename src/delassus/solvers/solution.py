@@ -1,7 +1,9 @@
 """What a solve returns."""
 
 import math
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +60,31 @@ class Solution:
     details: dict[str, list[float]] = field(default_factory=dict)
     reactions_low: np.ndarray | None = None
 
+    @classmethod
+    def of_attempt(
+        cls, attempt: Any, reactions: np.ndarray, status: Status, solver: str, tol: float, tol_velocity: float
+    ) -> "Solution":
+        """What an attempt at once found (`parts/at_once.py`). On a few contacts filling all fields in takes longer
+        than the solve, so what few callers look at is read out of the attempt when it is asked for."""
+        out = cls.__new__(cls)
+        out.__dict__ = {
+            "reactions": reactions, "status": status, "iterations": attempt.iterations, "solver": solver,
+            "law": attempt.problem.law, "tol": tol, "tol_velocity": tol_velocity, "_attempt": attempt,
+        }  # fmt: skip
+        return out
+
+    def __getattr__(self, name: str) -> Any:
+        """A field that has not been filled in yet."""
+        make = _LATER.get(name)
+        if make is None or "_attempt" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = self.__dict__[name] = make(self._attempt)
+        return value
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Every field filled in, and nothing of where it came from: a factorisation cannot be pickled."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
     def after(self, first: "Solution") -> "Solution":
         """This solution as the second part of one that began with `first`, from whose best point it started and than
         which it is therefore no worse. Costs and traces add up."""
@@ -105,3 +132,17 @@ class Solution:
             f"{1e3 * self.seconds:.3g} ms, natural_map_relative={self.residuals.natural_map_relative:.2e}, "
             f"worst_velocity={self.residuals.worst_velocity:.2e} m/s)"
         )
+
+
+def _times_of(attempt: Any) -> dict[str, float]:
+    return {"setup": 0.0, "iterate": attempt.seconds, "judge": 0.0, "total": attempt.seconds}
+
+
+_LATER: dict[str, Callable[[Any], Any]] = {
+    "velocities": lambda attempt: attempt.velocities,
+    "body_velocities": lambda attempt: attempt.body_velocities,
+    "residuals": lambda attempt: attempt.residuals,
+    "times": _times_of,
+    "trace": lambda attempt: Trace(*attempt.judgements()) if attempt.is_traced else Trace(),
+    "details": lambda attempt: {},
+}

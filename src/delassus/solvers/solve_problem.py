@@ -9,7 +9,8 @@ from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
 from delassus.solvers.auto.stages import auto_stages, rescuer, take_least_reactions
-from delassus.solvers.driver import Limits, Run, Solver, VelocityTolerance, clock, drive
+from delassus.solvers.driver import Limits, Run, Solver, VelocityTolerance, clock, drive, limits_of
+from delassus.solvers.parts.at_once import Attempt
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution, Trace
 from delassus.solvers.table import SOLVERS, find
@@ -52,7 +53,7 @@ def solve(
         raise ProblemError(
             f"solve: {type(problem).__name__} is no Problem: make one with Problem.dual, .rigid or .primal, or load one"
         )
-    limits = Limits(tol, tol_velocity, max_iter, time_limit)
+    limits = limits_of(tol, tol_velocity, max_iter, time_limit)
     point = _start_point(problem, guess)
     stages, fine = _stages(problem, solver, point.ndim == 2, limits.max_iter)
     solution = _portfolio(problem, stages, point, limits, trace, fine)
@@ -134,25 +135,20 @@ def _at_once(
     trace: bool | Callable[..., object],
     start: float,
 ) -> Solution | None:
-    """The attempt of methods that have a compiled call for small problems; None where they make none. Judgements inside
-    that call have no clock: in the trace their times are spread by iterations."""
+    """The attempt of methods that have a compiled call for small problems; None where they make none. What it is
+    called is what the judge found, in that call, of the point it returns."""
     assert line.at_once is not None
-    judgements = line.at_once(problem, settings, reactions, (limits.tol, limits.tol_velocity), limits.max_iter)
-    if not judgements:
+    attempt, tols = Attempt(problem), (limits.tol, limits.tol_velocity)
+    attempt.count = line.at_once(problem, settings, reactions, tols, limits.max_iter, attempt.found)
+    if not attempt.count:
         return None
-    done, relative, velocity = judgements
-    iterations, record = int(done[-1]), Trace()
-    times = {"setup": 0.0, "iterate": 0.0, "judge": 0.0, "total": 0.0}
-    solution = _named(problem, line, reactions, limits, Status.MAX_ITERATIONS, iterations, times, record)
-    times["total"] = times["iterate"] = total = clock() - start
-    if trace:
-        each = total / max(iterations, 1)
-        rows = list(map(int, done)), [each * k for k in done], relative, velocity
-        if trace is True:
-            record.iterations, record.seconds, record.natural_map_relative, record.worst_velocity_relative = rows
-        else:
-            for row in zip(*rows):
-                trace(*row)
+    attempt.keep(reactions)
+    status = Status.CONVERGED if attempt.is_within(*tols) else Status.MAX_ITERATIONS
+    solution = Solution.of_attempt(attempt, reactions, status, line.settings.solver, *tols)
+    attempt.seconds, attempt.is_traced = clock() - start, trace is True
+    if callable(trace):
+        for row in zip(*attempt.judgements()):
+            trace(*row)
     return solution
 
 

@@ -28,7 +28,7 @@ from delassus.solvers.method import Method
 from delassus.solvers.modifiers.anderson import ANDERSON
 from delassus.solvers.modifiers.desaxce import DESAXCE
 from delassus.solvers.newton.prox_ssn import Borrowed, ProxSsn, start_prox_ssn
-from delassus.solvers.parts.joints_at_once import joints_at_once
+from delassus.solvers.parts.at_once import joints_at_once
 from delassus.solvers.settings import Settings, require
 from delassus.solvers.splitting.direct import Direct, DirectMethod
 from delassus.solvers.splitting.method import Splitting, start_splitting, swept

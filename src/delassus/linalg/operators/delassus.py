@@ -78,6 +78,11 @@ class Delassus:
         return self.matrix().toarray()
 
     @cached_property
+    def full(self) -> np.ndarray:
+        """The same, kept: for problems of few rows, and not to be written to."""
+        return self.dense()
+
+    @cached_property
     def diagonal(self) -> np.ndarray:
         """diag D, (m,)."""
         return self.matrix().diagonal()

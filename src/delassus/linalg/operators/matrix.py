@@ -1,5 +1,7 @@
 """The Delassus operator given as a matrix: what FCLIB local files hold."""
 
+from functools import cached_property
+
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
@@ -23,6 +25,13 @@ class MatrixDelassus(Delassus):
 
     def matrix(self) -> sp.csr_array:
         return self.D
+
+    @cached_property
+    def full(self) -> np.ndarray:
+        D = self.D
+        out = np.zeros(D.shape)
+        _scatter(D.indptr, D.indices, D.data, out)
+        return out
 
     def diagonal_blocks(self, block_start: np.ndarray) -> np.ndarray:
         sizes = np.diff(block_start)
@@ -82,6 +91,13 @@ def csr_row_times(indptr, indices, data, i, x):
     for p in range(indptr[i], indptr[i + 1]):
         value += data[p] * x[indices[p]]
     return value
+
+
+@njit(cache=True)
+def _scatter(indptr, indices, data, out):
+    for i in range(len(out)):
+        for p in range(indptr[i], indptr[i + 1]):
+            out[i, indices[p]] += data[p]
 
 
 @njit(cache=True)

@@ -5,11 +5,14 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
+from numba import njit
 
+from delassus.linalg.dense_product import exact_times_plus
 from delassus.linalg.operators.delassus import Delassus
 from delassus.linalg.operators.islands import islands_of_velocities
 from delassus.linalg.operators.matrix import csr_times
 
+_FEW_ROWS = 60  # up to which D is formed in full at once, and kept: its products then cost less than a solve with H
 _COLUMNS_AT_ONCE = 256  # right-hand sides solved together when D is formed: bounds memory to 256 n doubles
 _DROP = 1e-15  # entries of D below this fraction of its largest are rounding noise of the triangular solves
 
@@ -45,10 +48,41 @@ class SparseDelassus(Delassus):
         return csr_times(self.J, u)
 
     def product(self, reactions: np.ndarray) -> np.ndarray:
+        if self.row_count <= _FEW_ROWS:
+            return self.velocity(reactions, np.zeros(self.row_count))
         v = self.rows_times(self.body_velocity(reactions))
         if self.compliance is not None:
             v += self.compliance * reactions
         return v
+
+    def velocity(self, reactions: np.ndarray, free: np.ndarray) -> np.ndarray:
+        if self.row_count > _FEW_ROWS:
+            return super().velocity(reactions, free)
+        v = np.empty(self.row_count)
+        exact_times_plus(self.full, reactions, free, v)
+        return v
+
+    def velocities(
+        self, reactions: np.ndarray, free: np.ndarray, u_f: np.ndarray | None, bias: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        if self.row_count > _FEW_ROWS:
+            return super().velocities(reactions, free, u_f, bias)
+        return self.velocity(reactions, free), None if u_f is None else u_f + self.body_velocity(reactions)
+
+    def dense(self) -> np.ndarray:
+        return self.full.copy() if self.row_count <= _FEW_ROWS else super().dense()
+
+    @cached_property
+    def full(self) -> np.ndarray:
+        if self.row_count > _FEW_ROWS:
+            return super().dense()
+        J = self.J
+        columns, out = np.zeros((self.velocity_count, self.row_count), order="F"), np.empty((self.row_count,) * 2)
+        _scatter_transposed(J.indptr, J.indices, J.data, columns)
+        _fill_full(J.indptr, J.indices, J.data, self.factor.solve(columns), out)
+        if self.compliance is not None:
+            out.flat[:: self.row_count + 1] += self.compliance
+        return out
 
     def matrix(self) -> sp.csr_array:
         """D as a sparse matrix, (m, m); formed once."""
@@ -56,6 +90,8 @@ class SparseDelassus(Delassus):
 
     @cached_property
     def _matrix(self) -> sp.csr_array:
+        if self.row_count <= _FEW_ROWS:
+            return sp.csr_array(self.full)
         columns = sp.csc_array(self.J.T)
         parts = []
         for first in range(0, self.row_count, _COLUMNS_AT_ONCE):
@@ -106,3 +142,28 @@ class SparseDelassus(Delassus):
 
     def __repr__(self) -> str:
         return f"SparseDelassus({self.H.shape[0]} velocities, {self.row_count} rows)"
+
+
+@njit(cache=True)
+def _scatter_transposed(indptr, indices, data, out):
+    """out = Jᵀ in full, (n, m) by columns, from the compressed rows of J; zeros before."""
+    for i in range(len(indptr) - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            out[indices[p], i] += data[p]
+
+
+@njit(cache=True)
+def _fill_full(indptr, indices, data, solved, out):
+    """out = J X for X = H⁻¹ Jᵀ, (n, m) by columns, without what is rounding noise."""
+    largest = 0.0
+    for j in range(len(out)):
+        for i in range(len(out)):
+            value = 0.0
+            for p in range(indptr[i], indptr[i + 1]):
+                value += data[p] * solved[indices[p], j]
+            out[i, j] = value
+            largest = max(largest, abs(value))
+    for i in range(len(out)):
+        for j in range(len(out)):
+            if abs(out[i, j]) < _DROP * largest:
+                out[i, j] = 0.0

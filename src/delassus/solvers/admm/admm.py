@@ -173,11 +173,16 @@ def start_admm(problem: Problem, settings: Settings, reactions: np.ndarray) -> A
 
 
 def admm_at_once(
-    problem: Problem, settings: Settings, reactions: np.ndarray, tols: tuple[float, float], max_iter: int
-) -> list[list[float]]:
-    """See `small_at_once`; nothing where the problem is larger."""
+    problem: Problem,
+    settings: Settings,
+    reactions: np.ndarray,
+    tols: tuple[float, float],
+    max_iter: int,
+    found: np.ndarray,
+) -> int:
+    """See `small_at_once`; no judgement where the problem is larger."""
     assert isinstance(settings, Admm)
     is_exact = settings.joints == "exact"
     if not is_small(problem, is_exact):
-        return []
-    return small_at_once(problem, settings.plain, is_exact, settings.scaled, reactions, tols, max_iter)
+        return 0
+    return small_at_once(problem, settings.plain, is_exact, settings.scaled, reactions, tols, max_iter, found)

@@ -20,9 +20,9 @@ from delassus.solvers.admm.iteration import FACTORED, RHO, STATE_SIZE, fill_stat
 from delassus.solvers.admm.penalty import largest_eigenvalue_dense
 from delassus.solvers.admm.reduced import scale_blocks
 from delassus.solvers.method import Method
+from delassus.solvers.parts.at_once import finish_dense, finish_rigid, judgements_in, known
 
 _AT_ONCE_ITERATIONS = 200  # at most, in one call: no time limit is looked at meanwhile
-_AT_ONCE_JUDGEMENTS = 24  # at most, in that call
 _FIRST_BATCH = 2  # iterations between the first judgements: each costs about one iteration
 
 
@@ -83,7 +83,7 @@ class SmallAdmm(Method):
         self.plain = plain
         self.store = np.empty(_store_size(self.b, self.m, self.depth))
         self.is_started = _begin(
-            problem.delassus.dense(), problem.free_velocity, cone.block_start, self.b, is_scaled, self.cone, plain,
+            problem.delassus.full, problem.free_velocity, cone.block_start, self.b, is_scaled, self.cone, plain,
             reactions, self.store,
         )  # fmt: skip
 
@@ -116,24 +116,22 @@ def small_at_once(
     reactions: np.ndarray,
     tols: tuple[float, float],
     max_iter: int,
-) -> list[list[float]]:
-    """Begin, iterate and judge in one compiled call, while that takes few iterations: (iterations, relative natural
-    maps, relative worst velocities) of the judgements, the last of which is that of the reactions, which are
-    overwritten. tols: (tol, tol_velocity)."""
+    found: np.ndarray,
+) -> int:
+    """Begin, iterate and judge in one compiled call, while that takes few iterations: how many judgements there are,
+    the last of which is that of the reactions, which are overwritten.  tols: (tol, tol_velocity); found: of an
+    `Attempt`."""
     cone, rigid, law = problem.cone, problem.delassus.rigid, problem.judged_by
     b = cone.bilateral_rows if eliminates else 0
     m = len(reactions) - b
     seen = (cone.bilateral_rows - b, 0, cone.unilateral, problem.mu, problem.law is Law.NCP)
-    judgements = np.empty((3, _AT_ONCE_JUDGEMENTS))
     arguments = (
         problem.free_velocity, b, is_scaled, seen, plain, law, tols,
-        min(max_iter, _AT_ONCE_ITERATIONS), reactions, np.empty(_store_size(b, m, plain[-1])), judgements,
+        min(max_iter, _AT_ONCE_ITERATIONS), reactions, np.empty(_store_size(b, m, plain[-1])), found,
     )  # fmt: skip
     if rigid is not None:
-        count = _at_once_rigid(rigid.plain, *arguments)
-    else:
-        count = _at_once(problem.delassus.dense(), *arguments)
-    return judgements[:, :count].tolist()
+        return _at_once_rigid(rigid.plain, known(problem.u_f), *arguments)
+    return _at_once_dense(problem.delassus.full, *arguments)
 
 
 def is_small(problem: Problem, eliminates: bool) -> bool:
@@ -251,10 +249,20 @@ def _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reacti
 
 
 @njit(cache=True, error_model="numpy")
-def _at_once_rigid(rigid, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements):
-    full = np.empty((len(v_f), len(v_f)))
+def _at_once_dense(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, found):
+    judgements = judgements_in(found)
+    count = _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements)
+    finish_dense(full, v_f, reactions, judged_by, found)
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def _at_once_rigid(rigid, u_f, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, found):
+    full, judgements = np.empty((len(v_f), len(v_f))), judgements_in(found)
     form_dense(rigid, full)
-    return _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements)
+    count = _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements)
+    finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
+    return count
 
 
 @njit(cache=True, error_model="numpy")

@@ -1,0 +1,150 @@
+"""An attempt at a small problem in one compiled call: begun, iterated, judged along the way, and judged at its end.
+
+A family brings the iteration, which overwrites the reactions and writes down its judgements. At the end of the same
+call `finish_dense` or `finish_rigid` lets `residuals` evaluate the point that is returned. All of it goes into one
+array, `found`, since allocating, passing and slicing each costs more than a sweep of one contact:
+
+| entries | |
+|---|---|
+| RESIDUAL_COUNT | every residual of the returned point, in the order of `Residuals` |
+| m | its velocities v [m/s] |
+| n | velocities u of rigid bodies, where they are known |
+| 3 MOST_JUDGEMENTS | iterations, relative natural maps and relative worst velocities of the judgements |
+
+The attempt that several families share is here too: mechanisms that touch nothing, whose step is one linear system.
+"""
+
+import numpy as np
+from numba import njit
+
+from delassus.linalg.dense_product import times_plus
+from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry
+from delassus.linalg.operators.rigid import form_dense
+from delassus.problem import Problem
+from delassus.residuals import RESIDUAL_COUNT, Residuals, judge_dense, judge_rigid, measure_at
+from delassus.solvers.settings import Settings
+
+MOST_JUDGEMENTS = 24  # in one call
+_NONE = np.empty(0)
+
+
+class Attempt:
+    """An attempt and what it found; everything but the array itself is read out of it when asked for.
+
+    Set by whoever makes the attempt: count of judgements, seconds taken, is_traced: shall the judgements be kept?"""
+
+    __slots__ = ("_point", "count", "found", "is_traced", "problem", "seconds")
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        rigid = problem.delassus.rigid
+        bodies = 0 if rigid is None else rigid.velocity_count
+        self.found = np.empty(RESIDUAL_COUNT + problem.row_count + bodies + 3 * MOST_JUDGEMENTS)
+        self.count, self.seconds, self.is_traced = 0, 0.0, True
+        self._point: np.ndarray | None = None
+
+    def keep(self, reactions: np.ndarray) -> None:
+        """Remember the returned point, where velocities of bodies are found from it when they are asked for."""
+        if self.problem.u_f is not None and self.problem.delassus.rigid is None:
+            self._point = reactions.copy()
+
+    def is_within(self, tol: float, tol_velocity: float) -> bool:
+        """Do the residuals of the returned point satisfy both tolerances?"""
+        found = self.found
+        return bool(found[0] <= tol and found[RESIDUAL_COUNT - 1] <= tol_velocity)
+
+    @property
+    def iterations(self) -> int:
+        return int(self.found[self.count - 1 - 3 * MOST_JUDGEMENTS])
+
+    @property
+    def residuals(self) -> Residuals:
+        return Residuals(*self.found[:RESIDUAL_COUNT].tolist())
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """v, (m,) [m/s]."""
+        return self.found[RESIDUAL_COUNT : RESIDUAL_COUNT + self.problem.row_count]
+
+    @property
+    def body_velocities(self) -> np.ndarray | None:
+        """u, (n,) [m/s, rad/s]; None for dual problems."""
+        if self.problem.u_f is None:
+            return None
+        if self._point is not None:
+            return self.problem.body_velocity(self._point)
+        return self.found[RESIDUAL_COUNT + self.problem.row_count : -3 * MOST_JUDGEMENTS]
+
+    def judgements(self) -> tuple[list[int], list[float], list[float], list[float]]:
+        """Iterations, seconds, relative natural maps and relative worst velocities. A compiled call has no clock: times
+        are spread by iterations."""
+        done, relative, velocity = judgements_in(self.found)[:, : self.count].tolist()
+        each = self.seconds / max(done[-1], 1.0)
+        return [int(k) for k in done], [each * k for k in done], relative, velocity
+
+
+def known(u_f: np.ndarray | None) -> np.ndarray:
+    """The free velocities as compiled code takes them: empty where they are not known."""
+    return _NONE if u_f is None else u_f
+
+
+@njit(cache=True)
+def judgements_in(found):
+    """Where `found` has room for judgements: (3, MOST_JUDGEMENTS), a view."""
+    return found[len(found) - 3 * MOST_JUDGEMENTS :].reshape(3, MOST_JUDGEMENTS)
+
+
+@njit(cache=True)
+def finish_dense(D, v_f, reactions, judged_by, found):
+    """Let the judge write residuals and velocities of the returned point.  D: (m, m) as it was given, v_f: (m,)."""
+    judge_dense(D, v_f, reactions, judged_by, found[RESIDUAL_COUNT : RESIDUAL_COUNT + len(v_f)], found[:RESIDUAL_COUNT])
+
+
+@njit(cache=True)
+def finish_rigid(rigid, v_f, u_f, reactions, judged_by, found):
+    """The same for rigid bodies, whose velocities are written too.  rigid: `RigidDelassus.plain`; u_f: (n,), or empty
+    where it is not known."""
+    at = RESIDUAL_COUNT + len(v_f)
+    u = found[at : len(found) - 3 * MOST_JUDGEMENTS]
+    judge_rigid(rigid, v_f, len(u), u_f, reactions, judged_by, u, found[RESIDUAL_COUNT:at], found[:RESIDUAL_COUNT])
+
+
+def joints_at_once(
+    problem: Problem,
+    settings: Settings,
+    reactions: np.ndarray,
+    tols: tuple[float, float],
+    max_iter: int,
+    found: np.ndarray,
+) -> int:
+    """Few joints and nothing else. How many judgements there are: of the guess and, where that is not good enough, of
+    the solution, with which the reactions are overwritten; none where there is more than joints, or too many.  tols:
+    (tol, tol_velocity); found: of an `Attempt`."""
+    del settings
+    cone, rigid = problem.cone, problem.delassus.rigid
+    rows = len(reactions)
+    if cone.bilateral_rows != rows or not 0 < rows <= CARRY_ROWS or rigid is None:
+        return 0
+    return _solve_joints(
+        rigid.plain, problem.free_velocity, known(problem.u_f), problem.judged_by, tols, max_iter, reactions, found
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def _solve_joints(rigid, v_f, u_f, judged_by, tols, most, reactions, found):
+    """How many judgements there are; none where D is not symmetric. One iteration is one solve."""
+    m, judgements = len(v_f), judgements_in(found)
+    D, v, carried = np.empty((m, m)), np.empty(m), np.empty((m, 1))
+    form_dense(rigid, D)
+    for k in range(2):
+        times_plus(D, reactions, v_f, v)
+        relative, velocity = measure_at(reactions, v, judged_by)
+        judgements[0, k], judgements[1, k], judgements[2, k] = k, relative, velocity
+        if k >= min(1, most) or (relative <= tols[0] and velocity <= tols[1]):
+            finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
+            return k + 1
+        if not carry(D, v_f, carried):
+            return 0
+        for i in range(m):
+            reactions[i] = -carried[i, 0]
+    return 0
