@@ -183,7 +183,7 @@ import numpy as np
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import solve
 from delassus.solvers.table import SOLVERS
-for law, names in (("ccp", ("apgd", "spg-fb", "jacobi")), ("ncp", ("prox",))):
+for law, names in (("ccp", ("apgd", "ags", "spg-fb", "jacobi")), ("ncp", ("prox", "ags"))):
     for problem in (random_rigid(np.random.default_rng(1), bodies=3, contacts=4, joints=1, limits=1, law=law),
                     random_dual(np.random.default_rng(2), contacts=3, law=law)):
         for name in names:
@@ -202,6 +202,6 @@ def test_kernels_run_without_the_compiler():
             env=os.environ | {"NUMBA_DISABLE_JIT": off},
         )  # fmt: skip
         outs.append([np.array(line.split(), dtype=float) for line in run.stdout.splitlines()])
-    assert len(outs[0]) == 16
+    assert len(outs[0]) == 24
     for compiled, plain in zip(*outs):
         assert np.allclose(compiled, plain, rtol=1e-9, atol=1e-12)

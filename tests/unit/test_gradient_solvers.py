@@ -129,7 +129,7 @@ def test_prox_steps_are_exact_for_one_contact_along_its_axes():
     assert np.allclose(method.reactions, [0.5, -0.25, 0, 0.5, -0.1, 0])
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [*ALL, "ags"])
 def test_non_symmetric_operators_are_taken_as_they_are(name):
     """The law is judged with D itself; the gradient of its symmetric part would miss by per cents."""
     law = Law.NCP if name == "prox" else Law.CCP
@@ -171,7 +171,7 @@ def test_threads_give_the_same_bits_again_and_the_same_answer(name, storage):
         assert solve(problem, settings, tol=1e-7, max_iter=100_000).converged
 
 
-@pytest.mark.parametrize("name", CONVEX)
+@pytest.mark.parametrize("name", [*CONVEX, "ags"])
 def test_reposed_method_solves_the_new_problem(name):
     """De Saxcé's fixed point changes the free velocity of a method at work."""
     first = heap()
@@ -207,6 +207,7 @@ def test_gauss_seidel_is_another_name_of_nbgs():
     ("name", "bad"),
     [
         ("apgd", {"step": 0.0}), ("apgd", {"growth": 0.9}), ("apgd", {"shrink": 1.0}), ("apgd", {"threads": 0}),
+        ("ags", {"excess": 0.5}), ("ags", {"threads": 0}),
         ("jacobi", {"omega": -1.0}), ("jacobi", {"damping": 0.0}), ("jacobi", {"threads": 0}),
         ("spg-fb", {"memory": 0}), ("spg-fb", {"armijo": 0.5}), ("spg-fb", {"threads": 0}),
         ("prox", {"omega": 2.0}), ("prox", {"step": 0.0}), ("prox", {"step_min": 2.0}), ("prox", {"shrink": 0.0}),

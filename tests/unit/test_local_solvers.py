@@ -11,6 +11,7 @@ from delassus.solvers.parts.one_contact.convex import solve_convex
 from delassus.solvers.parts.one_contact.projection import step_ccp, step_ncp
 from delassus.solvers.parts.one_contact.quartic import solve_quartic
 from delassus.solvers.parts.one_contact.slip import solve_slip
+from delassus.solvers.parts.one_contact.uncoupled import solve_uncoupled, uncoupled
 
 WORK = np.empty((7, 10))
 SEED = 20_261_115
@@ -217,3 +218,22 @@ def test_corners(solver):
     flat = np.diag([1.0, 0.0, 0.0])
     assert np.isfinite(solver(flat, [-1.0, 1.0, 0.0], 0.5)).all(), "no tangential mobility"
     assert not solver(eye, [0.0, 0.0, 0.0], 0.5).any(), "at rest"
+
+
+def test_uncoupled_contacts_are_solved_as_the_general_solvers_do():
+    """diag(a, b, b), both laws: the closed form, and what it takes for such a block."""
+    rng = np.random.default_rng(SEED)
+    kinds = set()
+    for _, q, mu in cases(1000):
+        a, b = 10.0 ** rng.uniform(-3, 3, size=2)
+        D = np.diag([a, b, b])
+        size = np.linalg.norm(q) / min(a, b)
+        for law, general in ((False, slip), (True, convex)):
+            r = np.array(solve_uncoupled(a, b, *q, mu, law))
+            assert np.abs(r - general(D, q, mu)).max() <= 1e-11 * size
+            stuck = r[0] > 0.0 and np.linalg.norm(r[1:]) < (1 - 1e-9) * mu * r[0]
+            kinds.add((law, r[0] > 0.0, stuck))
+    assert len(kinds) == 6  # open, sticking, sliding, under both laws
+    near = np.stack([np.diag([2.0, 7, 7]).ravel()] * 5)
+    near[1, 1], near[2, 5], near[3, 4], near[4, 0] = 1e-9, 1e-9, 7 + 1e-9, 0.0
+    assert uncoupled(near).tolist() == [True, False, False, False, False]

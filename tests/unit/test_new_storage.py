@@ -41,7 +41,19 @@ class LowRankDelassus(Delassus):
 '''
 SOLVERS = {
     "ncp": ("auto", "nbgs", "nbgs-direct", "prox-ssn", "admm-ncp-sa", "prox", "nbgs+anderson", "ipm+desaxce"),
-    "ccp": ("auto", "pgs-ccp", "ipm", "ipm-inexact", "admm-ccp", "apgd", "jacobi", "spg-fb", "kucera", "gpminres"),
+    "ccp": (
+        "auto",
+        "pgs-ccp",
+        "ipm",
+        "ipm-inexact",
+        "admm-ccp",
+        "apgd",
+        "ags",
+        "jacobi",
+        "spg-fb",
+        "kucera",
+        "gpminres",
+    ),
 }
 TOL = 1e-7  # which every family reaches, the inexact interior point included
 SAME = 1e-5  # of velocities, over the largest free one: D is definite, so that there is one solution

@@ -15,6 +15,7 @@ from delassus.solvers.admm.admm import Admm, admm_at_once, start_admm
 from delassus.solvers.compose import Modifier, compose
 from delassus.solvers.double_double.settings import DoubleDoubleIpm, takes_pairs
 from delassus.solvers.driver import ALL_ROWS, Solver
+from delassus.solvers.gradient.ags import Ags, AgsMethod
 from delassus.solvers.gradient.apgd import Apgd, ApgdMethod
 from delassus.solvers.gradient.jacobi import Jacobi, JacobiMethod
 from delassus.solvers.gradient.prox import Prox, ProxMethod
@@ -113,6 +114,9 @@ _LINES = [
     Solver(Apgd(solver="apgd"), _CONVEX, ALL_ROWS, "Mazhar et al. 2015",
            "the convex law on large heaps to 1e-3…1e-6, in parallel; for exact friction apgd+desaxce",
            ApgdMethod),
+    Solver(Ags(solver="ags"), _ANY, ALL_ROWS, "Gauß–Seidel with Nesterov's momentum and restarts",
+           "heaps too large to factorise, exact friction or the convex law, to 1e-3…1e-6; in parallel, same bits",
+           AgsMethod),
     Solver(SpgFb(solver="spg-fb"), _CONVEX, ALL_ROWS, "Heyn et al. 2013, §4.3",
            "the convex law, fast at first; returns the best iterate however soon it is stopped",
            SpgFbMethod),

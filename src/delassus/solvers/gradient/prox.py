@@ -150,7 +150,7 @@ def _sweep(low, high, order, data, omega, step_min, shrink, grew, block_start, c
                 if rigid and change != 0.0:
                     for j in range(12):
                         push[j] = rows[k, j] * change
-                    _push(a, b, push, skew, turned, image)
+                    passes.push_turned(a, b, push, skew, image)
             continue
         c = (i - singles) // 3
         k = singles + c
@@ -181,21 +181,7 @@ def _sweep(low, high, order, data, omega, step_min, shrink, grew, block_start, c
         if rigid and turned:
             for j in range(12):
                 push[j] = rows[i, j] * d0 + rows[i + 1, j] * d1 + rows[i + 2, j] * d2
-            _push(a, b, push, skew, turned, image)
+            passes.push_turned(a, b, push, skew, image)
         elif rigid:
             push_three(rows, i, a, b, d0, d1, d2, image)
     return total
-
-
-@njit(cache=True, error_model="numpy")
-def _push(a, b, push, skew, turned, image):
-    """image += (I + K) push for the two bodies whose entries start at a and b; the world, the last body, has no K."""
-    for j in range(6):
-        image[a + j] += push[j]
-        image[b + j] += push[6 + j]
-    if turned:
-        for side, start in ((0, a), (6, b)):
-            if start < 6 * len(skew):
-                for j in range(6):
-                    for k in range(6):
-                        image[start + j] += skew[start // 6, j, k] * push[side + k]

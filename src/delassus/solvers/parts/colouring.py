@@ -13,6 +13,15 @@ _MOST = (
 
 def colour_blocks(problem: Problem, rows: BlockRows) -> tuple[np.ndarray, np.ndarray]:
     """(order, colour_start) as `sweep_by_colour` takes them: blocks sorted by colour, then those without one."""
+    colour = colours(problem, rows)
+    count = int(colour.max(initial=-1)) + 1
+    order = np.argsort(np.where(colour < 0, count, colour), kind="stable")
+    sizes = np.bincount(np.where(colour < 0, count, colour), minlength=count + 1)
+    return order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def colours(problem: Problem, rows: BlockRows) -> np.ndarray:
+    """Colour of each block, (block_count,), −1 for those without one.  rows: of D where it is no rigid bodies'."""
     colour = np.full(problem.cone.block_count, -1, dtype=np.int64)
     rigid = problem.delassus.rigid
     if rigid is not None:
@@ -21,10 +30,7 @@ def colour_blocks(problem: Problem, rows: BlockRows) -> tuple[np.ndarray, np.nda
         # joints and limits of dual problems are few and may couple to anything: they stay without a colour
         first = problem.cone.block_count - problem.contact_count
         _by_rows(rows.pointer, rows.column, problem.cone.contact_start, colour[first:])
-    count = int(colour.max(initial=-1)) + 1
-    order = np.argsort(np.where(colour < 0, count, colour), kind="stable")
-    sizes = np.bincount(np.where(colour < 0, count, colour), minlength=count + 1)
-    return order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return colour
 
 
 @njit(cache=True)

@@ -16,6 +16,7 @@ from delassus.problem import Problem
 from delassus.solvers.method import Method
 from delassus.solvers.parts.block_rows import NO_ROWS, BlockRows, block_rows
 from delassus.solvers.parts.colouring import colour_blocks
+from delassus.solvers.parts.joint_inverses import joint_inverses
 from delassus.solvers.settings import Count, CountOrNone, NotNegative, OneOf, Relaxation, Settings, Share
 from delassus.solvers.splitting.accelerated import accelerated_sweeps
 from delassus.solvers.splitting.sweeps import LOCAL, NO_BODIES, Blocks, Bodies, sweep_by_colour, sweep_in_order
@@ -74,7 +75,7 @@ class SplittingMethod(Method):
         sizes = np.diff(cone.block_start)
         self.blocks = Blocks(
             cone.block_start, cone.bilateral.size, cone.unilateral, problem.mu, problem.diagonal_blocks,
-            np.cumsum(sizes * sizes) - sizes * sizes, _joint_inverse(problem),
+            np.cumsum(sizes * sizes) - sizes * sizes, joint_inverses(problem),
             problem.bias if matrix_free else problem.free_velocity, matrix_free,
         )  # fmt: skip
         self.sweep: Callable[..., float] = sweep_by_colour if settings.threads > 1 else sweep_in_order
@@ -168,20 +169,6 @@ def _storage(problem: Problem) -> tuple[Bodies, BlockRows]:
         return NO_BODIES, block_rows(problem.delassus.matrix(), problem.cone.block_start, problem.cone.contact_start)
     compliance = np.zeros(problem.row_count) if rigid.compliance is None else rigid.compliance
     return Bodies(rigid.bodies, rigid.rows, rigid.response, compliance, np.empty(rigid.velocity_count)), NO_ROWS
-
-
-def _joint_inverse(problem: Problem) -> np.ndarray:
-    """Pseudo-inverses of the joints' diagonal blocks, flat, row by row: exact solves that forgive redundant rows."""
-    sizes = problem.cone.bilateral
-    out = np.empty(int((sizes * sizes).sum()))
-    if not len(sizes):
-        return out
-    ends = np.cumsum(sizes * sizes)
-    for size in np.unique(sizes):
-        at = (ends - sizes * sizes)[sizes == size][:, None] + np.arange(size * size)
-        blocks = problem.diagonal_blocks[at].reshape(-1, size, size)
-        out[at] = np.linalg.pinv(blocks, rcond=1e-12).reshape(-1, size * size)
-    return out
 
 
 def _total_inertia(problem: Problem) -> float:

@@ -240,3 +240,16 @@ def push_one(rows, i, a, b, x, pushed):
         pushed[a + j] += rows[i, j] * x
     for j in range(6):
         pushed[b + j] += rows[i, 6 + j] * x
+
+
+@njit(cache=True, error_model="numpy")
+def push_turned(a, b, push, skew, image):
+    """image += (I + K) push for the two bodies whose entries start at a and b; the world, the last body, has no K."""
+    for j in range(6):
+        image[a + j] += push[j]
+        image[b + j] += push[6 + j]
+    for side, start in ((0, a), (6, b)):
+        if start < 6 * len(skew):
+            for j in range(6):
+                for k in range(6):
+                    image[start + j] += skew[start // 6, j, k] * push[side + k]
