@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import h5py
 import numpy as np
 import pytest
 
@@ -67,6 +68,22 @@ def test_suite_file_gives_back_the_same_bits(samples, tmp_path):
         for field in ("mass", "bodies", "rows", "block_start"):
             assert np.array_equal(getattr(old.problem.delassus, field), getattr(new.problem.delassus, field)), field
         assert np.allclose(old.problem.free_velocity, new.problem.free_velocity, rtol=1e-13, atol=1e-15)
+        assert np.allclose(old.problem.velocity_scale, new.problem.velocity_scale, rtol=1e-13, atol=0.0)
+
+
+def test_what_falls_freely_is_judged_as_it_was_in_its_step(tmp_path):
+    """Its free velocities are rounding: without what falls in one step, errors would be compared with 1e-14 m/s."""
+    falling = extract(Take("four-bar-free", 3, 1, 3))
+    path = write_suite(tmp_path / "suite.hdf5", falling)
+    least = [sample.problem.velocity_scale.min() for sample in read_suite(path)]
+    np.testing.assert_allclose(least, 9.81e-3, rtol=1e-9)  # h g
+    with h5py.File(path, "r+") as file:
+        file["rest_speed"][0] = -1.0
+    with pytest.raises(FileError, match="rest_speed is no list of speeds"):
+        read_suite(path)
+    with h5py.File(path, "r+") as file:
+        del file["rest_speed"]  # as files were before they kept it
+    assert [sample.problem.rest_speed for sample in read_suite(path)] == [0.0] * 3
 
 
 def test_suite_file_is_not_trusted(samples, tmp_path):

@@ -1,7 +1,7 @@
 """Samples in one HDF5 file: every array of all samples end to end, with offsets. The reader trusts nothing.
 
-`Problem.rest_speed` is not kept: velocities of a sample are judged against those around them alone, as in a problem
-from any other file, and not against what falls in one step."""
+`Problem.rest_speed`, what falls in one step, is kept: a mechanism that falls freely has free velocities of rounding
+only, and judged against those alone no solver would be good enough. Files written before it was read as zero."""
 
 import json
 from collections.abc import Sequence
@@ -47,6 +47,7 @@ def write_suite(path: str | Path, samples: Sequence[Sample]) -> Path:
     }
     arrays |= {f"count/{name}": np.cumsum(values) for name, values in counts.items()}
     arrays["step"] = np.array([sample.step for sample in samples], np.int64)
+    arrays["rest_speed"] = np.array([sample.problem.rest_speed for sample in samples], np.float64)
     about = {"format": FORMAT, "version": __version__, "sequences": [sample.sequence for sample in samples],
              "laws": [sample.problem.law.value for sample in samples]}  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,10 +76,13 @@ def read_suite(path: str | Path) -> list[Sample]:
         about = _about(part)
         counts = {name: part.read(f"count/{name}") for name in _PER_SAMPLE}
         steps = part.read("step")
+        rest_speed = part.read("rest_speed") if "rest_speed" in part.shapes() else np.zeros(len(steps))
         arrays = {name: part.read(name) for name in _ARRAYS}
         count = len(steps)
         if len(about["sequences"]) != count or len(about["laws"]) != count or count > _MOST_SAMPLES:
             part.fail("says how many samples it holds in two ways: damaged, make the suite again")
+        if rest_speed.shape != (count,) or not (np.isfinite(rest_speed) & (rest_speed >= 0.0)).all():
+            part.fail("rest_speed is no list of speeds: damaged, make the suite again")
         for name, values in counts.items():
             if values.shape != (count + 1,) or values.dtype.kind != "i" or values[0] or (np.diff(values) < 0).any():
                 part.fail(f"count/{name} is no list of offsets: damaged, make the suite again")
@@ -86,7 +90,7 @@ def read_suite(path: str | Path) -> list[Sample]:
             if arrays[name].shape != (int(counts[by][-1]), *shape) or arrays[name].dtype != np.dtype(kind):
                 part.fail(f"{name} has shape {arrays[name].shape}: damaged, make the suite again")
         try:
-            return [_sample(k, about, steps, counts, arrays) for k in range(count)]
+            return [_sample(k, about, steps, counts, arrays, float(rest_speed[k])) for k in range(count)]
         except (ProblemError, ValueError) as error:
             part.fail(f"holds a problem that is none ({error}): damaged, make the suite again", error)
 
@@ -104,15 +108,20 @@ def _about(part: Part) -> dict[str, Any]:
 
 
 def _sample(
-    k: int, about: dict[str, Any], steps: np.ndarray, counts: dict[str, np.ndarray], arrays: dict[str, np.ndarray]
-) -> Sample:
+    k: int, about: dict[str, Any], steps: np.ndarray, counts: dict[str, np.ndarray], arrays: dict[str, np.ndarray],
+    rest_speed: float,
+) -> Sample:  # fmt: skip
     cut = {name: arrays[name][counts[by][k] : counts[by][k + 1]].copy() for name, (by, _, _) in _ARRAYS.items()}
     limits = int(counts["limits"][k + 1] - counts["limits"][k])
     cone = ProductCone(cut["bilateral"], limits, cut["mu"])
     compliance = cut["compliance"] if cut["compliance"].any() else None
-    problem = Problem.rigid(
+    checked = Problem.rigid(
         cut["mass"], cut["pair"], cut["row"], cone=cone, u_f=cut["free"].ravel(), b=cut["bias"], compliance=compliance,
         law=Law.of(str(about["laws"][k])),
+    )  # fmt: skip
+    problem = Problem(
+        checked.delassus, checked.free_velocity, cone, checked.law, u_f=checked.u_f, bias=checked.bias,
+        rest_speed=rest_speed,
     )  # fmt: skip
     return Sample(str(about["sequences"][k]), int(steps[k]), problem, cut["name"])
 
