@@ -60,14 +60,17 @@ def suite(name: str) -> list[Sample]:
 
 def fresh(problem: Problem) -> Problem:
     """The same problem, built anew: nothing that a solve leaves behind in it makes the next one cheaper."""
-    d, cone, law = problem.delassus, problem.cone, problem.law
+    d, cone, law, rest = problem.delassus, problem.cone, problem.law, problem.rest_speed
+    if not d.is_primal:
+        return Problem.dual(d.matrix(), problem.free_velocity, cone=cone, law=law)
+    given = {"cone": cone, "b": problem.bias, "compliance": d.compliance, "law": law}
     if d.rigid is not None:
-        given = {"cone": cone, "u_f": problem.u_f, "b": problem.bias, "compliance": d.compliance, "law": law}
-        return Problem.rigid(d.rigid.mass, d.rigid.bodies, d.rigid.rows, **given)
-    if d.is_primal:
-        H, J, p = d.mass_matrix(), d.jacobian(), d.mass_matrix() @ problem.u_f
-        return Problem.primal(H, J, cone=cone, p=p, b=problem.bias, compliance=d.compliance, law=law)
-    return Problem.dual(d.matrix(), problem.free_velocity, cone=cone, law=law)
+        out = Problem.rigid(d.rigid.mass, d.rigid.bodies, d.rigid.rows, u_f=problem.u_f, **given)
+    else:
+        out = Problem.primal(d.mass_matrix(), d.jacobian(), p=d.mass_matrix() @ problem.u_f, **given)
+    if rest == 0.0:
+        return out
+    return Problem(out.delassus, out.free_velocity, cone, law, u_f=out.u_f, bias=out.bias, rest_speed=rest)
 
 
 def perturbed(problem: Problem) -> Iterator[tuple[str, Problem]]:
@@ -77,7 +80,8 @@ def perturbed(problem: Problem) -> Iterator[tuple[str, Problem]]:
         free, bias = problem.free_velocity * noise, problem.bias
         if bias is not None:
             bias = bias + free - problem.free_velocity
-        return Problem(problem.delassus, free, cone, problem.law, u_f=problem.u_f, bias=bias)
+        kept = {"u_f": problem.u_f, "rest_speed": problem.rest_speed}
+        return Problem(problem.delassus, free, cone, problem.law, bias=bias, **kept)
 
     for factor in FRICTIONS:
         yield f"mu x {factor}", copy(problem.cone.with_friction(factor * problem.cone.mu), 1.0)

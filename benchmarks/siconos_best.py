@@ -18,7 +18,7 @@ KEYS = {"wall": "seconds", "cpu": "cpu"}  # of the worker's answer
 MAX_ITER = 2**31 - 1  # the time limit ends it
 GIVE_UP, LEAST = 2.0, 0.05  # a candidate may take this many times the best so far, and this many seconds
 AGAIN = 0.5  # seconds up to which a candidate is run twice
-BUSY = 2.5  # on the processor's clock, how many times the limit a solve may take by the wall
+BUSY = 6.0  # on the processor's clock, how many times the limit a solve may take by the wall
 
 
 def read_baseline(path: Path) -> dict[str, list[str]]:

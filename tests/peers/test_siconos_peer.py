@@ -99,3 +99,14 @@ def test_a_worker_past_its_time_limit_is_killed_and_replaced(siconos):
     with pytest.raises(worker.SiconosTimeoutError):
         siconos.solve(tol=worker.NEVER, max_iter=2**31 - 1, time_limit=0.5)
     assert siconos.solve(tol=worker.NEVER, max_iter=3)["iterations"] == 3
+
+
+@pytest.mark.parametrize("name", ["Example-GFC3D-1", "Flex-OneContact", "Flex-TwoRods1"])
+def test_its_condensing_is_ours(name):
+    problem = load(name)
+    H, J = problem.delassus.mass_matrix(), problem.delassus.jacobian()
+    with worker.Siconos() as peer:
+        found = peer.condense(H.toarray(), J.T.toarray(), H @ problem.u_f)
+    expected = J @ problem.u_f
+    assert np.abs(found["q"] - expected).max() <= ERROR_REL * np.abs(expected).max()
+    assert found["cpu"] > 0.0

@@ -103,6 +103,15 @@ class Siconos:
         reply = self._ask(time_limit, solve=tol, max_iter=int(max_iter), repeats=repeats, solver=solver)
         return reply | {"reactions": _decode(reply["reactions"])}
 
+    def condense(self, M: np.ndarray, H: np.ndarray, q: np.ndarray, repeats: int = 5) -> dict:
+        """How long Siconos takes to turn M u = q + H r into local form: the lesser of dense and sparse storage, least
+        seconds and processor time "cpu" of the repeats, and its free velocity "q" = Hᵀ M⁻¹ q, (3 n_c,) [m/s].
+        M: (n, n) [kg]; H: (n, 3 n_c); q: (n,) [N s]."""
+        self._start()
+        given = [_encode(x) for x in (M, H, q)]
+        reply = self._ask(_START_LIMIT, condense=given, size=list(H.shape), repeats=repeats)
+        return reply | {"q": _decode(reply["q"])}
+
     def error(self, reactions: np.ndarray) -> float:
         """What Siconos' own fc3d_compute_error says of r: natural map over max(‖q‖, ‖r‖, ‖v‖)."""
         return self._ask(_START_LIMIT, error=_encode(np.asarray(reactions, float)))["error"]
@@ -257,6 +266,8 @@ def serve() -> None:
                 reply = _solve(sn, sparse, request)
             else:
                 reply = _solve(sn, problem, request)
+        elif "condense" in request:
+            reply = _condense(sn, request)
         else:
             reply = {"error": _error(sn, problem, _decode(request["error"]))}
         answers.write(json.dumps(reply) + "\n")
@@ -312,6 +323,33 @@ def _sparse(sn: Any, path: str | Path) -> Any:
     sn.NM_copy_to_sparse(problem.M, matrix, 0.0)
     problem.M = matrix
     return problem
+
+
+def _condense(sn: Any, request: dict[str, Any]) -> dict:
+    n, m = request["size"]
+    M, H, q = (_decode(text) for text in request["condense"])
+    b, mu = np.zeros(m), np.ones(m // 3)
+    seconds, cpu = [], []
+    for storage in (sn.NM_DENSE, sn.NM_SPARSE):
+        for _ in range(request["repeats"]):  # matrices are new each time: it keeps the factors of old ones
+            problem = sn.globalFrictionContactProblem_new()
+            problem.numberOfContacts, problem.dimension = m // 3, 3
+            problem.M, problem.H = (_entries(sn, storage, A) for A in (M.reshape(n, n), H.reshape(n, m)))
+            problem.q, problem.b, problem.mu = q, b, mu
+            start, processor = time.perf_counter(), time.process_time()
+            local = sn.globalFrictionContact_reformulation_FrictionContact(problem)
+            cpu.append(time.process_time() - processor)
+            seconds.append(time.perf_counter() - start)
+    return {"seconds": min(seconds), "cpu": min(cpu), "q": _encode(local.q)}
+
+
+def _entries(sn: Any, storage: int, A: np.ndarray) -> Any:
+    out = sn.NM_create(storage, *A.shape)
+    if storage == sn.NM_SPARSE:
+        sn.NM_triplet_alloc(out, int(np.count_nonzero(A)))
+    for i, j in zip(*np.nonzero(A)):
+        sn.NM_entry(out, int(i), int(j), float(A[i, j]))
+    return out
 
 
 def _error(sn: Any, problem: Any, reactions: np.ndarray) -> float:
