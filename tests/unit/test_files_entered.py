@@ -4,7 +4,7 @@ import pytest
 
 from files_entered import count
 
-MOST = {"nbgs": 8, "ipm": 13, "prox-ssn": 13, "solve FILE": 39, "run": 71}
+MOST = {"nbgs": 10, "ipm": 13, "prox-ssn": 13, "solve FILE": 39, "run": 71}
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.parts.block_rows import NO_ROWS, block_rows
 from delassus.solvers.parts.colouring import colours
 from delassus.solvers.parts.joint_inverses import joint_inverses
 from delassus.solvers.parts.one_contact.uncoupled import uncoupled
@@ -46,10 +45,7 @@ class Coloured:
         operator = Operator(problem, threads)
         cone = problem.cone
         joints, limits = cone.bilateral.size, cone.unilateral
-        rows = NO_ROWS
-        if problem.delassus.rigid is None:
-            rows = block_rows(problem.delassus.matrix(), cone.block_start, cone.contact_start)
-        colour, kind = colours(problem, rows), np.repeat([0, 1, 2], [joints, limits, problem.contact_count])
+        colour, kind = colours(problem), np.repeat([0, 1, 2], [joints, limits, problem.contact_count])
         order = np.lexsort((colour, kind))
         self.rows = _gathered(cone.block_start, order)
         self.offset = problem.free_velocity[self.rows]

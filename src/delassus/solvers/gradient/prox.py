@@ -24,7 +24,6 @@ from delassus.cones.coulomb import project_disk
 from delassus.linalg.operators.matrix import csr_row_times
 from delassus.problem import Problem
 from delassus.solvers.gradient.method import GradientMethod
-from delassus.solvers.parts.block_rows import NO_ROWS, block_rows
 from delassus.solvers.parts.colouring import colour_blocks
 from delassus.solvers.parts.lanes import push_three, three_rows_times
 from delassus.solvers.parts.parallel import passes
@@ -87,10 +86,7 @@ def _order(problem: Problem, threads: int) -> tuple[np.ndarray, np.ndarray]:
     cone = problem.cone
     if threads == 1:
         return np.arange(cone.block_count), np.array([0, cone.block_count])
-    rows = NO_ROWS
-    if problem.delassus.rigid is None:
-        rows = block_rows(problem.delassus.matrix(), cone.block_start, cone.contact_start)
-    return colour_blocks(problem, rows)
+    return colour_blocks(problem)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

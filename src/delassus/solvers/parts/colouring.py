@@ -4,24 +4,23 @@ import numpy as np
 from numba import njit
 
 from delassus.problem import Problem
-from delassus.solvers.parts.block_rows import BlockRows
 
 _MOST = (
     63  # colours kept in one machine word per body; blocks that fit none (a hub with many contacts) come last, in turn
 )
 
 
-def colour_blocks(problem: Problem, rows: BlockRows) -> tuple[np.ndarray, np.ndarray]:
+def colour_blocks(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """(order, colour_start) as `sweep_by_colour` takes them: blocks sorted by colour, then those without one."""
-    colour = colours(problem, rows)
+    colour = colours(problem)
     count = int(colour.max(initial=-1)) + 1
     order = np.argsort(np.where(colour < 0, count, colour), kind="stable")
     sizes = np.bincount(np.where(colour < 0, count, colour), minlength=count + 1)
     return order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def colours(problem: Problem, rows: BlockRows) -> np.ndarray:
-    """Colour of each block, (block_count,), −1 for those without one.  rows: of D where it is no rigid bodies'."""
+def colours(problem: Problem) -> np.ndarray:
+    """Colour of each block, (block_count,), −1 for those without one."""
     colour = np.full(problem.cone.block_count, -1, dtype=np.int64)
     rigid = problem.delassus.rigid
     if rigid is not None:
@@ -29,7 +28,8 @@ def colours(problem: Problem, rows: BlockRows) -> np.ndarray:
     else:
         # joints and limits of dual problems are few and may couple to anything: they stay without a colour
         first = problem.cone.block_count - problem.contact_count
-        _by_rows(rows.pointer, rows.column, problem.cone.contact_start, colour[first:])
+        D = problem.delassus.matrix()
+        _by_matrix(D.indptr, D.indices, problem.cone.contact_start, colour[first:])
     return colour
 
 
@@ -53,15 +53,15 @@ def _by_bodies(bodies, used, colour):
 
 
 @njit(cache=True)
-def _by_rows(pointer, column, contact_start, colour):
-    """Greedy: the lowest colour that no coupled contact has."""
+def _by_matrix(indptr, indices, contact_start, colour):
+    """Greedy: the lowest colour that no contact has which D, in compressed rows, couples."""
     one = np.uint64(1)
     for k in range(len(colour)):
         taken = np.uint64(0)
-        for p in range(pointer[k], pointer[k + 1]):
-            other = colour[(column[p] - contact_start) // 3]
-            if other >= 0:
-                taken |= one << np.uint64(other)
+        for p in range(indptr[contact_start + 3 * k], indptr[contact_start + 3 * k + 3]):
+            other = (indices[p] - contact_start) // 3 if indices[p] >= contact_start else k
+            if colour[other] >= 0:
+                taken |= one << np.uint64(colour[other])
         for c in range(_MOST):
             if not taken & (one << np.uint64(c)):
                 colour[k] = c

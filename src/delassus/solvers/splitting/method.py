@@ -1,7 +1,7 @@
 """Projective splitting (Tsounis et al. 2025, Alg. 5): Gauß–Seidel over joints, limits and contacts, a local solve each.
 
-Rigid problems are swept in body space: the bodies' velocities u are kept up to date and D is never formed. Everything
-else is swept over block rows of D. One compiled call does a whole batch of sweeps.
+D is swept over in 3×3 blocks; rigid problems whose D would be much larger than J are swept in body space: the bodies'
+velocities u are kept up to date and D is never formed. One compiled call does a whole batch of sweeps.
 """
 
 from collections.abc import Callable
@@ -11,15 +11,13 @@ from typing import Annotated, Any
 import numpy as np
 
 from delassus.law import Law
-from delassus.linalg.operators.rigid import add_response
 from delassus.problem import Problem
 from delassus.solvers.method import Method
-from delassus.solvers.parts.block_rows import NO_ROWS, BlockRows, block_rows
 from delassus.solvers.parts.colouring import colour_blocks
-from delassus.solvers.parts.joint_inverses import joint_inverses
 from delassus.solvers.settings import Count, CountOrNone, NotNegative, OneOf, Relaxation, Settings, Share
 from delassus.solvers.splitting.accelerated import accelerated_sweeps
-from delassus.solvers.splitting.sweeps import LOCAL, NO_BODIES, Blocks, Bodies, sweep_by_colour, sweep_in_order
+from delassus.solvers.splitting.storage import reposed, storage
+from delassus.solvers.splitting.sweeps import LOCAL, sweep_by_colour, sweep_in_order
 
 _NOT_FALLEN = 0.999  # residual over the last one above which it counts as not fallen: it rises, or cycles
 
@@ -65,25 +63,17 @@ class SplittingMethod(Method):
         self.sweep_count = 0
         self.plain_sweeps = settings.omega_after * max(1, _PLAIN_UPDATES // max(1, problem.cone.block_count))
         self.slip = np.zeros(problem.contact_count)
-        self.work = np.empty((settings.threads, 7, max(10, problem.cone.bilateral.max(initial=0))))
+        self.work = np.empty((settings.threads, 7, max(10, 2 + problem.cone.bilateral.max(initial=0))))
         self.objective = np.inf
         self.last_excess = np.inf
         self.total_inertia = _total_inertia(problem) if settings.early_stop else 0.0
-        self.bodies, self.rows = _storage(problem)
-        matrix_free = self.rows is NO_ROWS
-        cone = problem.cone
-        sizes = np.diff(cone.block_start)
-        self.blocks = Blocks(
-            cone.block_start, cone.bilateral.size, cone.unilateral, problem.mu, problem.diagonal_blocks,
-            np.cumsum(sizes * sizes) - sizes * sizes, joint_inverses(problem),
-            problem.bias if matrix_free else problem.free_velocity, matrix_free,
-        )  # fmt: skip
+        self.parts = storage(problem, self.local == LOCAL["slip"])
         self.sweep: Callable[..., float] = sweep_by_colour if settings.threads > 1 else sweep_in_order
-        self.order: tuple[np.ndarray, ...] = (np.arange(cone.block_count),)
+        self.order: tuple[np.ndarray, ...] = (np.arange(problem.cone.block_count),)
         if settings.threads > 1:
-            self.order = colour_blocks(problem, self.rows)
+            self.order = colour_blocks(problem)
         # plain tuples pass into compiled code some ten times faster than named ones
-        self.plain = tuple(self.blocks), tuple(self.rows), tuple(self.bodies)
+        self.plain = tuple(tuple(part) for part in self.parts)
 
     def advance(self, count: int) -> None:
         """`count` sweeps; with early stopping, fewer once the objective no longer falls."""
@@ -127,10 +117,9 @@ class SplittingMethod(Method):
 
     def _accelerated(self, *acceleration: Any) -> tuple[int, int]:
         """See `accelerated_sweeps`."""
-        u_f = self.problem.u_f if self.blocks.matrix_free else self.bodies.u
         done, left = accelerated_sweeps(  # type: ignore[call-arg]
-            *acceleration, self.local, self.term, self.omega, *self.plain, u_f, self.reactions, self.slip,
-            self.work, *self.order,
+            *acceleration, self.local, self.term, self.omega, *self.plain, self.reactions, self.slip, self.work,
+            *self.order,
         )  # fmt: skip
         self.sweep_count += done
         return done, left
@@ -138,18 +127,13 @@ class SplittingMethod(Method):
     def repose(self, problem: Problem) -> bool:
         """Go on with a problem that differs in its free velocity only."""
         self.problem = problem
-        self.blocks = self.blocks._replace(offset=problem.bias if self.blocks.matrix_free else problem.free_velocity)
-        self.plain = tuple(self.blocks), tuple(self.rows), tuple(self.bodies)
+        self.parts = reposed(problem, self.parts)
+        self.plain = tuple(tuple(part) for part in self.parts)
         self.objective = self.last_excess = np.inf
         return True
 
     def _sweep(self, count: int, omega: float, decay: float, omega_min: float) -> float:
         """`count` sweeps in one compiled call; returns the relaxation reached."""
-        bodies = self.bodies
-        if self.blocks.matrix_free:
-            # start each batch from the velocities that belong to λ, so that rounding cannot pile up
-            bodies.u[:] = self.problem.u_f
-            add_response(bodies.pair, self.blocks.start, bodies.response, self.reactions, bodies.u)
         return self.sweep(
             count, self.local, self.term, omega, decay, omega_min,
             *self.plain, self.reactions, self.slip, self.work, *self.order,
@@ -160,15 +144,6 @@ def start_splitting(problem: Problem, settings: Settings, reactions: np.ndarray)
     """A method of this family, at the given starting point."""
     assert isinstance(settings, Splitting)
     return SplittingMethod(problem, settings, reactions)
-
-
-def _storage(problem: Problem) -> tuple[Bodies, BlockRows]:
-    """What the sweeps read of D: bodies for rigid problems, block rows for all others."""
-    rigid = problem.delassus.rigid
-    if rigid is None:
-        return NO_BODIES, block_rows(problem.delassus.matrix(), problem.cone.block_start, problem.cone.contact_start)
-    compliance = np.zeros(problem.row_count) if rigid.compliance is None else rigid.compliance
-    return Bodies(rigid.bodies, rigid.rows, rigid.response, compliance, np.empty(rigid.velocity_count)), NO_ROWS
 
 
 def _total_inertia(problem: Problem) -> float:
