@@ -5,7 +5,7 @@
 An iteration is everything the method does: product with D, step, projection, sums, momentum, meetings of the threads.
 The plain pass reads every array that the iteration reads, and writes those that it writes, once each and in order, as
 STREAM does: it cannot be beaten by code that uses the data. Arrays, in bytes per contact: Ĵ 288, two body numbers 16,
-offset 24, μ and scale 16, λ and the λ before 48 read, the next λ 24 written; per body: images of λ, of y and of the
+offset 24, μ, scale and stretch 24, λ and the λ before 48 read, the next λ 24 written; per body: images of λ, of y and of the
 step, read 96 and written 96. What the threads pass each other (private sums of 48 bytes per body and thread) is not
 counted. Runs of both kinds and both numbers of threads alternate, since machines are noisy; medians and minima over
 all rounds are printed.
@@ -111,7 +111,7 @@ class Stream:
 
     def __init__(self, method: ApgdMethod, threads: int):
         data = Data(*method.operator.data)
-        read = (data.mu, data.scale, data.offset, data.pair, data.rows, data.skew, data.compliance)
+        read = (data.mu, data.scale, data.stretch, data.offset, data.pair, data.rows, data.skew, data.compliance)
         words = sum(a.size for a in read) + 2 * method.points[0].size + 2 * method.images[0].size
         self.read = np.ones(words, dtype=np.int64)
         self.write = np.ones(method.points[0].size + 2 * method.images[0].size, dtype=np.int64)

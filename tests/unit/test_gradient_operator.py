@@ -147,6 +147,24 @@ def test_scale_is_the_inverse_mean_diagonal():
     assert np.allclose(operator.row_scale[problem.cone.contact_start :: 3], 1 / expected)
 
 
+def test_scale_by_direction_is_that_of_normals_and_tangents():
+    """Except where a joint holds one of the bodies, or nothing rubs."""
+    problem = KINDS["mixed"]
+    d, first = problem.delassus, problem.cone.contact_start
+    by_direction = Operator(problem, by_direction=True).row_scale[first:].reshape(-1, 3)
+    block = Operator(problem).row_scale[first:].reshape(-1, 3)
+    held = np.unique(d.bodies[: problem.cone.bilateral.size])
+    joined = np.isin(d.bodies[len(d.bodies) - problem.contact_count :], held[held >= 0]).any(axis=1)
+    free = ~joined & (problem.mu > 0)
+    assert 3 < free.sum() < len(free) - 3
+    diagonal = np.diag(d.dense())[first:].reshape(-1, 3)
+    tangent = diagonal[:, 1:].mean(axis=1)
+    assert np.allclose(by_direction[free], 1 / np.stack([diagonal[:, 0], tangent, tangent], axis=1)[free])
+    assert np.array_equal(by_direction[~free], block[~free])
+    matrix = Problem.dual(d.matrix(), problem.free_velocity, cone=problem.cone)
+    assert np.allclose(Operator(matrix, by_direction=True).row_scale[first:], by_direction.ravel())
+
+
 def test_squared_image_is_the_quadratic_form():
     problem = KINDS["mixed"]
     operator = Operator(problem, 2)

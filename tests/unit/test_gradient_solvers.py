@@ -10,6 +10,7 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.problem.random import random_rigid
 from delassus.solvers import SOLVERS, solve
+from delassus.solvers.gradient.apgd import PUBLISHED
 from delassus.solvers.gradient.spg_fb import CUT_MIN, line_search
 from delassus.solvers.table import find
 
@@ -57,12 +58,13 @@ def test_jacobi_descends_with_the_step_it_finds():
         assert values[-1] < values[0] < 0
 
 
-def test_apgd_keeps_nesterovs_rate():
+@pytest.mark.parametrize("settings", [PUBLISHED, SOLVERS["apgd"].settings], ids=["published", "ours"])
+def test_apgd_keeps_nesterovs_rate(settings):
     """f − f* ≤ 2 L ‖λ₀ − λ*‖² / (k + 1)², with L the largest eigenvalue in the metric of S."""
     problem = heap(bodies=6, contacts=60)
     best = solve(problem, "apgd", tol=1e-12).reactions
     least = objective(problem, best)
-    method = started("apgd", problem)
+    method = SOLVERS["apgd"].start(problem, settings, np.zeros(problem.row_count))
     scale = method.operator.row_scale
     root = np.sqrt(scale)
     L = np.linalg.eigvalsh(problem.delassus.dense() * root[:, None] * root)[-1]
@@ -74,6 +76,31 @@ def test_apgd_keeps_nesterovs_rate():
         # steps are at worst half as long as 1/L: refused ones are cut to half of what was allowed; refusals count as k
         assert objective(problem, method.reactions) - least <= 2 * 2 * L * distance / (k / 2) ** 2
     assert objective(problem, method.reactions) - least < 1e-3 * (objective(problem, slow.reactions) - least)
+
+
+def test_apgd_solves_uncoupled_contacts_in_one_step():
+    """In the metric of diag(a, b, b) the projection is the solution: open, sticking and sliding contacts alike. With
+    one factor for normal and tangents it is not."""
+    rng = np.random.default_rng(5)
+    D = np.diag(np.repeat(rng.uniform(0.5, 2, 40), 3) * np.tile([1.0, 3.5, 3.5], 40))
+    problem = Problem.dual(D, rng.normal(size=120), mu=rng.uniform(0.1, 1, 40), law=Law.CCP)
+    one = started("apgd", problem)
+    one.advance(1)
+    assert residuals.measure(problem, one.reactions).relative < 1e-14
+    block = started("apgd", problem, metric="block")
+    block.advance(1)
+    assert residuals.measure(problem, block.reactions).relative > 1e-2
+
+
+def test_apgd_takes_back_long_steps_only_when_asked():
+    """What was published repeats a step that was too long; here it counts, and the next is shorter."""
+    problem = heap(bodies=6, contacts=60)
+    taken, refused = started("apgd", problem, step=50.0), started("apgd", problem, step=50.0, refuse=True)
+    for method in (taken, refused):
+        method.advance(1)
+    assert np.any(taken.reactions)
+    assert not np.any(refused.reactions)
+    assert taken.state[0] == refused.state[0] < 50.0
 
 
 def test_spg_returns_its_best_point_and_never_climbs_beyond_its_memory():
@@ -207,6 +234,7 @@ def test_gauss_seidel_is_another_name_of_nbgs():
     ("name", "bad"),
     [
         ("apgd", {"step": 0.0}), ("apgd", {"growth": 0.9}), ("apgd", {"shrink": 1.0}), ("apgd", {"threads": 0}),
+        ("apgd", {"metric": "both"}),
         ("ags", {"excess": 0.5}), ("ags", {"threads": 0}),
         ("jacobi", {"omega": -1.0}), ("jacobi", {"damping": 0.0}), ("jacobi", {"threads": 0}),
         ("spg-fb", {"memory": 0}), ("spg-fb", {"armijo": 0.5}), ("spg-fb", {"threads": 0}),
@@ -215,5 +243,5 @@ def test_gauss_seidel_is_another_name_of_nbgs():
     ],
 )  # fmt: skip
 def test_settings_are_checked_by_name(name, bad):
-    with pytest.raises(SettingsError, match=f"{next(iter(bad))} is"):
+    with pytest.raises(SettingsError, match=rf"({next(iter(bad))} is|unknown {next(iter(bad))})"):
         SOLVERS[name].settings.changed(**bad)

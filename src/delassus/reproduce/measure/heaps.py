@@ -20,10 +20,13 @@ from delassus.model.state import State
 from delassus.problem import Problem
 from delassus.scenes import find as find_scene
 from delassus.simulation import StepSettings, simulate, step
+from delassus.solvers.gradient.apgd import PUBLISHED
 from delassus.solvers.table import find
 
 METHODS = ("jacobi", "gpminres", "spg-fb", "kucera", "apgd")
 """The paper's four, and one it does not know."""
+_SETTINGS = {"apgd": PUBLISHED}
+"""Where the package's own are not those that were published."""
 NEW = ("gpminres", "spg-fb", "kucera")
 """The three that the paper proposes."""
 COLOURS = {"jacobi": "C0", "gpminres": "C1", "spg-fb": "C2", "kucera": "C3", "apgd": "C4", "gpminres-p": "C5"}
@@ -66,7 +69,7 @@ class Curve:
 
 def follow(problem: Problem, name: str, stops: Iterable[int], *, until: float = -np.inf) -> Curve:
     """The method from zero, looked at after each of the stops, until its objective falls to `until` [J]."""
-    line, settings = find(name)
+    line, settings = find(_SETTINGS.get(name, name))
     first, rows, done = problem.cone.contact_start, [], 0
     start = time.perf_counter()
     method = line.start(problem, settings, np.zeros(problem.row_count))

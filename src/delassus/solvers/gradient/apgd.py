@@ -3,15 +3,28 @@
 
     λ⁺ = P_K(y − t S v(y)),    y⁺ = λ⁺ + β (λ⁺ − λ)
 
-in the metric of S, one factor per unit. For a quadratic the test of the step length, f(λ⁺) ≤ f(y) + v·d + ‖d‖²/2t
-with d = λ⁺ − y, is t dᵀ D d ≤ dᵀ S⁻¹ d exactly; dᵀ D d comes from the images, so neither the test nor the momentum
-reads D again, nothing is lost by cancellation, and a slightly non-symmetric D is taken as it is. Each iteration is one
-pass over the contacts and one over the bodies. A refused t becomes a fraction of what its direction would have allowed,
-which needs no second refusal; growth factors of 1 to 1.11 and fractions of 0.5 to 0.9 differ by 2 % in iterations on
-the FCLIB files, so the printed ones (1/0.9 and a half) stand.
+in the metric of S. For a quadratic the test of the step length, f(λ⁺) ≤ f(y) + v·d + ‖d‖²/2t with d = λ⁺ − y, is
+t dᵀ D d ≤ dᵀ S⁻¹ d exactly; dᵀ D d comes from the images, so neither the test nor the momentum reads D again, nothing
+is lost by cancellation, and a slightly non-symmetric D is taken as it is. Each iteration is one pass over the contacts
+and one over the bodies.
+
+Two things differ from what was published; `PUBLISHED` are the settings without them.
+
+- The metric. S = diag(1/D_nn, 1/D_tt, 1/D_tt) of each contact, D_tt the mean of both tangents: between spheres tangents
+  give way 3.5 times as easily as the normal. The cone stays one of Coulomb, with μ √(D_tt / D_nn). Contacts of bodies
+  that have joints keep one factor, as published: the joints decide what gives way there.
+- A step that was too long is taken all the same, and the next is 0.9 of what its direction would have allowed. Taking
+  it back, to half of that, costs an iteration every time that t has grown too far.
+
+On 122 problems held back (FCLIB files, steps of scenes, random ones) both together need 1.28 times fewer iterations to
+1e-4 and 1.33 times to 1e-6 (geometric means), none is lost, and the worst takes 1.27 times as many; 1.8 times fewer on
+a heap of 8 000 spheres. Of the two, the metric gains 1.1 on small problems and 1.4 on heaps. 3.5 for all contacts, a
+first t of 0.3, and growth by 1.02 or 1.05 are worse on what is not made of spheres; 0.7 and 0.8 instead of 0.9 and
+growth by 1.2 make no difference.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numba import njit
@@ -21,27 +34,37 @@ from delassus.solvers.gradient.method import GradientMethod
 from delassus.solvers.gradient.step import step_units
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.team import add_up
-from delassus.solvers.settings import AtLeastOne, Count, Fraction, Positive, Settings
+from delassus.solvers.settings import AtLeastOne, Count, Fraction, OneOf, Positive, Settings
 
 _STEP_MIN = 1e-12  # below this the test of the step length compares rounding errors
 _SLACK = 1e-9  # relative, for rounding in that test
+
+
+Metric = Annotated[str, OneOf("direction", "block")]
 
 
 @dataclass(frozen=True)
 class Apgd(Settings):
     """Settings of the accelerated projected gradient method."""
 
-    step: Positive = 1.0  # first step length t, in units of the inverse mean diagonal of each block
-    growth: AtLeastOne = 1.11  # factor on t after each accepted step
-    shrink: Fraction = 0.5  # a refused t is replaced by this fraction of what its direction would have allowed
+    metric: Metric = "direction"  # one factor for normals and one for tangents, or one for the whole "block"
+    step: Positive = 1.0  # first step length t, in units of S
+    growth: AtLeastOne = 1.11  # factor on t after each step that was not too long
+    shrink: Fraction = 0.9  # one that was is followed by this fraction of what its direction would have allowed
+    refuse: bool = False  # a step that was too long is taken back
     threads: Count = 1  # team of threads for each pass
+
+
+PUBLISHED = Apgd(solver="apgd", metric="block", shrink=0.5, refuse=True)
+"""As in Mazhar et al. 2015, but for the factor of each block."""
 
 
 class ApgdMethod(GradientMethod):
     """APGD at work on one problem."""
 
     def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray):
-        super().__init__(problem, settings, reactions)
+        assert isinstance(settings, Apgd)
+        super().__init__(problem, settings, reactions, by_direction=settings.metric == "direction")
         self.points = np.zeros((3, problem.row_count))  # λ, the one before and the next, in turn
         self.images = np.zeros((4, self.operator.image_size))  # of λ and the next λ, of y and the next y, in turn
         self.state = np.array([self.settings.step, 1.0, 0.0, 0.0, 0.0])  # t, θ, β and which of the turns
@@ -53,8 +76,8 @@ class ApgdMethod(GradientMethod):
 
     def advance(self, count: int) -> None:
         self.operator.run(
-            advance, self.operator.data, count, self.settings.growth, self.settings.shrink, self.state,
-            self.points, self.images,
+            advance, self.operator.data, count, self.settings.growth, self.settings.shrink, self.settings.refuse,
+            self.state, self.points, self.images,
         )  # fmt: skip
         self.reactions = self.points[int(self.state[3])]
 
@@ -67,8 +90,8 @@ class ApgdMethod(GradientMethod):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def advance(t, meeting, parts, data, count, growth, shrink, state, points, images):
-    """`count` steps of one team member; refused ones count, since they cost the same."""
+def advance(t, meeting, parts, data, count, growth, shrink, refuse, state, points, images):
+    """`count` steps of one team member; those taken back count, since they cost the same."""
     step, theta, beta, turn, side = state[0], state[1], state[2], int(state[3]), int(state[4])
     values, curvature = np.empty(3), np.empty(1)
     for _ in range(count):
@@ -85,11 +108,10 @@ def advance(t, meeting, parts, data, count, growth, shrink, state, points, image
         curvature[0] = _extrapolate(t, data, beta, momentum, x, before, out, of_x, of_y, of_out, of_next)
         add_up(t, meeting, parts, curvature)
         bent = curvature[0] + values[2]
-        if step * bent > (1.0 + _SLACK) * values[0] and step > _STEP_MIN:
-            step = shrink * values[0] / bent
-            continue
-        turn, side, theta, beta = (turn + 1) % 3, 1 - side, following, momentum
-        step *= growth
+        long = step * bent > (1.0 + _SLACK) * values[0] and step > _STEP_MIN
+        step = min(step, shrink * values[0] / bent) if long else growth * step
+        if not (long and refuse):
+            turn, side, theta, beta = (turn + 1) % 3, 1 - side, following, momentum
     if t == 0:
         state[0], state[1], state[2], state[3], state[4] = step, theta, beta, turn, side
 

@@ -11,9 +11,10 @@ from delassus.solvers.settings import Settings
 class GradientMethod(Method):
     """A method whose iterations are passes of a team of threads over `operator`; its settings have `threads`."""
 
-    def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray):
+    def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray, *, by_direction: bool = False):
+        """by_direction: see `Operator`."""
         super().__init__(problem, settings, reactions)
-        self.operator = Operator(problem, self.settings.threads)
+        self.operator = Operator(problem, self.settings.threads, by_direction)
 
     def repose(self, problem: Problem) -> bool:
         """Go on from the present point with the free velocity of `problem`, which is otherwise the same."""

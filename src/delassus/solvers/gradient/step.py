@@ -15,7 +15,7 @@ from delassus.solvers.parts.parallel.passes import Data, push_one, row_of, row_t
 @njit(cache=True, error_model="numpy")
 def step_units(t, data, step, beta, relax, gamma, image, x, before, out, values):
     """One projected gradient step from y = x + β (x − before), fused: out = y + relax (P_K(y − step s w(y)) − y) on
-    own rows, its push on the bodies included, so that Ĵ is read once.
+    own rows, projected in the metric of S⁻¹, its push on the bodies included, so that Ĵ is read once.
 
     w = v(y), plus De Saxcé's μ‖v_t‖ on the normals if gamma; image: of y. Adds to values, with d = out − y,
     [dᵀ S⁻¹ d, wᵀ (out − x), dᵀ E d]."""
@@ -57,7 +57,8 @@ def step_units(t, data, step, beta, relax, gamma, image, x, before, out, values)
     offset = _triples(problem.offset, i, size)
     given = _triples(image, 0, 0) if rigid else _triples(image, i, size)
     compliance = _triples(compliance, i, size) if soft else _triples(compliance, 0, 0)
-    mu, scale, pair = mu[first - singles : last - singles], scale[first:last], pair[first:last]
+    mu, stretch = mu[first - singles : last - singles], problem.stretch[first - singles : last - singles]
+    scale, pair = scale[first:last], pair[first:last]
     for k in range(len(mu)):
         x0, x1, x2 = x[k, 0], x[k, 1], x[k, 2]
         y0, y1, y2 = x0 + beta * (x0 - before[k, 0]), x1 + beta * (x1 - before[k, 1]), x2 + beta * (x2 - before[k, 2])
@@ -72,15 +73,17 @@ def step_units(t, data, step, beta, relax, gamma, image, x, before, out, values)
             v0, v1, v2 = v0 + compliance[k, 0] * y0, v1 + compliance[k, 1] * y1, v2 + compliance[k, 2] * y2
         if gamma:
             v0 += mu[k] * math.sqrt(v1 * v1 + v2 * v2)
-        s = scale[k]
-        h = step * s
-        z0, z1, z2 = project_contact(y0 - h * v0, y1 - h * v1, y2 - h * v2, mu[k])
+        s, c = scale[k], stretch[k]  # in the metric, tangents are c times as long, and the cone is one with c μ
+        h, r = step * s, 1.0 / c
+        ht = h * r * r
+        z0, z1, z2 = project_contact(y0 - h * v0, c * (y1 - ht * v1), c * (y2 - ht * v2), c * mu[k])
+        z1, z2 = r * z1, r * z2
         if relax != 1.0:
             z0, z1, z2 = y0 + relax * (z0 - y0), y1 + relax * (z1 - y1), y2 + relax * (z2 - y2)
         d0, d1, d2 = z0 - y0, z1 - y1, z2 - y2
         out[k, 0], out[k, 1], out[k, 2] = z0, z1, z2
         if s > 0.0:
-            weighted += (d0 * d0 + d1 * d1 + d2 * d2) / s
+            weighted += (d0 * d0 + c * c * (d1 * d1 + d2 * d2)) / s
         slope += v0 * (z0 - x0) + v1 * (z1 - x1) + v2 * (z2 - x2)
         if soft:
             give += compliance[k, 0] * d0 * d0 + compliance[k, 1] * d1 * d1 + compliance[k, 2] * d2 * d2

@@ -39,12 +39,13 @@ class Operator:
 
     offset: (m,) v_f [m/s]; may be overwritten in place (De Saxcé's term added, say), `data` sees it;
     scale: (units,) s, one positive factor per unit [kg]: the inverse of the mean diagonal of its block of D, 0 where
-        that block vanishes. For contacts without friction only the normal counts;
+        that block vanishes. For contacts without friction only the normal counts. Where `by_direction`, 1 / D_nn, and
+        the tangents have 1 / (stretch² D_nn), the inverse of their own mean;
     row_scale: (m,) the same per row;
     image_size: length of an image: 6 (n_b + 1) for rigid bodies (the world is the last body), m otherwise.
     """
 
-    def __init__(self, problem: Problem, threads: int = 1):
+    def __init__(self, problem: Problem, threads: int = 1, by_direction: bool = False):
         self.problem = problem
         self.threads = threads
         self.row_count = problem.row_count
@@ -52,8 +53,9 @@ class Operator:
         self.offset = np.array(problem.free_velocity)
         cone = problem.cone
         singles = cone.contact_start
-        self.scale = _scales(problem)
-        self.row_scale = np.concatenate([self.scale[:singles], np.repeat(self.scale[singles:], 3)])
+        self.scale, stretch = _scales(problem, by_direction)
+        factor = np.stack([np.ones_like(stretch), stretch**-2, stretch**-2], axis=1) * self.scale[singles:, None]
+        self.row_scale = np.concatenate([self.scale[:singles], factor.ravel()])
         unit_start = np.concatenate([np.arange(singles), np.arange(singles, self.row_count + 1, 3)])
         unit_share = _shares(unit_start, threads)
         rigid = problem.delassus.rigid
@@ -74,8 +76,8 @@ class Operator:
             matrix = D.indptr.astype(np.int64), D.indices.astype(np.int64), np.ascontiguousarray(D.data, dtype=float)
         self.data = tuple(
             passes.Data(
-                rigid is not None, cone.bilateral_rows, singles, problem.mu, self.scale, self.offset, unit_share,
-                image_share, pair, rows, skew, compliance, pushed, reach, *matrix,
+                rigid is not None, cone.bilateral_rows, singles, problem.mu, self.scale, stretch, self.offset,
+                unit_share, image_share, pair, rows, skew, compliance, pushed, reach, *matrix,
             )
         )  # fmt: skip
         self._image = np.zeros(self.image_size)
@@ -167,13 +169,33 @@ def _bodies(delassus: RigidDelassus, cone: ProductCone) -> _Bodies:
     return _Bodies(pair, rows, skew, compliance)
 
 
-def _scales(problem: Problem) -> np.ndarray:
-    """s per unit: 1 / D_ii for single rows, 3 / trace D_kk for contacts, 1 / D_nn for those without friction."""
+def _scales(problem: Problem, by_direction: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(s per unit, √(s_n / s_t) per contact): 1 / D_ii for single rows, 3 / trace D_kk for contacts, 1 / D_nn for those
+    without friction, and for all of them `by_direction`, where the tangents have 2 / trace D_tt."""
     singles = problem.cone.contact_start
     diagonal = problem.delassus.diagonal
     contacts = diagonal[singles:].reshape(-1, 3)
-    mean = np.concatenate([diagonal[:singles], np.where(problem.mu > 0.0, contacts.mean(axis=1), contacts[:, 0])])
-    return np.where(mean > 0.0, 1.0 / np.where(mean > 0.0, mean, 1.0), 0.0)
+    normal, tangent = contacts[:, 0], 0.5 * (contacts[:, 1] + contacts[:, 2])
+    split = (problem.mu > 0.0) & (normal > 0.0) & (tangent > 0.0) & by_direction & ~_jointed(problem)
+    stretch = np.sqrt(np.divide(tangent, normal, out=np.ones_like(normal), where=split))
+    both = np.where(problem.mu > 0.0, contacts.mean(axis=1), normal)
+    mean = np.concatenate([diagonal[:singles], np.where(split, normal, both)])
+    return np.where(mean > 0.0, 1.0 / np.where(mean > 0.0, mean, 1.0), 0.0), stretch
+
+
+def _jointed(problem: Problem) -> np.ndarray:
+    """Which contacts press on a body that has a joint, (n_c,) bool: the diagonal of D, a body alone, says little of how
+    tangents give way against normals there."""
+    cone, rigid = problem.cone, problem.delassus.rigid
+    if not cone.bilateral.size:
+        return np.zeros(problem.contact_count, bool)
+    if rigid is None:
+        beside = abs(problem.delassus.matrix()[cone.contact_start :, : cone.bilateral_rows]).sum(axis=1)
+        return (beside > 0.0).reshape(-1, 3).any(axis=1)
+    held = np.zeros(len(rigid.mass) + 1, bool)
+    held[rigid.bodies[: cone.bilateral.size]] = True
+    held[-1] = False  # the world
+    return held[rigid.bodies[len(rigid.bodies) - problem.contact_count :]].any(axis=1)
 
 
 def _shares(start: np.ndarray, threads: int) -> np.ndarray:

@@ -35,7 +35,8 @@ class Data(NamedTuple):
     bilateral: int  # rows of joints
     singles: int  # rows of joints and limits; unit k < singles is row k
     mu: np.ndarray  # (n_c,)
-    scale: np.ndarray  # (units,) s [kg]
+    scale: np.ndarray  # (units,) s [kg], of a contact that of its normal
+    stretch: np.ndarray  # (n_c,) √(s_n / s_t): one where normal and tangents have one s
     offset: np.ndarray  # (m,) v_f [m/s]
     unit_share: np.ndarray  # (threads + 1,) first unit of each member
     image_share: np.ndarray  # (threads + 1,) first entry of the image of each member
