@@ -47,6 +47,7 @@ _HOME = {
     "register": "delassus.tables",
     "residuals": "delassus.residuals",
     "solve": "delassus.solvers",
+    "solve_batch": "delassus.solvers",
     "SOLVERS": "delassus.solvers",
 }
 
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from delassus.solvers import SOLVERS as SOLVERS
     from delassus.solvers import Solution as Solution
     from delassus.solvers import solve as solve
+    from delassus.solvers import solve_batch as solve_batch
     from delassus.status import Status as Status
     from delassus.tables import register as register
 

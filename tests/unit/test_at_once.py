@@ -23,8 +23,10 @@ ATTEMPTING = [name for name, line in SOLVERS.items() if line.at_once is not None
 
 
 def dual(rng, law):
-    contacts = int(rng.integers(1, 8))
-    return random_dual(rng, contacts=contacts, rank=3 * contacts - int(rng.integers(0, 2)), law=law)
+    base = random_dual(rng, contacts=int(rng.integers(1, 8)))
+    v_f = base.free_velocity.copy()
+    v_f[::3] -= 1.5  # pushed together
+    return Problem.dual(base.delassus.dense(), v_f, mu=base.mu, law=law)
 
 
 def rigid(rng, law):

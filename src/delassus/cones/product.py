@@ -30,17 +30,18 @@ class ProductCone:
     row_count: int
     block_count: int  # joints, limits and contacts
     block_start: np.ndarray  # (block_count + 1,) first row of each block and, last, the number of rows
+    block_area: int  # Σ d_k² over the rows d_k of each block
 
     def __init__(self, bilateral: ArrayLike = (), unilateral: int = 0, mu: ArrayLike = ()):
         if isinstance(bilateral, (int, np.integer)):
             bilateral = np.ones(int(bilateral), dtype=np.int64)
         sizes = np.ascontiguousarray(bilateral, dtype=np.int64).reshape(-1)
-        if (sizes < 1).any():
-            raise ProblemError("bilateral holds a block of size below 1: leave empty joints out")
+        friction = np.ascontiguousarray(mu, dtype=float).reshape(-1)
         if unilateral < 0:
             raise ProblemError(f"unilateral is {unilateral}: a number of rows cannot be negative")
-        friction = np.ascontiguousarray(mu, dtype=float).reshape(-1)
-        check_friction(friction)
+        if not _are_sound(sizes, friction):
+            check_friction(friction)
+            raise ProblemError("bilateral holds a block of size below 1: leave empty joints out")
         self._fill(sizes, int(unilateral), friction)
 
     @classmethod
@@ -53,12 +54,12 @@ class ProductCone:
     def _fill(self, bilateral: np.ndarray, unilateral: int, mu: np.ndarray) -> None:
         block_count, contact_count = bilateral.size + unilateral + mu.size, mu.size
         block_start = np.empty(block_count + 1, dtype=np.int64)
-        bilateral_rows = int(_fill_block_start(bilateral, unilateral, block_start))
+        bilateral_rows, block_area = _fill_block_start(bilateral, unilateral, block_start)
         contact_start = bilateral_rows + unilateral
         self.__dict__.update(
             bilateral=bilateral, unilateral=unilateral, mu=mu, bilateral_rows=bilateral_rows,
             contact_count=contact_count, contact_start=contact_start, row_count=contact_start + 3 * contact_count,
-            block_count=block_count, block_start=block_start,
+            block_count=block_count, block_start=block_start, block_area=block_area,
         )  # fmt: skip
 
     @property
@@ -103,13 +104,25 @@ class ProductCone:
 
 @njit(cache=True)
 def _fill_block_start(bilateral, unilateral, start):
-    """Fills start, (block_count + 1,); returns the number of bilateral rows."""
-    start[0] = 0
+    """Fills start, (block_count + 1,); returns the number of bilateral rows and the area of all blocks."""
+    start[0] = area = 0
     joints = len(bilateral)
     for k in range(len(start) - 1):
         size = bilateral[k] if k < joints else 1 if k < joints + unilateral else 3
         start[k + 1] = start[k] + size
-    return start[joints]
+        area += size * size
+    return start[joints], area
+
+
+@njit(cache=True)
+def _are_sound(sizes, mu):
+    """No joint without rows, and friction that is finite and not negative?"""
+    sound = True
+    for k in range(len(sizes)):
+        sound &= sizes[k] > 0
+    for k in range(len(mu)):
+        sound &= 0.0 <= mu[k] < np.inf
+    return sound
 
 
 @njit(cache=True)

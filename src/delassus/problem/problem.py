@@ -17,13 +17,17 @@ from numpy.typing import ArrayLike
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
 from delassus.law import Law
-from delassus.linalg.operators.delassus import Delassus
+from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.islands import fill_islands_of_bodies
+from delassus.linalg.operators.matrix import fill_blocks_of_full
 from delassus.problem.storage import Matrix, dual_storage, free_velocity_of, primal_storage, rigid_storage, vector
 
 _SLOW = 1e-6  # of the largest free velocity of all: an island slower than that is compared with this much of it
 _TINY = 1e-100  # [m/s]: squares of less underflow, and no method distinguishes them from zero
 _ROUNDING = 1e-14  # of the largest free velocity: an island slower than that is at rest, and its figure rounding
+
+
+_OF_V_F = ("judged_by", "free_speed", "packed", "_packing")  # what is kept of a problem and follows from v_f
 
 
 class Problem:
@@ -36,7 +40,8 @@ class Problem:
 
     delassus: D in one of its storages; free_velocity: v_f, (m,) [m/s]; u_f: (n,) and bias: b, (m,), or None where only
     the dual view is known; rest_speed [m/s]: errors of velocity are never compared with less than this; a step of a
-    simulation sets what falls in one step, h g. row_count: m; contact_count: n_c; mu: (n_c,) friction coefficients of
+    simulation sets what falls in one step, h g. row_count: m; contact_count: n_c; is_small: of few rows, and D at hand
+    in full? mu: (n_c,) friction coefficients of
     the law at hand, zero under FRICTIONLESS.
     """
 
@@ -56,6 +61,7 @@ class Problem:
         self.u_f: Any = u_f  # (n,), or None where only D is known; so is bias (m,)
         self.rest_speed = rest_speed
         self.row_count, self.contact_count = cone.row_count, cone.contact_count
+        self.is_small = cone.row_count <= FEW_ROWS and delassus.rigid is None
         self._pose(free_velocity, bias, law)
 
     def _pose(self, free_velocity: np.ndarray, bias: np.ndarray | None, law: Law | str) -> None:
@@ -139,12 +145,16 @@ class Problem:
     @cached_property
     def diagonal_blocks(self) -> np.ndarray:
         """The blocks D_kk of joints, limits and contacts, flat, row by row (Σ d_k²,)."""
+        if self.is_small:
+            return self._packing[1]
         return self.delassus.diagonal_blocks(self.cone.block_start)
 
     @cached_property
     def rho(self) -> float:
         """ρ = m / trace D over the limit and contact rows (all rows if there are none) [kg]: the factor of velocities
         in the natural map that makes the measure independent of units."""
+        if self.is_small:
+            return self._packing[2]
         joints = self.cone.bilateral.size if self.cone.bilateral_rows < self.row_count else 0
         trace = _trace(self.diagonal_blocks, self.cone.block_start, joints)
         first = self.cone.block_start[joints]
@@ -153,6 +163,8 @@ class Problem:
     @cached_property
     def free_speed(self) -> float:
         """‖v_f‖₂ [m/s]."""
+        if self.is_small:
+            return self._packing[3]
         return math.sqrt(float(self.free_velocity @ self.free_velocity))
 
     @cached_property
@@ -179,10 +191,35 @@ class Problem:
         """What compiled code needs to judge a point: μ, first row of each block, joint blocks, bilateral rows, limits,
         diagonal blocks, velocity scales, is the law exact, ρ, ‖v_f‖₂."""
         cone = self.cone
+        if self.is_small:
+            packed, blocks, rho, speed = self._packing
+            self.packed = packed
+            return (
+                self.mu, cone.block_start, cone.bilateral.size, cone.bilateral_rows, cone.unilateral,
+                blocks, self.velocity_scale, self.law is Law.NCP, rho, speed,
+            )  # fmt: skip
         return (
             self.mu, cone.block_start, cone.bilateral.size, cone.bilateral_rows, cone.unilateral,
             self.diagonal_blocks, self.velocity_scale, self.law is Law.NCP, self.rho, self.free_speed,
         )  # fmt: skip
+
+    @cached_property
+    def packed(self) -> np.ndarray:
+        """Of small problems, one behind the other: D in full, (m²,), v_f, (m,), μ, (n_c,), velocity scales,
+        (block_count,), ρ and ‖v_f‖₂. Many of them joined are a batch; found in one place each, they are joined in a
+        seventh of the time."""
+        return self._packing[0]
+
+    @cached_property
+    def _packing(self) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """`packed`, diagonal blocks, ρ and ‖v_f‖₂ of a small problem, in one compiled call."""
+        cone, blocks = self.cone, np.empty(self.cone.block_area)
+        out = np.empty(self.row_count * (self.row_count + 1) + self.contact_count + cone.block_count + 2)
+        joints = cone.bilateral.size if cone.bilateral_rows < self.row_count else 0
+        rho, speed = _pack(
+            self.delassus.full, self.free_velocity, self.mu, self.velocity_scale, cone.block_start, joints, blocks, out
+        )
+        return out, blocks, rho, speed
 
     def constraint_velocity(self, reactions: np.ndarray) -> np.ndarray:
         """v = D λ + v_f, (m,) [m/s]."""
@@ -211,7 +248,7 @@ class Problem:
         """The same bodies and rows with another v_f and b, (m,) [m/s], judged by the velocity scales of this one."""
         out = Problem.__new__(Problem)
         kept = {"velocity_scale": self.velocity_scale, **self.__dict__}
-        out.__dict__.update({name: kept[name] for name in kept if name not in ("judged_by", "free_speed")})
+        out.__dict__.update({name: kept[name] for name in kept if name not in _OF_V_F})
         out._pose(free_velocity, bias, law)
         return out
 
@@ -246,6 +283,30 @@ def _fill_scale(island, block_start, joints, v_f, floor, out):
             out[k] = max(own, _SLOW * largest, floor)
         if 0.0 < out[k] < _TINY:
             out[k] = _TINY
+
+
+@njit(cache=True)
+def _pack(D, v_f, mu, scale, block_start, joints, blocks, out):
+    """Fills diagonal blocks and `Problem.packed`; (ρ, ‖v_f‖₂)."""
+    m, at = len(v_f), 0
+    fill_blocks_of_full(D, block_start, blocks)
+    for i in range(m):
+        for j in range(m):
+            out[at] = D[i, j]
+            at += 1
+    square = 0.0
+    for i in range(m):
+        out[at + i] = v_f[i]
+        square += v_f[i] * v_f[i]
+    at += m
+    for each in (mu, scale):
+        for i in range(len(each)):
+            out[at + i] = each[i]
+        at += len(each)
+    trace = _trace(blocks, block_start, joints)
+    rho = (m - block_start[joints]) / trace if trace > 0.0 else 1.0
+    out[at], out[at + 1] = rho, math.sqrt(square)
+    return rho, math.sqrt(square)
 
 
 @njit(cache=True)

@@ -1,18 +1,20 @@
 """What a problem is given: checked, each failure naming the field, what it has and what it should have; and which
 storage of D it gets, the one place that chooses."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
+from numba import njit
 from numpy.typing import ArrayLike
 
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
-from delassus.linalg.operators.delassus import Delassus
-from delassus.linalg.operators.matrix import MatrixDelassus
+from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
+from delassus.linalg.operators.matrix import MatrixDelassus, scatter
 from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.linalg.operators.structure import rigid_blocks
@@ -20,15 +22,44 @@ from delassus.linalg.operators.structure import rigid_blocks
 Matrix: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
 """A matrix as a caller may give it, dense or sparse."""
 
+_NEGATIVE = 1e-12  # of the largest diagonal entry of D: what rounding may leave below zero
 _SYMMETRY = 0.1  # real files are non-symmetric by up to 2 % (gyroscopic terms); beyond 10 % something else is wrong
 
 
 def dual_storage(D: Matrix, cone: ProductCone) -> Delassus:
     """D itself, (m, m), dense or sparse."""
+    full = _few(D, cone.row_count) if cone.row_count <= FEW_ROWS else None
+    if full is not None:
+        return MatrixDelassus(full)
     D = _sparse(D, "D", square=True)
     _check_size("D", D.shape[0], cone.row_count, "rows of the cone (3 per contact)")
     _check_diagonal(D)
     return MatrixDelassus(D)
+
+
+def _few(D: Any, count: int) -> np.ndarray | None:
+    """A copy of D in full, (count, count), without SciPy's objects, which take longer than a solve of so few rows; None
+    where something is wrong, which is then named on the ordinary way."""
+    if isinstance(D, sp.csr_array) and D.shape == (count, count) and D.data.dtype == np.float64:
+        full = np.zeros(D.shape)
+        return full if scatter(D.indptr, D.indices, D.data, full) and _is_sound(full) else None
+    try:
+        full = np.array(D.toarray() if sp.issparse(D) else D, dtype=float, order="C")
+    except (TypeError, ValueError):
+        return None
+    return full if full.shape == (count, count) and _is_sound(full) else None
+
+
+@njit(cache=True)
+def _is_sound(D):
+    """All of it finite, and the diagonal not negative beyond rounding?"""
+    largest = lowest = 0.0
+    for i in range(len(D)):
+        for j in range(len(D)):
+            if not math.isfinite(D[i, j]):
+                return False
+        largest, lowest = max(largest, abs(D[i, i])), min(lowest, D[i, i])
+    return lowest >= -_NEGATIVE * largest
 
 
 def rigid_storage(
@@ -140,7 +171,7 @@ def _body_index(bodies: Any, count: int, body_count: int) -> np.ndarray:
 def _check_diagonal(D: sp.csr_array) -> None:
     """A positive semi-definite matrix has no negative diagonal entry (the cheap half of the test)."""
     diagonal = D.diagonal()
-    bad = diagonal < -1e-12 * np.abs(diagonal).max(initial=0.0)
+    bad = diagonal < -_NEGATIVE * np.abs(diagonal).max(initial=0.0)
     if bad.any():
         k = int(np.argmax(bad))
         raise ProblemError(f"D[{k}, {k}] is {diagonal[k]}: D must be positive semi-definite; check signs")

@@ -96,6 +96,7 @@ def compose(line: Solver, modifier: Modifier) -> Solver:
         advice=f"{line.advice}; {modifier.name}: {modifier.advice}",
         start=start,
         at_once=None,
+        batch_at_once=None,
         hands_on=None,
     )
 

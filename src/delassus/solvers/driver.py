@@ -21,6 +21,7 @@ from delassus.problem import Problem
 from delassus.residuals import Measure
 from delassus.solvers.compile_time import spent as compiling
 from delassus.solvers.method import Method
+from delassus.solvers.parts.batch import Batch, Kernel
 from delassus.solvers.settings import Settings
 from delassus.status import Status
 
@@ -62,6 +63,9 @@ class Solver:
     ordinary loop would take longer than the work: (problem, settings, reactions, (tol, tol_velocity), max_iter, found)
     -> how many judgements it made, none where it makes no attempt. Overwrites the reactions; in `found`, laid out by
     `parts/at_once.py`, it leaves its judgements and what the judge says of the reactions it returns."""
+    batch_at_once: Callable[[Batch, Settings, tuple[float, float], int], Kernel] | None = None
+    """The same attempt at many problems in one call, of which each gets the bits that `at_once` gives it: (batch,
+    settings, (tol, tol_velocity), max_iter) -> what `Batch.attempt` calls."""
     joints_at_once: bool = False  # is that attempt made only where there is nothing but joints?
     hands_on: Callable[[Settings], bool] | None = None  # may two doubles go on where masses are far apart? None: no
 

@@ -54,7 +54,7 @@ def solve(
             f"solve: {type(problem).__name__} is no Problem: make one with Problem.dual, .rigid or .primal, or load one"
         )
     limits = limits_of(tol, tol_velocity, max_iter, time_limit)
-    point = _start_point(problem, guess)
+    point = start_point(problem, guess)
     stages, fine = _stages(problem, solver, point.ndim == 2, limits.max_iter)
     solution = _portfolio(problem, stages, point, limits, trace, fine)
     if solver == "auto":
@@ -215,7 +215,7 @@ def _continued(trace: bool | Callable[..., object], iterations: int, seconds: fl
     return lambda iteration, time, *measure: trace(iterations + iteration, seconds + time, *measure)
 
 
-def _start_point(problem: Problem, guess: ArrayLike | None) -> np.ndarray:
+def start_point(problem: Problem, guess: ArrayLike | None) -> np.ndarray:
     """The guess as a fresh array, (m,) or (2, m), or zeros."""
     if guess is None:
         return np.zeros(problem.row_count)

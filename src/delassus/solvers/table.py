@@ -11,7 +11,7 @@ from delassus.problem import Problem
 from delassus.solvers.active_set.gpminres import Gpminres, GpminresMethod
 from delassus.solvers.active_set.gpminres_p import GpminresP, GpminresPMethod
 from delassus.solvers.active_set.kucera import Kucera, KuceraMethod
-from delassus.solvers.admm.admm import Admm, admm_at_once, start_admm
+from delassus.solvers.admm.admm import Admm, admm_at_once, admm_batch, start_admm
 from delassus.solvers.compose import Modifier, compose
 from delassus.solvers.double_double.settings import DoubleDoubleIpm, takes_pairs
 from delassus.solvers.driver import ALL_ROWS, Solver
@@ -60,7 +60,15 @@ def _splitting(name: str, laws: tuple[Law, ...], paper: str, advice: str, **sett
 
 def _admm(name: str, laws: tuple[Law, ...], paper: str, advice: str, **settings: Any) -> Solver:
     return Solver(
-        Admm(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_admm, is_map=True, at_once=admm_at_once
+        Admm(solver=name, **settings),
+        laws,
+        ALL_ROWS,
+        paper,
+        advice,
+        start_admm,
+        is_map=True,
+        at_once=admm_at_once,
+        batch_at_once=admm_batch,
     )
 
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from delassus.linalg.operators.matrix import MatrixDelassus
     from delassus.linalg.operators.rigid import RigidDelassus
 
+FEW_ROWS = 60
+"""Rows up to which D is held in full where it is a matrix or H is sparse: twenty contacts, 29 kB."""
+
 ODD_MASSES = 1e4  # ratio of masses up to which one double per reaction is enough
 
 
@@ -79,7 +82,7 @@ class Delassus:
 
     @cached_property
     def full(self) -> np.ndarray:
-        """The same, kept: for problems of few rows, and not to be written to."""
+        """The same, kept, for problems of FEW_ROWS at most; not to be written to."""
         return self.dense()
 
     @cached_property

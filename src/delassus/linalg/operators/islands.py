@@ -30,6 +30,13 @@ def islands_of_matrix(D: sp.csr_array, block_start: np.ndarray) -> np.ndarray:
     return out
 
 
+def islands_of_full(D: np.ndarray, block_start: np.ndarray) -> np.ndarray:
+    """The same where D is held in full, (m, m)."""
+    out = np.empty(len(block_start) - 1, dtype=np.int64)
+    _fill_islands_of_full(block_start, D, out)
+    return out
+
+
 @njit(cache=True)
 def fill_islands_of_bodies(bodies, body_count, out):
     """bodies: (block_count, 2), −1 for the world; out: (block_count,), written; returns the number of islands."""
@@ -75,6 +82,29 @@ def _fill_islands_of_matrix(block_start, D_start, D_column, D, out):
             if D[at] != 0.0 and _join(parent, k, block_of[D_column[at]]):
                 left -= 1
     return _number(parent, out)
+
+
+@njit(cache=True)
+def _fill_islands_of_full(block_start, D, out):
+    count = len(out)
+    parent = _apart(count)
+    left = count
+    for k in range(count):
+        for other in range(count):
+            if left == 1:
+                return _number(parent, out)
+            if other != k and _is_coupled(D, block_start, k, other) and _join(parent, k, other):
+                left -= 1
+    return _number(parent, out)
+
+
+@njit(cache=True)
+def _is_coupled(D, block_start, k, other):
+    for i in range(block_start[k], block_start[k + 1]):
+        for j in range(block_start[other], block_start[other + 1]):
+            if D[i, j] != 0.0:
+                return True
+    return False
 
 
 @njit(cache=True)

@@ -6,48 +6,76 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from delassus.linalg.operators.delassus import Delassus
-from delassus.linalg.operators.islands import islands_of_matrix
+from delassus.linalg.dense_product import exact_times_plus
+from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
+from delassus.linalg.operators.islands import islands_of_full, islands_of_matrix
 
 
 class MatrixDelassus(Delassus):
-    """v = D λ, D stored in compressed rows, sorted, without duplicates.  D: (m, m) [1/kg], need not be symmetric."""
+    """v = D λ.  D: (m, m) [1/kg], need not be symmetric: of few rows in full, which is then what everything is read
+    from, otherwise in compressed rows, sorted, without duplicates."""
 
     kind = "matrix"
     has_blocks_at_hand = True
 
-    def __init__(self, D: sp.csr_array):
-        self.D = D
+    def __init__(self, D: sp.csr_array | np.ndarray):
         self.row_count = D.shape[0]
+        if isinstance(D, np.ndarray):
+            self.full = D
+        else:
+            self.D = D
 
-    def product(self, reactions: np.ndarray) -> np.ndarray:
-        return csr_times(self.D, reactions)
-
-    def matrix(self) -> sp.csr_array:
-        return self.D
+    @cached_property
+    def D(self) -> sp.csr_array:
+        """D in compressed rows."""
+        return sp.csr_array(self.full)
 
     @cached_property
     def full(self) -> np.ndarray:
         D = self.D
         out = np.zeros(D.shape)
-        _scatter(D.indptr, D.indices, D.data, out)
+        scatter(D.indptr, D.indices, D.data, out)
         return out
+
+    def product(self, reactions: np.ndarray) -> np.ndarray:
+        if self.row_count <= FEW_ROWS:
+            return self.velocity(reactions, np.zeros(self.row_count))
+        return csr_times(self.D, reactions)
+
+    def velocity(self, reactions: np.ndarray, free: np.ndarray) -> np.ndarray:
+        if self.row_count > FEW_ROWS:
+            return super().velocity(reactions, free)
+        v = np.empty(self.row_count)
+        exact_times_plus(self.full, reactions, free, v)
+        return v
+
+    def matrix(self) -> sp.csr_array:
+        return self.D
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        return self.full.diagonal().copy() if self.row_count <= FEW_ROWS else self.D.diagonal()
 
     def diagonal_blocks(self, block_start: np.ndarray) -> np.ndarray:
         sizes = np.diff(block_start)
         out = np.zeros(int((sizes * sizes).sum()))
+        if self.row_count <= FEW_ROWS:
+            fill_blocks_of_full(self.full, block_start, out)
+            return out
         _diagonal_blocks(self.D.indptr, self.D.indices, self.D.data, block_start, out)
         return out
 
     @property
     def stored_entries(self) -> int:
-        return self.D.nnz
+        return int(np.count_nonzero(self.full)) if self.row_count <= FEW_ROWS else self.D.nnz
 
     def entry_bound(self, block_start: np.ndarray) -> int:
         del block_start
-        return self.D.nnz
+        return self.stored_entries
 
     def islands(self, block_start: np.ndarray) -> np.ndarray:
+        if self.row_count <= FEW_ROWS:
+            return islands_of_full(self.full, block_start)
         return islands_of_matrix(self.D, block_start)
 
     def part(
@@ -68,7 +96,7 @@ class MatrixDelassus(Delassus):
         return MatrixDelassus(D)
 
     def __repr__(self) -> str:
-        return f"MatrixDelassus({self.row_count} rows, {self.D.nnz} entries)"
+        return f"MatrixDelassus({self.row_count} rows, {self.stored_entries} entries)"
 
 
 def csr_times(A: sp.csr_array, x: np.ndarray) -> np.ndarray:
@@ -94,10 +122,25 @@ def csr_row_times(indptr, indices, data, i, x):
 
 
 @njit(cache=True)
-def _scatter(indptr, indices, data, out):
+def scatter(indptr, indices, data, out):
+    """out += a matrix in compressed rows, (m, m); is every column there?"""
     for i in range(len(out)):
         for p in range(indptr[i], indptr[i + 1]):
+            if not 0 <= indices[p] < len(out):
+                return False
             out[i, indices[p]] += data[p]
+    return True
+
+
+@njit(cache=True)
+def fill_blocks_of_full(D, block_start, out):
+    """out: the diagonal blocks of D, held in full, one after the other."""
+    at = 0
+    for k in range(len(block_start) - 1):
+        for i in range(block_start[k], block_start[k + 1]):
+            for j in range(block_start[k], block_start[k + 1]):
+                out[at] = D[i, j]
+                at += 1
 
 
 @njit(cache=True)

@@ -8,11 +8,10 @@ import scipy.sparse.linalg as spla
 from numba import njit
 
 from delassus.linalg.dense_product import exact_times_plus
-from delassus.linalg.operators.delassus import Delassus
+from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.islands import islands_of_velocities
 from delassus.linalg.operators.matrix import csr_times
 
-_FEW_ROWS = 60  # up to which D is formed in full at once, and kept: its products then cost less than a solve with H
 _COLUMNS_AT_ONCE = 256  # right-hand sides solved together when D is formed: bounds memory to 256 n doubles
 _DROP = 1e-15  # entries of D below this fraction of its largest are rounding noise of the triangular solves
 
@@ -48,7 +47,7 @@ class SparseDelassus(Delassus):
         return csr_times(self.J, u)
 
     def product(self, reactions: np.ndarray) -> np.ndarray:
-        if self.row_count <= _FEW_ROWS:
+        if self.row_count <= FEW_ROWS:
             return self.velocity(reactions, np.zeros(self.row_count))
         v = self.rows_times(self.body_velocity(reactions))
         if self.compliance is not None:
@@ -56,7 +55,7 @@ class SparseDelassus(Delassus):
         return v
 
     def velocity(self, reactions: np.ndarray, free: np.ndarray) -> np.ndarray:
-        if self.row_count > _FEW_ROWS:
+        if self.row_count > FEW_ROWS:
             return super().velocity(reactions, free)
         v = np.empty(self.row_count)
         exact_times_plus(self.full, reactions, free, v)
@@ -65,16 +64,16 @@ class SparseDelassus(Delassus):
     def velocities(
         self, reactions: np.ndarray, free: np.ndarray, u_f: np.ndarray | None, bias: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        if self.row_count > _FEW_ROWS:
+        if self.row_count > FEW_ROWS:
             return super().velocities(reactions, free, u_f, bias)
         return self.velocity(reactions, free), None if u_f is None else u_f + self.body_velocity(reactions)
 
     def dense(self) -> np.ndarray:
-        return self.full.copy() if self.row_count <= _FEW_ROWS else super().dense()
+        return self.full.copy() if self.row_count <= FEW_ROWS else super().dense()
 
     @cached_property
     def full(self) -> np.ndarray:
-        if self.row_count > _FEW_ROWS:
+        if self.row_count > FEW_ROWS:
             return super().dense()
         J = self.J
         columns, out = np.zeros((self.velocity_count, self.row_count), order="F"), np.empty((self.row_count,) * 2)
@@ -90,7 +89,7 @@ class SparseDelassus(Delassus):
 
     @cached_property
     def _matrix(self) -> sp.csr_array:
-        if self.row_count <= _FEW_ROWS:
+        if self.row_count <= FEW_ROWS:
             return sp.csr_array(self.full)
         columns = sp.csc_array(self.J.T)
         parts = []

@@ -32,8 +32,9 @@ from delassus.solvers.admm.anderson import empty_memory, forget
 from delassus.solvers.admm.iteration import FACTORED, RHO, first_state, start_dual
 from delassus.solvers.admm.penalty import RULES, spectral_penalty
 from delassus.solvers.admm.reduced import reduced
-from delassus.solvers.admm.small import PlainSettings, SmallAdmm, is_small, small_at_once
+from delassus.solvers.admm.small import PlainSettings, SmallAdmm, is_small, small_at_once, small_batch
 from delassus.solvers.method import Method
+from delassus.solvers.parts.batch import Batch, Kernel
 from delassus.solvers.settings import (
     AtLeastOne,
     Count,
@@ -186,3 +187,9 @@ def admm_at_once(
     if not is_small(problem, is_exact):
         return 0
     return small_at_once(problem, settings.plain, is_exact, settings.scaled, reactions, tols, max_iter, found)
+
+
+def admm_batch(batch: Batch, settings: Settings, tols: tuple[float, float], max_iter: int) -> Kernel:
+    """`admm_at_once` for the problems of a batch."""
+    assert isinstance(settings, Admm)
+    return small_batch(batch, settings.plain, settings.joints == "exact", settings.scaled, tols, max_iter)

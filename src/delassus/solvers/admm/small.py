@@ -12,6 +12,7 @@ from delassus.law import Law
 from delassus.linalg.dense_product import dense_times, times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry, subtract_carried
 from delassus.linalg.factor.shifted_inverse import SMALL, invert_small
+from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.linalg.operators.rigid import form_dense
 from delassus.problem import Problem
 from delassus.residuals import measure_at
@@ -21,6 +22,7 @@ from delassus.solvers.admm.penalty import largest_eigenvalue_dense
 from delassus.solvers.admm.reduced import scale_blocks
 from delassus.solvers.method import Method
 from delassus.solvers.parts.at_once import finish_dense, finish_rigid, judgements_in, known
+from delassus.solvers.parts.batch import Batch, Kernel, problem_of, room_of
 
 _AT_ONCE_ITERATIONS = 200  # at most, in one call: no time limit is looked at meanwhile
 _FIRST_BATCH = 2  # iterations between the first judgements: each costs about one iteration
@@ -132,6 +134,18 @@ def small_at_once(
     if rigid is not None:
         return _at_once_rigid(rigid.plain, known(problem.u_f), *arguments)
     return _at_once_dense(problem.delassus.full, *arguments)
+
+
+def small_batch(
+    batch: Batch, plain: tuple[Any, ...], eliminates: bool, is_scaled: bool, tols: tuple[float, float], max_iter: int
+) -> Kernel:
+    """`small_at_once` for the problems of a batch."""
+    most, size = min(max_iter, _AT_ONCE_ITERATIONS), _store_size(batch.most_joints, batch.most_rows, plain[-1])
+
+    def kernel(*given: Any) -> None:
+        _batch_at_once(*given, eliminates, is_scaled, plain, tols, most, np.empty(size))  # type: ignore[call-arg]
+
+    return kernel
 
 
 def is_small(problem: Problem, eliminates: bool) -> bool:
@@ -263,6 +277,21 @@ def _at_once_rigid(rigid, u_f, v_f, b, is_scaled, cone, plain, judged_by, tols, 
     count = _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements)
     finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
     return count
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _batch_at_once(batch, first, last, reactions, found, counts, eliminates, is_scaled, plain, tols, most, store):
+    """counts: judgements of each problem from `first` to before `last`; none where it is not small."""
+    blocks = np.empty(FEW_ROWS**2)
+    for q in range(first, last):
+        D, v_f, judged_by = problem_of(batch, q, blocks)
+        mu, bilateral, limits, is_exact = judged_by[0], judged_by[3], judged_by[4], judged_by[7]
+        b = bilateral if eliminates else 0
+        if b > CARRY_ROWS or len(v_f) - b > SMALL:
+            continue
+        own, room = room_of(batch, q, reactions, found)
+        cone = (bilateral - b, 0, limits, mu, is_exact)
+        counts[q] = _at_once_dense(D, v_f, b, is_scaled, cone, plain, judged_by, tols, most, own, store, room)
 
 
 @njit(cache=True, error_model="numpy")

@@ -8,8 +8,9 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.auto.least_norm import least_reactions
 from delassus.solvers.double_double.settings import takes_pairs
-from delassus.solvers.driver import Limits, clock
+from delassus.solvers.driver import Limits, Solver, clock
 from delassus.solvers.interior.dense import is_small
+from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution
 from delassus.solvers.table import SOLVERS
 
@@ -51,6 +52,12 @@ def shares_loads(problem: Problem) -> bool:
         return problem.row_count <= _NEWTON_ROWS
     pairs = rigid.bodies[len(rigid.bodies) - contacts :]
     return contacts >= _CONTACTS_PER_PAIR * len(np.unique(pairs[:, 0] * (len(rigid.mass) + 1) + pairs[:, 1])) > 0.0
+
+
+def auto_line(problem: Problem) -> tuple[Solver, Settings]:
+    """The line that `auto` begins with on this problem, and its settings."""
+    line = SOLVERS[auto_stages(problem)[0][0]]
+    return line, line.settings
 
 
 def default_solver(problem: Problem) -> str:

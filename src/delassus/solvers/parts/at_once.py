@@ -31,16 +31,18 @@ _NONE = np.empty(0)
 class Attempt:
     """An attempt and what it found; everything but the array itself is read out of it when asked for.
 
-    Set by whoever makes the attempt: count of judgements, seconds taken, is_traced: shall the judgements be kept?"""
+    found: as above, made here where it is not given; count: of judgements; seconds: taken; is_traced: shall the
+    judgements be kept? Set by whoever makes the attempt."""
 
     __slots__ = ("_point", "count", "found", "is_traced", "problem", "seconds")
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: Problem, found: np.ndarray | None = None, count: int = 0):
         self.problem = problem
-        rigid = problem.delassus.rigid
-        bodies = 0 if rigid is None else rigid.velocity_count
-        self.found = np.empty(RESIDUAL_COUNT + problem.row_count + bodies + 3 * MOST_JUDGEMENTS)
-        self.count, self.seconds, self.is_traced = 0, 0.0, True
+        if found is None:
+            rigid = problem.delassus.rigid
+            bodies = 0 if rigid is None else rigid.velocity_count
+            found = np.empty(RESIDUAL_COUNT + problem.row_count + bodies + 3 * MOST_JUDGEMENTS)
+        self.found, self.count, self.seconds, self.is_traced = found, count, 0.0, True
         self._point: np.ndarray | None = None
 
     def keep(self, reactions: np.ndarray) -> None:
