@@ -5,9 +5,9 @@
 An iteration is everything the method does: product with D, step, projection, sums, momentum, meetings of the threads.
 The plain pass reads every array that the iteration reads, and writes those that it writes, once each and in order, as
 STREAM does: it cannot be beaten by code that uses the data. Arrays, in bytes per contact: Ĵ 288, two body numbers 16,
-offset 24, μ, scale and stretch 24, λ and the λ before 48 read, the next λ 24 written; per body: images of λ, of y and of the
-step, read 96 and written 96. What the threads pass each other (private sums of 48 bytes per body and thread) is not
-counted. Runs of both kinds and both numbers of threads alternate, since machines are noisy; medians and minima over
+offset 24, μ, scale and stretch 24, λ and the λ before 48 read, the next λ 24 written; per body: images of λ, of y and
+of the step, read 96 and written 96. What the threads pass each other (private sums of 48 bytes per body and thread) is
+not counted. Runs of both kinds and both numbers of threads alternate, since machines are noisy; medians and minima over
 all rounds are printed.
 """
 # ruff: noqa: E402 - thread counts are read when NumPy and Numba are imported, so they come first
