@@ -237,6 +237,7 @@ def _drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
 
     first: excess of the starting point, judged already."""
     limits = run.limits
+    method.tols = limits.tol, limits.tol_velocity
     iteration, excess = 0, first
     ordinary = math.inf if method.ignores_guess else max(first, 1.0)
     while excess > 1.0:

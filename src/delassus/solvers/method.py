@@ -14,7 +14,7 @@ class Method:
     """An iterative method at work on one problem. A subclass writes `advance`; everything else has a default.
 
     The driver calls `advance`, judges `reactions`, tells `judged` what was found, and decides when to stop and what the
-    outcome is called. A method looks at no clock, no tolerance and no limit.
+    outcome is called. A method looks at no clock and no limit.
 
     >>> class Projected(Method):
     ...     def advance(self, count):
@@ -40,6 +40,10 @@ class Method:
 
     batch_min: int = 1
     """Least iterations between two judgements; may change along the way."""
+
+    tols: tuple[float, float] = (0.0, 0.0)
+    """(tol, tol_velocity) of the judge, set by the driver before the first `advance`: to know when to be judged, or when
+    another phase of the method pays, never to call a point good."""
 
     reactions_low: np.ndarray | None = None
     """What the reactions lack to a second double each, (m,) [N s], where it knows."""

@@ -32,7 +32,7 @@ from delassus.solvers.newton.prox_ssn import Borrowed, ProxSsn, start_prox_ssn
 from delassus.solvers.parts.at_once import joints_at_once
 from delassus.solvers.settings import Settings, require
 from delassus.solvers.splitting.direct import Direct, DirectMethod
-from delassus.solvers.splitting.method import Splitting, start_splitting, swept
+from delassus.solvers.splitting.method import Splitting, start_splitting
 from delassus.tables import Table
 
 _EXACT = (Law.NCP, Law.FRICTIONLESS)
@@ -79,9 +79,9 @@ _LINES = [
     Solver(Direct(solver="nbgs-direct"), _ANY, ALL_ROWS, "Tsounis et al. 2025, Alg. 4–5; joints eliminated",
            "mechanisms: all joints by one dense factorisation, contacts by nbgs; up to some thousand rows",
            _start_direct, most_rows=4000, at_once=joints_at_once, joints_at_once=True),
-    Solver(ProxSsn(solver="prox-ssn"), _EXACT, ALL_ROWS, "Newton on Alart and Curnier's function, proximal",
+    Solver(ProxSsn(solver="prox-ssn"), _ANY, ALL_ROWS, "Newton on Alart and Curnier's function, proximal",
            "exact friction to 1e-8 and beyond where sweeps crawl: stacks, mass ratios, loops, heaps",
-           partial(start_prox_ssn, borrowed=Borrowed(swept, interior_start)), most_rows=30_000,
+           partial(start_prox_ssn, borrowed=Borrowed(interior_start)), most_rows=30_000,
            at_once=joints_at_once, joints_at_once=True),
     Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "Mangoni, PhD thesis, ch. 4; Mangoni and Tasora",
            "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",

@@ -1,9 +1,10 @@
-"""Alart and Curnier's function, whose root is exact Coulomb friction, and its derivative.
+"""The function whose root is the law, and its derivative, over triples of rows (`parts/threes`).
+
+Exact friction, by Alart and Curnier:
 
     F_n = r_n − max(0, r_n − ρ u_n),    F_t = r_t − P_disk(μ max(0, r_n − ρ u_n))(r_t − ρ u_t)
 
-for contacts, the first alone for limits, F = ρ u for joints; u = W r + v. Rows come as in every problem: joints,
-limits, contacts of three.
+for contacts; limits are contacts without friction. The convex law: F = r − P_K(r − ρ u). Joints: F = ρ u.
 """
 
 import math
@@ -14,79 +15,78 @@ OPEN = 1e-2  # smoothed derivative below which a limit or contact counts as open
 
 
 @njit(cache=True, error_model="numpy")
-def alart_curnier(r, u, rho, joints, limits, mu, F):
-    """F into `F`, (m,); returns its norm.  r, u: (m,); joints, limits: numbers of their rows."""
+def law_function(r, u, rho, mu, convex, F):
+    """F into `F`, (3 n,); returns its norm.  r, u: (3 n,); mu: (n,); convex: 1.0 for the ccp law, else 0.0."""
     total = 0.0
-    for i in range(joints):
-        F[i] = rho * u[i]
-        total += F[i] * F[i]
-    for i in range(joints, joints + limits):
-        F[i] = r[i] - max(0.0, r[i] - rho * u[i])
-        total += F[i] * F[i]
     for k in range(len(mu)):
-        i = joints + limits + 3 * k
-        n = max(0.0, r[i] - rho * u[i])
-        t1, t2 = r[i + 1] - rho * u[i + 1], r[i + 2] - rho * u[i + 2]
-        radius, length = mu[k] * n, math.sqrt(t1 * t1 + t2 * t2)
-        f = 1.0 if length <= radius else radius / length
-        F[i], F[i + 1], F[i + 2] = r[i] - n, r[i + 1] - f * t1, r[i + 2] - f * t2
-        total += F[i] ** 2 + F[i + 1] ** 2 + F[i + 2] ** 2
+        i = 3 * k
+        if mu[k] < 0.0:
+            F[i], F[i + 1], F[i + 2] = rho * u[i], rho * u[i + 1], rho * u[i + 2]
+        else:
+            n, t1, t2 = r[i] - rho * u[i], r[i + 1] - rho * u[i + 1], r[i + 2] - rho * u[i + 2]
+            length = math.sqrt(t1 * t1 + t2 * t2)
+            if convex > 0.0 and length > mu[k] * n:  # onto the cone's surface or its apex
+                n = max(0.0, n + mu[k] * length) / (1.0 + mu[k] * mu[k])
+            n = max(0.0, n)
+            f = 1.0 if length <= mu[k] * n else mu[k] * n / length
+            F[i], F[i + 1], F[i + 2] = r[i] - n, r[i + 1] - f * t1, r[i + 2] - f * t2
+        total += F[i] * F[i] + F[i + 1] * F[i + 1] + F[i + 2] * F[i + 2]
     return math.sqrt(total)
 
 
 @njit(cache=True, error_model="numpy")
-def projection_derivative(r, u, rho, joints, limits, mu, A, row):
-    """Rows of the block-diagonal derivative of the projection, (m, 3): columns n, t₁, t₂ (joints and limits use the
-    first), and the rows of joints and of closed limits and contacts, written to `row`; returns their number."""
-    count = 0
-    for i in range(joints):
-        A[i, 0] = 1.0
-        A[i, 1] = A[i, 2] = 0.0
-        count = _closed(i, 1, row, count)
-    for i in range(joints, joints + limits):
-        A[i, 0] = 1.0 if r[i] - rho * u[i] > 0.0 else 0.0
-        A[i, 1] = A[i, 2] = 0.0
-        if A[i, 0] > 0.0:
-            count = _closed(i, 1, row, count)
+def projection_derivative(r, u, rho, mu, convex, diagonal, A):
+    """Rows of the block-diagonal derivative of the projection, (3 n, 3), columns n, t₁, t₂; a triple that is open has a
+    zero first. Empty rows, those without a diagonal in D, are zero."""
     for k in range(len(mu)):
-        i = joints + limits + 3 * k
+        i = 3 * k
         _clear(A, i)
-        n = r[i] - rho * u[i]
+        if mu[k] < 0.0:
+            for a in range(3):
+                A[i + a, a] = 1.0 if diagonal[9 * k + 4 * a] > 0.0 else 0.0
+            A[i, 0] = 1.0
+            continue
+        n, t1, t2 = r[i] - rho * u[i], r[i + 1] - rho * u[i + 1], r[i + 2] - rho * u[i + 2]
+        length, m = math.sqrt(t1 * t1 + t2 * t2), mu[k]
+        if convex > 0.0:
+            if m * length <= -n:
+                continue
+            if length <= m * n:
+                A[i, 0] = A[i + 1, 1] = A[i + 2, 2] = 1.0
+                continue
+            e1, e2, share = t1 / length, t2 / length, 1.0 / (1.0 + m * m)
+            f = m * share * (n + m * length) / length
+            slope = m * m * share - f
+            A[i, 0], A[i, 1], A[i, 2] = share, m * share * e1, m * share * e2
+            A[i + 1, 0], A[i + 2, 0] = m * share * e1, m * share * e2
+            A[i + 1, 1], A[i + 1, 2] = f + slope * e1 * e1, slope * e1 * e2
+            A[i + 2, 1], A[i + 2, 2] = slope * e1 * e2, f + slope * e2 * e2
+            continue
         if n <= 0.0:
             continue
         A[i, 0] = 1.0
-        t1, t2 = r[i + 1] - rho * u[i + 1], r[i + 2] - rho * u[i + 2]
-        radius, length = mu[k] * n, math.sqrt(t1 * t1 + t2 * t2)
-        if length <= radius:
+        if length <= m * n:
             A[i + 1, 1] = A[i + 2, 2] = 1.0
         else:
-            e1, e2, f = t1 / length, t2 / length, radius / length
-            A[i + 1, 0], A[i + 2, 0] = mu[k] * e1, mu[k] * e2
+            e1, e2, f = t1 / length, t2 / length, m * n / length
+            A[i + 1, 0], A[i + 2, 0] = m * e1, m * e2
             A[i + 1, 1], A[i + 1, 2] = f * (1.0 - e1 * e1), -f * e1 * e2
             A[i + 2, 1], A[i + 2, 2] = -f * e1 * e2, f * (1.0 - e2 * e2)
-        count = _closed(i, 3, row, count)
-    return count
 
 
 @njit(cache=True, error_model="numpy")
-def smoothed_derivative(r, u, rho, joints, limits, mu, width, A, row):
-    """What `projection_derivative` gives, of a function without kinks: max(0, x) replaced by (x + √(x² + 4 w²))/2, the
-    larger of radius and length alike, and √(‖t‖² + w²) for the length.  width: w > 0."""
+def smoothed_derivative(r, u, rho, mu, width, diagonal, A):
+    """What `projection_derivative` gives for exact friction, of a function without kinks: max(0, x) replaced by
+    (x + √(x² + 4 w²))/2, the larger of radius and length alike, and √(‖t‖² + w²) for the length.  width: w > 0."""
     four = 4.0 * width * width
-    count = 0
-    for i in range(joints + limits):
-        A[i, 0] = 1.0
-        A[i, 1] = A[i, 2] = 0.0
-        if i >= joints:
-            x = r[i] - rho * u[i]
-            A[i, 0] = 0.5 * (1.0 + x / math.sqrt(x * x + four))
-            if A[i, 0] < OPEN:
-                A[i, 0] = 0.0
-                continue
-        count = _closed(i, 1, row, count)
     for k in range(len(mu)):
-        i = joints + limits + 3 * k
+        i = 3 * k
         _clear(A, i)
+        if mu[k] < 0.0:
+            for a in range(3):
+                A[i + a, a] = 1.0 if diagonal[9 * k + 4 * a] > 0.0 else 0.0
+            A[i, 0] = 1.0
+            continue
         x = r[i] - rho * u[i]
         root = math.sqrt(x * x + four)
         slope = 0.5 * (1.0 + x / root)
@@ -102,20 +102,10 @@ def smoothed_derivative(r, u, rho, joints, limits, mu, width, A, row):
         A[i + 1, 0], A[i + 2, 0] = d * t1, d * t2
         A[i + 1, 1], A[i + 1, 2] = f - c * t1 * t1, -c * t1 * t2
         A[i + 2, 1], A[i + 2, 2] = -c * t1 * t2, f - c * t2 * t2
-        count = _closed(i, 3, row, count)
-    return count
 
 
 @njit(cache=True)
 def _clear(A, i):
-    """A contact's three rows, from row i, start as open."""
+    """A triple's three rows, from row i, start as open."""
     for a in range(3):
         A[i + a, 0] = A[i + a, 1] = A[i + a, 2] = 0.0
-
-
-@njit(cache=True)
-def _closed(first, size, row, count):
-    """Append rows first … first + size − 1 to `row`, which holds `count`; how many it holds then."""
-    for a in range(size):
-        row[count + a] = first + a
-    return count + size

@@ -1,4 +1,4 @@
-"""Newton's method in body space: systems of six rows per body however many contacts there are.
+"""Newton's system in body space: systems of six rows per body however many contacts there are.
 
 With A the derivative of the projections and e the compliance and proximal weight of every row, Newton's step d obeys
 
@@ -9,7 +9,6 @@ that of all contacts and stays the same from the first step to the last. Small p
 stiff; what rounding leaves is removed by refining d on the contacts' own equations.
 """
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -17,42 +16,41 @@ import scipy.sparse as sp
 from numba import njit
 
 from delassus.linalg.factor.structural import structural_factor
-from delassus.linalg.operators.rigid import add_response, multiply_rows
-from delassus.problem import Problem
-from delassus.solvers.newton.newton import Newton
+from delassus.linalg.operators.rigid import RigidDelassus, add_response, multiply_rows
 
 _REFINEMENTS = 2  # at most, of the linear system's solution
 _EXACT_ENOUGH = 1e-8  # relative residual of the linear system at which refinement ends
 
 
-Sweep = Callable[[Problem, np.ndarray, int], np.ndarray]
-"""(problem, reactions, count) → reactions after so many Gauß–Seidel sweeps: lent by the splitting family."""
+class BodySystem:
+    """rigid: in the units of the iteration; single: rows of joints and limits; place: (m,) of each row in the triples;
+    rho: of the function F."""
 
-
-class BodyNewton(Newton):
-    """problem: scaled, of rigid bodies; rho: of Alart and Curnier's function."""
-
-    def __init__(self, problem: Problem, rho: float, sweep: Sweep):
-        cone, D = problem.cone, problem.delassus.rigid
-        assert D is not None
-        super().__init__(problem.free_velocity, (cone.bilateral_rows, cone.unilateral, problem.mu), rho)
-        self.problem, self.D, self.borrowed_sweep = problem, D, sweep
-        m, n = len(self.v), len(D.mass)
-        self.compliance = np.zeros(m) if D.compliance is None else D.compliance
+    def __init__(self, rigid: RigidDelassus, single: int, place: np.ndarray, rho: float):
+        self.D, self.single, self.place, self.rho = rigid, single, place, rho
+        m, n = rigid.row_count, len(rigid.mass)
+        self.compliance = np.zeros(m) if rigid.compliance is None else rigid.compliance
+        self.blocks = np.zeros((m, 3))
         self.eliminated = np.empty((m, 3)), np.empty((m, 3))  # B⁻¹ and ρ B⁻¹ A by rows
-        self.starts, columns, self.places = _graph(D.bodies, n)
+        self.starts, columns, self.places = _graph(rigid.bodies, n)
         self.own = np.array([np.searchsorted(columns[s:e], b) for b, (s, e) in enumerate(pairwise(self.starts))])
         self.factor = structural_factor(*_expanded(self.starts, columns))
 
-    def velocity(self, r: np.ndarray, alpha: float, v: np.ndarray) -> np.ndarray:
-        out, u = np.empty_like(r), np.zeros(6 * len(self.D.mass))
-        add_response(self.D.bodies, self.D.block_start, self.D.response, r, u)
-        multiply_rows(self.D.bodies, self.D.block_start, self.D.rows, u, out)
-        return out + (self.compliance + alpha) * r + v
+    def step(self, A: np.ndarray, alpha: float, F: np.ndarray) -> np.ndarray | None:
+        """Newton's step (3 n,), or None where the system is singular.  A: (3 n, 3), F: (3 n,); alpha: weight."""
+        single, place = self.single, self.place
+        self.blocks[:single, 0] = A[place[:single], place[:single] % 3]
+        self.blocks[single:] = A[place[single:]]
+        d = self._direction(alpha, F[place])
+        if d is None or not np.isfinite(d).all():
+            return None
+        step = -F
+        step[place] = d
+        return step
 
-    def direction(self, r: np.ndarray, u: np.ndarray, alpha: float, F: np.ndarray) -> np.ndarray | None:
-        self.derivative(r, u)
-        D, single = self.D, self.kinds[0] + self.kinds[1]
+    def _direction(self, alpha: float, F: np.ndarray) -> np.ndarray | None:
+        """The same by rows of the problem, (m,)."""
+        D, single = self.D, self.single
         inverse, stiffness = self.eliminated
         _eliminate(self.blocks, self.rho, self.compliance, alpha, single, inverse, stiffness)
         _assemble(
@@ -70,18 +68,9 @@ class BodyNewton(Newton):
                 break
         return d
 
-    def sweep(self, alpha: float, centre: np.ndarray, start: np.ndarray, count: int) -> np.ndarray:
-        assert self.problem.bias is not None
-        problem = Problem(
-            self.D.softened(alpha), self.v - alpha * centre, self.problem.cone, self.problem.law, u_f=self.problem.u_f,
-            bias=self.problem.bias - alpha * centre,
-        )  # fmt: skip
-        swept = self.borrowed_sweep(problem, start.copy(), count)
-        return swept if np.isfinite(swept).all() else start
-
     def _solve(self, right: np.ndarray) -> np.ndarray:
         """d with F' d = right, as exactly as the factors allow."""
-        D, single = self.D, self.kinds[0] + self.kinds[1]
+        D, single = self.D, self.single
         inverse, stiffness = self.eliminated
         own = _times_blocks(inverse, single, right)
         push = np.zeros(6 * len(D.mass))
@@ -93,8 +82,8 @@ class BodyNewton(Newton):
 
     def _derivative_times(self, d: np.ndarray, alpha: float) -> np.ndarray:
         """F' d = d − A (d − ρ W d)."""
-        w = d - self.rho * self.velocity(d, alpha, np.zeros_like(d))
-        return d - _times_blocks(self.blocks, self.kinds[0] + self.kinds[1], w)
+        w = d - self.rho * (self.D.product(d) + alpha * d)
+        return d - _times_blocks(self.blocks, self.single, w)
 
 
 def _graph(bodies: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

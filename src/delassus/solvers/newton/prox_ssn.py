@@ -1,15 +1,22 @@
-"""Proximal semismooth Newton for exact Coulomb friction: dense for mechanisms, sparse for heaps.
+"""Proximal semismooth Newton after accelerated sweeps: exact Coulomb friction, or the convex law, to any accuracy.
 
-Outer loop, a proximal point iteration: r_{k+1} solves the law for (D + α I, v_f − α r_k), which is well-posed however
+*Sweeps first.* Gauß–Seidel with Anderson acceleration for as long as it is cheaper than factorising
+(`parts/anderson/sweeps`). Easy problems end there; on others it finds which contacts are closed.
+
+*Outer loop*, a proximal point iteration: r_{k+1} solves the law for (D + α I, v_f − α r_k), which is well-posed however
 hyperstatic D is, with α falling as long as the inner loop is quick. Inner loop: Newton on Alart and Curnier's function
 with Armijo's rule on ‖F‖. In units where the mean diagonal of D and the rms of v_f are one, ρ = 100 is decisive: a ρ of
-one costs several times more factorisations, a thousand breaks sphere piles. Where mobilities are uneven, and in small
-problems, every block is scaled by its own first, so that mass ratios do not matter to the proximal term. Where Newton's
-method makes no progress far from the solution of a large problem, it goes on from an interior point (`interior_start`).
+one costs several times more factorisations, a thousand breaks sphere piles. Where mobilities are uneven every block is
+scaled by its own first, so that mass ratios do not matter to the proximal term. After many systems without success far
+from the solution it goes on from an interior point (`interior_start`).
 
-Which of many reactions. A wall, a table or a box in a gripper has more reactions than equations, and with friction even
-the motion depends on which ones are taken: let the normal forces of a gripper gather in one corner, as sweeps do, and
-the box turns about it. A proximal iteration keeps what it started with. It is therefore preceded by a path: the law for
+*Linear systems*: blocks of three eliminated in compiled code; a sparse direct solver where factors are large, in body
+space where bodies are fewer than contacts. Joints of small problems are eliminated first, elsewhere they are rows of the
+system.
+
+*Which of many reactions.* A wall, a table or a box in a gripper has more reactions than equations, and with friction
+even the motion depends on which ones are taken: let the normal forces of a gripper gather in one corner, as sweeps do,
+and the box turns about it. Where the least reactions are asked for, a path takes the place of the sweeps: the law for
 (D + α I, v_f), around zero instead of the last iterate, α falling from 1e-2 to 1e-8. As if every contact gave way a
 little, reactions share their load, symmetric problems get symmetric ones whatever the order of the contacts and the
 guess, and in the limit they are the least, Σ_k d_k‖λ_k‖², of their kind (d_k: mean diagonal of the block of D that the
@@ -18,44 +25,36 @@ joints leave). It costs no more than the proximal iterations it saves.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from delassus.law import Law
 from delassus.linalg.factor.dense_elimination import Elimination
-from delassus.problem import Problem, normalise
-from delassus.problem.scaling import Scaling, scale_dense
+from delassus.problem import Problem
 from delassus.solvers.method import Method
-from delassus.solvers.newton.body import BodyNewton, Sweep
-from delassus.solvers.newton.full import FullNewton
-from delassus.solvers.newton.newton import Newton
-from delassus.solvers.newton.small import SmallNewton
-from delassus.solvers.newton.sparse import SparseNewton
+from delassus.solvers.newton import iteration
+from delassus.solvers.newton.body import BodySystem
+from delassus.solvers.newton.hybrid import MOST_JUDGEMENTS, PATH_BEGIN
+from delassus.solvers.newton.iteration import proximal_phase
+from delassus.solvers.newton.sparse import SparseSystem
+from delassus.solvers.parts.anderson import sweeps
+from delassus.solvers.parts.anderson.sweeps import accelerated_phase
+from delassus.solvers.parts.block_sweeps import sweep_constants
+from delassus.solvers.parts.elimination_order import block_operations
+from delassus.solvers.parts.threes import cut_dense, cut_matrix, cut_rigid, place_rows, scale_threes, triples_of
 from delassus.solvers.settings import Count, CountOrNone, Positive, Settings, require
 
-_GUESS_RESIDUAL_MAX = 0.1  # relative residual above which a guess is dropped
-_STEPS_BEFORE_RESTART = 8  # outer iterations without halving the residual before a restart
-_MOST_RESTARTS = 6
-_NO_RESTART_BELOW = 1e-3  # relative residual: later restarts lose more than they gain (RockPile: four times slower)
-_MOBILITY_RATIO_MAX = 1e3  # largest over smallest diagonal of D above which every block gets a unit of its own
-_COMPILED_ROWS = 300  # rows up to which the compiled loop beats LAPACK, whose threads disturb each other there
-_DENSE_ROWS = 300  # rows up to which dense linear algebra costs less than sparse
-_DENSE_ROWS_CROWDED = 200  # the same with more rows than degrees of freedom and without joints
-_DENSE_ROWS_FULL, _FULL_SHARE = 3000, 0.25  # the same where more than this share of D is stored
-_SWEEPS_BEFORE_SECOND_TRY = 50  # on the regularised problem, after a Newton iteration that failed
-_STEPS_BEFORE_INTERIOR_START = 9  # Newton steps on one proximal problem before an interior point gives another start
-_NO_INTERIOR_START_BELOW = 1e-4  # relative residual: near the solution it would cost more than it saves
+_DENSE_ROWS = 300  # rows up to which joints are eliminated by dense linear algebra
+_PATH_ROWS = 1000  # rows up to which the path to the least reactions is followed
+_PATH_SWEEPS = 30  # on the regularised problem, before the path
+_FEW_CONTACTS, _FEW_SWEEPS, _FEW_MEMORY, _MEMORY = 20, 8, 5, 8  # small problems are solved or lost within few sweeps
+_BATCH_WORK = 5e7  # nanoseconds by the prices of `sweeps`: after about so much work the driver may look at its limits
+_LARGE_FACTOR = 2e7  # nanoseconds of a factorisation from which on a sparse direct solver is the faster one
+_MOST_SYSTEMS = 1000  # after which an interior point gives another start, once
 _ALPHA_AFTER_INTERIOR_START = 1e-3  # proximal weight in scaled units: the new start is near the solution
-_ROUNDING = 1e-15  # residual in scaled units below which nothing is left to gain
-
-# The path to the least reactions: the law for D + α I with falling weight α, in scaled units.
-_PATH_ROWS = 1000  # rows up to which it is followed; RockPile, with 1389, stalls after it
-_PATH_FACTOR = 1e-3  # between two weights
-_PATH_END = 1e-8  # last weight: reactions that balance each other keep eight digits there
-_PATH_RESIDUAL = 1e-6  # to solve each point for, in units of its weight: sets the accuracy of such reactions
-_PATH_ENTRY = 10.0  # weight at which a guess enters, in units of its residual: with less, its errors look like slip
-_CORRECTED_BELOW = 1e-3  # weight from which a proximal step with the next weight follows each point, to make it exact
-_ALPHA_AFTER_PATH = 100.0  # factor on a weight that was too small for the path: there the proximal iteration begins
+_START_RESIDUAL_MAX = 0.1  # largest relative residual of such a start
 
 
 @dataclass(frozen=True)
@@ -63,192 +62,192 @@ class ProxSsn(Settings):
     """Settings of the proximal semismooth Newton method."""
 
     rho: Positive = 100.0  # step of the Alart–Curnier function, in scaled units
-    alpha: Positive = 1e-2  # first proximal weight, in scaled units
+    alpha: Positive = 1e-4  # first proximal weight after sweeps, in scaled units
     alpha_min: Positive = 1e-10  # and the least
     newton_steps: Count = 12  # at most, per outer iteration
-    warm_up: CountOrNone = 30  # Gauß–Seidel sweeps before the first outer iteration, unless a guess is given
+    warm_up: CountOrNone = 16  # accelerated sweeps at least, and more while they are cheaper than factors; 0: none
     least: bool = True  # of many reactions that solve a problem of up to 1000 rows, look for the least
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.alpha_min <= self.alpha, f"alpha is {self.alpha}: give at least alpha_min, {self.alpha_min}")
 
+    @cached_property
+    def plain(self) -> tuple[float, ...]:
+        """For compiled code: see `solve_at_once`."""
+        return (
+            float(self.rho), float(self.alpha), float(self.alpha_min), float(self.newton_steps), float(_PATH_SWEEPS),
+            float(min(self.warm_up, _FEW_SWEEPS)), float(_FEW_MEMORY), 1.0 if self.least else 0.0,
+        )  # fmt: skip
+
 
 class Borrowed(NamedTuple):
     """What other families lend: the table of solvers hands it in, since families do not import each other."""
 
-    sweep: Sweep
     interior_start: Callable[[Problem, np.ndarray], np.ndarray]
     """(problem, reactions) → reactions (m,) [N s] near those of exact friction, from an interior point."""
 
 
 class ProxSsnMethod(Method):
-    """One iteration is one outer (proximal) iteration; where D is dense, joints are eliminated first."""
+    """One iteration is one sweep or one system; a call to `advance` does a batch of them."""
+
+    is_compiled = True
+    batch_min = 10**9  # it knows itself when to be judged
 
     def __init__(self, problem: Problem, settings: ProxSsn, reactions: np.ndarray, borrowed: Borrowed):
-        self.settings, self.borrowed = settings, borrowed
-        self.reactions = reactions
-        self.is_costly = True
-        self.problem = problem
-        self.alpha, self.failed_alpha = settings.alpha, 0.0
-        self.restarts = 0
+        super().__init__(problem, settings, reactions)
+        self.borrowed = borrowed
         self.has_jumped = False  # to an interior start
-        self.since = 0  # outer iterations since the residual last halved
-        self.follows = False  # the path to the least reactions
+        self.done = 0  # iterations
         self.eliminated: Elimination | None = None
-        self.scaling: Scaling | None = None
-        self.inner: SmallNewton | Newton
-        self.first = 0  # row of the first reaction the iteration is about
-        if not _is_dense(problem):
-            scaled, self.scaling = normalise(problem, per_block=_is_uneven(problem))
-            if _is_crowded(problem):
-                self.inner = BodyNewton(scaled, settings.rho, borrowed.sweep)
-            else:
-                self.inner = SparseNewton(scaled, settings.rho)
-        else:
+        if problem.cone.bilateral_rows and problem.row_count <= _DENSE_ROWS:
             self.eliminated = Elimination(problem.delassus.dense(), problem.free_velocity, problem.cone.bilateral_rows)
-            self.first = self.eliminated.count
-            if len(self.eliminated.v):
-                limits = problem.cone.unilateral
-                D, v, self.scaling = scale_dense(self.eliminated.D, self.eliminated.v, limits)
-                kind = SmallNewton if len(v) <= _COMPILED_ROWS else FullNewton
-                self.inner = kind(D, v, limits, problem.mu, settings.rho)
-        if self.scaling is not None:
-            self.r = self.scaling.scaled_reactions(reactions[self.first :])
-            self.residual = self.milestone = self.inner.error(self.r)
-            self.follows = settings.least and problem.row_count <= _PATH_ROWS
-            if self.residual > _GUESS_RESIDUAL_MAX:
-                self._restart()
-            elif self.follows:
-                self.alpha = min(max(_PATH_ENTRY * self.residual, _PATH_END), settings.alpha)
-                # one sweep tells what sticks from what slides: both are on the rim of a cone in a guess without slip
-                self.r = self.inner.sweep(self.alpha, np.zeros(len(self.r)), self.r, 1)
+        self.first = 0 if self.eliminated is None else self.eliminated.count
+        self.convex = 1.0 if problem.law is Law.CCP else 0.0
+        self._cut()
+        n, rows = len(self.mu), len(self.v)
+        self.judgements = np.zeros((4, MOST_JUDGEMENTS))
+        self.r, self.best = np.zeros(rows), np.zeros(rows)
+        self.r[self.place] = reactions[self.first :] / self.units[0, self.place]
+        self.outside: SparseSystem | BodySystem | None = None
+        self.sweeping = settings.warm_up > 0 and not self._follows
+        if self.sweeping:
+            memory = _FEW_MEMORY if n < _FEW_CONTACTS else _MEMORY
+            self.state = sweeps.first_state(
+                min(settings.warm_up, _FEW_SWEEPS) if n < _FEW_CONTACTS else settings.warm_up
+            )
+            constants = np.empty((n, 12))
+            sweep_constants(self.blocks[3], self.mu, 0.0, constants)
+            window = (
+                np.empty((7, rows)),
+                np.empty((memory, rows)),
+                np.empty((memory, rows)),
+                np.zeros((2 * memory + 3, memory)),
+            )  # noqa: E501
+            self.room = window, constants, np.zeros(n)
+        else:
+            self._begin_newton(self.r, settings.alpha)
 
-    def advance(self, count: int) -> None:
-        """`count` outer iterations, then the joints that go with the contacts."""
-        if self.scaling is not None:
-            for _ in range(count):
-                if self.residual <= _ROUNDING:
-                    break
-                if self.follows:
-                    self._follow()
-                else:
-                    self._outer()
-                self._look_back()
-            self.reactions[self.first :] = self.scaling.reactions(self.r)
+    @property
+    def _follows(self) -> bool:
+        """Is the path to the least reactions followed?"""
+        return self.settings.least and self.problem.row_count <= _PATH_ROWS
+
+    def _cut(self) -> None:
+        """The problem, or what eliminated joints leave of it, in triples and in units of its own."""
+        problem, cone = self.problem, self.problem.cone
+        mu, start, joints, _, limits, blocks, speeds, *law = problem.judged_by
+        if self.eliminated is not None:
+            start = start[joints:] - self.first
+            blocks, speeds, joints = blocks[len(blocks) - limits - 9 * len(mu) :], speeds[joints:], 0
+        m, n = problem.row_count - self.first, triples_of(start)
+        self.place, self.mu = np.empty(m, np.int64), np.empty(n)
+        place_rows(start, joints, limits, mu, self.place, self.mu)
+        self.judged_by = mu, start, joints, 0 if self.first else cone.bilateral_rows, limits, blocks, speeds, *law
+        rigid = problem.delassus.rigid
+        if self.eliminated is not None:
+            self.blocks = cut_dense(self.eliminated.D, self.place, n)
+        elif rigid is not None:
+            self.blocks = cut_rigid(rigid.plain, len(rigid.mass), self.place, n)
+        else:
+            D = problem.delassus.matrix()
+            self.blocks = cut_matrix(D.indptr, D.indices, D.data, self.place, n)
+        self.v, self.units = np.zeros(3 * n), np.empty((2, 3 * n))
+        self.v[self.place] = problem.free_velocity if self.eliminated is None else self.eliminated.v
+        scale_threes(*self.blocks, self.v, self.units[0], self.units[1])
+
+    def advance(self, count: int) -> int:
+        """At most `count` sweeps or systems, then the joints that go with the contacts."""
+        before = self.done
+        self.judgements[3, 0] = 0.0
+        if self.sweeping:
+            self._sweep(count)
+        if not self.sweeping and self.done - before < count:
+            self._newton(count - (self.done - before))
+        self._write(self.best)
+        return max(self.done - before, 1)
+
+    def _write(self, r: np.ndarray) -> None:
+        self.reactions[self.first :] = (self.units[0] * r)[self.place]
         if self.eliminated is not None:
             self.eliminated.write_leading(self.reactions)
 
-    def _look_back(self) -> None:
-        """Restart where the residual no longer falls: in hyperstatic problems a restart may find another active set."""
-        self.since += 1
-        if self.residual <= 0.5 * self.milestone:
-            self.milestone, self.since = self.residual, 0
-        elif (
-            self.since >= _STEPS_BEFORE_RESTART and self.restarts < _MOST_RESTARTS and self.residual > _NO_RESTART_BELOW
-        ):
-            self.restarts += 1
-            self._restart()
+    def _sweep(self, count: int) -> None:
+        (vectors, G, F, small), constants, slip = self.room
+        price = 2.0 * len(self.blocks[1]) + 35.0 * len(self.mu)
+        count = min(count, max(int(_BATCH_WORK / price), 20))
+        end = accelerated_phase(
+            count, self.state, vectors, G, F, small, *self.blocks, constants, self.v, self.mu, self.convex, self.r, slip,
+            self.best, self.tols, self.units, self.place, self.judged_by, self.judgements,
+        )  # fmt: skip
+        self.done = int(self.state[sweeps.DONE])
+        if end == sweeps.TOO_DEAR:
+            self.sweeping = False
+            self._begin_newton(self.best, self.settings.alpha)
 
-    def _restart(self) -> None:
-        """From zero, through some sweeps: after an impact the last step's reactions are worse than none."""
-        zero = np.zeros(len(self.r))
-        alpha = self.settings.alpha if self.follows else 0.0
-        self.r = self.inner.sweep(alpha, zero, zero, self.settings.warm_up * (1 + 2 * self.restarts))
-        self.residual = self.milestone = self.inner.error(self.r)
-        self.alpha, self.failed_alpha, self.since = self.settings.alpha, 0.0, 0
+    def _begin_newton(self, r: np.ndarray, alpha: float) -> None:
+        """Sweeps are over: from here on systems are solved."""
+        n, rows, follows = len(self.mu), len(self.v), self._follows and not self.has_jumped
+        self.newton = np.empty(iteration.STATE_SIZE)
+        iteration.begin(self.newton, PATH_BEGIN if follows else alpha, 1.0 if follows else 0.0)
+        self.vectors, self.A = np.empty((iteration.VECTORS, rows)), np.empty((3 * n, 3))
+        self.vectors[iteration.CENTRE] = r
+        self.before = self.done
+        self.price = self.state[sweeps.FACTOR_PRICE] if hasattr(self, "state") else self._priced(r)
+        if self.price > _LARGE_FACTOR:
+            self._go_outside()
 
-    def _follow(self) -> None:
-        """One point of the path to the least reactions; where Newton's method fails, the proximal iteration goes on."""
-        alpha, zero = self.alpha, np.zeros(len(self.r))
-        target = max(_PATH_RESIDUAL * alpha, _ROUNDING)
-        solution, _, solved = self.inner.solve(alpha, zero, self.r, target, self.settings.newton_steps)
-        if not solved:
-            self.follows, self.alpha = False, min(_ALPHA_AFTER_PATH * alpha, self.settings.alpha)
-            return
-        self.r, self.residual = solution, self.inner.error(solution)
-        weight = max(_PATH_FACTOR * alpha, _PATH_END)
-        if alpha <= _CORRECTED_BELOW:
-            self._accept(self.inner.solve(weight, solution, solution, 0.01 * self.residual, 2)[0])
-        self.follows, self.alpha = alpha > _PATH_END, weight
+    def _priced(self, r: np.ndarray) -> float:
+        products, closed = block_operations(self.mu, r, *self.blocks[:2], np.int64(3_000_000))
+        return 6.0 * products + 230.0 * closed
 
-    def _outer(self) -> None:
-        """One proximal step, with a second try after Gauß–Seidel sweeps on the *same* regularised problem."""
-        alpha, most = self.alpha, self.settings.newton_steps
-        target = 0.5 * self.residual
-        first_try = _STEPS_BEFORE_INTERIOR_START if self._may_jump() else most
-        solution, steps, solved = self.inner.solve(alpha, self.r, self.r, target, min(first_try, most))
-        if not solved:
-            if self._may_jump() and self._jump():
-                return
-            start = self.inner.sweep(alpha, self.r, solution, _SWEEPS_BEFORE_SECOND_TRY)
-            solution, steps, solved = self.inner.solve(alpha, self.r, start, target, most)
-        if not solved:
-            self.failed_alpha, self.alpha = alpha, min(4.0 * alpha, 1.0)
-            self._accept(solution)
-            return
-        # extrapolating pays while the proximal weight is felt
-        step = 1.3 if alpha > 1e-5 else 1.0
-        rose = not self._accept(self.r + step * (solution - self.r)) and not self._accept(solution)
-        if not rose:
-            factor = 0.1 if steps <= 3 else 0.3 if steps <= 6 else 0.7 if steps <= 10 else 1.0
-            wanted = alpha * factor
-            if wanted <= self.failed_alpha:
-                wanted = max(wanted, 0.7 * alpha)  # approach a weight that failed before slowly
-            self.alpha = max(wanted, self.settings.alpha_min)
+    def _go_outside(self) -> None:
+        """Factors are large: in body space where bodies are fewer than contacts, by a sparse direct solver elsewhere."""
+        rigid, rho = self.problem.delassus.rigid, self.settings.rho
+        if rigid is not None and self.eliminated is None and rigid.velocity_count <= self.problem.row_count:
+            row = np.sqrt(self.units[0] / self.units[1])[self.place]
+            self.outside = BodySystem(rigid.scaled(row, 1.0), self.problem.cone.contact_start, self.place, rho)
         else:
-            self.r, self.residual = solution, self.inner.error(solution)
+            self.outside = SparseSystem(self.blocks, rho)
 
-    def _may_jump(self) -> bool:
-        """Is an interior start worth trying? Once, and from far away: it costs as much as easy problems take in all."""
-        return self.eliminated is None and not self.has_jumped and self.residual > _NO_INTERIOR_START_BELOW
+    def _newton(self, count: int) -> None:
+        settings = self.settings
+        plain = settings.plain
+        count = min(count, max(int(_BATCH_WORK / max(self.price, 1.0)), 20))
+        end = iteration.NEEDS_STEP
+        while end == iteration.NEEDS_STEP:
+            end = proximal_phase(
+                count, plain, 0.0 if self.outside is None else 1.0, self.newton, self.vectors, self.A, *self.blocks,
+                self.v, self.mu, self.convex, self.best, self.tols, self.units, self.place, self.judged_by,
+                self.judgements, float(self.before),
+            )  # fmt: skip
+            if end == iteration.NEEDS_STEP:
+                assert self.outside is not None
+                step = self.outside.step(self.A, float(self.newton[iteration.ALPHA]), self.vectors[iteration.VALUE])
+                if step is None:
+                    self.vectors[iteration.STEP, 0] = np.nan
+                else:
+                    self.vectors[iteration.STEP] = step
+        systems = int(self.newton[iteration.SYSTEMS])
+        self.done = self.before + systems
+        if end == iteration.STUCK_FOR_GOOD or (systems >= _MOST_SYSTEMS and not self.has_jumped):
+            self.finished = self.has_jumped or not self._jump()
 
     def _jump(self) -> bool:
-        """Go on from an interior point if its residual is small enough; was it?"""
-        assert self.scaling is not None
+        """Go on from an interior point, once; is there one?"""
         self.has_jumped = True
-        start = self.borrowed.interior_start(self.problem, self.scaling.reactions(self.r))
-        r = self.scaling.scaled_reactions(start)
-        error = self.inner.error(r)
-        if not error <= _GUESS_RESIDUAL_MAX:
+        if self.eliminated is not None:
             return False
-        self.r, self.residual, self.milestone, self.since = r, error, error, 0
-        self.alpha, self.failed_alpha = (
-            max(min(self.settings.alpha, _ALPHA_AFTER_INTERIOR_START), self.settings.alpha_min),
-            0.0,
-        )
-        return True
-
-    def _accept(self, r: np.ndarray) -> bool:
-        """Take r if its unregularised residual is below the present one."""
-        error = self.inner.error(r)
-        if not error < self.residual:
+        reactions = (self.units[0] * self.best)[self.place]
+        start = self.borrowed.interior_start(self.problem, reactions)
+        if not np.isfinite(start).all():
             return False
-        self.r, self.residual = r, error
+        r = np.zeros(len(self.v))
+        r[self.place] = start / self.units[0, self.place]
+        best = self.newton[iteration.BEST]
+        self._begin_newton(r, max(min(self.settings.alpha, 1.0), _ALPHA_AFTER_INTERIOR_START))
+        self.newton[iteration.BEST] = best
         return True
-
-
-def _is_dense(problem: Problem) -> bool:
-    """Is dense linear algebra the cheaper one?"""
-    rows = problem.row_count
-    if rows > _DENSE_ROWS_CROWDED and not problem.cone.bilateral_rows and _is_crowded(problem):
-        return False
-    if rows <= _DENSE_ROWS or rows > _DENSE_ROWS_FULL:
-        return rows <= _DENSE_ROWS
-    return problem.delassus.stored_entries > _FULL_SHARE * rows * rows
-
-
-def _is_crowded(problem: Problem) -> bool:
-    """Rigid bodies with more rows than degrees of freedom: systems in body space are the smaller ones."""
-    rigid = problem.delassus.rigid
-    return rigid is not None and rigid.velocity_count <= problem.row_count
-
-
-def _is_uneven(problem: Problem) -> bool:
-    """Do mobilities differ so much that one unit for all would hide the light bodies?"""
-    diagonal = problem.delassus.diagonal
-    positive = diagonal[diagonal > 0.0]
-    return bool(len(positive)) and float(positive.max()) > _MOBILITY_RATIO_MAX * float(positive.min())
 
 
 def start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray, borrowed: Borrowed) -> ProxSsnMethod:

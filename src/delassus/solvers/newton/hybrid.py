@@ -1,0 +1,124 @@
+"""Accelerated sweeps, then proximal Newton, on one problem in triples: what one compiled attempt and the loop over
+batches share."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from delassus.linalg.factor.dense_elimination import carry, subtract_carried
+from delassus.solvers.newton import iteration
+from delassus.solvers.newton.iteration import proximal_phase
+from delassus.solvers.parts.anderson import sweeps
+from delassus.solvers.parts.anderson.sweeps import accelerated_phase
+from delassus.solvers.parts.block_sweeps import sweep_constants
+from delassus.solvers.parts.threes import cut_dense, place_rows, scale_threes, triples_of
+
+PATH_BEGIN = 1e-2
+"""Weight at which the path to the least reactions begins, in scaled units."""
+
+MOST_JUDGEMENTS = 64
+"""Judgements that one call writes down; further ones take the place of the last."""
+
+
+@njit(cache=True, error_model="numpy")
+def solve_at_once(D, v_f, judged_by, tols, most, plain, reactions, judgements):
+    """How many judgements were made, none where joints cannot be eliminated. The reactions are those of a guess, and
+    overwritten by the best point.
+
+    D: (m, m), v_f: (m,); judged_by: of the `Problem`; most: iterations, sweeps and systems together; plain: (ρ, first
+    weight, least weight, Newton steps, sweeps before the path, first sweeps, memory, follow the path?); judgements:
+    (3, k)."""
+    mu, start, joints, bilateral, limits, blocks, speeds, gamma, rho, free = judged_by
+    m = len(v_f)
+    behind = m - bilateral
+    D_behind, v_behind, carried = D, v_f, np.empty((bilateral, behind + 1))
+    starts = np.empty(len(start) - joints, np.int64)
+    for k in range(len(starts)):
+        starts[k] = start[joints + k] - bilateral
+    area = len(blocks) - (9 * len(mu) + limits)
+    if bilateral > 0:
+        if not carry(D, v_f, carried):
+            return 0
+        D_behind, v_behind = np.empty((behind, behind)), np.empty(behind)
+        subtract_carried(D, v_f, carried, D_behind, v_behind)
+    n = triples_of(starts)
+    place, friction = np.empty(behind, np.int64), np.empty(n)
+    place_rows(starts, np.int64(0), limits, mu, place, friction)
+    pointer, column, value, diagonal = cut_dense(D_behind, place, n)
+    judge = mu, starts, np.int64(0), np.int64(0), limits, blocks[area:], speeds[joints:], gamma, rho, free
+    v, units = np.zeros(3 * n), np.empty((2, 3 * n))
+    for i in range(behind):
+        v[place[i]] = v_behind[i]
+    scale_threes(pointer, column, value, diagonal, v, units[0], units[1])
+    r, best = np.zeros(3 * n), np.empty(3 * n)
+    for i in range(behind):
+        r[place[i]] = reactions[bilateral + i] / units[0, place[i]]
+    record = np.zeros((4, MOST_JUDGEMENTS))
+    _solve(
+        tols, most, plain, pointer, column, value, diagonal, v, friction, 0.0 if gamma else 1.0, r, best, units, place,
+        judge, record,
+    )  # fmt: skip
+    for i in range(behind):
+        reactions[bilateral + i] = units[0, place[i]] * best[place[i]]
+    for i in range(bilateral):
+        reactions[i] = -carried[i, behind]
+        for j in range(behind):
+            reactions[i] -= carried[i, j] * reactions[bilateral + j]
+    return _copied(record, tols, judgements)
+
+
+@njit(cache=True, error_model="numpy")
+def _solve(
+    tols, most, plain, pointer, column, value, diagonal, v, mu, convex, r, best, units, place, judged_by, judgements
+):
+    """From r to `best`, both in scaled units."""
+    n = len(mu)
+    state = np.empty(sweeps.STATE_SIZE)
+    done = 0.0
+    if plain[7] == 0.0:
+        memory = int(plain[6])
+        vectors, G, F = np.empty((7, 3 * n)), np.empty((memory, 3 * n)), np.empty((memory, 3 * n))
+        constants, slip, small = np.empty((n, 12)), np.zeros(n), np.zeros((2 * memory + 3, memory))
+        sweep_constants(diagonal, mu, 0.0, constants)
+        sweeps.begin(state, plain[5])
+        end = accelerated_phase(
+            most, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip, best,
+            tols, units, place, judged_by, judgements,
+        )  # fmt: skip
+        done = state[sweeps.DONE]
+        if end != sweeps.TOO_DEAR:
+            return
+    else:
+        for i in range(len(r)):
+            best[i] = r[i]
+    state = np.empty(iteration.STATE_SIZE)
+    vectors, A = np.empty((iteration.VECTORS, 3 * n)), np.empty((3 * n, 3))
+    for i in range(len(best)):
+        vectors[iteration.CENTRE, i] = best[i]
+    iteration.begin(state, PATH_BEGIN if plain[7] > 0.0 else plain[1], plain[7])
+    proximal_phase(
+        most - done, plain, 0.0, state, vectors, A, pointer, column, value, diagonal, v, mu, convex, best,
+        tols, units, place, judged_by, judgements, done,
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def _copied(record, tols, judgements):
+    """The last of the judgements to those asked for, with that of the best point, which is returned, at their end; how
+    many they are."""
+    count, room, best, least = int(record[3, 0]), judgements.shape[1], 0, math.inf
+    for k in range(count):
+        excess = max(record[1, k] / tols[0], record[2, k] / tols[1])
+        if excess < least:
+            best, least = k, excess
+    last = best == count - 1
+    first = max(count + (0 if last else 1) - room, 0)
+    for k in range(first, count):
+        for a in range(3):
+            judgements[a, k - first] = record[a, k]
+    if last:
+        return count - first
+    at = count - first
+    judgements[0, at], judgements[1, at], judgements[2, at] = record[0, count - 1], record[1, best], record[2, best]
+    return at + 1

@@ -1,0 +1,380 @@
+"""The proximal Newton iteration, compiled: outer (proximal) iterations, inner Newton steps, and the path to the least
+reactions, all in units of `scale_threes`. What the method is about stands in `prox_ssn`.
+
+One text for every linear solver. A call runs until the point is good enough, until it has done its number of Newton
+systems, or, where systems are solved outside, until it needs one: it then returns `NEEDS_STEP` with the derivative in A
+and F in `vectors`, and goes on when it is called again with Newton's step in its place.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from delassus.solvers.newton.alart_curnier import law_function, projection_derivative, smoothed_derivative
+from delassus.solvers.newton.block_lu import block_lu_step
+from delassus.solvers.parts.block_sweeps import sweep_constants, sweep_threes
+from delassus.solvers.parts.elimination_order import order_of
+from delassus.solvers.parts.fours import PADDING, row_times
+from delassus.solvers.parts.judged import excess_over
+from delassus.solvers.parts.threes import velocity
+
+# Rows of `vectors`: centre of the proximal term, iterate of Newton's method, its velocity and F; the same three of a
+# trial; Newton's step and what it does to the velocity; v − α centre; a point to compare; what open triples contribute
+# to the right side, and their F; and scratch of the judge.
+CENTRE, ITERATE, SPEED, VALUE, TRIAL, TRIAL_SPEED, TRIAL_VALUE, STEP, PULL, SHIFTED, POINT, COUPLED, OPEN_VALUE = range(
+    13
+)
+VECTORS = 15
+
+# Entries of `state`: proximal weight, the last one that failed, relative residual of the centre; what the inner loop is
+# for (see below), which try it is, its steps, is the derivative smoothed, did the other one find no descent, ‖F‖, ‖F‖ to
+# reach with ρ = 1; systems solved, outer iterations, excess of the best point; is a step asked for outside; has the
+# inner loop begun, has anything; the next weight of the path.
+(
+    ALPHA,
+    FAILED,
+    RESIDUAL,
+    MODE,
+    TRY,
+    STEPS,
+    SMOOTHED,
+    STUCK,
+    NORM,
+    GOAL,
+    SYSTEMS,
+    OUTER,
+    BEST,
+    WAITS,
+    INNER,
+    BEGUN,
+    NEXT,
+) = range(17)
+STATE_SIZE = 17
+
+# What an inner loop is for: a proximal step, a point of the path to the least reactions, or the correction after it.
+PROXIMAL, PATH, CORRECTION = 0.0, 1.0, 2.0
+
+GO_ON, CONVERGED, NEEDS_STEP, STUCK_FOR_GOOD = 0, 1, 2, 3
+"""How a call ends: at its number of systems, at the tolerances, for want of a step, or without hope."""
+
+_HALVINGS = 12  # of a step before Newton's method counts as failed
+_ARMIJO = 1e-4  # least decrease of ‖F‖, as a share of what a full step promises
+_SMOOTHED_BELOW = 0.3  # step length below which the next step uses the smoothed derivative
+_SWEEPS_BEFORE_SECOND_TRY = 50  # on the regularised problem, after a Newton iteration that failed
+_EXTRAPOLATION, _FELT = 1.3, 1e-5  # of a proximal step, while a weight above this is felt
+_MOST_OUTER = 400  # outer iterations; no problem that was solved took a third of them
+_MOST_FILL = 3_000_000  # blocks of U beyond which the system is left to others (300 MB)
+_GUESS_RESIDUAL_MAX = 0.1  # relative residual above which a guess is dropped
+_ROUNDING = 1e-15  # residual in scaled units below which nothing is left to gain
+
+# The path to the least reactions: the law for D + α I with falling weight α.
+_PATH_FACTOR = 1e-3  # between two weights
+_PATH_END = 1e-8  # last weight: reactions that balance each other keep eight digits there
+_PATH_RESIDUAL = 1e-6  # to solve each point for, in units of its weight: sets the accuracy of such reactions
+_PATH_ENTRY = 10.0  # weight at which a guess enters, in units of its residual: with less, its errors look like slip
+_CORRECTED_BELOW = 1e-3  # weight from which a proximal step with the next weight follows each point, to make it exact
+_ALPHA_AFTER_PATH = 100.0  # factor on a weight that was too small for the path: there the proximal iteration begins
+_CORRECTION_STEPS = 2
+
+
+@njit(cache=True)
+def begin(state, alpha, follows):
+    """Write the state before the first outer iteration.  alpha: first weight; follows: 1.0 for the path, else 0.0."""
+    for i in range(STATE_SIZE):
+        state[i] = 0.0
+    state[ALPHA], state[BEST], state[MODE] = alpha, math.inf, PATH if follows > 0.0 else PROXIMAL
+
+
+@njit(cache=True, error_model="numpy")
+def proximal_phase(
+    most, settings, outside, state, vectors, A, pointer, column, value, diagonal, v, mu, convex, best,
+    tols, units, place, judged_by, judgements, before,
+):  # fmt: skip
+    """At most so many more systems, from vectors[CENTRE]; how it ended. `best` holds the best point judged.
+
+    settings: (ρ, first weight, least weight, Newton steps, sweeps before the path); outside: 1.0 where systems are
+    solved by the caller; A: (3 n, 3); tols … judgements: of `excess_over`; before: iterations that were done already,
+    added to those in the judgements."""
+    n, rows = len(mu), len(v)
+    rho = settings[0]
+    r, x, u, F, step = vectors[CENTRE], vectors[ITERATE], vectors[SPEED], vectors[VALUE], vectors[STEP]
+    reactions, velocities = vectors[VECTORS - 2][: len(place)], vectors[VECTORS - 1][: len(place)]
+    coupled, open_F = vectors[COUPLED], vectors[OPEN_VALUE]
+    # the system: triples that are or were closed in this call, their order, and room for the factors
+    is_member, number, position = np.zeros(n, np.bool_), np.full(n, -1, np.int64), np.zeros(n, np.int64)
+    order, starts, columns = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64)
+    lower, left, seat = np.zeros(1, np.int64), np.zeros(0, np.int64), np.empty(len(column), np.int64)
+    U, inverse, row, b, L = np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(12)
+    end, found = state[SYSTEMS] + most, True
+    if state[BEGUN] == 0.0:
+        _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
+    while True:
+        if state[WAITS] == 0.0:
+            if state[INNER] == 0.0:
+                velocity(pointer, column, value, diagonal, v, r, u)
+                excess = excess_over(
+                    tols, r, u, units, place, judged_by, reactions, velocities, before + state[SYSTEMS], judgements
+                )
+                if excess < state[BEST]:
+                    state[BEST] = excess
+                    for i in range(rows):
+                        best[i] = r[i]
+                if excess <= 1.0:
+                    return CONVERGED
+                if state[OUTER] >= _MOST_OUTER or state[RESIDUAL] <= _ROUNDING:
+                    return STUCK_FOR_GOOD
+                if state[SYSTEMS] >= end:
+                    return GO_ON
+                _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
+            limit = _CORRECTION_STEPS if state[MODE] == CORRECTION else settings[3]
+            is_solved = law_function(x, u, 1.0, mu, convex, vectors[TRIAL_VALUE]) <= state[GOAL]
+            if is_solved or state[STEPS] >= limit or not found:
+                found = True
+                _end_inner(is_solved, settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
+                continue
+            if state[SMOOTHED] > 0.0 and convex == 0.0:
+                smoothed_derivative(x, u, rho, mu, state[NORM] / math.sqrt(rows), diagonal, A)
+            else:
+                projection_derivative(x, u, rho, mu, convex, diagonal, A)
+            state[SYSTEMS] += 1.0
+            if outside > 0.0:
+                state[WAITS] = 1.0
+                return NEEDS_STEP
+            if _gather(A, is_member):
+                members = _numbered(is_member, number)
+                count = len(members)
+                order, starts = np.empty(count, np.int64), np.empty(count + 1, np.int64)
+                fits, columns, lower, left = order_of(
+                    members, number, pointer, column, order, position, starts, _MOST_FILL
+                )
+                if not fits:
+                    return STUCK_FOR_GOOD
+                for p in range(len(column)):
+                    k = column[p] // 3
+                    seat[p] = position[k] if is_member[k] else count
+                U, inverse = np.empty(12 * starts[count] + PADDING), np.zeros(12 * count + PADDING)
+                row, b = np.zeros(12 * count + 12 + PADDING), np.empty(3 * count)
+            _couple(pointer, column, value, F, is_member, open_F, coupled, step)
+            found = block_lu_step(
+                order, starts, columns, lower, left, pointer, seat, value, diagonal, A, rho, state[ALPHA], F, coupled,
+                U, inverse, row, b, L, step,
+            )  # fmt: skip
+        else:
+            state[WAITS] = 0.0
+            found = math.isfinite(step[0])
+        if found:
+            found = _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex)
+
+
+@njit(cache=True, error_model="numpy")
+def _gather(A, is_member):
+    """Let every closed triple be a member; did their number grow?"""
+    grew = False
+    for k in range(len(is_member)):
+        if A[3 * k, 0] != 0.0 and not is_member[k]:
+            is_member[k] = grew = True
+    return grew
+
+
+@njit(cache=True)
+def _numbered(is_member, number):
+    """The members, and number: (n,) their places among them, −1 for others, written."""
+    count = 0
+    for k in range(len(is_member)):
+        number[k] = -1
+        if is_member[k]:
+            number[k] = count
+            count += 1
+    members = np.empty(count, np.int64)
+    for k in range(len(is_member)):
+        if is_member[k]:
+            members[number[k]] = k
+    return members
+
+
+@njit(cache=True, error_model="numpy")
+def _couple(pointer, column, value, F, is_member, open_F, coupled, step):
+    """Triples outside the system are open and move by −F; what that does to the others goes to the right side."""
+    any_there = False
+    for k in range(len(is_member)):
+        for i in range(3 * k, 3 * k + 3):
+            open_F[i] = 0.0 if is_member[k] else F[i]
+            step[i], coupled[i] = -F[i], 0.0
+            any_there = any_there or open_F[i] != 0.0
+    if any_there:
+        for k in range(len(is_member)):
+            i = 3 * k
+            coupled[i], coupled[i + 1], coupled[i + 2] = row_times(pointer[k], pointer[k + 1], column, value, open_F)
+
+
+@njit(cache=True, error_model="numpy")
+def _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex):
+    """Along Newton's step by Armijo's rule; False where neither derivative gives a descent."""
+    x, u, F = vectors[ITERATE], vectors[SPEED], vectors[VALUE]
+    trial, trial_u, trial_F = vectors[TRIAL], vectors[TRIAL_SPEED], vectors[TRIAL_VALUE]
+    step, pull, nothing = vectors[STEP], vectors[PULL], vectors[POINT]
+    for i in range(len(x)):
+        nothing[i] = 0.0
+    velocity(pointer, column, value, diagonal, nothing, step, pull)
+    for i in range(len(x)):
+        pull[i] += state[ALPHA] * step[i]
+    length, norm = 1.0, state[NORM]
+    for _ in range(_HALVINGS):
+        for i in range(len(x)):
+            trial[i] = x[i] + length * step[i]
+            trial_u[i] = u[i] + length * pull[i]
+        norm = law_function(trial, trial_u, rho, mu, convex, trial_F)
+        if norm <= (1.0 - _ARMIJO * length) * state[NORM]:
+            break
+        length *= 0.5
+    state[STEPS] += 1.0
+    if not norm <= (1.0 - _ARMIJO * length) * state[NORM]:
+        if state[STUCK] > 0.0 or convex > 0.0:
+            return False
+        state[STUCK], state[SMOOTHED] = 1.0, 1.0 - state[SMOOTHED]
+        return True
+    for i in range(len(x)):
+        x[i], u[i], F[i] = trial[i], trial_u[i], trial_F[i]
+    state[NORM], state[STUCK], state[SMOOTHED] = norm, 0.0, 1.0 if length < _SMOOTHED_BELOW else 0.0
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
+    """Residual of the first centre, and the weight at which the path is entered."""
+    r, x = vectors[CENTRE], vectors[ITERATE]
+    state[BEGUN] = 1.0
+    state[RESIDUAL] = _error(vectors, r, pointer, column, value, diagonal, v, mu, convex)
+    if state[MODE] != PATH:
+        return
+    count = 1.0  # sweep: it tells what sticks from what slides, both on the rim of a cone in a guess without slip
+    if state[RESIDUAL] > _GUESS_RESIDUAL_MAX:  # after an impact the last step's reactions are worse than none
+        count = settings[4]
+        for i in range(len(r)):
+            r[i] = 0.0
+    else:
+        state[ALPHA] = min(max(_PATH_ENTRY * state[RESIDUAL], _PATH_END), state[ALPHA])
+    for i in range(len(r)):
+        x[i] = r[i]
+        vectors[POINT, i] = 0.0
+    _sweep(count, state[ALPHA], vectors[POINT], x, vectors, pointer, column, value, diagonal, v, mu, convex)
+    for i in range(len(r)):
+        r[i] = x[i]
+    state[RESIDUAL] = _error(vectors, r, pointer, column, value, diagonal, v, mu, convex)
+
+
+@njit(cache=True, error_model="numpy")
+def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
+    """Pose the regularised problem and put Newton's method at its start."""
+    r, x, u, shifted = vectors[CENTRE], vectors[ITERATE], vectors[SPEED], vectors[SHIFTED]
+    alpha, mode = state[ALPHA], state[MODE]
+    state[INNER], state[STEPS], state[SMOOTHED], state[STUCK] = 1.0, 0.0, 0.0, 0.0
+    state[OUTER] += 1.0 if state[TRY] == 0.0 else 0.0
+    if state[TRY] == 0.0:
+        for i in range(len(r)):
+            x[i] = r[i]
+    else:
+        _sweep(_SWEEPS_BEFORE_SECOND_TRY, alpha, r, x, vectors, pointer, column, value, diagonal, v, mu, convex)
+    size = norm = 0.0
+    for i in range(len(r)):
+        shifted[i] = v[i] - (0.0 if mode == PATH else alpha * r[i])
+        size += shifted[i] * shifted[i]
+        norm += x[i] * x[i]
+    target = 0.5 * state[RESIDUAL]
+    if mode == PATH:
+        target = max(_PATH_RESIDUAL * alpha, _ROUNDING)
+    elif mode == CORRECTION:
+        target = 0.01 * state[RESIDUAL]
+    state[GOAL] = target * math.sqrt(max(size, norm))
+    velocity(pointer, column, value, diagonal, shifted, x, u)
+    for i in range(len(r)):
+        u[i] += alpha * x[i]
+    state[NORM] = law_function(x, u, settings[0], mu, convex, vectors[VALUE])
+
+
+@njit(cache=True, error_model="numpy")
+def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
+    """What follows from an inner loop: the next centre, and the next weight."""
+    r, x, point = vectors[CENTRE], vectors[ITERATE], vectors[POINT]
+    alpha, mode = state[ALPHA], state[MODE]
+    if not is_solved and mode == PROXIMAL and state[TRY] == 0.0:
+        state[TRY] = 1.0
+        _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
+        return
+    state[INNER] = state[TRY] = 0.0
+    if mode == PATH:
+        if not is_solved:
+            state[MODE], state[ALPHA] = PROXIMAL, min(_ALPHA_AFTER_PATH * alpha, settings[1])
+            return
+        state[RESIDUAL] = _error(vectors, x, pointer, column, value, diagonal, v, mu, convex)
+        for i in range(len(r)):
+            r[i] = x[i]
+        state[NEXT] = alpha
+        state[ALPHA] = max(_PATH_FACTOR * alpha, _PATH_END)
+        if alpha <= _CORRECTED_BELOW:
+            state[MODE] = CORRECTION
+        return
+    error = _error(vectors, x, pointer, column, value, diagonal, v, mu, convex)
+    if mode == CORRECTION:
+        state[MODE] = PATH if state[NEXT] > _PATH_END else PROXIMAL
+        if error < state[RESIDUAL]:
+            _take(r, x, state, error)
+        return
+    if not is_solved:
+        state[FAILED], state[ALPHA] = alpha, min(4.0 * alpha, 1.0)
+        if error < state[RESIDUAL]:
+            _take(r, x, state, error)
+        return
+    if alpha > _FELT:  # extrapolating pays while the proximal weight is felt
+        for i in range(len(r)):
+            point[i] = r[i] + _EXTRAPOLATION * (x[i] - r[i])
+        further = _error(vectors, point, pointer, column, value, diagonal, v, mu, convex)
+        if further < state[RESIDUAL]:
+            for i in range(len(r)):
+                x[i] = point[i]
+            error = further
+    rose = not error < state[RESIDUAL]
+    _take(r, x, state, error)
+    if not rose:
+        steps = state[STEPS]
+        wanted = alpha * (0.1 if steps <= 3.0 else 0.3 if steps <= 6.0 else 0.7 if steps <= 10.0 else 1.0)
+        if wanted <= state[FAILED]:
+            wanted = max(wanted, 0.7 * alpha)  # approach a weight that failed before slowly
+        state[ALPHA] = max(wanted, settings[2])
+
+
+@njit(cache=True)
+def _take(r, x, state, error):
+    """x is the next centre."""
+    for i in range(len(r)):
+        r[i] = x[i]
+    state[RESIDUAL] = error
+
+
+@njit(cache=True, error_model="numpy")
+def _error(vectors, r, pointer, column, value, diagonal, v, mu, convex):
+    """Relative residual of r with ρ = 1, not regularised."""
+    u, F = vectors[TRIAL_SPEED], vectors[TRIAL_VALUE]
+    velocity(pointer, column, value, diagonal, v, r, u)
+    free = size = 0.0
+    for i in range(len(r)):
+        free += v[i] * v[i]
+        size += r[i] * r[i]
+    norm, scale = law_function(r, u, 1.0, mu, convex, F), math.sqrt(max(free, size))
+    return norm / scale if scale > 0.0 else norm
+
+
+@njit(cache=True, error_model="numpy")
+def _sweep(count, alpha, centre, x, vectors, pointer, column, value, diagonal, v, mu, convex):
+    """Gauß–Seidel on the regularised problem, D + α I and v − α centre, from x, in place."""
+    n, shifted = len(mu), vectors[SHIFTED]
+    constants, slip, own = np.empty((n, 12)), np.zeros(n), diagonal.copy()
+    sweep_constants(diagonal, mu, alpha, constants)
+    for k in range(n):
+        for a in range(3):
+            own[9 * k + 4 * a] += alpha
+    for i in range(len(x)):
+        shifted[i] = v[i] - alpha * centre[i]
+    for _ in range(int(count)):
+        sweep_threes(pointer, column, value, own, constants, shifted, mu, convex, x, slip)

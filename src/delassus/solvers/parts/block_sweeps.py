@@ -1,0 +1,62 @@
+"""Gauß–Seidel over triples of rows (`threes`): every contact, limit and joint solved exactly in its turn."""
+
+import numpy as np
+from numba import njit
+
+from delassus.solvers.parts.fours import row_times
+from delassus.solvers.parts.one_contact.convex import solve_convex
+from delassus.solvers.parts.one_contact.slip import SLIP_CONSTANTS, slip_at, slip_constants
+
+_SOFT = 1e-12  # of a joint's mean diagonal, added to it: redundant rows then share their load
+
+
+@njit(cache=True, error_model="numpy")
+def sweep_constants(diagonal, mu, alpha, out):
+    """What the solves of single triples read, (n, 12): constants of the slip rate for contacts and limits, the inverse
+    block by rows for joints.  alpha: added to the diagonal of D."""
+    block = np.empty(9)
+    for k in range(len(mu)):
+        for t in range(9):
+            block[t] = diagonal[9 * k + t]
+        for t in range(0, 9, 4):
+            block[t] += alpha
+        if mu[k] < 0.0:
+            _invert(block, out[k])
+            continue
+        constants = slip_constants(block, 0)
+        for t in range(SLIP_CONSTANTS):
+            out[k, t] = constants[t]
+
+
+@njit(cache=True, error_model="numpy")
+def _invert(B, out):
+    """Inverse of a 3×3 block by rows, softened a little."""
+    soft = _SOFT * (B[0] + B[4] + B[8]) / 3.0
+    a, e, i = B[0] + soft, B[4] + soft, B[8] + soft
+    b, c, d, f, g, h = B[1], B[2], B[3], B[5], B[6], B[7]
+    A, D, G = e * i - f * h, f * g - d * i, d * h - e * g
+    det = a * A + b * D + c * G
+    det = 1.0 / det if abs(det) > 0.0 else 0.0
+    out[0], out[1], out[2] = A * det, (c * h - b * i) * det, (b * f - c * e) * det
+    out[3], out[4], out[5] = D * det, (a * i - c * g) * det, (c * d - a * f) * det
+    out[6], out[7], out[8] = G * det, (b * g - a * h) * det, (a * e - b * d) * det
+
+
+@njit(cache=True, error_model="numpy")
+def sweep_threes(pointer, column, value, diagonal, constants, v, mu, convex, r, slip):
+    """One sweep in place.  constants: of `sweep_constants`, convex: 1.0 for the ccp law, which reads `diagonal`, else
+    0.0; slip: (n,) slip rates to begin with, written."""
+    for k in range(len(mu)):
+        i = 3 * k
+        q0, q1, q2 = row_times(pointer[k], pointer[k + 1], column, value, r)
+        q0, q1, q2, c = q0 + v[i], q1 + v[i + 1], q2 + v[i + 2], constants[k]
+        if mu[k] < 0.0:
+            r[i] = -(c[0] * q0 + c[1] * q1 + c[2] * q2)
+            r[i + 1] = -(c[3] * q0 + c[4] * q1 + c[5] * q2)
+            r[i + 2] = -(c[6] * q0 + c[7] * q1 + c[8] * q2)
+        elif convex > 0.0:
+            r[i], r[i + 1], r[i + 2], slip[k] = solve_convex(diagonal, 9 * k, q0, q1, q2, mu[k], r[i], slip[k])
+        else:
+            r[i], r[i + 1], r[i + 2], slip[k] = slip_at(
+                c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], q0, q1, q2, mu[k], slip[k]
+            )
