@@ -237,3 +237,13 @@ def test_uncoupled_contacts_are_solved_as_the_general_solvers_do():
     near = np.stack([np.diag([2.0, 7, 7]).ravel()] * 5)
     near[1, 1], near[2, 5], near[3, 4], near[4, 0] = 1e-9, 1e-9, 7 + 1e-9, 0.0
     assert uncoupled(near).tolist() == [True, False, False, False, False]
+
+
+def test_friction_acts_where_rounding_leaves_the_tangent_block_indefinite():
+    """A contact whose tangent moves in one direction only, its other mobility −1e-13 of the first: it still slides
+    against friction instead of losing it."""
+    D = np.array([2.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1e-13])
+    rn, r1, r2, s = solve_slip(D, 0, -1.0, 0.4, 0.0, 0.5, 0.0)
+    assert rn == pytest.approx(0.5)
+    assert (r1, abs(r2)) == pytest.approx((-0.25, 0.0), abs=1e-9)
+    assert s == pytest.approx(0.6, rel=1e-9)

@@ -1,4 +1,4 @@
-"""Newton's inner loop: small, full and sparse matrices must do the same, and its system must be the derivative."""
+"""Newton's systems: blocks of three, sparse and body space must give the same step, and it must be the derivative's."""
 
 import numpy as np
 import pytest
@@ -9,25 +9,72 @@ from delassus.linalg.factor import structural
 from delassus.problem.random import random_rigid
 from delassus.solvers import solve
 from delassus.solvers.interior.newton_start import interior_start
-from delassus.solvers.newton.alart_curnier import alart_curnier, projection_derivative, smoothed_derivative
-from delassus.solvers.newton.body import BodyNewton
-from delassus.solvers.newton.full import FullNewton
-from delassus.solvers.newton.small import SmallNewton
-from delassus.solvers.newton.sparse import SparseNewton, with_full_blocks
-from delassus.solvers.splitting.method import swept
+from delassus.solvers.newton.alart_curnier import law_function, projection_derivative, smoothed_derivative
+from delassus.solvers.newton.block_lu import block_lu_step
+from delassus.solvers.newton.body import BodySystem
+from delassus.solvers.newton.prox_ssn import ProxSsn
+from delassus.solvers.newton.sparse import SparseSystem
+from delassus.solvers.parts.elimination_order import block_operations, order_of
+from delassus.solvers.parts.fours import PADDING
+from delassus.solvers.parts.threes import cut_rigid, place_rows, triples_of, velocity
 
 RHO, ALPHA = 100.0, 1e-3
 
 
-@pytest.fixture
-def problem():
-    return random_rigid(np.random.default_rng(5), bodies=8, contacts=20, limits=3)
+class Cut:
+    """A rigid problem in triples, not scaled."""
+
+    def __init__(self, problem):
+        cone, rigid = problem.cone, problem.delassus.rigid
+        n = triples_of(cone.block_start)
+        self.place, self.mu = np.empty(problem.row_count, np.int64), np.empty(n)
+        place_rows(cone.block_start, cone.bilateral.size, cone.unilateral, problem.mu, self.place, self.mu)
+        self.blocks = cut_rigid(rigid.plain, len(rigid.mass), self.place, n)
+        self.v = np.zeros(3 * n)
+        self.v[self.place] = problem.free_velocity
+        self.convex = 1.0 if problem.law is Law.CCP else 0.0
+        self.problem = problem
+
+    def point(self, seed=1):
+        r = np.zeros(len(self.v))
+        r[self.place] = np.random.default_rng(seed).normal(size=len(self.place))
+        return r
+
+    def speed(self, r, v, alpha):
+        out = np.empty_like(r)
+        velocity(*self.blocks, v, r, out)
+        return out + alpha * r
+
+    def derivative(self, r, u):
+        A = np.full((len(r), 3), np.nan)
+        projection_derivative(r, u, RHO, self.mu, self.convex, self.blocks[3], A)
+        return A
+
+    def by_blocks(self, A, alpha, F):
+        """The step by block elimination over all triples."""
+        pointer, column, value, diagonal = self.blocks
+        n = len(self.mu)
+        members, order, position = np.arange(n), np.empty(n, np.int64), np.zeros(n, np.int64)
+        starts = np.empty(n + 1, np.int64)
+        found, columns, lower, left = order_of(members, members, pointer, column, order, position, starts, 10**6)
+        assert found
+        step = np.empty_like(F)
+        assert block_lu_step(
+            order, starts, columns, lower, left, pointer, position[column // 3], value, diagonal, A, RHO, alpha, F,
+            np.zeros_like(F), np.empty(12 * starts[n] + PADDING), np.zeros(12 * n + PADDING),
+            np.zeros(12 * n + 12 + PADDING), np.empty(3 * n), np.zeros(12), step,
+        )  # fmt: skip
+        return step
+
+    def steps(self, A, alpha, F):
+        """The same step in every way."""
+        body = BodySystem(self.problem.delassus.rigid, self.problem.cone.contact_start, self.place, RHO)
+        return self.by_blocks(A, alpha, F), SparseSystem(self.blocks, RHO).step(A, alpha, F), body.step(A, alpha, F)
 
 
-def newtons(problem):
-    D, v, limits, mu = problem.delassus.dense(), problem.free_velocity, problem.cone.unilateral, problem.mu
-    whole = SparseNewton(problem, RHO), BodyNewton(problem, RHO, swept)
-    return SmallNewton(D, v, limits, mu, RHO), FullNewton(D, v, limits, mu, RHO), *whole
+@pytest.fixture(params=[Law.NCP, Law.CCP])
+def cut(request):
+    return Cut(random_rigid(np.random.default_rng(5), bodies=8, contacts=20, limits=3, joints=3, law=request.param))
 
 
 @pytest.fixture(params=["installed", "superlu"])
@@ -37,64 +84,78 @@ def back_end(request, monkeypatch):
     return request.param
 
 
-def point(problem, seed=1):
-    return np.random.default_rng(seed).normal(size=problem.row_count)
-
-
-def test_full_blocks_keep_the_matrix(problem):
-    D = problem.delassus.matrix()
-    D.data[::7] = 0.0
-    D.eliminate_zeros()
-    pointer, column, value = with_full_blocks(D, problem.cone.contact_start)
-    dense = np.zeros(D.shape)
-    for i in range(len(dense)):
-        np.add.at(dense[i], column[pointer[i] : pointer[i + 1]], value[pointer[i] : pointer[i + 1]])
-        assert (np.diff(column[pointer[i] : pointer[i + 1]]) > 0).all()
-    assert np.array_equal(dense, D.toarray())
-    first = problem.cone.contact_start
-    for k in range(problem.contact_count):
-        rows = [column[pointer[i] : pointer[i + 1]].tolist() for i in range(first + 3 * k, first + 3 * k + 3)]
-        assert rows[0] == rows[1] == rows[2]
-
-
-def test_direction_is_newtons(problem, back_end):
+def test_every_step_is_newtons(cut, back_end):
     """A small part of the step reduces F by that part: the system is the derivative of the function."""
-    D, v = problem.delassus.dense(), problem.free_velocity
-    r = point(problem)
-    kinds = (0, problem.cone.unilateral, problem.mu)
-    F, moved = np.empty_like(r), np.empty_like(r)
-    u = D @ r + ALPHA * r + v
-    alart_curnier(r, u, RHO, *kinds, F)
-    for newton in newtons(problem)[1:]:
-        d = newton.direction(r, u, ALPHA, F)
-        t = 1e-7
-        alart_curnier(r + t * d, u + t * (D @ d + ALPHA * d), RHO, *kinds, moved)
+    r = cut.point()
+    u, F, moved, t = cut.speed(r, cut.v, ALPHA), np.empty_like(r), np.empty_like(r), 1e-7
+    law_function(r, u, RHO, cut.mu, cut.convex, F)
+    for d in cut.steps(cut.derivative(r, u), ALPHA, F):
+        pull = cut.speed(d, np.zeros_like(d), ALPHA)
+        law_function(r + t * d, u + t * pull, RHO, cut.mu, cut.convex, moved)
         assert np.allclose((moved - F) / t, -F, rtol=1e-4, atol=1e-4 * np.abs(F).max())
 
 
-def test_all_do_the_same(problem, back_end):
-    r = np.zeros(problem.row_count)
-    found = [newton.solve(ALPHA, r, r, 1e-12, 40) for newton in newtons(problem)]
-    assert all(solved for _, _, solved in found)
-    assert all(np.allclose(found[0][0], other, atol=1e-9) for other, _, _ in found)
-    swept = [newton.sweep(ALPHA, r, point(problem), 7) for newton in newtons(problem)]
-    assert all(np.allclose(swept[0], other, atol=1e-12) for other in swept)
-    errors = [newton.error(point(problem)) for newton in newtons(problem)]
-    assert errors == pytest.approx([errors[0]] * 4, rel=1e-12)
+def test_steps_agree_where_many_triples_are_open(cut, back_end):
+    r = cut.point(3) + np.where(np.arange(len(cut.v)) % 3 == 0, 0.2, 0.0) * (cut.v != 0.0)
+    u, F = 0.05 * cut.point(4), np.empty(len(cut.v))
+    law_function(r, u, RHO, cut.mu, cut.convex, F)
+    A = cut.derivative(r, u)
+    assert (A[::3, 0] == 0.0).any()
+    by_blocks, *others = cut.steps(A, ALPHA, F)
+    for other in others:
+        assert np.allclose(by_blocks, other, rtol=1e-7, atol=1e-7 * np.abs(by_blocks).max())
+
+
+def test_order_eliminates_every_triple_once_and_its_pattern_holds_the_factors(cut):
+    """Filled in by brute force, the pattern of U is exactly what eliminating in this order makes."""
+    pointer, column = cut.blocks[:2]
+    n = len(cut.mu)
+    members, order, position = np.arange(n), np.empty(n, np.int64), np.zeros(n, np.int64)
+    starts = np.empty(n + 1, np.int64)
+    _, columns, _, _ = order_of(members, members, pointer, column, order, position, starts, 10**6)
+    assert sorted(order) == list(range(n))
+    near = [set(column[pointer[k] : pointer[k + 1]] // 3) for k in range(n)]
+    products = 0
+    for i, k in enumerate(order):
+        later = {j for j in near[k] if position[j] > i}
+        assert {int(order[c]) for c in columns[starts[i] : starts[i + 1]]} == later
+        for j in later:
+            near[j] |= later - {j}
+        products += len(later) * (len(later) + 1)
+    assert block_operations(np.full(n, -1.0), np.zeros(3 * n), pointer, column, 10**6) == (products, n)
+    assert block_operations(np.full(n, -1.0), np.zeros(3 * n), pointer, column, 1)[0] == np.inf
 
 
 @pytest.mark.parametrize("crowded", [False, True])
-def test_sparse_methods_treat_joints_as_rows(back_end, crowded, monkeypatch):
-    """Joints, redundant ones too, in the sparse system give the velocities of the eliminated ones."""
-    problem = random_rigid(np.random.default_rng(8), bodies=10, contacts=12, joints=4, limits=3, redundant_joints=True)
-    dense = solve(problem, "prox-ssn", tol=1e-10)
+def test_systems_outside_treat_joints_as_rows(back_end, crowded, monkeypatch):
+    """Joints, redundant ones too, in a sparse system give the velocities of the eliminated ones."""
+    kind = {"bodies": 5, "contacts": 20} if crowded else {"bodies": 12, "contacts": 8}
+    problem = random_rigid(np.random.default_rng(8), joints=4, limits=3, redundant_joints=True, **kind)
+    assert crowded == (6 * kind["bodies"] <= problem.row_count)
+    settings = ProxSsn(solver="prox-ssn", warm_up=0, least=False)
+    monkeypatch.setattr("delassus.solvers.newton.small._MOST_ROWS", 0)
+    inside = solve(problem, settings, tol=1e-10)
     monkeypatch.setattr("delassus.solvers.newton.prox_ssn._DENSE_ROWS", 0)
-    monkeypatch.setattr("delassus.solvers.newton.prox_ssn._is_crowded", lambda problem: crowded)
-    sparse = solve(problem, "prox-ssn", tol=1e-10)
-    assert dense.converged
-    assert sparse.converged
+    monkeypatch.setattr("delassus.solvers.newton.prox_ssn._LARGE_FACTOR", 0.0)
+    outside = solve(problem, settings, tol=1e-10)
+    assert inside.converged
+    assert outside.converged
     # contact forces of a random heap are not unique, velocities of this one are
-    assert np.allclose(dense.body_velocities, sparse.body_velocities, atol=1e-7)
+    assert np.allclose(inside.body_velocities, outside.body_velocities, atol=1e-7)
+
+
+@pytest.mark.parametrize("law", list(Law))
+def test_batches_do_what_one_call_does(law, monkeypatch):
+    problem = random_rigid(np.random.default_rng(3), bodies=6, contacts=14, limits=2, joints=2, law=law)
+    for least in (False, True):
+        settings = ProxSsn(solver="prox-ssn", least=least)
+        with monkeypatch.context() as change:
+            at_once = solve(problem, settings, tol=1e-10)
+            change.setattr("delassus.solvers.newton.small._MOST_ROWS", 0)
+            in_batches = solve(problem, settings, tol=1e-10)
+        assert at_once.converged
+        assert in_batches.iterations == at_once.iterations
+        assert np.allclose(at_once.reactions, in_batches.reactions, rtol=1e-8, atol=1e-9 * abs(at_once.reactions).max())
 
 
 def smooth_projection(z, mu, width):
@@ -108,38 +169,38 @@ def smooth_projection(z, mu, width):
 @pytest.mark.parametrize("z", [[1.0, 0.2, -0.1], [1.0, 0.9, 0.3], [-0.2, 0.5, 0.1], [0.1, 0.01, 0.0]])
 def test_smoothed_derivative_is_that_of_a_smooth_function(z):
     mu, width, step = 0.6, 0.3, 1e-6
-    r, u = np.array(z), np.zeros(3)
-    A, row = np.full((3, 3), np.nan), np.zeros(3, np.int64)
-    assert smoothed_derivative(r, u, RHO, 0, 0, np.array([mu]), width, A, row) == 3
+    r, u, A = np.array(z), np.zeros(3), np.full((3, 3), np.nan)
+    smoothed_derivative(r, u, RHO, np.array([mu]), width, np.ones(9), A)
     for j in range(3):
         ahead, behind = r + step * np.eye(3)[j], r - step * np.eye(3)[j]
         slope = (smooth_projection(ahead, mu, width) - smooth_projection(behind, mu, width)) / (2 * step)
         assert np.allclose(A[:, j], slope, atol=1e-8)
 
 
-def test_smoothed_derivative_tends_to_the_exact_one(problem):
-    m = problem.row_count
-    r, u, kinds = point(problem), point(problem, 2), (0, problem.cone.unilateral, problem.mu)
-    exact, smooth = np.full((m, 3), np.nan), np.full((m, 3), np.nan)
-    closed, nearly = np.zeros(m, np.int64), np.zeros(m, np.int64)
-    count = projection_derivative(r, u, RHO, *kinds, exact, closed)
-    assert smoothed_derivative(r, u, RHO, *kinds, 1e-6, smooth, nearly) == count
-    assert np.array_equal(closed[:count], nearly[:count])
-    assert np.allclose(exact, smooth, atol=1e-9)
+def test_smoothed_derivative_tends_to_the_exact_one():
+    cut = Cut(random_rigid(np.random.default_rng(5), bodies=8, contacts=20, limits=3, joints=2))
+    r, u = cut.point(), cut.point(2)
+    smooth = np.full((len(r), 3), np.nan)
+    smoothed_derivative(r, u, RHO, cut.mu, 1e-6, cut.blocks[3], smooth)
+    exact = cut.derivative(r, u)
+    filled = np.zeros(len(r), bool)
+    filled[cut.place] = True  # the empty rows of limits are zero in one and one in the other: nothing reads them
+    assert np.allclose(exact[filled], smooth[filled], atol=1e-8)
 
 
-def test_contacts_open_for_long_leave_the_system(problem, back_end):
-    """The direction is the same as that of a system built for the present contacts alone."""
-    newton, v = SparseNewton(problem, RHO), problem.free_velocity
-    pressed = np.zeros(problem.row_count)
-    pressed[problem.cone.contact_start :: 3] = 100.0
-    F = point(problem, 3)
-    newton.direction(pressed, v, ALPHA, F)
-    all_rows = len(newton.members)
+def test_triples_open_for_long_leave_the_sparse_system(back_end):
+    """The step is the same as that of a system built for the present triples alone."""
+    cut = Cut(random_rigid(np.random.default_rng(5), bodies=8, contacts=20, limits=3))
+    system, F = SparseSystem(cut.blocks, RHO), cut.point(3)
+    pressed = np.zeros(len(cut.v))
+    pressed[::3] = 100.0
+    system.step(cut.derivative(pressed, cut.v), ALPHA, F)
+    everything = len(system.members)
+    A = cut.derivative(cut.point(), cut.v)
     for _ in range(45):
-        found = newton.direction(point(problem), v, ALPHA, F)
-    assert len(newton.members) < all_rows
-    assert np.allclose(found, SparseNewton(problem, RHO).direction(point(problem), v, ALPHA, F), atol=1e-10)
+        found = system.step(A, ALPHA, F)
+    assert len(system.members) < everything
+    assert np.allclose(found, SparseSystem(cut.blocks, RHO).step(A, ALPHA, F), atol=1e-10)
 
 
 def test_interior_start_is_near_the_solution():

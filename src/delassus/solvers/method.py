@@ -42,8 +42,8 @@ class Method:
     """Least iterations between two judgements; may change along the way."""
 
     tols: tuple[float, float] = (0.0, 0.0)
-    """(tol, tol_velocity) of the judge, set by the driver before the first `advance`: to know when to be judged, or when
-    another phase of the method pays, never to call a point good."""
+    """(tol, tol_velocity) of the judge, set by the driver before the first `advance`: to know when to be judged, or
+    when another phase of the method pays, never to call a point good."""
 
     reactions_low: np.ndarray | None = None
     """What the reactions lack to a second double each, (m,) [N s], where it knows."""

@@ -68,7 +68,7 @@ def _stages(problem: Problem, solver: str | Settings, is_of_pairs: bool, max_ite
     """Which methods to try one after the other, each for how many iterations, and what factor on the tolerances all but
     the last are asked for.  is_of_pairs: the guess has two doubles per reaction."""
     if solver == "auto":
-        stages = [(SOLVERS[name], SOLVERS[name].settings, most) for name, most in auto_stages(problem)]
+        stages = list(auto_stages(problem))
     elif isinstance(solver, str) and dict.__contains__(SOLVERS, solver):  # without a look at plug-ins
         stages = [(SOLVERS[solver], SOLVERS[solver].settings, 0)]
     else:

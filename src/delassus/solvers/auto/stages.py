@@ -1,5 +1,19 @@
 """What `auto` does on a problem: which methods it tries, who goes on where double precision ends, and which of many
-reactions it returns."""
+reactions it returns.
+
+The policy, in one place:
+
+1. Accelerated sweeps for as long as they are cheaper than factors, then proximal Newton (`prox-ssn`), under every law.
+   Which of the two works when is decided by price and by the slope of the residual, in `parts/anderson/sweeps`.
+2. Where bodies share a load in many ways under exact friction, the path to the least reactions takes the place of the
+   sweeps: there the motion depends on which reactions are taken.
+3. More rows than factors are made for: sweeps with momentum, then plain ones.
+4. Where the first method ends without success, others go on from its best point: the interior point, which holds a
+   proof where the convex law has no solution, and under exact friction the interior point with De Saxcé's term and long
+   accelerated sweeps.
+"""
+
+from functools import cache
 
 import numpy as np
 
@@ -9,60 +23,65 @@ from delassus.problem import Problem
 from delassus.solvers.auto.least_norm import least_reactions
 from delassus.solvers.double_double.settings import takes_pairs
 from delassus.solvers.driver import Limits, Solver, clock
-from delassus.solvers.interior.dense import is_small
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution
-from delassus.solvers.table import SOLVERS
+from delassus.solvers.table import SOLVERS, find
 
-_NEWTON_ROWS = 150  # rows up to which second-order steps cost no more than the sweeps they save
-_DENSE_ROWS = 600  # rows up to which a dense factorisation per step costs less than the sweeps it saves
-_MOST_SWEEPS = 3000  # after which `auto` turns to the next method
-_MOST_NEWTON_STEPS = 300  # outer ones of `prox-ssn`, after which only `ipm` helps
-_FEW_SWEEPS = 30  # the same where the next one is compiled: no dearer than its first iteration
+_FEW_ROWS = 150  # rows up to which the least reactions cost next to nothing
 _LEAST_NORM_ROWS = 1000  # up to which bodies that share several contacts get the least reactions, not those of sweeps
 _CONTACTS_PER_PAIR = 2.0  # contacts per pair of bodies from which on they touch by faces and edges
+_MOST_NEWTON = 3000  # sweeps and systems together, before an interior point that may prove that there is no solution
+_MOST_INTERIOR = 300  # iterations of it, with De Saxcé's term, before the last resort
+
+Stages = tuple[tuple[Solver, Settings, int], ...]
 
 
-def auto_stages(problem: Problem) -> tuple[tuple[str, int], ...]:
-    """What `solver="auto"` tries on this problem, one after the other, until one of them converges, and for how many
-    iterations each; the last one has no bound. Where `ipm` takes the law it comes last: it holds a proof where there is
-    no solution.
+def auto_stages(problem: Problem) -> Stages:
+    """What `solver="auto"` tries on this problem, one after the other, until one of them converges, with which settings
+    and for how many iterations each; the last one has no bound."""
+    if not SOLVERS["prox-ssn"].takes(problem):
+        return _for_many_rows(problem.law)
+    return _stages(problem.law, problem.law is Law.NCP and shares_loads(problem))
 
-    Under the convex law small problems of rigid bodies go to the interior point at once or after few sweeps: on one box
-    it takes as long as sweeps do, on ten boxes or on masses that differ a hundredth."""
-    if problem.law is Law.CCP:
-        if is_small(problem):
-            return (("ipm", 0),) if problem.row_count <= _NEWTON_ROWS else (("pgs-ccp", _FEW_SWEEPS), ("ipm", 0))
-        return ("pgs-ccp", _MOST_SWEEPS), ("ipm", 0)
-    stages: tuple[tuple[str, int], ...] = ()
-    if not shares_loads(problem):
-        sweeps = "nbgs-direct" if problem.cone.bilateral.size and problem.row_count <= _DENSE_ROWS else "nbgs"
-        stages = ((sweeps, _MOST_SWEEPS),)
-    if SOLVERS["prox-ssn"].takes(problem):
-        stages = (*stages, ("prox-ssn", _MOST_NEWTON_STEPS))
-    return (*stages, ("ipm", 0)) if problem.law is Law.FRICTIONLESS else stages
+
+@cache
+def _stages(law: Law, least: bool) -> Stages:
+    newton = SOLVERS["prox-ssn"]
+    first = newton, newton.settings.changed(least=least), _MOST_NEWTON
+    if law is not Law.NCP:
+        return first, (SOLVERS["ipm"], SOLVERS["ipm"].settings, 0)
+    again = ((newton, newton.settings.changed(least=False), _MOST_NEWTON),) if least else ()
+    return (first, *again, (*find("ipm+desaxce"), _MOST_INTERIOR), (*find("nbgs+anderson"), 0))
+
+
+@cache
+def _for_many_rows(law: Law) -> Stages:
+    sweeps = SOLVERS["nbgs"]
+    if law is Law.NCP:
+        return ((sweeps, sweeps.settings, 0),)
+    return (sweeps, sweeps.settings, _MOST_NEWTON), (SOLVERS["ipm"], SOLVERS["ipm"].settings, 0)
 
 
 def shares_loads(problem: Problem) -> bool:
-    """Are the least of many reactions worth finding? In small problems, and in larger ones where bodies touch by faces
-    and edges, whose contacts can share a load in many ways. In piles of round ones it would cost more than the sweeps
-    that solve them."""
+    """Are the least of many reactions worth finding? Among rigid bodies: in small problems, and in larger ones where
+    bodies touch by faces and edges, whose contacts can share a load in many ways. In piles of round ones it would cost
+    more than the sweeps that solve them."""
     rigid, contacts = problem.delassus.rigid, problem.contact_count
-    if problem.row_count <= _NEWTON_ROWS or problem.row_count > _LEAST_NORM_ROWS or rigid is None:
-        return problem.row_count <= _NEWTON_ROWS
+    if problem.row_count <= _FEW_ROWS or problem.row_count > _LEAST_NORM_ROWS or rigid is None:
+        return rigid is not None and problem.row_count <= _FEW_ROWS
     pairs = rigid.bodies[len(rigid.bodies) - contacts :]
     return contacts >= _CONTACTS_PER_PAIR * len(np.unique(pairs[:, 0] * (len(rigid.mass) + 1) + pairs[:, 1])) > 0.0
 
 
 def auto_line(problem: Problem) -> tuple[Solver, Settings]:
     """The line that `auto` begins with on this problem, and its settings."""
-    line = SOLVERS[auto_stages(problem)[0][0]]
-    return line, line.settings
+    line, settings, _ = auto_stages(problem)[0]
+    return line, settings
 
 
 def default_solver(problem: Problem) -> str:
     """What `solver="auto"` begins with on this problem."""
-    return auto_stages(problem)[0][0]
+    return auto_stages(problem)[0][0].name
 
 
 def rescuer(problem: Problem) -> str | None:

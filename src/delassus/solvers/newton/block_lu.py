@@ -2,8 +2,8 @@
 
 Up-looking LU on 3×3 blocks, row by row in the order of `parts/elimination_order`, the right side eliminated along. Rows
 of open triples are rows of the identity: nothing is eliminated in them, and as pivots they are one. There is no
-pivoting between blocks: the proximal weight α keeps every pivot away from zero, and a step that is no descent is refused
-by the line search.
+pivoting between blocks: the proximal weight α keeps every pivot away from zero, and a step that is no descent is
+refused by the line search.
 """
 
 import math
@@ -38,7 +38,8 @@ def block_lu_step(
 ):
     """d of the triples in `order`, (3 n,); was it found?
 
-    starts, columns: pattern of U; lower, left: of L; place: (blocks of D,) of each block's column in the order, behind it
+    starts, columns: pattern of U; lower, left: of L; place: (blocks of D,) of each block's column in the order, behind
+    it
     for triples that are not in it; A: (3 n, 3) derivative of the projections; coupled: (3 n,) D times −F of the triples
     that are not in the order, negated. Scratch: U (12 per block), inverse (12 per triple) of the pivots, row (12 per
     triple, and 12 more), b (3 per triple), L (12,)."""

@@ -28,8 +28,8 @@ CENTRE, ITERATE, SPEED, VALUE, TRIAL, TRIAL_SPEED, TRIAL_VALUE, STEP, PULL, SHIF
 VECTORS = 15
 
 # Entries of `state`: proximal weight, the last one that failed, relative residual of the centre; what the inner loop is
-# for (see below), which try it is, its steps, is the derivative smoothed, did the other one find no descent, ‖F‖, ‖F‖ to
-# reach with ρ = 1; systems solved, outer iterations, excess of the best point; is a step asked for outside; has the
+# for (see below), which try it is, its steps, is the derivative smoothed, did the other one find no descent, ‖F‖, ‖F‖
+# to reach with ρ = 1; systems solved, outer iterations, excess of the best point; is a step asked for outside; has the
 # inner loop begun, has anything; the next weight of the path.
 (
     ALPHA,

@@ -11,8 +11,8 @@ scaled by its own first, so that mass ratios do not matter to the proximal term.
 from the solution it goes on from an interior point (`interior_start`).
 
 *Linear systems*: blocks of three eliminated in compiled code; a sparse direct solver where factors are large, in body
-space where bodies are fewer than contacts. Joints of small problems are eliminated first, elsewhere they are rows of the
-system.
+space where bodies are fewer than contacts. Joints of small problems are eliminated first, elsewhere they are rows of
+the system.
 
 *Which of many reactions.* A wall, a table or a box in a gripper has more reactions than equations, and with friction
 even the motion depends on which ones are taken: let the normal forces of a gripper gather in one corner, as sweeps do,
@@ -36,8 +36,8 @@ from delassus.problem import Problem
 from delassus.solvers.method import Method
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.body import BodySystem
-from delassus.solvers.newton.hybrid import MOST_JUDGEMENTS, PATH_BEGIN
 from delassus.solvers.newton.iteration import proximal_phase
+from delassus.solvers.newton.small import MOST_JUDGEMENTS, PATH_BEGIN, small_at_once
 from delassus.solvers.newton.sparse import SparseSystem
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import accelerated_phase
@@ -177,8 +177,8 @@ class ProxSsnMethod(Method):
         price = 2.0 * len(self.blocks[1]) + 35.0 * len(self.mu)
         count = min(count, max(int(_BATCH_WORK / price), 20))
         end = accelerated_phase(
-            count, self.state, vectors, G, F, small, *self.blocks, constants, self.v, self.mu, self.convex, self.r, slip,
-            self.best, self.tols, self.units, self.place, self.judged_by, self.judgements,
+            count, self.state, vectors, G, F, small, *self.blocks, constants, self.v, self.mu, self.convex, self.r,
+            slip, self.best, self.tols, self.units, self.place, self.judged_by, self.judgements,
         )  # fmt: skip
         self.done = int(self.state[sweeps.DONE])
         if end == sweeps.TOO_DEAR:
@@ -202,7 +202,7 @@ class ProxSsnMethod(Method):
         return 6.0 * products + 230.0 * closed
 
     def _go_outside(self) -> None:
-        """Factors are large: in body space where bodies are fewer than contacts, by a sparse direct solver elsewhere."""
+        """Factors are large: body space where bodies are fewer than contacts, a sparse direct solver elsewhere."""
         rigid, rho = self.problem.delassus.rigid, self.settings.rho
         if rigid is not None and self.eliminated is None and rigid.velocity_count <= self.problem.row_count:
             row = np.sqrt(self.units[0] / self.units[1])[self.place]
@@ -254,3 +254,16 @@ def start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray, 
     """The method at the given starting point."""
     assert isinstance(settings, ProxSsn)
     return ProxSsnMethod(problem, settings, reactions, borrowed)
+
+
+def prox_ssn_at_once(
+    problem: Problem,
+    settings: Settings,
+    reactions: np.ndarray,
+    tols: tuple[float, float],
+    max_iter: int,
+    found: np.ndarray,
+) -> int:
+    """See `small_at_once`."""
+    assert isinstance(settings, ProxSsn)
+    return small_at_once(problem, settings.plain, reactions, tols, max_iter, found)

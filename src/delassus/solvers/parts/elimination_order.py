@@ -48,8 +48,8 @@ else:
 
 @njit(cache=True, error_model="numpy")
 def order_of(members, number, pointer, column, order, position, starts, most):
-    """Eliminate `members` (n,), triples of a pattern in block rows; number: (triples,) their places in `members`, −1 for
-    others. Written: order (n,) of elimination, position (triples,) in it, starts (n + 1,) of the rows of U. Returns
+    """Eliminate `members` (n,), triples of a pattern in block rows; number: (triples,) their places in `members`, or
+    −1. Written: order (n,) of elimination, position (triples,) in it, starts (n + 1,) of the rows of U. Returns
     (found?, columns of U as places in the order, starts of L's rows, columns of L's rows); not found where U has more
     than `most` blocks off its diagonal."""
     n = len(members)

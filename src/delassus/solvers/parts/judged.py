@@ -9,7 +9,7 @@ from delassus.residuals import measure_at
 
 @njit(cache=True, error_model="numpy")
 def excess_over(tols, r, u, units, place, judged_by, reactions, velocities, iteration, judgements):
-    """How far the point r, whose velocities are u, is above the tolerances, as a factor; infinite where it is no number.
+    """How far the point r, with velocities u, is above the tolerances, as a factor; infinite where it is no number.
 
     tols: (tol, tol_velocity); units: (2, 3 n) of reactions and of velocities; place: (m,) where each row of the problem
     is; judged_by: that of the `Problem`; reactions, velocities: (m,), written in units of the problem; judgements:

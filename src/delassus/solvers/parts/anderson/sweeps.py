@@ -18,14 +18,14 @@ from delassus.solvers.parts.elimination_order import block_operations
 from delassus.solvers.parts.judged import excess_over
 from delassus.solvers.parts.threes import velocity
 
-# Entries of `state`. Of the acceleration: does (g, f) hold a map, is the point on trial, entries of the window and where
-# the next goes, ‖f‖ of the last accepted map, at the last progress and maps since; …
+# Entries of `state`. Of the acceleration: does (g, f) hold a map, is the point on trial, entries of the window and
+# where the next goes, ‖f‖ of the last accepted map, at the last progress and maps since; …
 HAS_LAST, ON_TRIAL, COUNT, SLOT, NORM, MILESTONE, IDLE = 0, 1, 2, 3, 4, 5, 6
 # … of the judge: sweeps done, when to judge next, excess of the best point, of the last one judged and ‖f‖ then; the
 # best excess and the sweeps at the judgement before; …
 DONE, NEXT, BEST, JUDGED, JUDGED_NORM, BEFORE, BEFORE_DONE = 7, 8, 9, 10, 11, 12, 13
-# … of the price: sweeps before it is asked for, nanoseconds of a factorisation and of a sweep (zero before), sweeps that
-# the first factorisations are worth, and that the last ones are.
+# … of the price: sweeps before it is asked for, nanoseconds of a factorisation and of a sweep (zero before), sweeps
+# that the first factorisations are worth, and that the last ones are.
 FIRST, FACTOR_PRICE, SWEEP_PRICE, BUDGET, FAR = 14, 15, 16, 17, 18
 STATE_SIZE = 19
 

@@ -43,7 +43,9 @@ def slip_constants(D, o):
     trace, least = s11 + s22, 0.0
     det = s11 * s22 - s12 * s21
     if det <= _SINGULAR * trace * trace:
-        least = max(_SINGULAR * trace, 1e-14 * (D[o + 4] + D[o + 8] + D[o]))
+        # rounding may leave an eigenvalue of S below zero
+        low = 0.5 * (trace - math.sqrt(max((s11 - s22) ** 2 + 4.0 * s12 * s21, 0.0)))
+        least = max(_SINGULAR * trace, 1e-14 * (D[o + 4] + D[o + 8] + D[o])) + 2.0 * max(0.0, -low)
         det = (s11 + least) * (s22 + least) - s12 * s21
     det = 1.0 / det if det > 0.0 else 0.0
     e1, e2 = d1 * inverse, d2 * inverse

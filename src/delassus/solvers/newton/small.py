@@ -1,24 +1,76 @@
-"""Accelerated sweeps, then proximal Newton, on one problem in triples: what one compiled attempt and the loop over
-batches share."""
+"""Accelerated sweeps and proximal Newton on a small problem, begun, iterated and judged in one compiled call: the
+batches of `ProxSsnMethod` would cost more than the work."""
 
 import math
 
 import numpy as np
 from numba import njit
 
-from delassus.linalg.factor.dense_elimination import carry, subtract_carried
+from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry, subtract_carried
+from delassus.linalg.operators.rigid import form_dense
+from delassus.problem import Problem
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.iteration import proximal_phase
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import accelerated_phase
+from delassus.solvers.parts.at_once import finish_dense, finish_rigid, judgements_in, known
 from delassus.solvers.parts.block_sweeps import sweep_constants
 from delassus.solvers.parts.threes import cut_dense, place_rows, scale_threes, triples_of
+
+_MOST_ROWS = 90  # up to which a problem is small: a factorisation then takes up to 60 µs
+_MOST_ITERATIONS = 150  # in one call, which looks at no clock: up to 10 ms
 
 PATH_BEGIN = 1e-2
 """Weight at which the path to the least reactions begins, in scaled units."""
 
 MOST_JUDGEMENTS = 64
 """Judgements that one call writes down; further ones take the place of the last."""
+
+
+_NO_BODIES = np.empty((0, 2), np.int64), np.empty(0, np.int64), np.empty((0, 12)), np.empty((0, 12)), np.empty(0)
+_NO_MATRIX = np.empty((0, 0))
+
+
+def is_small(problem: Problem) -> bool:
+    """Is the attempt at once worth while?"""
+    return problem.row_count <= _MOST_ROWS and problem.cone.bilateral_rows <= CARRY_ROWS
+
+
+def small_at_once(
+    problem: Problem,
+    plain: tuple[float, ...],
+    reactions: np.ndarray,
+    tols: tuple[float, float],
+    max_iter: int,
+    found: np.ndarray,
+) -> int:
+    """How many judgements were made, none where the problem is larger or its joints cannot be eliminated. The reactions
+    are overwritten by the best point.  plain: of `ProxSsn`; tols: (tol, tol_velocity); found: of an `Attempt`."""
+    if not is_small(problem) or not len(reactions):
+        return 0
+    rigid = problem.delassus.rigid
+    return _at_once(
+        _NO_MATRIX if rigid is not None else problem.delassus.full, _NO_BODIES if rigid is None else rigid.plain,
+        known(problem.u_f), problem.free_velocity, problem.judged_by, tols, min(max_iter, _MOST_ITERATIONS), plain,
+        reactions, found,
+    )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy")
+def _at_once(full, rigid, u_f, v_f, judged_by, tols, most, plain, reactions, found):
+    """One kernel for matrices and for bodies, whichever is not empty: two would compile everything twice."""
+    m = len(v_f)
+    D, is_rigid = full, len(full) == 0
+    if is_rigid:
+        D = np.empty((m, m))
+        form_dense(rigid, D)
+    count = solve_at_once(D, v_f, judged_by, tols, most, plain, reactions, judgements_in(found))
+    if count > 0:
+        if is_rigid:
+            finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
+        else:
+            finish_dense(D, v_f, reactions, judged_by, found)
+    return count
 
 
 @njit(cache=True, error_model="numpy")
@@ -83,8 +135,8 @@ def _solve(
         sweep_constants(diagonal, mu, 0.0, constants)
         sweeps.begin(state, plain[5])
         end = accelerated_phase(
-            most, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip, best,
-            tols, units, place, judged_by, judgements,
+            most, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip,
+            best, tols, units, place, judged_by, judgements,
         )  # fmt: skip
         done = state[sweeps.DONE]
         if end != sweeps.TOO_DEAR:
