@@ -154,7 +154,7 @@ class ProxSsnMethod(Method):
             self.blocks = cut_matrix(D.indptr, D.indices, D.data, self.place, n)
         self.v, self.units = np.zeros(3 * n), np.empty((2, 3 * n))
         self.v[self.place] = problem.free_velocity if self.eliminated is None else self.eliminated.v
-        scale_threes(*self.blocks, self.v, self.units[0], self.units[1])
+        scale_threes(*self.blocks, self.v, self.units[0], self.units[1])  # type: ignore[call-arg]
 
     def advance(self, count: int) -> int:
         """At most `count` sweeps or systems, then the joints that go with the contacts."""
@@ -176,7 +176,7 @@ class ProxSsnMethod(Method):
         (vectors, G, F, small), constants, slip = self.room
         price = 2.0 * len(self.blocks[1]) + 35.0 * len(self.mu)
         count = min(count, max(int(_BATCH_WORK / price), 20))
-        end = accelerated_phase(
+        end = accelerated_phase(  # type: ignore[call-arg]
             count, self.state, vectors, G, F, small, *self.blocks, constants, self.v, self.mu, self.convex, self.r,
             slip, self.best, self.tols, self.units, self.place, self.judged_by, self.judgements,
         )  # fmt: skip
@@ -198,7 +198,7 @@ class ProxSsnMethod(Method):
             self._go_outside()
 
     def _priced(self, r: np.ndarray) -> float:
-        products, closed = block_operations(self.mu, r, *self.blocks[:2], np.int64(3_000_000))
+        products, closed = block_operations(self.mu, r, self.blocks[0], self.blocks[1], np.int64(3_000_000))
         return 6.0 * products + 230.0 * closed
 
     def _go_outside(self) -> None:
@@ -216,7 +216,7 @@ class ProxSsnMethod(Method):
         count = min(count, max(int(_BATCH_WORK / max(self.price, 1.0)), 20))
         end = iteration.NEEDS_STEP
         while end == iteration.NEEDS_STEP:
-            end = proximal_phase(
+            end = proximal_phase(  # type: ignore[call-arg]
                 count, plain, 0.0 if self.outside is None else 1.0, self.newton, self.vectors, self.A, *self.blocks,
                 self.v, self.mu, self.convex, self.best, self.tols, self.units, self.place, self.judged_by,
                 self.judgements, float(self.before),

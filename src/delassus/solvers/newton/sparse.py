@@ -36,8 +36,10 @@ class SparseSystem:
             return step
         self._gather(closed)
         right = np.empty(3 * len(self.members))
-        _fill(*self.blocks, A, self.rho, alpha, F, self.members, self.is_member, self.spot, self.own, self.starts,
-              self.factor.values, right, np.empty_like(F))  # fmt: skip
+        _fill(  # type: ignore[call-arg]
+            *self.blocks, A, self.rho, alpha, F, self.members, self.is_member, self.spot, self.own, self.starts,
+            self.factor.values, right, np.empty_like(F),
+        )  # fmt: skip
         if not self.factor.factor():
             return None
         rows = (3 * self.members[:, None] + np.arange(3)).ravel()

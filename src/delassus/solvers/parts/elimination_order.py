@@ -14,11 +14,11 @@ MOST_TRIPLES = 20_000
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
 
-    def _ones(word):
+    def _ones(word: np.uint64) -> int:
         """How many bits are set."""
         return int(word).bit_count()
 
-    def _lowest(word):
+    def _lowest(word: np.uint64) -> int:
         """Place of the lowest bit that is set."""
         return (int(word) & -int(word)).bit_length() - 1
 
