@@ -107,11 +107,21 @@ def test_convex_solver_finds_the_least_energy():
             assert (energy >= least - 1e-12 * abs(least) - 1e-300).all()
 
 
-@pytest.mark.parametrize("start", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("start", [1e-300, 1e-179, 1e-9, 1.0, 1e9])
 def test_convex_solver_forgets_where_it_began(start):
     for D, q, mu in cases(300, conditions=(1.0, 10.0, 100.0)):
         again = np.array(solve_convex(np.ascontiguousarray(D).ravel(), 0, *q, mu, start, start)[:3])
         assert np.allclose(again, convex(D, q, mu), rtol=1e-9, atol=1e-12 * np.linalg.norm(q) / np.trace(D))
+
+
+def test_convex_solver_starts_from_next_to_nothing():
+    """A contact between spheres that has just begun to carry, as a sweep with relaxation 1.6 met it: NaN before."""
+    D, q = (
+        np.diag([1714.5488621889044, 6030.8, 6030.8]),
+        [0.010292046292989687, -0.010649657179522501, 0.017640042610587],
+    )
+    from_tiny = np.array(solve_convex(D.ravel(), 0, *q, 0.5, 5.421291986411154e-179, 0.0)[:3])
+    assert np.allclose(from_tiny, solve_uncoupled(D[0, 0], D[1, 1], *q, 0.5, True), rtol=1e-9, atol=0.0)
 
 
 def test_slip_handles_non_symmetric_blocks():

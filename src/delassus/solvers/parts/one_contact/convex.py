@@ -16,6 +16,7 @@ from numba import njit
 
 _STEPS = 100  # Newton needs a handful; bisection alone needs 60 to exhaust the digits
 _CLOSE = 1e-15  # relative change of x below which Newton stops
+_TOO_LOW = 1e-6  # start over the usual size below which it is none: over-relaxed contacts come from 1e-179 of it
 _SINGULAR = 1e-14  # determinant of D_tt relative to its trace below which the smallest of many r_t is taken
 
 
@@ -30,7 +31,8 @@ def solve_convex(D, o, q0, q1, q2, mu, start, slip):
         return -q0 / dnn, 0.0, 0.0, 0.0
     low, high = 0.0, math.inf
     trace = dnn + D[o + 4] + D[o + 8]
-    x = start if start > 0.0 else max(-q0, mu * math.sqrt(q1 * q1 + q2 * q2) - q0) / trace
+    usual = max(-q0, mu * math.sqrt(q1 * q1 + q2 * q2) - q0) / trace
+    x = start if start > _TOO_LOW * usual else usual
     s = slip
     for _ in range(_STEPS):
         r1, r2, s, slope1, slope2, change = _on_disc(D, o, q1 + D[o + 3] * x, q2 + D[o + 6] * x, mu, x, s)
