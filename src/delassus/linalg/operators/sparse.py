@@ -9,7 +9,7 @@ from numba import njit
 
 from delassus.linalg.dense_product import exact_times_plus
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
-from delassus.linalg.operators.islands import islands_of_velocities
+from delassus.linalg.operators.islands import islands_of_full, islands_of_velocities
 from delassus.linalg.operators.matrix import csr_times
 
 _COLUMNS_AT_ONCE = 256  # right-hand sides solved together when D is formed: bounds memory to 256 n doubles
@@ -36,12 +36,9 @@ class SparseDelassus(Delassus):
         )
 
     def body_velocity(self, reactions: np.ndarray) -> np.ndarray:
-        return self.factor.solve(csr_times(self.J_transposed, reactions))
-
-    @cached_property
-    def J_transposed(self) -> sp.csr_array:
-        """Jᵀ by rows, (n, m)."""
-        return sp.csr_array(self.J.T)
+        pushed = np.zeros(self.velocity_count)
+        _add_transposed_times(self.J.indptr, self.J.indices, self.J.data, reactions, pushed)
+        return self.factor.solve(pushed)
 
     def rows_times(self, u: np.ndarray) -> np.ndarray:
         return csr_times(self.J, u)
@@ -114,6 +111,8 @@ class SparseDelassus(Delassus):
         return self.factor.solve(momentum)
 
     def islands(self, block_start: np.ndarray) -> np.ndarray:
+        if self.row_count <= FEW_ROWS:  # D itself says which blocks it couples; going through H takes longer than it
+            return islands_of_full(self.full, block_start)
         return islands_of_velocities(self.H, self.J, block_start)
 
     def part(
@@ -141,6 +140,14 @@ class SparseDelassus(Delassus):
 
     def __repr__(self) -> str:
         return f"SparseDelassus({self.H.shape[0]} velocities, {self.row_count} rows)"
+
+
+@njit(cache=True)
+def _add_transposed_times(indptr, indices, data, x, out):
+    """out += Jᵀ x, from the compressed rows of J."""
+    for i in range(len(indptr) - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            out[indices[p]] += data[p] * x[i]
 
 
 @njit(cache=True)
