@@ -28,7 +28,7 @@ from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.method import Method
 from delassus.solvers.modifiers.anderson import ANDERSON
 from delassus.solvers.modifiers.desaxce import DESAXCE
-from delassus.solvers.newton.prox_ssn import Borrowed, ProxSsn, prox_ssn_at_once, start_prox_ssn
+from delassus.solvers.newton.prox_ssn import Borrowed, ProxSsn, prox_ssn_at_once, prox_ssn_batch, start_prox_ssn
 from delassus.solvers.parts.at_once import joints_at_once
 from delassus.solvers.settings import Settings, require
 from delassus.solvers.splitting.direct import Direct, DirectMethod
@@ -81,7 +81,8 @@ _LINES = [
            _start_direct, most_rows=4000, at_once=joints_at_once, joints_at_once=True),
     Solver(ProxSsn(solver="prox-ssn"), _ANY, ALL_ROWS, "Newton on Alart and Curnier's function, proximal; ours",
            "any law to 1e-8 and beyond: accelerated sweeps, then Newton where they crawl: stacks, mass ratios, loops",
-           partial(start_prox_ssn, borrowed=Borrowed(interior_start)), most_rows=30_000, at_once=prox_ssn_at_once),
+           partial(start_prox_ssn, borrowed=Borrowed(interior_start)), most_rows=30_000, at_once=prox_ssn_at_once,
+           batch_at_once=prox_ssn_batch),
     Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "Mangoni, PhD thesis, ch. 4; Mangoni and Tasora",
            "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
            start_ipm, at_once=joints_at_once, joints_at_once=True, hands_on=hands_on),

@@ -134,13 +134,14 @@ def scatter(indptr, indices, data, out):
 
 @njit(cache=True)
 def fill_blocks_of_full(D, block_start, out):
-    """out: the diagonal blocks of D, held in full, one after the other."""
+    """out: the diagonal blocks of D, held in full, one after the other; how many entries they have."""
     at = 0
     for k in range(len(block_start) - 1):
         for i in range(block_start[k], block_start[k + 1]):
             for j in range(block_start[k], block_start[k + 1]):
                 out[at] = D[i, j]
                 at += 1
+    return at
 
 
 @njit(cache=True)

@@ -37,10 +37,11 @@ from delassus.solvers.method import Method
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.body import BodySystem
 from delassus.solvers.newton.iteration import proximal_phase
-from delassus.solvers.newton.small import MOST_JUDGEMENTS, PATH_BEGIN, small_at_once
+from delassus.solvers.newton.small import MOST_JUDGEMENTS, PATH_BEGIN, small_at_once, small_batch
 from delassus.solvers.newton.sparse import SparseSystem
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import accelerated_phase
+from delassus.solvers.parts.batch import Batch, Kernel
 from delassus.solvers.parts.block_sweeps import sweep_constants
 from delassus.solvers.parts.elimination_order import block_operations
 from delassus.solvers.parts.threes import cut_dense, cut_matrix, cut_rigid, place_rows, scale_threes, triples_of
@@ -267,3 +268,10 @@ def prox_ssn_at_once(
     """See `small_at_once`."""
     assert isinstance(settings, ProxSsn)
     return small_at_once(problem, settings.plain, reactions, tols, max_iter, found)
+
+
+def prox_ssn_batch(batch: Batch, settings: Settings, tols: tuple[float, float], max_iter: int) -> Kernel:
+    """`prox_ssn_at_once` for the problems of a batch."""
+    del batch
+    assert isinstance(settings, ProxSsn)
+    return small_batch(settings.plain, tols, max_iter)

@@ -2,11 +2,13 @@
 batches of `ProxSsnMethod` would cost more than the work."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry, subtract_carried
+from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.linalg.operators.rigid import form_dense
 from delassus.problem import Problem
 from delassus.solvers.newton import iteration
@@ -14,6 +16,7 @@ from delassus.solvers.newton.iteration import proximal_phase
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import accelerated_phase
 from delassus.solvers.parts.at_once import finish_dense, finish_rigid, judgements_in, known
+from delassus.solvers.parts.batch import Kernel, problem_of, room_of
 from delassus.solvers.parts.block_sweeps import sweep_constants
 from delassus.solvers.parts.threes import cut_dense, place_rows, scale_threes, triples_of
 
@@ -56,6 +59,16 @@ def small_at_once(
     )  # fmt: skip
 
 
+def small_batch(plain: tuple[float, ...], tols: tuple[float, float], max_iter: int) -> Kernel:
+    """`small_at_once` for the problems of a batch."""
+    most = min(max_iter, _MOST_ITERATIONS)
+
+    def kernel(*given: Any) -> None:
+        _batch_at_once(*given, _NO_BODIES, known(None), plain, tols, most)  # type: ignore[call-arg]
+
+    return kernel
+
+
 @njit(cache=True, error_model="numpy")
 def _at_once(full, rigid, u_f, v_f, judged_by, tols, most, plain, reactions, found):
     """One kernel for matrices and for bodies, whichever is not empty: two would compile everything twice."""
@@ -71,6 +84,17 @@ def _at_once(full, rigid, u_f, v_f, judged_by, tols, most, plain, reactions, fou
         else:
             finish_dense(D, v_f, reactions, judged_by, found)
     return count
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _batch_at_once(batch, first, last, reactions, found, counts, no_bodies, no_u_f, plain, tols, most):
+    """counts: judgements of each problem from `first` to before `last`, none where no attempt is made."""
+    blocks = np.empty(FEW_ROWS**2)
+    for q in range(first, last):
+        D, v_f, judged_by = problem_of(batch, q, blocks)
+        if len(v_f) > 0 and judged_by[3] <= CARRY_ROWS:
+            own, room = room_of(batch, q, reactions, found)
+            counts[q] = _at_once(D, no_bodies, no_u_f, v_f, judged_by, tols, most, plain, own, room)
 
 
 @njit(cache=True, error_model="numpy")

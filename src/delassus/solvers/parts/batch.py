@@ -102,7 +102,7 @@ def problem_of(plain, q, blocks):
     v_f, first = packed[first : first + m], first + m
     last = first + at[1, q + 1] - at[1, q]
     mu, scale, last = packed[first:last], packed[last : last + count], last + count
-    fill_blocks_of_full(D, bounds, blocks)
+    blocks = blocks[: fill_blocks_of_full(D, bounds, blocks)]
     judged_by = mu, bounds, joints, bilateral, limits, blocks, scale, is_exact, packed[last], packed[last + 1]
     return D, v_f, judged_by
 
