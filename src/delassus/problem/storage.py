@@ -16,13 +16,14 @@ from delassus.errors import ProblemError
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.matrix import MatrixDelassus, scatter
 from delassus.linalg.operators.rigid import RigidDelassus
-from delassus.linalg.operators.sparse import SparseDelassus
+from delassus.linalg.operators.sparse import SparseDelassus, factor_definite
 from delassus.linalg.operators.structure import rigid_blocks
 
 Matrix: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
 """A matrix as a caller may give it, dense or sparse."""
 
 _NEGATIVE = 1e-12  # of the largest diagonal entry of D: what rounding may leave below zero
+_ROUNDING = 1e-13  # of the largest entry of H: how far mirror images differ that were summed in another order
 _SYMMETRY = 0.1  # real files are non-symmetric by up to 2 % (gyroscopic terms); beyond 10 % something else is wrong
 
 
@@ -83,8 +84,10 @@ def primal_storage(H: Matrix, J: Matrix, cone: ProductCone, compliance: ArrayLik
     compliance = _compliance(compliance, cone.row_count)
     blocks = rigid_blocks(H, J, cone.block_start)
     if blocks is None:
-        _check_positive_definite(H, "H")
-        return SparseDelassus(H, J, compliance)
+        factor, out = _positive_definite(H, "H"), SparseDelassus(H, J, compliance)
+        if factor is not None:
+            out.factor = factor
+        return out
     mass, bodies, rows = blocks
     _check_mass_blocks(mass)
     return RigidDelassus(mass, bodies, rows, cone.block_start, compliance)
@@ -127,7 +130,8 @@ def _sparse(value: Any, name: str, *, square: bool = False) -> sp.csr_array:
     """value as a sorted compressed-row matrix without duplicates, all finite."""
     if not sp.issparse(value):
         value = _array(value, name, (None, None))
-    out = sp.csr_array(value).astype(float)
+    is_ready = isinstance(value, sp.csr_array) and value.dtype == np.float64
+    out = value.copy() if is_ready else sp.csr_array(value).astype(float)
     if out.has_canonical_format is False:
         out = out.copy()
         out.sum_duplicates()
@@ -195,20 +199,38 @@ def _check_mass_blocks(mass: np.ndarray) -> None:
         ) from None
 
 
-def _check_positive_definite(H: sp.csr_array, name: str) -> None:
-    """The symmetric part of H has only positive pivots in an LDLᵀ without pivoting for size."""
-    half = sp.csc_array(0.5 * (H + H.T))
-    skew = abs(H - H.T)
-    if skew.nnz and skew.data.max() > _SYMMETRY * np.abs(H.data).max():
+def _positive_definite(H: sp.csr_array, name: str) -> spla.SuperLU | None:
+    """The symmetric part of H has only positive pivots in an LDLᵀ without pivoting for size; returned are the factors,
+    which are those of H where that is symmetric up to rounding, and None where it is not."""
+    skew, largest = _skew(H.indptr, H.indices, H.data)
+    if skew > _SYMMETRY * largest:
         raise ProblemError(f"{name} is not symmetric: entries differ from their mirror image by more than 10 %")
+    is_symmetric = skew <= _ROUNDING * largest
+    if skew == 0.0:  # then compressed rows are compressed columns
+        half = sp.csc_array((H.data, H.indices, H.indptr), H.shape)
+    else:
+        half = sp.csc_array(H if is_symmetric else 0.5 * (H + H.T))
     wrong = f"{name} is not positive definite: check masses and stiffness signs"
     try:
-        options = {"SymmetricMode": True}
-        factor = spla.splu(half, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+        factor = factor_definite(half)
     except RuntimeError:
         raise ProblemError(wrong) from None
     if not np.array_equal(factor.perm_r, factor.perm_c) or (factor.U.diagonal() <= 0).any():
         raise ProblemError(wrong)
+    return factor if is_symmetric else None
+
+
+@njit(cache=True)
+def _skew(indptr, indices, data):
+    """(largest |H_ij − H_ji|, largest |H_ij|) of a square matrix in compressed, sorted rows."""
+    skew = largest = 0.0
+    for i in range(len(indptr) - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            row = indices[indptr[indices[p]] : indptr[indices[p] + 1]]
+            at = np.searchsorted(row, i)
+            mirror = data[indptr[indices[p]] + at] if at < len(row) and row[at] == i else 0.0
+            skew, largest = max(skew, abs(data[p] - mirror)), max(largest, abs(data[p]))
+    return skew, largest
 
 
 def _text(shape: Sequence[int | None]) -> str:

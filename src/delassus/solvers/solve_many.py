@@ -13,7 +13,7 @@ from delassus.solvers.driver import Limits, Solver, VelocityTolerance, clock, li
 from delassus.solvers.parts.batch import Batch
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution
-from delassus.solvers.solve_problem import DEFAULT_MAX_ITER, DEFAULT_TOL, solve, start_point
+from delassus.solvers.solve_problem import DEFAULT_MAX_ITER, DEFAULT_TOL, LONGEST_ATTEMPT, solve, start_point
 from delassus.solvers.table import find
 from delassus.status import Status
 
@@ -144,6 +144,8 @@ def _parts(
         else:
             key = problem.law, problem.cone.bilateral_rows > 0, problem.cone.unilateral > 0
         groups.setdefault(key, []).append(k)
+    if limits.time_limit <= LONGEST_ATTEMPT:
+        return
     for places in groups.values():
         line, settings = auto_line(problems[places[0]]) if solver == "auto" else find(solver)
         if line.batch_at_once is not None and line.attempts(problems[places[0]]):

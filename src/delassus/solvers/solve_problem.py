@@ -18,7 +18,7 @@ from delassus.status import Status
 
 DEFAULT_TOL = 1e-6
 DEFAULT_MAX_ITER = 1_000_000
-_LONGEST_ATTEMPT = 0.01  # seconds: an attempt in one compiled call, which looks at no clock, takes less
+LONGEST_ATTEMPT = 0.01  # seconds: an attempt in one compiled call, which looks at no clock, takes less
 _TRY_ONE_DOUBLE = 40  # iterations of every method before `ipm-dd` where masses are far apart: few succeed later
 _TRY_TWO_DOUBLES = 300  # iterations of `ipm-dd`, at most
 _FINER = 1e-4  # of the tolerances, asked for where masses are far apart: heavy bodies amplify what light ones lack
@@ -96,7 +96,7 @@ def _solve(
     start = clock()
     reactions, low = (point, None) if point.ndim == 1 else (point[0], point[1])
     spent, rows = 0, []
-    if limits.time_limit > _LONGEST_ATTEMPT and line.attempts(problem):
+    if limits.time_limit > LONGEST_ATTEMPT and line.attempts(problem):
         quick = _at_once(problem, line, settings, reactions.copy(), limits, trace, start)
         if quick is not None and (quick.status is Status.CONVERGED or quick.iterations >= limits.max_iter):
             return quick

@@ -27,13 +27,12 @@ class SparseDelassus(Delassus):
         self.J = J
         self.compliance = compliance
         self.row_count, self.velocity_count = J.shape
+        self.has_blocks_at_hand = self.row_count <= FEW_ROWS
 
     @cached_property
     def factor(self) -> spla.SuperLU:
         """LU of H; without pivoting for size, which a positive definite matrix does not need."""
-        return spla.splu(
-            sp.csc_array(self.H), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-        )
+        return factor_definite(sp.csc_array(self.H))
 
     def body_velocity(self, reactions: np.ndarray) -> np.ndarray:
         pushed = np.zeros(self.velocity_count)
@@ -140,6 +139,11 @@ class SparseDelassus(Delassus):
 
     def __repr__(self) -> str:
         return f"SparseDelassus({self.H.shape[0]} velocities, {self.row_count} rows)"
+
+
+def factor_definite(H: sp.csc_array) -> spla.SuperLU:
+    """LU in an order for symmetric patterns, without pivoting for size; raises RuntimeError where H is singular."""
+    return spla.splu(H, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
 
 @njit(cache=True)

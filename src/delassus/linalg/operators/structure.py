@@ -13,13 +13,9 @@ def rigid_blocks(
     n = H.shape[0]
     if n == 0 or n % 6:
         return None
-    H, J = sp.csr_array(H), sp.csr_array(J)
-    row = np.repeat(np.arange(n), np.diff(H.indptr))
-    if np.any((row // 6 != H.indices // 6) & (H.data != 0.0)):
-        return None
     mass = np.zeros((n // 6, 6, 6))
-    inside = row // 6 == H.indices // 6
-    np.add.at(mass, (row[inside] // 6, row[inside] % 6, H.indices[inside] % 6), H.data[inside])
+    if not _split_masses(H.indptr, H.indices, H.data, mass):
+        return None
     bodies = np.full((len(block_start) - 1, 2), -1, dtype=np.int64)
     rows = np.zeros((J.shape[0], 12))
     if not _split_rows(J.indptr, J.indices, J.data, block_start, bodies, rows):
@@ -46,6 +42,18 @@ def rows_as_sparse(rows: np.ndarray, bodies: np.ndarray, block_start: np.ndarray
     out.sum_duplicates()
     out.eliminate_zeros()
     return out
+
+
+@njit(cache=True)
+def _split_masses(indptr, indices, data, mass):
+    """Fill the mass of each body; False where H couples two of them."""
+    for i in range(len(indptr) - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            if indices[p] // 6 == i // 6:
+                mass[i // 6, i % 6, indices[p] % 6] += data[p]
+            elif data[p] != 0.0:
+                return False
+    return True
 
 
 @njit(cache=True)

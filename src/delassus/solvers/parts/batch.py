@@ -35,10 +35,12 @@ class Batch:
 
     def __init__(self, problems: Sequence[Problem]):
         self.problems = problems
-        packed, sizes = [], []  # one look at each problem: of thousands, most of the time goes into finding them
+        packed: list[np.ndarray] = []
+        sizes: list[int] = []
         for problem in problems:
+            # one look at each: of thousands of problems most of the time goes into finding them in memory
             packed.append(problem.packed)
-            sizes.append((problem.row_count, problem.contact_count))
+            sizes += problem.row_count, problem.contact_count
         rows, contacts = np.array(sizes, np.int64).reshape(-1, 2).T
         if (rows == 3 * contacts).all():  # contacts alone: blocks follow from their number
             start, numbers, blocks = np.arange(0, FEW_ROWS + 1, 3), np.zeros((1, 3), np.int64), contacts
