@@ -16,7 +16,8 @@ import math
 import numpy as np
 from numba import njit
 
-from delassus.solvers.parts.anderson.window import dot, fit, insert
+from delassus.solvers.parts.anderson.window import fit, insert, take_away
+from delassus.solvers.parts.fours import dot
 
 _GROWTH = 2.0  # of ‖F(t) − t‖ beyond which an extrapolated point is thrown away
 _REGULARISATION = 1e-10  # of the least squares, see `fit`
@@ -35,11 +36,11 @@ def empty_memory(depth: int, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndar
 
     vectors: (2 depth + 4, rows) differences of F − t, of F, then t, the last F − t, the last F, F − t;
     matrices: (2, depth, depth) inner products of the former, and the factor of the least squares;
-    scratch: (2, depth) its coefficients and scales."""
+    scratch: (3, depth) its coefficients, scales and right side."""
     status = np.empty(STATUS_SIZE)
     clear_status(status)
     vectors = np.empty((2 * depth + 4 if depth else 0, rows))
-    return vectors, np.empty((2, depth, depth)), np.empty((2, depth)), status
+    return vectors, np.empty((2, depth, depth)), np.empty((3, depth)), status
 
 
 @njit(cache=True)
@@ -89,16 +90,15 @@ def extrapolate(memory, is_allowed, x, new):
     if status[HAS_LAST] > 0.0:
         at = int(status[NEXT])
         status[HELD], status[NEXT] = min(status[HELD] + 1.0, float(depth)), (at + 1) % depth
-        insert(at, int(status[HELD]), new, f, last, last_f, dG, dF, gram)
-    for i in range(n):
-        last_f[i], last[i] = f[i], new[i]
+        insert(at, int(status[HELD]), new, f, last, last_f, dG, dF, gram, scratch[2])
+    else:
+        for i in range(n):
+            last_f[i], last[i] = f[i], new[i]
     status[HAS_LAST], status[NORM], status[IS_EXTRAPOLATED] = 1.0, norm, 0.0
     held, gamma = int(status[HELD]), scratch[0]
-    if is_allowed and held and fit(held, dF, gram, f, _REGULARISATION, gamma, scratch[1], matrices[1]):
+    if is_allowed and held and fit(held, gram, scratch[2], _REGULARISATION, gamma, scratch[1], matrices[1]):
         status[IS_EXTRAPOLATED] = 1.0
-        for k in range(held):
-            for i in range(n):
-                new[i] -= gamma[k] * dG[k, i]
+        take_away(held, gamma, dG, new)
         for i in range(n):
             x[i] += new[i] - last[i]
     for i in range(n):

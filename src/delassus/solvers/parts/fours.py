@@ -1,4 +1,4 @@
-"""Products of 3×3 blocks with vectors of four doubles: the innermost loops of sweeps and of block factorisations.
+"""Products with vectors of four doubles: the innermost loops of sweeps, of block factorisations and of accelerations.
 
 A block is nine numbers by columns. Each column is read as four doubles, the fourth of which belongs to the next column
 or to the padding at the end (arrays of blocks are `PADDING` longer than their blocks) and is thrown away. Numba leaves
@@ -23,6 +23,10 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
         blocks = value[9 * first : 9 * last].reshape(-1, 3, 3)
         at = column[first:last, None] + np.arange(3)
         return tuple(float(total) for total in np.einsum("pca,pc->a", blocks, x[at]))
+
+    def dot(a: np.ndarray, b: np.ndarray) -> float:
+        """a · b of two vectors."""
+        return float(np.dot(a, b))
 
     def add_products(
         first: int, last: int, column: np.ndarray, value: np.ndarray, stride: int, row: np.ndarray, L: np.ndarray
@@ -76,6 +80,38 @@ else:
             return context.make_tuple(builder, result, [builder.extract_element(total, _INT32(k)) for k in range(3)])
 
         return result(types.int64, types.int64, column, value, x), generate
+
+    @intrinsic
+    def dot(typingctx, a, b):
+        """a · b of two vectors."""
+        if a.layout != "C" or b.layout != "C":
+            return None
+
+        def generate(context, builder, signature, arguments):
+            x, y = (_data(context, builder, kind, array) for kind, array in zip(signature.args, arguments))
+            size = context.make_array(signature.args[0])(context, builder, arguments[0]).nitems
+            whole = builder.sub(size, builder.srem(size, _INT64(16)))
+            # four sums of four: additions that need not wait for each other
+            sums = [cgutils.alloca_once_value(builder, ir.Constant(_FOUR, [0.0] * 4)) for _ in range(4)]
+            with cgutils.for_range_slice(builder, _INT64(0), whole, _INT64(16)) as (p, _):
+                for c in range(4):
+                    at = builder.add(p, _INT64(4 * c))
+                    product = _plus_product(
+                        builder, _load(builder, x, at), _load(builder, y, at), builder.load(sums[c])
+                    )
+                    builder.store(product, sums[c])
+            first, second, third, fourth = (builder.load(part) for part in sums)
+            four = builder.fadd(builder.fadd(first, second), builder.fadd(third, fourth))
+            lanes = [builder.extract_element(four, _INT32(k)) for k in range(4)]
+            total = cgutils.alloca_once_value(
+                builder, builder.fadd(builder.fadd(lanes[0], lanes[1]), builder.fadd(lanes[2], lanes[3]))
+            )
+            with cgutils.for_range_slice(builder, whole, size, _INT64(1)) as (p, _):
+                product = builder.fmul(builder.load(builder.gep(x, [p])), builder.load(builder.gep(y, [p])))
+                builder.store(builder.fadd(builder.load(total), product), total)
+            return builder.load(total)
+
+        return types.float64(a, b), generate
 
     @intrinsic
     def add_products(typingctx, first, last, column, value, stride, row, L):

@@ -3,7 +3,6 @@
 import numpy as np
 from numba import njit, prange
 
-from delassus.linalg.operators.rigid import add_response
 from delassus.solvers.parts.fours import row_times
 from delassus.solvers.parts.lanes import push_three, three_rows_times
 from delassus.solvers.parts.one_contact.conic import solve_conic
@@ -63,31 +62,38 @@ def sweep_by_colour(
 def _begin(blocks, threes, bodies, reactions):
     """The array to sweep over: reactions, or a padded copy. In body space the velocities that belong to it, anew at
     each batch, so that rounding cannot pile up."""
-    blocks, threes, bodies = Blocks(*blocks), Threes(*threes), Bodies(*bodies)
+    blocks, bodies, padded = Blocks(*blocks), Bodies(*bodies), Threes(*threes).padded
+    start, place = blocks.start, blocks.place
     if blocks.matrix_free:
-        u, u_f = bodies.u, bodies.u_f
+        pair, response, u_f, u = bodies.pair, bodies.response, bodies.u_f, bodies.u
         for i in range(len(u)):
             u[i] = u_f[i] if i < len(u_f) else 0.0
-        add_response(bodies.pair, blocks.start, bodies.response, reactions, u)
-        return reactions
-    if len(threes.padded) == 0:
-        return reactions
-    for k in range(len(blocks.place)):
-        shift = blocks.place[k] - blocks.start[k]
-        for i in range(blocks.start[k], blocks.start[k + 1]):
-            threes.padded[i + shift] = reactions[i]
-    return threes.padded
+        for k in range(len(place)):
+            a, b, last = 6 * pair[k, 0], 6 * pair[k, 1], start[k + 1]
+            j = start[k]
+            while j + 3 <= last:
+                push_three(response, j, a, b, reactions[j], reactions[j + 1], reactions[j + 2], u)
+                j += 3
+            for i in range(j, last):
+                for e in range(6):
+                    u[a + e] += response[i, e] * reactions[i]
+                    u[b + e] += response[i, 6 + e] * reactions[i]
+    elif len(padded):
+        for k in range(len(place)):
+            for j in range(start[k], start[k + 1]):
+                padded[place[k] + j - start[k]] = reactions[j]
+        return padded
+    return reactions
 
 
 @njit(cache=True, error_model="numpy")
 def _end(blocks, threes, reactions):
     """Copy padded reactions back."""
-    blocks, threes = Blocks(*blocks), Threes(*threes)
-    if len(threes.padded):
-        for k in range(len(blocks.place)):
-            shift = blocks.place[k] - blocks.start[k]
-            for i in range(blocks.start[k], blocks.start[k + 1]):
-                reactions[i] = threes.padded[i + shift]
+    start, place, padded = Blocks(*blocks).start, Blocks(*blocks).place, Threes(*threes).padded
+    if len(padded):
+        for k in range(len(place)):
+            for j in range(start[k], start[k + 1]):
+                reactions[j] = padded[place[k] + j - start[k]]
 
 
 @njit(cache=True, error_model="numpy")

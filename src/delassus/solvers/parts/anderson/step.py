@@ -43,6 +43,7 @@ class Buffers(NamedTuple):
     G: np.ndarray  # (memory, n) differences of g
     F: np.ndarray  # (memory, n) differences of f
     gram: np.ndarray  # (memory, memory) of F
+    right: np.ndarray  # (memory,) products of F and f
     gamma: np.ndarray  # (memory,) scratch
     scale: np.ndarray  # (memory,) scratch
     L: np.ndarray  # (memory, memory) scratch
@@ -53,7 +54,8 @@ def buffers(memory: int, weight: np.ndarray) -> Buffers:
     x, after, g, f, new_f = np.zeros((5, len(weight)))
     G, F = np.zeros((2, memory, len(weight)))
     gram, L = np.zeros((2, memory, memory))
-    return Buffers(weight, x, after, g, f, new_f, G, F, gram, np.zeros(memory), np.zeros(memory), L)
+    right, gamma, scale = np.zeros((3, memory))
+    return Buffers(weight, x, after, g, f, new_f, G, F, gram, right, gamma, scale, L)
 
 
 def first_state() -> np.ndarray:
@@ -80,7 +82,7 @@ def begin_map(state, buffers, point):
 def end_map(state, rule, cone, buffers, point):
     """Accept the map that ended in `point`, or go back to the last one's end, which is written; was it accepted?"""
     growth, patience, regularisation = rule
-    weight, x, planned, g, f, new_f, G, F, gram, gamma, scale, L = buffers
+    weight, x, planned, g, f, new_f, G, F, gram, right, gamma, scale, L = buffers
     norm = residual(x, point, weight, new_f)
     jumped, state[JUMPED] = state[JUMPED], 0.0
     if state[ON_TRIAL] != 0.0 and not norm <= growth * state[NORM]:
@@ -97,9 +99,10 @@ def end_map(state, rule, cone, buffers, point):
         slot = int(state[SLOT])
         state[COUNT] = min(state[COUNT] + 1.0, float(len(G)))
         state[SLOT] = (slot + 1) % len(G)
-        change = insert(slot, int(state[COUNT]), point, new_f, g, f, G, F, gram)
-    for i in range(len(g)):
-        g[i], f[i] = point[i], new_f[i]
+        change = insert(slot, int(state[COUNT]), point, new_f, g, f, G, F, gram, right)
+    else:
+        for i in range(len(g)):
+            g[i], f[i] = point[i], new_f[i]
     state[NORM], state[HAS_LAST] = norm, 1.0
     _look_back(state, patience)
     planned_one = False
@@ -108,7 +111,7 @@ def end_map(state, rule, cone, buffers, point):
     elif state[COUNT] > 0.0:
         longest = _TRUST if state[IDLE] > _TRUST_AFTER else math.inf
         planned_one = combine(
-            int(state[COUNT]), G, F, gram, g, f, regularisation, weight, longest, gamma, scale, L, planned
+            int(state[COUNT]), G, gram, right, g, regularisation, weight, longest, gamma, scale, L, planned
         )
     state[HAS_NEXT] = state[ON_TRIAL] = 1.0 if planned_one else 0.0
     return True
