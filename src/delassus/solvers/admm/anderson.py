@@ -29,6 +29,7 @@ _FIRST_REST, _MORE_REST = 10, 1.5  # plain iterations after the first time it di
 # norm, least norm so far, iterations since it fell, plain iterations left to do, how many the next time
 HELD, NEXT, HAS_LAST, IS_EXTRAPOLATED, NORM, BEST, SINCE, REST, NEXT_REST = 0, 1, 2, 3, 4, 5, 6, 7, 8
 STATUS_SIZE = 9
+SCRATCH = 3  # rows of scratch: coefficients and scales of the least squares, and its right side
 
 
 def empty_memory(depth: int, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -36,11 +37,11 @@ def empty_memory(depth: int, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndar
 
     vectors: (2 depth + 4, rows) differences of F − t, of F, then t, the last F − t, the last F, F − t;
     matrices: (2, depth, depth) inner products of the former, and the factor of the least squares;
-    scratch: (3, depth) its coefficients, scales and right side."""
+    scratch: (SCRATCH, depth)."""
     status = np.empty(STATUS_SIZE)
     clear_status(status)
     vectors = np.empty((2 * depth + 4 if depth else 0, rows))
-    return vectors, np.empty((2, depth, depth)), np.empty((3, depth)), status
+    return vectors, np.empty((2, depth, depth)), np.empty((SCRATCH, depth)), status
 
 
 @njit(cache=True)

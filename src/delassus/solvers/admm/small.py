@@ -16,7 +16,7 @@ from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.linalg.operators.rigid import form_dense
 from delassus.problem import Problem
 from delassus.residuals import measure_at
-from delassus.solvers.admm.anderson import STATUS_SIZE, clear_status, forget
+from delassus.solvers.admm.anderson import SCRATCH, STATUS_SIZE, clear_status, forget
 from delassus.solvers.admm.iteration import FACTORED, RHO, STATE_SIZE, fill_state, iterate_dense, start_dual
 from delassus.solvers.admm.penalty import largest_eigenvalue_dense
 from delassus.solvers.admm.reduced import scale_blocks
@@ -156,7 +156,7 @@ def is_small(problem: Problem, eliminates: bool) -> bool:
 
 def _store_size(b: int, m: int, depth: int) -> int:
     fixed = 9 * m + STATE_SIZE + STATUS_SIZE + 1
-    return fixed + 2 * m * m + b * (m + 1) + ((2 * depth + 4) * m if depth else 0) + 2 * depth * (depth + 1)
+    return fixed + 2 * m * m + b * (m + 1) + ((2 * depth + 4) * m if depth else 0) + (2 * depth + SCRATCH) * depth
 
 
 @njit(cache=True)
@@ -174,7 +174,7 @@ def _views(store, b, m, depth):
     lines = 2 * depth + 4 if depth else 0
     vectors, at = store[at : at + lines * m].reshape(lines, m), at + lines * m
     matrices, at = store[at : at + 2 * depth * depth].reshape(2, depth, depth), at + 2 * depth * depth
-    memory = vectors, matrices, store[at : at + 2 * depth].reshape(2, depth), status
+    memory = vectors, matrices, store[at : at + SCRATCH * depth].reshape(SCRATCH, depth), status
     return Arrays(x, y, z, state, v, scale, shift, factor, work, D, inverse, carried, memory)
 
 

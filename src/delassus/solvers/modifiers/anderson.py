@@ -40,7 +40,9 @@ from delassus.solvers.method import Method
 from delassus.solvers.parts.anderson.step import (
     EXCESS,
     EXCESS_NORM,
+    GROWTH,
     NORM,
+    REGULARISATION,
     begin_map,
     buffers,
     end_map,
@@ -59,9 +61,11 @@ class Anderson(Settings):
 
     memory: Annotated[int, Range("[1, 100]")] = 8  # differences of points kept, the size of the least-squares problem
     stride: Count = 1  # iterations of the accelerated method per map
-    growth: AtLeastOne = 1.5  # refuse a point whose residual of the map exceeds this factor times the last one's
+    growth: AtLeastOne = GROWTH  # refuse a point whose residual of the map exceeds this factor times the last one's
     patience: Count = 16  # maps without progress before plain maps and a jump along the drift are tried
-    regularisation: Annotated[float, Range("[0, 1)")] = 1e-6  # added to the unit diagonal of the normal equations
+    regularisation: Annotated[float, Range("[0, 1)")] = (
+        REGULARISATION  # added to the unit diagonal of the normal equations
+    )
 
 
 class AndersonMethod(Method):
@@ -78,7 +82,7 @@ class AndersonMethod(Method):
         self.left, self.stride = 0, settings.stride  # iterations that the present map still lacks, and of each
         self.key = inner.map_key
         self.state = first_state()
-        self.rule = float(settings.growth), int(settings.patience), float(settings.regularisation)
+        self.rule = float(settings.growth), float(settings.patience), float(settings.regularisation)
         self.cone = problem.cone.bilateral_rows, problem.cone.unilateral, problem.mu, self.in_reactions
         weight = _energy_weight(problem) if self.in_reactions else np.ones_like(self._point())
         self.buffers = tuple(buffers(settings.memory, weight))

@@ -120,7 +120,7 @@ class ProxSsnMethod(Method):
             constants = np.empty((n, 12))
             sweep_constants(self.blocks[3], self.mu, 0.0, constants)
             window = (
-                np.empty((7, rows)),
+                np.empty((sweeps.VECTORS, rows)),
                 np.empty((memory, rows)),
                 np.empty((memory, rows)),
                 np.zeros((2 * memory + 3, memory)),

@@ -154,7 +154,7 @@ def _solve(
     done = 0.0
     if plain[7] == 0.0:
         memory = int(plain[6])
-        vectors, G, F = np.empty((7, 3 * n)), np.empty((memory, 3 * n)), np.empty((memory, 3 * n))
+        vectors, G, F = np.empty((sweeps.VECTORS, 3 * n)), np.empty((memory, 3 * n)), np.empty((memory, 3 * n))
         constants, slip, small = np.empty((n, 12)), np.zeros(n), np.zeros((2 * memory + 3, memory))
         sweep_constants(diagonal, mu, 0.0, constants)
         sweeps.begin(state, plain[5])

@@ -22,11 +22,13 @@ NORM, ON_TRIAL, HAS_NEXT, HAS_LAST, COUNT, SLOT, MILESTONE, IDLE = 0, 1, 2, 3, 4
 FOLLOWS, FOLLOW, JUMPED, REACH, EXCESS, EXCESS_NORM = 8, 9, 10, 11, 12, 13
 STATE_SIZE = 14
 
+GROWTH = 1.5  # a point on trial whose ‖f‖ exceeds this many times the last one's is refused
+REGULARISATION = 1e-6  # added to the unit diagonal of the normal equations
 _PROGRESS = 0.8  # a smaller ‖f‖ than this fraction of the last milestone's is progress
 _STEADY = 0.01  # relative change of f between maps below which it drifts
 _REACH = 0.3  # first bound on what a jump multiplies the change of f by, relative to f
 _FOLLOW = 20  # plain maps on a plateau before the window gets another chance; twice as many the next time
-_MET = 0.8  # the judge is called once ‖f‖ has fallen to this fraction of what, in proportion, meets the tolerance
+MET = 0.8  # the judge is called once ‖f‖ has fallen to this fraction of what, in proportion, meets the tolerance
 _TRUST = 0.3  # a combination or jump longer than this part of the point itself is shortened …
 _TRUST_AFTER = 5  # … combinations only after so many maps without progress, where they follow null directions of D
 
@@ -61,9 +63,15 @@ def buffers(memory: int, weight: np.ndarray) -> Buffers:
 def first_state() -> np.ndarray:
     """`state` before the first map."""
     state = np.zeros(STATE_SIZE)
-    state[[NORM, MILESTONE, EXCESS]] = math.inf
-    state[FOLLOW], state[REACH] = _FOLLOW, _REACH
+    begin(state)
     return state
+
+
+@njit(cache=True)
+def begin(state):
+    """Write the state before the first map into zeros."""
+    state[NORM] = state[MILESTONE] = state[EXCESS] = math.inf
+    state[FOLLOW], state[REACH] = _FOLLOW, _REACH
 
 
 @njit(cache=True, error_model="numpy")
@@ -120,7 +128,7 @@ def end_map(state, rule, cone, buffers, point):
 @njit(cache=True, error_model="numpy")
 def may_be_met(state):
     """Has ‖f‖ fallen so far since the judge spoke that it should be asked again?"""
-    return state[EXCESS] * state[NORM] < _MET * state[EXCESS_NORM]
+    return state[EXCESS] * state[NORM] < MET * state[EXCESS_NORM]
 
 
 @njit(cache=True, error_model="numpy")
