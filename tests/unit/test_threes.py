@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+from delassus.cones import ProductCone
 from delassus.problem.random import random_rigid
 from delassus.solvers.parts.threes import (
     cut_dense,
@@ -70,3 +72,30 @@ def test_scaled_blocks_give_the_same_velocities_in_their_units(size):
     diagonal = blocks[3].reshape(-1, 9)[:, ::4]
     assert diagonal[diagonal > 0.0].mean() == pytest.approx(1.0)
     assert np.sqrt(np.mean(v[place] ** 2)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_matrices_of_any_pattern_are_cut(seed):
+    """Whole blocks are copied, others searched for: rows with holes or out of order, triples that are no contacts."""
+    rng = np.random.default_rng(seed)
+    cone = ProductCone((5, 3), 2, np.full(6, 0.5))
+    m = cone.row_count
+    full = rng.standard_normal((m, m))
+    for i in range(10, m, 3):  # contacts couple in whole blocks or not at all …
+        for j in range(10, m, 3):
+            full[i : i + 3, j : j + 3] *= rng.random() < 0.5
+    holes = rng.integers(0, m, (2, 5 * seed))
+    full[holes[0], holes[1]] = 0.0  # … but for some holes
+    D = sp.csr_array(full)
+    if seed == 3:
+        order = np.concatenate([a + rng.permutation(b - a) for a, b in zip(D.indptr, D.indptr[1:])])
+        D = sp.csr_array((D.data[order], D.indices[order], D.indptr), shape=D.shape)
+    n = triples_of(cone.block_start)
+    place, friction = np.empty(m, np.int64), np.empty(n)
+    place_rows(cone.block_start, 2, 2, cone.mu, place, friction)
+    blocks = cut_matrix(D.indptr, D.indices, D.data, place, n)
+    r, out = np.zeros(3 * n), np.empty(3 * n)
+    r[place] = rng.standard_normal(m)
+    velocity(*blocks, np.zeros(3 * n), r, out)
+    assert np.allclose(out[place], full @ r[place], rtol=1e-12, atol=1e-12)
+    assert blocks[0][-1] == len(blocks[1])

@@ -49,27 +49,66 @@ def triples_of(block_start):
 
 @njit(cache=True, error_model="numpy")
 def cut_matrix(indptr, indices, data, place, n):
-    """(pointer, column, value, diagonal) of D in compressed rows, sorted or not."""
-    pointer, seen = np.zeros(n + 1, np.int64), np.full(n, -1, np.int64)
+    """(pointer, column, value, diagonal) of D in compressed rows, sorted or not. Where the three rows of a triple have
+    their entries in the same whole blocks, as contacts have among contacts, these are copied without a search."""
+    pointer, seen, is_whole = np.zeros(n + 1, np.int64), np.full(n, -1, np.int64), np.empty(n, np.bool_)
     row_of = np.full(3 * n, -1, np.int64)
     for i in range(len(place)):
         row_of[place[i]] = i
     for k in range(n):
+        i = row_of[3 * k]
+        is_whole[k] = i >= 0 and row_of[3 * k + 1] == i + 1 and row_of[3 * k + 2] == i + 2
         count = 0
-        for a in range(3 * k, 3 * k + 3):
-            i = row_of[a]
-            if i >= 0:
-                for p in range(indptr[i], indptr[i + 1]):
-                    other = place[indices[p]] // 3
-                    if other != k and seen[other] != k:
-                        seen[other] = k
-                        count += 1
+        if is_whole[k]:
+            first, length = indptr[i], indptr[i + 1] - indptr[i]
+            if indptr[i + 2] - indptr[i + 1] != length or indptr[i + 3] - indptr[i + 2] != length or length % 3 != 0:
+                is_whole[k] = False
+                length = 0
+            for p in range(first, first + length, 3):
+                j, q, s = indices[p], p + length, p + 2 * length
+                other = place[j] // 3
+                if not (
+                    indices[p + 1] == j + 1 and indices[p + 2] == j + 2
+                    and indices[q] == j and indices[q + 1] == j + 1 and indices[q + 2] == j + 2
+                    and indices[s] == j and indices[s + 1] == j + 1 and indices[s + 2] == j + 2
+                    and place[j] == 3 * other and place[j + 2] == 3 * other + 2
+                ):  # fmt: skip
+                    is_whole[k] = False
+                    break
+                count += other != k
+        if not is_whole[k]:
+            count = 0
+            for a in range(3 * k, 3 * k + 3):
+                i = row_of[a]
+                if i >= 0:
+                    for p in range(indptr[i], indptr[i + 1]):
+                        other = place[indices[p]] // 3
+                        if other != k and seen[other] != k:
+                            seen[other] = k
+                            count += 1
         pointer[k + 1] = pointer[k] + count
-    column, value, diagonal = np.empty(pointer[n], np.int64), np.zeros(9 * pointer[n] + PADDING), np.zeros(9 * n)
-    for k in range(n):
-        seen[k] = -1
+    column, value, diagonal = np.empty(pointer[n], np.int64), np.empty(9 * pointer[n] + PADDING), np.zeros(9 * n)
+    value[9 * pointer[n] :] = 0.0
+    seen[:] = -1
     for k in range(n):
         end = pointer[k]
+        if is_whole[k]:
+            i = row_of[3 * k]
+            length = indptr[i + 1] - indptr[i]
+            for p in range(indptr[i], indptr[i] + length, 3):
+                j = place[indices[p]]
+                if j == 3 * k:
+                    for a in range(3):
+                        for b in range(3):
+                            diagonal[9 * k + 3 * a + b] += data[p + a * length + b]
+                    continue
+                column[end] = j
+                for b in range(3):
+                    for a in range(3):
+                        value[9 * end + 3 * b + a] = data[p + a * length + b]
+                end += 1
+            continue
+        value[9 * pointer[k] : 9 * pointer[k + 1]] = 0.0
         for a in range(3):
             i = row_of[3 * k + a]
             if i < 0:
@@ -181,6 +220,15 @@ def cut_rigid(rigid, body_count, place, n):
                     for t in range(size):
                         for s in range(width):
                             column[pointer[own + t] + spot + s] = 3 * (theirs + s)
+                if other != k and start[k + 1] - start[k] == 3 and start[other + 1] - start[other] == 3:
+                    i, j, at = start[k], start[other], 9 * (base + spot)  # the same as below without its divisions
+                    for c in range(3):
+                        for a in range(3):
+                            x = 0.0
+                            for e in range(6):
+                                x += rows[i + a, 6 * side + e] * response[j + c, 6 * far + e]
+                            value[at + 3 * c + a] += x
+                    continue
                 for i in range(start[k], start[k + 1]):
                     t, a = (i - start[k]) // 3, (i - start[k]) % 3
                     for j in range(start[other], start[other + 1]):

@@ -2,7 +2,7 @@
 
 Both give the same iterates. A sweep over blocks reads 80 bytes for every two contacts that share a body, one in body
 space 800 for every contact and the velocities of its bodies; and blocks have to be formed first, which takes as long as
-20 sweeps over them.
+a dozen sweeps over them.
 """
 
 from typing import NamedTuple
