@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry, subtract_carried
 from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.linalg.operators.rigid import form_dense
 from delassus.problem import Problem
+from delassus.residuals import measure_at
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.iteration import proximal_phase
 from delassus.solvers.parts.anderson import sweeps
@@ -77,13 +79,31 @@ def _at_once(full, rigid, u_f, v_f, judged_by, tols, most, plain, reactions, fou
     if is_rigid:
         D = np.empty((m, m))
         form_dense(rigid, D)
-    count = solve_at_once(D, v_f, judged_by, tols, most, plain, reactions, judgements_in(found))
+    count = _judged_guess(D, v_f, judged_by, tols, most, reactions, judgements_in(found))
+    if count == 0:
+        count = solve_at_once(D, v_f, judged_by, tols, most, plain, reactions, judgements_in(found))
     if count > 0:
         if is_rigid:
             finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
         else:
             finish_dense(D, v_f, reactions, judged_by, found)
     return count
+
+
+@njit(cache=True, error_model="numpy")
+def _judged_guess(D, v_f, judged_by, tols, most, reactions, judgements):
+    """1 where nothing needs to be done: the guess is within the tolerances, or nothing may be done. Zero reactions are
+    not looked at, unless nothing moves: a sweep finds out as well."""
+    is_zero = True
+    for i in range(len(reactions)):
+        is_zero = is_zero and reactions[i] == 0.0
+    if is_zero and most > 0 and judged_by[9] > 0.0:
+        return 0
+    v = np.empty(len(v_f))
+    times_plus(D, reactions, v_f, v)
+    relative, velocity = measure_at(reactions, v, judged_by)
+    judgements[0, 0], judgements[1, 0], judgements[2, 0] = 0.0, relative, velocity
+    return 1 if most <= 0 or (relative <= tols[0] and velocity <= tols[1]) else 0
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
