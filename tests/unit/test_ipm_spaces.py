@@ -8,7 +8,6 @@ import delassus
 from delassus.law import Law
 from delassus.problem.random import random_rigid
 from delassus.solvers.interior.dense import DenseSpace
-from delassus.solvers.interior.reduced import Reduced
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.sparse_phases import Interior, Polish
 from delassus.solvers.interior.standard import Standard
@@ -22,7 +21,7 @@ def both_spaces(seed):
     """A problem of contacts in both spaces, the sparse one at the point where the dense one starts. Rows are scaled
     alike where there are no joints, so x and y mean the same."""
     problem = random_rigid(np.random.default_rng(seed), bodies=5, contacts=9, law=Law.CCP)
-    dense = DenseSpace(Reduced(problem), IPM)
+    dense = DenseSpace(problem, IPM)
     dense.enter(np.zeros(problem.row_count), None)
     standard = Standard(problem)
     sparse = Interior(standard, system_of(standard, SPARSE), dense.x.copy(), dense.y.copy(), correctors=IPM.correctors,

@@ -144,5 +144,5 @@ _LATER: dict[str, Callable[[Any], Any]] = {
     "residuals": lambda attempt: attempt.residuals,
     "times": _times_of,
     "trace": lambda attempt: Trace(*attempt.judgements()) if attempt.is_traced else Trace(),
-    "details": lambda attempt: {},
+    "details": lambda attempt: attempt.details,
 }

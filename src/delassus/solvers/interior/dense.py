@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from delassus.problem import Problem
-from delassus.solvers.interior.dense_system import assemble, factor, solve_system, sweep, velocity
+from delassus.solvers.interior.dense_system import assemble, clear, factor, solve_system, sweep, velocity
 from delassus.solvers.interior.infeasibility import Contradiction, Infeasibility
 from delassus.solvers.interior.iteration import (
     BROKEN,
@@ -31,21 +31,27 @@ from delassus.solvers.interior.iteration import (
     natural_map,
     right_side,
     take_direction,
-    work_of,
 )
 from delassus.solvers.interior.polish import Newton, aim, first_rho, newton_of, settle, take_newton_step
-from delassus.solvers.interior.reduced import Reduced
+from delassus.solvers.interior.reduced import FACTOR, NUMBERS, SOFT, SPEED, Q, Reduced, read, write
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.starts import carrying_pair
+from delassus.solvers.parts.at_once import finish_rigid, known
 from delassus.solvers.parts.jordan import centrality, centred_pair
 
 _MOST_VELOCITIES, _MOST_ROWS = 300, 3000  # beyond, sparse factors are faster
+_QUICK_VELOCITIES, _QUICK_ROWS = 120, 120  # of problems attempted at once: an iteration takes 0.1 ms at most
 _SWEEPS = 10
 _CHECKED_TAU = 1e-4  # τ below which solves are checked and refined; above, the factor is accurate enough
 _CONSISTENT = 1e-9  # inconsistent part of the joints' velocities, over all of them, that is rounding
 _INTERIOR = ("tau", "step", "sigma", "correctors", "krylov", "primal")  # what is told of an iteration
 _POLISH = ("step", "inner", "outer", "krylov")
-_NO_JOINTS, _NO_ROOTS = np.zeros(1, np.int64), np.zeros((0, 3, 3))
+_NO_JOINTS = np.zeros(1, np.int64)
+# lines of `Reduced.vectors` behind those of the problem: the pair and the velocity of x, η and the diagonal of S on the
+# orthant, two for the linear systems, and the vectors of `Work`
+_X, _Y, _V, _ETA, _DIAGONAL, _SCRATCH, _WORK = range(NUMBERS, NUMBERS + 7)
+_WORK += 1
+_LINES = _WORK + len(Work._fields) - 4
 
 
 def is_small(problem: Problem) -> bool:
@@ -54,38 +60,50 @@ def is_small(problem: Problem) -> bool:
     return rigid is not None and 6 * len(rigid.mass) <= _MOST_VELOCITIES and problem.row_count <= _MOST_ROWS
 
 
+def is_quick(problem: Problem) -> bool:
+    """So small that all iterations together take less than a hundredth of a second, and masses alike, so that one way
+    to begin is enough?"""
+    rigid = problem.delassus.rigid
+    return (
+        rigid is not None
+        and problem.row_count <= _QUICK_ROWS
+        and 6 * len(rigid.mass) <= _QUICK_VELOCITIES
+        and not rigid.has_odd_masses()
+    )
+
+
 class DenseSpace:
-    """reduced: the problem with symmetric masses and joints eliminated."""
+    """reduced: the problem with joints eliminated, of use where masses are symmetric; x, y: (m',) the interior point;
+    v: (m',) the velocity of x."""
 
     is_costly, batch_min = False, 100
     goal = 3e-7  # scaled residual at which the judge is asked first: a third of it costs loose tolerances 7 % more
     polishes_when_done = False  # an iteration costs as little as one of the polish, and needs no more of them
 
-    def __init__(self, reduced: Reduced, settings: Ipm):
-        self.reduced, self.correctors = reduced, settings.correctors
+    def __init__(self, problem: Problem, settings: Ipm):
+        self.reduced, self.correctors = Reduced(problem, _LINES), settings.correctors
         self.newton: Newton | None = None
-        self.is_empty = not reduced.row_count  # joints alone: solved when they were eliminated
-        self.is_solved, self.x = False, np.empty(0)
+        self.is_empty = not self.reduced.row_count  # joints alone: solved when they were eliminated
+        self.is_solved = False
+        vectors = self.reduced.vectors
+        self.x, self.y, self.v = vectors[_X], vectors[_Y], vectors[_V]
         self.restarts = [] if self.is_empty else [self.carry]  # ways to begin again, each to be used once
 
+    @property
+    def may_contradict(self) -> bool:
+        """Is the inconsistent part of the joints' velocities more than rounding?"""
+        return self.reduced.inconsistency > _CONSISTENT
+
     def contradiction(self, infeasibility: Infeasibility) -> Contradiction | None:
-        """The inconsistent part of the joints' velocities, if that is more than rounding."""
-        return infeasibility.given_contradiction(self.reduced.contradiction, _CONSISTENT)
+        """The inconsistent part of the joints' velocities."""
+        return infeasibility.given_contradiction(self.reduced.contradiction)
 
     def enter(self, reactions: np.ndarray, contradiction: Contradiction | None) -> None:
-        """Room for everything, and a centred pair near the point that sweeps reach from the guess."""
+        """A centred pair near the point that sweeps reach from the guess."""
         del contradiction  # left out when joints were eliminated
-        reduced = self.reduced
-        if self.is_empty:
-            return
-        m, n = reduced.row_count, reduced.size
-        self.x = reduced.from_reactions(reactions)
-        self.y, self.v = np.empty(m), np.empty(m)
-        self.work = work_of(reduced.limits, np.empty(reduced.limits), np.empty((reduced.cones, 3, 3)), _NO_ROOTS)
-        self.bodies, self.A, self.scratch = np.zeros((3, n + 6)), np.zeros((n + 6, n + 6)), np.empty((2, m))
-        self.is_soft = bool(reduced.soft.any())
-        self.short_steps = 0
-        _start(reduced.rows, reduced.numbers, self.x, self.y, self.v, self.bodies, self.scratch)
+        reduced, self.short_steps = self.reduced, 0
+        if not self.is_empty:
+            _start(reduced.rows, reduced.vectors, reduced.unit, reduced.start, reactions)
 
     def carry(self, x: np.ndarray) -> None:
         """Start from reactions that carry everything that moves, stopped at once.
@@ -97,41 +115,51 @@ class DenseSpace:
         reduced, self.newton, self.short_steps = self.reduced, None, 0
         reactions, speeds = carrying_pair(reduced.problem)
         self.x[:] = reduced.from_reactions(reactions)
-        self.y[:] = reduced.from_reactions(speeds) * reduced.factor**2
-        velocity(reduced.rows, reduced.q, reduced.soft, self.x, self.bodies[0], self.v)
+        self.y[:] = reduced.from_reactions(speeds) * reduced.vectors[FACTOR] ** 2
+        velocity(
+            reduced.rows, reduced.vectors[Q], reduced.vectors[SOFT], self.x, np.empty(reduced.size + 6), self.v
+        )  # fmt: skip
 
     def interior(self, count: int, goal: float, goal_velocity: float) -> Outcome:
         """At most `count` iterations, until the natural map is below the goals."""
         reduced, values = self.reduced, np.empty((count, len(_INTERIOR)))
         if self.is_empty:
             end, self.is_solved = STALLED if self.is_solved else DONE, True
-            return Outcome(1, end, self.x, 0.0, 0.0, (), np.empty((1, 0)))
-        done, end, norm, worst, self.short_steps = _interior_batch(
-            reduced.rows, reduced.numbers, self.is_soft, self.x, self.y, self.v, self.work, self.scratch, self.bodies,
-            self.A, self.A.ravel(), self.correctors, goal, goal_velocity, self.short_steps, values,
-        )  # fmt: skip
-        return Outcome(done, end, self.x, norm, worst, _INTERIOR, values[:done])
+            return Outcome(1, end, self.x, 0.0, 0.0, 0.0, (), np.empty((1, 0)))
+        done, end, size, norm, worst, self.short_steps = _interior_batch(
+            reduced.rows, reduced.vectors, self.correctors, goal, goal_velocity, self.short_steps, values
+        )
+        return Outcome(done, end, self.x, size, norm, worst, _INTERIOR, values[:done])
 
     def begin_polish(self) -> None:
         """Go on by `polish`."""
-        reduced, work = self.reduced, Work(*self.work)
-        self.newton = newton_of(0, reduced.limits, reduced.soft, self.x, first_rho(reduced.limits, work.eta),
-                                work.diagonal, work.blocks, work.roots)  # fmt: skip
-        np.subtract(self.v, reduced.q + reduced.soft * self.x, out=self.newton.t)
+        vectors, limits = self.reduced.vectors, self.reduced.limits
+        rho, cones = np.empty(len(self.x)), (len(self.x) - limits) // 3
+        first_rho(limits, vectors[_ETA], rho)
+        self.newton = newton_of(0, limits, vectors[SOFT], self.x, rho, vectors[_DIAGONAL, :limits],
+                                np.empty((cones, 3, 3)), np.empty((0, 3, 3)))  # fmt: skip
+        np.subtract(self.v, vectors[Q] + vectors[SOFT] * self.x, out=self.newton.t)
 
     def polish(self, count: int, goal: float, goal_velocity: float, patience: int) -> Outcome:
         """At most `count` Newton steps, until the natural map is below the goals or was not halved for `patience`."""
         assert self.newton is not None
         reduced, values = self.reduced, np.empty((count, len(_POLISH)))
-        done, end, norm, worst = _polish_batch(
-            reduced.rows, reduced.numbers, tuple(self.newton), self.v, self.scratch, self.bodies, self.A,
-            self.A.ravel(), goal, goal_velocity, patience, values,
-        )  # fmt: skip
-        return Outcome(done, end, self.newton.best, norm, worst, _POLISH, values[:done])
+        done, end, size, norm, worst = _polish_batch(
+            reduced.rows, reduced.vectors, tuple(self.newton), goal, goal_velocity, patience, values
+        )
+        return Outcome(done, end, self.newton.best, size, norm, worst, _POLISH, values[:done])
 
     def write_reactions(self, x: np.ndarray, out: np.ndarray) -> None:
         """out (m,) = λ [N s] of x (m',)."""
         self.reduced.write_reactions(x, out)
+
+    def judge(self, x: np.ndarray, out: np.ndarray, found: np.ndarray) -> None:
+        """`write_reactions`, and what the judge says of them.  found: of an `Attempt`."""
+        reduced, problem = self.reduced, self.reduced.problem
+        _write_and_judge(
+            x, reduced.vectors, reduced.unit, reduced.places, reduced.groups, reduced.plain, problem.free_velocity,
+            known(problem.u_f), problem.judged_by, out, found,
+        )  # fmt: skip
 
     def proofs(self) -> tuple[np.ndarray, ...]:
         """Reactions (m,) that may prove that nothing can satisfy the constraints."""
@@ -142,94 +170,122 @@ def dense_space(problem: Problem, settings: Ipm) -> DenseSpace | None:
     """Where this is a small problem of rigid bodies with symmetric masses, and nothing else is asked for."""
     if settings.linear != "auto" or settings.backend != "auto" or not is_small(problem):
         return None
-    reduced = Reduced(problem)
-    return DenseSpace(reduced, settings) if reduced.is_symmetric else None
+    space = DenseSpace(problem, settings)
+    return space if space.reduced.is_symmetric else None
 
 
 @njit(cache=True, error_model="numpy")
-def _start(rows, numbers, x, y, v, bodies, scratch):
-    """Sweep, and find the centred pair with x − y as there; v becomes the velocity of x."""
-    limits, q, soft, speed = rows[0], numbers[0], numbers[1], numbers[2]
-    difference = scratch[0]
+def _start(rows, vectors, unit, start, reactions):
+    """Sweep from the reactions (m,), and find the centred pair with x − y as there; v becomes the velocity of x."""
+    limits, q, soft, speed, x, v = rows[0], vectors[Q], vectors[SOFT], vectors[SPEED], vectors[_X], vectors[_V]
+    difference, u = vectors[_SCRATCH], np.empty(len(rows[4]) + 6)
+    read(reactions, vectors[FACTOR], unit, start, rows[1], x)
     for stage in range(3):  # in one place: every call of a kernel is compiled anew
-        velocity(rows, q, soft, x, bodies[0], v)
+        velocity(rows, q, soft, x, u, v)
         if stage == 0:
-            sweep(rows, q, soft, _SWEEPS, x, bodies[0])
+            sweep(rows, q, soft, _SWEEPS, x, u)
         elif stage == 1:
             norm, _ = natural_map(_NO_JOINTS, limits, x, v, q, speed)
             mean = 0.0
             for i in range(len(x)):
                 difference[i] = x[i] - v[i]
                 mean += difference[i] * difference[i] / len(x)
-            centred_pair(limits, difference, first_tau(mean, norm, 0.0), x, y)
+            centred_pair(limits, difference, first_tau(mean, norm, 0.0), x, vectors[_Y])
 
 
 @njit(cache=True, error_model="numpy")
-def _interior_batch(rows, numbers, is_soft, x, y, v, work, scratch, bodies, A, flat, correctors, goal, goal_velocity,
-                    short_steps, values):  # fmt: skip
-    """At most len(values) iterations; (iterations, how it ended, norm, worst, short steps in a row).
+def _interior_batch(rows, vectors, correctors, goal, goal_velocity, short_steps, values):
+    """At most len(values) iterations; (iterations, how it ended, largest x, norm, worst, short steps in a row).
 
-    numbers: (4, m') q, compliance, speed; v: (m',) the velocity of x, kept; scratch: (2, m'); bodies: (3, size + 6);
-    values: (count, len(_INTERIOR)) out."""
-    limits, segments, at, J, _, end, paired = rows
-    q, soft, speed = numbers[0], numbers[1], numbers[2]
-    s, T = Work(*work), np.empty((3, 12 if paired else len(A)))
+    vectors: of `Reduced`, with x, y and the velocity of x; values: (count, len(_INTERIOR)) out."""
+    limits, places, J, _, end, paired = rows
+    q, soft, speed, x, y, v = vectors[Q], vectors[SOFT], vectors[SPEED], vectors[_X], vectors[_Y], vectors[_V]
+    cones, wide = (len(x) - limits) // 3, len(end) + 6
+    k, none = _WORK, np.empty((0, 3, 3))
+    work = (
+        vectors[_ETA, : limits + cones], vectors[_DIAGONAL, :limits], np.empty((cones, 3, 3)), none,
+        vectors[k], vectors[k + 1], vectors[k + 2], vectors[k + 3], vectors[k + 4], vectors[k + 5],
+        vectors[k + 6], vectors[k + 7], vectors[k + 8], vectors[k + 9], vectors[k + 10], vectors[k + 11],
+    )  # fmt: skip
+    s, A, bodies, T = Work(*work), np.empty((wide, wide)), np.empty((3, wide)), np.empty((3, 12 if paired else wide))
+    flat, is_soft, largest_x = clear(A, bodies), False, 0.0
+    for i in range(len(soft)):
+        is_soft = is_soft or soft[i] > 0.0
     norm, worst = natural_map(_NO_JOINTS, limits, x, v, q, speed)
     tau, _ = centrality(limits, x, y)
-    for done in range(len(values)):
+    done, how = 0, RUNNING
+    while done < len(values) and how == RUNNING:
         largest, size = begin_iteration(0, limits, soft, is_soft, 0.0, x, y, v, work)
-        assemble(limits, segments, at, J, end, paired, s.diagonal, s.blocks, T, A, flat)
+        assemble(limits, places, J, end, paired, s.diagonal, s.blocks, T, A, flat)
         if not factor(A, end):
-            return done, BROKEN, norm, worst, short_steps
+            how = BROKEN
+            break
         accuracy = math.inf if tau > _CHECKED_TAU else SLOPPY * tau / size
         stage, krylov, goes_on = -1, 0, True
         sigma, target, longest = 0.0, 0.0, 0.0
         while goes_on:  # in one place: every call of a kernel is compiled anew
             stage += 1
             rough = right_side(stage, 0, limits, is_soft, tau, target, longest, work)
-            used = solve_system(rows, s.diagonal, s.blocks, A, s.right, s.more_dx, s.image, rough * accuracy, scratch,
-                                bodies)  # fmt: skip
+            used = solve_system(rows, s.diagonal, s.blocks, A, s.right, s.more_dx, s.image, rough * accuracy,
+                                vectors[_SCRATCH], vectors[_SCRATCH + 1], bodies)  # fmt: skip
             if used < 0:
-                if stage < 2:
-                    return done, BROKEN, norm, worst, short_steps
+                how = BROKEN if stage < 2 else RUNNING
                 break
             krylov += used
             goes_on, sigma, target, longest = take_direction(
                 stage, 0, limits, correctors, CENTRING, soft, x, y, tau, sigma, target, longest, work
             )
+        if how == BROKEN:
+            break
         step, tau, short_steps = finish_iteration(0, limits, FRACTION, CENTRED, longest, short_steps, x, y, work)
         velocity(rows, q, soft, x, bodies[0], v)
         norm, worst = natural_map(_NO_JOINTS, limits, x, v, q, speed)
         values[done, 0], values[done, 1], values[done, 2] = tau, step, sigma
         values[done, 3], values[done, 4], values[done, 5] = max(0, stage - 1), krylov, largest
         how = how_it_ended(step, short_steps, sigma, tau, norm, worst, goal, goal_velocity)
-        if how != RUNNING:
-            return done + 1, how, norm, worst, short_steps
-    return len(values), RUNNING, norm, worst, short_steps
+        done += 1
+    for i in range(len(x)):
+        largest_x = max(largest_x, abs(x[i]))
+    return done, how, largest_x, norm, worst, short_steps
 
 
 @njit(cache=True, error_model="numpy")
-def _polish_batch(rows, numbers, newton, v, scratch, bodies, A, flat, goal, goal_velocity, patience, values):
-    """At most len(values) Newton steps; (steps, how it ended, norm, worst).  v: (m',) scratch; the rest as above."""
-    limits, segments, at, J, _, end, paired = rows
-    q, soft, speed = numbers[0], numbers[1], numbers[2]
-    s, T = Newton(*newton), np.empty((3, 12 if paired else len(A)))
+def _polish_batch(rows, vectors, newton, goal, goal_velocity, patience, values):
+    """At most len(values) Newton steps; (steps, how it ended, largest reaction, norm, worst)."""
+    limits, places, J, _, end, paired = rows
+    q, soft, speed, v = vectors[Q], vectors[SOFT], vectors[SPEED], vectors[_WORK]  # the velocity of x stays
+    s, wide = Newton(*newton), len(end) + 6
+    A, bodies, T = np.empty((wide, wide)), np.empty((3, wide)), np.empty((3, 12 if paired else wide))
+    flat, largest_x = clear(A, bodies), 0.0
     norm, worst = math.inf, math.inf
-    for done in range(len(values)):
+    done, how = 0, RUNNING
+    while done < len(values) and how == RUNNING:
         aim(0, limits, q, soft, newton)
-        assemble(limits, segments, at, J, end, paired, s.diagonal, s.blocks, T, A, flat)
+        assemble(limits, places, J, end, paired, s.diagonal, s.blocks, T, A, flat)
         if not factor(A, end):
-            return done, BROKEN, norm, worst
-        krylov = solve_system(rows, s.diagonal, s.blocks, A, s.right, s.dx, s.image, 0.0, scratch, bodies)
+            how = BROKEN
+            break
+        krylov = solve_system(rows, s.diagonal, s.blocks, A, s.right, s.dx, s.image, 0.0, vectors[_SCRATCH],
+                              vectors[_SCRATCH + 1], bodies)  # fmt: skip
         length = take_newton_step(0, limits, newton) if krylov >= 0 else 0.0
         if length == 0.0:
-            return done, BROKEN, norm, worst
+            how = BROKEN
+            break
         velocity(rows, q, soft, s.best, bodies[0], v)
         norm, worst = natural_map(_NO_JOINTS, limits, s.best, v, q, speed)
         inner, outer, _ = settle(0, limits, length, q, soft, speed, v, norm, worst, newton)
         values[done, 0], values[done, 1], values[done, 2], values[done, 3] = length, inner, outer, krylov
+        done += 1
         if norm <= goal and worst <= goal_velocity:
-            return done + 1, DONE, norm, worst
-        if s.counts[3] >= patience:
-            return done + 1, STALLED, norm, worst
-    return len(values), RUNNING, norm, worst
+            how = DONE
+        elif s.counts[3] >= patience:
+            how = STALLED
+    for i in range(len(v)):
+        largest_x = max(largest_x, abs(s.best[i]))
+    return done, how, largest_x, norm, worst
+
+
+@njit(cache=True, error_model="numpy")
+def _write_and_judge(x, vectors, unit, places, groups, rigid, free_velocity, u_f, judged_by, reactions, found):
+    write(x, vectors, unit, rigid[0], rigid[1], places, groups, reactions)
+    finish_rigid(rigid, free_velocity, u_f, reactions, judged_by, found)

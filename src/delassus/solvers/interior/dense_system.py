@@ -1,6 +1,6 @@
 """(I + S Ĵ Ĵᵀ + …) dx = right of small problems, compiled: (I + ĴᵀSĴ) du = Ĵᵀ right, dx = right − S Ĵ du.
 
-The matrix is full but for its envelope: row k of the upper factor ends at end[k]. Arguments `segments, at, J, lines,
+The matrix is full but for its envelope: row k of the upper factor ends at end[k]. Arguments `places, J, lines,
 end, paired`: see `reduced`; `diagonal, blocks`: see `weights`. Vectors u have six numbers more than there are columns,
 zeros, and the matrix six more rows and columns: the place of what belongs to no body.
 """
@@ -10,6 +10,7 @@ import math
 from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
+from delassus.solvers.interior.joint_groups import AT
 from delassus.solvers.parts.jordan import apply_blocks
 from delassus.solvers.parts.lanes import push_three, three_rows_times
 
@@ -18,13 +19,13 @@ _MOST = 6  # conjugate gradient iterations
 
 
 @njit(cache=True, error_model="numpy")
-def times_rows(limits, segments, at, J, lines, paired, u, out):
+def times_rows(limits, places, J, lines, paired, u, out):
     """out = Ĵ u.  The loop over blocks stands in each of these kernels: as a function per block, inlined or not, they
     made a solve a quarter slower."""
     i = 0
-    for k in range(len(segments)):
-        c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
-        p = at[k]
+    for k in range(len(places)):
+        c0, n0, c1, n1 = places[k, 0], places[k, 1], places[k, 2], places[k, 3]
+        p = places[k, AT]
         if k < limits:
             value = 0.0
             for c in range(n0):
@@ -57,12 +58,12 @@ def times_rows(limits, segments, at, J, lines, paired, u, out):
 
 
 @njit(cache=True, error_model="numpy")
-def add_pushes(limits, segments, at, J, lines, paired, x, u):
+def add_pushes(limits, places, J, lines, paired, x, u):
     """u += Ĵᵀ x."""
     i = 0
-    for k in range(len(segments)):
-        c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
-        p = at[k]
+    for k in range(len(places)):
+        c0, n0, c1, n1 = places[k, 0], places[k, 1], places[k, 2], places[k, 3]
+        p = places[k, AT]
         if k < limits:
             f = x[i]
             for c in range(n0):
@@ -89,11 +90,11 @@ def add_pushes(limits, segments, at, J, lines, paired, x, u):
 @njit(cache=True, error_model="numpy", inline="always")
 def velocity(rows, q, soft, x, u, out):
     """out = Ĵ Ĵᵀ x + E x + q; u: (size + 6,) scratch, Ĵᵀ x afterwards."""
-    limits, segments, at, J, lines, _, paired = rows
+    limits, places, J, lines, _, paired = rows
     for c in range(len(u)):
         u[c] = 0.0
-    add_pushes(limits, segments, at, J, lines, paired, x, u)
-    times_rows(limits, segments, at, J, lines, paired, u, out)
+    add_pushes(limits, places, J, lines, paired, x, u)
+    times_rows(limits, places, J, lines, paired, u, out)
     for i in range(len(out)):
         out[i] += soft[i] * x[i] + q[i]
 
@@ -102,12 +103,12 @@ def velocity(rows, q, soft, x, u, out):
 def sweep(rows, q, soft, count, x, u):
     """`count` sweeps of projected Gauß–Seidel: where the interior point starts. u: (size + 6,) = Ĵᵀ x, kept. Blocks
     have unit mobility, so the step is one."""
-    limits, segments, at, J, lines, _, paired = rows
+    limits, places, J, lines, _, paired = rows
     for _ in range(count):
         i = 0
-        for k in range(len(segments)):
-            c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
-            p = at[k]
+        for k in range(len(places)):
+            c0, n0, c1, n1 = places[k, 0], places[k, 1], places[k, 2], places[k, 3]
+            p = places[k, AT]
             if k < limits:
                 value = q[i] + soft[i] * x[i]
                 for c in range(n0):
@@ -151,17 +152,29 @@ def sweep(rows, q, soft, count, x, u):
 
 
 @njit(cache=True, error_model="numpy")
-def assemble(limits, segments, at, J, end, paired, diagonal, blocks, T, A, flat):
+def clear(A, bodies):
+    """A as one row, the matrix and the vectors of bodies set to zero: what belongs to no body is only added to."""
+    flat = A.ravel()
+    for p in range(len(flat)):
+        flat[p] = 0.0
+    for k in range(len(bodies)):
+        for c in range(len(A)):
+            bodies[k, c] = 0.0
+    return flat
+
+
+@njit(cache=True, error_model="numpy")
+def assemble(limits, places, J, end, paired, diagonal, blocks, T, A, flat):
     """Upper triangle of A = I + ĴᵀSĴ within its envelope.  T: (3, 12 or size) scratch; flat: A as one row."""
     wide = len(A)
     for i in range(len(end)):
         for j in range(i, end[i]):
             A[i, j] = 0.0
         A[i, i] = 1.0
-    for k in range(len(segments)):
-        c0, n0, c1, n1 = segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
+    for k in range(len(places)):
+        c0, n0, c1, n1 = places[k, 0], places[k, 1], places[k, 2], places[k, 3]
         w = n0 + n1
-        p = at[k]
+        p = places[k, AT]
         if k < limits:
             s = diagonal[k]
             for a in range(n0):
@@ -257,15 +270,14 @@ def solve_factored(U, end, b):
 
 
 @njit(cache=True, error_model="numpy")
-def solve_system(rows, diagonal, blocks, A, right, dx, image, goal, scratch, bodies):
+def solve_system(rows, diagonal, blocks, A, right, dx, image, goal, v, x, bodies):
     """dx and image = Ĵ Ĵᵀ dx to a momentum residual of `goal` (not looked at where it is infinite), by conjugate
     gradients with the factor as preconditioner, through the rows themselves: the assembled matrix has lost what S
-    rounds away. Their number, or −1 where that broke down.  scratch: (2, m'), bodies: (3, size + 6).
+    rounds away. Their number, or −1 where that broke down.  v, x: (m',) scratch, bodies: (3, size + 6).
 
     Written so that every kernel is called in one place: each call is compiled anew."""
-    limits, segments, at, J, lines, end, paired = rows
+    limits, places, J, lines, end, paired = rows
     r, p, z = bodies[0], bodies[1], bodies[2]
-    v, x = scratch[0], scratch[1]
     m, size = len(right), len(end)
     for i in range(m):
         x[i] = right[i]
@@ -279,7 +291,7 @@ def solve_system(rows, diagonal, blocks, A, right, dx, image, goal, scratch, bod
         else:
             for i in range(len(z)):
                 z[i] = p[i]
-        add_pushes(limits, segments, at, J, lines, paired, x, z)
+        add_pushes(limits, places, J, lines, paired, x, z)
         left = 0.0
         if iterations == 0:
             for i in range(size):
@@ -313,7 +325,7 @@ def solve_system(rows, diagonal, blocks, A, right, dx, image, goal, scratch, bod
         for i in range(size):
             p[i] = z[i] + beta * p[i] if iterations else z[i]
         rho_last = rho
-        times_rows(limits, segments, at, J, lines, paired, p, v)
+        times_rows(limits, places, J, lines, paired, p, v)
         apply_blocks(diagonal, blocks, v, x)
         iterations += 1
         if goal == math.inf:

@@ -79,10 +79,8 @@ class Infeasibility:
             return Status.INFEASIBLE
         return None
 
-    def given_contradiction(self, velocity: np.ndarray, rounding: float) -> Contradiction | None:
-        """The inconsistent part (m_e,) [m/s] of the joints' velocities, unless it is rounding, as a part of them."""
-        if not np.abs(velocity).max(initial=0.0) > rounding * np.abs(self.problem.free_velocity[: len(velocity)]).max():
-            return None
+    def given_contradiction(self, velocity: np.ndarray) -> Contradiction:
+        """The inconsistent part (m_e,) [m/s] of the joints' velocities."""
         mobility = self.problem.delassus.diagonal[: len(velocity)]  # rows were normalised by its root
         direction = np.zeros(self.problem.row_count)
         direction[: len(velocity)] = -velocity / np.where(mobility > 0.0, mobility, 1.0)

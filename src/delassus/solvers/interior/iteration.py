@@ -58,11 +58,13 @@ _LATE_STEP, _LATE_SIGMA = 0.3, 0.9  # … that is shorter than this, or centres 
 
 class Outcome(NamedTuple):
     """Of a batch of iterations of either phase: how many were done, how they ended, the reactions reached, (m',) in
-    scaled units, their natural map, and what to tell of every iteration: names, and values (done, names)."""
+    scaled units, the largest of them, their natural map, and what to tell of every iteration: names, and values (done,
+    names)."""
 
     done: int
     end: int
     x: np.ndarray
+    size: float
     norm: float
     worst: float
     names: tuple[str, ...]

@@ -33,6 +33,12 @@ FIRST = 10  # columns before those of limits and contacts: joint rows, filled up
 WIDTH = 11  # of M, a multiple of eight too
 FIELDS = 12
 
+# columns of `places`, the table of the blocks of limits and contacts, behind two segments (see `reduced`)
+AT = 4  # where the block's rows start in the flat Ĵ
+BLOCK = 5  # number of the block in the problem
+ROWS = 6  # one or three
+PLACES = 7
+
 
 class Groups(NamedTuple):
     """group: (n_b,) the body that stands for each body's group; table: (n_b, FIELDS); column: see `_form_groups`; M:
@@ -50,31 +56,26 @@ class Groups(NamedTuple):
     gram: np.ndarray
     contradiction: np.ndarray
 
-    @property
-    def has_rows(self) -> bool:
-        """Is there a joint that a body belongs to?"""
-        return len(self.order) > 0
 
-
-def eliminated(
-    count: int, bodies: np.ndarray, start: np.ndarray, units: np.ndarray, joints: int, compliance: np.ndarray,
-    free_velocity: np.ndarray, block: np.ndarray, size: np.ndarray,
-) -> Groups:  # fmt: skip
-    """The groups of `count` bodies.  units: (m, 12) rows over unit masses; compliance: (m,), or empty; block, size: see
-    `_form_groups`."""
+@njit(cache=True, error_model="numpy")
+def eliminate_joints(count, bodies, start, units, joints, compliance, free_velocity, places):
+    """(group, table, column, M, order, scale, held, gram, contradiction) of `count` bodies, as in `Groups`.  units:
+    (m, 12) rows over unit masses; compliance: (m,), or empty; places: see below."""
     if not len(compliance):
-        compliance = np.zeros(start[-1])
+        compliance = np.zeros(start[len(start) - 1])
     group, table = np.empty(count, np.int64), np.empty((count, FIELDS), np.int64)
-    column = np.empty((len(block), 2), np.int64)
-    area, joint_rows, coordinates = _form_groups(bodies, start, joints, compliance, block, size, group, table, column)
+    column = np.empty((len(places), 2), np.int64)
+    area, joint_rows, coordinates = _form_groups(bodies, start, joints, compliance, places, group, table, column)
     M, order, scale = np.zeros(area), np.empty(joint_rows, np.int64), np.empty(joint_rows)
     held, gram, contradiction = np.zeros(coordinates), np.empty(joint_rows * joint_rows), np.zeros(start[joints])
-    for k in np.flatnonzero(bodies[:joints].max(axis=1) < 0):  # between the world and itself nothing can move
-        contradiction[start[k] : start[k + 1]] = free_velocity[start[k] : start[k + 1]]
+    for k in range(joints):
+        if max(bodies[k, 0], bodies[k, 1]) < 0:  # between the world and itself nothing can move
+            for i in range(start[k], start[k + 1]):
+                contradiction[i] = free_velocity[i]
     if joint_rows:
-        _fill_groups(bodies, start, units, joints, compliance, block, size, group, table, column, M, order)
-        _eliminate_joints(free_velocity, group, table, M, order, scale, held, gram, contradiction)
-    return Groups(group, table, column, M, order, scale, held, gram, contradiction)
+        _fill_groups(bodies, start, units, joints, compliance, places, group, table, column, M, order)
+        _eliminate(free_velocity, group, table, M, order, scale, held, gram, contradiction)
+    return group, table, column, M, order, scale, held, gram, contradiction
 
 
 @njit(cache=True, error_model="numpy")
@@ -86,10 +87,10 @@ def _standing(group, body):
 
 
 @njit(cache=True, error_model="numpy")
-def _form_groups(bodies, start, joints, compliance, block, size, group, table, column):
+def _form_groups(bodies, start, joints, compliance, places, group, table, column):
     """Who belongs together, and how large everything is; (numbers in all M, joint rows in groups, coordinates).
 
-    block, size: (n',) the blocks of limits and contacts and their rows; column: (n', 2) out, first column of a block in
+    places: (n', PLACES) the blocks of limits and contacts; column: (n', 2) out, first column of a block in
     the M of its first and second body, −1 where that body is free or the world."""
     count = len(group)
     table[:] = 0
@@ -112,10 +113,10 @@ def _form_groups(bodies, start, joints, compliance, block, size, group, table, c
             for i in range(start[k], start[k + 1]):
                 if compliance[i] > 0.0:
                     table[g, SIZE] += 1
-    for k in range(len(block)):
+    for k in range(len(places)):
         last = -1
         for side in range(2):
-            body = bodies[block[k], side]
+            body = bodies[places[k, BLOCK], side]
             column[k, side] = -1
             if body >= 0 and table[group[body], JOINTS] > 0:
                 g = group[body]
@@ -123,7 +124,7 @@ def _form_groups(bodies, start, joints, compliance, block, size, group, table, c
                     column[k, 1] = column[k, 0]
                 else:
                     column[k, side] = table[g, CONES]
-                    table[g, CONES] += size[k]
+                    table[g, CONES] += places[k, ROWS]
                 last = g
     area, rows, coordinates = 0, 0, 0
     for b in range(count):
@@ -138,7 +139,7 @@ def _form_groups(bodies, start, joints, compliance, block, size, group, table, c
 
 
 @njit(cache=True, error_model="numpy")
-def _fill_groups(bodies, start, units, joints, compliance, block, size, group, table, column, M, order):
+def _fill_groups(bodies, start, units, joints, compliance, places, group, table, column, M, order):
     """Write every M, and the joint row behind each of its columns.  units: (m, 12) the rows over unit masses."""
     count = len(group)
     taken, springs = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -151,10 +152,10 @@ def _fill_groups(bodies, start, units, joints, compliance, block, size, group, t
             sequence[at] = sequence[at - 1]
             at -= 1
         sequence[at] = k
-    for entry in range(joints + len(block)):
+    for entry in range(joints + len(places)):
         is_joint = entry < joints
-        k = sequence[entry] if is_joint else block[entry - joints]
-        rows = start[k + 1] - start[k] if is_joint else size[entry - joints]
+        k = sequence[entry] if is_joint else places[entry - joints, BLOCK]
+        rows = start[k + 1] - start[k] if is_joint else places[entry - joints, ROWS]
         g = -1
         for side in range(2):
             body = bodies[k, side]
@@ -177,7 +178,7 @@ def _fill_groups(bodies, start, units, joints, compliance, block, size, group, t
 
 
 @njit(cache=True, error_model="numpy")
-def _eliminate_joints(free_velocity, group, table, M, order, scale, held, gram, contradiction):
+def _eliminate(free_velocity, group, table, M, order, scale, held, gram, contradiction):
     """Triangular form of every group; `held`: the change of its coordinates that the joints ask for.
 
     contradiction: (m_e,) [m/s] what redundant rows ask beyond that; gram: scratch for the square of all joint rows."""
@@ -210,9 +211,10 @@ def _eliminate_joints(free_velocity, group, table, M, order, scale, held, gram, 
 
 
 @njit(cache=True, error_model="numpy")
-def joint_reactions(bodies, start, block, size, group, table, column, M, order, scale, held, gram, reactions):
+def joint_reactions(bodies, start, places, groups, reactions):
     """Write the joint rows of `reactions`: the smallest ones that give each group the coordinates its joints ask for,
-    beside those of limits and contacts in it.  The rest is as in `Groups`."""
+    beside those of limits and contacts in it.  groups: a plain tuple of `Groups`."""
+    group, table, column, M, order, scale, held, gram = groups[:8]
     for g in range(len(group)):
         if group[g] != g or table[g, JOINTS] == 0:
             continue
@@ -223,14 +225,14 @@ def joint_reactions(bodies, start, block, size, group, table, column, M, order, 
         need = np.empty(rank)
         for i in range(rank):
             need[i] = held[table[g, HELD] + i]
-        for k in range(len(block)):
+        for k in range(len(places)):
             for side in range(2):
-                body = bodies[block[k], side]
+                body = bodies[places[k, BLOCK], side]
                 if body < 0 or group[body] != g or (side == 1 and column[k, 1] == column[k, 0] and bodies[
-                    block[k], 0] >= 0 and group[bodies[block[k], 0]] == g):  # fmt: skip
+                    places[k, BLOCK], 0] >= 0 and group[bodies[places[k, BLOCK], 0]] == g):  # fmt: skip
                     continue
-                for a in range(size[k]):
-                    x = reactions[start[block[k]] + a]
+                for a in range(places[k, ROWS]):
+                    x = reactions[start[places[k, BLOCK]] + a]
                     if x != 0.0:
                         for i in range(rank):
                             need[i] -= A[i, table[g, FIRST] + column[k, side] + a] * x

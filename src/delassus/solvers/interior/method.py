@@ -10,13 +10,24 @@ from functools import cached_property
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.solvers.interior.dense import DenseSpace, dense_space
-from delassus.solvers.interior.infeasibility import LARGE, Infeasibility, is_large
+from delassus.residuals import RESIDUAL_COUNT
+from delassus.solvers.interior.dense import DenseSpace, dense_space, is_quick
+from delassus.solvers.interior.infeasibility import LARGE, Infeasibility
 from delassus.solvers.interior.iteration import BROKEN, DONE, STALLED, Outcome
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.sparse import SparseSpace
 from delassus.solvers.interior.starts import best_multiple
 from delassus.solvers.method import Method
+from delassus.solvers.parts.at_once import (
+    MOST_JUDGEMENTS,
+    Batches,
+    Told,
+    details_of,
+    finish_rigid,
+    joints_at_once,
+    known,
+    room_for_judgements,
+)
 from delassus.solvers.settings import Settings
 from delassus.status import Status
 
@@ -28,17 +39,18 @@ _FAR, _FAR_VELOCITY = 1e-4, 1e-2
 _DOUBT = 4  # polish steps without halving the residual before the interior point goes on from where it was left
 _DROWNING = 1e12  # scaled reactions against which velocities are lost in rounding: such a residual says nothing
 _PATIENCE = 20  # the same where there is nothing to go back to
+_FIRST_GOAL = 10.0  # times the tolerances: scaled residuals at which they may be met; the judge's answer then says where
+_ATTEMPT_BATCH = 60  # iterations of an attempt, at most: no time limit is looked at meanwhile
 
 
 class Explained(Method):
     """An interior-point method that may find out why there is no solution."""
 
     is_costly = True
-    details: dict[str, list[float]]
 
     def __init__(self, problem: Problem, settings: Ipm, reactions: np.ndarray):
         super().__init__(problem, settings, reactions)
-        self.details = {}
+        self.told: Batches = []
 
     @cached_property
     def infeasibility(self) -> Infeasibility:
@@ -61,22 +73,21 @@ class Explained(Method):
             return Status.INFEASIBLE
         return self.infeasibility.verdict(*self.proofs())
 
-    def may_offer(self, x: np.ndarray, worst: float) -> bool:
+    def may_offer(self, size: float, worst: float) -> bool:
         """Is this point for the judge? Against reactions that are very large any residual is small: where some velocity
         is still far off they are on their way to a proof of infeasibility, or to a better point.
 
-        x: (m',) scaled; worst: the second number of its natural map."""
-        size, is_far_off = np.abs(x).max(initial=0.0), worst > _FAR_VELOCITY
-        is_suspicious = size >= _DROWNING or (size >= LARGE and is_far_off)
-        return not is_suspicious or not (self.is_hopeless() or is_far_off)
+        size: the largest of its scaled reactions; worst: the second number of its natural map."""
+        return not _is_suspicious(size, worst) or not (self.is_hopeless() or worst > _FAR_VELOCITY)
 
-    def record(self, names: tuple[str, ...], values: np.ndarray) -> None:
-        """One entry per iteration in every list of `details`; NaN where a phase has none.  values: (done, names)."""
-        length = max((len(series) for series in self.details.values()), default=0)
-        for name in names:
-            self.details.setdefault(name, [math.nan] * length)
-        for name, series in self.details.items():
-            series.extend(values[:, names.index(name)].tolist() if name in names else [math.nan] * len(values))
+    @property
+    def details(self) -> dict[str, list[float]]:  # type: ignore[override]
+        """One entry per iteration in every list; NaN where a phase has none."""
+        return details_of(self.told)
+
+
+def _is_suspicious(size: float, worst: float) -> bool:
+    return size >= _DROWNING or (size >= LARGE and worst > _FAR_VELOCITY)
 
 
 class InteriorPoint(Explained):
@@ -86,11 +97,13 @@ class InteriorPoint(Explained):
 
     def __init__(self, problem: Problem, settings: Ipm, reactions: np.ndarray):
         super().__init__(problem, settings, reactions)
-        if reactions.any():
+        is_guessed = reactions.any()
+        if is_guessed:
             reactions[:] = best_multiple(problem, reactions)
+            is_guessed = reactions.any()
         space = dense_space(problem, settings)
         self._enter(space or SparseSpace(problem, settings))
-        if space is not None and not self.finished and problem.delassus.has_odd_masses() and not reactions.any():
+        if space is not None and not self.finished and not is_guessed and problem.delassus.has_odd_masses():
             self._restart(space.x)
 
     def _enter(self, space: DenseSpace | SparseSpace) -> None:
@@ -100,7 +113,9 @@ class InteriorPoint(Explained):
         self.goal, self.goal_velocity = space.goal, _GOAL_VELOCITY
         self.norm = self.worst = math.inf
         self.may_return = False
-        contradiction = space.contradiction(self.infeasibility) if self.problem.cone.bilateral.size else None
+        contradiction = None
+        if self.problem.cone.bilateral.size and space.may_contradict:
+            contradiction = space.contradiction(self.infeasibility)
         if (contradiction or not self.problem.delassus.diagonal.all()) and self.infeasibility.is_clear:
             self.finished = True
             return
@@ -113,6 +128,15 @@ class InteriorPoint(Explained):
 
     def advance(self, count: int) -> int:
         """At most `count` factorisations; as many as it takes to ask the judge again."""
+        outcome = self._batch(count)
+        if self.may_offer(outcome.size, outcome.worst):
+            self.space.write_reactions(outcome.x, self.reactions)
+        if not self.finished:
+            self._after(outcome)
+        return max(1, outcome.done)
+
+    def _batch(self, count: int) -> Outcome:
+        """At most `count` factorisations of the present phase."""
         space = self.space
         if space.newton is None:
             outcome = space.interior(count, self.goal, self.goal_velocity)
@@ -120,12 +144,8 @@ class InteriorPoint(Explained):
             patience = _DOUBT if self.may_return else _PATIENCE
             outcome = space.polish(count, self.goal, self.goal_velocity, patience)
         self.norm, self.worst = outcome.norm, outcome.worst
-        self.record(outcome.names, outcome.values)
-        if self.may_offer(outcome.x, outcome.worst):
-            space.write_reactions(outcome.x, self.reactions)
-        if not self.finished:
-            (self._after_interior if space.newton is None else self._after_polish)(outcome)
-        return max(1, outcome.done)
+        self.told.append((outcome.names, outcome.values))
+        return outcome
 
     def judged(self, excess: float) -> None:
         """Set the next goal of a compiled batch: from what the judge made of the last one."""
@@ -133,7 +153,35 @@ class InteriorPoint(Explained):
             self.goal = min(self.goal, _MARGIN * self.norm / excess)
             self.goal_velocity = min(self.goal_velocity, max(_MARGIN * self.worst / excess, self.goal))
 
+    def attempt(self, tols: tuple[float, float], max_iter: int, found: np.ndarray) -> int:
+        """Both phases in the dense space without the driver's loop, which takes longer than the iterations of a small
+        problem; how many judgements there are. It ends where the tolerances are met, or where more is needed than
+        these phases: a proof, another start, the sparse space.  found: of an `Attempt`, with the guess judged."""
+        space, judgements, done, count = self.space, room_for_judgements(found), 0, 1
+        assert isinstance(space, DenseSpace)
+        self.goal, self.goal_velocity = _FIRST_GOAL * tols[0], _FIRST_GOAL * tols[1]
+        while done < max_iter and count < MOST_JUDGEMENTS:
+            outcome = self._batch(min(max_iter - done, _ATTEMPT_BATCH))
+            if _is_suspicious(outcome.size, outcome.worst):
+                break
+            done += max(1, outcome.done)
+            space.judge(outcome.x, self.reactions, found)
+            relative, velocity = found[0], found[RESIDUAL_COUNT - 1]
+            judgements[:, count] = done, relative, velocity
+            count += 1
+            self.judged(max(relative / tols[0], velocity / tols[1]))
+            is_stuck = outcome.end in (STALLED, BROKEN)
+            is_over = space.is_empty or space.newton is not None or self._is_far(outcome) or outcome.size >= LARGE
+            if (relative <= tols[0] and velocity <= tols[1]) or (is_stuck and is_over) or done >= _ATTEMPT_BATCH:
+                break
+            self._after(outcome)
+        return count
+
     # -- phases ------------------------------------------------------------------------------------------------------
+
+    def _after(self, outcome: Outcome) -> None:
+        """What comes next: more of the same, or another phase."""
+        (self._after_interior if self.space.newton is None else self._after_polish)(outcome)
 
     def _after_interior(self, outcome: Outcome) -> None:
         """Start again where that got stuck far away; polish where it got stuck near, or arrived."""
@@ -142,7 +190,7 @@ class InteriorPoint(Explained):
             self._enter(SparseSpace(self.problem, self.settings))
             return
         if stalled:
-            if (self._is_far(outcome) or is_large(outcome.x)) and self.is_hopeless():
+            if (self._is_far(outcome) or outcome.size >= LARGE) and self.is_hopeless():
                 return
             # only the start from reactions that carry everything is better than a polish of a point of small norm
             if (outcome.norm > _FAR or (self._is_far(outcome) and self._may_carry)) and self._restart(outcome.x):
@@ -194,6 +242,30 @@ def start_ipm(problem: Problem, settings: Settings, reactions: np.ndarray) -> Me
 
         return ThesisIpm(problem, settings, reactions)
     return InteriorPoint(problem, settings, reactions)
+
+
+def ipm_at_once(
+    problem: Problem, settings: Settings, reactions: np.ndarray, tols: tuple[float, float], max_iter: int,
+    found: np.ndarray,
+) -> int:  # fmt: skip
+    """Small problems of rigid bodies, where compiled calls alone do it. How many judgements there are; none where this
+    is not such a problem.  tols: (tol, tol_velocity); found: of an `Attempt`."""
+    assert isinstance(settings, Ipm)
+    if problem.cone.bilateral_rows == problem.row_count:
+        return joints_at_once(problem, settings, reactions, tols, max_iter, found)
+    if settings.variant == "thesis" or not settings.polish or not is_quick(problem):
+        return 0
+    rigid = problem.delassus.rigid
+    assert rigid is not None
+    finish_rigid(rigid.plain, problem.free_velocity, known(problem.u_f), reactions, problem.judged_by, found)
+    relative, velocity = found[0], found[RESIDUAL_COUNT - 1]
+    room_for_judgements(found)[:, 0] = 0, relative, velocity
+    if (relative <= tols[0] and velocity <= tols[1]) or not max_iter:
+        return 1
+    method = InteriorPoint(problem, settings, reactions)
+    if method.finished or not isinstance(method.space, DenseSpace):
+        return 0
+    return Told.of(method.attempt(tols, max_iter, found), method.told)
 
 
 def hands_on(settings: Settings) -> bool:

@@ -64,20 +64,28 @@ def newton_of(
 ) -> Newton:  # fmt: skip
     """Room for a polish from x (m').  soft: (m',) compliance; rho: (m',) first weights in scaled units; diagonal,
     blocks, roots: of S, overwritten. Before the first step `t` is to be filled."""
-    even = soft.copy()
-    triples = even[free + limits :].reshape(-1, 3)
-    triples[:, 1:] = triples[:, 1:].max(axis=1, keepdims=True)  # the projection is then in closed form
-    rho = rho.copy()
-    rho[free:] = np.clip(rho[free:], _LEAST_RHO, _MOST_RHO)
-    counts = np.array([0.0, math.inf, math.inf, 0.0, math.inf])
-    rest = np.zeros((len(Newton._fields) - 9, len(x)))
-    return Newton(diagonal, blocks, roots, counts, x.copy(), x.copy(), x.copy(), rho, even, *rest)
+    out = Newton(diagonal, blocks, roots, np.empty(5), *np.zeros((len(Newton._fields) - 4, len(x))))
+    _begin(free, limits, soft, x, rho, tuple(out))
+    return out
 
 
-def first_rho(limits: int, eta: np.ndarray) -> np.ndarray:
-    """(limits + 3 cones,) ρ to begin with.  eta: (limits + cones,) of the scaling."""
-    rho = _FIRST_RHO / eta
-    return np.concatenate([rho[:limits], np.repeat(rho[limits:], 3)])
+@njit(cache=True, error_model="numpy")
+def first_rho(limits, eta, rho):
+    """rho (limits + 3 cones,): ρ to begin with.  eta: (limits + cones,) of the scaling."""
+    for i in range(len(rho)):
+        rho[i] = _FIRST_RHO / eta[i if i < limits else limits + (i - limits) // 3]
+
+
+@njit(cache=True, error_model="numpy")
+def _begin(free, limits, soft, x, rho, newton):
+    s = Newton(*newton)
+    s.counts[0], s.counts[1], s.counts[2], s.counts[3], s.counts[4] = 0.0, math.inf, math.inf, 0.0, math.inf
+    for i in range(len(x)):
+        s.x[i] = s.xi[i] = s.best[i] = x[i]
+        s.rho[i] = rho[i] if i < free else min(_MOST_RHO, max(_LEAST_RHO, rho[i]))
+        s.even[i] = soft[i]
+    for i in range(free + limits, len(x), 3):  # the projection is then in closed form
+        s.even[i + 1] = s.even[i + 2] = max(soft[i + 1], soft[i + 2])
 
 
 @njit(cache=True, error_model="numpy", inline="always")

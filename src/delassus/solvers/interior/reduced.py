@@ -3,11 +3,15 @@
     y = Ĵ Ĵᵀ x + E x + q,    C ∋ x ⊥ y ∈ C
 
 Columns of Ĵ are the motions that joints leave (see `joint_groups`); bodies without joints keep six. A contact touches
-at most two groups, so a block of rows is two segments of columns: `segments` holds (first column, columns) twice, in
-order, `at` where the block's rows start in the flat Ĵ. Rows are scaled as in `standard`.
+at most two groups, so a block of rows is two segments of columns. The table `places` has a line per block: (first
+column, columns) twice, in order, and then the columns AT, BLOCK and ROWS. Rows are scaled as in `standard`.
+
+Whatever has one number per row is a line of one matrix, `vectors`: a small problem's arrays are sooner computed with
+than handed over one by one. Its first lines are named here, the others by whoever uses them:
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -15,77 +19,69 @@ from numba import njit
 from delassus.linalg.operators.rigid import unit_mass_rows
 from delassus.problem import Problem
 from delassus.solvers.interior.joint_groups import (
+    AT,
+    BLOCK,
     COLUMN,
     FIELDS,
     FIRST,
     HELD,
     MATRIX,
+    PLACES,
     RANK,
+    ROWS,
     SIZE,
     WIDTH,
-    Groups,
-    eliminated,
+    eliminate_joints,
     joint_reactions,
 )
 
+Q = 0  # free velocity, in scaled units
+SOFT = 1  # compliance
+SPEED = 2  # the rms of free velocities
+FACTOR = 3  # λ = unit × factor × x
+NUMBERS = 4  # so many lines belong to the problem
+
 _SYMMETRIC = 1e-12  # relative skew part below which a mass is taken as symmetric
 _LEAST_MOBILITY = 1e-10  # of a contact, over what it would have without joints: less is rounding
+_TINY = 1e-300  # m/s: 0/0 counts as 0
 _NONE = np.zeros(0)
 
 
 class Reduced:
-    """problem: of rigid bodies; `is_symmetric` is False where a mass is not, and then nothing else is there.
+    """problem: of rigid bodies; lines: how many `vectors` has; `is_symmetric` is False where a mass is not, and then
+    nothing else is of use.
 
-    limits, cones: numbers of orthant rows and of contacts; size: columns of Ĵ;
-    rows: (limits, segments, at, Ĵ, lines, end, paired), lines: Ĵ by twelve numbers; end: (size,) one behind the last
+    limits: number of orthant rows; row_count: m'; size: columns of Ĵ;
+    rows: (limits, places, Ĵ, lines, end, paired), lines: Ĵ by twelve numbers; end: (size,) one behind the last
     column that a row of I + ĴᵀSĴ reaches, its factor included; paired: no joints, and every block has two segments of
     six, with the columns from `size` on for no body;
-    q, soft, speed: (m',) free velocities, compliance, and the rms of free velocities in scaled units;
-    contradiction: (m_e,) [m/s] the inconsistent part of the joints' free velocities."""
+    vectors: (lines, m'), the first NUMBERS lines filled in; groups: of `joint_groups`, or None without joints;
+    inconsistency: largest inconsistent part of the joints' free velocities, over the largest of them."""
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: Problem, lines: int = NUMBERS):
         self.problem = problem
         delassus, cone = problem.delassus.rigid, problem.cone
         assert delassus is not None
-        self.bodies = delassus.bodies
-        bodies, start, joints = delassus.bodies, cone.block_start, cone.bilateral.size
-        compliance = _NONE if delassus.compliance is None else delassus.compliance
-        self.is_symmetric, limits, self.block, self.sizes, units = _order_rows(
-            delassus.mass, bodies, start, delassus.rows, joints, cone.unilateral, problem.mu
+        self.plain, self.start = delassus.plain, cone.block_start
+        joints = cone.bilateral.size
+        parts, sizes, groups = reduce_rows(
+            delassus.mass, self.plain, problem.free_velocity, joints or None, cone.unilateral, problem.mu, lines
         )
-        if not self.is_symmetric:
-            return
-        self.groups: Groups | None = None
-        if joints:
-            self.groups = groups = eliminated(len(delassus.mass), bodies, start, units, joints, compliance,
-                                              problem.free_velocity, self.block, self.sizes)  # fmt: skip
-            group, table, column, M, held = groups.group, groups.table, groups.column, groups.M, groups.held
-            self.contradiction = groups.contradiction
-        else:
-            group, table = np.arange(len(delassus.mass)), np.zeros((len(delassus.mass), FIELDS), np.int64)
-            table[:, SIZE] = 6
-            column, M, held, self.contradiction = np.full((len(self.block), 2), -1), _NONE, _NONE, _NONE
-        segments, at, J, end, self.numbers, self.unit = _reduce(
-            bodies, start, units, problem.free_velocity, joints + cone.unilateral, problem.mu, compliance, limits,
-            self.block, self.sizes, group, table, column, M, held,
-        )  # fmt: skip
-        paired = self.groups is None or not self.groups.has_rows
-        self.rows = limits, segments, at, J, J[: 12 * (len(J) // 12)].reshape(-1, 12), end, paired
-        self.limits, self.size = limits, len(end)
-        self.q, self.soft, self.speed, self.factor = self.numbers
-        self.row_count = len(self.q)
-        self.cones = (self.row_count - limits) // 3
+        self.is_symmetric, self.limits, self.unit, self.inconsistency = sizes
+        self.places, J, end, self.vectors = parts
+        self.groups: tuple[Any, ...] | None = groups
+        paired = groups is None or not len(groups[3])
+        self.rows = self.limits, self.places, J.ravel(), J, end, paired
+        self.size, self.row_count = len(end), self.vectors.shape[1]
+
+    @property
+    def contradiction(self) -> np.ndarray:
+        """(m_e,) [m/s] the inconsistent part of the joints' free velocities."""
+        return _NONE if self.groups is None else self.groups[-1]
 
     def write_reactions(self, x: np.ndarray, reactions: np.ndarray) -> None:
         """λ (m,) [N s] of x (m',), joints included."""
-        start = self.problem.cone.block_start
-        _write(x, self.factor, self.unit, start, self.block, self.sizes, reactions)
-        if self.groups is not None:
-            groups = self.groups
-            joint_reactions(
-                self.bodies, start, self.block, self.sizes, groups.group, groups.table, groups.column, groups.M,
-                groups.order, groups.scale, groups.held, groups.gram, reactions,
-            )  # fmt: skip
+        write(x, self.vectors, self.unit, self.plain[0], self.start, self.places, self.groups, reactions)
 
     def balanced(self, x: np.ndarray) -> np.ndarray:
         """(m,) x, and the joint reactions that keep it from moving any joint: linear in x."""
@@ -97,8 +93,56 @@ class Reduced:
     def from_reactions(self, reactions: np.ndarray) -> np.ndarray:
         """x (m',) of λ (m,)."""
         out = np.empty(self.row_count)
-        _read(reactions, self.factor, self.unit, self.problem.cone.block_start, self.block, self.sizes, out)
+        read(reactions, self.vectors[FACTOR], self.unit, self.start, self.places, out)
         return out
+
+
+@njit(cache=True, error_model="numpy")
+def reduce_rows(mass, rigid, free_velocity, joints, unilateral, mu, lines):
+    """((places, Ĵ by twelve numbers, end, vectors), (masses are symmetric, limits, unit of velocity, inconsistency),
+    groups) of `Reduced`.
+
+    rigid: `RigidDelassus.plain`; joints: their number, None where there are none: nothing of them is compiled then."""
+    bodies, start, rows, _, compliance = rigid
+    first_contact = unilateral if joints is None else joints + unilateral
+    is_symmetric, limits, places, units = _order_rows(mass, bodies, start, rows, first_contact - unilateral,
+                                                           unilateral, mu)  # fmt: skip
+    if joints is None:
+        group, table = np.empty(len(mass), np.int64), np.empty((len(mass), FIELDS), np.int64)
+        for b in range(len(mass)):
+            group[b], table[b, SIZE], table[b, RANK] = b, 6, 0
+        column, M, held = np.empty((len(places), 2), np.int64), np.empty(0), np.empty(0)
+        groups, inconsistency = None, 0.0
+        for k in range(len(places)):
+            column[k, 0] = column[k, 1] = -1
+    else:
+        groups = eliminate_joints(len(mass), bodies, start, units, joints, compliance, free_velocity, places)
+        group, table, column, M, held = groups[0], groups[1], groups[2], groups[3], groups[6]
+        inconsistency = _largest(groups[8]) / max(_largest(free_velocity[: len(groups[8])]), _TINY)
+    columns = 0
+    for b in range(len(group)):
+        if group[b] == b:
+            table[b, COLUMN] = columns
+            columns += table[b, SIZE] - table[b, RANK]
+    total = _segments(bodies, places, group, table, columns if len(M) == 0 else -1)
+    J, end = np.empty(((total + 11) // 12, 12)), np.empty(columns, np.int64)
+    _envelope(places, end)
+    vectors = np.empty((lines, limits + 3 * (len(places) - limits)))
+    q, soft, speed, factor = vectors[Q], vectors[SOFT], vectors[SPEED], vectors[FACTOR]
+    flat = J.ravel()
+    _fill_rows(bodies, start, units, free_velocity, places, group, table, column, M, held, flat, q)
+    unit = _scale_rows(start, units, mu, first_contact, compliance, places, flat, q, soft, speed,
+                       factor)  # fmt: skip
+    parts = places, J, end, vectors
+    return parts, (is_symmetric, limits, unit, inconsistency), groups
+
+
+@njit(cache=True, error_model="numpy")
+def _largest(x):
+    out = 0.0
+    for i in range(len(x)):
+        out = max(out, abs(x[i]))
+    return out
 
 
 @njit(cache=True, error_model="numpy")
@@ -128,57 +172,39 @@ def _unit_masses(mass, root):
 
 @njit(cache=True, error_model="numpy")
 def _order_rows(mass, bodies, start, rows, joints, unilateral, mu):
-    """(masses are symmetric, limits, block, size, units): limits, frictionless contacts, then the others; (m, 12) rows
-    over unit masses."""
+    """(masses are symmetric, limits, places, units): limits, frictionless contacts, then the others, of which block and
+    rows are filled in; (m, 12) rows over unit masses."""
     count = len(start) - 1 - joints
-    block, size = np.empty(count, np.int64), np.ones(count, np.int64)
+    places = np.empty((count, PLACES), np.int64)
     units = np.empty(rows.shape)
     at = limits = 0
     for k in range(unilateral):
-        block[at] = joints + k
+        places[at, BLOCK], places[at, ROWS] = joints + k, 1
         at += 1
     for rough in range(2):
         for k in range(len(mu)):
             if (mu[k] > 0.0) == (rough == 1):
-                block[at] = joints + unilateral + k
-                size[at] = 3 if rough else 1
+                places[at, BLOCK], places[at, ROWS] = joints + unilateral + k, 3 if rough else 1
                 at += 1
         if not rough:
             limits = at
-    root = np.empty(mass.shape)
+    root, ones = np.empty(mass.shape), np.empty(len(rows))
     is_symmetric = _unit_masses(mass, root)
-    if is_symmetric:
-        unit_mass_rows(root, bodies, start, rows, np.ones(len(rows)), units)
-    return is_symmetric, limits, block, size, units
+    for i in range(len(rows)):
+        ones[i] = 1.0 if is_symmetric else 0.0
+    unit_mass_rows(root, bodies, start, rows, ones, units)
+    return is_symmetric, limits, places, units
 
 
 @njit(cache=True, error_model="numpy")
-def _reduce(bodies, start, units, free_velocity, first_contact, mu, compliance, limits, block, size, group, table,
-            column, M, held):  # fmt: skip
-    """(segments, at, Ĵ, end, numbers, unit) of `Reduced`.  group, table, column, M, held: see `joint_groups`."""
-    columns = 0
-    for b in range(len(group)):
-        if group[b] == b:
-            table[b, COLUMN] = columns
-            columns += table[b, SIZE] - table[b, RANK]
-    segments, at = np.zeros((len(block), 4), np.int64), np.empty(len(block), np.int64)
-    total = _segments(bodies, block, size, group, table, columns if len(M) == 0 else -1, segments, at)
-    J, end = np.zeros(total), np.empty(columns, np.int64)
-    _envelope(segments, end)
-    numbers = np.zeros((4, limits + 3 * (len(block) - limits)))
-    _fill_rows(bodies, start, units, free_velocity, block, size, group, table, column, M, held, segments, at, J,
-               numbers[0])  # fmt: skip
-    unit = _scale_rows(start, units, mu, first_contact, compliance, block, size, segments, at, J, numbers)
-    return segments, at, J, end, numbers, unit
-
-
-@njit(cache=True, error_model="numpy")
-def _segments(bodies, block, size, group, table, nowhere, segments, at):
+def _segments(bodies, places, group, table, nowhere):
     """Columns of every block of rows; the numbers in Ĵ.  nowhere: column of what belongs to no body, where all blocks
     shall have two segments of six, or −1."""
     total = 0
-    for k in range(len(block)):
-        a, b = bodies[block[k], 0], bodies[block[k], 1]
+    for k in range(len(places)):
+        for side in range(4):
+            places[k, side] = 0
+        a, b = bodies[places[k, BLOCK], 0], bodies[places[k, BLOCK], 1]
         a = group[a] if a >= 0 else -1
         b = group[b] if b >= 0 else -1
         if a == b:
@@ -186,26 +212,26 @@ def _segments(bodies, block, size, group, table, nowhere, segments, at):
         if a < 0 or (b >= 0 and b < a):
             a, b = b, a
         if a >= 0:
-            segments[k, 0], segments[k, 1] = table[a, COLUMN], table[a, SIZE] - table[a, RANK]
+            places[k, 0], places[k, 1] = table[a, COLUMN], table[a, SIZE] - table[a, RANK]
         if b >= 0:
-            segments[k, 2], segments[k, 3] = table[b, COLUMN], table[b, SIZE] - table[b, RANK]
+            places[k, 2], places[k, 3] = table[b, COLUMN], table[b, SIZE] - table[b, RANK]
         if nowhere >= 0:
             if a < 0:
-                segments[k, 0], segments[k, 1] = nowhere, 6
+                places[k, 0], places[k, 1] = nowhere, 6
             if b < 0:
-                segments[k, 2], segments[k, 3] = nowhere, 6
-        at[k] = total
-        total += size[k] * (segments[k, 1] + segments[k, 3])
+                places[k, 2], places[k, 3] = nowhere, 6
+        places[k, AT] = total
+        total += places[k, ROWS] * (places[k, 1] + places[k, 3])
     return total
 
 
 @njit(cache=True, error_model="numpy")
-def _envelope(segments, end):
+def _envelope(places, end):
     """end: one behind the last column of each row of the factor, never falling."""
     for c in range(len(end)):
         end[c] = c + 1
-    for k in range(len(segments)):
-        c0, n0, c1, n1 = segments[k]
+    for k in range(len(places)):
+        c0, n0, c1, n1 = places[k, 0], places[k, 1], places[k, 2], places[k, 3]
         if n1 == 0 or c1 >= len(end):
             c1, n1 = c0, n0
         if n0 and c0 < len(end):
@@ -216,28 +242,30 @@ def _envelope(segments, end):
 
 
 @njit(cache=True, error_model="numpy")
-def _fill_rows(bodies, start, units, free_velocity, block, size, group, table, column, M, held, segments, at, J, q):
+def _fill_rows(bodies, start, units, free_velocity, places, group, table, column, M, held, J, q):
     """Ĵ and the free velocity of limits and contacts, not scaled yet."""
+    for p in range(len(J)):
+        J[p] = 0.0
     i = 0
-    for k in range(len(block)):
-        width = segments[k, 1] + segments[k, 3]
+    for k in range(len(places)):
+        width = places[k, 1] + places[k, 3]
         last = -1
-        for r in range(size[k]):
-            q[i + r] = free_velocity[start[block[k]] + r]
+        for r in range(places[k, ROWS]):
+            q[i + r] = free_velocity[start[places[k, BLOCK]] + r]
         for side in range(2):
-            body = bodies[block[k], side]
+            body = bodies[places[k, BLOCK], side]
             if body < 0:
                 continue
             g = group[body]
-            place = at[k] if segments[k, 0] == table[g, COLUMN] else at[k] + segments[k, 1]
+            place = places[k, AT] if places[k, 0] == table[g, COLUMN] else places[k, AT] + places[k, 1]
             if column[k, side] < 0:
-                for r in range(size[k]):
+                for r in range(places[k, ROWS]):
                     for a in range(6):
-                        J[place + r * width + a] += units[start[block[k]] + r, 6 * side + a]
+                        J[place + r * width + a] += units[start[places[k, BLOCK]] + r, 6 * side + a]
             elif g != last:
                 before, rank = table[g, FIRST], table[g, RANK]
                 wide = table[g, WIDTH]
-                for r in range(size[k]):
+                for r in range(places[k, ROWS]):
                     first = table[g, MATRIX] + before + column[k, side] + r
                     for c in range(table[g, SIZE]):
                         value = M[first + c * wide]
@@ -245,41 +273,39 @@ def _fill_rows(bodies, start, units, free_velocity, block, size, group, table, c
                         if c >= rank:
                             J[place + r * width + c - rank] = value
             last = g
-        i += size[k]
+        i += places[k, ROWS]
 
 
 @njit(cache=True, error_model="numpy")
-def _scale_rows(start, units, mu, first_contact, compliance, block, size, segments, at, J, numbers):
+def _scale_rows(start, units, mu, first_contact, compliance, places, J, q, soft, speed, factor):
     """Standard cones, unit mobility on average, and velocities of rms one; the unit of velocity."""
-    q, soft, speed, factor = numbers
     i, square, plain = 0, 0.0, 0.0
-    for k in range(len(block)):
-        width = segments[k, 1] + segments[k, 3]
+    for k in range(len(places)):
+        width = places[k, 1] + places[k, 3]
         mobility, alone = 0.0, 0.0
-        for r in range(size[k]):
-            row = start[block[k]] + r
-            factor[i + r] = 1.0 / mu[block[k] - first_contact] if size[k] == 3 and r == 0 else 1.0
+        for r in range(places[k, ROWS]):
+            row = start[places[k, BLOCK]] + r
+            factor[i + r] = 1.0 / mu[places[k, BLOCK] - first_contact] if places[k, ROWS] == 3 and r == 0 else 1.0
             own = compliance[row] if len(compliance) else 0.0
             free = own
             for c in range(width):
-                own += J[at[k] + r * width + c] ** 2
+                own += J[places[k, AT] + r * width + c] ** 2
             for a in range(12):
                 free += units[row, a] ** 2
             mobility += factor[i + r] ** 2 * own
             alone += factor[i + r] ** 2 * free
-        mobility = max(mobility, _LEAST_MOBILITY * alone) / size[k]
+        mobility = max(mobility, _LEAST_MOBILITY * alone) / places[k, ROWS]
         scale = 1.0 / math.sqrt(mobility) if mobility > 0.0 else 1.0
-        for r in range(size[k]):
+        for r in range(places[k, ROWS]):
             plain += (factor[i + r] * q[i + r]) ** 2
             speed[i + r] = scale
             factor[i + r] *= scale
             for c in range(width):
-                J[at[k] + r * width + c] *= factor[i + r]
+                J[places[k, AT] + r * width + c] *= factor[i + r]
             q[i + r] *= factor[i + r]
-            if len(compliance):
-                soft[i + r] = factor[i + r] ** 2 * compliance[start[block[k]] + r]
+            soft[i + r] = factor[i + r] ** 2 * compliance[start[places[k, BLOCK]] + r] if len(compliance) else 0.0
             square += q[i + r] ** 2
-        i += size[k]
+        i += places[k, ROWS]
     if not square > 0.0:
         return 1.0
     unit, rms = math.sqrt(square / i), math.sqrt(plain / i)
@@ -290,20 +316,24 @@ def _scale_rows(start, units, mu, first_contact, compliance, block, size, segmen
 
 
 @njit(cache=True, error_model="numpy")
-def _read(reactions, factor, unit, start, block, size, x):
+def read(reactions, factor, unit, start, places, x):
+    """x (m',) of λ (m,)."""
     i = 0
-    for k in range(len(block)):
-        for r in range(size[k]):
-            x[i + r] = reactions[start[block[k]] + r] / (unit * factor[i + r])
-        i += size[k]
+    for k in range(len(places)):
+        for r in range(places[k, ROWS]):
+            x[i + r] = reactions[start[places[k, BLOCK]] + r] / (unit * factor[i + r])
+        i += places[k, ROWS]
 
 
 @njit(cache=True, error_model="numpy")
-def _write(x, factor, unit, start, block, size, reactions):
+def write(x, vectors, unit, bodies, start, places, groups, reactions):
+    """λ (m,) [N s] of x (m',), joints included.  groups: of `joint_groups`, or None."""
     for i in range(len(reactions)):
         reactions[i] = 0.0
     i = 0
-    for k in range(len(block)):
-        for r in range(size[k]):
-            reactions[start[block[k]] + r] = unit * factor[i + r] * x[i + r]
-        i += size[k]
+    for k in range(len(places)):
+        for r in range(places[k, ROWS]):
+            reactions[start[places[k, BLOCK]] + r] = unit * vectors[FACTOR, i + r] * x[i + r]
+        i += places[k, ROWS]
+    if groups is not None:
+        joint_reactions(bodies, start, places, groups, reactions)

@@ -28,7 +28,7 @@ _RHO_AGAIN = 1e2  # ρ of a polish that begins anew with contacts taken back
 class SparseSpace:
     """problem: of any storage."""
 
-    is_costly, batch_min, is_empty = True, 1, False
+    is_costly, batch_min, is_empty, may_contradict = True, 1, False, True
     polishes_when_done = True  # which needs fewer factorisations from there
     goal = (
         1e-7  # scaled residual at which it takes over: thrice that costs FCLIB files 1 to 3 % more, half changes little
@@ -126,7 +126,7 @@ class SparseSpace:
         """Go on by `polish`."""
         standard, interior, free = self.standard, self.interior_point, self.standard.free
         rho = np.full(standard.row_count, interior.joint)
-        rho[free:] = first_rho(standard.limits, interior.work.eta)
+        first_rho(standard.limits, interior.work.eta, rho[free:])
         self.newton = Polish(standard, self.system, interior.x, rho)
 
     def polish(self, count: int, goal: float, goal_velocity: float, patience: int) -> Outcome:
@@ -190,4 +190,5 @@ class SparseSpace:
 
 
 def _outcome(end: int, x: np.ndarray, norm: float, worst: float, details: dict[str, float]) -> Outcome:
-    return Outcome(1, end, x, norm, worst, tuple(details), np.array([list(details.values())]))
+    size = float(np.abs(x).max(initial=0.0))
+    return Outcome(1, end, x, size, norm, worst, tuple(details), np.array([list(details.values())]))

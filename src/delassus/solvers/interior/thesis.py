@@ -58,10 +58,10 @@ class ThesisIpm(Explained):
             if self.finished:
                 return
             works, details = self.interior.step(), self.interior.details
-            self.record(tuple(details), np.array([list(details.values())]))
+            self.told.append((tuple(details), np.array([list(details.values())])))
             reactions = self.standard.reactions(self.interior.x)
             point = self.scaled.from_reactions(reactions)
-            if self.may_offer(point, self.scaled.natural_map(point)[1]):
+            if self.may_offer(float(np.abs(point).max(initial=0.0)), self.scaled.natural_map(point)[1]):
                 self.reactions[:] = reactions
             self.stuck = self.stuck + 1 if details.get("step", 0.0) < _STUCK_STEP else 0
             if not works or self.stuck >= _STUCK_STEPS:

@@ -14,6 +14,8 @@ array, `found`, since allocating, passing and slicing each costs more than a swe
 The attempt that several families share is here too: mechanisms that touch nothing, whose step is one linear system.
 """
 
+import math
+
 import numpy as np
 from numba import njit
 
@@ -25,6 +27,8 @@ from delassus.residuals import RESIDUAL_COUNT, Residuals, judge_dense, judge_rig
 from delassus.solvers.settings import Settings
 
 MOST_JUDGEMENTS = 24  # in one call
+Batches = list[tuple[tuple[str, ...], np.ndarray]]
+"""What iterations tell: for every batch of them names, and values (iterations, names)."""
 _NONE = np.empty(0)
 
 
@@ -77,6 +81,11 @@ class Attempt:
             return self.problem.body_velocity(self._point)
         return self.found[RESIDUAL_COUNT + self.problem.row_count : -3 * MOST_JUDGEMENTS]
 
+    @property
+    def details(self) -> dict[str, list[float]]:
+        """What the method told of every iteration, where it did."""
+        return details_of(self.count.told) if isinstance(self.count, Told) else {}
+
     def judgements(self) -> tuple[list[int], list[float], list[float], list[float]]:
         """Iterations, seconds, relative natural maps and relative worst velocities. A compiled call has no clock: times
         are spread by iterations."""
@@ -85,15 +94,40 @@ class Attempt:
         return [int(k) for k in done], [each * k for k in done], relative, velocity
 
 
+class Told(int):
+    """A number of judgements, from a method that also tells what its iterations did."""
+
+    told: Batches
+
+    @classmethod
+    def of(cls, count: int, told: Batches) -> "Told":
+        out = cls(count)
+        out.told = told
+        return out
+
+
+def details_of(told: Batches) -> dict[str, list[float]]:
+    """One list per name, with an entry for every iteration; NaN where a batch has none."""
+    names = list(dict.fromkeys(name for batch, _ in told for name in batch))
+    out: dict[str, list[float]] = {name: [] for name in names}
+    for batch, values in told:
+        for name, series in out.items():
+            series.extend(values[:, batch.index(name)].tolist() if name in batch else [math.nan] * len(values))
+    return out
+
+
 def known(u_f: np.ndarray | None) -> np.ndarray:
     """The free velocities as compiled code takes them: empty where they are not known."""
     return _NONE if u_f is None else u_f
 
 
-@njit(cache=True)
-def judgements_in(found):
+def room_for_judgements(found: np.ndarray) -> np.ndarray:
     """Where `found` has room for judgements: (3, MOST_JUDGEMENTS), a view."""
     return found[len(found) - 3 * MOST_JUDGEMENTS :].reshape(3, MOST_JUDGEMENTS)
+
+
+judgements_in = njit(cache=True)(room_for_judgements)
+"""The same for compiled code; an array that it returns to Python takes longer to make than NumPy's."""
 
 
 @njit(cache=True)
