@@ -75,8 +75,9 @@ def _stages(problem: Problem, solver: str | Settings, is_of_pairs: bool, max_ite
         stages = [(*find(solver), 0)]
     line, settings, _ = stages[-1]
     stages[-1] = line, settings, max_iter
-    hands_on = solver == "auto" or (line.hands_on is not None and line.hands_on(settings))
-    rescue = rescuer(problem) if hands_on and problem.delassus.has_odd_masses() else None
+    hands_on = (lambda settings: True) if solver == "auto" else line.hands_on
+    needs = hands_on is not None and problem.delassus.has_odd_masses() and hands_on(settings)
+    rescue = rescuer(problem) if needs else None
     if rescue is None:
         return stages, 1.0
     # a guess of two doubles comes from a step that needed them; where two doubles fail, the last method goes on

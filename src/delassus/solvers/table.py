@@ -20,9 +20,10 @@ from delassus.solvers.gradient.apgd import Apgd, ApgdMethod
 from delassus.solvers.gradient.jacobi import Jacobi, JacobiMethod
 from delassus.solvers.gradient.prox import Prox, ProxMethod
 from delassus.solvers.gradient.spg_fb import SpgFb, SpgFbMethod
+from delassus.solvers.interior.dense import dense_at_once
 from delassus.solvers.interior.inexact.method import start_ipm_inexact
 from delassus.solvers.interior.inexact.settings import IpmInexact
-from delassus.solvers.interior.method import hands_on, ipm_at_once, start_ipm
+from delassus.solvers.interior.method import hands_on, start_ipm
 from delassus.solvers.interior.newton_start import interior_start
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.method import Method
@@ -85,7 +86,7 @@ _LINES = [
            batch_at_once=prox_ssn_batch),
     Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "Mangoni, PhD thesis, ch. 4; Mangoni and Tasora",
            "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
-           start_ipm, at_once=ipm_at_once, hands_on=hands_on),
+           start_ipm, at_once=dense_at_once, hands_on=hands_on),
     Solver(DoubleDoubleIpm(solver="ipm-dd"), _CONVEX, ALL_ROWS,
            "Mangoni, PhD thesis, §4.11, in two doubles; polish ours",
            "masses 1e6 to 1e20 apart: up to 50 rigid bodies, hard contacts; `auto` and `ipm` turn to it themselves",

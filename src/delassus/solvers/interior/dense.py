@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from delassus.problem import Problem
+from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.interior.dense_system import assemble, clear, factor, solve_system, sweep, velocity
 from delassus.solvers.interior.infeasibility import Contradiction, Infeasibility
 from delassus.solvers.interior.iteration import (
@@ -19,6 +20,7 @@ from delassus.solvers.interior.iteration import (
     CENTRING,
     DONE,
     FRACTION,
+    LARGE,
     RUNNING,
     SLOPPY,
     STALLED,
@@ -35,12 +37,24 @@ from delassus.solvers.interior.iteration import (
 from delassus.solvers.interior.polish import Newton, aim, first_rho, newton_of, settle, take_newton_step
 from delassus.solvers.interior.reduced import FACTOR, NUMBERS, SOFT, SPEED, Q, Reduced, read, write
 from delassus.solvers.interior.settings import Ipm
-from delassus.solvers.interior.starts import carrying_pair
-from delassus.solvers.parts.at_once import finish_rigid, known
+from delassus.solvers.interior.starts import best_multiple, carrying_pair
+from delassus.solvers.parts.at_once import (
+    MOST_JUDGEMENTS,
+    Batches,
+    Told,
+    finish_rigid,
+    joints_at_once,
+    known,
+    room_for_judgements,
+)
 from delassus.solvers.parts.jordan import centrality, centred_pair
+from delassus.solvers.settings import Settings
 
 _MOST_VELOCITIES, _MOST_ROWS = 300, 3000  # beyond, sparse factors are faster
-_QUICK_VELOCITIES, _QUICK_ROWS = 120, 120  # of problems attempted at once: an iteration takes 0.1 ms at most
+_QUICK_VELOCITIES, _QUICK_ROWS = 120, 120  # of problems attempted at once: an iteration takes 0.1 ms at most, and
+_QUICK_ITERATIONS = 60  # so many of them, since no time limit is looked at meanwhile
+_FIRST_GOAL = 10.0  # times the tolerances: scaled residuals at which they may be met; the judge then says where
+PATIENCE = 20  # polish steps without halving the residual, where there is nothing to go back to
 _SWEEPS = 10
 _CHECKED_TAU = 1e-4  # τ below which solves are checked and refined; above, the factor is accurate enough
 _CONSISTENT = 1e-9  # inconsistent part of the joints' velocities, over all of them, that is rounding
@@ -58,18 +72,6 @@ def is_small(problem: Problem) -> bool:
     """Few rigid bodies: a compiled batch on dense matrices is cheaper than anything else."""
     rigid = problem.delassus.rigid
     return rigid is not None and 6 * len(rigid.mass) <= _MOST_VELOCITIES and problem.row_count <= _MOST_ROWS
-
-
-def is_quick(problem: Problem) -> bool:
-    """So small that all iterations together take less than a hundredth of a second, and masses alike, so that one way
-    to begin is enough?"""
-    rigid = problem.delassus.rigid
-    return (
-        rigid is not None
-        and problem.row_count <= _QUICK_ROWS
-        and 6 * len(rigid.mass) <= _QUICK_VELOCITIES
-        and not rigid.has_odd_masses()
-    )
 
 
 class DenseSpace:
@@ -164,6 +166,57 @@ class DenseSpace:
     def proofs(self) -> tuple[np.ndarray, ...]:
         """Reactions (m,) that may prove that nothing can satisfy the constraints."""
         return (self.reduced.balanced(self.x if self.newton is None else self.newton.best),) if len(self.x) else ()
+
+
+def dense_at_once(
+    problem: Problem, settings: Settings, reactions: np.ndarray, tols: tuple[float, float], max_iter: int,
+    found: np.ndarray,
+) -> int:  # fmt: skip
+    """Both phases at a small problem of rigid bodies, without the driver's loop, which takes longer than they do. How
+    many judgements there are, none where this is not such a problem. The attempt ends where the tolerances are met, or
+    where more is needed than these phases: a proof, another start, the sparse space.  tols: (tol, tol_velocity); found:
+    of an `Attempt`."""
+    assert isinstance(settings, Ipm)
+    rigid, done, count = problem.delassus.rigid, 0, 1
+    told: Batches = []
+    if rigid is None or problem.row_count > _QUICK_ROWS or 6 * len(rigid.mass) > _QUICK_VELOCITIES:
+        return 0
+    if problem.cone.bilateral_rows == problem.row_count:
+        return joints_at_once(problem, settings, reactions, tols, max_iter, found)
+    if not settings.polish or settings.variant == "thesis" or rigid.has_odd_masses():
+        return 0
+    finish_rigid(rigid.plain, problem.free_velocity, known(problem.u_f), reactions, problem.judged_by, found)
+    judgements = room_for_judgements(found)
+    judgements[:, 0] = 0, found[0], found[RESIDUAL_COUNT - 1]
+    if (found[0] <= tols[0] and found[RESIDUAL_COUNT - 1] <= tols[1]) or not max_iter:
+        return 1
+    space = dense_space(problem, settings)
+    if space is None or space.may_contradict:
+        return 0
+    space.enter(best_multiple(problem, reactions) if reactions.any() else reactions, None)
+    goal, goal_velocity = _FIRST_GOAL * tols[0], _FIRST_GOAL * tols[1]
+    while count < MOST_JUDGEMENTS and done < min(max_iter, _QUICK_ITERATIONS):
+        left = min(max_iter, _QUICK_ITERATIONS) - done
+        if space.newton is None:
+            outcome = space.interior(left, goal, goal_velocity)
+        else:
+            outcome = space.polish(left, goal, goal_velocity, PATIENCE)
+        told.append((outcome.names, outcome.values))
+        if outcome.is_suspicious:
+            break
+        done += max(1, outcome.done)
+        space.judge(outcome.x, reactions, found)
+        relative, velocity = found[0], found[RESIDUAL_COUNT - 1]
+        judgements[:, count] = done, relative, velocity
+        count += 1
+        if relative <= tols[0] and velocity <= tols[1]:
+            break
+        if outcome.is_stuck:
+            if space.newton is not None or outcome.is_far or outcome.size >= LARGE:
+                break
+            space.begin_polish()
+        goal, goal_velocity = outcome.closer(max(relative / tols[0], velocity / tols[1]), goal, goal_velocity)
+    return Told.of(count, told)
 
 
 def dense_space(problem: Problem, settings: Ipm) -> DenseSpace | None:

@@ -16,6 +16,7 @@ import numpy as np
 from delassus.linalg.iterative.conjugate_gradients import dot
 from delassus.problem import Problem
 from delassus.solvers.interior.certificate import Certificate
+from delassus.solvers.interior.iteration import LARGE
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.sparse_phases import Interior
 from delassus.solvers.interior.standard import Standard
@@ -24,7 +25,6 @@ from delassus.solvers.interior.weights import Weights
 from delassus.solvers.parts.jordan import centred_pair
 from delassus.status import Status
 
-LARGE = 1e3  # reactions, in scaled units where those of a single contact are about one
 _PENALTY, _REFINEMENTS = 1e4, 8  # of joints looked at alone; stiffer ones would drown the contradiction in rounding
 _CONSISTENT = 1e-12  # what may be left of their velocities
 _LEFT_OUT = 1e6  # times max|v_f|: speed beyond which meeting all rows is not even tried

@@ -54,6 +54,11 @@ _SHORTER, _MOST_SHORTER = 0.85, 40  # factor on a step that ends too near the bo
 _SHORT_STEP, _SHORT_STEPS = 0.1, 3  # so many steps in a row shorter than this count as stalled
 _LATE_TAU = 1e-9  # below this τ, or once the residual is reached, one step counts as stalled …
 _LATE_STEP, _LATE_SIGMA = 0.3, 0.9  # … that is shorter than this, or centres so much that τ stays where it is
+LARGE = 1e3  # reactions, in scaled units where those of a single contact are about one: there may be no solution
+_DROWNING = 1e12  # scaled reactions against which velocities are lost in rounding: such a residual says nothing
+# scaled residuals above which a stalled run starts again; such velocities do not go together with large reactions
+FAR_OFF, FAR_VELOCITY = 1e-4, 1e-2
+_MARGIN = 0.8  # of what the judge's tolerance means in scaled units, which is known from its last answer
 
 
 class Outcome(NamedTuple):
@@ -69,6 +74,26 @@ class Outcome(NamedTuple):
     worst: float
     names: tuple[str, ...]
     values: np.ndarray
+
+    @property
+    def is_stuck(self) -> bool:
+        return self.end in (STALLED, BROKEN)
+
+    @property
+    def is_far(self) -> bool:
+        """Is it far from a solution?"""
+        return self.norm > FAR_OFF or self.worst > FAR_VELOCITY
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Against reactions that are very large any residual is small: where some velocity is still far off they are on
+        their way to a proof of infeasibility, or to a better point."""
+        return self.size >= _DROWNING or (self.size >= LARGE and self.worst > FAR_VELOCITY)
+
+    def closer(self, excess: float, goal: float, goal_velocity: float) -> tuple[float, float]:
+        """The next goals, from what the judge made of this point.  excess: over the tolerances, as a factor."""
+        goal = min(goal, _MARGIN * self.norm / excess)
+        return goal, min(goal_velocity, max(_MARGIN * self.worst / excess, goal))
 
 
 class Work(NamedTuple):

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from delassus.problem import Problem
+from delassus.solvers.interior.iteration import RUNNING, Outcome
 from delassus.solvers.interior.method import Explained
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.sparse_phases import Interior
@@ -19,6 +20,7 @@ from delassus.solvers.interior.starting_points import starting_point
 from delassus.solvers.interior.systems import system_of
 
 _INSIDE = 0.99  # largest η: with the published limit of one, steps end on the boundary and stay there
+_NOTHING = np.empty((1, 0))
 _STUCK_STEP, _STUCK_STEPS = 1e-6, 3  # so many steps in a row shorter than this: rounding has won
 
 
@@ -61,7 +63,8 @@ class ThesisIpm(Explained):
             self.told.append((tuple(details), np.array([list(details.values())])))
             reactions = self.standard.reactions(self.interior.x)
             point = self.scaled.from_reactions(reactions)
-            if self.may_offer(float(np.abs(point).max(initial=0.0)), self.scaled.natural_map(point)[1]):
+            size = float(np.abs(point).max(initial=0.0))
+            if self.may_offer(Outcome(1, RUNNING, point, size, *self.scaled.natural_map(point), (), _NOTHING)):
                 self.reactions[:] = reactions
             self.stuck = self.stuck + 1 if details.get("step", 0.0) < _STUCK_STEP else 0
             if not works or self.stuck >= _STUCK_STEPS:
