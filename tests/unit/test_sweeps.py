@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import SOLVERS
 from delassus.solvers.parts.colouring import colour_blocks
+from delassus.solvers.parts.joint_inverses import joint_inverses
 from delassus.solvers.parts.one_contact.slip import solve_slip
 from delassus.solvers.splitting import storage as storages
 from delassus.solvers.splitting.method import SplittingMethod
@@ -132,6 +134,22 @@ def test_blocks_of_one_colour_do_not_couple(kind):
     assert all(np.all(np.diff((order[a:b] >= before).astype(int)) >= 0) for a, b in chunks), "contacts come last"
 
 
+@pytest.mark.parametrize("rank", range(5))
+def test_joints_are_solved_by_their_pseudo_inverses(rank):
+    """Of full rank by elimination, rows out of order included, otherwise by singular values."""
+    rng = np.random.default_rng(rank)
+    blocks = []
+    for size in (1, 5, 3, 5):
+        root = rng.standard_normal((size, min(size, 5 - rank)))
+        blocks.append(root @ root.T)
+    blocks.append(np.array([[0.0, 2.0], [1.0, 0.0]]))
+    flat = np.concatenate([block.ravel() for block in blocks])
+    cone = SimpleNamespace(bilateral=np.array([len(block) for block in blocks]))
+    expected = np.concatenate([np.linalg.pinv(block, rcond=1e-12).ravel() for block in blocks])
+    found = joint_inverses(SimpleNamespace(cone=cone, diagonal_blocks=flat))
+    assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
 PORTABLE = """
 import numpy as np
 from delassus.problem.random import random_dual, random_rigid
@@ -141,6 +159,8 @@ from delassus.solvers.splitting.method import swept
 rng = np.random.default_rng(9)
 problems = [random_rigid(rng, bodies=9, contacts=7, joints=8, limits=4), random_dual(rng, contacts=12),
             random_rigid(rng, bodies=60, contacts=40)]
+chains = (random_rigid(rng, bodies=3, contacts=0, joints=2) for _ in range(99))
+problems.append(next(chain for chain in chains if chain.cone.bilateral[-1] == 5))  # nothing lies behind its last row
 for problem in problems:
     for x in swept(problem, np.zeros(problem.row_count), 1):
         print(float(x).hex())
@@ -150,7 +170,7 @@ for problem in problems[: {problems}]:
 
 
 def printed(most, problems, **environment):
-    """Reactions after one sweep over three problems, and statuses of the first ones, from another process."""
+    """Reactions after one sweep over four problems, and statuses of the first ones, from another process."""
     script = PORTABLE.format(most=most, problems=problems)
     run = [sys.executable, "-c", script]
     lines = subprocess.run(run, capture_output=True, text=True, check=True, env=os.environ | environment).stdout.split()
