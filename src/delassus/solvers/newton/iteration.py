@@ -22,35 +22,20 @@ from delassus.solvers.parts.threes import velocity
 # Rows of `vectors`: centre of the proximal term, iterate of Newton's method, its velocity and F; the same three of a
 # trial; Newton's step and what it does to the velocity; v − α centre; a point to compare; what open triples contribute
 # to the right side, and their F; and scratch of the judge.
-CENTRE, ITERATE, SPEED, VALUE, TRIAL, TRIAL_SPEED, TRIAL_VALUE, STEP, PULL, SHIFTED, POINT, COUPLED, OPEN_VALUE = range(
-    13
-)
+CENTRE, ITERATE, SPEED, VALUE, TRIAL, TRIAL_SPEED, TRIAL_VALUE, STEP, PULL, SHIFTED = range(10)
+POINT, COUPLED, OPEN_VALUE = 10, 11, 12
 VECTORS = 15
 
 # Entries of `state`: proximal weight, the last one that failed, relative residual of the centre; what the inner loop is
 # for (see below), which try it is, its steps, is the derivative smoothed, did the other one find no descent, ‖F‖, ‖F‖
-# to reach with ρ = 1; systems solved, outer iterations, excess of the best point; is a step asked for outside; has the
-# inner loop begun, has anything; the next weight of the path.
-(
-    ALPHA,
-    FAILED,
-    RESIDUAL,
-    MODE,
-    TRY,
-    STEPS,
-    SMOOTHED,
-    STUCK,
-    NORM,
-    GOAL,
-    SYSTEMS,
-    OUTER,
-    BEST,
-    WAITS,
-    INNER,
-    BEGUN,
-    NEXT,
-) = range(17)
-STATE_SIZE = 17
+# to reach with ρ = 1; …
+ALPHA, FAILED, RESIDUAL, MODE, TRY, STEPS, SMOOTHED, STUCK, NORM, GOAL = range(10)
+# … systems solved, outer iterations, excess of the best point; is a step asked for outside; where the inner loop is
+# (see below), has anything begun; the last weight of the path; sweeps to do on the regularised problem.
+SYSTEMS, OUTER, BEST, WAITS, INNER, BEGUN, LAST, SWEEPS = range(10, 18)
+STATE_SIZE = 18
+
+_NOT_BEGUN, _POSED_AGAIN, _BEGUN = 0.0, 1.0, 2.0  # where the inner loop is
 
 # What an inner loop is for: a proximal step, a point of the path to the least reactions, or the correction after it.
 PROXIMAL, PATH, CORRECTION = 0.0, 1.0, 2.0
@@ -61,7 +46,7 @@ GO_ON, CONVERGED, NEEDS_STEP, STUCK_FOR_GOOD = 0, 1, 2, 3
 _HALVINGS = 12  # of a step before Newton's method counts as failed
 _ARMIJO = 1e-4  # least decrease of ‖F‖, as a share of what a full step promises
 _SMOOTHED_BELOW = 0.3  # step length below which the next step uses the smoothed derivative
-_SWEEPS_BEFORE_SECOND_TRY = 50  # on the regularised problem, after a Newton iteration that failed
+_SWEEPS_BEFORE_SECOND_TRY = 50.0  # on the regularised problem, after a Newton iteration that failed
 _EXTRAPOLATION, _FELT = 1.3, 1e-5  # of a proximal step, while a weight above this is felt
 _MOST_OUTER = 400  # outer iterations; no problem that was solved took a third of them
 _MOST_FILL = 3_000_000  # blocks of U beyond which the system is left to others (300 MB)
@@ -111,7 +96,9 @@ def proximal_phase(
         _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
     while True:
         if state[WAITS] == 0.0:
-            if state[INNER] == 0.0:
+            if state[SWEEPS] > 0.0:
+                _sweep(state, vectors, pointer, column, value, diagonal, v, mu, convex)
+            if state[INNER] == _NOT_BEGUN:
                 velocity(pointer, column, value, diagonal, v, r, u)
                 excess = excess_over(
                     tols, r, u, units, place, judged_by, reactions, velocities, before + state[SYSTEMS], judgements
@@ -126,6 +113,7 @@ def proximal_phase(
                     return STUCK_FOR_GOOD
                 if state[SYSTEMS] >= end:
                     return GO_ON
+            if state[INNER] != _BEGUN:
                 _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
             limit = _CORRECTION_STEPS if state[MODE] == CORRECTION else settings[3]
             is_solved = law_function(x, u, 1.0, mu, convex, vectors[TRIAL_VALUE]) <= state[GOAL]
@@ -167,7 +155,7 @@ def proximal_phase(
             found = _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def _gather(A, is_member):
     """Let every closed triple be a member; did their number grow?"""
     grew = False
@@ -177,7 +165,7 @@ def _gather(A, is_member):
     return grew
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _numbered(is_member, number):
     """The members, and number: (n,) their places among them, −1 for others, written."""
     count = 0
@@ -193,7 +181,7 @@ def _numbered(is_member, number):
     return members
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def _couple(pointer, column, value, F, is_member, open_F, coupled, step):
     """Triples outside the system are open and move by −F; what that does to the others goes to the right side."""
     any_there = False
@@ -240,42 +228,34 @@ def _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
     """Residual of the first centre, and the weight at which the path is entered."""
     r, x = vectors[CENTRE], vectors[ITERATE]
     state[BEGUN] = 1.0
     state[RESIDUAL] = _error(vectors, r, pointer, column, value, diagonal, v, mu, convex)
-    if state[MODE] != PATH:
-        return
-    count = 1.0  # sweep: it tells what sticks from what slides, both on the rim of a cone in a guess without slip
-    if state[RESIDUAL] > _GUESS_RESIDUAL_MAX:  # after an impact the last step's reactions are worse than none
-        count = settings[4]
+    if state[MODE] == PATH:
+        state[SWEEPS] = 1.0  # it tells what sticks from what slides, both on the rim of a cone in a guess without slip
+        if state[RESIDUAL] > _GUESS_RESIDUAL_MAX:  # after an impact the last step's reactions are worse than none
+            state[SWEEPS] = settings[4]
+            for i in range(len(r)):
+                r[i] = 0.0
+        else:
+            state[ALPHA] = min(max(_PATH_ENTRY * state[RESIDUAL], _PATH_END), state[ALPHA])
         for i in range(len(r)):
-            r[i] = 0.0
-    else:
-        state[ALPHA] = min(max(_PATH_ENTRY * state[RESIDUAL], _PATH_END), state[ALPHA])
-    for i in range(len(r)):
-        x[i] = r[i]
-        vectors[POINT, i] = 0.0
-    _sweep(count, state[ALPHA], vectors[POINT], x, vectors, pointer, column, value, diagonal, v, mu, convex)
-    for i in range(len(r)):
-        r[i] = x[i]
-    state[RESIDUAL] = _error(vectors, r, pointer, column, value, diagonal, v, mu, convex)
+            x[i] = r[i]
 
 
 @njit(cache=True, error_model="numpy")
 def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
-    """Pose the regularised problem and put Newton's method at its start."""
+    """Pose the regularised problem and put Newton's method at its start: the centre, or what sweeps left."""
     r, x, u, shifted = vectors[CENTRE], vectors[ITERATE], vectors[SPEED], vectors[SHIFTED]
     alpha, mode = state[ALPHA], state[MODE]
-    state[INNER], state[STEPS], state[SMOOTHED], state[STUCK] = 1.0, 0.0, 0.0, 0.0
-    state[OUTER] += 1.0 if state[TRY] == 0.0 else 0.0
     if state[TRY] == 0.0:
+        state[OUTER] += 1.0
         for i in range(len(r)):
             x[i] = r[i]
-    else:
-        _sweep(_SWEEPS_BEFORE_SECOND_TRY, alpha, r, x, vectors, pointer, column, value, diagonal, v, mu, convex)
+    state[INNER], state[STEPS], state[SMOOTHED], state[STUCK] = _BEGUN, 0.0, 0.0, 0.0
     size = norm = 0.0
     for i in range(len(r)):
         shifted[i] = v[i] - (0.0 if mode == PATH else alpha * r[i])
@@ -299,10 +279,9 @@ def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diag
     r, x, point = vectors[CENTRE], vectors[ITERATE], vectors[POINT]
     alpha, mode = state[ALPHA], state[MODE]
     if not is_solved and mode == PROXIMAL and state[TRY] == 0.0:
-        state[TRY] = 1.0
-        _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
+        state[TRY], state[SWEEPS], state[INNER] = 1.0, _SWEEPS_BEFORE_SECOND_TRY, _POSED_AGAIN
         return
-    state[INNER] = state[TRY] = 0.0
+    state[INNER], state[TRY] = _NOT_BEGUN, 0.0
     if mode == PATH:
         if not is_solved:
             state[MODE], state[ALPHA] = PROXIMAL, min(_ALPHA_AFTER_PATH * alpha, settings[1])
@@ -310,14 +289,14 @@ def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diag
         state[RESIDUAL] = _error(vectors, x, pointer, column, value, diagonal, v, mu, convex)
         for i in range(len(r)):
             r[i] = x[i]
-        state[NEXT] = alpha
+        state[LAST] = alpha
         state[ALPHA] = max(_PATH_FACTOR * alpha, _PATH_END)
         if alpha <= _CORRECTED_BELOW:
             state[MODE] = CORRECTION
         return
     error = _error(vectors, x, pointer, column, value, diagonal, v, mu, convex)
     if mode == CORRECTION:
-        state[MODE] = PATH if state[NEXT] > _PATH_END else PROXIMAL
+        state[MODE] = PATH if state[LAST] > _PATH_END else PROXIMAL
         if error < state[RESIDUAL]:
             _take(r, x, state, error)
         return
@@ -366,15 +345,19 @@ def _error(vectors, r, pointer, column, value, diagonal, v, mu, convex):
 
 
 @njit(cache=True, error_model="numpy")
-def _sweep(count, alpha, centre, x, vectors, pointer, column, value, diagonal, v, mu, convex):
-    """Gauß–Seidel on the regularised problem, D + α I and v − α centre, from x, in place."""
-    n, shifted = len(mu), vectors[SHIFTED]
+def _sweep(state, vectors, pointer, column, value, diagonal, v, mu, convex):
+    """Gauß–Seidel on the regularised problem from the iterate; before anything else its end is the first centre."""
+    n, alpha = len(mu), state[ALPHA]
+    r, x, shifted = vectors[CENTRE], vectors[ITERATE], vectors[SHIFTED]
     constants, slip, own = np.empty((n, 12)), np.zeros(n), diagonal.copy()
     sweep_constants(diagonal, mu, alpha, constants)
     for k in range(n):
         for a in range(3):
             own[9 * k + 4 * a] += alpha
     for i in range(len(x)):
-        shifted[i] = v[i] - alpha * centre[i]
-    for _ in range(int(count)):
+        shifted[i] = v[i] - (0.0 if state[MODE] == PATH else alpha * r[i])
+    for _ in range(int(state[SWEEPS])):
         sweep_threes(pointer, column, value, own, constants, shifted, mu, convex, x, slip)
+    state[SWEEPS] = 0.0
+    if state[INNER] == _NOT_BEGUN:
+        _take(r, x, state, _error(vectors, x, pointer, column, value, diagonal, v, mu, convex))

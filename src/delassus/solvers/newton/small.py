@@ -117,7 +117,7 @@ def _batch_at_once(batch, first, last, reactions, found, counts, no_bodies, no_u
             counts[q] = _at_once(D, no_bodies, no_u_f, v_f, judged_by, tols, most, plain, own, room)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def solve_at_once(D, v_f, judged_by, tols, most, plain, reactions, judgements):
     """How many judgements were made, none where joints cannot be eliminated. The reactions are those of a guess, and
     overwritten by the best point.
@@ -164,7 +164,7 @@ def solve_at_once(D, v_f, judged_by, tols, most, plain, reactions, judgements):
     return _copied(record, tols, judgements)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def _solve(
     tols, most, plain, pointer, column, value, diagonal, v, mu, convex, r, best, units, place, judged_by, judgements
 ):
