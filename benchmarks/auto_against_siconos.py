@@ -223,9 +223,11 @@ def show(rows: list[dict], tol: float, args, console: Console) -> None:
             if group:
                 console.print(f"{solver} to {label(tol)}, {text}: {sentence(summary(group, solver))}", soft_wrap=True)
         large = [row for row in rows if row["contacts"] >= TINY]
-        parts = [[row for row in large if row["name"] in half] for half, _ in fair.halves(row["name"] for row in large)]
-        means = [summary(part, solver)["ratio"] for part in parts]
-        console.print("on five random halves of them: " + ", ".join(f"{m:.1f}" for m in means if m is not None))
+        told = []
+        for split in fair.halves(row["name"] for row in large) if len(large) > 1 else ():
+            means = [summary([row for row in large if row["name"] in half], solver)["ratio"] for half in split]
+            told.append(" and ".join("–" if mean is None else f"{mean:.1f}" for mean in means))
+        console.print(f"on the two halves of five random splits: {', '.join(told) or '–'}")
 
 
 def sentence(found: dict) -> str:
