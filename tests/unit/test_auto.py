@@ -78,3 +78,11 @@ def test_auto_holds_a_proof_where_there_is_no_solution(law):
 def test_auto_keeps_to_the_iterations_it_is_given(law):
     problem = random_rigid(np.random.default_rng(3), bodies=60, contacts=150, mass_ratio=1e4, law=law)
     assert solve(problem, tol=1e-14, max_iter=7).iterations <= 7
+
+
+@pytest.mark.parametrize("joints", [20, 40, 100])
+def test_joints_alone_are_solved_at_any_size(joints):
+    """Eliminated, they leave no contact to sweep over."""
+    problem = random_rigid(np.random.default_rng(3), bodies=120, contacts=0, joints=joints)
+    solution = solve(problem, tol=1e-8)
+    assert solution.converged, solution.message

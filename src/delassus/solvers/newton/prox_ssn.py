@@ -175,7 +175,7 @@ class ProxSsnMethod(Method):
 
     def _sweep(self, count: int) -> None:
         (vectors, G, F, small), constants, slip = self.room
-        price = 2.0 * len(self.blocks[1]) + 35.0 * len(self.mu)
+        price = 2.0 * len(self.blocks[1]) + 35.0 * len(self.mu) or 1.0  # joints alone, eliminated, leave nothing
         count = min(count, max(int(_BATCH_WORK / price), 20))
         end = accelerated_phase(  # type: ignore[call-arg]
             count, self.state, vectors, G, F, small, *self.blocks, constants, self.v, self.mu, self.convex, self.r,
