@@ -163,11 +163,11 @@ def _ratio(value, scale):
 def measure_at(reactions, v, judged_by):
     """(relative natural map, relative worst velocity) where v = D λ + v_f is known, for compiled code; judged_by: that
     of the `Problem`."""
-    relative, _, worst = _measures(reactions, v, np.empty((0, 2)), judged_by)
+    relative, _, worst = _measures(reactions, v, _NO_GAPS, judged_by)
     return relative, worst
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def judge_dense(D, free, reactions, judged_by, v, out):
     """Every residual where D is at hand in full, as `evaluate` finds them.  D: (m, m); v: (m,) and out, as in
     `_fill_residuals`, are written."""
@@ -184,7 +184,7 @@ def judge_rigid(plain, free, velocities, u_f, reactions, judged_by, u, v, out):
     if not wants_all:
         u, v = np.empty(velocities), np.empty(len(reactions))
     rigid_velocities(plain, reactions, free, u, v)
-    found = _measures(reactions, v, np.empty((0, 2)), judged_by)
+    found = _measures(reactions, v, _NO_GAPS, judged_by)
     if wants_all:
         for i in range(len(u_f)):
             u[i] += u_f[i]
@@ -192,10 +192,10 @@ def judge_rigid(plain, free, velocities, u_f, reactions, judged_by, u, v, out):
     return found
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _evaluate_at(reactions, v, judged_by, out):
     """out: see `_fill_residuals`."""
-    _fill_residuals(reactions, v, judged_by, _measures(reactions, v, np.empty((0, 2)), judged_by), out)
+    _fill_residuals(reactions, v, judged_by, _measures(reactions, v, _NO_GAPS, judged_by), out)
 
 
 @njit(cache=True)

@@ -27,6 +27,10 @@ _TINY = 1e-100  # [m/s]: squares of less underflow, and no method distinguishes 
 _ROUNDING = 1e-14  # of the largest free velocity: an island slower than that is at rest, and its figure rounding
 
 
+PACKED = 4
+"""Entries at the beginning of `Problem.packed` that tell sizes and kind."""
+
+_LAWS = {law: number for number, law in enumerate(Law)}
 _OF_V_F = ("judged_by", "free_speed", "packed", "_packing")  # what is kept of a problem and follows from v_f
 
 
@@ -204,21 +208,24 @@ class Problem:
         )  # fmt: skip
 
     @cached_property
-    def packed(self) -> np.ndarray:
-        """Of small problems, one behind the other: D in full, (m²,), v_f, (m,), μ, (n_c,), velocity scales,
-        (block_count,), ρ and ‖v_f‖₂. Many of them joined are a batch; found in one place each, they are joined in a
-        seventh of the time."""
-        return self._packing[0]
+    def packed(self) -> np.ndarray | None:
+        """Of small problems all that a solve reads, one behind the other: m, n_c, the number of blocks and a
+        number for the law and the kinds of rows, then
+        D in full, (m²,), v_f, (m,), μ, (n_c,), velocity scales, (block_count,), ρ and ‖v_f‖₂. Many of them joined are a
+        batch: with everything in one place that takes a seventh of the time. None for larger ones."""
+        return self._packing[0] if self.is_small else None
 
     @cached_property
     def _packing(self) -> tuple[np.ndarray, np.ndarray, float, float]:
         """`packed`, diagonal blocks, ρ and ‖v_f‖₂ of a small problem, in one compiled call."""
         cone, blocks = self.cone, np.empty(self.cone.block_area)
-        out = np.empty(self.row_count * (self.row_count + 1) + self.contact_count + cone.block_count + 2)
+        out = np.empty(PACKED + self.row_count * (self.row_count + 1) + self.contact_count + cone.block_count + 2)
         joints = cone.bilateral.size if cone.bilateral_rows < self.row_count else 0
+        kind = 4 * _LAWS[self.law] + 2 * (cone.bilateral_rows > 0) + (cone.unilateral > 0)
         rho, speed = _pack(
-            self.delassus.full, self.free_velocity, self.mu, self.velocity_scale, cone.block_start, joints, blocks, out
-        )
+            kind, self.delassus.full, self.free_velocity, self.mu, self.velocity_scale, cone.block_start, joints,
+            blocks, out,
+        )  # fmt: skip
         return out, blocks, rho, speed
 
     def constraint_velocity(self, reactions: np.ndarray) -> np.ndarray:
@@ -286,9 +293,10 @@ def _fill_scale(island, block_start, joints, v_f, floor, out):
 
 
 @njit(cache=True)
-def _pack(D, v_f, mu, scale, block_start, joints, blocks, out):
+def _pack(kind, D, v_f, mu, scale, block_start, joints, blocks, out):
     """Fills diagonal blocks and `Problem.packed`; (ρ, ‖v_f‖₂)."""
-    m, at = len(v_f), 0
+    m, at = len(v_f), PACKED
+    out[0], out[1], out[2], out[3] = m, len(mu), len(scale), kind
     fill_blocks_of_full(D, block_start, blocks)
     for i in range(m):
         for j in range(m):

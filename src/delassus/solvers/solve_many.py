@@ -10,7 +10,7 @@ from delassus.errors import ProblemError, SettingsError, SolveError
 from delassus.problem import Problem
 from delassus.solvers.auto.stages import auto_line
 from delassus.solvers.driver import Limits, Solver, VelocityTolerance, clock, limits_of
-from delassus.solvers.parts.batch import Batch
+from delassus.solvers.parts.batch import Batch, kinds_of
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution
 from delassus.solvers.solve_problem import DEFAULT_MAX_ITER, DEFAULT_TOL, LONGEST_ATTEMPT, solve, start_point
@@ -53,9 +53,9 @@ class Solutions(Sequence[Solution]):
 class _Part:
     """Problems that one line attempts at once, and what came of it.  places: theirs among all problems."""
 
-    def __init__(self, line: Solver, settings: Settings, problems: list[Problem], places: list[int], limits: Limits):
+    def __init__(self, line: Solver, settings: Settings, batch: Batch, places: np.ndarray, limits: Limits):
         self.line, self.settings, self.limits = line, settings, limits
-        self.batch, self.places = Batch([problems[k] for k in places]), np.array(places)
+        self.batch, self.places = batch, places
 
     def attempt(self, guesses: list[np.ndarray | None] | None, threads: int) -> np.ndarray:
         """Attempt all of them; which did the judge find within the tolerances?"""
@@ -133,23 +133,28 @@ def _parts(
 ) -> Iterator[_Part]:
     """Problems that can be attempted at once, by the line that attempts them. Of few rows without bodies `auto` asks
     for their law and their kinds of rows alone."""
-    groups: dict[Any, list[int]] = {}
-    for k, problem in enumerate(problems):
-        if not isinstance(problem, Problem):
-            raise ProblemError(f"problems[{k}]: {type(problem).__name__} is no Problem: make one with Problem.dual, …")
-        if not problem.is_small or (points is not None and (point := points[k]) is not None and point.ndim == 2):
-            continue
-        if problem.row_count == 3 * problem.contact_count:
-            key: Any = problem.law
-        else:
-            key = problem.law, problem.cone.bilateral_rows > 0, problem.cone.unilateral > 0
-        groups.setdefault(key, []).append(k)
+    try:
+        packed: list[np.ndarray | None] = [problem.packed for problem in problems]
+    except AttributeError:
+        k = next(k for k, problem in enumerate(problems) if not isinstance(problem, Problem))
+        kind = type(problems[k]).__name__
+        raise ProblemError(f"problems[{k}]: {kind} is no Problem: make one with Problem.dual, …") from None
+    for k, point in enumerate(points or ()):
+        if point is not None and point.ndim == 2:  # two doubles per reaction: for another method
+            packed[k] = None
     if limits.time_limit <= LONGEST_ATTEMPT:
         return
-    for places in groups.values():
-        line, settings = auto_line(problems[places[0]]) if solver == "auto" else find(solver)
-        if line.batch_at_once is not None and line.attempts(problems[places[0]]):
-            yield _Part(line, settings, problems, places, limits)
+    places = np.array([k for k, each in enumerate(packed) if each is not None], np.int64)
+    small = [each for each in packed if each is not None]
+    kinds = kinds_of(small)
+    for kind in np.unique(kinds):
+        own, mine = places, small
+        if (kinds != kind).any():
+            own, mine = places[kinds == kind], [each for each, its in zip(small, kinds) if its == kind]
+        first = problems[own[0]]
+        line, settings = auto_line(first) if solver == "auto" else find(solver)
+        if line.batch_at_once is not None and line.attempts(first):
+            yield _Part(line, settings, Batch([problems[k] for k in own.tolist()], mine), own, limits)
 
 
 def _listed(problems: Iterable[Problem]) -> list[Problem]:

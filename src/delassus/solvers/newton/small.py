@@ -90,7 +90,7 @@ def _at_once(full, rigid, u_f, v_f, judged_by, tols, most, plain, reactions, fou
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def _judged_guess(D, v_f, judged_by, tols, most, reactions, judgements):
     """1 where nothing needs to be done: the guess is within the tolerances, or nothing may be done. Zero reactions are
     not looked at, unless nothing moves: a sweep finds out as well."""

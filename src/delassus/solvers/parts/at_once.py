@@ -126,11 +126,11 @@ def room_for_judgements(found: np.ndarray) -> np.ndarray:
     return found[len(found) - 3 * MOST_JUDGEMENTS :].reshape(3, MOST_JUDGEMENTS)
 
 
-judgements_in = njit(cache=True)(room_for_judgements)
+judgements_in = njit(cache=True, inline="always")(room_for_judgements)
 """The same for compiled code; an array that it returns to Python takes longer to make than NumPy's."""
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def finish_dense(D, v_f, reactions, judged_by, found):
     """Let the judge write residuals and velocities of the returned point.  D: (m, m) as it was given, v_f: (m,)."""
     judge_dense(D, v_f, reactions, judged_by, found[RESIDUAL_COUNT : RESIDUAL_COUNT + len(v_f)], found[:RESIDUAL_COUNT])

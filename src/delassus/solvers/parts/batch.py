@@ -16,6 +16,7 @@ from delassus.law import Law
 from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.linalg.operators.matrix import fill_blocks_of_full
 from delassus.problem import Problem
+from delassus.problem.problem import PACKED
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS, Attempt
 
@@ -28,34 +29,26 @@ interpreter's lock."""
 
 
 class Batch:
-    """Small problems, as `Problem.is_small` says, under one law, packed.
+    """Problems under one law, packed.
 
-    plain: for `problem_of`; row_start: (count + 1,) first row of each among the rows of all; most_rows, most_joints:
-    largest numbers of rows, and of rows of joints, of any of them."""
+    packed: `Problem.packed` of each; plain: for `problem_of`; row_start: (count + 1,) first row of each among the rows
+    of all; most_rows, most_joints: largest numbers of rows, and of rows of joints, of any of them."""
 
-    def __init__(self, problems: Sequence[Problem]):
-        self.problems = problems
-        packed: list[np.ndarray] = []
-        sizes: list[int] = []
-        for problem in problems:
-            # one look at each: of thousands of problems most of the time goes into finding them in memory
-            packed.append(problem.packed)
-            sizes += problem.row_count, problem.contact_count
-        rows, contacts = np.array(sizes, np.int64).reshape(-1, 2).T
-        if (rows == 3 * contacts).all():  # contacts alone: blocks follow from their number
-            start, numbers, blocks = np.arange(0, FEW_ROWS + 1, 3), np.zeros((1, 3), np.int64), contacts
+    def __init__(self, problems: Sequence[Problem], packed: list[np.ndarray]):
+        self.problems, count = problems, len(packed)
+        joined, at = np.concatenate(packed), np.zeros((4, count + 1), np.int64)
+        np.cumsum([len(each) for each in packed], out=at[3, 1:])
+        rows, contacts, blocks = joined[at[3, :-1] + np.arange(3)[:, None]].astype(np.int64)
+        np.cumsum([rows, contacts, blocks], axis=1, out=at[:3, 1:])
+        if (blocks == contacts).all():  # contacts alone: blocks follow from their number
+            start, numbers = np.arange(0, FEW_ROWS + 1, 3), np.zeros((1, 3), np.int64)
         else:
             cones = [problem.cone for problem in problems]
             start = np.concatenate([cone.block_start for cone in cones])
             numbers = np.array([(cone.bilateral.size, cone.bilateral_rows, cone.unilateral) for cone in cones])
-            blocks = np.array([cone.block_count for cone in cones])
-        at = np.zeros((4, len(packed) + 1), np.int64)
-        lengths = np.array([len(each) for each in packed], np.int64)
-        np.cumsum(np.stack([rows, contacts, blocks, lengths]), axis=1, out=at[:, 1:])
         self.row_start = at[0]
         self.most_rows, self.most_joints = int(rows.max(initial=0)), int(numbers[:, 1].max(initial=0))
-        is_exact = bool(problems) and problems[0].law is Law.NCP
-        self.plain = np.concatenate(packed) if packed else np.empty(0), start, numbers, at, is_exact
+        self.plain = joined, start, numbers, at, problems[0].law is Law.NCP
 
     def attempt(self, kernel: Kernel, reactions: np.ndarray, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """(found, counts) of attempts at all problems: those of an `Attempt`, one behind the other, and the judgements
@@ -89,7 +82,12 @@ class Batch:
         return int(self.row_start[q]) + _APART * q
 
 
-@njit(cache=True)
+def kinds_of(packed: list[np.ndarray]) -> np.ndarray:
+    """(count,) number of the law and the kinds of rows of each."""
+    return np.fromiter((each.item(PACKED - 1) for each in packed), float, len(packed))
+
+
+@njit(cache=True, inline="always")
 def problem_of(plain, q, blocks):
     """(D, v_f, judged_by) of problem q, views.  blocks: room for the diagonal blocks of the largest, written."""
     packed, start, numbers, at, is_exact = plain
@@ -99,7 +97,7 @@ def problem_of(plain, q, blocks):
     if len(numbers) > 1 or numbers[0, 0] + numbers[0, 2] > 0:
         joints, bilateral, limits = numbers[q]
         bounds = start[at[2, q] + q : at[2, q + 1] + q + 1]  # each problem has one bound more than blocks
-    first = at[3, q]
+    first = at[3, q] + PACKED
     D, first = packed[first : first + m * m].reshape(m, m), first + m * m
     v_f, first = packed[first : first + m], first + m
     last = first + at[1, q + 1] - at[1, q]
@@ -109,7 +107,7 @@ def problem_of(plain, q, blocks):
     return D, v_f, judged_by
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def room_of(plain, q, reactions, found):
     """(reactions, found) of problem q, views."""
     at = plain[3]
