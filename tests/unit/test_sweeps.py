@@ -165,13 +165,14 @@ for problem in problems:
     for x in swept(problem, np.zeros(problem.row_count), 1):
         print(float(x).hex())
 for problem in problems[: {problems}]:
-    print(solve(problem, "nbgs", tol=1e-6, max_iter={most}).status)
+    for name in {names}:
+        print(solve(problem, name, tol=1e-6, max_iter={most}).status)
 """
 
 
-def printed(most, problems, **environment):
-    """Reactions after one sweep over four problems, and statuses of the first ones, from another process."""
-    script = PORTABLE.format(most=most, problems=problems)
+def printed(most, problems, names, **environment):
+    """Reactions after one sweep over four problems, and statuses of solves of the first ones, from another process."""
+    script = PORTABLE.format(most=most, problems=problems, names=names)
     run = [sys.executable, "-c", script]
     lines = subprocess.run(run, capture_output=True, text=True, check=True, env=os.environ | environment).stdout.split()
     numbers = [line for line in lines if "0x" in line]
@@ -181,16 +182,17 @@ def printed(most, problems, **environment):
 @pytest.mark.slow
 def test_processors_without_fused_products_sweep_the_same(tmp_path):
     """Code made for a processor of which nothing is known: no vectors of four, no fused multiply–add."""
-    here = printed(2000, 3)
-    there = printed(2000, 3, NUMBA_CPU_NAME="generic", NUMBA_CACHE_DIR=str(tmp_path))
+    names = ["nbgs", "nbgs+anderson", "auto"]
+    here = printed(2000, 3, names)
+    there = printed(2000, 3, names, NUMBA_CPU_NAME="generic", NUMBA_CACHE_DIR=str(tmp_path))
     assert close(there[0], here[0])
     assert here[1] == there[1]
-    assert len(here[1]) == 3
+    assert len(here[1]) == 9
 
 
 def test_sweeps_run_without_the_compiler():
     """NUMBA_DISABLE_JIT=1 serves debugging."""
-    here, there = printed(200, 1), printed(200, 1, NUMBA_DISABLE_JIT="1")
+    here, there = printed(200, 1, ["nbgs"]), printed(200, 1, ["nbgs"], NUMBA_DISABLE_JIT="1")
     assert close(there[0], here[0])
     assert here[1] == there[1]
     assert len(here[1]) == 1

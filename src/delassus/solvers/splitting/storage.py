@@ -54,10 +54,9 @@ class Bodies(NamedTuple):
     u: np.ndarray  # (6 n_b + 6,) current velocities, written
 
 
-_FEW_PAIRS = (
-    7  # per block of rows: beyond, sweeps in body space are faster. Chosen on one half of 21 rigid problems (files
-)
-# and random ones of 17 to 10 000 contacts): 1 % slower than the better of both after 300 sweeps, 3 % on the other half
+# Chosen on one half of 21 rigid problems, files and random ones of 17 to 10 000 contacts: as fast as the better storage
+# over 300 sweeps there, 1 % slower on the other half. Walls and arches have 13 to 40 pairs per contact.
+_FEW_PAIRS = 8  # of blocks of rows on one body, per block of rows: with more, sweeps in body space are faster
 _FEW_BLOCKS = 30  # of rows, below which forming D takes longer than what faster sweeps save
 
 _NONE = np.zeros(0, dtype=np.int64)
