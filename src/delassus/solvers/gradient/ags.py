@@ -31,7 +31,7 @@ from delassus.solvers.parts.parallel.passes import Data, own_rows
 from delassus.solvers.parts.parallel.team import wait
 from delassus.solvers.settings import AtLeastOne, Count, Settings
 
-_EXCESS_CONVEX, _EXCESS_EXACT = 4.0, 1.5  # a convex sweep may lengthen for a while and be right, Coulomb's rarely
+_EXCESS_CONVEX, _EXCESS_EXACT = 4.0, 2.0  # a convex sweep may lengthen for a while and be right, Coulomb's rarely
 _REFRESH = 64  # sweeps after which the image is formed anew from the reactions, before rounding piles up
 
 
