@@ -127,9 +127,10 @@ class Limits:
 
     def within(self, max_iter: int, spent: float, fine: float = 1.0) -> "Limits":
         """The same tolerances, times `fine`, with at most max_iter iterations and the time left after `spent` [s]."""
-        tol_velocity = None if self.tol_velocity == math.inf else fine * self.tol_velocity
-        left = None if self.time_limit == math.inf else max(self.time_limit - spent, 1e-9)
-        return Limits(fine * self.tol, tol_velocity, min(max_iter, self.max_iter), left)
+        out = Limits.__new__(Limits)  # sound as these are
+        out.tol, out.tol_velocity = fine * self.tol, fine * self.tol_velocity
+        out.max_iter, out.time_limit = min(max_iter, self.max_iter), max(self.time_limit - spent, 1e-9)
+        return out
 
     def reached(self, measure: Measure) -> bool:
         """Does the judge's measure satisfy both tolerances?"""
