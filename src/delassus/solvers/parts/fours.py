@@ -28,6 +28,14 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
         """a · b of two vectors."""
         return float(np.dot(a, b))
 
+    def add_rows_product(left: np.ndarray, first: int, right: np.ndarray, r: int, value: np.ndarray, at: int) -> None:
+        """A block of nine numbers by columns, value[at : at + 9], += L Rᵀ with six columns each.
+
+        L: left[first : first + 24], columns of four, their last zero; R: three rows of right, (m, 12), from entry r."""
+        L = left[first : first + 24].reshape(6, 4)[:, :3]
+        R = right.ravel()[r + 12 * np.arange(3)[:, None] + np.arange(6)]
+        value[at : at + 9] += (R @ L).ravel()
+
     def add_products(
         first: int, last: int, column: np.ndarray, value: np.ndarray, stride: int, row: np.ndarray, L: np.ndarray
     ) -> None:
@@ -112,6 +120,31 @@ else:
             return builder.load(total)
 
         return types.float64(a, b), generate
+
+    @intrinsic
+    def add_rows_product(typingctx, left, first, right, r, value, at):
+        """A block of nine numbers by columns, value[at : at + 9], += L Rᵀ with six columns each.
+
+        L: left[first : first + 24], columns of four, their last zero; R: three rows of right, (m, 12), from entry r."""
+        if right.layout != "C":
+            return None
+
+        def generate(context, builder, signature, arguments):
+            _, first, _, r, _, at = arguments
+            lefts, rights, values = (_data(context, builder, signature.args[k], arguments[k]) for k in (0, 2, 4))
+            columns = [_load(builder, lefts, builder.add(first, _INT64(4 * e))) for e in range(6)]
+            places = [builder.add(at, _INT64(3 * c)) for c in range(3)]
+            totals = [_load(builder, values, place) for place in places]
+            for c in range(3):
+                for e in range(6):
+                    entry = builder.load(builder.gep(rights, [builder.add(r, _INT64(12 * c + e))]))
+                    totals[c] = _plus_product(builder, columns[e], _spread(builder, entry), totals[c])
+            for place, total in zip(places, totals):  # in this order: the fourth number of each is the next one's first
+                stored = builder.store(total, builder.bitcast(builder.gep(values, [place]), _FOUR.as_pointer()))
+                stored.align = 8
+            return context.get_dummy_value()
+
+        return types.void(left, types.int64, right, types.int64, value, types.int64), generate
 
     @intrinsic
     def add_products(typingctx, first, last, column, value, stride, row, L):

@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numba import njit
 
-from delassus.solvers.parts.fours import PADDING, row_times
+from delassus.solvers.parts.fours import PADDING, add_rows_product, row_times
 
 BILATERAL = -1.0
 """In place of a friction coefficient: the three rows belong to a joint."""
@@ -194,6 +194,7 @@ def cut_rigid(rigid, body_count, place, n):
     column, value, diagonal = np.empty(pointer[n], np.int64), np.zeros(9 * pointer[n] + PADDING), np.zeros(9 * n)
     for k in range(len(bodies)):
         seen[k] = -1
+    left = np.zeros(48)  # three rows of the block at hand, by columns of four
     for k in range(len(bodies)):
         own, size = place[start[k]] // 3, (start[k + 1] - start[k] + 2) // 3
         base, end = pointer[own], 0  # blocks of the first triple, and how many of them there are so far
@@ -205,6 +206,10 @@ def cut_rigid(rigid, body_count, place, n):
                     if s != t:
                         column[spot] = 3 * (own + s)
                         spot += 1
+        if start[k + 1] - start[k] == 3:
+            for e in range(12):
+                for a in range(3):
+                    left[4 * e + a] = rows[start[k] + a, e]
         for side in range(2):
             b = bodies[k, side]
             if b < 0:
@@ -220,14 +225,15 @@ def cut_rigid(rigid, body_count, place, n):
                     for t in range(size):
                         for s in range(width):
                             column[pointer[own + t] + spot + s] = 3 * (theirs + s)
-                if other != k and start[k + 1] - start[k] == 3 and start[other + 1] - start[other] == 3:
-                    i, j, at = start[k], start[other], 9 * (base + spot)  # the same as below without its divisions
-                    for c in range(3):
-                        for a in range(3):
-                            x = 0.0
+                if other == k and start[k + 1] - start[k] == 3:  # contacts as below, without its divisions
+                    i, at = start[k], 9 * own
+                    for a in range(3):
+                        for c in range(3):
                             for e in range(6):
-                                x += rows[i + a, 6 * side + e] * response[j + c, 6 * far + e]
-                            value[at + 3 * c + a] += x
+                                diagonal[at + 3 * a + c] += rows[i + a, 6 * side + e] * response[i + c, 6 * far + e]
+                    continue
+                if other != k and start[k + 1] - start[k] == 3 and start[other + 1] - start[other] == 3:
+                    add_rows_product(left, 24 * side, response, 12 * start[other] + 6 * far, value, 9 * (base + spot))
                     continue
                 for i in range(start[k], start[k + 1]):
                     t, a = (i - start[k]) // 3, (i - start[k]) % 3
