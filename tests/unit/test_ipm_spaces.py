@@ -5,13 +5,19 @@ import numpy as np
 import pytest
 
 import delassus
+from delassus.cones.product import ProductCone
 from delassus.law import Law
+from delassus.problem import Problem
 from delassus.problem.random import random_rigid
+from delassus.solvers import SOLVERS
 from delassus.solvers.interior.dense import DenseSpace
+from delassus.solvers.interior.method import InteriorPoint
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.sparse_phases import Interior, Polish
 from delassus.solvers.interior.standard import Standard
 from delassus.solvers.interior.systems import system_of
+from delassus.solvers.parts.at_once import Attempt
+from delassus.status import Status
 
 IPM = Ipm(solver="ipm")
 SPARSE = IPM.changed(linear="body")
@@ -72,3 +78,36 @@ def test_solutions_agree_with_joints_limits_and_compliance(seed):
         small.body_velocities, large.body_velocities, atol=1e-6 * np.abs(large.body_velocities).max()
     )
     assert small.iterations <= 2 * large.iterations + 5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_attempt_takes_the_iterations_of_the_ordinary_loop(seed):
+    """Without the driver's loop, but through the same calls: as many iterations later the ordinary way is at the same
+    point."""
+    joints = 3 * (seed % 2)
+    problem = random_rigid(np.random.default_rng(seed), bodies=6, contacts=7, joints=joints, limits=1, law=Law.CCP)
+    solution = delassus.solve(problem, IPM, tol=1e-7)
+    assert solution.converged
+    assert len(solution.trace.iterations) >= 2
+    assert "inner" not in solution.details  # no polish, which begins where a goal was reached that the loop has not
+    method = InteriorPoint(problem, IPM, np.zeros(problem.row_count))
+    for _ in range(solution.iterations):
+        method.advance(1)
+    np.testing.assert_array_equal(method.reactions, solution.reactions)
+    assert method.details == solution.details
+
+
+def test_what_an_attempt_cannot_do_is_left_to_the_ordinary_loop():
+    """Two limits close in on a body from both sides: the attempt gets stuck, the loop behind it finds the proof."""
+    rows = np.zeros((2, 12))
+    rows[0, 6], rows[1, 6] = 1.0, -1.0  # of the second body, the first is the world
+    problem = Problem.rigid(
+        np.eye(6)[None], [[-1, 0], [-1, 0]], rows, cone=ProductCone(unilateral=2), u_f=np.zeros(6), b=[-1.0, -1.0],
+        law=Law.CCP,
+    )  # fmt: skip
+    line, attempt, reactions = SOLVERS["ipm"], Attempt(problem), np.zeros(2)
+    attempt.count = line.at_once(problem, IPM, reactions, (1e-8, 1e-6), 100, attempt.found)
+    assert not (attempt.count and attempt.is_within(1e-8, 1e-6))
+    solution = delassus.solve(problem, IPM, tol=1e-8)
+    assert solution.status is Status.INFEASIBLE
+    assert solution.iterations < 100

@@ -1,5 +1,6 @@
 """The clock of a solve stands still while kernels are compiled or loaded."""
 
+import gc
 import logging
 import os
 import subprocess
@@ -8,7 +9,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import config, njit
 from numba.core import event
 
 from delassus.problem import Problem
@@ -124,3 +125,31 @@ def test_first_solve_of_a_process_gets_its_whole_time(tmp_path):
     assert status == "converged"
     assert float(seconds) < 0.5
     assert out.stderr.count("compiles its kernels") == 1
+
+
+class _Watcher(event.Listener):
+    """Notes whether Python looks for garbage while something is compiled."""
+
+    def __init__(self):
+        self.seen = []
+
+    def on_start(self, event):
+        self.seen.append(gc.isenabled())
+
+    def on_end(self, event):
+        self.seen.append(gc.isenabled())
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+@pytest.mark.parametrize("collects", [True, False])
+def test_no_garbage_is_looked_for_while_kernels_are_compiled(collects):
+    watcher, was = _Watcher(), gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        with event.install_listener("numba:compile", watcher):
+            njit(lambda x: x + 1.0)(1.0)
+        assert watcher.seen
+        assert not any(watcher.seen)
+        assert gc.isenabled() is collects
+    finally:
+        (gc.enable if was else gc.disable)()

@@ -3,8 +3,10 @@ minute, once per machine) or loaded from Numba's cache (half a second, once per 
 needs, and a time limit must not count it.
 
 Numba tells when its compiler is at work. A thread that waits for what another one compiles waits with a stopped clock.
+Meanwhile Python does not look for garbage: the compiler makes so many objects that this took a tenth of its time.
 """
 
+import gc
 import logging
 import threading
 from time import perf_counter
@@ -31,6 +33,7 @@ class _Compiler(event.Listener):
     def __init__(self, spent: _Spent):
         self.spent = spent
         self._compiles = self._is_announced = False
+        self._lock, self._threads, self._collects = threading.Lock(), 0, True  # those at work or waiting for it
 
     def on_start(self, event: Any) -> None:
         """Numba begins to compile or to load."""
@@ -40,6 +43,7 @@ class _Compiler(event.Listener):
         here = self.spent
         if here.depth == 0:
             here.begin = perf_counter()
+            self._count(1)
         here.depth += 1
 
     def on_end(self, event: Any) -> None:
@@ -51,8 +55,19 @@ class _Compiler(event.Listener):
         spent = here.seconds + perf_counter() - here.begin
         if here.depth == 0:
             here.seconds = spent
+            self._count(-1)
         if spent > _LONG and self._compiles:
             self._announce()
+
+    def _count(self, change: int) -> None:
+        """One thread more or less: the first stops the search for garbage, the last lets it go on as it was."""
+        with self._lock:
+            if self._threads == 0:
+                self._collects = gc.isenabled()
+                gc.disable()
+            self._threads += change
+            if self._threads == 0 and self._collects:
+                gc.enable()
 
     def _announce(self) -> None:
         """Once per process."""

@@ -60,7 +60,7 @@ _CHECKED_TAU = 1e-4  # τ below which solves are checked and refined; above, the
 _CONSISTENT = 1e-9  # inconsistent part of the joints' velocities, over all of them, that is rounding
 _INTERIOR = ("tau", "step", "sigma", "correctors", "krylov", "primal")  # what is told of an iteration
 _POLISH = ("step", "inner", "outer", "krylov")
-_NO_JOINTS = np.zeros(1, np.int64)
+_NO_JOINTS, _NONE = np.zeros(1, np.int64), np.empty(0)
 # lines of `Reduced.vectors` behind those of the problem: the pair and the velocity of x, η and the diagonal of S on the
 # orthant, two for the linear systems, and the vectors of `Work`
 _X, _Y, _V, _ETA, _DIAGONAL, _SCRATCH, _WORK = range(NUMBERS, NUMBERS + 7)
@@ -156,7 +156,7 @@ class DenseSpace:
         self.reduced.write_reactions(x, out)
 
     def judge(self, x: np.ndarray, out: np.ndarray, found: np.ndarray) -> None:
-        """`write_reactions`, and what the judge says of them.  found: of an `Attempt`."""
+        """`write_reactions`, unless x is empty, and what the judge says of them.  found: of an `Attempt`."""
         reduced, problem = self.reduced, self.reduced.problem
         _write_and_judge(
             x, reduced.vectors, reduced.unit, reduced.places, reduced.groups, reduced.plain, problem.free_velocity,
@@ -185,14 +185,14 @@ def dense_at_once(
         return joints_at_once(problem, settings, reactions, tols, max_iter, found)
     if not settings.polish or settings.variant == "thesis" or rigid.has_odd_masses():
         return 0
-    finish_rigid(rigid.plain, problem.free_velocity, known(problem.u_f), reactions, problem.judged_by, found)
-    judgements = room_for_judgements(found)
-    judgements[:, 0] = 0, found[0], found[RESIDUAL_COUNT - 1]
-    if (found[0] <= tols[0] and found[RESIDUAL_COUNT - 1] <= tols[1]) or not max_iter:
-        return 1
     space = dense_space(problem, settings)
     if space is None or space.may_contradict:
         return 0
+    judgements = room_for_judgements(found)
+    space.judge(_NONE, reactions, found)
+    judgements[:, 0] = 0, found[0], found[RESIDUAL_COUNT - 1]
+    if (found[0] <= tols[0] and found[RESIDUAL_COUNT - 1] <= tols[1]) or not max_iter:
+        return 1
     space.enter(best_multiple(problem, reactions) if reactions.any() else reactions, None)
     goal, goal_velocity = _FIRST_GOAL * tols[0], _FIRST_GOAL * tols[1]
     while count < MOST_JUDGEMENTS and done < min(max_iter, _QUICK_ITERATIONS):
@@ -340,5 +340,6 @@ def _polish_batch(rows, vectors, newton, goal, goal_velocity, patience, values):
 
 @njit(cache=True, error_model="numpy")
 def _write_and_judge(x, vectors, unit, places, groups, rigid, free_velocity, u_f, judged_by, reactions, found):
-    write(x, vectors, unit, rigid[0], rigid[1], places, groups, reactions)
+    if len(x):
+        write(x, vectors, unit, rigid[0], rigid[1], places, groups, reactions)
     finish_rigid(rigid, free_velocity, u_f, reactions, judged_by, found)

@@ -151,7 +151,7 @@ def sweep(rows, q, soft, count, x, u):
             i += 3
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def clear(A, bodies):
     """A as one row, the matrix and the vectors of bodies set to zero: what belongs to no body is only added to."""
     flat = A.ravel()

@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
-from delassus.solvers.interior.weights import inverse_roots, soften
+from delassus.solvers.interior.weights import soften
 from delassus.solvers.parts.jordan import CENTRING as CENTRING
 from delassus.solvers.parts.jordan import FRACTION as FRACTION
 from delassus.solvers.parts.jordan import (
@@ -136,8 +136,8 @@ def first_tau(mean, norm, far):
 
 @njit(cache=True, error_model="numpy", inline="always")
 def begin_iteration(free, limits, soft, is_soft, joint, x, y, v, work):
-    """r_p, scaling and weights.  v: D x + q; joint: S of bilateral rows without compliance; largest |r_p| of cones and
-    the rms of x plus one."""
+    """r_p, scaling and weights, roots of soft ones only; largest |r_p| of cones and the rms of x plus one.  v: D x + q;
+    joint: S of bilateral rows without compliance."""
     s = Work(*work)
     eta, diagonal, blocks, w, primal = s.eta, s.diagonal, s.blocks, s.w[free:], s.primal
     largest, square = 0.0, 0.0
@@ -150,8 +150,6 @@ def begin_iteration(free, limits, soft, is_soft, joint, x, y, v, work):
         square += x[i] * x[i]
     form_scaling(limits, x[free:], y[free:], eta, w, s.z[free:])
     form_squares(limits, eta, w, True, diagonal[free:], blocks)
-    if len(s.roots):
-        inverse_roots(limits, eta, w, s.roots)
     if is_soft:
         soften(free, soft, diagonal, blocks, s.roots, eta, w)
     apply_blocks(diagonal, blocks, primal, s.carried)

@@ -25,6 +25,7 @@ from delassus.solvers.interior.joint_groups import (
     FIELDS,
     FIRST,
     HELD,
+    JOINTS,
     MATRIX,
     PLACES,
     RANK,
@@ -110,27 +111,26 @@ def reduce_rows(mass, rigid, free_velocity, joints, unilateral, mu, lines):
     if joints is None:
         group, table = np.empty(len(mass), np.int64), np.empty((len(mass), FIELDS), np.int64)
         for b in range(len(mass)):
-            group[b], table[b, SIZE], table[b, RANK] = b, 6, 0
-        column, M, held = np.empty((len(places), 2), np.int64), np.empty(0), np.empty(0)
-        groups, inconsistency = None, 0.0
-        for k in range(len(places)):
-            column[k, 0] = column[k, 1] = -1
+            group[b], table[b, SIZE], table[b, RANK], table[b, JOINTS] = b, 6, 0, 0
+        groups, inconsistency, paired = None, 0.0, True
     else:
-        groups = eliminate_joints(len(mass), bodies, start, units, joints, compliance, free_velocity, places)
-        group, table, column, M, held = groups[0], groups[1], groups[2], groups[3], groups[6]
-        inconsistency = _largest(groups[8]) / max(_largest(free_velocity[: len(groups[8])]), _TINY)
+        linked = eliminate_joints(len(mass), bodies, start, units, joints, compliance, free_velocity, places)
+        group, table, paired, groups = linked[0], linked[1], len(linked[3]) == 0, linked
+        inconsistency = _largest(linked[8]) / max(_largest(free_velocity[: len(linked[8])]), _TINY)
     columns = 0
     for b in range(len(group)):
         if group[b] == b:
             table[b, COLUMN] = columns
             columns += table[b, SIZE] - table[b, RANK]
-    total = _segments(bodies, places, group, table, columns if len(M) == 0 else -1)
+    total = _segments(bodies, places, group, table, columns if paired else -1)
     J, end = np.empty(((total + 11) // 12, 12)), np.empty(columns, np.int64)
     _envelope(places, end)
     vectors = np.empty((lines, limits + 3 * (len(places) - limits)))
     q, soft, speed, factor = vectors[Q], vectors[SOFT], vectors[SPEED], vectors[FACTOR]
     flat = J.ravel()
-    _fill_rows(bodies, start, units, free_velocity, places, group, table, column, M, held, flat, q)
+    _fill_rows(bodies, start, units, free_velocity, places, group, table, flat, q)
+    if joints is not None:
+        _fill_joined_rows(bodies, places, linked, flat, q)
     unit = _scale_rows(start, units, mu, first_contact, compliance, places, flat, q, soft, speed,
                        factor)  # fmt: skip
     parts = places, J, end, vectors
@@ -242,38 +242,47 @@ def _envelope(places, end):
 
 
 @njit(cache=True, error_model="numpy")
-def _fill_rows(bodies, start, units, free_velocity, places, group, table, column, M, held, J, q):
-    """Ĵ and the free velocity of limits and contacts, not scaled yet."""
+def _fill_rows(bodies, start, units, free_velocity, places, group, table, J, q):
+    """Ĵ of bodies without joints, and the free velocity of limits and contacts, not scaled yet."""
     for p in range(len(J)):
         J[p] = 0.0
     i = 0
     for k in range(len(places)):
-        width = places[k, 1] + places[k, 3]
-        last = -1
-        for r in range(places[k, ROWS]):
-            q[i + r] = free_velocity[start[places[k, BLOCK]] + r]
+        block, rows, width = places[k, BLOCK], places[k, ROWS], places[k, 1] + places[k, 3]
+        for r in range(rows):
+            q[i + r] = free_velocity[start[block] + r]
+        for side in range(2):
+            body = bodies[block, side]
+            if body >= 0 and table[group[body], JOINTS] == 0:
+                place = places[k, AT] + (0 if places[k, 0] == table[body, COLUMN] else places[k, 1])
+                for r in range(rows):
+                    for a in range(6):
+                        J[place + r * width + a] += units[start[block] + r, 6 * side + a]
+        i += rows
+
+
+@njit(cache=True, error_model="numpy")
+def _fill_joined_rows(bodies, places, groups, J, q):
+    """The same of bodies with joints, whose free velocity changes by what these ask for."""
+    group, table, column, M, held = groups[0], groups[1], groups[2], groups[3], groups[6]
+    i = 0
+    for k in range(len(places)):
+        last, rows, width = -1, places[k, ROWS], places[k, 1] + places[k, 3]
         for side in range(2):
             body = bodies[places[k, BLOCK], side]
-            if body < 0:
-                continue
-            g = group[body]
-            place = places[k, AT] if places[k, 0] == table[g, COLUMN] else places[k, AT] + places[k, 1]
-            if column[k, side] < 0:
-                for r in range(places[k, ROWS]):
-                    for a in range(6):
-                        J[place + r * width + a] += units[start[places[k, BLOCK]] + r, 6 * side + a]
-            elif g != last:
-                before, rank = table[g, FIRST], table[g, RANK]
-                wide = table[g, WIDTH]
-                for r in range(places[k, ROWS]):
-                    first = table[g, MATRIX] + before + column[k, side] + r
+            g = group[body] if body >= 0 else last
+            if g != last and column[k, side] >= 0:
+                place = places[k, AT] + (0 if places[k, 0] == table[g, COLUMN] else places[k, 1])
+                rank, wide = table[g, RANK], table[g, WIDTH]
+                for r in range(rows):
+                    first = table[g, MATRIX] + table[g, FIRST] + column[k, side] + r
                     for c in range(table[g, SIZE]):
                         value = M[first + c * wide]
                         q[i + r] += value * held[table[g, HELD] + c]
                         if c >= rank:
                             J[place + r * width + c - rank] = value
             last = g
-        i += places[k, ROWS]
+        i += rows
 
 
 @njit(cache=True, error_model="numpy")
@@ -315,7 +324,7 @@ def _scale_rows(start, units, mu, first_contact, compliance, places, J, q, soft,
     return unit
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def read(reactions, factor, unit, start, places, x):
     """x (m',) of λ (m,)."""
     i = 0
@@ -325,7 +334,7 @@ def read(reactions, factor, unit, start, places, x):
         i += places[k, ROWS]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def write(x, vectors, unit, bodies, start, places, groups, reactions):
     """λ (m,) [N s] of x (m',), joints included.  groups: of `joint_groups`, or None."""
     for i in range(len(reactions)):

@@ -26,7 +26,7 @@ from delassus.solvers.interior.iteration import (
 )
 from delassus.solvers.interior.polish import aim, newton_of, settle, take_newton_step
 from delassus.solvers.interior.standard import Standard
-from delassus.solvers.interior.weights import Weights
+from delassus.solvers.interior.weights import Weights, inverse_roots
 from delassus.solvers.parts.jordan import centrality
 
 _STIFFEST = 1e10  # penalty of joints: 1e-16 of it is lost in the rest of the matrix
@@ -81,6 +81,8 @@ class Interior:
         standard.correct(x)
         v = standard.velocity(x)
         largest, size = begin_iteration(free, limits, soft, is_soft, self.joint, x, y, v, work)
+        if len(self.work.roots):
+            inverse_roots(limits, self.work.eta, self.work.w[free:], soft[free:], self.work.roots)
         # what a solve leaves over becomes primal residual; it should stay well below the velocities of closed contacts
         goal = self.sloppy * self.tau / size
         begin = perf_counter()

@@ -32,7 +32,9 @@ class Weights:
         form_squares(self.limits, eta, w, True, self.diagonal[free:], self.blocks)
         self.diagonal[:free] = joint
         if len(self.roots):
-            inverse_roots(self.limits, eta, w, self.roots)
+            inverse_roots(
+                self.limits, eta, w, np.zeros(len(w)) if compliance is None else compliance[free:], self.roots
+            )
         if compliance is not None:
             soften(free, compliance, self.diagonal, self.blocks, self.roots, eta, w)
 
@@ -50,20 +52,24 @@ class Weights:
 
 
 @njit(cache=True, error_model="numpy")
-def _inverse_of(h, a, b, c, V):
-    """V = W⁻¹ of one contact: the boost with −w̄ over η."""
+def _inverse_of(h, a, b, c):
+    """W⁻¹ of one contact, the boost with −w̄ over η: its upper triangle by rows."""
     f = 1.0 / (1.0 + a)
-    V[0, 0], V[0, 1], V[0, 2] = a / h, -b / h, -c / h
-    V[1, 0], V[1, 1], V[1, 2] = -b / h, (1.0 + f * b * b) / h, f * b * c / h
-    V[2, 0], V[2, 1], V[2, 2] = -c / h, f * b * c / h, (1.0 + f * c * c) / h
+    return a / h, -b / h, -c / h, (1.0 + f * b * b) / h, f * b * c / h, (1.0 + f * c * c) / h
 
 
 @njit(cache=True, error_model="numpy")
-def inverse_roots(limits, eta, w, roots):
-    """roots (n_c, …): W⁻¹ of every cone, from its scale eta and its Nesterov–Todd point w."""
+def inverse_roots(limits, eta, w, soft, roots):
+    """roots (n_c, 3, 3): W⁻¹ of every hard cone, from its scale eta and its Nesterov–Todd point w; those of soft ones
+    are written by `soften`.  soft: (limits + 3 n_c,) compliance."""
     for k in range(len(roots)):
         i = limits + 3 * k
-        _inverse_of(eta[limits + k], w[i], w[i + 1], w[i + 2], roots[k])
+        if soft[i] == 0.0 and soft[i + 1] == 0.0 and soft[i + 2] == 0.0:
+            v00, v01, v02, v11, v12, v22 = _inverse_of(eta[limits + k], w[i], w[i + 1], w[i + 2])
+            V = roots[k]
+            V[0, 0], V[0, 1], V[0, 2] = v00, v01, v02
+            V[1, 0], V[1, 1], V[1, 2] = v01, v11, v12
+            V[2, 0], V[2, 1], V[2, 2] = v02, v12, v22
 
 
 @njit(cache=True, error_model="numpy")
@@ -73,30 +79,33 @@ def soften(free, compliance, diagonal, blocks, roots, eta, w):
     limits = first - free
     for i in range(first):
         diagonal[i] = 1.0 / (1.0 / diagonal[i] + compliance[i])
-    V, M = np.empty((3, 3)), np.empty((3, 3))
     for k in range(len(blocks)):
-        i = first + 3 * k
+        i, j = first + 3 * k, limits + 3 * k
         e0, e1, e2 = compliance[i], compliance[i + 1], compliance[i + 2]
         if e0 == 0.0 and e1 == 0.0 and e2 == 0.0:
             continue
-        j = limits + 3 * k
-        _inverse_of(eta[limits + k], w[j], w[j + 1], w[j + 2], V)
-        for p in range(3):
-            for q in range(3):
-                M[p, q] = V[p, 0] * e0 * V[0, q] + V[p, 1] * e1 * V[1, q] + V[p, 2] * e2 * V[2, q]
-            M[p, p] += 1.0
-        # Cholesky of M, then F = (L⁻¹ V)ᵀ and S = F Fᵀ
-        l00 = math.sqrt(M[0, 0])
-        l10, l20 = M[1, 0] / l00, M[2, 0] / l00
-        l11 = math.sqrt(M[1, 1] - l10 * l10)
-        l21 = (M[2, 1] - l20 * l10) / l11
-        l22 = math.sqrt(M[2, 2] - l20 * l20 - l21 * l21)
-        for q in range(3):
-            M[0, q] = V[0, q] / l00
-            M[1, q] = (V[1, q] - l10 * M[0, q]) / l11
-            M[2, q] = (V[2, q] - l20 * M[0, q] - l21 * M[1, q]) / l22
-        for p in range(3):
-            for q in range(3):
-                blocks[k, p, q] = M[0, p] * M[0, q] + M[1, p] * M[1, q] + M[2, p] * M[2, q]
-                if len(roots):
-                    roots[k, p, q] = M[q, p]
+        v00, v01, v02, v11, v12, v22 = _inverse_of(eta[limits + k], w[j], w[j + 1], w[j + 2])
+        # M = I + V E V = L Lᵀ, then F = (L⁻¹ V)ᵀ and S = F Fᵀ
+        l00 = math.sqrt(1.0 + v00 * e0 * v00 + v01 * e1 * v01 + v02 * e2 * v02)
+        l10 = (v01 * e0 * v00 + v11 * e1 * v01 + v12 * e2 * v02) / l00
+        l20 = (v02 * e0 * v00 + v12 * e1 * v01 + v22 * e2 * v02) / l00
+        l11 = math.sqrt(1.0 + v01 * e0 * v01 + v11 * e1 * v11 + v12 * e2 * v12 - l10 * l10)
+        l21 = (v02 * e0 * v01 + v12 * e1 * v11 + v22 * e2 * v12 - l20 * l10) / l11
+        l22 = math.sqrt(1.0 + v02 * e0 * v02 + v12 * e1 * v12 + v22 * e2 * v22 - l20 * l20 - l21 * l21)
+        f00, f10, f20 = v00 / l00, v01 / l00, v02 / l00
+        f01, f11, f21 = (v01 - l10 * f00) / l11, (v11 - l10 * f10) / l11, (v12 - l10 * f20) / l11
+        f02 = (v02 - l20 * f00 - l21 * f01) / l22
+        f12 = (v12 - l20 * f10 - l21 * f11) / l22
+        f22 = (v22 - l20 * f20 - l21 * f21) / l22
+        S = blocks[k]
+        S[0, 0] = f00 * f00 + f01 * f01 + f02 * f02
+        S[1, 1] = f10 * f10 + f11 * f11 + f12 * f12
+        S[2, 2] = f20 * f20 + f21 * f21 + f22 * f22
+        S[0, 1] = S[1, 0] = f00 * f10 + f01 * f11 + f02 * f12
+        S[0, 2] = S[2, 0] = f00 * f20 + f01 * f21 + f02 * f22
+        S[1, 2] = S[2, 1] = f10 * f20 + f11 * f21 + f12 * f22
+        if len(roots):
+            F = roots[k]
+            F[0, 0], F[0, 1], F[0, 2] = f00, f01, f02
+            F[1, 0], F[1, 1], F[1, 2] = f10, f11, f12
+            F[2, 0], F[2, 1], F[2, 2] = f20, f21, f22

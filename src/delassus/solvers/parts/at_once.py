@@ -136,7 +136,7 @@ def finish_dense(D, v_f, reactions, judged_by, found):
     judge_dense(D, v_f, reactions, judged_by, found[RESIDUAL_COUNT : RESIDUAL_COUNT + len(v_f)], found[:RESIDUAL_COUNT])
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def finish_rigid(rigid, v_f, u_f, reactions, judged_by, found):
     """The same for rigid bodies, whose velocities are written too.  rigid: `RigidDelassus.plain`; u_f: (n,), or empty
     where it is not known."""
