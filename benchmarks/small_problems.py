@@ -3,14 +3,16 @@
     python benchmarks/small_problems.py [--tol 1e-8] [--solver auto] [--batch 10000] [--json out.json]
 
 Microseconds of the processor on a warm process, least and median of calls on problems that were built anew and not
-solved before, one thread; every answer is judged. The batch holds perturbed copies of the files (friction × 0.5 to 1.3,
-5 % noise on the free velocity, seeded), built before the clock starts; it is solved three times, the least counts.
+solved before, one thread; every answer is judged. Beside it: what building the problem takes, and solving it again.
+The batch holds perturbed copies of the files (friction × 0.5 to 1.3, 5 % noise on the free velocity, seeded), built
+before the clock starts; it is solved three times, the least counts.
 """
 
 import argparse
 import json
 import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import fair  # first: it fixes the thread counts, and finds a checkout that is not installed
@@ -41,7 +43,8 @@ def main() -> None:
             told = f"least {least}, median {median}, residual {row['residual']:.0e}"
             within = "within" if row["median"] <= BUDGETS[row["form"]] else "BEYOND"
             where = f"{name:30s} {row['contacts']:2d} contacts, {row['form']:6s}"
-            print(f"{where} {label(tol)}  {told}  {within} {1e6 * BUDGETS[row['form']]:.0f} µs", flush=True)
+            beside = f"built in {1e6 * row['built']:.0f}, again {1e6 * row['again']:.1f} µs"
+            print(f"{where} {label(tol)}  {told}  {within} {1e6 * BUDGETS[row['form']]:.0f} µs; {beside}", flush=True)
     if args.batch and hasattr(delassus, "solve_batch"):
         report["batch"] = [batch(list(files.values()), tol, args) for tol in args.tol]
     print(f"{report['machine']}; {report['versions']}; one thread, processor time")
@@ -61,15 +64,27 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def one_by_one(problem: Problem, tol: float, solver: str) -> dict:
-    """Least and median seconds of a call, and the residual of its answer."""
-    problems, seconds = [fresh(problem) for _ in range(CALLS)], []
-    for own in problems:
+    """Least and median seconds of a call, the residual of its answer, and median seconds of building the problem and of
+    solving one again."""
+    problems: list[Problem] = []
+    solutions: list = []
+    built = timed(lambda k: problems.append(fresh(problem)))
+    seconds = timed(lambda k: solutions.append(delassus.solve(problems[k], solver, tol=tol)))
+    again = timed(lambda k: delassus.solve(problems[0], solver, tol=tol))
+    return {
+        "least": min(seconds), "median": statistics.median(seconds), "built": statistics.median(built),
+        "again": statistics.median(again), "residual": float(judge(problem, solutions[-1].reactions)),
+    }  # fmt: skip
+
+
+def timed(call: Callable[[int], object]) -> list[float]:
+    """Seconds of calls with 0, 1, …, without the first, which find cold caches."""
+    seconds = []
+    for k in range(CALLS):
         start = time.process_time()
-        solution = delassus.solve(own, solver, tol=tol)
+        call(k)
         seconds.append(time.process_time() - start)
-    seconds = seconds[CALLS // 10 :]  # the first find cold caches
-    residual = float(judge(problem, solution.reactions))
-    return {"least": min(seconds), "median": statistics.median(seconds), "residual": residual}
+    return seconds[CALLS // 10 :]
 
 
 def copies(files: list[Problem], count: int) -> list[Problem]:
@@ -87,9 +102,10 @@ def copies(files: list[Problem], count: int) -> list[Problem]:
 
 def batch(files: list[Problem], tol: float, args) -> dict:
     """Seconds per problem of one call for all, and what the judge says of each answer."""
-    seconds = []
+    seconds, solutions = [], delassus.solve_batch(files, args.solver, tol=tol)  # loads the kernel
     for _ in range(RUNS):
         problems = [fresh(problem) for problem in copies(files, args.batch)]
+        del solutions  # else the problems before are given up on this run's clock
         start = time.process_time()
         solutions = delassus.solve_batch(problems, args.solver, tol=tol)
         seconds.append((time.process_time() - start) / args.batch)
