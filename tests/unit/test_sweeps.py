@@ -106,6 +106,19 @@ def test_reposed_methods_sweep_the_new_problem(matrix_free):
     assert moved.reactions.tobytes() == fresh.reactions.tobytes()
 
 
+def test_the_world_may_be_either_body():
+    problem = random_rigid(np.random.default_rng(1), **SIZES[1])
+    rigid = problem.delassus
+    assert (rigid.bodies[:, 0] < 0).any()
+    rows = np.concatenate([rigid.rows[:, 6:], rigid.rows[:, :6]], axis=1)
+    swapped = Problem.rigid(
+        rigid.mass, rigid.bodies[:, ::-1], rows, cone=problem.cone, u_f=problem.u_f, b=problem.bias,
+    )  # fmt: skip
+    one, other = at_work(problem, True), at_work(swapped, True)
+    one.advance(3), other.advance(3)
+    assert close(other.reactions, one.reactions, 10.0)
+
+
 def test_pairs_bound_the_blocks_of_D():
     for size in SIZES[:1] + [{"bodies": 20, "contacts": 60}, {"bodies": 200, "contacts": 90}]:
         problem = random_rigid(np.random.default_rng(4), **size)
