@@ -125,8 +125,21 @@ def test_pairs_bound_the_blocks_of_D():
         rigid = problem.delassus.rigid
         pairs = storages._pairs(rigid.bodies, np.zeros(len(rigid.mass), np.int64))
         assert len(at_work(problem, False).parts[1].column) <= pairs
-        chosen = SplittingMethod(problem, SOLVERS["nbgs"].settings, np.zeros(problem.row_count)).parts[0].matrix_free
-        assert chosen == (size["contacts"] < 90)
+
+
+@pytest.mark.parametrize(
+    ("size", "matrix_free"),
+    [
+        ({"bodies": 3, "contacts": 5}, True),  # few
+        ({"bodies": 200, "contacts": 90}, False),
+        ({"bodies": 20, "contacts": 90}, True),  # many on each body
+        ({"bodies": 200, "contacts": 50, "joints": 40}, True),
+    ],
+)
+def test_body_space_is_for_few_contacts_for_shared_bodies_and_for_joints(size, matrix_free):
+    problem = random_rigid(np.random.default_rng(4), **size)
+    method = SplittingMethod(problem, SOLVERS["nbgs"].settings, np.zeros(problem.row_count))
+    assert method.parts[0].matrix_free == matrix_free
 
 
 @pytest.mark.parametrize("kind", ["rigid", "matrix"])

@@ -57,6 +57,9 @@ class Bodies(NamedTuple):
 # Chosen on one half of 21 rigid problems, files and random ones of 17 to 10 000 contacts: as fast as the better storage
 # over 300 sweeps there, 1 % slower on the other half. Walls and arches have 13 to 40 pairs per contact.
 _FEW_PAIRS = 8  # of blocks of rows on one body, per block of rows: with more, sweeps in body space are faster
+_MOSTLY_CONTACTS = (
+    0.75  # of all blocks: joints fill two or three triples, and are 1.1 to 1.3 times faster in body space
+)
 _FEW_BLOCKS = 30  # of rows, below which forming D takes longer than what faster sweeps save
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -68,7 +71,7 @@ def storage(problem: Problem, by_slip: bool, matrix_free: bool | None = None) ->
     """For sweeps over one problem.  by_slip: are contacts solved by slip rate? matrix_free: None for what is faster."""
     cone, rigid = problem.cone, problem.delassus.rigid
     threes, bodies, place = _NO_THREES, _NO_BODIES, cone.block_start[:-1]
-    if rigid is not None and (is_faster_free(rigid) if matrix_free is None else matrix_free):
+    if rigid is not None and (is_faster_free(rigid, problem.contact_count) if matrix_free is None else matrix_free):
         matrix_free, bodies = True, _bodies(problem, rigid)
     else:
         matrix_free, (threes, place) = False, _threes(problem)
@@ -91,10 +94,12 @@ def reposed(problem: Problem, parts: tuple[Blocks, Threes, Bodies]) -> tuple[Blo
     return blocks._replace(offset=problem.free_velocity), threes, bodies
 
 
-def is_faster_free(rigid: RigidDelassus) -> bool:
-    """Are some hundred sweeps in body space faster than over the blocks of D?"""
+def is_faster_free(rigid: RigidDelassus, contacts: int) -> bool:
+    """Are some hundred sweeps in body space faster than over the blocks of D?  contacts: how many there are."""
     count = len(rigid.bodies)
-    return count < _FEW_BLOCKS or _pairs(rigid.bodies, np.zeros(len(rigid.mass), np.int64)) > _FEW_PAIRS * count
+    if count < _FEW_BLOCKS or contacts < _MOSTLY_CONTACTS * count:
+        return True
+    return bool(_pairs(rigid.bodies, np.zeros(len(rigid.mass), np.int64)) > _FEW_PAIRS * count)
 
 
 @njit(cache=True)
