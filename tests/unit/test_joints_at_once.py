@@ -47,7 +47,7 @@ def test_good_guess_is_kept_and_other_problems_are_declined():
     assert joints_at_once(many, None, np.zeros(many.row_count), *LIMITS, Attempt(many).found) == 0
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [*METHODS, "ipm"])  # which attempts more than joints, too
 def test_methods_use_it_and_obey_the_iteration_limit(name):
     problem = mechanism(2)
     solution = solve(problem, name, tol=1e-10)

@@ -179,10 +179,10 @@ def dense_at_once(
     assert isinstance(settings, Ipm)
     rigid, done, count = problem.delassus.rigid, 0, 1
     told: Batches = []
-    if rigid is None or problem.row_count > _QUICK_ROWS or 6 * len(rigid.mass) > _QUICK_VELOCITIES:
-        return 0
     if problem.cone.bilateral_rows == problem.row_count:
         return joints_at_once(problem, settings, reactions, tols, max_iter, found)
+    if rigid is None or problem.row_count > _QUICK_ROWS or 6 * len(rigid.mass) > _QUICK_VELOCITIES:
+        return 0
     if not settings.polish or settings.variant == "thesis" or rigid.has_odd_masses():
         return 0
     space = dense_space(problem, settings)
