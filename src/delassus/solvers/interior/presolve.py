@@ -4,6 +4,7 @@ A contact stays open when its velocity lies deep inside the dual cone: v_n − �
 contacts that slide under the convex law have v_n = μ‖v_t‖). Large means against how much the prediction still moves.
 
 The sweeps of `splitting` would do, but they compile six local solvers for it; here is one small loop for each storage.
+Those of `dense_system` are others: joints are eliminated there, and rows scaled to standard cones project otherwise.
 """
 
 from dataclasses import dataclass
