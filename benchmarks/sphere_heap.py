@@ -2,9 +2,9 @@
 
 Not a scene: a builder with a name per body takes longer than the physics at a quarter of a million bodies. Spheres of
 5 mm ± 15 % start on a close lattice that has room for the largest, jittered, fall and settle under exact friction, by
-implicit Euler with the whole gap in the rows of open contacts and a fifth of the depth in those of closed ones. Heaps
-of more than 8 000 are put together from copies of that one, mirrored by turns, in two storeys, and settle again: free
-fall of hundreds of layers lands deep in itself. States are kept in the system's temporary folder.
+implicit Euler with the whole gap in the rows of open contacts and a fifth of the depth in those of closed ones. Larger
+ones are put together from copies, mirrored by turns, in two storeys, and settle again: many layers that fall freely
+land deep in themselves. States are kept in the system's temporary folder.
 """
 
 import tempfile
@@ -26,9 +26,12 @@ STEP = 4e-3  # [s]
 _GRAVITY = 9.81  # [m/s²]
 _DENSITY = 2500.0  # [kg/m³]
 _ROOM = 1.01  # distance of lattice points over the largest diameter
-_COPIES = {16_000: (2, 1, 1), 32_000: (2, 2, 1), 64_000: (2, 2, 2), 128_000: (4, 2, 2), 256_000: (4, 4, 2)}
-_ONE = 8000  # spheres of one of them
-_FALLING, _STEPS = 35, 60  # steps until little moves, and until next to nothing does
+_COPIES = {
+    16_000: (8000, (2, 1, 1), 20), 32_000: (8000, (2, 2, 1), 20), 64_000: (8000, (2, 2, 2), 60),
+    256_000: (64_000, (2, 2, 1), 10),
+}  # fmt: skip
+"""Spheres: (of the heap that is copied, how often in each direction, steps to settle)."""
+_STEPS, _FALLING = 60, 0.6  # steps to settle from the lattice, and after which part of them little moves
 _WIDE, _NARROW = 3e-4, 1e-4  # margin of each sphere [m]: what it may approach in a step as it falls, and at rest
 _MEND, _MEND_SPEED = 0.2, 0.02  # part of the depth that a step takes back, and how fast at most [m/s]
 
@@ -79,14 +82,14 @@ class Heap:
         impulses = np.einsum("kij,ki->kj", contacts.frame, reactions.reshape(-1, 3))
         self.known = contacts.feature[order], impulses[order]
 
-    def settle(self) -> None:
+    def settle(self, steps: int) -> None:
         """Let the spheres come to rest."""
         start = time.perf_counter()
-        for k in range(_STEPS):
-            problem, contacts, guess = self.pose(Law.NCP, _WIDE if k < _FALLING else _NARROW)
+        for k in range(steps):
+            problem, contacts, guess = self.pose(Law.NCP, _WIDE if k < _FALLING * steps else _NARROW)
             solution = solve(problem, "ags", guess, tol=1e-3, tol_velocity=None, max_iter=80, trace=False)
             self.move(problem, contacts, solution.reactions)
-            if k % 15 == 14:
+            if k % 10 == 9:
                 speed = np.sqrt((self.velocity[:, :3] ** 2).sum(axis=1).mean())
                 print(
                     f"  settling {len(self.radius)}: step {k + 1}, {len(contacts)} contacts, rms {1e3 * speed:.1f} "
@@ -107,11 +110,15 @@ def contact_rows(contacts: Contacts, centre: np.ndarray) -> np.ndarray:
 
 
 def settled(count: int) -> Heap:
-    """A heap at rest, of up to 8 000 spheres or a number of `_COPIES`."""
+    """A heap at rest, of up to some ten thousand spheres or a number of `_COPIES`."""
     path = Path(tempfile.gettempdir()) / "delassus-heaps" / f"spheres-{count}.npz"
     if not path.exists():
-        heap = _lattice(count) if count <= _ONE else _copied(settled(_ONE), _COPIES[count])
-        heap.settle()
+        if count in _COPIES:
+            one, copies, steps = _COPIES[count]
+            heap = _copied(settled(one), copies)
+        else:
+            heap, steps = _lattice(count), _STEPS
+        heap.settle(steps)
         names, impulses = heap.known
         path.parent.mkdir(exist_ok=True)
         np.savez(
