@@ -42,9 +42,10 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "solve_many": WORDS | {"parts", "driver", "table", "auto", "solution", "solve_problem"},
     },
     "linalg": {
+        "borrowed": set(),
         "dense_product": set(),
         "pairs": set(),
-        "operators": {"dense_product", "pairs"},
+        "operators": {"borrowed", "dense_product", "pairs"},
         "factor": {"dense_product", "pairs", "operators"},
         "iterative": {"dense_product", "pairs", "operators", "factor"},
     },

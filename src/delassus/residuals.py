@@ -26,6 +26,7 @@ from numba import njit
 
 from delassus.cones.coulomb import project_coulomb, project_coulomb_dual
 from delassus.law import Law
+from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import exact_times_plus
 from delassus.linalg.operators.rigid import rigid_velocities
 from delassus.problem.problem import Problem
@@ -159,7 +160,7 @@ def _ratio(value, scale):
     return value / scale if scale > 0.0 else math.inf
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def measure_at(reactions, v, judged_by):
     """(relative natural map, relative worst velocity) where v = D λ + v_f is known, for compiled code; judged_by: that
     of the `Problem`."""
@@ -198,7 +199,7 @@ def _evaluate_at(reactions, v, judged_by, out):
     _fill_residuals(reactions, v, judged_by, _measures(reactions, v, _NO_GAPS, judged_by), out)
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def _fill_residuals(reactions, v, judged_by, measures, out):
     """out: the fields of `Residuals` in their order, (11,)."""
     mu, _, _, bilateral, limits, _, _, gamma, step, free_speed = judged_by
@@ -215,7 +216,7 @@ def _fill_residuals(reactions, v, judged_by, measures, out):
     out[9] = math.sqrt(out[9])
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def _measures(reactions, v, gaps, judged_by):
     """(relative natural map [-], worst velocity [m/s], worst velocity over the scale of its block [-]).  gaps: (n_c, 2)
     squared gaps of contacts for ρ and for ρ_k where they are known already, or empty."""
@@ -256,7 +257,7 @@ def _measures(reactions, v, gaps, judged_by):
     return _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length))), worst, relative
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def _contact_gap(reactions, v, i, mu, gamma, step):
     """‖λ_k − P(λ_k − ρ w_k)‖² of the contact whose rows start at i."""
     wn = v[i] + mu * math.sqrt(v[i + 1] ** 2 + v[i + 2] ** 2) if gamma else v[i]
@@ -270,7 +271,7 @@ def _contact_gap(reactions, v, i, mu, gamma, step):
     return dn * dn + d1 * d1 + d2 * d2
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def _all(reactions, v, mu, bilateral, unilateral, gamma, step, out):
     """out[2:]: natural map ∞, primal ∞, dual ∞, complementarity, natural map², –, feasibility, projected gradient²."""
     for i in range(2, 10):

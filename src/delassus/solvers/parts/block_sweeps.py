@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.parts.fours import row_times
 from delassus.solvers.parts.one_contact.convex import solve_convex
 from delassus.solvers.parts.one_contact.slip import SLIP_CONSTANTS, slip_at, slip_constants
@@ -42,7 +43,7 @@ def _invert(B, out):
     out[6], out[7], out[8] = G * det, (b * g - a * h) * det, (a * e - b * d) * det
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def sweep_threes(pointer, column, value, diagonal, constants, v, mu, convex, r, slip):
     """One sweep in place.  constants: of `sweep_constants`, convex: 1.0 for the ccp law, which reads `diagonal`, else
     0.0; slip: (n,) slip rates to begin with, written."""

@@ -4,10 +4,11 @@ import math
 
 from numba import njit
 
+from delassus.linalg.borrowed import BORROWED
 from delassus.residuals import measure_at
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def excess_over(tols, r, u, units, place, judged_by, reactions, velocities, iteration, judgements):
     """How far the point r, with velocities u, is above the tolerances, as a factor; infinite where it is no number.
 

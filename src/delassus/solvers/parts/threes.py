@@ -15,6 +15,7 @@ import math
 import numpy as np
 from numba import njit
 
+from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.parts.fours import PADDING, add_rows_product, row_times
 
 BILATERAL = -1.0
@@ -295,7 +296,7 @@ def scale_threes(pointer, column, value, diagonal, v, unit_r, unit_v):
             unit_v[3 * k + a] = rms / s
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def velocity(pointer, column, value, diagonal, v, r, out):
     """out = D r + v, (3 n,)."""
     for k in range(len(pointer) - 1):

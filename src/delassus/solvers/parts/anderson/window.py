@@ -10,10 +10,11 @@ import math
 
 from numba import njit
 
+from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.parts.fours import dot
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def residual(x, g, weight, f):
     """f = weight (g − x), written; ‖f‖."""
     for i in range(len(x)):
@@ -21,7 +22,7 @@ def residual(x, g, weight, f):
     return math.sqrt(dot(f, f))
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def weighted_norm(g, weight):
     """‖weight g‖."""
     total = 0.0
@@ -30,7 +31,7 @@ def weighted_norm(g, weight):
     return math.sqrt(total)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def insert(slot, count, g, f, last_g, last_f, G, F, gram, right):
     """Write the differences into row `slot`, complete the Gram matrix and the right sides, and make g and f the last
     ones; ‖Δf‖."""
@@ -46,7 +47,7 @@ def insert(slot, count, g, f, last_g, last_f, G, F, gram, right):
     return math.sqrt(gram[slot, slot])
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def fit(count, gram, right, regularisation, gamma, scale, L):
     """gamma: γ of the least ‖f − Σ γ_j Δf_j‖; False where the factorisation breaks down.
 
@@ -79,7 +80,7 @@ def fit(count, gram, right, regularisation, gamma, scale, L):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def combine(count, G, gram, right, g, regularisation, weight, longest, gamma, scale, L, out):
     """out = g − Σ γ_j ΔG_j with the γ of `fit`, shortened to `longest` times ‖weight g‖; False where there is none, or
     it is not finite: out is then not to be used."""
@@ -100,7 +101,7 @@ def combine(count, G, gram, right, g, regularisation, weight, longest, gamma, sc
     return math.isfinite(dot(out, out))
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def take_away(count, gamma, G, out):
     """out −= Σ γ_j ΔG_j, four differences at a time: `out` is read and written a quarter as often."""
     n = len(out)
