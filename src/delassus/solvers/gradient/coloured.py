@@ -78,7 +78,9 @@ def _reordered(operator: Operator, rows: np.ndarray, contacts: np.ndarray) -> pa
     if len(data.compliance):
         data = data._replace(compliance=data.compliance[rows])
     if data.rigid:
-        return data._replace(pair=data.pair[units], rows=data.rows[rows])
+        # the world's half of a row is zero: it may act on the other body, and threads need not write to one place
+        world, pair = operator.image_size // 6 - 1, data.pair[units]
+        return data._replace(pair=np.where(pair == world, pair[:, ::-1], pair), rows=data.rows[rows])
     D = operator.problem.delassus.matrix()[rows][:, rows]
     return data._replace(pointer=D.indptr.astype(np.int64), column=D.indices.astype(np.int64), value=D.data)
 
