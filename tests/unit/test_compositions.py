@@ -69,10 +69,8 @@ def test_mistakes_are_named():
         find("nbgs+andersen")
     with pytest.raises(SettingsError, match="unknown solver 'nbsg'; did you mean 'nbgs'"):
         find("nbsg+anderson")
-    with pytest.raises(
-        SettingsError, match="'prox-ssn' cannot be combined with 'desaxce': it does not solve the convex"
-    ):
-        find("prox-ssn+desaxce")
+    with pytest.raises(SettingsError, match="'raisim' cannot be combined with 'desaxce': it does not solve the convex"):
+        find("raisim+desaxce")
     with pytest.raises(SettingsError, match="'prox-ssn' cannot be combined with 'anderson'"):
         find("prox-ssn+anderson")
     settings = find("nbgs+anderson")[1]

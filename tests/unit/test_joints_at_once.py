@@ -28,7 +28,7 @@ def test_one_solve_is_the_answer_of_the_ordinary_way(redundant):
         assert iterations == [0, 1]
         assert relative[1] <= 1e-12
         assert velocity[1] <= 1e-10
-        method = SOLVERS["prox-ssn"].start(problem, SOLVERS["prox-ssn"].settings, np.zeros(problem.row_count))
+        method = SOLVERS["nbgs-direct"].start(problem, SOLVERS["nbgs-direct"].settings, np.zeros(problem.row_count))
         method.advance(1)
         assert np.allclose(found, method.reactions, rtol=0.0, atol=1e-8 * np.abs(found).max())
 

@@ -60,7 +60,8 @@ class Cut:
         assert found
         step = np.empty_like(F)
         assert block_lu_step(
-            order, starts, columns, lower, left, pointer, position[column // 3], value, diagonal, A, RHO, alpha, F,
+            order, starts, columns, lower, left, pointer, position[column // 3], value, diagonal, A, RHO,
+            np.full(len(F), alpha), F,
             np.zeros_like(F), np.empty(12 * starts[n] + PADDING), np.zeros(12 * n + PADDING),
             np.zeros(12 * n + 12 + PADDING), np.empty(3 * n), np.zeros(12), step,
         )  # fmt: skip
@@ -69,7 +70,8 @@ class Cut:
     def steps(self, A, alpha, F):
         """The same step in every way."""
         body = BodySystem(self.problem.delassus.rigid, self.problem.cone.contact_start, self.place, RHO)
-        return self.by_blocks(A, alpha, F), SparseSystem(self.blocks, RHO).step(A, alpha, F), body.step(A, alpha, F)
+        weight = np.full(len(F), alpha)
+        return self.by_blocks(A, alpha, F), SparseSystem(self.blocks, RHO).step(A, weight, F), body.step(A, weight, F)
 
 
 @pytest.fixture(params=[Law.NCP, Law.CCP])
@@ -135,7 +137,6 @@ def test_systems_outside_treat_joints_as_rows(back_end, crowded, monkeypatch):
     settings = ProxSsn(solver="prox-ssn", warm_up=0, least=False)
     monkeypatch.setattr("delassus.solvers.newton.small._MOST_ROWS", 0)
     inside = solve(problem, settings, tol=1e-10)
-    monkeypatch.setattr("delassus.solvers.newton.prox_ssn._DENSE_ROWS", 0)
     monkeypatch.setattr("delassus.solvers.newton.prox_ssn._LARGE_FACTOR", 0.0)
     outside = solve(problem, settings, tol=1e-10)
     assert inside.converged
@@ -194,13 +195,13 @@ def test_triples_open_for_long_leave_the_sparse_system(back_end):
     system, F = SparseSystem(cut.blocks, RHO), cut.point(3)
     pressed = np.zeros(len(cut.v))
     pressed[::3] = 100.0
-    system.step(cut.derivative(pressed, cut.v), ALPHA, F)
+    system.step(cut.derivative(pressed, cut.v), np.full(len(F), ALPHA), F)
     everything = len(system.members)
     A = cut.derivative(cut.point(), cut.v)
     for _ in range(45):
-        found = system.step(A, ALPHA, F)
+        found = system.step(A, np.full(len(F), ALPHA), F)
     assert len(system.members) < everything
-    assert np.allclose(found, SparseSystem(cut.blocks, RHO).step(A, ALPHA, F), atol=1e-10)
+    assert np.allclose(found, SparseSystem(cut.blocks, RHO).step(A, np.full(len(F), ALPHA), F), atol=1e-10)
 
 
 def test_interior_start_is_near_the_solution():

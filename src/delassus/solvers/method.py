@@ -41,7 +41,7 @@ class Method:
     batch_min: int = 1
     """Least iterations between two judgements; may change along the way."""
 
-    tols: tuple[float, float] = (0.0, 0.0)
+    tols: tuple[float, float] = (1e-6, 1e-4)
     """(tol, tol_velocity) of the judge, set by the driver before the first `advance`: to know when to be judged, or
     when another phase of the method pays, never to call a point good."""
 

@@ -11,6 +11,7 @@ part of the way after a round without progress was tried and made things worse, 
 rounds without progress are mostly plateaus of the convex method.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from delassus.solvers.method import Method
 from delassus.solvers.settings import Count, Fraction, Settings
 
 _LEAST_BATCH = 4  # iterations between two judgements of the convex residual, each of which costs about one
+_LEAST_TARGET = 1e-15  # of a round that begins at its solution
 _ROUND_TOL = 1e-7  # natural map of a round of methods that ignore their guess: s along their path means nothing
 _BATCH_GROWTH = 0.25  # or this fraction of the round's iterations so far
 
@@ -96,6 +98,7 @@ class DeSaxceMethod(Method):
             self.inner = self.line.start(self.convex, self.base, self.reactions)
             self.reactions, self.is_costly = self.inner.reactions, self.inner.is_costly
             self.reactions_low = self.inner.reactions_low
+        self.inner.tols = max(self.target, _LEAST_TARGET), math.inf
 
     def _convex_residual(self) -> float:
         """Relative natural map of the round's problem. Reactions of two doubles are there for light bodies under heavy

@@ -26,7 +26,7 @@ def block_lu_step(
     diagonal,
     A,
     rho,
-    alpha,
+    weight,
     F,
     coupled,
     U,
@@ -40,7 +40,8 @@ def block_lu_step(
 
     starts, columns: pattern of U; lower, left: of L; place: (blocks of D,) of each block's column in the order, behind
     it
-    for triples that are not in it; A: (3 n, 3) derivative of the projections; coupled: (3 n,) D times −F of the triples
+    for triples that are not in it; A: (3 n, 3) derivative of the projections; weight: (3 n,) α of each row; coupled:
+    (3 n,) D times −F of the triples
     that are not in the order, negated. Scratch: U (12 per block), inverse (12 per triple) of the pivots, row (12 per
     triple, and 12 more), b (3 per triple), L (12,)."""
     n = len(order)
@@ -59,7 +60,7 @@ def block_lu_step(
         for c in range(3):
             for a in range(3):
                 L[4 * c + a] = rho * A[o + a, c]
-                x = (1.0 if a == c else 0.0) - A[o + a, c] + rho * alpha * A[o + a, c]
+                x = (1.0 if a == c else 0.0) - A[o + a, c] + rho * weight[o + c] * A[o + a, c]
                 for t in range(3):
                     x += rho * A[o + a, t] * diagonal[9 * k + 3 * t + c]
                 row[12 * i + 4 * c + a] = x

@@ -36,23 +36,24 @@ class BodySystem:
         self.own = np.array([np.searchsorted(columns[s:e], b) for b, (s, e) in enumerate(pairwise(self.starts))])
         self.factor = structural_factor(*_expanded(self.starts, columns))
 
-    def step(self, A: np.ndarray, alpha: float, F: np.ndarray) -> np.ndarray | None:
-        """Newton's step (3 n,), or None where the system is singular.  A: (3 n, 3), F: (3 n,); alpha: weight."""
+    def step(self, A: np.ndarray, weight: np.ndarray, F: np.ndarray) -> np.ndarray | None:
+        """Newton's step (3 n,), or None where the system is singular.  A: (3 n, 3), F: (3 n,);
+        weight: (3 n,) α of each row."""
         single, place = self.single, self.place
         self.blocks[:single, 0] = A[place[:single], place[:single] % 3]
         self.blocks[single:] = A[place[single:]]
-        d = self._direction(alpha, F[place])
+        d = self._direction(weight[place], F[place])
         if d is None or not np.isfinite(d).all():
             return None
         step = -F
         step[place] = d
         return step
 
-    def _direction(self, alpha: float, F: np.ndarray) -> np.ndarray | None:
+    def _direction(self, weight: np.ndarray, F: np.ndarray) -> np.ndarray | None:
         """The same by rows of the problem, (m,)."""
         D, single = self.D, self.single
         inverse, stiffness = self.eliminated
-        _eliminate(self.blocks, self.rho, self.compliance, alpha, single, inverse, stiffness)
+        _eliminate(self.blocks, self.rho, self.compliance + weight, single, inverse, stiffness)
         _assemble(
             D.mass, D.bodies, D.block_start, D.rows, single, stiffness, self.places, self.starts, self.own,
             self.factor.values,
@@ -63,7 +64,7 @@ class BodySystem:
         wanted = _EXACT_ENOUGH * float(np.linalg.norm(F))
         for _ in range(1 + _REFINEMENTS):
             d += self._solve(left)
-            left = -F - self._derivative_times(d, alpha)
+            left = -F - self._derivative_times(d, weight)
             if float(np.linalg.norm(left)) <= wanted:
                 break
         return d
@@ -80,9 +81,9 @@ class BodySystem:
         multiply_rows(D.bodies, D.block_start, D.rows, move, rates)
         return own - _times_blocks(stiffness, single, rates)
 
-    def _derivative_times(self, d: np.ndarray, alpha: float) -> np.ndarray:
+    def _derivative_times(self, d: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """F' d = d − A (d − ρ W d)."""
-        w = d - self.rho * (self.D.product(d) + alpha * d)
+        w = d - self.rho * (self.D.product(d) + weight * d)
         return d - _times_blocks(self.blocks, self.single, w)
 
 
@@ -121,16 +122,16 @@ def _times_blocks(blocks: np.ndarray, single: int, x: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, error_model="numpy")
-def _eliminate(A, rho, compliance, alpha, single, inverse, stiffness):
+def _eliminate(A, rho, soft, single, inverse, stiffness):
     """B⁻¹ and ρ B⁻¹ A by rows, B = I − A + ρ A diag(e)."""
     for i in range(single):
-        b = 1.0 - A[i, 0] + rho * A[i, 0] * (compliance[i] + alpha)
+        b = 1.0 - A[i, 0] + rho * A[i, 0] * soft[i]
         inverse[i, 0], stiffness[i, 0] = 1.0 / b, rho * A[i, 0] / b
     B = np.empty((3, 3))
     for i in range(single, len(A), 3):
         for a in range(3):
             for b in range(3):
-                B[a, b] = A[i + a, b] * (rho * (compliance[i + b] + alpha) - 1.0)
+                B[a, b] = A[i + a, b] * (rho * soft[i + b] - 1.0)
             B[a, a] += 1.0
         c00 = B[1, 1] * B[2, 2] - B[1, 2] * B[2, 1]
         c10 = B[1, 2] * B[2, 0] - B[1, 0] * B[2, 2]

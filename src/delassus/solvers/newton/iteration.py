@@ -21,10 +21,10 @@ from delassus.solvers.parts.threes import velocity
 
 # Rows of `vectors`: centre of the proximal term, iterate of Newton's method, its velocity and F; the same three of a
 # trial; Newton's step and what it does to the velocity; v − α centre; a point to compare; what open triples contribute
-# to the right side, and their F; and scratch of the judge.
+# to the right side, and their F; the weight α of each row; and scratch of the judge.
 CENTRE, ITERATE, SPEED, VALUE, TRIAL, TRIAL_SPEED, TRIAL_VALUE, STEP, PULL, SHIFTED = range(10)
-POINT, COUPLED, OPEN_VALUE = 10, 11, 12
-VECTORS = 15
+POINT, COUPLED, OPEN_VALUE, WEIGHT = 10, 11, 12, 13
+VECTORS = 16
 
 # Entries of `state`: proximal weight, the last one that failed, relative residual of the centre; what the inner loop is
 # for (see below), which try it is, its steps, is the derivative smoothed, did the other one find no descent, ‖F‖, ‖F‖
@@ -51,6 +51,9 @@ _EXTRAPOLATION, _FELT = 1.3, 1e-5  # of a proximal step, while a weight above th
 _MOST_OUTER = 400  # outer iterations; no problem that was solved took a third of them
 _MOST_FILL = 3_000_000  # blocks of U beyond which the system is left to others (300 MB)
 _GUESS_RESIDUAL_MAX = 0.1  # relative residual above which a guess is dropped
+# Joints hold, however much contacts give way: with a weight as large as theirs the fingers of a gripper would open. The
+# little that is left is for redundant ones.
+_JOINT_WEIGHT = 1e-8
 _ROUNDING = 1e-15  # residual in scaled units below which nothing is left to gain
 
 # The path to the least reactions: the law for D + α I with falling weight α.
@@ -145,8 +148,8 @@ def proximal_phase(
                 row, b = np.zeros(12 * count + 12 + PADDING), np.empty(3 * count)
             _couple(pointer, column, value, F, is_member, open_F, coupled, step)
             found = block_lu_step(
-                order, starts, columns, lower, left, pointer, seat, value, diagonal, A, rho, state[ALPHA], F, coupled,
-                U, inverse, row, b, L, step,
+                order, starts, columns, lower, left, pointer, seat, value, diagonal, A, rho, vectors[WEIGHT], F,
+                coupled, U, inverse, row, b, L, step,
             )  # fmt: skip
         else:
             state[WAITS] = 0.0
@@ -201,12 +204,12 @@ def _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex):
     """Along Newton's step by Armijo's rule; False where neither derivative gives a descent."""
     x, u, F = vectors[ITERATE], vectors[SPEED], vectors[VALUE]
     trial, trial_u, trial_F = vectors[TRIAL], vectors[TRIAL_SPEED], vectors[TRIAL_VALUE]
-    step, pull, nothing = vectors[STEP], vectors[PULL], vectors[POINT]
+    step, pull, nothing, weight = vectors[STEP], vectors[PULL], vectors[POINT], vectors[WEIGHT]
     for i in range(len(x)):
         nothing[i] = 0.0
     velocity(pointer, column, value, diagonal, nothing, step, pull)
     for i in range(len(x)):
-        pull[i] += state[ALPHA] * step[i]
+        pull[i] += weight[i] * step[i]
     length, norm = 1.0, state[NORM]
     for _ in range(_HALVINGS):
         for i in range(len(x)):
@@ -249,7 +252,7 @@ def _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, co
 @njit(cache=True, error_model="numpy")
 def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
     """Pose the regularised problem and put Newton's method at its start: the centre, or what sweeps left."""
-    r, x, u, shifted = vectors[CENTRE], vectors[ITERATE], vectors[SPEED], vectors[SHIFTED]
+    r, x, u, shifted, weight = vectors[CENTRE], vectors[ITERATE], vectors[SPEED], vectors[SHIFTED], vectors[WEIGHT]
     alpha, mode = state[ALPHA], state[MODE]
     if state[TRY] == 0.0:
         state[OUTER] += 1.0
@@ -258,7 +261,8 @@ def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, 
     state[INNER], state[STEPS], state[SMOOTHED], state[STUCK] = _BEGUN, 0.0, 0.0, 0.0
     size = norm = 0.0
     for i in range(len(r)):
-        shifted[i] = v[i] - (0.0 if mode == PATH else alpha * r[i])
+        weight[i] = min(alpha, _JOINT_WEIGHT) if mu[i // 3] < 0.0 else alpha
+        shifted[i] = v[i] - (0.0 if mode == PATH else weight[i] * r[i])
         size += shifted[i] * shifted[i]
         norm += x[i] * x[i]
     target = 0.5 * state[RESIDUAL]
@@ -269,7 +273,7 @@ def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, 
     state[GOAL] = target * math.sqrt(max(size, norm))
     velocity(pointer, column, value, diagonal, shifted, x, u)
     for i in range(len(r)):
-        u[i] += alpha * x[i]
+        u[i] += weight[i] * x[i]
     state[NORM] = law_function(x, u, settings[0], mu, convex, vectors[VALUE])
 
 
@@ -350,12 +354,12 @@ def _sweep(state, vectors, pointer, column, value, diagonal, v, mu, convex):
     n, alpha = len(mu), state[ALPHA]
     r, x, shifted = vectors[CENTRE], vectors[ITERATE], vectors[SHIFTED]
     constants, slip, own = np.empty((n, 12)), np.zeros(n), diagonal.copy()
-    sweep_constants(diagonal, mu, alpha, constants)
     for k in range(n):
         for a in range(3):
-            own[9 * k + 4 * a] += alpha
-    for i in range(len(x)):
-        shifted[i] = v[i] - (0.0 if state[MODE] == PATH else alpha * r[i])
+            weight = min(alpha, _JOINT_WEIGHT) if mu[k] < 0.0 else alpha
+            own[9 * k + 4 * a] += weight
+            shifted[3 * k + a] = v[3 * k + a] - (0.0 if state[MODE] == PATH else weight * r[3 * k + a])
+    sweep_constants(own, mu, 0.0, constants)
     for _ in range(int(state[SWEEPS])):
         sweep_threes(pointer, column, value, own, constants, shifted, mu, convex, x, slip)
     state[SWEEPS] = 0.0

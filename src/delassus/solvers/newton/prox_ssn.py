@@ -11,8 +11,8 @@ scaled by its own first, so that mass ratios do not matter to the proximal term.
 from the solution it goes on from an interior point (`interior_start`).
 
 *Linear systems*: blocks of three eliminated in compiled code; a sparse direct solver where factors are large, in body
-space where bodies are fewer than contacts. Joints of small problems are eliminated first, elsewhere they are rows of
-the system.
+space where bodies are fewer than contacts. Joints are rows of the system: the graph of a mechanism is nearly a tree,
+and its factors cost less than eliminating the joints from a full matrix would.
 
 *Which of many reactions.* A wall, a table or a box in a gripper has more reactions than equations, and with friction
 even the motion depends on which ones are taken: let the normal forces of a gripper gather in one corner, as sweeps do,
@@ -31,7 +31,6 @@ from typing import NamedTuple
 import numpy as np
 
 from delassus.law import Law
-from delassus.linalg.factor.dense_elimination import Elimination
 from delassus.problem import Problem
 from delassus.solvers.method import Method
 from delassus.solvers.newton import iteration
@@ -41,21 +40,20 @@ from delassus.solvers.newton.small import MOST_JUDGEMENTS, PATH_BEGIN, small_at_
 from delassus.solvers.newton.sparse import SparseSystem
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import accelerated_phase
+from delassus.solvers.parts.at_once import joints_at_once
 from delassus.solvers.parts.batch import Batch, Kernel
 from delassus.solvers.parts.block_sweeps import sweep_constants
 from delassus.solvers.parts.elimination_order import block_operations
-from delassus.solvers.parts.threes import cut_dense, cut_matrix, cut_rigid, place_rows, scale_threes, triples_of
+from delassus.solvers.parts.threes import cut_matrix, cut_rigid, place_rows, scale_threes, triples_of
 from delassus.solvers.settings import Count, CountOrNone, Positive, Settings, require
 
-_DENSE_ROWS = 300  # rows up to which joints are eliminated by dense linear algebra
 _PATH_ROWS = 1000  # rows up to which the path to the least reactions is followed
 _PATH_SWEEPS = 30  # on the regularised problem, before the path
 _FEW_CONTACTS, _FEW_SWEEPS, _FEW_MEMORY, _MEMORY = 20, 8, 5, 8  # small problems are solved or lost within few sweeps
 _BATCH_WORK = 5e7  # nanoseconds by the prices of `sweeps`: after about so much work the driver may look at its limits
 _LARGE_FACTOR = 2e7  # nanoseconds of a factorisation from which on a sparse direct solver is the faster one
-_MOST_SYSTEMS = 1000  # after which an interior point gives another start, once
 _ALPHA_AFTER_INTERIOR_START = 1e-3  # proximal weight in scaled units: the new start is near the solution
-_START_RESIDUAL_MAX = 0.1  # largest relative residual of such a start
+_CONVEX_SYSTEMS, _INTERIOR_START = 12, 8e6  # systems, and nanoseconds before the first iteration of an interior point
 
 
 @dataclass(frozen=True)
@@ -67,6 +65,7 @@ class ProxSsn(Settings):
     alpha_min: Positive = 1e-10  # and the least
     newton_steps: Count = 12  # at most, per outer iteration
     warm_up: CountOrNone = 16  # accelerated sweeps at least, and more while they are cheaper than factors; 0: none
+    systems: Count = 1000  # solved in all before it goes on from an interior point, once, or under a convex law ends
     least: bool = True  # of many reactions that solve a problem of up to 1000 rows, look for the least
 
     def __post_init__(self) -> None:
@@ -100,16 +99,12 @@ class ProxSsnMethod(Method):
         self.borrowed = borrowed
         self.has_jumped = False  # to an interior start
         self.done = 0  # iterations
-        self.eliminated: Elimination | None = None
-        if problem.cone.bilateral_rows and problem.row_count <= _DENSE_ROWS:
-            self.eliminated = Elimination(problem.delassus.dense(), problem.free_velocity, problem.cone.bilateral_rows)
-        self.first = 0 if self.eliminated is None else self.eliminated.count
-        self.convex = 1.0 if problem.law is Law.CCP else 0.0
+        self.convex = 0.0 if problem.law is Law.NCP else 1.0
         self._cut()
         n, rows = len(self.mu), len(self.v)
         self.judgements = np.zeros((4, MOST_JUDGEMENTS))
         self.r, self.best = np.zeros(rows), np.zeros(rows)
-        self.r[self.place] = reactions[self.first :] / self.units[0, self.place]
+        self.r[self.place] = reactions / self.units[0, self.place]
         self.outside: SparseSystem | BodySystem | None = None
         self.sweeping = settings.warm_up > 0 and not self._follows
         if self.sweeping:
@@ -135,51 +130,40 @@ class ProxSsnMethod(Method):
         return self.settings.least and self.problem.row_count <= _PATH_ROWS
 
     def _cut(self) -> None:
-        """The problem, or what eliminated joints leave of it, in triples and in units of its own."""
-        problem, cone = self.problem, self.problem.cone
-        mu, start, joints, _, limits, blocks, speeds, *law = problem.judged_by
-        if self.eliminated is not None:
-            start = start[joints:] - self.first
-            blocks, speeds, joints = blocks[len(blocks) - limits - 9 * len(mu) :], speeds[joints:], 0
-        m, n = problem.row_count - self.first, triples_of(start)
-        self.place, self.mu = np.empty(m, np.int64), np.empty(n)
+        """The problem in triples and in units of its own."""
+        problem = self.problem
+        mu, start, joints, _, limits, *_ = problem.judged_by
+        n = triples_of(start)
+        self.place, self.mu = np.empty(problem.row_count, np.int64), np.empty(n)
         place_rows(start, joints, limits, mu, self.place, self.mu)
-        self.judged_by = mu, start, joints, 0 if self.first else cone.bilateral_rows, limits, blocks, speeds, *law
         rigid = problem.delassus.rigid
-        if self.eliminated is not None:
-            self.blocks = cut_dense(self.eliminated.D, self.place, n)
-        elif rigid is not None:
+        if rigid is not None:
             self.blocks = cut_rigid(rigid.plain, len(rigid.mass), self.place, n)
         else:
             D = problem.delassus.matrix()
             self.blocks = cut_matrix(D.indptr, D.indices, D.data, self.place, n)
         self.v, self.units = np.zeros(3 * n), np.empty((2, 3 * n))
-        self.v[self.place] = problem.free_velocity if self.eliminated is None else self.eliminated.v
+        self.v[self.place] = problem.free_velocity
         scale_threes(*self.blocks, self.v, self.units[0], self.units[1])  # type: ignore[call-arg]
 
     def advance(self, count: int) -> int:
-        """At most `count` sweeps or systems, then the joints that go with the contacts."""
+        """At most `count` sweeps or systems."""
         before = self.done
         self.judgements[3, 0] = 0.0
         if self.sweeping:
             self._sweep(count)
         if not self.sweeping and self.done - before < count:
             self._newton(count - (self.done - before))
-        self._write(self.best)
+        self.reactions[:] = (self.units[0] * self.best)[self.place]
         return max(self.done - before, 1)
-
-    def _write(self, r: np.ndarray) -> None:
-        self.reactions[self.first :] = (self.units[0] * r)[self.place]
-        if self.eliminated is not None:
-            self.eliminated.write_leading(self.reactions)
 
     def _sweep(self, count: int) -> None:
         (vectors, G, F, small), constants, slip = self.room
-        price = 2.0 * len(self.blocks[1]) + 35.0 * len(self.mu) or 1.0  # joints alone, eliminated, leave nothing
+        price = 2.0 * len(self.blocks[1]) + 35.0 * len(self.mu)
         count = min(count, max(int(_BATCH_WORK / price), 20))
         end = accelerated_phase(  # type: ignore[call-arg]
             count, self.state, vectors, G, F, small, *self.blocks, constants, self.v, self.mu, self.convex, self.r,
-            slip, self.best, self.tols, self.units, self.place, self.judged_by, self.judgements,
+            slip, self.best, self.tols, self.units, self.place, self.problem.judged_by, self.judgements,
         )  # fmt: skip
         self.done = int(self.state[sweeps.DONE])
         if end == sweeps.TOO_DEAR:
@@ -198,6 +182,14 @@ class ProxSsnMethod(Method):
         if self.price > _LARGE_FACTOR:
             self._go_outside()
 
+    @property
+    def _most_systems(self) -> int:
+        """After which an interior point does better: under a convex law it takes about twenty factorisations and, on
+        problems whose factors cost nothing, what its first iteration needs."""
+        if self.convex == 0.0:
+            return int(self.settings.systems)
+        return min(int(self.settings.systems), max(_CONVEX_SYSTEMS, int(_INTERIOR_START / max(self.price, 1.0))))
+
     def _priced(self, r: np.ndarray) -> float:
         products, closed = block_operations(self.mu, r, self.blocks[0], self.blocks[1], np.int64(3_000_000))
         return 6.0 * products + 230.0 * closed
@@ -205,7 +197,7 @@ class ProxSsnMethod(Method):
     def _go_outside(self) -> None:
         """Factors are large: body space where bodies are fewer than contacts, a sparse direct solver elsewhere."""
         rigid, rho = self.problem.delassus.rigid, self.settings.rho
-        if rigid is not None and self.eliminated is None and rigid.velocity_count <= self.problem.row_count:
+        if rigid is not None and rigid.velocity_count <= self.problem.row_count:
             row = np.sqrt(self.units[0] / self.units[1])[self.place]
             self.outside = BodySystem(rigid.scaled(row, 1.0), self.problem.cone.contact_start, self.place, rho)
         else:
@@ -214,31 +206,30 @@ class ProxSsnMethod(Method):
     def _newton(self, count: int) -> None:
         settings = self.settings
         plain = settings.plain
-        count = min(count, max(int(_BATCH_WORK / max(self.price, 1.0)), 20))
+        left = self._most_systems - int(self.newton[iteration.SYSTEMS])
+        count = min(count, max(int(_BATCH_WORK / max(self.price, 1.0)), 1), max(left, 1))
         end = iteration.NEEDS_STEP
         while end == iteration.NEEDS_STEP:
             end = proximal_phase(  # type: ignore[call-arg]
                 count, plain, 0.0 if self.outside is None else 1.0, self.newton, self.vectors, self.A, *self.blocks,
-                self.v, self.mu, self.convex, self.best, self.tols, self.units, self.place, self.judged_by,
+                self.v, self.mu, self.convex, self.best, self.tols, self.units, self.place, self.problem.judged_by,
                 self.judgements, float(self.before),
             )  # fmt: skip
             if end == iteration.NEEDS_STEP:
                 assert self.outside is not None
-                step = self.outside.step(self.A, float(self.newton[iteration.ALPHA]), self.vectors[iteration.VALUE])
+                step = self.outside.step(self.A, self.vectors[iteration.WEIGHT], self.vectors[iteration.VALUE])
                 if step is None:
                     self.vectors[iteration.STEP, 0] = np.nan
                 else:
                     self.vectors[iteration.STEP] = step
         systems = int(self.newton[iteration.SYSTEMS])
         self.done = self.before + systems
-        if end == iteration.STUCK_FOR_GOOD or (systems >= _MOST_SYSTEMS and not self.has_jumped):
-            self.finished = self.has_jumped or not self._jump()
+        if end == iteration.STUCK_FOR_GOOD or systems >= self._most_systems:
+            self.finished = self.has_jumped or self.convex > 0.0 or not self._jump()
 
     def _jump(self) -> bool:
         """Go on from an interior point, once; is there one?"""
         self.has_jumped = True
-        if self.eliminated is not None:
-            return False
         reactions = (self.units[0] * self.best)[self.place]
         start = self.borrowed.interior_start(self.problem, reactions)
         if not np.isfinite(start).all():
@@ -265,8 +256,10 @@ def prox_ssn_at_once(
     max_iter: int,
     found: np.ndarray,
 ) -> int:
-    """See `small_at_once`."""
+    """Joints alone are one linear system; for all others see `small_at_once`."""
     assert isinstance(settings, ProxSsn)
+    if problem.cone.bilateral_rows == len(reactions):
+        return joints_at_once(problem, settings, reactions, tols, max_iter, found)
     return small_at_once(problem, settings.plain, reactions, tols, max_iter, found)
 
 

@@ -8,7 +8,6 @@ import numpy as np
 from numba import njit
 
 from delassus.linalg.dense_product import times_plus
-from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry, subtract_carried
 from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.linalg.operators.rigid import form_dense
 from delassus.problem import Problem
@@ -38,7 +37,7 @@ _NO_MATRIX = np.empty((0, 0))
 
 def is_small(problem: Problem) -> bool:
     """Is the attempt at once worth while?"""
-    return problem.row_count <= _MOST_ROWS and problem.cone.bilateral_rows <= CARRY_ROWS
+    return problem.row_count <= _MOST_ROWS
 
 
 def small_at_once(
@@ -49,8 +48,8 @@ def small_at_once(
     max_iter: int,
     found: np.ndarray,
 ) -> int:
-    """How many judgements were made, none where the problem is larger or its joints cannot be eliminated. The reactions
-    are overwritten by the best point.  plain: of `ProxSsn`; tols: (tol, tol_velocity); found: of an `Attempt`."""
+    """How many judgements were made, none where the problem is larger. The reactions are overwritten by the best point.
+    plain: of `ProxSsn`; tols: (tol, tol_velocity); found: of an `Attempt`."""
     if not is_small(problem) or not len(reactions):
         return 0
     rigid = problem.delassus.rigid
@@ -112,55 +111,37 @@ def _batch_at_once(batch, first, last, reactions, found, counts, no_bodies, no_u
     blocks = np.empty(FEW_ROWS**2)
     for q in range(first, last):
         D, v_f, judged_by = problem_of(batch, q, blocks)
-        if len(v_f) > 0 and judged_by[3] <= CARRY_ROWS:
+        if len(v_f) > 0:
             own, room = room_of(batch, q, reactions, found)
             counts[q] = _at_once(D, no_bodies, no_u_f, v_f, judged_by, tols, most, plain, own, room)
 
 
 @njit(cache=True, error_model="numpy", inline="always")
 def solve_at_once(D, v_f, judged_by, tols, most, plain, reactions, judgements):
-    """How many judgements were made, none where joints cannot be eliminated. The reactions are those of a guess, and
-    overwritten by the best point.
+    """How many judgements were made. The reactions are those of a guess, and overwritten by the best point.
 
     D: (m, m), v_f: (m,); judged_by: of the `Problem`; most: iterations, sweeps and systems together; plain: (ρ, first
     weight, least weight, Newton steps, sweeps before the path, first sweeps, memory, follow the path?); judgements:
     (3, k)."""
-    mu, start, joints, bilateral, limits, blocks, speeds, gamma, rho, free = judged_by
-    m = len(v_f)
-    behind = m - bilateral
-    D_behind, v_behind, carried = D, v_f, np.empty((bilateral, behind + 1))
-    starts = np.empty(len(start) - joints, np.int64)
-    for k in range(len(starts)):
-        starts[k] = start[joints + k] - bilateral
-    area = len(blocks) - (9 * len(mu) + limits)
-    if bilateral > 0:
-        if not carry(D, v_f, carried):
-            return 0
-        D_behind, v_behind = np.empty((behind, behind)), np.empty(behind)
-        subtract_carried(D, v_f, carried, D_behind, v_behind)
-    n = triples_of(starts)
-    place, friction = np.empty(behind, np.int64), np.empty(n)
-    place_rows(starts, np.int64(0), limits, mu, place, friction)
-    pointer, column, value, diagonal = cut_dense(D_behind, place, n)
-    judge = mu, starts, np.int64(0), np.int64(0), limits, blocks[area:], speeds[joints:], gamma, rho, free
+    mu, start, joints, _, limits, _, _, is_exact, _, _ = judged_by
+    m, n = len(v_f), triples_of(start)
+    place, friction = np.empty(m, np.int64), np.empty(n)
+    place_rows(start, joints, limits, mu, place, friction)
+    pointer, column, value, diagonal = cut_dense(D, place, n)
     v, units = np.zeros(3 * n), np.empty((2, 3 * n))
-    for i in range(behind):
-        v[place[i]] = v_behind[i]
+    for i in range(m):
+        v[place[i]] = v_f[i]
     scale_threes(pointer, column, value, diagonal, v, units[0], units[1])
     r, best = np.zeros(3 * n), np.empty(3 * n)
-    for i in range(behind):
-        r[place[i]] = reactions[bilateral + i] / units[0, place[i]]
+    for i in range(m):
+        r[place[i]] = reactions[i] / units[0, place[i]]
     record = np.zeros((4, MOST_JUDGEMENTS))
     _solve(
-        tols, most, plain, pointer, column, value, diagonal, v, friction, 0.0 if gamma else 1.0, r, best, units, place,
-        judge, record,
+        tols, most, plain, pointer, column, value, diagonal, v, friction, 0.0 if is_exact else 1.0, r, best, units,
+        place, judged_by, record,
     )  # fmt: skip
-    for i in range(behind):
-        reactions[bilateral + i] = units[0, place[i]] * best[place[i]]
-    for i in range(bilateral):
-        reactions[i] = -carried[i, behind]
-        for j in range(behind):
-            reactions[i] -= carried[i, j] * reactions[bilateral + j]
+    for i in range(m):
+        reactions[i] = units[0, place[i]] * best[place[i]]
     return _copied(record, tols, judgements)
 
 

@@ -28,8 +28,9 @@ class SparseSystem:
         self.starts = np.zeros(1, np.int32)
         self.factor: PardisoLu | SuperLu
 
-    def step(self, A: np.ndarray, alpha: float, F: np.ndarray) -> np.ndarray | None:
-        """Newton's step (3 n,), or None where the system is singular.  A: (3 n, 3), F: (3 n,); alpha: weight."""
+    def step(self, A: np.ndarray, weight: np.ndarray, F: np.ndarray) -> np.ndarray | None:
+        """Newton's step (3 n,), or None where the system is singular.  A: (3 n, 3), F: (3 n,);
+        weight: (3 n,) α of each row."""
         closed = np.flatnonzero(A[::3, 0])
         step = -F
         if not len(closed):
@@ -37,7 +38,7 @@ class SparseSystem:
         self._gather(closed)
         right = np.empty(3 * len(self.members))
         _fill(  # type: ignore[call-arg]
-            *self.blocks, A, self.rho, alpha, F, self.members, self.is_member, self.spot, self.own, self.starts,
+            *self.blocks, A, self.rho, weight, F, self.members, self.is_member, self.spot, self.own, self.starts,
             self.factor.values, right, np.empty_like(F),
         )  # fmt: skip
         if not self.factor.factor():
@@ -109,7 +110,7 @@ def _pattern(pointer, column, members, number, spot, own, starts, places):
 
 @njit(cache=True, error_model="numpy")
 def _fill(
-    pointer, column, value, diagonal, A, rho, alpha, F, members, is_member, spot, own, starts, values, right, outside
+    pointer, column, value, diagonal, A, rho, weight, F, members, is_member, spot, own, starts, values, right, outside
 ):
     """Values and right side of (I − A (I − ρ (D + α I))) d = −F for the members; all others are open, move by −F and
     enter the right side."""
@@ -126,7 +127,7 @@ def _fill(
             base = starts[3 * a + i]
             for j in range(3):
                 y = x0 * diagonal[9 * k + j] + x1 * diagonal[9 * k + 3 + j] + x2 * diagonal[9 * k + 6 + j]
-                y += (rho * alpha - 1.0) * A[o + i, j] + (1.0 if i == j else 0.0)
+                y += (rho * weight[o + j] - 1.0) * A[o + i, j] + (1.0 if i == j else 0.0)
                 values[base + 3 * own[a] + j] = y
             for p in range(pointer[k], pointer[k + 1]):
                 if is_member[column[p] // 3]:

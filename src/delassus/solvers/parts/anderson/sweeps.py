@@ -34,7 +34,7 @@ _RULE = step.GROWTH, math.inf, step.REGULARISATION  # of acceleration: its patie
 _WORTH, _WORTH_CONVERGING = 4.0, 10.0  # factorisations that sweeps may cost; the same where they promise to converge
 
 # What a factorisation and a sweep cost on the machines at hand [ns]; flat: twice as much changes little.
-_PER_PRODUCT, _PER_CLOSED, _PER_BLOCK, _PER_TRIPLE = 6.0, 230.0, 2.0, 35.0
+_PER_PRODUCT, _PER_CLOSED, _PER_BLOCK, _PER_TRIPLE, _PER_CONVEX_TRIPLE = 6.0, 230.0, 2.0, 35.0, 200.0
 _MOST_FILL = 3_000_000  # blocks of U beyond which factors are not priced: they would take seconds
 
 
@@ -99,20 +99,21 @@ def accelerated_phase(
                 return CONVERGED
             if not math.isfinite(state[NORM]):
                 return TOO_DEAR
-            if state[DONE] >= state[NEXT] and _is_too_dear(state, mu, best, pointer, column):
+            if state[DONE] >= state[NEXT] and _is_too_dear(state, mu, convex, best, pointer, column):
                 return TOO_DEAR
     return GO_ON
 
 
 @njit(cache=True, error_model="numpy")
-def _is_too_dear(state, mu, best, pointer, column):
+def _is_too_dear(state, mu, convex, best, pointer, column):
     """At a judgement that was due: would another method be cheaper by now? When to judge next is written."""
     done, first = state[DONE], state[FIRST]
     if first > 0.0 and done >= first:
         if state[SWEEP_PRICE] == 0.0:
             products, closed = block_operations(mu, best, pointer, column, _MOST_FILL)
             state[FACTOR_PRICE] = _PER_PRODUCT * products + _PER_CLOSED * closed
-            state[SWEEP_PRICE] = _PER_BLOCK * len(column) + _PER_TRIPLE * len(mu)
+            per_triple = _PER_CONVEX_TRIPLE if convex > 0.0 else _PER_TRIPLE
+            state[SWEEP_PRICE] = _PER_BLOCK * len(column) + per_triple * len(mu)
             state[BUDGET] = max(first, _WORTH * state[FACTOR_PRICE] / state[SWEEP_PRICE])
             state[FAR] = _WORTH_CONVERGING * state[FACTOR_PRICE] / state[SWEEP_PRICE]
         stop = done >= state[BUDGET]
