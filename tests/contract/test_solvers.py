@@ -9,7 +9,6 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.solve_problem import _TRY_ONE_DOUBLE
 from delassus.solvers.table import find
 from delassus.status import Status
 
@@ -235,10 +234,13 @@ def test_trace_is_the_judged_residual_over_iterations_and_seconds():
     assert not solve(problem, "nbgs", tol=1e-5, trace=False).trace.iterations
 
 
-def test_trace_of_the_portfolio_counts_on():
-    """`auto` turns from sweeps to Newton's method where they crawl: one count and one clock over both."""
+def test_trace_of_the_portfolio_counts_on(monkeypatch):
+    """A portfolio that turns from sweeps to Newton's method where they crawl: one count and one clock over both."""
     rng = np.random.default_rng(5)
-    problem = random_rigid(rng, bodies=60, contacts=240, mass_ratio=1e6)
+    problem = random_rigid(rng, bodies=60, contacts=240, mass_ratio=1e3)
+    nbgs, newton = SOLVERS["nbgs"], SOLVERS["prox-ssn"]
+    stages = (nbgs, nbgs.settings, 40), (newton, newton.settings, 0)
+    monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem: stages)
     seen = []
     solution = solve(problem, "auto", tol=1e-10, trace=lambda *row: seen.append(row))
     assert solution.solver == "nbgs, prox-ssn"
@@ -324,10 +326,10 @@ def test_auto_turns_to_newton_where_sweeps_crawl():
     solution = solve(problem, tol=1e-9, tol_velocity=1e-9)
     assert not alone.converged
     assert solution.converged
-    assert solution.solver == "nbgs, prox-ssn"
+    assert "prox-ssn" in solution.solver
     assert np.all(np.diff(solution.trace.seconds) >= 0)
     assert solution.trace.iterations[-1] == solution.iterations
-    assert 0 < np.searchsorted(solution.trace.iterations, _TRY_ONE_DOUBLE) < len(solution.trace.iterations) - 1
+    assert any("Newton systems" in sentence for sentence in solution.trace.words)
 
 
 def test_parallel_sweeps_converge():

@@ -51,6 +51,11 @@ class Method:
     details: dict[str, list[float]] | None = None
     """Lists with one number per iteration; they end up on the solution."""
 
+    @property
+    def words(self) -> list[str]:
+        """What it did, in sentences for people; they end up in the trace."""
+        return []
+
     iterates_reactions: bool = True
     """The iteration is a map of `reactions` alone, read anew at each `advance`; otherwise a map of `point`."""
 

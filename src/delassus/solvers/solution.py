@@ -16,13 +16,15 @@ from delassus.status import Status
 class Trace:
     """The judged residual along a solve; entry i belongs to `iterations[i]`.
 
-    seconds: since the start of the solve [s]; natural_map_relative and worst_velocity_relative [-] as in `residuals`.
+    seconds: since the start of the solve [s]; natural_map_relative and worst_velocity_relative [-] as in `residuals`;
+    words: what each method did, a line each.
     """
 
     iterations: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     natural_map_relative: list[float] = field(default_factory=list)
     worst_velocity_relative: list[float] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
         ends = [f"{self.natural_map_relative[k]:.2e}" for k in (0, -1)] if self.natural_map_relative else ["nothing"]
@@ -88,7 +90,7 @@ class Solution:
     def after(self, first: "Solution") -> "Solution":
         """This solution as the second part of one that began with `first`, from whose best point it started and than
         which it is therefore no worse. Costs and traces add up."""
-        trace = Trace()
+        trace = Trace(words=first.trace.words + self.trace.words)
         for part, offset, delay in ((first.trace, 0, 0.0), (self.trace, first.iterations, first.seconds)):
             for row in zip(part.iterations, part.seconds, part.natural_map_relative, part.worst_velocity_relative):
                 trace.add(row[0] + offset, row[1] + delay, row[2], row[3])
@@ -143,6 +145,6 @@ _LATER: dict[str, Callable[[Any], Any]] = {
     "body_velocities": lambda attempt: attempt.body_velocities,
     "residuals": lambda attempt: attempt.residuals,
     "times": _times_of,
-    "trace": lambda attempt: Trace(*attempt.judgements()) if attempt.is_traced else Trace(),
+    "trace": lambda attempt: Trace(*attempt.judgements(), words=attempt.words) if attempt.is_traced else Trace(),
     "details": lambda attempt: attempt.details,
 }

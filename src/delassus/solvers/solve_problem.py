@@ -97,12 +97,13 @@ def _solve(
     start = clock()
     reactions, low = (point, None) if point.ndim == 1 else (point[0], point[1])
     spent, rows = 0, []
+    words: list[str] = []
     if limits.time_limit > LONGEST_ATTEMPT and line.attempts(problem):
         quick = _at_once(problem, line, settings, reactions.copy(), limits, trace, start)
         if quick is not None and (quick.status is Status.CONVERGED or quick.iterations >= limits.max_iter):
             return quick
         if quick is not None:
-            spent, of = quick.iterations, quick.trace
+            spent, of, words = quick.iterations, quick.trace, quick.trace.words
             rows = [*zip(of.iterations, of.seconds, of.natural_map_relative, of.worst_velocity_relative)]
             limits = limits.within(limits.max_iter - spent, 0.0)
     run = Run(problem, limits, start, _continued(trace, spent, 0.0))
@@ -117,9 +118,11 @@ def _solve(
         setup = clock() - before
         status, iterations = drive(run, method, excess)
         details = method.details or {}
+        words += [f"{line.name}: {sentence}" for sentence in method.words]
     times = {"setup": setup, "iterate": 0.0, "judge": run.seconds, "total": 0.0}
     rows += [(spent + count, at, relative, worst) for count, at, relative, worst in run.judgements]
     kept = Trace(*map(list, zip(*rows)))
+    kept.words = words
     solution = _named(problem, line, run.best, limits, status, spent + iterations, times, kept, run.best_low)
     solution.details = details
     times["total"] = clock() - start

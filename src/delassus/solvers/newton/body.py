@@ -26,6 +26,8 @@ class BodySystem:
     """rigid: in the units of the iteration; single: rows of joints and limits; place: (m,) of each row in the triples;
     rho: of the function F."""
 
+    words = "a sparse direct solver in body space"
+
     def __init__(self, rigid: RigidDelassus, single: int, place: np.ndarray, rho: float):
         self.D, self.single, self.place, self.rho = rigid, single, place, rho
         m, n = rigid.row_count, len(rigid.mass)

@@ -98,7 +98,7 @@ class ProxSsnMethod(Method):
         super().__init__(problem, settings, reactions)
         self.borrowed = borrowed
         self.has_jumped = False  # to an interior start
-        self.done = 0  # iterations
+        self.done = self.swept = 0  # iterations, and how many of them were sweeps
         self.convex = 0.0 if problem.law is Law.NCP else 1.0
         self._cut()
         n, rows = len(self.mu), len(self.v)
@@ -123,6 +123,25 @@ class ProxSsnMethod(Method):
             self.room = window, constants, np.zeros(n)
         else:
             self._begin_newton(self.r, settings.alpha)
+
+    @property
+    def words(self) -> list[str]:
+        """Sweeps, and why they ended; systems, how they were solved, and the weights."""
+        told = []
+        if self.swept:
+            told.append(f"{self.swept} accelerated sweeps")
+        if not self.sweeping:
+            if self.swept:
+                told[0] += f", until a factorisation of about {self.price / 1e6:.2g} ms promised more"
+            kind = "blocks of three" if self.outside is None else self.outside.words
+            systems, outer = self.done - self.swept, int(self.newton[iteration.OUTER])
+            weight = f"last weight {self.newton[iteration.ALPHA]:.0e}"
+            told.append(f"{systems} Newton systems in {outer} proximal steps, by {kind}, {weight}")
+            if self._follows:
+                told[-1] += ", along the path to the least reactions"
+        if self.has_jumped:
+            told.append("an interior point gave another start")
+        return told
 
     @property
     def _follows(self) -> bool:
@@ -165,7 +184,7 @@ class ProxSsnMethod(Method):
             count, self.state, vectors, G, F, small, *self.blocks, constants, self.v, self.mu, self.convex, self.r,
             slip, self.best, self.tols, self.units, self.place, self.problem.judged_by, self.judgements,
         )  # fmt: skip
-        self.done = int(self.state[sweeps.DONE])
+        self.done = self.swept = int(self.state[sweeps.DONE])
         if end == sweeps.TOO_DEAR:
             self.sweeping = False
             self._begin_newton(self.best, self.settings.alpha)

@@ -17,6 +17,8 @@ _NEW_ANALYSIS_BELOW = 0.9  # share of the unknowns in use below which leaving ou
 class SparseSystem:
     """blocks: (pointer, column, value, diagonal) of D in triples; rho: of the function F."""
 
+    words = "a sparse direct solver"
+
     def __init__(self, blocks: tuple[np.ndarray, ...], rho: float):
         self.blocks, self.rho = blocks, rho
         n = len(blocks[0]) - 1

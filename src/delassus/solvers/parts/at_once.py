@@ -86,6 +86,11 @@ class Attempt:
         """What the method told of every iteration, where it did."""
         return details_of(self.count.told) if isinstance(self.count, Told) else {}
 
+    @property
+    def words(self) -> list[str]:
+        """What was done, in a sentence."""
+        return [f"an attempt in one compiled call: {self.iterations} iterations"]
+
     def judgements(self) -> tuple[list[int], list[float], list[float], list[float]]:
         """Iterations, seconds, relative natural maps and relative worst velocities. A compiled call has no clock: times
         are spread by iterations."""

@@ -83,11 +83,8 @@ def accelerated_phase(
         state[DONE] += 1.0
         if not end_map(state, _RULE, cone, buffers, r):
             continue
-        if (
-            state[DONE] >= state[NEXT]
-            or state[NORM] * state[JUDGED] < step.MET * state[JUDGED_NORM]
-            or state[NORM] == 0.0
-        ):
+        is_due = state[DONE] >= state[NEXT] or state[NORM] == 0.0
+        if is_due or (state[JUDGED] < math.inf and state[NORM] * state[JUDGED] < step.MET * state[JUDGED_NORM]):
             velocity(pointer, column, value, diagonal, v, r, u)
             excess = excess_over(tols, r, u, units, place, judged_by, reactions, velocities, state[DONE], judgements)
             state[JUDGED], state[JUDGED_NORM] = excess, state[NORM]
