@@ -38,7 +38,7 @@ def test_a_first_method_that_is_stopped_hands_on_to_the_interior_point(monkeypat
     """Cut short, the first method leaves its best point to the next; counts and traces go on over both."""
     line, settings, _ = _stages(Law.CCP, least=False)[0]
     short = ((line, settings, 3), _stages(Law.CCP, least=False)[1])
-    monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem: short)
+    monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem, tol: short)
     problem = dual(random_rigid(np.random.default_rng(1), bodies=6, contacts=12, joints=2, mass_ratio=1e4, law=Law.CCP))
     steps: list[tuple[float, ...]] = []
     solution = solve(problem, max_iter=10_000, trace=lambda *row: steps.append(row))

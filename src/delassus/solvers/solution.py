@@ -140,11 +140,19 @@ def _times_of(attempt: Any) -> dict[str, float]:
     return {"setup": 0.0, "iterate": attempt.seconds, "judge": 0.0, "total": attempt.seconds}
 
 
+def _trace_of(attempt: Any) -> Trace:
+    """Of an attempt at once."""
+    if not attempt.is_traced:
+        return Trace()
+    iterations, seconds, relative, velocity = attempt.judgements()
+    return Trace(iterations, seconds, relative, velocity, attempt.words)
+
+
 _LATER: dict[str, Callable[[Any], Any]] = {
     "velocities": lambda attempt: attempt.velocities,
     "body_velocities": lambda attempt: attempt.body_velocities,
     "residuals": lambda attempt: attempt.residuals,
     "times": _times_of,
-    "trace": lambda attempt: Trace(*attempt.judgements(), words=attempt.words) if attempt.is_traced else Trace(),
+    "trace": lambda attempt: _trace_of(attempt),
     "details": lambda attempt: attempt.details,
 }

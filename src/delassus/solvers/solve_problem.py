@@ -55,7 +55,7 @@ def solve(
         )
     limits = limits_of(tol, tol_velocity, max_iter, time_limit)
     point = start_point(problem, guess)
-    stages, fine = _stages(problem, solver, point.ndim == 2, limits.max_iter)
+    stages, fine = _stages(problem, solver, point.ndim == 2, limits.max_iter, limits.tol)
     solution = _portfolio(problem, stages, point, limits, trace, fine)
     if solver == "auto":
         take_least_reactions(problem, solution, limits)
@@ -64,11 +64,13 @@ def solve(
     return solution
 
 
-def _stages(problem: Problem, solver: str | Settings, is_of_pairs: bool, max_iter: int) -> tuple[Stages, float]:
+def _stages(
+    problem: Problem, solver: str | Settings, is_of_pairs: bool, max_iter: int, tol: float
+) -> tuple[Stages, float]:
     """Which methods to try one after the other, each for how many iterations, and what factor on the tolerances all but
     the last are asked for.  is_of_pairs: the guess has two doubles per reaction."""
     if solver == "auto":
-        stages = list(auto_stages(problem))
+        stages = list(auto_stages(problem, tol))
     elif isinstance(solver, str) and dict.__contains__(SOLVERS, solver):  # without a look at plug-ins
         stages = [(SOLVERS[solver], SOLVERS[solver].settings, 0)]
     else:

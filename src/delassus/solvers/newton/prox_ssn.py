@@ -227,11 +227,11 @@ class ProxSsnMethod(Method):
         plain = settings.plain
         left = self._most_systems - int(self.newton[iteration.SYSTEMS])
         count = min(count, max(int(_BATCH_WORK / max(self.price, 1.0)), 1), max(left, 1))
-        end = iteration.NEEDS_STEP
+        last, end = self.newton[iteration.SYSTEMS] + count, iteration.NEEDS_STEP
         while end == iteration.NEEDS_STEP:
             end = proximal_phase(  # type: ignore[call-arg]
-                count, plain, 0.0 if self.outside is None else 1.0, self.newton, self.vectors, self.A, *self.blocks,
-                self.v, self.mu, self.convex, self.best, self.tols, self.units, self.place, self.problem.judged_by,
+                last - self.newton[iteration.SYSTEMS], plain, 0.0 if self.outside is None else 1.0, self.newton,
+                self.vectors, self.A, *self.blocks, self.v, self.mu, self.convex, self.best, self.tols, self.units, self.place, self.problem.judged_by,
                 self.judgements, float(self.before),
             )  # fmt: skip
             if end == iteration.NEEDS_STEP:
