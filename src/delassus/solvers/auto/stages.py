@@ -25,6 +25,7 @@ from delassus.problem import Problem
 from delassus.solvers.auto.least_norm import least_reactions
 from delassus.solvers.double_double.settings import takes_pairs
 from delassus.solvers.driver import Limits, Solver, clock
+from delassus.solvers.interior.dense import is_small
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution
 from delassus.solvers.table import SOLVERS, find
@@ -34,6 +35,7 @@ _LEAST_NORM_ROWS = 1000  # up to which bodies that share several contacts get th
 _CONTACTS_PER_PAIR = 2.0  # contacts per pair of bodies from which on they touch by faces and edges
 _MOST_NEWTON = 3000  # sweeps and systems together, before an interior point that may prove that there is no solution
 _FEW_SYSTEMS = 40  # of Newton under a convex law: where it takes more, an interior point is several times faster
+_FEW_ITERATIONS = 40  # of both together, where an interior point takes about as long
 _MOST_INTERIOR = 300  # iterations of it, with De Saxcé's term, before the last resort
 
 _HEAP, _HEAP_TOL_EXACT = 2000, 1e-5  # contacts of a heap, and the accuracy that momentum reaches under exact friction
@@ -50,6 +52,8 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
     is_heap = problem.contact_count >= _heap_from(problem.law, tol) and problem.delassus.rigid is not None
     if not SOLVERS["prox-ssn"].takes(problem):
         return _for_many_rows(problem.law)
+    if problem.law is not Law.NCP and is_small(problem):
+        return _for_few_rows(problem.law)
     return _stages(problem.law, problem.law is Law.NCP and shares_loads(problem), is_heap)
 
 
@@ -73,6 +77,13 @@ def _stages(law: Law, least: bool, is_heap: bool = False) -> Stages:
         return few, (SOLVERS["ipm"], SOLVERS["ipm"].settings, 0)
     again = ((newton, newton.settings.changed(least=False), _MOST_NEWTON),) if least else ()
     return (first, *again, (*find("ipm+desaxce"), _MOST_INTERIOR), (*find("nbgs+anderson"), 0))
+
+
+@cache
+def _for_few_rows(law: Law) -> Stages:
+    """Under a convex law, where the interior point is compiled: a short attempt at once, then it."""
+    (newton, settings, _), interior = _stages(law, least=False)
+    return (newton, settings, _FEW_ITERATIONS), interior
 
 
 @cache

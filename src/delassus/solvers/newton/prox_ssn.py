@@ -231,7 +231,8 @@ class ProxSsnMethod(Method):
         while end == iteration.NEEDS_STEP:
             end = proximal_phase(  # type: ignore[call-arg]
                 last - self.newton[iteration.SYSTEMS], plain, 0.0 if self.outside is None else 1.0, self.newton,
-                self.vectors, self.A, *self.blocks, self.v, self.mu, self.convex, self.best, self.tols, self.units, self.place, self.problem.judged_by,
+                self.vectors, self.A, *self.blocks, self.v, self.mu, self.convex,
+                self.best, self.tols, self.units, self.place, self.problem.judged_by,
                 self.judgements, float(self.before),
             )  # fmt: skip
             if end == iteration.NEEDS_STEP:
