@@ -1,6 +1,6 @@
 """A solver at work on one problem: what every method of the package is, and what it may be able to do besides."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,10 +51,8 @@ class Method:
     details: dict[str, list[float]] | None = None
     """Lists with one number per iteration; they end up on the solution."""
 
-    @property
-    def words(self) -> list[str]:
-        """What it did, in sentences for people; they end up in the trace."""
-        return []
+    words: Sequence[str] = ()
+    """What it did so far, in sentences for people; they end up in the trace."""
 
     iterates_reactions: bool = True
     """The iteration is a map of `reactions` alone, read anew at each `advance`; otherwise a map of `point`."""

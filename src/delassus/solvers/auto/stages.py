@@ -34,6 +34,7 @@ _FEW_ROWS = 150  # rows up to which the least reactions cost next to nothing
 _LEAST_NORM_ROWS = 1000  # up to which bodies that share several contacts get the least reactions, not those of sweeps
 _CONTACTS_PER_PAIR = 2.0  # contacts per pair of bodies from which on they touch by faces and edges
 _MOST_NEWTON = 3000  # sweeps and systems together, before an interior point that may prove that there is no solution
+_MOST_EXACT = 20_000  # the same under exact friction, where what comes after seldom helps
 _FEW_SYSTEMS = 40  # of Newton under a convex law: where it takes more, an interior point is several times faster
 _FEW_ITERATIONS = 40  # of both together, where an interior point takes about as long
 _MOST_INTERIOR = 300  # iterations of it, with De Saxcé's term, before the last resort
@@ -71,11 +72,11 @@ def _stages(law: Law, least: bool, is_heap: bool = False) -> Stages:
         momentum = SOLVERS["ags"]
         return ((momentum, momentum.settings, _MOST_MOMENTUM), *_stages(law, least))
     newton = SOLVERS["prox-ssn"]
-    first = newton, newton.settings.changed(least=least), _MOST_NEWTON
+    first = newton, newton.settings.changed(least=least), _MOST_EXACT
     if law is not Law.NCP:
         few = newton, newton.settings.changed(least=least, systems=_FEW_SYSTEMS), _MOST_NEWTON
         return few, (SOLVERS["ipm"], SOLVERS["ipm"].settings, 0)
-    again = ((newton, newton.settings.changed(least=False), _MOST_NEWTON),) if least else ()
+    again = ((newton, newton.settings.changed(least=False), _MOST_EXACT),) if least else ()
     return (first, *again, (*find("ipm+desaxce"), _MOST_INTERIOR), (*find("nbgs+anderson"), 0))
 
 

@@ -53,6 +53,8 @@ _FEW_CONTACTS, _FEW_SWEEPS, _FEW_MEMORY, _MEMORY = 20, 8, 5, 8  # small problems
 _BATCH_WORK = 5e7  # nanoseconds by the prices of `sweeps`: after about so much work the driver may look at its limits
 _LARGE_FACTOR = 2e7  # nanoseconds of a factorisation from which on a sparse direct solver is the faster one
 _ALPHA_AFTER_INTERIOR_START = 1e-3  # proximal weight in scaled units: the new start is near the solution
+_NO_INTERIOR_START_BELOW = 1e-4  # relative residual: near the solution it would throw away more than it gives
+_SYSTEMS_NEAR = 4  # times as many systems there, and after it: nothing else would do better
 _CONVEX_SYSTEMS, _INTERIOR_START = 12, 8e6  # systems, and nanoseconds before the first iteration of an interior point
 
 
@@ -124,8 +126,7 @@ class ProxSsnMethod(Method):
         else:
             self._begin_newton(self.r, settings.alpha)
 
-    @property
-    def words(self) -> list[str]:
+    def _told(self) -> list[str]:
         """Sweeps, and why they ended; systems, how they were solved, and the weights."""
         told = []
         if self.swept:
@@ -174,6 +175,7 @@ class ProxSsnMethod(Method):
         if not self.sweeping and self.done - before < count:
             self._newton(count - (self.done - before))
         self.reactions[:] = (self.units[0] * self.best)[self.place]
+        self.words = self._told()
         return max(self.done - before, 1)
 
     def _sweep(self, count: int) -> None:
@@ -206,7 +208,8 @@ class ProxSsnMethod(Method):
         """After which an interior point does better: under a convex law it takes about twenty factorisations and, on
         problems whose factors cost nothing, what its first iteration needs."""
         if self.convex == 0.0:
-            return int(self.settings.systems)
+            is_far = not self.has_jumped and self.newton[iteration.RESIDUAL] > _NO_INTERIOR_START_BELOW
+            return int(self.settings.systems) * (1 if is_far else _SYSTEMS_NEAR)
         return min(int(self.settings.systems), max(_CONVEX_SYSTEMS, int(_INTERIOR_START / max(self.price, 1.0))))
 
     def _priced(self, r: np.ndarray) -> float:
