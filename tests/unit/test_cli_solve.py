@@ -52,7 +52,7 @@ def test_json_holds_the_run_and_every_residual(place):
         assert entry["times"]["total"] == entry["seconds"] > 0
         assert (entry["status"], entry["tol"], entry["law"]) == ("converged", 1e-8, "ncp")
         problem = delassus.load_problem(entry["file"])
-        expected = delassus.solve(problem, entry["solver"], tol=1e-8)
+        expected = delassus.solve(problem, tol=1e-8)
         assert entry["iterations"] == expected.iterations
         assert entry["residuals"] == expected.residuals.as_dict()
 

@@ -31,9 +31,10 @@ VECTORS = 16
 # to reach with ρ = 1; …
 ALPHA, FAILED, RESIDUAL, MODE, TRY, STEPS, SMOOTHED, STUCK, NORM, GOAL = range(10)
 # … systems solved, outer iterations, excess of the best point; is a step asked for outside; where the inner loop is
-# (see below), has anything begun; the last weight of the path; sweeps to do on the regularised problem.
-SYSTEMS, OUTER, BEST, WAITS, INNER, BEGUN, LAST, SWEEPS = range(10, 18)
-STATE_SIZE = 18
+# (see below), has anything begun; the last weight of the path; sweeps to do on the regularised problem; were joints
+# made exact?
+SYSTEMS, OUTER, BEST, WAITS, INNER, BEGUN, LAST, SWEEPS, EXACT = range(10, 19)
+STATE_SIZE = 19
 
 _NOT_BEGUN, _POSED_AGAIN, _BEGUN = 0.0, 1.0, 2.0  # where the inner loop is
 
@@ -111,10 +112,13 @@ def proximal_phase(
                     for i in range(rows):
                         best[i] = r[i]
                 if excess <= 1.0:
-                    return CONVERGED
-                if state[OUTER] >= _MOST_OUTER or state[RESIDUAL] <= _ROUNDING:
+                    if state[EXACT] != 0.0 or not has_joints(mu):
+                        return CONVERGED
+                    # one step more takes joints, which the tolerance leaves as loose as contacts, to rounding
+                    state[EXACT], state[MODE], state[LAST] = 1.0, CORRECTION, 0.0
+                elif state[OUTER] >= _MOST_OUTER or state[RESIDUAL] <= _ROUNDING:
                     return STUCK_FOR_GOOD
-                if state[SYSTEMS] >= end:
+                elif state[SYSTEMS] >= end:
                     return GO_ON
             if state[INNER] != _BEGUN:
                 _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
@@ -156,6 +160,12 @@ def proximal_phase(
             found = math.isfinite(step[0])
         if found:
             found = _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex)
+
+
+@njit(cache=True)
+def has_joints(mu):
+    """Does any triple belong to a joint? They come first."""
+    return len(mu) > 0 and mu[0] < 0.0
 
 
 @njit(cache=True, error_model="numpy", inline="always")

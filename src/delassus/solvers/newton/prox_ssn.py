@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from delassus.law import Law
+from delassus.linalg.factor.dense_elimination import Elimination
 from delassus.problem import Problem
 from delassus.solvers.method import Method
 from delassus.solvers.newton import iteration
@@ -47,6 +48,7 @@ from delassus.solvers.parts.elimination_order import block_operations
 from delassus.solvers.parts.threes import cut_matrix, cut_rigid, place_rows, scale_threes, triples_of
 from delassus.solvers.settings import Count, CountOrNone, Positive, Settings, require
 
+_DENSE_ROWS = 3000  # rows of joints alone up to which a full matrix is formed
 _PATH_ROWS = 1000  # rows up to which the path to the least reactions is followed
 _PATH_SWEEPS = 30  # on the regularised problem, before the path
 _FEW_CONTACTS, _FEW_SWEEPS, _FEW_MEMORY, _MEMORY = 20, 8, 5, 8  # small problems are solved or lost within few sweeps
@@ -187,7 +189,7 @@ class ProxSsnMethod(Method):
             slip, self.best, self.tols, self.units, self.place, self.problem.judged_by, self.judgements,
         )  # fmt: skip
         self.done = self.swept = int(self.state[sweeps.DONE])
-        if end == sweeps.TOO_DEAR:
+        if end == sweeps.TOO_DEAR or (end == sweeps.CONVERGED and iteration.has_joints(self.mu)):
             self.sweeping = False
             self._begin_newton(self.best, self.settings.alpha)
 
@@ -253,6 +255,8 @@ class ProxSsnMethod(Method):
     def _jump(self) -> bool:
         """Go on from an interior point, once; is there one?"""
         self.has_jumped = True
+        if self.problem.cone.bilateral_rows == self.problem.row_count:
+            return False  # joints alone that cannot be held: an interior point is inside of nothing
         reactions = (self.units[0] * self.best)[self.place]
         start = self.borrowed.interior_start(self.problem, reactions)
         if not np.isfinite(start).all():
@@ -265,9 +269,25 @@ class ProxSsnMethod(Method):
         return True
 
 
-def start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray, borrowed: Borrowed) -> ProxSsnMethod:
+class JointsAlone(Method):
+    """Joints and nothing else: one linear system by a pseudo-inverse, which gives sound reactions even where joints
+    contradict each other and none is a solution."""
+
+    words = ("joints alone: one linear system",)
+
+    def advance(self, count: int) -> int:
+        """The one solve there is."""
+        D, v = self.problem.delassus.dense(), self.problem.free_velocity
+        Elimination(D, v, len(v)).write_leading(self.reactions)
+        self.finished = True
+        return 1
+
+
+def start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray, borrowed: Borrowed) -> Method:
     """The method at the given starting point."""
     assert isinstance(settings, ProxSsn)
+    if problem.cone.bilateral_rows == problem.row_count <= _DENSE_ROWS:
+        return JointsAlone(problem, settings, reactions)
     return ProxSsnMethod(problem, settings, reactions, borrowed)
 
 
@@ -282,7 +302,9 @@ def prox_ssn_at_once(
     """Joints alone are one linear system; for all others see `small_at_once`."""
     assert isinstance(settings, ProxSsn)
     if problem.cone.bilateral_rows == len(reactions):
-        return joints_at_once(problem, settings, reactions, tols, max_iter, found)
+        count = joints_at_once(problem, settings, reactions, tols, max_iter, found)
+        if count:
+            return count
     return small_at_once(problem, settings.plain, reactions, tols, max_iter, found)
 
 

@@ -164,7 +164,7 @@ def _solve(
             best, tols, units, place, judged_by, judgements,
         )  # fmt: skip
         done = state[sweeps.DONE]
-        if end != sweeps.TOO_DEAR:
+        if end == sweeps.GO_ON or (end == sweeps.CONVERGED and not iteration.has_joints(mu)):
             return
     else:
         for i in range(len(r)):
