@@ -12,6 +12,8 @@ from delassus.problem.random import random_rigid
 from delassus.shapes import Box, Plane
 from delassus.simulation import StepSettings
 from delassus.solvers.auto.stages import _stages
+from delassus.solvers.newton.prox_ssn import ProxSsn
+from delassus.solvers.table import SOLVERS
 from delassus.status import Status
 
 
@@ -78,6 +80,35 @@ def test_auto_holds_a_proof_where_there_is_no_solution(law):
 def test_auto_keeps_to_the_iterations_it_is_given(law):
     problem = random_rigid(np.random.default_rng(3), bodies=60, contacts=150, mass_ratio=1e4, law=law)
     assert solve(problem, tol=1e-14, max_iter=7).iterations <= 7
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 5, 13])
+@pytest.mark.parametrize(("contacts", "joints"), [(5, 0), (5, 3), (30, 0), (30, 5)])
+def test_auto_keeps_to_iterations_that_end_within_a_proximal_step(contacts, joints, most):
+    """Newton's steps of one proximal step count, and so do those that make joints exact."""
+    for seed in range(4):
+        problem = random_rigid(np.random.default_rng(seed), bodies=2, contacts=contacts, joints=joints, law=Law.NCP)
+        assert solve(problem, tol=1e-13, tol_velocity=None, max_iter=most).iterations <= most
+
+
+def test_newton_returns_after_as_many_systems_as_it_may_solve_outside():
+    """One proximal step may take two dozen systems, each of them long: time limits are looked at in between."""
+    problem = random_rigid(np.random.default_rng(0), bodies=150, contacts=900, friction=(0.1, 50.0), law=Law.NCP)
+    settings = ProxSsn(solver="prox-ssn", warm_up=0, least=False)
+    method = SOLVERS["prox-ssn"].start(problem, settings, np.zeros(problem.row_count))
+    method.tols = 1e-12, 1e-10
+    method._go_outside()
+    for _ in range(4):
+        assert method.advance(3) <= 3
+
+
+def test_sweeps_with_joints_eliminated_solve_large_friction_where_newton_does_not():
+    problem = random_rigid(
+        np.random.default_rng(5), bodies=25, contacts=60, joints=20, limits=15, redundant_joints=True,
+        frictionless_part=0.3, friction=(0.1, 1000.0),
+    )  # fmt: skip
+    solution = solve(problem)
+    assert solution.converged, solution.message
 
 
 @pytest.mark.parametrize("joints", [20, 40, 100])

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from delassus.cones import ProductCone
+from delassus.problem import Problem
 from delassus.problem.random import random_rigid
 from delassus.solvers.parts.threes import (
     cut_dense,
@@ -99,3 +100,16 @@ def test_matrices_of_any_pattern_are_cut(seed):
     velocity(*blocks, np.zeros(3 * n), r, out)
     assert np.allclose(out[place], full @ r[place], rtol=1e-12, atol=1e-12)
     assert blocks[0][-1] == len(blocks[1])
+
+
+def test_joints_of_the_world_with_itself_have_room_for_their_blocks():
+    """Nothing moves there, but a joint of six rows is two triples, each with a block for the other."""
+    cone = ProductCone((6, 6), 0, [0.5])
+    rows = np.zeros((cone.row_count, 12))
+    rows[12:, :3] = np.eye(3)
+    problem = Problem.rigid(np.eye(6)[None], [[-1, -1], [-1, -1], [0, -1]], rows, cone=cone, u_f=-np.ones(6))
+    place, parts = cut(problem)
+    pointer, column, value, _ = parts[2]
+    assert np.array_equal(np.diff(pointer), [1, 1, 1, 1, 0])
+    assert np.array_equal(column, [3, 0, 9, 6])
+    assert not value.any()

@@ -10,8 +10,8 @@ The policy, in one place:
 3. Heaps of thousands of contacts, and more rows than factors are made for: sweeps with momentum (`ags`) first, to the
    accuracy that they reach sooner than factors do.
 4. Where the first method ends without success, others go on from its best point: the interior point, which holds a
-   proof where the convex law has no solution, and under exact friction the interior point with De Saxcé's term and long
-   accelerated sweeps.
+   proof where the convex law has no solution, and under exact friction sweeps with joints eliminated, the interior
+   point with De Saxcé's term and long accelerated sweeps.
 """
 
 import math
@@ -37,6 +37,7 @@ _MOST_NEWTON = 3000  # sweeps and systems together, before an interior point tha
 _MOST_EXACT = 20_000  # the same under exact friction, where what comes after seldom helps
 _FEW_SYSTEMS = 40  # of Newton under a convex law: where it takes more, an interior point is several times faster
 _FEW_ITERATIONS = 40  # of both together, where an interior point takes about as long
+_MOST_ELIMINATED = 3000  # sweeps with joints eliminated: where friction is large they solve what Newton does not
 _MOST_INTERIOR = 300  # iterations of it, with De Saxcé's term, before the last resort
 
 _HEAP, _HEAP_TOL_EXACT = 2000, 1e-5  # contacts of a heap, and the accuracy that momentum reaches under exact friction
@@ -55,7 +56,8 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
         return _for_many_rows(problem.law)
     if problem.law is not Law.NCP and is_small(problem):
         return _for_few_rows(problem.law)
-    return _stages(problem.law, problem.law is Law.NCP and shares_loads(problem), is_heap)
+    is_exact, has_both = problem.law is Law.NCP, 0 < problem.cone.bilateral_rows < problem.row_count
+    return _stages(problem.law, is_exact and shares_loads(problem), is_heap, is_exact and has_both)
 
 
 def _heap_from(law: Law, tol: float) -> float:
@@ -67,17 +69,19 @@ def _heap_from(law: Law, tol: float) -> float:
 
 
 @cache
-def _stages(law: Law, least: bool, is_heap: bool = False) -> Stages:
+def _stages(law: Law, least: bool, is_heap: bool = False, eliminates: bool = False) -> Stages:
+    """least: along the path to the least reactions first; eliminates: also try sweeps with joints eliminated."""
     if is_heap:
         momentum = SOLVERS["ags"]
-        return ((momentum, momentum.settings, _MOST_MOMENTUM), *_stages(law, least))
+        return ((momentum, momentum.settings, _MOST_MOMENTUM), *_stages(law, least, eliminates=eliminates))
     newton = SOLVERS["prox-ssn"]
     first = newton, newton.settings.changed(least=least), _MOST_EXACT
     if law is not Law.NCP:
         few = newton, newton.settings.changed(least=least, systems=_FEW_SYSTEMS), _MOST_NEWTON
         return few, (SOLVERS["ipm"], SOLVERS["ipm"].settings, 0)
     again = ((newton, newton.settings.changed(least=False), _MOST_EXACT),) if least else ()
-    return (first, *again, (*find("ipm+desaxce"), _MOST_INTERIOR), (*find("nbgs+anderson"), 0))
+    direct = ((*find("nbgs-direct"), _MOST_ELIMINATED),) if eliminates else ()
+    return (first, *again, *direct, (*find("ipm+desaxce"), _MOST_INTERIOR), (*find("nbgs+anderson"), 0))
 
 
 @cache

@@ -32,11 +32,13 @@ VECTORS = 16
 ALPHA, FAILED, RESIDUAL, MODE, TRY, STEPS, SMOOTHED, STUCK, NORM, GOAL = range(10)
 # … systems solved, outer iterations, excess of the best point; is a step asked for outside; where the inner loop is
 # (see below), has anything begun; the last weight of the path; sweeps to do on the regularised problem; were joints
-# made exact?
+# made exact, or is there no room for it (see below)?
 SYSTEMS, OUTER, BEST, WAITS, INNER, BEGUN, LAST, SWEEPS, EXACT = range(10, 19)
 STATE_SIZE = 19
 
 _NOT_BEGUN, _POSED_AGAIN, _BEGUN = 0.0, 1.0, 2.0  # where the inner loop is
+
+_NOT_YET, _EXACT, _NO_ROOM = 0.0, 1.0, 2.0  # of making joints exact, at the end
 
 # What an inner loop is for: a proximal step, a point of the path to the least reactions, or the correction after it.
 PROXIMAL, PATH, CORRECTION = 0.0, 1.0, 2.0
@@ -64,7 +66,8 @@ _PATH_RESIDUAL = 1e-6  # to solve each point for, in units of its weight: sets t
 _PATH_ENTRY = 10.0  # weight at which a guess enters, in units of its residual: with less, its errors look like slip
 _CORRECTED_BELOW = 1e-3  # weight from which a proximal step with the next weight follows each point, to make it exact
 _ALPHA_AFTER_PATH = 100.0  # factor on a weight that was too small for the path: there the proximal iteration begins
-_CORRECTION_STEPS = 2
+CORRECTION_STEPS = 2
+"""Systems at most for a correction, or for making joints exact."""
 
 
 @njit(cache=True)
@@ -112,22 +115,24 @@ def proximal_phase(
                     for i in range(rows):
                         best[i] = r[i]
                 if excess <= 1.0:
-                    if state[EXACT] != 0.0 or not has_joints(mu):
+                    if state[EXACT] != _NOT_YET or not has_joints(mu):
                         return CONVERGED
                     # one step more takes joints, which the tolerance leaves as loose as contacts, to rounding
-                    state[EXACT], state[MODE], state[LAST] = 1.0, CORRECTION, 0.0
+                    state[EXACT], state[MODE], state[LAST] = _EXACT, CORRECTION, 0.0
                 elif state[OUTER] >= _MOST_OUTER or state[RESIDUAL] <= _ROUNDING:
                     return STUCK_FOR_GOOD
                 elif state[SYSTEMS] >= end:
                     return GO_ON
             if state[INNER] != _BEGUN:
                 _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
-            limit = _CORRECTION_STEPS if state[MODE] == CORRECTION else settings[3]
+            limit = CORRECTION_STEPS if state[MODE] == CORRECTION else settings[3]
             is_solved = law_function(x, u, 1.0, mu, convex, vectors[TRIAL_VALUE]) <= state[GOAL]
             if is_solved or state[STEPS] >= limit or not found:
                 found = True
                 _end_inner(is_solved, settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
                 continue
+            if state[SYSTEMS] >= end and state[EXACT] != _EXACT:
+                return GO_ON  # and on with the same inner loop, when it is called again
             if state[SMOOTHED] > 0.0 and convex == 0.0:
                 smoothed_derivative(x, u, rho, mu, state[NORM] / math.sqrt(rows), diagonal, A)
             else:
@@ -166,6 +171,18 @@ def proximal_phase(
 def has_joints(mu):
     """Does any triple belong to a joint? They come first."""
     return len(mu) > 0 and mu[0] < 0.0
+
+
+@njit(cache=True)
+def before_exact(most, state, mu):
+    """How many of `most` systems may be solved before joints are made exact, for which the others are kept. Where they
+    are too few for that, it is left out: the tolerances hold without."""
+    if not has_joints(mu) or state[EXACT] != _NOT_YET:
+        return most
+    if most <= CORRECTION_STEPS:
+        state[EXACT] = _NO_ROOM
+        return most
+    return most - CORRECTION_STEPS
 
 
 @njit(cache=True, error_model="numpy", inline="always")

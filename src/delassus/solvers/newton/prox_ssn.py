@@ -231,7 +231,9 @@ class ProxSsnMethod(Method):
         settings = self.settings
         plain = settings.plain
         left = self._most_systems - int(self.newton[iteration.SYSTEMS])
-        count = min(count, max(int(_BATCH_WORK / max(self.price, 1.0)), 1), max(left, 1))
+        least = 1 + iteration.CORRECTION_STEPS if iteration.has_joints(self.mu) else 1
+        count = min(count, max(int(_BATCH_WORK / max(self.price, 1.0)), least), max(left, least))
+        count = iteration.before_exact(count, self.newton, self.mu)
         last, end = self.newton[iteration.SYSTEMS] + count, iteration.NEEDS_STEP
         while end == iteration.NEEDS_STEP:
             end = proximal_phase(  # type: ignore[call-arg]

@@ -175,8 +175,8 @@ def _solve(
         vectors[iteration.CENTRE, i] = best[i]
     iteration.begin(state, PATH_BEGIN if plain[7] > 0.0 else plain[1], plain[7])
     proximal_phase(
-        most - done, plain, 0.0, state, vectors, A, pointer, column, value, diagonal, v, mu, convex, best,
-        tols, units, place, judged_by, judgements, done,
+        iteration.before_exact(most - done, state, mu), plain, 0.0, state, vectors, A, pointer, column, value,
+        diagonal, v, mu, convex, best, tols, units, place, judged_by, judgements, done,
     )  # fmt: skip
 
 

@@ -180,7 +180,8 @@ def cut_rigid(rigid, body_count, place, n):
                 at[b] += 1
     pointer, seen = np.zeros(n + 1, np.int64), np.full(len(bodies), -1, np.int64)
     for k in range(len(bodies)):
-        count, size = 0, (start[k + 1] - start[k] + 2) // 3
+        size = (start[k + 1] - start[k] + 2) // 3
+        count, seen[k] = size, k  # itself, even where it is between the world and the world
         for side in range(2):
             b = bodies[k, side]
             if b >= 0:
@@ -191,7 +192,7 @@ def cut_rigid(rigid, body_count, place, n):
                         count += (start[other + 1] - start[other] + 2) // 3
         own = place[start[k]] // 3
         for t in range(own, own + size):
-            pointer[t + 1] = pointer[t] + max(count - 1, 0)
+            pointer[t + 1] = pointer[t] + count - 1
     column, value, diagonal = np.empty(pointer[n], np.int64), np.zeros(9 * pointer[n] + PADDING), np.zeros(9 * n)
     for k in range(len(bodies)):
         seen[k] = -1
