@@ -117,3 +117,11 @@ def test_joints_alone_are_solved_at_any_size(joints):
     problem = random_rigid(np.random.default_rng(3), bodies=120, contacts=0, joints=joints)
     solution = solve(problem, tol=1e-8)
     assert solution.converged, solution.message
+
+
+@pytest.mark.parametrize("seed", [0, 1, 9])
+def test_many_contacts_of_masses_far_apart_are_solved(seed):
+    """Newton's method is not cut off before two doubles are tried, and goes on where they fail."""
+    problem = random_rigid(np.random.default_rng(seed), bodies=4, contacts=120, limits=15, mass_ratio=1e8)
+    solution = solve(problem)
+    assert solution.converged, solution.message

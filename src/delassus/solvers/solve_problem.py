@@ -20,6 +20,7 @@ DEFAULT_TOL = 1e-6
 DEFAULT_MAX_ITER = 1_000_000
 LONGEST_ATTEMPT = 0.01  # seconds: an attempt in one compiled call, which looks at no clock, takes less
 _TRY_ONE_DOUBLE = 40  # iterations of every method before `ipm-dd` where masses are far apart: few succeed later
+_TRY_FIRST = 400  # of the first method of `auto`, most of whose iterations are sweeps of microseconds
 _TRY_TWO_DOUBLES = 300  # iterations of `ipm-dd`, at most
 _FINER = 1e-4  # of the tolerances, asked for where masses are far apart: heavy bodies amplify what light ones lack
 _FINAL = (Status.CONVERGED, Status.INFEASIBLE, Status.UNSUPPORTED, Status.TIME_LIMIT)  # no other method would help
@@ -82,9 +83,11 @@ def _stages(
     rescue = rescuer(problem) if needs else None
     if rescue is None:
         return stages, 1.0
-    # a guess of two doubles comes from a step that needed them; where two doubles fail, the last method goes on
+    # a guess of two doubles comes from a step that needed them; where two doubles fail, all go on
     before = [] if is_of_pairs else [(line, settings, _TRY_ONE_DOUBLE) for line, settings, _ in stages]
-    return [*before, (*find(rescue), _TRY_TWO_DOUBLES), (line, settings, max_iter)], _FINER
+    if before and solver == "auto":
+        before[0] = *before[0][:2], min(_TRY_FIRST, stages[0][2])
+    return [*before, (*find(rescue), _TRY_TWO_DOUBLES), *stages], _FINER
 
 
 def _solve(
