@@ -4,7 +4,8 @@ reactions it returns.
 The policy, in one place:
 
 1. Accelerated sweeps for as long as they are cheaper than factors, then proximal Newton (`prox-ssn`), under every law.
-   Which of the two works when is decided by price and by the slope of the residual, in `parts/anderson/sweeps`.
+   Which of the two works when is decided by price and by the slope of the residual, in `parts/anderson/sweeps`. Under
+   a convex law few rigid bodies go to the interior point at once, which is compiled for them.
 2. Where bodies share a load in many ways under exact friction, the path to the least reactions takes the place of the
    sweeps: there the motion depends on which reactions are taken.
 3. Heaps of thousands of contacts, and more rows than factors are made for: sweeps with momentum (`ags`) first, to the
@@ -36,7 +37,6 @@ _CONTACTS_PER_PAIR = 2.0  # contacts per pair of bodies from which on they touch
 _MOST_NEWTON = 3000  # sweeps and systems together, before an interior point that may prove that there is no solution
 _MOST_EXACT = 20_000  # the same under exact friction, where what comes after seldom helps
 _FEW_SYSTEMS = 40  # of Newton under a convex law: where it takes more, an interior point is several times faster
-_FEW_ITERATIONS = 40  # of both together, where an interior point takes about as long
 _MOST_ELIMINATED = 3000  # sweeps with joints eliminated: where friction is large they solve what Newton does not
 _MOST_INTERIOR = 300  # iterations of it, with De Saxcé's term, before the last resort
 
@@ -55,7 +55,7 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
     if not SOLVERS["prox-ssn"].takes(problem):
         return _for_many_rows(problem.law)
     if problem.law is not Law.NCP and is_small(problem):
-        return _for_few_rows(problem.law)
+        return ((SOLVERS["ipm"], SOLVERS["ipm"].settings, 0),)
     is_exact, has_both = problem.law is Law.NCP, 0 < problem.cone.bilateral_rows < problem.row_count
     return _stages(problem.law, is_exact and shares_loads(problem), is_heap, is_exact and has_both)
 
@@ -82,13 +82,6 @@ def _stages(law: Law, least: bool, is_heap: bool = False, eliminates: bool = Fal
     again = ((newton, newton.settings.changed(least=False), _MOST_EXACT),) if least else ()
     direct = ((*find("nbgs-direct"), _MOST_ELIMINATED),) if eliminates else ()
     return (first, *again, *direct, (*find("ipm+desaxce"), _MOST_INTERIOR), (*find("nbgs+anderson"), 0))
-
-
-@cache
-def _for_few_rows(law: Law) -> Stages:
-    """Under a convex law, where the interior point is compiled: a short attempt at once, then it."""
-    (newton, settings, _), interior = _stages(law, least=False)
-    return (newton, settings, _FEW_ITERATIONS), interior
 
 
 @cache
