@@ -228,6 +228,9 @@ class ProxSsnMethod(Method):
             self.outside = SparseSystem(self.blocks, rho)
 
     def _newton(self, count: int) -> None:
+        if self.convex > 0.0 and self.outside is not None:
+            self.finished = True  # large factors: an interior point needs fewer of them
+            return
         settings = self.settings
         plain = settings.plain
         left = self._most_systems - int(self.newton[iteration.SYSTEMS])

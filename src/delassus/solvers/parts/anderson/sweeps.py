@@ -32,6 +32,7 @@ GO_ON, CONVERGED, TOO_DEAR = 0, 1, 2
 
 _RULE = step.GROWTH, math.inf, step.REGULARISATION  # of acceleration: its patience never ends
 _WORTH, _WORTH_CONVERGING = 4.0, 10.0  # factorisations that sweeps may cost; the same where they promise to converge
+_CONVEX_SHARE = 0.3  # of that under a convex law: an interior point takes over, and it never takes long
 
 # What a factorisation and a sweep cost on the machines at hand [ns]; flat: twice as much changes little.
 _PER_PRODUCT, _PER_CLOSED, _PER_BLOCK, _PER_TRIPLE, _PER_CONVEX_TRIPLE = 6.0, 230.0, 2.0, 35.0, 200.0
@@ -111,8 +112,8 @@ def _is_too_dear(state, mu, convex, best, pointer, column):
             state[FACTOR_PRICE] = _PER_PRODUCT * products + _PER_CLOSED * closed
             per_triple = _PER_CONVEX_TRIPLE if convex > 0.0 else _PER_TRIPLE
             state[SWEEP_PRICE] = _PER_BLOCK * len(column) + per_triple * len(mu)
-            state[BUDGET] = max(first, _WORTH * state[FACTOR_PRICE] / state[SWEEP_PRICE])
-            state[FAR] = _WORTH_CONVERGING * state[FACTOR_PRICE] / state[SWEEP_PRICE]
+            ratio = state[FACTOR_PRICE] / state[SWEEP_PRICE] * (_CONVEX_SHARE if convex > 0.0 else 1.0)
+            state[BUDGET], state[FAR] = max(first, _WORTH * ratio), _WORTH_CONVERGING * ratio
         stop = done >= state[BUDGET]
         if stop and done < state[FAR] and done >= state[BEFORE_DONE] + 8.0 and state[BEST] < state[BEFORE]:
             rate = math.log(state[BEFORE] / state[BEST]) / (done - state[BEFORE_DONE])
