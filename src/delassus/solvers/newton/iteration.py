@@ -57,6 +57,7 @@ _GUESS_RESIDUAL_MAX = 0.1  # relative residual above which a guess is dropped
 # Joints hold, however much contacts give way: with a weight as large as theirs the fingers of a gripper would open. The
 # little that is left is for redundant ones.
 _JOINT_WEIGHT = 1e-8
+_JOINT_WEIGHT_PROXIMAL = 1e-5  # after a failed proximal step: factors of redundant joints lose fewer digits
 _ROUNDING = 1e-15  # residual in scaled units below which nothing is left to gain
 
 # The path to the least reactions: the law for D + α I with falling weight α.
@@ -286,9 +287,10 @@ def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, 
         for i in range(len(r)):
             x[i] = r[i]
     state[INNER], state[STEPS], state[SMOOTHED], state[STUCK] = _BEGUN, 0.0, 0.0, 0.0
+    most = _JOINT_WEIGHT_PROXIMAL if mode == PROXIMAL and state[FAILED] > 0.0 else _JOINT_WEIGHT
     size = norm = 0.0
     for i in range(len(r)):
-        weight[i] = min(alpha, _JOINT_WEIGHT) if mu[i // 3] < 0.0 else alpha
+        weight[i] = min(alpha, most) if mu[i // 3] < 0.0 else alpha
         shifted[i] = v[i] - (0.0 if mode == PATH else weight[i] * r[i])
         size += shifted[i] * shifted[i]
         norm += x[i] * x[i]
@@ -381,9 +383,10 @@ def _sweep(state, vectors, pointer, column, value, diagonal, v, mu, convex):
     n, alpha = len(mu), state[ALPHA]
     r, x, shifted = vectors[CENTRE], vectors[ITERATE], vectors[SHIFTED]
     constants, slip, own = np.empty((n, 12)), np.zeros(n), diagonal.copy()
+    most = _JOINT_WEIGHT_PROXIMAL if state[MODE] == PROXIMAL and state[FAILED] > 0.0 else _JOINT_WEIGHT
     for k in range(n):
         for a in range(3):
-            weight = min(alpha, _JOINT_WEIGHT) if mu[k] < 0.0 else alpha
+            weight = min(alpha, most) if mu[k] < 0.0 else alpha
             own[9 * k + 4 * a] += weight
             shifted[3 * k + a] = v[3 * k + a] - (0.0 if state[MODE] == PATH else weight * r[3 * k + a])
     sweep_constants(own, mu, 0.0, constants)
