@@ -214,3 +214,16 @@ def test_interior_start_is_near_the_solution():
     smooth = problem.with_law(Law.FRICTIONLESS)
     found = interior_start(smooth, np.zeros(problem.row_count))
     assert residuals.evaluate(smooth, found).natural_map_relative < 1e-6
+
+
+def test_a_convex_problem_with_large_factors_is_left_to_others_only_where_that_is_asked_for(monkeypatch):
+    """By name the method solves it itself; in a portfolio it yields before its first system."""
+    problem = random_rigid(np.random.default_rng(8), bodies=12, contacts=30, mass_ratio=1e3, law=Law.CCP)
+    monkeypatch.setattr("delassus.solvers.newton.small._MOST_ROWS", 0)
+    monkeypatch.setattr("delassus.solvers.newton.prox_ssn._LARGE_FACTOR", 0.0)
+    settings = ProxSsn(solver="prox-ssn", least=False, warm_up=1)
+    alone, yielding = (solve(problem, settings.changed(yields=yields), tol=1e-10) for yields in (False, True))
+    assert alone.converged
+    assert "sparse direct solver" in alone.trace.words[-1]
+    assert not yielding.converged
+    assert " 0 Newton systems" in yielding.trace.words[-1]

@@ -180,7 +180,7 @@ PORTABLE = """
 import numpy as np
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import solve
-from delassus.solvers.splitting.method import swept
+from delassus.solvers.splitting.method import Splitting, SplittingMethod
 
 rng = np.random.default_rng(9)
 problems = [random_rigid(rng, bodies=9, contacts=7, joints=8, limits=4), random_dual(rng, contacts=12),
@@ -188,7 +188,9 @@ problems = [random_rigid(rng, bodies=9, contacts=7, joints=8, limits=4), random_
 chains = (random_rigid(rng, bodies=3, contacts=0, joints=2) for _ in range(99))
 problems.append(next(chain for chain in chains if chain.cone.bilateral[-1] == 5))  # nothing lies behind its last row
 for problem in problems:
-    for x in swept(problem, np.zeros(problem.row_count), 1):
+    method = SplittingMethod(problem, Splitting(solver="nbgs"), np.zeros(problem.row_count))
+    method.advance(1)
+    for x in method.reactions:
         print(float(x).hex())
 for problem in problems[: {problems}]:
     for name in {names}:

@@ -77,7 +77,7 @@ def _stages(law: Law, least: bool, is_heap: bool = False, eliminates: bool = Fal
     newton = SOLVERS["prox-ssn"]
     first = newton, newton.settings.changed(least=least), _MOST_EXACT
     if law is not Law.NCP:
-        few = newton, newton.settings.changed(least=least, systems=_FEW_SYSTEMS), _MOST_NEWTON
+        few = newton, newton.settings.changed(least=least, systems=_FEW_SYSTEMS, yields=True), _MOST_NEWTON
         return few, (SOLVERS["ipm"], SOLVERS["ipm"].settings, 0)
     again = ((newton, newton.settings.changed(least=False), _MOST_EXACT),) if least else ()
     direct = ((*find("nbgs-direct"), _MOST_ELIMINATED),) if eliminates else ()

@@ -37,14 +37,13 @@ from delassus.solvers.method import Method
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.body import BodySystem
 from delassus.solvers.newton.iteration import proximal_phase
-from delassus.solvers.newton.small import MOST_JUDGEMENTS, PATH_BEGIN, small_at_once, small_batch
+from delassus.solvers.newton.small import PATH_BEGIN, RECORDED, small_at_once, small_batch
 from delassus.solvers.newton.sparse import SparseSystem
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import accelerated_phase
 from delassus.solvers.parts.at_once import joints_at_once
 from delassus.solvers.parts.batch import Batch, Kernel
 from delassus.solvers.parts.block_sweeps import sweep_constants
-from delassus.solvers.parts.elimination_order import block_operations
 from delassus.solvers.parts.threes import cut_matrix, cut_rigid, place_rows, scale_threes, triples_of
 from delassus.solvers.settings import Count, CountOrNone, Positive, Settings, require
 
@@ -70,6 +69,7 @@ class ProxSsn(Settings):
     newton_steps: Count = 12  # at most, per outer iteration
     warm_up: CountOrNone = 16  # accelerated sweeps at least, and more while they are cheaper than factors; 0: none
     systems: Count = 1000  # solved in all before it goes on from an interior point, once, or under a convex law ends
+    yields: bool = False  # under a convex law, early, to an interior point that comes after it, as in `auto`
     least: bool = True  # of many reactions that solve a problem of up to 1000 rows, look for the least
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ class ProxSsnMethod(Method):
         self.convex = 0.0 if problem.law is Law.NCP else 1.0
         self._cut()
         n, rows = len(self.mu), len(self.v)
-        self.judgements = np.zeros((4, MOST_JUDGEMENTS))
+        self.judgements = np.zeros((4, RECORDED))
         self.r, self.best = np.zeros(rows), np.zeros(rows)
         self.r[self.place] = reactions / self.units[0, self.place]
         self.outside: SparseSystem | BodySystem | None = None
@@ -123,7 +123,7 @@ class ProxSsnMethod(Method):
                 np.empty((memory, rows)),
                 np.empty((memory, rows)),
                 np.zeros((2 * memory + 3, memory)),
-            )  # noqa: E501
+            )
             self.room = window, constants, np.zeros(n)
         else:
             self._begin_newton(self.r, settings.alpha)
@@ -182,7 +182,7 @@ class ProxSsnMethod(Method):
 
     def _sweep(self, count: int) -> None:
         (vectors, G, F, small), constants, slip = self.room
-        price = 2.0 * len(self.blocks[1]) + 35.0 * len(self.mu)
+        price = sweeps.sweep_price(len(self.blocks[1]), len(self.mu), self.convex)
         count = min(count, max(int(_BATCH_WORK / price), 20))
         end = accelerated_phase(  # type: ignore[call-arg]
             count, self.state, vectors, G, F, small, *self.blocks, constants, self.v, self.mu, self.convex, self.r,
@@ -201,22 +201,19 @@ class ProxSsnMethod(Method):
         self.vectors, self.A = np.empty((iteration.VECTORS, rows)), np.empty((3 * n, 3))
         self.vectors[iteration.CENTRE] = r
         self.before = self.done
-        self.price = self.state[sweeps.FACTOR_PRICE] if hasattr(self, "state") else self._priced(r)
+        known = self.swept and self.state[sweeps.FACTOR_PRICE]  # zero where sweeps converged before it was asked for
+        self.price = float(known or sweeps.factor_price(self.mu, r, self.blocks[0], self.blocks[1]))
         if self.price > _LARGE_FACTOR:
             self._go_outside()
 
     @property
     def _most_systems(self) -> int:
-        """After which an interior point does better: under a convex law it takes about twenty factorisations and, on
-        problems whose factors cost nothing, what its first iteration needs."""
-        if self.convex == 0.0:
+        """After which an interior point is asked for another start, or takes over: under a convex law it needs about
+        twenty factorisations and, where those cost nothing, what its first iteration does."""
+        if self.convex == 0.0 or not self.settings.yields:
             is_far = not self.has_jumped and self.newton[iteration.RESIDUAL] > _NO_INTERIOR_START_BELOW
             return int(self.settings.systems) * (1 if is_far else _SYSTEMS_NEAR)
         return min(int(self.settings.systems), max(_CONVEX_SYSTEMS, int(_INTERIOR_START / max(self.price, 1.0))))
-
-    def _priced(self, r: np.ndarray) -> float:
-        products, closed = block_operations(self.mu, r, self.blocks[0], self.blocks[1], np.int64(3_000_000))
-        return 6.0 * products + 230.0 * closed
 
     def _go_outside(self) -> None:
         """Factors are large: body space where bodies are fewer than contacts, a sparse direct solver elsewhere."""
@@ -228,7 +225,7 @@ class ProxSsnMethod(Method):
             self.outside = SparseSystem(self.blocks, rho)
 
     def _newton(self, count: int) -> None:
-        if self.convex > 0.0 and self.outside is not None:
+        if self.convex > 0.0 and self.settings.yields and self.outside is not None:
             self.finished = True  # large factors: an interior point needs fewer of them
             return
         settings = self.settings

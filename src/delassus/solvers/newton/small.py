@@ -27,7 +27,7 @@ _MOST_ITERATIONS = 150  # in one call, which looks at no clock: up to 10 ms
 PATH_BEGIN = 1e-2
 """Weight at which the path to the least reactions begins, in scaled units."""
 
-MOST_JUDGEMENTS = 64
+RECORDED = 64
 """Judgements that one call writes down; further ones take the place of the last."""
 
 
@@ -135,7 +135,7 @@ def solve_at_once(D, v_f, judged_by, tols, most, plain, reactions, judgements):
     r, best = np.zeros(3 * n), np.empty(3 * n)
     for i in range(m):
         r[place[i]] = reactions[i] / units[0, place[i]]
-    record = np.zeros((4, MOST_JUDGEMENTS))
+    record = np.zeros((4, RECORDED))
     _solve(
         tols, most, plain, pointer, column, value, diagonal, v, friction, 0.0 if is_exact else 1.0, r, best, units,
         place, judged_by, record,

@@ -150,10 +150,3 @@ def _total_inertia(problem: Problem) -> float:
     """Sum of the diagonal of H (eq. 160); for dual problems, which have none, rows over mean diagonal of D [kg]."""
     trace = problem.delassus.inertia_trace()
     return problem.rho * problem.row_count if trace is None else trace
-
-
-def swept(problem: Problem, reactions: np.ndarray, count: int) -> np.ndarray:
-    """Reactions (m,) after `count` plain sweeps with exact local solves; overwrites the given ones."""
-    method = SplittingMethod(problem, Splitting(solver="nbgs"), reactions)
-    method.advance(count)
-    return method.reactions

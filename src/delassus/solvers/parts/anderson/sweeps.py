@@ -103,15 +103,27 @@ def accelerated_phase(
 
 
 @njit(cache=True, error_model="numpy")
+def factor_price(mu, r, pointer, column):
+    """What a factorisation over joints and what is closed in r costs [ns]; infinite where it is too large for blocks of
+    three."""
+    products, closed = block_operations(mu, r, pointer, column, _MOST_FILL)
+    return _PER_PRODUCT * products + _PER_CLOSED * closed
+
+
+@njit(cache=True)
+def sweep_price(blocks, triples, convex):
+    """What a sweep costs [ns].  blocks, triples: how many there are."""
+    return _PER_BLOCK * blocks + (_PER_CONVEX_TRIPLE if convex > 0.0 else _PER_TRIPLE) * triples
+
+
+@njit(cache=True, error_model="numpy")
 def _is_too_dear(state, mu, convex, best, pointer, column):
     """At a judgement that was due: would another method be cheaper by now? When to judge next is written."""
     done, first = state[DONE], state[FIRST]
     if first > 0.0 and done >= first:
         if state[SWEEP_PRICE] == 0.0:
-            products, closed = block_operations(mu, best, pointer, column, _MOST_FILL)
-            state[FACTOR_PRICE] = _PER_PRODUCT * products + _PER_CLOSED * closed
-            per_triple = _PER_CONVEX_TRIPLE if convex > 0.0 else _PER_TRIPLE
-            state[SWEEP_PRICE] = _PER_BLOCK * len(column) + per_triple * len(mu)
+            state[FACTOR_PRICE] = factor_price(mu, best, pointer, column)
+            state[SWEEP_PRICE] = sweep_price(len(column), len(mu), convex)
             ratio = state[FACTOR_PRICE] / state[SWEEP_PRICE] * (_CONVEX_SHARE if convex > 0.0 else 1.0)
             state[BUDGET], state[FAR] = max(first, _WORTH * ratio), _WORTH_CONVERGING * ratio
         stop = done >= state[BUDGET]
