@@ -6,9 +6,12 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from numba import njit
 
-from delassus.collision import Contacts, Instance, detect, shape_arrays
+from delassus.collision import Contacts, Instance, detect, detect_at, shape_arrays
 from delassus.collision.broad.pairs import FEW
+from delassus.collision.few import find_contacts
+from delassus.collision.narrow.frames import empty_contacts
 from delassus.model.model import constants
 from delassus.shapes import Box, Capsule, Convex, Cylinder, Mesh, Plane, Sphere
 
@@ -74,6 +77,46 @@ def test_few_shapes_are_no_special_case(seed):
     contacts = detect(few, position, quaternion)
     assert len(contacts) > 10
     assert same_bits(contacts, detect(replace(few, few=False), position, quaternion))
+
+
+@njit(error_model="numpy")
+def many_times(n, shapes, q, reach, work, columns):
+    """The last of n detections inside compiled code."""
+    said = (0, 0, 0, 0)
+    for _ in range(n):
+        said = find_contacts(shapes, q, reach, work, columns)
+    return said
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_compiled_code_finds_the_same_contacts(far):
+    """In columns of its own, whose room `few_most` bounds; families are compiled when they are first needed."""
+    instances, position, quaternion = mixed_scene(np.random.default_rng(3), 20)
+    arrays, q = shape_arrays(instances), np.concatenate([position, quaternion], axis=1)
+    reach = np.full(arrays.count, 0.05) if far else np.empty(0)
+    work, columns = arrays.few_work(), empty_contacts(arrays, arrays.few_most)
+    bad, _, _, missing = many_times(1, arrays.few_constants, q, reach, work, columns)
+    assert bad == -1
+    assert missing
+    assert arrays.compile_families(missing) == 0
+    bad, _, total, missing = many_times(3, arrays.few_constants, q, reach, work, columns)
+    assert (bad, missing) == (-1, 0)
+    expected = detect_at(arrays, q, reach=reach if far else None)
+    assert same_bits(Contacts(*[column[:total] for column in columns]), expected)
+    assert len(expected) > len(detect(arrays, position, quaternion)) or not far
+
+
+def test_columns_without_room_are_left_alone():
+    instances, position, quaternion = mixed_scene(np.random.default_rng(3), 20)
+    arrays, q = shape_arrays(instances), np.concatenate([position, quaternion], axis=1)
+    total = len(detect_at(arrays, q))
+    columns = empty_contacts(arrays, total - 1)
+    columns[4][:] = 7.0
+    said = find_contacts(arrays.few_constants, q, np.empty(0), arrays.few_work(), columns)
+    assert said[2] == total
+    assert (columns[4] == 7.0).all()
+    q[4, 3:] *= 2.0
+    assert find_contacts(arrays.few_constants, q, np.empty(0), arrays.few_work(), columns)[0] == 4
 
 
 def test_detections_at_the_same_time_do_not_disturb_each_other():

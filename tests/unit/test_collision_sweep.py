@@ -25,7 +25,7 @@ def solid(kind, rng):
 def placed(arrays, q):
     n = arrays.count
     position, rotation, extent = np.empty((n, 8)), np.empty((n, 3, 3)), np.empty((n, 3))
-    place(0, 1, arrays.placing, q[:, :3], q[:, 3:], position, rotation, extent)
+    place(0, 1, arrays.placing, q, position, rotation, extent)
     return np.ascontiguousarray(position[:, :3]), rotation
 
 

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 
-from delassus.collision import detect
+from delassus.collision import detect_at
 from delassus.collision.instances import FIXTURES
 from delassus.dynamics.closure import close_joints
 from delassus.dynamics.softness import softness_of
@@ -94,7 +94,7 @@ def _parting(joints: JointArrays, q: np.ndarray, u: np.ndarray | None) -> str:
 def _overlapping(model: Model, q: np.ndarray) -> str:
     """A sentence about bodies that overlap; empty if there are none."""
     shapes = model.shapes
-    contacts = detect(shapes, q[:, :3], q[:, 3:])
+    contacts = detect_at(shapes, q)
     radius = (shapes.radius - shapes.surface[:, 0])[contacts.shapes].min(axis=1) if len(contacts) else np.zeros(0)
     deepest: dict[tuple[str, str], float] = {}
     for k in np.flatnonzero(contacts.gap < -_DEEP * radius):

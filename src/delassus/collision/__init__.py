@@ -8,7 +8,7 @@ kinds) and general (the pairs without a kernel, through `coal`)."""
 
 from delassus.collision.arrays import MIXING, ShapeArrays, shape_arrays
 from delassus.collision.contacts import Contacts
-from delassus.collision.detect import detect
+from delassus.collision.detect import detect, detect_at
 from delassus.collision.instances import Instance
 
-__all__ = ["MIXING", "Contacts", "Instance", "ShapeArrays", "detect", "shape_arrays"]
+__all__ = ["MIXING", "Contacts", "Instance", "ShapeArrays", "detect", "detect_at", "shape_arrays"]

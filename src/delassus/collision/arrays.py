@@ -12,7 +12,7 @@ from delassus.collision.broad.pairs import FEW, few_candidates
 from delassus.collision.instances import ALL, FIXTURES, Instance
 from delassus.collision.layout import CONVEX, GIVEN, PLANE, SPHERE, TRIANGLE
 from delassus.collision.machine import Pool
-from delassus.collision.narrow.families import FAMILIES, POINTS
+from delassus.collision.narrow.families import FAMILIES, POINTS, family_address, scratch_rows
 from delassus.collision.parts import take_apart
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.shapes import SHAPES
@@ -22,6 +22,7 @@ MIXING = {"geometric": 0, "min": 1, "max": 2, "average": 3, "product": 4}
 """Friction of a pair from that of its shapes; geometric is √(μ_a μ_b). Restitution is always the larger of the two."""
 
 
+_MADE_HERE = ("pool", "given", "few_constants")  # cached properties that hold memory and addresses of this process
 _SLOW = 0.1  # of half its thickness: a shape that moves less in a step is well described by one configuration
 
 
@@ -62,8 +63,8 @@ class ShapeArrays:
     plain: bool  # only spheres and planes, and every sphere may touch every other shape
     few: bool  # so few shapes that no grid is worth it
     candidates: np.ndarray  # (c, 4) pairs of few shapes, see broad/pairs.py
-    hint: list[int]  # room for pairs, from the last detection: changes no result, only how often memory is asked for
-    spare: list[tuple[Any, ...]]  # work spaces of few shapes that nobody uses now
+    hint: list[int]  # room for pairs (few shapes: contacts), from the last detection; changes no result
+    spare: list[tuple[Any, ...]]  # work spaces of few shapes that nobody uses now, see few_work
     peer_shapes: dict[str, Any]  # `coal`'s objects, made when first needed
     given_kinds: tuple[str, ...]  # names in SHAPES of the shapes that are GIVEN, in order
 
@@ -73,7 +74,7 @@ class ShapeArrays:
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles begin without memory, addresses and `coal`'s objects."""
-        here = {name: value for name, value in self.__dict__.items() if name not in ("pool", "given")}
+        here = {name: value for name, value in self.__dict__.items() if name not in _MADE_HERE}
         return here | {"peer_shapes": {}, "spare": []}
 
     @cached_property
@@ -90,6 +91,35 @@ class ShapeArrays:
 
             addresses[self.kind == GIVEN] = [support_address(SHAPES[kind]) for kind in self.given_kinds]
         return addresses
+
+    @cached_property
+    def few_constants(self) -> tuple[Any, ...]:
+        """What `find_contacts` (few.py) reads of few shapes: the same arrays at every call."""
+        addresses = np.zeros(FAMILIES.max() + 1, np.int64)  # of the families' kernels, 0 before they are needed
+        return self.placing, self.radius, self.candidates, self.vertices, self.given, addresses, self.mixing
+
+    def compile_families(self, bits: int) -> int:
+        """Have the kernels of these families of pairs compiled, or loaded, for `find_contacts`; returns the bits of
+        those that have none."""
+        addresses, missing = self.few_constants[5], 0
+        for family in range(len(addresses)):
+            if bits >> family & 1:
+                addresses[family] = family_address(family)
+                missing |= 0 if addresses[family] else 1 << family
+        return missing
+
+    def few_work(self) -> tuple[np.ndarray, ...]:
+        """Work space of `find_contacts`: (position, rotation, extent, pairs, dealt, out, scratch), see layout.py."""
+        n, c, rows = self.count, len(self.candidates), int(self.candidates[:, 3].sum())
+        return (
+            np.empty((n, 8)), np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((c, 2), np.int32),
+            np.empty((c, 3), np.int32), np.empty((rows, 8)), np.empty((1, 4, scratch_rows(self.vertices[3]), 4)),
+        )  # fmt: skip
+
+    @property
+    def few_most(self) -> int:
+        """Upper bound on the contacts of few shapes: the room that is enough for columns of `find_contacts`."""
+        return int(np.maximum(self.candidates[:, 3], 1).sum())
 
     @property
     def placing(self) -> tuple[Any, ...]:

@@ -4,30 +4,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from delassus.collision.arrays import ShapeArrays
-from delassus.collision.broad.pairs import find_few, work_space
 from delassus.collision.broad.partners import deal
 from delassus.collision.broad.phase import find_pairs
 from delassus.collision.contacts import NO_CONTACTS, Contacts
+from delassus.collision.few import find_contacts
 from delassus.collision.layout import MARGIN
 from delassus.collision.machine import share_out
-from delassus.collision.narrow.families import FAMILIES, POINTS
+from delassus.collision.narrow.families import FAMILIES, POINTS, scratch_rows
+from delassus.collision.narrow.frames import empty_contacts
 from delassus.collision.narrow.heap import heap_contacts
-from delassus.collision.narrow.phase import narrow
+from delassus.collision.narrow.phase import finish, narrow
 from delassus.collision.placement import place
 from delassus.errors import ProblemError
 
+_NO_REACH = np.empty(0)
 
-def detect(
-    arrays: ShapeArrays,
-    position: ArrayLike,
-    quaternion: ArrayLike,
-    *,
-    threads: int = 1,
-    reach: np.ndarray | None = None,
-) -> Contacts:
+
+def detect(arrays: ShapeArrays, position: ArrayLike, quaternion: ArrayLike, *, threads: int = 1) -> Contacts:
     """All contacts with gap ≤ the sum of the two shapes' margins.
-
-    reach: (n,) how much further contacts of the pairs that are near are looked for [m]; None: no further.
 
     position: (n_b, 3) [m], quaternion: (n_b, 4) unit (w, x, y, z), body → world. The result does not depend on the
     number of threads.
@@ -36,64 +30,78 @@ def detect(
         contacts = detect(arrays, [[0, 0, 0.5]], [[1, 0, 0, 0]])
         len(contacts)  # 4
     """
+    p, q = np.asarray(position, dtype=float).reshape(-1, 3), np.asarray(quaternion, dtype=float).reshape(-1, 4)
+    if len(p) != len(q):
+        raise _too_few(arrays, len(p), len(q))
+    return detect_at(arrays, np.concatenate([p, q], axis=1), threads=threads)
+
+
+def detect_at(arrays: ShapeArrays, q: np.ndarray, *, threads: int = 1, reach: np.ndarray | None = None) -> Contacts:
+    """The same at poses q (n_b, 7): positions [m] and unit quaternions.
+
+    reach: (n,) how much further contacts of the pairs that are near are looked for [m]; None: no further."""
     if not arrays.count:
         return NO_CONTACTS
-    p, q = _poses(arrays, position, quaternion)
+    if len(q) < arrays.body_count:
+        raise _too_few(arrays, len(q), len(q))
+    q = np.ascontiguousarray(q)
     if arrays.few:
-        return _detect_few(arrays, p, q, reach)
+        return _detect_few(arrays, q, _NO_REACH if reach is None else reach)
     n = arrays.count
     placed, rotation, extent = arrays.pool.take(((n, 8), float), ((n, 3, 3), float), ((n, 3), float))
-    for bad in share_out(place, threads, arrays.placing, p, q, placed, rotation, extent):
+    for bad in share_out(place, threads, arrays.placing, q, placed, rotation, extent):
         if bad >= 0:
-            _refuse(bad, p, q)
+            raise _bad_pose(bad, q)
     end, partner = find_pairs(arrays, placed, rotation, extent, threads=threads)
     if arrays.plain:  # one contact per pair, whatever its reach
         return heap_contacts(arrays, placed, rotation, end, partner, threads)
     pairs, dealt = arrays.pool.take(((len(partner), 2), np.int32), ((len(partner), 3), np.int32))
     rows, direct, bits = deal(end, partner, arrays.kind, FAMILIES, POINTS, pairs, dealt)
     (out,) = arrays.pool.take(((rows, 8), float))
+    scratch = np.empty((threads, 4, scratch_rows(arrays.vertices[3]), 4))
     if reach is not None:
         placed[:, MARGIN] += reach
     geometry = (placed, rotation, arrays.size, arrays.kind, *arrays.vertices, arrays.given)
-    return narrow(arrays, geometry, (len(partner), direct, bits), pairs, dealt, out, threads)
+    return narrow(arrays, geometry, (len(partner), direct, bits), pairs, dealt, out, scratch, threads)
 
 
-def _detect_few(arrays: ShapeArrays, p: np.ndarray, q: np.ndarray, reach: np.ndarray | None) -> Contacts:
+def _detect_few(arrays: ShapeArrays, q: np.ndarray, reach: np.ndarray) -> Contacts:
     """The same for few shapes, on one thread: starting another would take longer."""
     try:
         work = arrays.spare.pop()  # without a lock: every call gets another one
     except IndexError:
-        work = work_space(arrays.count, arrays.candidates)
-    position, rotation, _, pairs, dealt, out = work
-    bad, *near = find_few(arrays.placing, arrays.radius, p, q, arrays.candidates, *work[:5])
+        work = arrays.few_work()
+    shapes = arrays.few_constants
+    room = arrays.hint[0]  # as many contacts as last time, which is right at rest
+    columns = empty_contacts(arrays, room)
+    bad, near, total, missing = find_contacts(shapes, q, reach, work, columns)
+    if missing and arrays.compile_families(missing) != missing:
+        bad, near, total, missing = find_contacts(shapes, q, reach, work, columns)
     if bad >= 0:
-        _refuse(bad, p, q)
-    contacts = NO_CONTACTS
-    if near[0]:
-        if reach is not None:
-            position[:, MARGIN] += reach
-        geometry = (position, rotation, arrays.size, arrays.kind, *arrays.vertices, arrays.given)
-        contacts = narrow(arrays, geometry, near, pairs, dealt, out, 1)
+        raise _bad_pose(bad, q)
+    position, rotation, _, pairs, dealt, out, _ = work
+    placed = (position, rotation, arrays.size, arrays.kind)
+    if missing:
+        from delassus.collision.narrow.general import find_general
+
+        total += find_general(arrays, (*placed, *arrays.vertices, arrays.given), near, pairs, dealt, out)
+    if missing or total != room:
+        columns = empty_contacts(arrays, total)
+        finish(0, 1, near, pairs, dealt, placed, out, arrays.mixing, columns)
+    arrays.hint[0] = total
     arrays.spare.append(work)
-    return contacts
+    return Contacts(*columns) if total else NO_CONTACTS
 
 
-def _poses(arrays: ShapeArrays, position: ArrayLike, quaternion: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Body poses as contiguous arrays, or an error that says that some are missing."""
-    p = np.ascontiguousarray(position, dtype=float)
-    q = np.ascontiguousarray(quaternion, dtype=float)
-    if p.shape[-1:] != (3,) or q.shape[-1:] != (4,) or not p.ndim == q.ndim == 2:
-        p, q = p.reshape(-1, 3), q.reshape(-1, 4)
-    if len(p) != len(q) or len(p) < arrays.body_count:
-        raise ProblemError(
-            f"{len(p)} positions and {len(q)} quaternions for {arrays.body_count} bodies with shapes: "
-            "give one of each per body"
-        )
-    return p, q
+def _too_few(arrays: ShapeArrays, positions: int, quaternions: int) -> ProblemError:
+    return ProblemError(
+        f"{positions} positions and {quaternions} quaternions for {arrays.body_count} bodies with shapes: "
+        "give one of each per body"
+    )
 
 
-def _refuse(bad: int, p: np.ndarray, q: np.ndarray) -> None:
-    raise ProblemError(
-        f"body {bad} is at {p[bad].tolist()} turned by {q[bad].tolist()}: "
+def _bad_pose(bad: int, q: np.ndarray) -> ProblemError:
+    return ProblemError(
+        f"body {bad} is at {q[bad, :3].tolist()} turned by {q[bad, 3:].tolist()}: "
         "a pose must be finite, its quaternion (w, x, y, z) of unit length"
     )

@@ -5,17 +5,18 @@ import math
 from numba import njit
 
 from delassus.collision.layout import CAPSULE, CYLINDER, PLANE, SPHERE
+from delassus.linalg.borrowed import BORROWED
 
 UNIT = 1e-6  # how far the square of a quaternion's length may be from one
 
 
-@njit(cache=True, error_model="numpy")
-def bad_pose(t, threads, position, quaternion):
+@njit(cache=True, error_model="numpy", **BORROWED)
+def bad_pose(t, threads, q):
     """The first body of share t whose pose is not finite or whose quaternion is not of unit length, or −1."""
-    n = len(position)
+    n = len(q)
     for b in range(n * t // threads, n * (t + 1) // threads):
-        x, y, z = position[b, 0], position[b, 1], position[b, 2]
-        q0, q1, q2, q3 = quaternion[b, 0], quaternion[b, 1], quaternion[b, 2], quaternion[b, 3]
+        x, y, z = q[b, 0], q[b, 1], q[b, 2]
+        q0, q1, q2, q3 = q[b, 3], q[b, 4], q[b, 5], q[b, 6]
         # also false for NaN; the bound keeps cell numbers within 64 bits
         if not (abs(x) < 1e15 and abs(y) < 1e15 and abs(z) < 1e15):
             return b
@@ -24,22 +25,22 @@ def bad_pose(t, threads, position, quaternion):
     return -1
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def place(t, threads, shapes, p, q, position, rotation, extent):
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def place(t, threads, shapes, q, position, rotation, extent):
     """World pose and half edges of the world-aligned bounding box (margin included) of share t of the shapes.  Returns
     the first body of the share with a bad pose, or −1.
 
-    shapes: ShapeArrays.placing; p: (n_b, 3), q: (n_b, 4) of the bodies; position (n, 8), rotation (layout.py), extent
+    shapes: ShapeArrays.placing; q: (n_b, 7) poses of the bodies; position (n, 8), rotation (layout.py), extent
     (n, 3): written."""
     kind, body, size, half, surface, local_position, local_rotation = shapes
-    bad = bad_pose(t, threads, p, q)
+    bad = bad_pose(t, threads, q)
     n = len(kind)
     for s in range(n * t // threads, n * (t + 1) // threads):
         b, k = body[s], kind[s]
         x, y, z = local_position[s, 0], local_position[s, 1], local_position[s, 2]
         if k == SPHERE:
             if b >= 0 and (x != 0.0 or y != 0.0 or z != 0.0):
-                w, i, j, m = q[b, 0], q[b, 1], q[b, 2], q[b, 3]
+                w, i, j, m = q[b, 3], q[b, 4], q[b, 5], q[b, 6]
                 # x + 2 v × (v × x + w x)
                 cx, cy, cz = j * z - m * y + w * x, m * x - i * z + w * y, i * y - j * x + w * z
                 x, y, z = x + 2 * (j * cz - m * cy), y + 2 * (m * cx - i * cz), z + 2 * (i * cy - j * cx)
@@ -51,7 +52,7 @@ def place(t, threads, shapes, p, q, position, rotation, extent):
                     rotation[s, r, c] = local_rotation[s, r, c]
             _extent(s, k, size, half, surface[s, 0], rotation, extent)
         else:
-            w, i, j, m = q[b, 0], q[b, 1], q[b, 2], q[b, 3]
+            w, i, j, m = q[b, 3], q[b, 4], q[b, 5], q[b, 6]
             r00, r01, r02 = 1 - 2 * (j * j + m * m), 2 * (i * j - w * m), 2 * (i * m + w * j)
             r10, r11, r12 = 2 * (i * j + w * m), 1 - 2 * (i * i + m * m), 2 * (j * m - w * i)
             r20, r21, r22 = 2 * (i * m - w * j), 2 * (j * m + w * i), 1 - 2 * (i * i + j * j)
@@ -63,14 +64,14 @@ def place(t, threads, shapes, p, q, position, rotation, extent):
             x, y, z = r00 * x + r01 * y + r02 * z, r10 * x + r11 * y + r12 * z, r20 * x + r21 * y + r22 * z
             _extent(s, k, size, half, surface[s, 0], rotation, extent)
         if b >= 0:
-            x, y, z = x + p[b, 0], y + p[b, 1], z + p[b, 2]
+            x, y, z = x + q[b, 0], y + q[b, 1], z + q[b, 2]
         position[s, 0], position[s, 1], position[s, 2], position[s, 3] = x, y, z, size[s, 0]
         for c in range(4):
             position[s, 4 + c] = surface[s, c]
     return bad
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _extent(s, k, size, half, margin, R, extent):
     """Half edges of the bounding box of a shape that is no sphere."""
     for c in range(3):
@@ -86,7 +87,7 @@ def _extent(s, k, size, half, margin, R, extent):
         extent[s, c] = e + margin
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def moves_far(body, arm, least, u, bend, h):
     """Whether a shape moves further than `least` in a time h [s].  u: (n_b, 6); bend: what forces add to it [m]."""
     for s in range(len(body)):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numba import njit
 
-from delassus.collision import Contacts, detect
+from delassus.collision import Contacts, detect_at
 from delassus.collision.placement import moves_far
 from delassus.collision.sweep import APART, GRAZE, HIT, MISS, OVERLAP, Sweep, follow, pair_keys, sweep
 from delassus.dynamics.inputs import Inputs
@@ -42,7 +42,7 @@ def meeting(
 ) -> Contacts:  # fmt: skip
     """The contacts at the poses `at` (n_b, 7), less those of bodies that only pass.  flight: what `foresee` said."""
     reach = None if flight is None else flight.reach
-    contacts = detect(model.shapes, at[:, :3], at[:, 3:], threads=threads, reach=reach)
+    contacts = detect_at(model.shapes, at, threads=threads, reach=reach)
     if not len(contacts) or stabilisation.through_velocities:
         return contacts
     if flight is not None:
@@ -193,7 +193,7 @@ def _settled(model: Model, q: np.ndarray, path: np.ndarray, met: Sweep) -> Sweep
     unknown = np.flatnonzero(met.verdict == OVERLAP)
     if not len(unknown):
         return met
-    contacts = detect(model.shapes, q[:, :3], q[:, 3:])
+    contacts = detect_at(model.shapes, q)
     closing = np.zeros(len(contacts))
     for side, sign in ((0, 1.0), (1, -1.0)):
         b = contacts.bodies[:, side]

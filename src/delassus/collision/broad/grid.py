@@ -13,6 +13,7 @@ from numba import njit
 
 from delassus.collision.layout import PLANE
 from delassus.collision.machine import AHEAD, Pool, prefetch
+from delassus.linalg.borrowed import BORROWED
 
 SMALL_CLASS = 8  # a size class with so few shapes is not worth a grid: they are tested against everything, like planes
 COLUMNS = 2  # a power of two; 4 try a sixth fewer balls but look up as much more
@@ -67,7 +68,7 @@ def build_grid(
     return grid
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _size_up(gridded, level_start, level_radius, position, origin, inverse, shape, first, mask):
     """Bounds and table of each level; returns the number of table entries."""
     entries = 0
@@ -98,7 +99,7 @@ def _size_up(gridded, level_start, level_radius, position, origin, inverse, shap
     return entries
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def cell_of(x, y, z, level, origin, inverse, shape):
     """(column, row) of a point: its cell along x, and along y and z as one number."""
     j = np.int64((y - origin[level, 1]) * inverse[level])
@@ -106,7 +107,7 @@ def cell_of(x, y, z, level, origin, inverse, shape):
     return np.int64((x - origin[level, 0]) * inverse[level] * COLUMNS), j + shape[level, 1] * k
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _fill(gridded, level_start, position, radius, grid, bucket):
     """Sort by counting.  bucket: (m,) scratch."""
     origin, inverse, shape, first, mask, start, item, ball = grid

@@ -9,11 +9,12 @@ from numba import njit
 
 from delassus.collision.layout import MARGIN, PLANE, SPHERES, deal_pair
 from delassus.collision.placement import place
+from delassus.linalg.borrowed import BORROWED
 
 FEW = 64  # shapes up to which every pair is tested
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def may_touch(i, j, body, owner, group, mask, excluded):
     """Different bodies, at least one of them movable, groups that see each other, and no exclusion.
 
@@ -37,7 +38,7 @@ def may_touch(i, j, body, owner, group, mask, excluded):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def boxes_overlap(position, extent, a, b):
     """The boxes along the world's axes, margins included."""
     return (
@@ -47,7 +48,7 @@ def boxes_overlap(position, extent, a, b):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def over_plane(position, rotation, radius, plane, other):
     """The bounding ball of the other shape reaches the plane."""
     d = 0.0
@@ -56,7 +57,7 @@ def over_plane(position, rotation, radius, plane, other):
     return d <= radius[other] + position[plane, MARGIN]
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def spheres_near(position, a, b):
     """Whether the gap of spheres a and b is at most the sum of their margins, by the test of the grid."""
     x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
@@ -83,16 +84,7 @@ def few_candidates(
     return room[:count].copy()
 
 
-def work_space(n: int, candidates: np.ndarray) -> tuple[np.ndarray, ...]:
-    """(position, rotation, extent, pairs, dealt, out) for n shapes and these candidates, see layout.py."""
-    c, rows = len(candidates), int(candidates[:, 3].sum())
-    return (
-        np.empty((n, 8)), np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((c, 2), np.int32),
-        np.empty((c, 3), np.int32), np.empty((rows, 8)),
-    )  # fmt: skip
-
-
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _candidates(kind, body, owner, group, mask, excluded, families, points, candidates):
     count = 0
     for a in range(len(kind)):
@@ -105,14 +97,14 @@ def _candidates(kind, body, owner, group, mask, excluded, families, points, cand
     return count
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def find_few(placing, radius, p, q, candidates, position, rotation, extent, pairs, dealt):
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def find_few(placing, radius, q, candidates, position, rotation, extent, pairs, dealt):
     """Place the shapes and keep the near pairs: (first body with a bad pose or −1, pairs, contacts that are known, bits
     of the families that occur).
 
     placing, radius, candidates: of ShapeArrays; the others are written, see layout.py."""
     # literal 0 and 1 would be types of their own, and `place` compiled once more for them
-    bad = place(np.int64(0), np.int64(1), placing, p, q, position, rotation, extent)
+    bad = place(np.int64(0), np.int64(1), placing, q, position, rotation, extent)
     kind = placing[0]
     count, slot, direct, bits = np.int64(0), np.int64(0), 0, 0
     for c in range(len(candidates)):

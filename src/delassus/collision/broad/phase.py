@@ -13,6 +13,7 @@ from delassus.collision.broad.pairs import boxes_overlap, may_touch, over_plane,
 from delassus.collision.broad.partners import group
 from delassus.collision.layout import PLANE, SPHERE
 from delassus.collision.machine import share_out
+from delassus.linalg.borrowed import BORROWED
 
 if TYPE_CHECKING:
     from delassus.collision.arrays import ShapeArrays
@@ -48,7 +49,7 @@ def find_pairs(
     return end, partner
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
 def _search_common(t, threads, common, filters, found, counts):
     """Share t of the pairs with planes and the like: (common shape, any other) where they are near."""
     which, is_common, kind, radius, position, rotation, extent = common
@@ -147,7 +148,7 @@ def _search_grid(t, threads, levels, grid, kind, position, extent, filters, foun
     counts[t] = count
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _rows(c0, c1, after, column, fy, fz, reach, nx, ny, nz, first, mask, start, runs):
     """The runs of columns c0 … c1 of all rows within reach of (fy, fz), in units of a row's width.  Returns how many.
 
@@ -176,7 +177,7 @@ def _rows(c0, c1, after, column, fy, fz, reach, nx, ny, nz, first, mask, start, 
     return n
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _of_row(t, begin, end, row, c0, c1, level, origin, inverse, shape, ball, found):
     """Drop the items noted from begin to end that are in other cells of the same buckets; returns the new end."""
     for h in range(begin, end):

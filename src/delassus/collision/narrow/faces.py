@@ -7,11 +7,12 @@ from numba import njit
 
 from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, SPHERE, TRIANGLE, to_local, to_world
 from delassus.collision.narrow.given import furthest, given_face
+from delassus.linalg.borrowed import BORROWED
 
 RIM = 8  # corners that stand for the rim of a cylinder's end
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def looking_face(
     position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given, s, nx, ny, nz,
     corners,
@@ -57,7 +58,7 @@ def looking_face(
     return count, cosine
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def area(corners):
     """Twice the area vector of the triangle of the first three corners: across the face."""
     ax, ay, az = corners[1, 0] - corners[0, 0], corners[1, 1] - corners[0, 1], corners[1, 2] - corners[0, 2]
@@ -65,7 +66,7 @@ def area(corners):
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _box(hx, hy, hz, x, y, z, corners):
     i = 0 if abs(x) >= abs(y) and abs(x) >= abs(z) else (1 if abs(y) >= abs(z) else 2)
     d = x if i == 0 else (y if i == 1 else z)
@@ -79,14 +80,14 @@ def _box(hx, hy, hz, x, y, z, corners):
     return 4, abs(d)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _segment(x, y, z, h, corners):
     corners[0, 0], corners[0, 1], corners[0, 2] = x, y, z - h
     corners[1, 0], corners[1, 1], corners[1, 2] = x, y, z + h
     return 2
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _cylinder(r, h, x, y, z, corners):
     """Side or end."""
     if abs(z) > 0.7071:
@@ -99,7 +100,7 @@ def _cylinder(r, h, x, y, z, corners):
     return _segment(r * x / across, r * y / across, 0.0, h, corners), 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def support(R, size, kind, vertex, vertex_start, given, s, nx, ny, nz):
     """How far solid or triangle s reaches from its origin along n, a unit vector [m]."""
     x, y, z = to_local(R, s, nx, ny, nz)

@@ -2,11 +2,13 @@
 waits for box–box.
 
 Every family has the same form: share t of the first `count` pairs (p, 2), those dealt to it; contacts go into their
-slots of `out`, their number into `dealt` (p, 3) (see layout.py), and the sum of these numbers is returned."""
+slots of `out`, their number into `dealt` (p, 3) (see layout.py), and the sum of these numbers is returned.
+scratch: (threads, 4, rows, 4), see `scratch_rows`."""
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
+from delassus.collision.addresses import kernel_address
 from delassus.collision.layout import (
     BOX,
     CAPSULE,
@@ -25,17 +27,19 @@ from delassus.collision.layout import (
 )
 from delassus.collision.narrow.box import box_box
 from delassus.collision.narrow.capsule import box_capsule, capsule_capsule
+from delassus.collision.narrow.faces import RIM
 from delassus.collision.narrow.given import AROUND
 from delassus.collision.narrow.patch import MOST
 from delassus.collision.narrow.plane import HULL_POINTS, plane_box, plane_given, plane_hull, plane_round
 from delassus.collision.narrow.sphere import sphere_hull, sphere_solid, sphere_triangle
+from delassus.linalg.borrowed import BORROWED
 
 (SPHERE_SOLID, SPHERE_HULL, SPHERE_TRIANGLE, PLANE_BOX, PLANE_ROUND, PLANE_HULL, BOXES, BOX_CAPSULE, CAPSULES, GENERAL,
  PLANE_GIVEN) = range(SPHERE_PLANE + 1, SPHERE_PLANE + 12)  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _sphere_solid(t, threads, count, pairs, dealt, geometry, out):
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def _sphere_solid(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
@@ -47,8 +51,8 @@ def _sphere_solid(t, threads, count, pairs, dealt, geometry, out):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _sphere_hull(t, threads, count, pairs, dealt, geometry, out):
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def _sphere_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, _, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, _, _ = geometry
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
@@ -62,8 +66,8 @@ def _sphere_hull(t, threads, count, pairs, dealt, geometry, out):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _sphere_triangle(t, threads, count, pairs, dealt, geometry, out):
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def _sphere_triangle(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, _, kind, vertex, vertex_start, _, _, _, _, edge_normal, triangle, _ = geometry
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
@@ -75,8 +79,8 @@ def _sphere_triangle(t, threads, count, pairs, dealt, geometry, out):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _plane_box(t, threads, count, pairs, dealt, geometry, out):
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def _plane_box(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
@@ -88,8 +92,8 @@ def _plane_box(t, threads, count, pairs, dealt, geometry, out):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _plane_round(t, threads, count, pairs, dealt, geometry, out):
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def _plane_round(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
@@ -101,24 +105,23 @@ def _plane_round(t, threads, count, pairs, dealt, geometry, out):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _plane_hull(t, threads, count, pairs, dealt, geometry, out):
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def _plane_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, _, kind, vertex, vertex_start, _, _, _, _, _, _, _ = geometry
-    work = np.empty(HULL_POINTS, np.int64)
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == PLANE_HULL:
             a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = plane_hull(position, R, vertex, vertex_start, a, b, limit, out, slot, work)
+            n = plane_hull(position, R, vertex, vertex_start, a, b, limit, out, slot)
             dealt[p, COUNT] = n
             total += n
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _boxes(t, threads, count, pairs, dealt, geometry, out):
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def _boxes(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
-    work = np.empty((2, 24, 4))
+    work = scratch[t]
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == BOXES:
@@ -129,8 +132,8 @@ def _boxes(t, threads, count, pairs, dealt, geometry, out):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _box_capsule(t, threads, count, pairs, dealt, geometry, out):
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def _box_capsule(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
@@ -142,8 +145,8 @@ def _box_capsule(t, threads, count, pairs, dealt, geometry, out):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _capsules(t, threads, count, pairs, dealt, geometry, out):
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def _capsules(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
@@ -155,10 +158,10 @@ def _capsules(t, threads, count, pairs, dealt, geometry, out):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _plane_given(t, threads, count, pairs, dealt, geometry, out):
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def _plane_given(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind, _, _, _, _, _, _, _, _, given = geometry
-    corners = np.empty((AROUND, 3))
+    corners = scratch[t, 0]
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == PLANE_GIVEN:
@@ -183,6 +186,30 @@ KERNELS = {
 }
 POLYHEDRAL = (SPHERE_HULL, SPHERE_TRIANGLE, PLANE_HULL, PLANE_GIVEN)
 """Families that read all of Geometry; the others get its first four arrays, since every argument costs time."""
+READS_ALL = sum(1 << family for family in POLYHEDRAL)  # their bits
+
+
+def family_address(family: int) -> int:
+    """Of the kernel of a family, compiled now or before; 0 where there is none."""
+    if family not in KERNELS:
+        return 0
+    number, index = types.float64, types.int64
+    numbers, cubes, pairs = number[:, ::1], number[:, :, ::1], types.int32[:, ::1]
+    geometry = [numbers, cubes, numbers, types.int8[::1]]
+    if family in POLYHEDRAL:
+        several = index[::1]
+        geometry += [numbers, several, several, several, several, numbers, cubes, several, several]
+    return kernel_address(
+        KERNELS[family],
+        (index, index, index, pairs, pairs, types.Tuple(geometry), numbers, number[:, :, :, ::1]),
+    )
+
+
+def scratch_rows(face_start: np.ndarray) -> int:
+    """Rows of four numbers of each of the four blocks of scratch that a thread needs: for the corners of two faces cut
+    to each other, the longest of which is one of these."""
+    longest = int(np.diff(face_start).max(initial=max(RIM, AROUND)))
+    return max(24, 2 * longest + 2)
 
 
 def _tables() -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ from numba import njit
 from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, PLANE, SPHERE
 from delassus.collision.narrow.given import furthest
 from delassus.collision.narrow.triangle import nearest_barycentric
+from delassus.linalg.borrowed import BORROWED
 
 _ROUNDS = 64
 _CLOSE = 1e-12  # of the squared distance: no point of the difference is nearer than this says
@@ -24,7 +25,7 @@ WITNESS = 9
 they come from, and its nearest point."""
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def shape_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
     """(distance, nx, ny, nz): of shapes a and b [m], and the unit vector from a to b; at most zero where they overlap,
     with a zero vector where the direction is not known.
@@ -39,7 +40,7 @@ def shape_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
     return d - skin(a, kind, size) - skin(b, kind, size), nx, ny, nz
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def signed_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W, found):
     """Write gap, unit normal from a to b and the point midway between their nearest points into found (7,), for solids
     that may overlap.  W: (WITNESS, 3) scratch.
@@ -74,7 +75,7 @@ def signed_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W, foun
     found[1], found[2], found[3] = nx, ny, nz
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz):
     """(distance of the cores of a and b along the unit vector n from a to b, sum of their extents along it) [m]."""
     x, y, z = core_point(b, np.int64(1), kind, size, vertex, vertex_start, given, P, R, -nx, -ny, -nz)
@@ -83,13 +84,13 @@ def _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz):
     return gap, abs(gap) + abs(nx * (P[1, 0] - P[0, 0]) + ny * (P[1, 1] - P[0, 1]) + nz * (P[1, 2] - P[0, 2]))
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def skin(s, kind, size):
     """Radius around the core of shape s [m]."""
     return size[s, 0] if kind[s] == SPHERE or kind[s] == CAPSULE else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def core_point(s, side, kind, size, vertex, vertex_start, given, P, R, dx, dy, dz):
     """The point of the core of shape s, placed at P[side], R[side], that is furthest along d."""
     if kind[s] == SPHERE:
@@ -123,7 +124,7 @@ def core_point(s, side, kind, size, vertex, vertex_start, given, P, R, dx, dy, d
     )
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def core_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
     """The same for the cores: the point of the difference B − A nearest to the origin, by simplices W of its points.
     The distance is the largest lower bound seen, so that advancing by it never goes too far."""
@@ -157,7 +158,7 @@ def core_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
     return bound, bx, by, bz
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _nearest(count, W):
     """(corners kept, x, y, z): the point of the simplex W[:count] nearest to the origin; W keeps what it needs."""
     if count == 4:
@@ -175,7 +176,7 @@ def _nearest(count, W):
     return _keep(W, l0, l1, l2, i, j, k)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _weights(W, i, j, k):
     """Barycentric weights of the point of triangle (i, j, k) nearest to the origin."""
     return nearest_barycentric(
@@ -184,7 +185,7 @@ def _weights(W, i, j, k):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _keep(W, l0, l1, l2, i, j, k):
     """Corners i < j < k with positive weights moved to the front of W: (their number, the weighted point)."""
     x = y = z = 0.0
@@ -202,7 +203,7 @@ def _keep(W, l0, l1, l2, i, j, k):
     return kept, x, y, z
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _nearest_of_four(W):
     """A tetrahedron: inside it, or the nearest of its faces."""
     inside = True

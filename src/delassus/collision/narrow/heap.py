@@ -12,6 +12,7 @@ from delassus.collision.contacts import Contacts
 from delassus.collision.machine import AHEAD, prefetch, share_out
 from delassus.collision.narrow.frames import empty_contacts, put_pair
 from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
+from delassus.linalg.borrowed import BORROWED
 
 if TYPE_CHECKING:
     from delassus.collision.arrays import ShapeArrays
@@ -33,7 +34,7 @@ def heap_contacts(
     return Contacts(*columns)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
 def _write(t, threads, end, partner, position, rotation, mixing, contacts):
     """The contacts of share t of the shapes with their partners."""
     bodies, shapes, point, frame, gap, mu, restitution, feature = contacts

@@ -26,12 +26,13 @@ from delassus.collision.narrow.faces import area, looking_face, support
 from delassus.collision.narrow.families import GENERAL
 from delassus.collision.narrow.gjk import WITNESS, signed_distance
 from delassus.collision.narrow.patch import patch
+from delassus.linalg.borrowed import BORROWED
 
 ALMOST = 1.0 - 1e-6  # cosine between coal's normal and a face's below which they are different directions
 TRUSTED = 1e-4  # of the shapes' reach: the depth EPA reports must be the overlap along its normal, this closely
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def choose(count, pairs, dealt, geometry, sure, corners, chosen):
     """Rows (shape of the lower kind, other shape, pair) of chosen for the GENERAL pairs that no simple axis separates
     by their margins and `sure` [m]: the line of centres, and the face of each that looks at the other.  Returns their
@@ -70,7 +71,7 @@ def choose(count, pairs, dealt, geometry, sure, corners, chosen):
     return n
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _along(position, R, size, kind, vertex, vertex_start, given, a, b, nx, ny, nz):
     """Distance of shapes a and b along the unit vector n from a to b: negative where they overlap [m]."""
     x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
@@ -101,7 +102,7 @@ def measure_given(n, chosen, geometry, best, waiting):
     return others
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def judge(waiting, chosen, geometry, radius, asked, best):
     """Take coal's answers for the pairs waiting (rows of asked: gap, normal, nearest points) into best (n, 7): gap,
     normal, point midway. Pairs whose answer cannot be trusted go to the front of waiting; returns their number.
@@ -129,7 +130,7 @@ def judge(waiting, chosen, geometry, radius, asked, best):
     return again
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def try_faces(n, chosen, geometry, best):
     """Put the normal of a flat face in the place of coal's where solids overlap and it separates them by less.
 
@@ -156,7 +157,7 @@ def try_faces(n, chosen, geometry, best):
                     best[k, 0], best[k, 1], best[k, 2], best[k, 3] = along, nx, ny, nz
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def write_manifolds(n, chosen, geometry, best, tolerance, corners, work, dealt, out):
     """The contacts of the n pairs chosen, into their slots of `out`; returns their number.
 
@@ -212,7 +213,7 @@ def write_manifolds(n, chosen, geometry, best, tolerance, corners, work, dealt, 
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _span(corners, count):
     """Largest coordinate of the corners seen from the first [m]."""
     most = 0.0
@@ -222,7 +223,7 @@ def _span(corners, count):
     return most
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _face_side(R, vertex, vertex_start, edges, triangle, t, nx, ny, nz):
     """(snapped, normal): where the direction from a solid to triangle t leans over an edge to a neighbour, or out of
     the back, the triangle's own normal is taken instead, so that bodies slide over a flat mesh without feeling its

@@ -11,6 +11,7 @@ from delassus.collision.machine import share_out
 from delassus.collision.narrow.families import GENERAL, KERNELS, POLYHEDRAL
 from delassus.collision.narrow.frames import empty_contacts, put_pair
 from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
+from delassus.linalg.borrowed import BORROWED
 
 if TYPE_CHECKING:
     from delassus.collision.arrays import ShapeArrays
@@ -23,18 +24,19 @@ def narrow(
     pairs: np.ndarray,
     dealt: np.ndarray,
     out: np.ndarray,
+    scratch: np.ndarray,
     threads: int,
 ) -> Contacts:
     """Contacts of the pairs, family by family.
 
     geometry: the fields of Geometry; near: (pairs, contacts that are known, bits of the families that occur); pairs,
-    dealt, out: sorted pairs, their families and slots, room for contacts (layout.py)."""
+    dealt, out: sorted pairs, their families and slots, room for contacts (layout.py); scratch: see families.py."""
     count, total, bits = near
     placed = geometry[:4]
     for number, kernel in KERNELS.items():
         if bits >> number & 1:
             read = geometry if number in POLYHEDRAL else placed
-            total += sum(share_out(kernel, threads, count, pairs, dealt, read, out))
+            total += sum(share_out(kernel, threads, count, pairs, dealt, read, out, scratch))
     if bits >> GENERAL & 1:
         from delassus.collision.narrow.general import find_general
 
@@ -46,7 +48,7 @@ def narrow(
     return Contacts(*columns)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
 def finish(t, threads, count, pairs, dealt, placed, out, mixing, contacts):
     """Contacts of share t of the pairs, one after the other, in the fields of Contacts: normals from the lower numbered
     shape to the other, tangents, bodies, materials, and the pair in the feature."""

@@ -2,16 +2,18 @@
 
 import math
 
+import numpy as np
 from numba import njit
 
 from delassus.collision.layout import CAPSULE, put, to_local
 from delassus.collision.narrow.given import furthest, given_face
+from delassus.linalg.borrowed import BORROWED
 
 STANDING = 1e-4  # sine of the tilt below which a cylinder stands on its end
 HULL_POINTS = 8  # most contacts of a hull on a plane
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def plane_box(position, R, size, a, b, limit, out, k):
     """Plane a against box b: the four deepest corners, those of one face (the one facing the plane most), where they
     are near enough.  Returns the number of contacts written from k on; so do the others."""
@@ -40,7 +42,7 @@ def plane_box(position, R, size, a, b, limit, out, k):
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def plane_round(position, R, size, kind, a, b, limit, out, k):
     """Plane a against capsule or cylinder b."""
     nx, ny, nz, d = height(position, R, a, b)
@@ -49,7 +51,7 @@ def plane_round(position, R, size, kind, a, b, limit, out, k):
     return _cylinder(position, R, size, b, nx, ny, nz, d, limit, out, k)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _capsule(position, R, size, b, nx, ny, nz, d, limit, out, k):
     """The lowest point under each end of the axis."""
     ax, ay, az = R[b, 0, 2], R[b, 1, 2], R[b, 2, 2]
@@ -66,7 +68,7 @@ def _capsule(position, R, size, b, nx, ny, nz, d, limit, out, k):
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _cylinder(position, R, size, b, nx, ny, nz, d, limit, out, k):
     """Standing: four points of the rim, fixed to the body so that they do not wander. Otherwise the lowest point of
     each rim and two more of the lower one, 120 degrees away."""
@@ -101,12 +103,10 @@ def _cylinder(position, R, size, b, nx, ny, nz, d, limit, out, k):
     return count
 
 
-@njit(cache=True, error_model="numpy")
-def plane_hull(position, R, vertex, vertex_start, a, b, limit, out, k, work):
+@njit(cache=True, error_model="numpy", **BORROWED)
+def plane_hull(position, R, vertex, vertex_start, a, b, limit, out, k):
     """Plane a against hull b: all near corners when they are few; otherwise the deepest and the outermost in directions
-    fixed to the body.
-
-    work: (≥ HULL_POINTS,) scratch of chosen corners."""
+    fixed to the body. Which are chosen stands in their rows of out until they are written."""
     nx, ny, nz, d = height(position, R, a, b)
     lx, ly, lz = to_local(R, b, nx, ny, nz)
     first, last = vertex_start[b], vertex_start[b + 1]
@@ -115,30 +115,30 @@ def plane_hull(position, R, vertex, vertex_start, a, b, limit, out, k, work):
         gap = d + lx * vertex[v, 0] + ly * vertex[v, 1] + lz * vertex[v, 2]
         if gap <= limit:
             if near < HULL_POINTS:
-                work[near] = v
+                out[k + near, 7] = v
             near += 1
         if gap < lowest:
             deepest, lowest = v, gap
     if near > HULL_POINTS:
-        work[0] = deepest
+        out[k, 7] = deepest
         near = 1
         for direction in range(HULL_POINTS - 1):
             v = _outermost(vertex, first, last, lx, ly, lz, limit - d, direction)
             known = False
             for i in range(near):
-                known = known or work[i] == v
+                known = known or out[k + i, 7] == v
             if not known:
-                work[near] = v
+                out[k + near, 7] = v
                 near += 1
     for i in range(near):
-        v = work[i]
-        x, y, z = vertex[v, 0], vertex[v, 1], vertex[v, 2]
+        corner = np.int64(out[k + i, 7])
+        x, y, z = vertex[corner, 0], vertex[corner, 1], vertex[corner, 2]
         gap = d + lx * x + ly * y + lz * z
-        _put_corner(position, R, b, x, y, z, nx, ny, nz, gap, v - first, out, k + i)
+        _put_corner(position, R, b, x, y, z, nx, ny, nz, gap, corner - first, out, k + i)
     return near
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _outermost(vertex, first, last, lx, ly, lz, height, direction):
     """The corner below `height` that lies furthest in one of seven directions across the normal."""
     # an axis of the body that is not along the normal spans the tangent plane with it
@@ -155,7 +155,7 @@ def _outermost(vertex, first, last, lx, ly, lz, height, direction):
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def height(position, R, a, b):
     """(normal of plane a, distance of the origin of shape b from it)."""
     nx, ny, nz = R[a, 0, 2], R[a, 1, 2], R[a, 2, 2]
@@ -163,7 +163,7 @@ def height(position, R, a, b):
     return nx, ny, nz, nx * x + ny * y + nz * z
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def plane_given(position, R, size, given, a, b, limit, out, k, corners):
     """Plane a against GIVEN shape b: the corners of the face that looks at it, and the deepest point where none of them
     is it.  corners: (≥ AROUND, 3) scratch."""
@@ -184,7 +184,7 @@ def plane_given(position, R, size, given, a, b, limit, out, k, corners):
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _put_corner(position, R, b, x, y, z, nx, ny, nz, gap, feature, out, k):
     """The contact of a point of shape b, in its frame, that is `gap` above a plane of normal n."""
     px = position[b, 0] + R[b, 0, 0] * x + R[b, 0, 1] * y + R[b, 0, 2] * z - 0.5 * gap * nx

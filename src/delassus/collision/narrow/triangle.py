@@ -9,11 +9,12 @@ import math
 from numba import njit
 
 from delassus.collision.narrow.distance import TINY
+from delassus.linalg.borrowed import BORROWED
 
 ON_EDGE = 1e-9  # barycentric coordinates below this are zero
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def point_triangle(vertex, v, edge_normal, e, x, y, z, reach):
     """(counts, distance, ox, oy, oz) of a point in the frame of triangle e, whose corners are v, v + 1, v + 2; behind
     the surface by less than `reach` the distance is negative, further behind it does not count."""
@@ -64,7 +65,7 @@ def point_triangle(vertex, v, edge_normal, e, x, y, z, reach):
     return flat and counts and owner > 0.0, -d, -dx, -dy, -dz
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def nearest_barycentric(px, py, pz, ux, uy, uz, wx, wy, wz):
     """Weights (a, b, c) of the point of a triangle (0, u, w) nearest to p (Ericson 2005, 5.1.5)."""
     d1, d2 = ux * px + uy * py + uz * pz, wx * px + wy * py + wz * pz

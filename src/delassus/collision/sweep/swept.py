@@ -8,6 +8,7 @@ from numba import njit
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.broad.pairs import may_touch
 from delassus.collision.layout import PLANE
+from delassus.linalg.borrowed import BORROWED
 
 _ALL_BY_ALL = 64  # fast shapes up to which each is tested against everything
 _UNSORTED = 64  # shapes up to which testing all pairs is quicker than sorting them
@@ -46,7 +47,7 @@ def _sorted(low: np.ndarray) -> tuple[int, np.ndarray]:
     return axis, np.argsort(low[:, axis], kind="stable")
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _swept_boxes(body, arm, least, path, position, extent, low, high, turn, is_fast):
     """Boxes that hold the shapes all along their paths, and how far turning moves their points."""
     for s in range(len(body)):
@@ -66,7 +67,7 @@ def _swept_boxes(body, arm, least, path, position, extent, low, high, turn, is_f
             high[s, k] = position[s, k] + hi + extent[s, k] + turn[s]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _overlaps(axis, order, low, high, turn, is_fast, thin, surface, path, filters, poses, found, limit):
     """Pairs of fast shapes whose swept boxes overlap; goes on counting when out of room.  axis: along which `order`
     goes, or −1; limit: negative where they do not move fast against each other, the distance [m] at which they count as
@@ -107,7 +108,7 @@ def _overlaps(axis, order, low, high, turn, is_fast, thin, surface, path, filter
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _is_above(low, high, s, position, rotation, plane):
     """Whether the swept box of shape s stays above a plane, whose own box is everything."""
     d = 0.0
@@ -117,7 +118,7 @@ def _is_above(low, high, s, position, rotation, plane):
     return d > 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _against(a, b, turn, path, body):
     """How far points of shapes a and b may move against each other [m]."""
     far, bend = 0.0, 0.0

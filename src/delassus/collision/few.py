@@ -1,0 +1,50 @@
+"""Contacts of few shapes in one compiled call, from poses to the fields of Contacts, for Python and for compiled code.
+
+Nothing is allocated. Families of pairs are called through their addresses: one that has none yet is handed back, for
+Python to have it compiled (`ShapeArrays.compile_families`) and to call again."""
+
+import numpy as np
+from numba import njit
+
+from delassus.collision.addresses import call_family
+from delassus.collision.broad.pairs import find_few
+from delassus.collision.layout import MARGIN, SPHERE_PLANE
+from delassus.collision.narrow.families import READS_ALL
+from delassus.collision.narrow.phase import finish
+from delassus.linalg.borrowed import BORROWED
+
+
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def find_contacts(shapes, q, reach, work, columns):
+    """(first body with a bad pose or −1, pairs that are near, contacts, bits of the families that have no address).
+
+    shapes: ShapeArrays.few_constants; q: (n_b, 7) poses of the bodies; reach: (n,) how much further contacts of the
+    pairs that are near are looked for [m], or empty; work: ShapeArrays.few_work(); columns: the fields of Contacts,
+    written, with room for some. They are left alone where a pose is bad, a family has no address, or where the contacts
+    are more than their room: then `finish` writes them into larger ones."""
+    placing, radius, candidates, vertices, given, addresses, mixing = shapes
+    position, rotation, extent, pairs, dealt, out, scratch = work
+    bad, count, total, bits = find_few(placing, radius, q, candidates, position, rotation, extent, pairs, dealt)
+    if bad >= 0:
+        return bad, count, 0, 0
+    if len(reach):
+        for s in range(len(reach)):
+            position[s, MARGIN] += reach[s]
+    placed = (position, rotation, placing[2], placing[0])
+    geometry = placed + vertices + (given,)
+    missing, family, left = 0, 0, bits
+    first, one = np.int64(0), np.int64(1)  # literals would be types of their own
+    while left:
+        if left & 1 and family > SPHERE_PLANE:  # pairs of the first two are contacts already
+            address = addresses[family]
+            if address == 0:
+                missing |= 1 << family
+            elif READS_ALL >> family & 1:
+                total += call_family(address, first, one, count, pairs, dealt, geometry, out, scratch)
+            else:
+                total += call_family(address, first, one, count, pairs, dealt, placed, out, scratch)
+        left >>= 1
+        family += 1
+    if missing == 0 and total <= len(columns[4]):
+        finish(first, one, count, pairs, dealt, placed, out, mixing, columns)
+    return bad, count, total, missing
