@@ -62,6 +62,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "arrays": {"layout", "machine", "instances", "parts", "broad", "narrow"},
         "sweep": {"layout", "placement", "arrays", "broad", "narrow"},
         "few": {"layout", "addresses", "broad", "narrow"},
+        "many": {"layout", "broad", "narrow", "placement", "few"},
         "detect": {"layout", "machine", "contacts", "placement", "arrays", "broad", "narrow", "few"},
     },
     "io": {
@@ -85,8 +86,8 @@ ROOMS: dict[str, dict[str, set[str]]] = {
 # What `delassus.io` hands out without being its home.
 HANDED_OUT = {"delassus.io.Recorder": "delassus.io.recording", "delassus.io.Recording": "delassus.io.recording"}
 
-# Only to say of which type an argument is: both phases are handed the arrays that are made for them.
-TYPES_ONLY = {("collision.broad", "collision.arrays"), ("collision.narrow", "collision.arrays")}
+# Only to say of which type an argument is: these are handed the arrays that are made for them.
+TYPES_ONLY = {(f"collision.{room}", "collision.arrays") for room in ("broad", "narrow", "few", "many")}
 
 
 class Import(NamedTuple):

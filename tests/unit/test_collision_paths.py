@@ -10,7 +10,8 @@ from numba import njit
 
 from delassus.collision import Contacts, Instance, detect, detect_at, shape_arrays
 from delassus.collision.broad.pairs import FEW
-from delassus.collision.few import find_contacts
+from delassus.collision.few import few_most, few_work, find_contacts
+from delassus.collision.many import find_contacts_many, many_work
 from delassus.collision.narrow.frames import empty_contacts
 from delassus.model.model import constants
 from delassus.shapes import Box, Capsule, Convex, Cylinder, Mesh, Plane, Sphere
@@ -94,7 +95,7 @@ def test_compiled_code_finds_the_same_contacts(far):
     instances, position, quaternion = mixed_scene(np.random.default_rng(3), 20)
     arrays, q = shape_arrays(instances), np.concatenate([position, quaternion], axis=1)
     reach = np.full(arrays.count, 0.05) if far else np.empty(0)
-    work, columns = arrays.few_work(), empty_contacts(arrays, arrays.few_most)
+    work, columns = few_work(arrays), empty_contacts(arrays, few_most(arrays))
     bad, _, _, missing = many_times(1, arrays.few_constants, q, reach, work, columns)
     assert bad == -1
     assert missing
@@ -112,11 +113,46 @@ def test_columns_without_room_are_left_alone():
     total = len(detect_at(arrays, q))
     columns = empty_contacts(arrays, total - 1)
     columns[4][:] = 7.0
-    said = find_contacts(arrays.few_constants, q, np.empty(0), arrays.few_work(), columns)
+    said = find_contacts(arrays.few_constants, q, np.empty(0), few_work(arrays), columns)
     assert said[2] == total
     assert (columns[4] == 7.0).all()
     q[4, 3:] *= 2.0
-    assert find_contacts(arrays.few_constants, q, np.empty(0), arrays.few_work(), columns)[0] == 4
+    assert find_contacts(arrays.few_constants, q, np.empty(0), few_work(arrays), columns)[0] == 4
+
+
+def found_by_compiled_code(arrays, q, reach):
+    """(contacts of `find_contacts_many`, how often it ran out of room), beginning with next to none."""
+    work, columns, takes, again = many_work(arrays, 1, 1), empty_contacts(arrays, 0), np.empty(3, np.int64), 0
+    while True:
+        bad, total, missing = find_contacts_many(arrays.many_constants, q, reach, work, columns, takes)
+        assert bad == -1
+        if missing:
+            assert arrays.compile_families(missing) == 0
+        elif takes[0] > len(work[8]) or takes[1] > len(work[11]) or takes[2] > len(columns[4]):
+            work = many_work(arrays, max(takes[0], len(work[8])), max(takes[1], len(work[11])))
+            columns, again = empty_contacts(arrays, takes[2]), again + 1
+        else:
+            return Contacts(*[column[:total] for column in columns]), again
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_compiled_code_finds_the_same_contacts_of_many(far):
+    instances, position, quaternion = mixed_scene(np.random.default_rng(5), 300)
+    arrays, q = shape_arrays(instances, exclude=[(1, 2)]), np.concatenate([position, quaternion], axis=1)
+    assert not arrays.few
+    reach = np.full(arrays.count, 0.05) if far else np.empty(0)
+    contacts, again = found_by_compiled_code(arrays, q, reach)
+    assert again >= 2
+    assert len(contacts) > 300
+    assert same_bits(contacts, detect_at(arrays, q, reach=reach if far else None))
+
+
+def test_compiled_code_finds_the_same_contacts_of_a_heap():
+    instances, position, quaternion = random_heap(np.random.default_rng(7), 400)
+    arrays, q = shape_arrays(instances), np.concatenate([position, quaternion], axis=1)
+    assert arrays.plain
+    contacts, _ = found_by_compiled_code(arrays, q, np.empty(0))
+    assert same_bits(contacts, detect_at(arrays, q))
 
 
 def test_detections_at_the_same_time_do_not_disturb_each_other():

@@ -12,7 +12,7 @@ from delassus.collision.broad.pairs import FEW, few_candidates
 from delassus.collision.instances import ALL, FIXTURES, Instance
 from delassus.collision.layout import CONVEX, GIVEN, PLANE, SPHERE, TRIANGLE
 from delassus.collision.machine import Pool
-from delassus.collision.narrow.families import FAMILIES, POINTS, family_address, scratch_rows
+from delassus.collision.narrow.families import FAMILIES, POINTS, family_address
 from delassus.collision.parts import take_apart
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.shapes import SHAPES
@@ -22,7 +22,12 @@ MIXING = {"geometric": 0, "min": 1, "max": 2, "average": 3, "product": 4}
 """Friction of a pair from that of its shapes; geometric is √(μ_a μ_b). Restitution is always the larger of the two."""
 
 
-_MADE_HERE = ("pool", "given", "few_constants")  # cached properties that hold memory and addresses of this process
+_MADE_HERE = (
+    "pool",
+    "given",
+    "few_constants",
+    "many_constants",
+)  # cached properties that hold memory and addresses of this process
 _SLOW = 0.1  # of half its thickness: a shape that moves less in a step is well described by one configuration
 
 
@@ -64,7 +69,7 @@ class ShapeArrays:
     few: bool  # so few shapes that no grid is worth it
     candidates: np.ndarray  # (c, 4) pairs of few shapes, see broad/pairs.py
     hint: list[int]  # room for pairs (few shapes: contacts), from the last detection; changes no result
-    spare: list[tuple[Any, ...]]  # work spaces of few shapes that nobody uses now, see few_work
+    spare: list[tuple[Any, ...]]  # work spaces of few shapes that nobody uses now, see few.py
     peer_shapes: dict[str, Any]  # `coal`'s objects, made when first needed
     given_kinds: tuple[str, ...]  # names in SHAPES of the shapes that are GIVEN, in order
 
@@ -98,6 +103,20 @@ class ShapeArrays:
         addresses = np.zeros(FAMILIES.max() + 1, np.int64)  # of the families' kernels, 0 before they are needed
         return self.placing, self.radius, self.candidates, self.vertices, self.given, addresses, self.mixing
 
+    @cached_property
+    def many_constants(self) -> tuple[Any, ...]:
+        """What `find_contacts_many` (many.py) reads of many shapes."""
+        placing, radius, _, vertices, given, addresses, mixing = self.few_constants
+        return (
+            placing, radius, vertices, given, addresses, mixing, (self.common, self.is_common, self.gridded),
+            self.filters, (self.level_start, self.level_radius), FAMILIES, POINTS,
+        )  # fmt: skip
+
+    @property
+    def filters(self) -> tuple[Any, ...]:
+        """What says whether two shapes may touch at all, see `may_touch`."""
+        return self.plain, self.body, self.owner, self.group, self.mask, self.excluded
+
     def compile_families(self, bits: int) -> int:
         """Have the kernels of these families of pairs compiled, or loaded, for `find_contacts`; returns the bits of
         those that have none."""
@@ -107,19 +126,6 @@ class ShapeArrays:
                 addresses[family] = family_address(family)
                 missing |= 0 if addresses[family] else 1 << family
         return missing
-
-    def few_work(self) -> tuple[np.ndarray, ...]:
-        """Work space of `find_contacts`: (position, rotation, extent, pairs, dealt, out, scratch), see layout.py."""
-        n, c, rows = self.count, len(self.candidates), int(self.candidates[:, 3].sum())
-        return (
-            np.empty((n, 8)), np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((c, 2), np.int32),
-            np.empty((c, 3), np.int32), np.empty((rows, 8)), np.empty((1, 4, scratch_rows(self.vertices[3]), 4)),
-        )  # fmt: skip
-
-    @property
-    def few_most(self) -> int:
-        """Upper bound on the contacts of few shapes: the room that is enough for columns of `find_contacts`."""
-        return int(np.maximum(self.candidates[:, 3], 1).sum())
 
     @property
     def placing(self) -> tuple[Any, ...]:

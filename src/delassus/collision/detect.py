@@ -7,7 +7,7 @@ from delassus.collision.arrays import ShapeArrays
 from delassus.collision.broad.partners import deal
 from delassus.collision.broad.phase import find_pairs
 from delassus.collision.contacts import NO_CONTACTS, Contacts
-from delassus.collision.few import find_contacts
+from delassus.collision.few import few_work, find_contacts
 from delassus.collision.layout import MARGIN
 from delassus.collision.machine import share_out
 from delassus.collision.narrow.families import FAMILIES, POINTS, scratch_rows
@@ -70,7 +70,7 @@ def _detect_few(arrays: ShapeArrays, q: np.ndarray, reach: np.ndarray) -> Contac
     try:
         work = arrays.spare.pop()  # without a lock: every call gets another one
     except IndexError:
-        work = arrays.few_work()
+        work = few_work(arrays)
     shapes = arrays.few_constants
     room = arrays.hint[0]  # as many contacts as last time, which is right at rest
     columns = empty_contacts(arrays, room)

@@ -59,17 +59,22 @@ def build_grid(
     levels, m = len(level_radius), len(gridded)
     origin, inverse, shape = np.empty((levels, 3)), np.empty(levels), np.empty((levels, 3), np.int64)
     first, mask = np.empty(levels, np.int64), np.empty(levels, np.int64)
-    entries = _size_up(gridded, level_start, level_radius, position, origin, inverse, shape, first, mask)
+    entries = size_up(gridded, level_start, level_radius, position, origin, inverse, shape, first, mask)
     start, item, ball, bucket = pool.take(
         ((entries + 1,), np.int32), ((m,), np.int32), ((m, 4), float), ((m,), np.int32)
     )
     grid = (origin, inverse, shape, first, mask, start, item, ball)
-    _fill(gridded, level_start, position, radius, grid, bucket)
+    fill_grid(gridded, level_start, position, radius, grid, bucket)
     return grid
 
 
+def table_room(items: int, levels: int) -> int:
+    """Upper bound on the entries of all tables that `size_up` makes for so many items, and one."""
+    return levels * 8 * COLUMNS + 2 * COLUMNS * items + 1
+
+
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _size_up(gridded, level_start, level_radius, position, origin, inverse, shape, first, mask):
+def size_up(gridded, level_start, level_radius, position, origin, inverse, shape, first, mask):
     """Bounds and table of each level; returns the number of table entries."""
     entries = 0
     for level in range(len(level_radius)):
@@ -108,7 +113,7 @@ def cell_of(x, y, z, level, origin, inverse, shape):
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _fill(gridded, level_start, position, radius, grid, bucket):
+def fill_grid(gridded, level_start, position, radius, grid, bucket):
     """Sort by counting.  bucket: (m,) scratch."""
     origin, inverse, shape, first, mask, start, item, ball = grid
     start[:] = 0

@@ -18,6 +18,8 @@ from delassus.linalg.borrowed import BORROWED
 if TYPE_CHECKING:
     from delassus.collision.arrays import ShapeArrays
 
+RUNS = 20  # of items in a grid's table that may be near one: two for each of nine rows, and some
+
 
 def find_pairs(
     arrays: "ShapeArrays", position: np.ndarray, rotation: np.ndarray, extent: np.ndarray, *, threads: int = 1
@@ -27,19 +29,19 @@ def find_pairs(
 
     position, rotation, extent: of the shapes, as `place` writes them."""
     pool = arrays.pool
-    filters = (arrays.plain, arrays.body, arrays.owner, arrays.group, arrays.mask, arrays.excluded)
+    filters = arrays.filters
     common = (arrays.common, arrays.is_common, arrays.kind, arrays.radius, position, rotation, extent)
     levels = (arrays.level_start, arrays.level_radius)
-    grid = ()
+    runs, grid = np.empty((threads, RUNS, 3), np.int64), ()
     if len(arrays.gridded):
         grid = build_grid(arrays.gridded, *levels, position, arrays.radius, pool)
     while True:
         (found,) = pool.take(((threads, arrays.hint[0] // threads + 1, 2), np.int32))
         counts = np.zeros(threads, np.int64)
         if len(arrays.common):
-            share_out(_search_common, threads, common, filters, found, counts)
+            share_out(search_common, threads, common, filters, found, counts)
         if grid:
-            share_out(_search_grid, threads, levels, grid, arrays.kind, position, extent, filters, found, counts)
+            share_out(search_grid, threads, levels, grid, arrays.kind, position, extent, filters, runs, found, counts)
         if counts.max() <= found.shape[1]:
             break
         # Some share ran out of room: it went on counting, so now we know how much it takes at most.
@@ -50,7 +52,7 @@ def find_pairs(
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
-def _search_common(t, threads, common, filters, found, counts):
+def search_common(t, threads, common, filters, found, counts):
     """Share t of the pairs with planes and the like: (common shape, any other) where they are near."""
     which, is_common, kind, radius, position, rotation, extent = common
     plain, body, owner, group, mask, excluded = filters
@@ -76,9 +78,9 @@ def _search_common(t, threads, common, filters, found, counts):
     counts[t] = count
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _search_grid(t, threads, levels, grid, kind, position, extent, filters, found, counts):
-    """Share t of the pairs of shapes in the grids.
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def search_grid(t, threads, levels, grid, kind, position, extent, filters, runs, found, counts):
+    """Share t of the pairs of shapes in the grids.  runs: (threads, RUNS, 3) scratch.
 
     Of the same size class, an item meets those behind it in its row and those in four of the eight rows around, so that
     every pair is seen once; of a coarser class, those in all nine rows. Of each row, only the columns that its ball,
@@ -91,7 +93,7 @@ def _search_grid(t, threads, levels, grid, kind, position, extent, filters, foun
     plain, body, owner, group, seen, excluded = filters
     m, room = len(item), found.shape[1]
     count = counts[t]
-    runs = np.empty((20, 3), np.int64)  # to try: first item, one past the last, row
+    runs = runs[t]  # to try: first item, one past the last, row
     for own in range(len(level_radius)):
         for p in range(max(m * t // threads, level_start[own]), min(m * (t + 1) // threads, level_start[own + 1])):
             x, y, z, r, begun = ball[p, 0], ball[p, 1], ball[p, 2], ball[p, 3], count

@@ -30,12 +30,12 @@ def heap_contacts(
 
     arrays: plain ShapeArrays; position, rotation: of the shapes; end, partner: see partners.py."""
     columns = empty_contacts(arrays, len(partner))
-    share_out(_write, threads, end, partner, position, rotation, arrays.mixing, columns)
+    share_out(write_heap, threads, end, partner, position, rotation, arrays.mixing, columns)
     return Contacts(*columns)
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
-def _write(t, threads, end, partner, position, rotation, mixing, contacts):
+def write_heap(t, threads, end, partner, position, rotation, mixing, contacts):
     """The contacts of share t of the shapes with their partners."""
     bodies, shapes, point, frame, gap, mu, restitution, feature = contacts
     n, last = len(end), len(partner) - 1
