@@ -16,7 +16,7 @@ LAYERS = [
     "solvers",
     # ---- nothing above this line knows bodies or time ----
     "softening", "shapes", "joints", "collision", "model", "integrators", "dynamics", "builder", "simulation",
-    "io.recording", "scenes", "view", "bench", "reproduce", "cli",
+    "io.recording", "scenes", "view", "world", "bench", "reproduce", "cli",
 ]  # fmt: skip
 
 # Inside a package: what each of its rooms (a folder or a file) may import of the others. Rooms that are not named here

@@ -49,6 +49,7 @@ _HOME = {
     "solve": "delassus.solvers",
     "solve_batch": "delassus.solvers",
     "SOLVERS": "delassus.solvers",
+    "World": "delassus.world",
 }
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from delassus.solvers import solve_batch as solve_batch
     from delassus.status import Status as Status
     from delassus.tables import register as register
+    from delassus.world import World as World
 
 __all__ = list(_HOME)  # noqa: PLE0605 - computed, so that no name is written a third time
 

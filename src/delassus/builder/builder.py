@@ -212,6 +212,8 @@ class ModelBuilder:
             self.gravity,
             joint_arrays(self.joints),
             self._shape_arrays(),
+            np.array([body.centre for body in self.bodies]).reshape(count, 3),
+            np.array([[*body.position, *body.quaternion] for body in self.fixtures]).reshape(-1, 7),
         )
         if assemble:
             q, u = assembled(model, q, u)

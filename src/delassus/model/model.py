@@ -1,7 +1,7 @@
 """What a mechanism is: constant arrays, batched by kind. Built by `ModelBuilder` (builder/), never changed."""
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -17,12 +17,16 @@ from delassus.softening import NOT_SAID
 _NEUTRAL = {
     "effort": np.inf, "limit_restitution": 0.0, "softening": NOT_SAID, "limit_softening": NOT_SAID, "given_kinds": (),
 }  # fmt: skip
+# Where the user put frames: nothing moves otherwise for it, so recordings resume whatever they are.
+_NOT_MECHANICS = ("centre", "fixed_pose")
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
     """body_names: of the n_b moving bodies; mass: (n_b,) [kg]; inertia: (n_b, 3, 3) about the centre of mass, body
-    frame [kg m²]; gravity: (3,) [m/s²]; joints, shapes: see their classes; fixed_names: what belongs to the world."""
+    frame [kg m²]; gravity: (3,) [m/s²]; joints, shapes: see their classes; fixed_names: what belongs to the world;
+    centre: (n_b, 3) centres of mass in the bodies' own frames, as the user placed them [m]; fixed_pose: (n_f, 7) of
+    what is fixed, position [m] and quaternion."""
 
     body_names: tuple[str, ...]
     fixed_names: tuple[str, ...]
@@ -31,6 +35,14 @@ class Model:
     gravity: np.ndarray
     joints: JointArrays
     shapes: ShapeArrays
+    centre: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    fixed_pose: np.ndarray = field(default_factory=lambda: np.zeros((0, 7)))
+
+    def __post_init__(self) -> None:
+        if len(self.centre) != len(self.mass):
+            object.__setattr__(self, "centre", np.zeros((len(self.mass), 3)))
+        if len(self.fixed_pose) != len(self.fixed_names):
+            object.__setattr__(self, "fixed_pose", np.tile(np.eye(7)[3], (len(self.fixed_names), 1)))
 
     @property
     def body_count(self) -> int:
@@ -63,7 +75,7 @@ class Model:
         digest = hashlib.sha256()
         for part in (self, self.joints, self.shapes):
             for name, value in constants(part).items():
-                if name in _NEUTRAL and np.all(value == _NEUTRAL[name]):
+                if name in _NOT_MECHANICS or (name in _NEUTRAL and np.all(value == _NEUTRAL[name])):
                     continue
                 digest.update(name.encode())
                 for piece in value if isinstance(value, tuple) else (value,):

@@ -1,6 +1,6 @@
 """One step, one screen: from a state to the next, through one problem solved to a stated accuracy."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
@@ -38,7 +38,8 @@ class StepReport:
     """What happened in a step; `print` shows a screen of it. energy: kinetic and potential after it [J]; drift: worst
     error of hard joints before it [m, rad]; penetration: deepest [m]; times: seconds by stage; t: time after it and h:
     its length [s]; held_back: coordinates whose drives are at the limits of their efforts, or whose prescribed motion
-    the joint's limits stop; warnings: sentences about what does not make sense, although solved."""
+    the joint's limits stop; warnings: sentences about what does not make sense, although solved; at: (n_b, 7) poses
+    where the rows were evaluated."""
 
     rows: Rows
     problem: Problem
@@ -52,6 +53,7 @@ class StepReport:
     h: float = 0.0
     held_back: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    at: np.ndarray = field(default_factory=lambda: np.zeros((0, 7)))
 
     @property
     def ok(self) -> bool:
@@ -131,7 +133,7 @@ def step(
         rows, problem, solution, contacts, energy_of(model, after.rotation, after.position, u),
         _drift(rows.residual, softness.hard_rows), _deepest(contacts.gap), clock.times, after.t, h,
         _held_back(model, rows, held),
-        warnings_of(model, state, after, rows, solution, contacts, softness.hard_rows, closes, settings),
+        warnings_of(model, state, after, rows, solution, contacts, softness.hard_rows, closes, settings), at,
     )  # fmt: skip
     if memory is not None:
         memory.store(rows, solution.point)

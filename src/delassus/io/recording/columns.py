@@ -106,7 +106,6 @@ def record_of(state: State, report: StepReport, h: float) -> Record:
     solution, cone = report.solution, report.rows.cone
     impulses = solution.reactions / h
     joint_rows, rubbing = len(report.rows.residual), cone.bilateral_rows - report.rows.friction_count
-    triples = impulses[cone.contact_start :].reshape(-1, 3)
     count = report.rows.contact_count
     record: Record = {
         "t": state.t,
@@ -129,17 +128,18 @@ def record_of(state: State, report: StepReport, h: float) -> Record:
         "contacts/count": np.int32(count),
         "limits/count": np.int32(cone.unilateral),
     }
-    record |= _contacts(report, triples) | _limits(report, impulses) | _exact(solution)
+    record |= contact_columns(report) | _limits(report, impulses) | _exact(solution)
     return record | {f"times/{stage}": seconds for stage, seconds in report.times.items()}
 
 
-def _contacts(report: StepReport, force: np.ndarray) -> Record:
-    """force: (n, 3) [N] in contact frames. In the record, forces and slips are in the world frame, of the second body
-    against the first."""
-    if not len(force):
-        return _NO_CONTACTS
+def contact_columns(report: StepReport) -> Record:
+    """What contacts did in a step: forces [N] and slips [m/s] in the world frame, of the second body against the
+    first."""
     contacts, solution = report.contacts, report.solution
     start = report.rows.cone.contact_start
+    force = solution.reactions[start:].reshape(-1, 3) / report.h
+    if not len(force):
+        return _NO_CONTACTS
     v = solution.velocities[start : start + 3 * len(force)].reshape(-1, 3)
     slip = np.einsum("ni,nij->nj", v[:, 1:], contacts.frame[:, 1:])
     at_edge = np.hypot(force[:, 1], force[:, 2]) >= (1.0 - _EDGE) * contacts.mu * force[:, 0]

@@ -1,0 +1,167 @@
+"""Where a world has been: its states, kept as it moves, and what can be read out of them by name.
+
+States are kept, since every angle, position, velocity and energy follows from them, whatever one wants to know later.
+When they fill their memory, every second one goes, and from then on only every second step is kept, and so on."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from delassus.errors import ProblemError, nearest
+from delassus.model.model import Model
+from delassus.world import reading
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_BYTES = 64 * 1024**2
+"""Of all states that are kept."""
+_FIRST_ROOM = 256  # states
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One quantity over time.  t: (N,) [s]; values: (N,) or (N, k) in `unit`."""
+
+    name: str
+    unit: str
+    t: np.ndarray
+    values: np.ndarray
+
+    def plot(self, axes: "Axes | None" = None, **style: Any) -> "Axes":
+        """Draw it over time, into a new figure unless axes are given; style: of matplotlib's `plot`."""
+        if axes is None:
+            from matplotlib import pyplot
+
+            axes = pyplot.subplots(layout="constrained")[1]
+        axes.plot(self.t, self.values, **({"label": self.name} | style))
+        axes.set_xlabel("time [s]")
+        axes.set_ylabel(f"{self.name} [{self.unit}]")
+        return axes
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype) if copy or dtype is not None else self.values
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        when = f", t = {self.t[0]:.6g} … {self.t[-1]:.6g} s" if len(self.t) else ""
+        return f"Series({self.name!r} [{self.unit}], {self.values.shape}{when})"
+
+
+class History:
+    """The states of a world so far.  Rows 0 … count − 1 of t (c,), q (c, n_b, 7), u (c, n_b, 6), turns (c, n_d) hold
+    them; every: a state is kept once in so many steps."""
+
+    def __init__(self, model: Model):
+        self._bodies, self._free = model.body_count, model.joints.coordinate_count
+        self._most = max(_FIRST_ROOM, MOST_BYTES // (8 * (1 + 13 * self._bodies + self._free)))
+        self.count, self.every, self._since = 0, 1, 0
+        self.t, self.q, self.u, self.turns = self._room(_FIRST_ROOM)
+
+    def _room(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        b, free = self._bodies, self._free
+        return np.empty(count), np.empty((count, b, 7)), np.empty((count, b, 6)), np.empty((count, free), np.int64)
+
+    def _grow(self) -> None:
+        old = self.t, self.q, self.u, self.turns
+        self.t, self.q, self.u, self.turns = self._room(2 * len(self.t))
+        for new, kept in zip((self.t, self.q, self.u, self.turns), old):
+            new[: self.count] = kept[: self.count]
+
+    def add(self, t: float, q: np.ndarray, u: np.ndarray, turns: np.ndarray) -> None:
+        """Keep a state, if it is its turn."""
+        self._since += 1
+        if self._since < self.every and self.count:
+            return
+        if self.count == len(self.t):
+            if 2 * len(self.t) <= self._most:
+                self._grow()
+            else:
+                self._thin()
+        k = self.count
+        self.t[k], self.q[k], self.u[k], self.turns[k] = t, q, u, turns
+        self.count, self._since = k + 1, 0
+
+    def _thin(self) -> None:
+        for array in (self.t, self.q, self.u, self.turns):
+            kept = array[: self.count : 2].copy()
+            array[: len(kept)] = kept
+        self.count, self.every = (self.count + 1) // 2, 2 * self.every
+
+    def forget_after(self, t: float) -> None:
+        """Drop what is later than t [s]."""
+        self.count = int(np.searchsorted(self.t[: self.count], t, side="right"))
+
+    def series(self, model: Model, name: str) -> Series:
+        """A quantity by its name, "joint:hinge.angle", "body:arm.position", "world.energy"."""
+        t, q, u = self.t[: self.count], self.q[: self.count], self.u[: self.count]
+        values, unit = _read(model, name, q, u, self.turns[: self.count])
+        return Series(name, unit, t.copy(), np.asarray(values))
+
+
+_BODY = {
+    "position": ("m", lambda model, b, q, u: reading.position(model, b, q)),
+    "centre_of_mass": ("m", lambda model, b, q, u: q[:, b, :3].copy()),
+    "orientation": ("-", lambda model, b, q, u: q[:, b, 3:].copy()),
+    "velocity": ("m/s", reading.velocity),
+    "angular_velocity": ("rad/s", lambda model, b, q, u: u[:, b, 3:].copy()),
+    "momentum": ("N s", lambda model, b, q, u: model.mass[b] * u[:, b, :3]),
+    "energy": (
+        "J",
+        lambda model, b, q, u: reading.kinetic_energy(model, b, q, u) + reading.potential_energy(model, b, q),
+    ),
+    "kinetic_energy": ("J", reading.kinetic_energy),
+    "potential_energy": ("J", lambda model, b, q, u: reading.potential_energy(model, b, q)),
+}
+_WORLD = ("energy", "kinetic_energy", "potential_energy")
+_JOINT = ("angle", "position", "rate", "speed")
+
+
+def _read(model: Model, name: str, q: np.ndarray, u: np.ndarray, turns: np.ndarray) -> tuple[np.ndarray, str]:
+    """(values, unit) of a name in all these states."""
+    kind, _, rest = str(name).partition(":")
+    if not rest and str(name).startswith("world."):
+        kind, rest = "world", str(name).removeprefix("world.")
+    owner, _, word = rest.rpartition(".")
+    if kind == "world":
+        _need(rest in _WORLD, name, rest, list(_WORLD), "world.{}")
+        parts = [_BODY[rest][1](model, b, q, u) for b in range(model.body_count)]  # type: ignore[no-untyped-call]
+        return np.sum(parts, axis=0) if parts else np.zeros(len(q)), "J"
+    if kind == "body":
+        _need(owner in model.body_names, name, owner, list(model.body_names), "body:{}." + word)
+        _need(word in _BODY, name, word, list(_BODY), f"body:{owner}." + "{}")
+        unit, read = _BODY[word]
+        return read(model, model.body_names.index(owner), q, u), unit  # type: ignore[no-untyped-call]
+    _need(kind == "joint", name, kind, ["joint", "body", "world"], "{}:…")
+    _need(owner in model.joints.names, name, owner, list(model.joints.names), "joint:{}." + word)
+    return _read_joint(model, name, owner, word, q, u, turns)
+
+
+def _read_joint(
+    model: Model, name: str, owner: str, word: str, q: np.ndarray, u: np.ndarray, turns: np.ndarray
+) -> tuple[np.ndarray, str]:
+    joints, j = model.joints, model.joints.names.index(owner)
+    own = np.arange(joints.coordinate_start[j], joints.coordinate_start[j + 1])
+    words = [joints.coordinate_names[d].rpartition(".")[2] for d in own]
+    angular = joints.angular[own]
+    is_rate = word in ("rate", "speed")
+    if word in words:
+        chosen = own[words.index(word) : words.index(word) + 1]
+    else:
+        _need(word in _JOINT, name, word, [*words, *_JOINT], f"joint:{owner}." + "{}")
+        chosen = own[angular == (word == "angle" or (word == "rate" and bool(angular.any())))]
+        _need(len(chosen) > 0, name, word, [*words, "rate"], f"joint:{owner}." + "{}")
+    unit = ("rad" if joints.angular[chosen[0]] else "m") + ("/s" if is_rate else "")
+    out = np.empty((len(q), len(chosen)))
+    for k in range(len(q)):
+        values, rows = reading.coordinates(model, q[k], turns[k])
+        out[k] = reading.rates(model, rows, u[k])[chosen] if is_rate else values[chosen]
+    return (out[:, 0] if len(chosen) == 1 else out), unit
+
+
+def _need(condition: bool, name: str, found: str, known: list[str], form: str) -> None:
+    if not condition:
+        raise ProblemError(f"history({name!r}): there is no {form.format(found)!r}; {nearest(found, known)}")

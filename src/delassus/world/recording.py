@@ -1,0 +1,88 @@
+"""Worlds on disk: recorded as they run, and back from a recording or from a file that an importer reads."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from delassus.errors import FileError
+from delassus.io.place import label
+from delassus.io.recording import About, Recorder, Recording
+from delassus.io.recording.parts import part_paths
+from delassus.io.recording.recording import FOLDER
+from delassus.scenes import find
+from delassus.simulation import StepSettings
+
+if TYPE_CHECKING:
+    from delassus.world.world import World
+
+
+def recorder_for(world: "World", directory: str | PathLike[str], steps: int, overwrite: bool) -> Recorder:
+    """One that goes on from where the world is: a new recording, or the continuation of one that ends there."""
+    directory = Path(directory)
+    scene, parameters = world.scene or ("", {})
+    about = About.of(world.model, world.state, world.settings, scene=scene, parameters=parameters, goal=steps)
+    if overwrite or not part_paths(directory / FOLDER):
+        return Recorder.create(directory, about, world.model, world.state, overwrite=overwrite)
+    old = Recording(directory)
+    about = replace(about, start=old.about.start, goal=old.step_count + steps)
+    recorder, state, _ = Recorder.resume(directory, about, world.model)
+    if state.hash != world.state.hash:
+        raise FileError(
+            f"{label(directory)}: holds a recording that ends at t = {state.t:.6g} s in another state than this "
+            "world's: give another directory, overwrite=True, or go on from there with World.load(…)"
+        )
+    return recorder
+
+
+def load_recording(path: Path) -> "World":
+    """The world at the end of a recording of a scene, to go on bit for bit as if it had never stopped."""
+    from delassus.world.world import World
+
+    recording = Recording(path)
+    about = recording.about
+    if not about.scene:
+        raise FileError(
+            f"{label(path)}: was recorded of a world that was built, not of a scene: build it again and give "
+            "World(model, recording.state(-1)), recording = delassus.io.Recording(…)"
+        )
+    setup = find(about.scene).build(**about.parameters)
+    settings = _settings(about.settings, setup.settings)
+    mine = About.of(setup.model, setup.state, settings, scene=about.scene, parameters=setup.parameters)
+    world = World(setup.model, setup.state, settings, inputs=setup.inputs)
+    world.scene = (about.scene, setup.parameters)
+    recorder, state, memory = Recorder.resume(path, replace(mine, start=about.start), setup.model)
+    world._q, world._u, world._t, world._turns = state.q.copy(), state.u.copy(), state.t, state.turns.copy()
+    world._memory, world.steps = memory, recorder.step_count
+    world._begin()
+    return world
+
+
+def _settings(found: dict[str, Any], default: StepSettings) -> StepSettings:
+    """Settings of steps as a recording keeps them, where plain values say them."""
+    words = ("h", "law", "tol", "tol_velocity", "max_iter", "integrator", "warm_start", "threads")
+    plain = {key: found[key] for key in words if key in found}
+    solver = found.get("solver")
+    if isinstance(solver, str):
+        plain["solver"] = solver
+    return replace(default, **plain)
+
+
+IMPORTERS: "dict[str, Callable[[Path], World]]" = {"": load_recording}
+"""What `World.load` reads, by the ending of its name, one line each; "": a folder with a recording."""
+
+
+def load(given: str | PathLike[str]) -> "World":
+    """`World.load`."""
+    path = Path(given)
+    if not path.exists():
+        raise FileError(f"{label(path)}: no such file or folder: check the path")
+    ending = "" if path.is_dir() else path.suffix.lower()
+    if ending not in IMPORTERS or (ending == "" and not path.is_dir()):
+        known = ", ".join("folders with a recording" if e == "" else e for e in IMPORTERS)
+        raise FileError(
+            f"{label(path)}: no importer reads {ending or 'files without an ending'} yet, only {known}: build it with "
+            "ModelBuilder, or take a scene: World.from_scene(…)"
+        )
+    return IMPORTERS[ending](path)

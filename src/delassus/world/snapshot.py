@@ -1,0 +1,38 @@
+"""A moment of a world, to come back to."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from delassus.dynamics import Inputs
+from delassus.model.state import State
+from delassus.simulation import Memory
+from delassus.world.acting import Acting
+
+
+@dataclass(frozen=True, eq=False)
+class Before:
+    """What a step started from: enough to take it again, bit for bit, and so to report on it."""
+
+    state: State
+    memory: Memory
+    inputs: Inputs
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Everything that changes in a world: poses, velocities, turns, time, what the next solve starts from, what acts,
+    and what the last step started from. Can be pickled; belongs to one model (its hash)."""
+
+    model: str
+    q: np.ndarray
+    u: np.ndarray
+    t: float
+    turns: np.ndarray
+    steps: int
+    memory: Memory
+    acting: Acting
+    before: Before | None
+
+    def __repr__(self) -> str:
+        return f"Snapshot(t = {self.t:.6g} s, {len(self.q)} bodies, after {self.steps} steps)"
