@@ -67,6 +67,7 @@ class Solver:
     """The same attempt at many problems in one call, of which each gets the bits that `at_once` gives it: (batch,
     settings, (tol, tol_velocity), max_iter) -> what `Batch.attempt` calls."""
     joints_at_once: bool = False  # is that attempt made only where there is nothing but joints?
+    ends_least: bool = False  # does that attempt, of many reactions of rigid bodies, return the least?
     hands_on: Callable[[Settings], bool] | None = None  # may two doubles go on where masses are far apart? None: no
 
     @property

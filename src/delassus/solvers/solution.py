@@ -112,6 +112,11 @@ class Solution:
         return self.status is Status.CONVERGED
 
     @property
+    def is_least(self) -> bool:
+        """Did an attempt find it that returns the least of many reactions?"""
+        return "_attempt" in self.__dict__ and self._attempt.is_least
+
+    @property
     def seconds(self) -> float:
         """Wall time of the whole call [s]."""
         return self.times["total"]

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
-from delassus.solvers.auto.stages import auto_stages, rescuer, take_least_reactions
+from delassus.solvers.auto.least_norm import take_least_reactions
+from delassus.solvers.auto.stages import auto_stages, rescuer
 from delassus.solvers.driver import Limits, Run, Solver, VelocityTolerance, clock, drive, limits_of
 from delassus.solvers.parts.at_once import Attempt
 from delassus.solvers.settings import Settings
@@ -152,6 +153,7 @@ def _at_once(
     if not attempt.count:
         return None
     attempt.keep(reactions)
+    attempt.is_least = line.ends_least
     status = Status.CONVERGED if attempt.is_within(*tols) else Status.MAX_ITERATIONS
     solution = Solution.of_attempt(attempt, reactions, status, line.settings.solver, *tols)
     attempt.seconds, attempt.is_traced = clock() - start, trace is True

@@ -113,10 +113,10 @@ def is_symmetric(D, n):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
-def dot_rows(A, i, B, j, count):
-    """Σ A[i, k] B[j, k] over the first `count` columns."""
+def dot_rows(A, i, B, j, first, last):
+    """Σ A[i, k] B[j, k] over the columns from `first` to before `last`."""
     value = 0.0
-    for k in range(count):
+    for k in range(first, last):
         value += A[i, k] * B[j, k]
     return value
 
@@ -152,7 +152,7 @@ def pivoted_cholesky(A, order, tol):
         root = math.sqrt(pivot)
         A[k, k] = root
         for i in range(k + 1, n):
-            value = (A[i, k] - dot_rows(A, i, A, k, k)) / root
+            value = (A[i, k] - dot_rows(A, i, A, k, 0, k)) / root
             A[i, k] = value
             left[i] -= value * value
     return n
@@ -204,10 +204,10 @@ def null_rows(A, rank, N):
     for k in range(n - rank):
         for _ in range(2):  # once is not enough where they are nearly parallel
             for before in range(k):
-                share = dot_rows(N, before, N, k, n)
+                share = dot_rows(N, before, N, k, 0, n)
                 for j in range(n):
                     N[k, j] -= share * N[before, j]
-        size = math.sqrt(dot_rows(N, k, N, k, n))
+        size = math.sqrt(dot_rows(N, k, N, k, 0, n))
         for j in range(n):
             N[k, j] /= size
 

@@ -1,5 +1,5 @@
-"""What `auto` does on a problem: which methods it tries, who goes on where double precision ends, and which of many
-reactions it returns.
+"""What `auto` does on a problem: which methods it tries, and who goes on where double precision ends. Which of many
+reactions it returns stands in `least_norm`.
 
 The policy, in one place:
 
@@ -16,24 +16,19 @@ The policy, in one place:
 """
 
 import math
+from dataclasses import replace
 from functools import cache
 
-import numpy as np
-
-from delassus import residuals
 from delassus.law import Law
 from delassus.problem import Problem
-from delassus.solvers.auto.least_norm import least_reactions
+from delassus.solvers.auto.least_norm import shares_loads
 from delassus.solvers.double_double.settings import takes_pairs
-from delassus.solvers.driver import Limits, Solver, clock
+from delassus.solvers.driver import Solver
 from delassus.solvers.interior.dense import is_small
+from delassus.solvers.newton.prox_ssn import least_at_once
 from delassus.solvers.settings import Settings
-from delassus.solvers.solution import Solution
 from delassus.solvers.table import SOLVERS, find
 
-_FEW_ROWS = 150  # rows up to which the least reactions cost next to nothing
-_LEAST_NORM_ROWS = 1000  # up to which bodies that share several contacts get the least reactions, not those of sweeps
-_CONTACTS_PER_PAIR = 2.0  # contacts per pair of bodies from which on they touch by faces and edges
 _MOST_NEWTON = 3000  # sweeps and systems together, before an interior point that may prove that there is no solution
 _MOST_EXACT = 20_000  # the same under exact friction, where what comes after seldom helps
 _FEW_SYSTEMS = 40  # of Newton under a convex law: where it takes more, an interior point is several times faster
@@ -75,6 +70,8 @@ def _stages(law: Law, least: bool, is_heap: bool = False, eliminates: bool = Fal
         momentum = SOLVERS["ags"]
         return ((momentum, momentum.settings, _MOST_MOMENTUM), *_stages(law, least, eliminates=eliminates))
     newton = SOLVERS["prox-ssn"]
+    if least:
+        newton = replace(newton, at_once=least_at_once, ends_least=True)
     first = newton, newton.settings.changed(least=least), _MOST_EXACT
     if law is not Law.NCP:
         few = newton, newton.settings.changed(least=least, systems=_FEW_SYSTEMS, yields=True), _MOST_NEWTON
@@ -89,17 +86,6 @@ def _for_many_rows(law: Law) -> Stages:
     momentum = SOLVERS["ags"]
     last = find("nbgs+anderson") if law is Law.NCP else (SOLVERS["ipm"], SOLVERS["ipm"].settings)
     return (momentum, momentum.settings, 2 * _MOST_MOMENTUM), (*last, 0)
-
-
-def shares_loads(problem: Problem) -> bool:
-    """Are the least of many reactions worth finding? Among rigid bodies: in small problems, and in larger ones where
-    bodies touch by faces and edges, whose contacts can share a load in many ways. In piles of round ones it would cost
-    more than the sweeps that solve them."""
-    rigid, contacts = problem.delassus.rigid, problem.contact_count
-    if problem.row_count <= _FEW_ROWS or problem.row_count > _LEAST_NORM_ROWS or rigid is None:
-        return rigid is not None and problem.row_count <= _FEW_ROWS
-    pairs = rigid.bodies[len(rigid.bodies) - contacts :]
-    return contacts >= _CONTACTS_PER_PAIR * len(np.unique(pairs[:, 0] * (len(rigid.mass) + 1) + pairs[:, 1])) > 0.0
 
 
 def auto_line(problem: Problem) -> tuple[Solver, Settings]:
@@ -118,22 +104,3 @@ def rescuer(problem: Problem) -> str | None:
     if not takes_pairs(problem):
         return None
     return "ipm-dd+desaxce" if problem.law is Law.NCP else "ipm-dd"
-
-
-def take_least_reactions(problem: Problem, solution: Solution, limits: Limits) -> None:
-    """The same motion by the least reactions, where others would do it too and the judge finds the tolerance kept. A
-    guess that was taken as it is has been through this before."""
-    if not (solution.converged and solution.iterations) or solution.reactions_low is not None:
-        return
-    if not shares_loads(problem):
-        return
-    start, error = clock(), solution.residuals.worst_velocity_relative
-    reactions = least_reactions(problem, solution.reactions, solution.velocities, error)
-    if reactions is not None:
-        judged, velocities, body_velocities = residuals.evaluate_with_velocities(problem, reactions)
-        if limits.reached(judged.measure):
-            solution.reactions, solution.velocities, solution.residuals = reactions, velocities, judged
-            solution.body_velocities = body_velocities
-    spent = clock() - start
-    solution.times["iterate"] += spent
-    solution.times["total"] += spent

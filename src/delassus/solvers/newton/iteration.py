@@ -31,8 +31,8 @@ VECTORS = 16
 # to reach with ρ = 1; …
 ALPHA, FAILED, RESIDUAL, MODE, TRY, STEPS, SMOOTHED, STUCK, NORM, GOAL = range(10)
 # … systems solved, outer iterations, excess of the best point; is a step asked for outside; where the inner loop is
-# (see below), has anything begun; the last weight of the path; sweeps to do on the regularised problem; were joints
-# made exact, or is there no room for it (see below)?
+# (see below), has anything begun; the last weight of the path, or of a guess that needs none; sweeps to do on the
+# regularised problem; were joints made exact, or is there no room for it (see below)?
 SYSTEMS, OUTER, BEST, WAITS, INNER, BEGUN, LAST, SWEEPS, EXACT = range(10, 19)
 STATE_SIZE = 19
 
@@ -54,6 +54,13 @@ _EXTRAPOLATION, _FELT = 1.3, 1e-5  # of a proximal step, while a weight above th
 _MOST_OUTER = 400  # outer iterations; no problem that was solved took a third of them
 _MOST_FILL = 3_000_000  # blocks of U beyond which the system is left to others (300 MB)
 _GUESS_RESIDUAL_MAX = 0.1  # relative residual above which a guess is dropped
+UNTOUCHED = 0.1
+"""Part of the tolerances within which a guess is returned as it is. One that merely meets them would be returned step
+after step, and its error, always the same, would add momentum in each."""
+# A guess that is nearly right, as in the steps of a simulation, needs no path: relative residual up to which, first
+# proximal weight from there in units of that residual, and residual to reach with it (half would do for the iteration
+# itself, but the least reactions are found from contacts that stick to more digits than the tolerance asks for).
+_GOOD_GUESS, _ALPHA_OF_GUESS, _ALPHA_OF_GUESS_MIN, _GUESS_TARGET = 1e-3, 1e-2, 1e-6, 1e-2
 # Joints hold, however much contacts give way: with a weight as large as theirs the fingers of a gripper would open. The
 # little that is left is for redundant ones.
 _JOINT_WEIGHT = 1e-8
@@ -115,7 +122,8 @@ def proximal_phase(
                     state[BEST] = excess
                     for i in range(rows):
                         best[i] = r[i]
-                if excess <= 1.0:
+                is_untouched = before + state[SYSTEMS] == 0.0
+                if excess <= (UNTOUCHED if is_untouched else 1.0):
                     if state[EXACT] != _NOT_YET or not has_joints(mu):
                         return CONVERGED
                     # one step more takes joints, which the tolerance leaves as loose as contacts, to rounding
@@ -273,6 +281,10 @@ def _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, co
                 r[i] = 0.0
         else:
             state[ALPHA] = min(max(_PATH_ENTRY * state[RESIDUAL], _PATH_END), state[ALPHA])
+            if state[RESIDUAL] <= _GOOD_GUESS:
+                # the least reactions of the last step: Newton's method around them finds the next
+                state[MODE], state[SWEEPS] = PROXIMAL, 0.0
+                state[ALPHA] = state[LAST] = max(_ALPHA_OF_GUESS * state[RESIDUAL], _ALPHA_OF_GUESS_MIN)
         for i in range(len(r)):
             x[i] = r[i]
 
@@ -294,7 +306,8 @@ def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, 
         shifted[i] = v[i] - (0.0 if mode == PATH else weight[i] * r[i])
         size += shifted[i] * shifted[i]
         norm += x[i] * x[i]
-    target = 0.5 * state[RESIDUAL]
+    is_of_guess = state[OUTER] == 1.0 and state[LAST] > 0.0
+    target = (_GUESS_TARGET if is_of_guess else 0.5) * state[RESIDUAL]
     if mode == PATH:
         target = max(_PATH_RESIDUAL * alpha, _ROUNDING)
     elif mode == CORRECTION:

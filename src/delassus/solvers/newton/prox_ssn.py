@@ -41,7 +41,6 @@ from delassus.solvers.newton.small import PATH_BEGIN, RECORDED, small_at_once, s
 from delassus.solvers.newton.sparse import SparseSystem
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import accelerated_phase
-from delassus.solvers.parts.at_once import joints_at_once
 from delassus.solvers.parts.batch import Batch, Kernel
 from delassus.solvers.parts.block_sweeps import sweep_constants
 from delassus.solvers.parts.threes import cut_matrix, cut_rigid, place_rows, scale_threes, triples_of
@@ -301,13 +300,22 @@ def prox_ssn_at_once(
     max_iter: int,
     found: np.ndarray,
 ) -> int:
-    """Joints alone are one linear system; for all others see `small_at_once`."""
+    """See `small_at_once`."""
     assert isinstance(settings, ProxSsn)
-    if problem.cone.bilateral_rows == len(reactions):
-        count = joints_at_once(problem, settings, reactions, tols, max_iter, found)
-        if count:
-            return count
-    return small_at_once(problem, settings.plain, reactions, tols, max_iter, found)
+    return small_at_once(problem, settings.plain, 0.0, reactions, tols, max_iter, found)
+
+
+def least_at_once(
+    problem: Problem,
+    settings: Settings,
+    reactions: np.ndarray,
+    tols: tuple[float, float],
+    max_iter: int,
+    found: np.ndarray,
+) -> int:
+    """The same, and of many reactions that give the motion the least, whatever path was followed."""
+    assert isinstance(settings, ProxSsn)
+    return small_at_once(problem, settings.plain, 1.0, reactions, tols, max_iter, found)
 
 
 def prox_ssn_batch(batch: Batch, settings: Settings, tols: tuple[float, float], max_iter: int) -> Kernel:

@@ -8,21 +8,25 @@ import numpy as np
 from numba import njit
 
 from delassus.linalg.dense_product import times_plus
+from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.linalg.operators.rigid import form_dense
 from delassus.problem import Problem
-from delassus.residuals import measure_at
+from delassus.residuals import RESIDUAL_COUNT, measure_at
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.iteration import proximal_phase
+from delassus.solvers.newton.least_norm import least_of
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import accelerated_phase
-from delassus.solvers.parts.at_once import finish_dense, finish_rigid, judgements_in, known
+from delassus.solvers.parts.at_once import finish_dense, finish_rigid, judgements_in, known, solve_joints
 from delassus.solvers.parts.batch import Kernel, problem_of, room_of
 from delassus.solvers.parts.block_sweeps import sweep_constants
 from delassus.solvers.parts.threes import cut_dense, place_rows, scale_threes, triples_of
 
 _MOST_ROWS = 90  # up to which a problem is small: a factorisation then takes up to 60 µs
-_MOST_ITERATIONS = 150  # in one call, which looks at no clock: up to 10 ms
+
+MOST_ITERATIONS = 150
+"""In one call, which looks at no clock: up to 10 ms."""
 
 PATH_BEGIN = 1e-2
 """Weight at which the path to the least reactions begins, in scaled units."""
@@ -43,26 +47,27 @@ def is_small(problem: Problem) -> bool:
 def small_at_once(
     problem: Problem,
     plain: tuple[float, ...],
+    takes_least: float,
     reactions: np.ndarray,
     tols: tuple[float, float],
     max_iter: int,
     found: np.ndarray,
 ) -> int:
     """How many judgements were made, none where the problem is larger. The reactions are overwritten by the best point.
-    plain: of `ProxSsn`; tols: (tol, tol_velocity); found: of an `Attempt`."""
+    plain: of `ProxSsn`; takes_least, tols: of `solve_small`; found: of an `Attempt`."""
     if not is_small(problem) or not len(reactions):
         return 0
     rigid = problem.delassus.rigid
-    return _at_once(
+    return solve_small(
         _NO_MATRIX if rigid is not None else problem.delassus.full, _NO_BODIES if rigid is None else rigid.plain,
-        known(problem.u_f), problem.free_velocity, problem.judged_by, tols, min(max_iter, _MOST_ITERATIONS), plain,
-        reactions, found,
+        known(problem.u_f), problem.free_velocity, problem.judged_by, tols, min(max_iter, MOST_ITERATIONS), plain,
+        takes_least, reactions, found,
     )  # fmt: skip
 
 
 def small_batch(plain: tuple[float, ...], tols: tuple[float, float], max_iter: int) -> Kernel:
     """`small_at_once` for the problems of a batch."""
-    most = min(max_iter, _MOST_ITERATIONS)
+    most = min(max_iter, MOST_ITERATIONS)
 
     def kernel(*given: Any) -> None:
         _batch_at_once(*given, _NO_BODIES, known(None), plain, tols, most)  # type: ignore[call-arg]
@@ -70,23 +75,54 @@ def small_batch(plain: tuple[float, ...], tols: tuple[float, float], max_iter: i
     return kernel
 
 
-@njit(cache=True, error_model="numpy")
-def _at_once(full, rigid, u_f, v_f, judged_by, tols, most, plain, reactions, found):
-    """One kernel for matrices and for bodies, whichever is not empty: two would compile everything twice."""
-    m = len(v_f)
-    D, is_rigid = full, len(full) == 0
+@njit(cache=True, error_model="numpy", nogil=True)
+def solve_small(full, rigid, u_f, v_f, judged_by, tols, most, plain, takes_least, reactions, found):
+    """A whole solve, for whoever is compiled too: how many judgements were made, none where others have to take over.
+    Converged is what `found` says is within the tolerances.
+
+    full: (m, m) D, empty for rigid bodies; rigid: `RigidDelassus.plain`, of empty arrays for matrices (two kernels
+    would compile everything twice); u_f: (n,) or empty; v_f: (m,); judged_by: of the `Problem`; tols: (tol,
+    tol_velocity); most: iterations; plain: of `ProxSsn`; takes_least: 1.0 where of many reactions that give the motion
+    of rigid bodies the least are wanted, else 0.0; reactions: (m,) a guess, overwritten by the best point; found: of an
+    `Attempt`, written."""
+    m, D, is_rigid, judgements = len(v_f), full, len(full) == 0, judgements_in(found)
     if is_rigid:
         D = np.empty((m, m))
         form_dense(rigid, D)
-    count = _judged_guess(D, v_f, judged_by, tols, most, reactions, judgements_in(found))
+    count = 0
+    if is_rigid and judged_by[3] == m <= CARRY_ROWS:
+        count = solve_joints(D, v_f, judged_by, tols, most, reactions, judgements)
     if count == 0:
-        count = solve_at_once(D, v_f, judged_by, tols, most, plain, reactions, judgements_in(found))
-    if count > 0:
-        if is_rigid:
-            finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
-        else:
-            finish_dense(D, v_f, reactions, judged_by, found)
+        count = _judged_guess(D, v_f, judged_by, tols, most, reactions, judgements)
+    if count == 0:
+        count = solve_at_once(D, v_f, judged_by, tols, most, plain, reactions, judgements)
+    if count == 0:
+        return 0
+    if not is_rigid:
+        finish_dense(D, v_f, reactions, judged_by, found)
+    elif not (takes_least > 0.0 and _take_least(D, rigid, v_f, u_f, judged_by, tols, count, reactions, found)):
+        finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
     return count
+
+
+@njit(cache=True, error_model="numpy")
+def _take_least(D, rigid, v_f, u_f, judged_by, tols, count, reactions, found):
+    """The same motion by the least reactions, finished, where others would do it too and the judge finds the tolerances
+    kept; else False. A guess that was taken as it is has been through this before."""
+    judgements = judgements_in(found)
+    relative, velocity = judgements[1, count - 1], judgements[2, count - 1]
+    if judgements[0, count - 1] == 0.0 or not (relative <= tols[0] and velocity <= tols[1]):
+        return False
+    v, least = np.empty(len(v_f)), np.empty(len(v_f))
+    times_plus(D, reactions, v_f, v)
+    if not least_of(rigid, judged_by, reactions, v, velocity, least):
+        return False
+    finish_rigid(rigid, v_f, u_f, least, judged_by, found)
+    if not (found[0] <= tols[0] and found[RESIDUAL_COUNT - 1] <= tols[1]):
+        return False
+    for i in range(len(least)):
+        reactions[i] = least[i]
+    return True
 
 
 @njit(cache=True, error_model="numpy", inline="always")
@@ -102,7 +138,8 @@ def _judged_guess(D, v_f, judged_by, tols, most, reactions, judgements):
     times_plus(D, reactions, v_f, v)
     relative, velocity = measure_at(reactions, v, judged_by)
     judgements[0, 0], judgements[1, 0], judgements[2, 0] = 0.0, relative, velocity
-    return 1 if most <= 0 or (relative <= tols[0] and velocity <= tols[1]) else 0
+    is_good = relative <= iteration.UNTOUCHED * tols[0] and velocity <= iteration.UNTOUCHED * tols[1]
+    return 1 if most <= 0 or is_good else 0
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -113,7 +150,7 @@ def _batch_at_once(batch, first, last, reactions, found, counts, no_bodies, no_u
         D, v_f, judged_by = problem_of(batch, q, blocks)
         if len(v_f) > 0:
             own, room = room_of(batch, q, reactions, found)
-            counts[q] = _at_once(D, no_bodies, no_u_f, v_f, judged_by, tols, most, plain, own, room)
+            counts[q] = solve_small(D, no_bodies, no_u_f, v_f, judged_by, tols, most, plain, 0.0, own, room)
 
 
 @njit(cache=True, error_model="numpy", inline="always")

@@ -36,9 +36,9 @@ class Attempt:
     """An attempt and what it found; everything but the array itself is read out of it when asked for.
 
     found: as above, made here where it is not given; count: of judgements; seconds: taken; is_traced: shall the
-    judgements be kept? Set by whoever makes the attempt."""
+    judgements be kept? is_least: are its reactions the least of many? Set by whoever makes the attempt."""
 
-    __slots__ = ("_point", "count", "found", "is_traced", "problem", "seconds")
+    __slots__ = ("_point", "count", "found", "is_least", "is_traced", "problem", "seconds")
 
     def __init__(self, problem: Problem, found: np.ndarray | None = None, count: int = 0):
         self.problem = problem
@@ -46,7 +46,7 @@ class Attempt:
             rigid = problem.delassus.rigid
             bodies = 0 if rigid is None else rigid.velocity_count
             found = np.empty(RESIDUAL_COUNT + problem.row_count + bodies + 3 * MOST_JUDGEMENTS)
-        self.found, self.count, self.seconds, self.is_traced = found, count, 0.0, True
+        self.found, self.count, self.seconds, self.is_traced, self.is_least = found, count, 0.0, True, False
         self._point: np.ndarray | None = None
 
     def keep(self, reactions: np.ndarray) -> None:
@@ -166,26 +166,34 @@ def joints_at_once(
     rows = len(reactions)
     if cone.bilateral_rows != rows or not 0 < rows <= CARRY_ROWS or rigid is None:
         return 0
-    return _solve_joints(
+    return _joints_at_once(
         rigid.plain, problem.free_velocity, known(problem.u_f), problem.judged_by, tols, max_iter, reactions, found
     )
 
 
 @njit(cache=True, error_model="numpy")
-def _solve_joints(rigid, v_f, u_f, judged_by, tols, most, reactions, found):
-    """How many judgements there are; none where D is not symmetric. One iteration is one solve."""
-    m, judgements = len(v_f), judgements_in(found)
-    D, v, carried = np.empty((m, m)), np.empty(m), np.empty((m, 1))
+def _joints_at_once(rigid, v_f, u_f, judged_by, tols, most, reactions, found):
+    D = np.empty((len(v_f), len(v_f)))
     form_dense(rigid, D)
+    count = solve_joints(D, v_f, judged_by, tols, most, reactions, judgements_in(found))
+    if count > 0:
+        finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def solve_joints(D, v_f, judged_by, tols, most, reactions, judgements):
+    """How many judgements there are; none where D is not symmetric. One iteration is one solve.  D: (m, m) of at most
+    CARRY_ROWS rows of joints."""
+    v, carried = np.empty(len(v_f)), np.empty((len(v_f), 1))
     for k in range(2):
         times_plus(D, reactions, v_f, v)
         relative, velocity = measure_at(reactions, v, judged_by)
         judgements[0, k], judgements[1, k], judgements[2, k] = k, relative, velocity
         if k >= min(1, most) or (relative <= tols[0] and velocity <= tols[1]):
-            finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
             return k + 1
         if not carry(D, v_f, carried):
             return 0
-        for i in range(m):
+        for i in range(len(v_f)):
             reactions[i] = -carried[i, 0]
     return 0

@@ -53,10 +53,10 @@ def classify(start, joints, limits, mu, compliance, is_convex, reactions, veloci
 
 
 @njit(cache=True)
-def keep_unique(bodies, kinds, count):
+def keep_unique(bodies, kinds):
     """Mark blocks on which a body hangs alone as KEPT, then those of which that is true without them, and so on until
     only cycles of blocks are left; how many blocks those have."""
-    blocks_of, left = np.zeros(count, np.int64), 0
+    blocks_of, left = np.zeros(body_count(bodies), np.int64), 0
     for k in range(len(kinds)):
         if kinds[k] not in (ZERO, KEPT):
             left += 1
@@ -80,20 +80,31 @@ def keep_unique(bodies, kinds, count):
 
 
 @njit(cache=True)
-def renumbered(bodies, kinds, count):
-    """(bodies numbered over those on cycles of blocks, their number): the others need no unknowns."""
-    number, out, found = np.empty(count, np.int64), np.empty((len(kinds), 2), np.int64), 0
-    for body in range(count):
-        number[body] = -1
+def body_count(bodies):
+    """Numbers of bodies are less than this."""
+    out = 0
+    for k in range(len(bodies)):
+        out = max(out, bodies[k, 0] + 1, bodies[k, 1] + 1)
+    return out
+
+
+@njit(cache=True)
+def renumbered(bodies, kinds):
+    """(bodies numbered over those on cycles of blocks, their number): the others need no unknowns. The last one first:
+    the trunk of a tree, from which all branches start, is to be eliminated after them."""
+    number, out, found = np.full(body_count(bodies), -1, np.int64), np.full((len(kinds), 2), -1, np.int64), 0
     for k in range(len(kinds)):
         for side in range(2):
-            out[k, side] = -1
             body = bodies[k, side]
             if body >= 0 and kinds[k] not in (ZERO, KEPT):
                 if number[body] < 0:
                     number[body] = found
                     found += 1
                 out[k, side] = number[body]
+    for k in range(len(kinds)):
+        for side in range(2):
+            if out[k, side] >= 0:
+                out[k, side] = found - 1 - out[k, side]
     return out, found
 
 

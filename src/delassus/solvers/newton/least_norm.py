@@ -1,0 +1,277 @@
+"""Of many reactions that give the same motion, the least: min Σ_k d_k‖λ_k‖², d_k the mean diagonal of D_kk.
+
+Same motion means the same Jᵀ λ = w. Contacts that open stay zero, those that slide stay on their ray, those that stick
+stay in their cone; joints are free. With x_k = √d_k λ_k and A = Jᵀ diag(1/√d) it is the point of a closed convex set X
+nearest to zero on A x = w. Its dual has no constraints and as many unknowns as bodies have velocities:
+
+    min ½‖P_X(Aᵀ y)‖² − wᵀ y,    x = P_X(Aᵀ y),
+
+convex and smooth, solved by Newton's method with Armijo's rule. The first step, from y = 0, is the least norm without
+any cone, which is all that a table on four legs needs. The answer depends on the set alone: not on the order of the
+contacts, nor on the solver or the guess that led there, and symmetric problems get symmetric reactions.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from delassus.linalg.dense_product import max_abs
+from delassus.linalg.factor.dense_inverse import dot_rows
+from delassus.linalg.operators.rigid import multiply_rows, push_row
+from delassus.solvers.newton.least_sets import CONE, KEPT, RAY, ZERO, classify, keep_unique, project, renumbered
+
+_STEPS, _HALVINGS = 40, 30  # of Newton's method, and of one of its steps, at most
+_ARMIJO = 1e-4  # least decrease of the dual function, as a share of what the slope promises
+_ROUNDING = 1e-13  # largest |A x − w| over the largest Σ|A||x| at which nothing is left to gain
+_ACCEPTED = 1e-10  # the same at which the answer is taken: the judge looks at it afterwards, or, where the solution
+_ACCEPTED_OF_ERROR = 1e-2  # itself is less accurate, so much of the error of its velocities
+_SHIFT = 1e-12  # relative, of the diagonal: for bodies that nothing pushes and for sets at their apex
+_DAMPING = 1e-2  # the same over the relative residual: large far away, and convergence stays quadratic
+_CREEP, _CREEP_MIN = 2.0, 1e-10  # relative velocity up to which a contact sticks: times the solution's error, at least
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def least_of(rigid, judged_by, reactions, velocities, error, out):
+    """out: λ' (m,) [N s], the least with the motion of λ; False where λ is the only one, or none was found.
+
+    rigid: `RigidDelassus.plain`; judged_by: of the `Problem`; reactions, velocities: a solution, (m,) each; error: of
+    its velocities, relative to those of their island. Joints without contacts and limits need no help: their
+    pseudo-inverse gives the least already."""
+    bodies, start, rows, _, compliance = rigid
+    mu, _, joints, bilateral, limits, blocks, scale, is_exact, _, _ = judged_by
+    if bilateral == len(reactions):
+        return False
+    count = len(bodies)
+    kinds, direction, rest = np.empty(count, np.int64), np.zeros((count, 3)), np.empty(count)
+    for k in range(count):
+        rest[k] = max(_CREEP * error, _CREEP_MIN) * scale[k]
+    classify(start, joints, limits, mu, compliance, not is_exact, reactions, velocities, rest, kinds, direction)
+    if keep_unique(bodies, kinds) == 0:
+        return False
+    accepted = max(_ACCEPTED, _ACCEPTED_OF_ERROR * error)
+    return _least(bodies, start, rows, blocks, mu, kinds, direction, accepted, reactions, out)
+
+
+@njit(cache=True, error_model="numpy")
+def _least(bodies, start, rows, blocks, mu, kinds, direction, accepted, reactions, out):
+    """Newton's method on the dual; was it solved?  accepted: |A x − w| at the end, relative."""
+    m = len(reactions)
+    bodies, count = renumbered(bodies, kinds)
+    n = 6 * count
+    A, root = np.empty((m, 12)), np.empty(m)
+    x, z, kept, P, formed = np.empty(m), np.empty(m), np.empty(m), np.empty((m, 3)), np.empty((m, 3))
+    w, y, push, trial, move = np.zeros(n), np.zeros(n), np.empty(n), np.empty(n), np.zeros(n)
+    _scale(bodies, start, rows, blocks, kinds, A, root, move)
+    for i in range(m):
+        kept[i] = reactions[i] * root[i]
+    # into its set, from which a solution may be off by its tolerance
+    project(start, mu, kinds, direction, kept, kept, x, P, 0.0)
+    size_max = _add_pushes(bodies, start, A, x, w)
+    if size_max == 0.0:
+        return False
+    L, first = np.empty((n, n)), np.empty(count, np.int64)
+    _fill_envelope(bodies, kinds, first)
+    value = 0.0  # of the dual function at y = 0
+    for i in range(m):
+        z[i] = 0.0
+    project(start, mu, kinds, direction, z, kept, x, P, 1.0)
+    for j in range(n):
+        push[j] = w[j]
+    worst, is_factored = max_abs(push), False
+    for step in range(_STEPS):
+        if worst <= _ROUNDING * size_max:
+            break
+        # where no set has changed sides the last factors do, to rounding
+        if not (is_factored and _is_same(P, formed)):
+            shift = max(_SHIFT, _DAMPING * worst / size_max) if step else _SHIFT
+            _form(bodies, start, A, kinds, P, shift, first, L)
+            is_factored = shift == _SHIFT
+            for i in range(m):
+                formed[i, 0], formed[i, 1], formed[i, 2] = P[i, 0], P[i, 1], P[i, 2]
+            if not _factor(L, first):
+                return False
+        for j in range(n):
+            move[j] = push[j]
+        _solve(L, first, move)
+        slope = 0.0
+        for j in range(n):
+            slope += push[j] * move[j]
+        length, found = 1.0, False
+        for _ in range(_HALVINGS):
+            for j in range(n):
+                trial[j] = y[j] + length * move[j]
+            multiply_rows(bodies, start, A, trial, z)  # Aᵀ y
+            project(start, mu, kinds, direction, z, kept, x, P, 0.0)
+            for j in range(n):
+                push[j] = w[j]
+            _subtract_pushes(bodies, start, A, x, push)
+            new, left = _dual(kinds, start, x, z, w, trial), max_abs(push)
+            # near the end the function's own rounding hides its descent: there its gradient decides
+            found = new <= value - _ARMIJO * length * slope or left <= 0.5 * worst
+            if found:
+                break
+            length *= 0.5
+        if not found:  # the last point it is, or none
+            multiply_rows(bodies, start, A, y, z)
+            project(start, mu, kinds, direction, z, kept, x, P, 0.0)
+            break
+        is_done = worst <= accepted * size_max and left > 0.5 * worst  # rounding is what is left
+        value, worst = new, left
+        for j in range(n):
+            y[j] = trial[j]
+        if is_done:
+            break
+    for i in range(m):
+        out[i] = x[i] / root[i]
+    return worst <= accepted * size_max
+
+
+@njit(cache=True, error_model="numpy")
+def _scale(bodies, start, rows, blocks, kinds, A, root, unit):
+    """Rows of A, (m, 12), with velocities in units that give every column of A the norm one, and √d per row.
+    unit: (n,) zeros, overwritten."""
+    at = 0
+    for k in range(len(bodies)):
+        first, size = start[k], start[k + 1] - start[k]
+        mean = 0.0
+        for a in range(size):
+            mean += blocks[at + a * (size + 1)] / size
+        at += size * size
+        d = math.sqrt(mean) if mean > 0.0 else 1.0
+        for i in range(first, first + size):
+            root[i] = d
+            for side in range(2):
+                body = bodies[k, side]
+                for j in range(6):
+                    value = rows[i, 6 * side + j] / d if body >= 0 else 0.0
+                    A[i, 6 * side + j] = value
+                    if body >= 0:
+                        unit[6 * body + j] += value * value
+    for j in range(len(unit)):
+        unit[j] = 1.0 / math.sqrt(unit[j]) if unit[j] > 0.0 else 1.0
+    for k in range(len(bodies)):
+        for side in range(2):
+            body = bodies[k, side]
+            if body >= 0:
+                for i in range(start[k], start[k + 1]):
+                    for j in range(6):
+                        A[i, 6 * side + j] *= unit[6 * body + j]
+
+
+@njit(cache=True, error_model="numpy")
+def _add_pushes(bodies, start, A, x, w):
+    """w += A x; the largest of |A||x|."""
+    size = np.zeros(len(w))
+    for k in range(len(bodies)):
+        for i in range(start[k], start[k + 1]):
+            for side in range(2):
+                if bodies[k, side] >= 0:
+                    for j in range(6):
+                        part = A[i, 6 * side + j] * x[i]
+                        w[6 * bodies[k, side] + j] += part
+                        size[6 * bodies[k, side] + j] += abs(part)
+    return max_abs(size)
+
+
+@njit(cache=True, error_model="numpy")
+def _dual(kinds, start, x, z, w, y):
+    """½‖P_X(z)‖² − wᵀ y, less what kept blocks, whose sets are points, add linearly."""
+    value = 0.0
+    for k in range(len(kinds)):
+        for i in range(start[k], start[k + 1]):
+            value += x[i] * z[i] if kinds[k] == KEPT else 0.5 * x[i] * x[i]
+    for j in range(len(w)):
+        value -= w[j] * y[j]
+    return value
+
+
+@njit(cache=True, error_model="numpy")
+def _is_same(P, formed):
+    """Is it the derivative that was formed last?"""
+    for i in range(len(P)):
+        if P[i, 0] != formed[i, 0] or P[i, 1] != formed[i, 1] or P[i, 2] != formed[i, 2]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _fill_envelope(bodies, kinds, first):
+    """first: (bodies,) the first body that each is coupled to, itself if none comes before it."""
+    for body in range(len(first)):
+        first[body] = body
+    for k in range(len(bodies)):
+        low, high = min(bodies[k, 0], bodies[k, 1]), max(bodies[k, 0], bodies[k, 1])
+        if low >= 0 and kinds[k] not in (ZERO, KEPT):
+            first[high] = min(first[high], low)
+
+
+@njit(cache=True, error_model="numpy")
+def _form(bodies, start, A, kinds, P, shift, first, H):
+    """The envelope of the lower half of H = A P' Aᵀ, its diagonal raised by the factor 1 + shift."""
+    n = len(H)
+    for i in range(n):
+        for j in range(6 * first[i // 6], i + 1):
+            H[i, j] = 0.0
+    part = np.empty((6, 12))
+    for k in range(len(bodies)):
+        if kinds[k] in (ZERO, KEPT):
+            continue
+        i, size = start[k], start[k + 1] - start[k]
+        is_block = kinds[k] in (RAY, CONE)
+        for a in range(size):
+            for j in range(12):
+                if is_block:
+                    part[a, j] = P[i + a, 0] * A[i, j] + P[i + a, 1] * A[i + 1, j] + P[i + a, 2] * A[i + 2, j]
+                else:
+                    part[a, j] = P[i + a, 0] * A[i + a, j]
+        for side in range(2):
+            for other in range(2):
+                p, q = bodies[k, side], bodies[k, other]
+                if q < 0 or p < q:
+                    continue
+                for b in range(6):
+                    for c in range(b + 1 if p == q else 6):
+                        value = 0.0
+                        for a in range(size):
+                            value += A[i + a, 6 * side + b] * part[a, 6 * other + c]
+                        H[6 * p + b, 6 * q + c] += value
+    for j in range(n):
+        H[j, j] = H[j, j] * (1.0 + shift) if H[j, j] > 0.0 else 1.0
+
+
+@njit(cache=True, error_model="numpy")
+def _factor(H, first):
+    """Cholesky's factor in place of the lower half, inside of its envelope; False where H is not positive."""
+    for i in range(len(H)):
+        begin = 6 * first[i // 6]
+        for j in range(begin, i):
+            low = max(begin, 6 * first[j // 6])
+            H[i, j] = (H[i, j] - dot_rows(H, i, H, j, low, j)) / H[j, j]
+        pivot = H[i, i] - dot_rows(H, i, H, i, begin, i)
+        if not pivot > 0.0:
+            return False
+        H[i, i] = math.sqrt(pivot)
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def _solve(L, first, b):
+    """b ← H⁻¹ b by its factor."""
+    for i in range(len(b)):
+        value = b[i]
+        for j in range(6 * first[i // 6], i):
+            value -= L[i, j] * b[j]
+        b[i] = value / L[i, i]
+    for i in range(len(b) - 1, -1, -1):
+        b[i] /= L[i, i]
+        for j in range(6 * first[i // 6], i):
+            b[j] -= L[i, j] * b[i]
+
+
+@njit(cache=True, error_model="numpy")
+def _subtract_pushes(bodies, start, A, x, w):
+    """w −= A x."""
+    for k in range(len(bodies)):
+        for i in range(start[k], start[k + 1]):
+            push_row(bodies[k, 0], bodies[k, 1], A, i, -x[i], w)
