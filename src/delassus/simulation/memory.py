@@ -60,7 +60,9 @@ class Memory:
 
     def copy(self) -> "Memory":
         """One that the next `store` leaves alone."""
-        return Memory(self.names, self.reactions, self.low)
+        out = object.__new__(Memory)  # after every step: what is an array already need not be looked at
+        out.names, out.reactions, out.low = self.names, self.reactions, self.low
+        return out
 
 
 @njit(cache=True, error_model="numpy")

@@ -9,75 +9,177 @@ Reactions of steps whose masses need two doubles each, all rows in the order of 
 and exact/count, zero for other steps.
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from delassus.collision import Contacts
 from delassus.dynamics import energy_of
+from delassus.io.recording.keeping import (
+    COUNTS,
+    FORCE,
+    GAP,
+    MU,
+    NORMAL,
+    NUMBERS,
+    POINT,
+    SLIDE,
+    keep_contacts,
+    keep_step,
+)
+from delassus.io.recording.keeping import OPEN as OPEN
+from delassus.io.recording.keeping import SLIP as SLIP
+from delassus.io.recording.keeping import STICK as STICK
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation import Memory, StepReport
-from delassus.solvers import Solution
 from delassus.status import Status
 
-OPEN, STICK, SLIP = 0, 1, 2
-"""What a contact does: no force; force and no motion along the surface; force at the cone's edge and motion."""
-
 STATUSES = tuple(Status)
-_LOW_BITS = np.uint64((1 << 61) - 1)  # of a block's name: the number within its kind
-_EDGE = 1e-6  # a reaction this near the cone's edge, relatively, is on it
-
-Record = dict[str, Any]
-
-# Most steps of a mechanism have neither; a record then costs half.
-_NO_CONTACTS: Record = {
-    "contacts/bodies": np.zeros((0, 2), np.int32),
-    "contacts/point": np.zeros((0, 3)),
-    "contacts/normal": np.zeros((0, 3)),
-    "contacts/force": np.zeros((0, 3)),
-    "contacts/slip": np.zeros((0, 3)),
-    "contacts/gap": np.zeros(0),
-    "contacts/mu": np.zeros(0),
-    "contacts/status": np.zeros(0, np.uint8),
-    "contacts/feature": np.zeros(0, np.uint64),
-}
-_NO_LIMITS: Record = {
-    "limits/coordinate": np.zeros(0, np.int32),
-    "limits/is_upper": np.zeros(0, np.uint8),
-    "limits/force": np.zeros(0),
-}
-_NOT_EXACT: Record = {"exact/count": np.int32(0), "exact/high": np.zeros(0), "exact/low": np.zeros(0)}
+_NUMBER_OF = {status: k for k, status in enumerate(STATUSES)}
+_NAME_LENGTH = 32  # characters of a solver's name
+_ROOM = 64  # steps there is room for at first
+_EMPTY = np.zeros(0)
 
 
 class Columns:
-    """Collects steps; `arrays()` gives what there is as one array per name."""
+    """Collects steps in arrays that grow by doubling; `arrays()` gives what there is as one array per name."""
 
     def __init__(self, model: Model, state: State, h: float):
         self.model = model
         self.h = h
         self.start = state
-        self.records: list[Record] = []
-        self.bytes = 0
+        self._stages: tuple[str, ...] = ()
+        self._solvers: dict[str, int] = {}
+        self._filled = (0, 0, 0, 0)  # rows of steps, contacts, limits, exact reactions
+        self._touching: tuple[np.ndarray, ...] = _contact_room(_ROOM)
+        self._limits: tuple[np.ndarray, ...] = (np.empty((_ROOM, 2), np.int32), np.empty(_ROOM))
+        self._exact = np.empty((_ROOM, 2))
+        self._steps: tuple[np.ndarray, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Steps that are kept."""
+        return self._filled[0]
+
+    @property
+    def bytes(self) -> int:
+        """How much is kept."""
+        size = self.count * sum(array[:1].nbytes for array in self._steps)
+        groups: tuple[Sequence[np.ndarray], ...] = (self._touching, self._limits, (self._exact,))
+        return size + sum(n * sum(a[:1].nbytes for a in group) for n, group in zip(self._filled[1:], groups))
 
     def add(self, state: State, report: StepReport) -> None:
         """Keep one step. All or nothing: an interrupt cannot leave half a step behind."""
-        record = record_of(state, report, self.h)
-        self.bytes += sum(value.nbytes for value in record.values() if isinstance(value, np.ndarray))
-        self.records.append(record)
+        solution, rows, contacts = report.solution, report.rows, report.contacts
+        cone, low, found = rows.cone, solution.reactions_low, solution.residuals
+        if not self._steps:
+            self._begin(report)
+        steps, touching, limited, exact = self._filled
+        after = steps + 1, touching + len(contacts.gap), limited + cone.unilateral, exact
+        after = after if low is None else (*after[:3], exact + len(low))
+        self._make_room(*after)
+        numbers = np.array(
+            (state.t, *report.energy, report.drift, report.penetration + 0.0, found.natural_map_relative,
+             found.worst_velocity, *report.times.values())
+        )  # fmt: skip
+        solver = self._solvers.setdefault(solution.solver, len(self._solvers))
+        counts = np.array((len(report.warnings), _NUMBER_OF[solution.status], solver, solution.iterations))
+        sizes = (len(rows.residual), rows.friction_count, cone.bilateral_rows, cone.bilateral.size, cone.unilateral)
+        solved = (self.h, found.worst_velocity, solution.reactions, solution.velocities, rows.coordinates)
+        keep_step(
+            self._filled, (state.q, state.u, state.turns), numbers, counts, sizes, solved, rows.names,
+            _plain(contacts), _EMPTY if low is None else low, self._steps, self._touching, self._limits, self._exact,
+        )  # fmt: skip
+        self._filled = after
 
     def clear(self, state: State) -> None:
         """Forget the steps; what comes next starts from this state."""
-        self.start, self.records, self.bytes = state, [], 0
+        self.start = state
+        self._filled = (0, 0, 0, 0)
+
+    def _begin(self, report: StepReport) -> None:
+        """Room for steps, whose sizes a model's steps all share."""
+        bodies, free = self.model.body_count, self.model.joints.coordinate_count
+        joint_rows, rubbing = len(report.rows.residual), report.rows.friction_count
+        driven = report.rows.cone.bilateral_rows - joint_rows - rubbing
+        self._stages = tuple(report.times)
+        self._steps = (
+            np.empty((_ROOM, NUMBERS + len(self._stages))), np.empty((_ROOM, COUNTS + 3), np.int64),
+            np.empty((_ROOM, bodies, 7)), np.empty((_ROOM, bodies, 6)), np.empty((_ROOM, free), np.int64),
+            np.empty((_ROOM, joint_rows)), np.empty((_ROOM, driven)), np.empty((_ROOM, rubbing)),
+            np.empty((_ROOM, free)),
+        )  # fmt: skip
+
+    def _make_room(self, steps: int, touching: int, limits: int, exact: int) -> None:
+        if steps > len(self._steps[0]):
+            self._steps = _grown(self._steps, steps)
+        if touching > len(self._touching[0]):
+            self._touching = _grown(self._touching, touching)
+        if limits > len(self._limits[0]):
+            self._limits = _grown(self._limits, limits)
+        if exact > len(self._exact):
+            (self._exact,) = _grown((self._exact,), exact)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """One array per name, steps (or contacts, limits) first."""
-        if not self.records:
+        if not self.count:
             return {}
-        out = {}
-        for name in self.records[0]:
-            parts = [record[name] for record in self.records]
-            out[name] = np.concatenate(parts) if is_ragged(name) else np.array(parts)
-        return out
+        n, c, m, e = self._filled
+        numbers, counts, q, u, turns, joint, drive, friction, coordinate = (a[:n] for a in self._steps)
+        names = np.array([name.ljust(_NAME_LENGTH)[:_NAME_LENGTH].encode() for name in self._solvers])
+        out = {
+            "t": numbers[:, 0], "q": q, "u": u, "turns": turns, "energy": numbers[:, 1:3], "drift": numbers[:, 3],
+            "penetration": numbers[:, 4], "warnings": counts[:, 0].astype(np.uint8),
+            "solver/status": counts[:, 1].astype(np.uint8), "solver/name": names[counts[:, 2]],
+            "solver/iterations": counts[:, 3], "solver/natural_map_relative": numbers[:, 5],
+            "solver/worst_velocity": numbers[:, 6], "joints/reaction": joint, "joints/drive": drive,
+            "joints/friction": friction, "joints/coordinate": coordinate,
+            "contacts/count": counts[:, COUNTS].astype(np.int32),
+            "limits/count": counts[:, COUNTS + 1].astype(np.int32),
+            **_contact_columns(*(a[:c] for a in self._touching)),
+            "limits/coordinate": self._limits[0][:m, 0], "limits/is_upper": self._limits[0][:m, 1].astype(np.uint8),
+            "limits/force": self._limits[1][:m], "exact/count": counts[:, COUNTS + 2].astype(np.int32),
+            "exact/high": self._exact[:e, 0], "exact/low": self._exact[:e, 1],
+        }  # fmt: skip
+        out |= {f"times/{stage}": numbers[:, NUMBERS + k] for k, stage in enumerate(self._stages)}
+        return {name: np.array(array, order="C") for name, array in out.items()}
+
+
+def _grown(arrays: tuple[np.ndarray, ...], least: int) -> tuple[np.ndarray, ...]:
+    """With room for at least so many rows, twice as many as before; rows that are filled stay."""
+    room = max(least, 2 * len(arrays[0]))
+    out = tuple(np.empty((room, *array.shape[1:]), array.dtype) for array in arrays)
+    for new, old in zip(out, arrays):
+        new[: len(old)] = old
+    return out
+
+
+def _contact_room(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return np.empty((n, 3), np.int32), np.empty((n, MU + 1)), np.empty(n, np.uint64)
+
+
+def _plain(contacts: Contacts) -> tuple[np.ndarray, ...]:
+    return contacts.bodies, contacts.point, contacts.frame, contacts.gap, contacts.mu, contacts.feature
+
+
+def _contact_columns(where: np.ndarray, what: np.ndarray, feature: np.ndarray) -> dict[str, np.ndarray]:
+    starts = {"point": POINT, "normal": NORMAL, "force": FORCE, "slip": SLIDE}
+    vectors = {f"contacts/{name}": what[:, first : first + 3] for name, first in starts.items()}
+    return {
+        "contacts/bodies": where[:, :2], **vectors, "contacts/gap": what[:, GAP], "contacts/mu": what[:, MU],
+        "contacts/status": where[:, 2].astype(np.uint8), "contacts/feature": feature,
+    }  # fmt: skip
+
+
+def contact_columns(report: StepReport) -> dict[str, np.ndarray]:
+    """What contacts did in one step, under the names of this module."""
+    solution, room = report.solution, _contact_room(len(report.contacts))
+    worst, first = solution.residuals.worst_velocity, report.rows.cone.contact_start
+    keep_contacts(
+        _plain(report.contacts), solution.reactions, solution.velocities, first, report.h, worst, 0, room
+    )  # fmt: skip
+    return _contact_columns(*room)
 
 
 def is_ragged(name: str) -> bool:
@@ -99,81 +201,3 @@ def memory_arrays(memory: Memory | None) -> dict[str, np.ndarray]:
     if memory is None:
         return {}
     return {f"memory/{name}": array for name, array in vars(memory).items() if array is not None}
-
-
-def record_of(state: State, report: StepReport, h: float) -> Record:
-    """One step under the names of this module."""
-    solution, cone = report.solution, report.rows.cone
-    impulses = solution.reactions / h
-    joint_rows, rubbing = len(report.rows.residual), cone.bilateral_rows - report.rows.friction_count
-    count = report.rows.contact_count
-    record: Record = {
-        "t": state.t,
-        "q": state.q,
-        "u": state.u,
-        "turns": state.turns,
-        "energy": np.array(report.energy),
-        "drift": report.drift,
-        "penetration": report.penetration + 0.0,
-        "warnings": np.uint8(len(report.warnings)),
-        "solver/status": np.uint8(STATUSES.index(solution.status)),
-        "solver/name": np.bytes_(solution.solver.ljust(32)[:32]),
-        "solver/iterations": np.int64(solution.iterations),
-        "solver/natural_map_relative": solution.residuals.natural_map_relative,
-        "solver/worst_velocity": solution.residuals.worst_velocity,
-        "joints/reaction": impulses[:joint_rows],
-        "joints/drive": impulses[joint_rows:rubbing],
-        "joints/friction": impulses[rubbing : cone.bilateral_rows],
-        "joints/coordinate": report.rows.coordinates,
-        "contacts/count": np.int32(count),
-        "limits/count": np.int32(cone.unilateral),
-    }
-    record |= contact_columns(report) | _limits(report, impulses) | _exact(solution)
-    return record | {f"times/{stage}": seconds for stage, seconds in report.times.items()}
-
-
-def contact_columns(report: StepReport) -> Record:
-    """What contacts did in a step: forces [N] and slips [m/s] in the world frame, of the second body against the
-    first."""
-    contacts, solution = report.contacts, report.solution
-    start = report.rows.cone.contact_start
-    force = solution.reactions[start:].reshape(-1, 3) / report.h
-    if not len(force):
-        return _NO_CONTACTS
-    v = solution.velocities[start : start + 3 * len(force)].reshape(-1, 3)
-    slip = np.einsum("ni,nij->nj", v[:, 1:], contacts.frame[:, 1:])
-    at_edge = np.hypot(force[:, 1], force[:, 2]) >= (1.0 - _EDGE) * contacts.mu * force[:, 0]
-    moves = np.hypot(v[:, 1], v[:, 2]) > solution.residuals.worst_velocity
-    status = np.where(force[:, 0] <= 0.0, OPEN, np.where(at_edge & moves, SLIP, STICK))
-    return {
-        "contacts/bodies": contacts.bodies.astype(np.int32),
-        "contacts/point": contacts.point,
-        "contacts/normal": contacts.normal,
-        "contacts/force": np.einsum("ni,nij->nj", force, contacts.frame),
-        "contacts/slip": slip,
-        "contacts/gap": contacts.gap,
-        "contacts/mu": contacts.mu,
-        "contacts/status": status.astype(np.uint8),
-        "contacts/feature": contacts.feature,
-    }
-
-
-def _exact(solution: Solution) -> Record:
-    low = solution.reactions_low
-    if low is None:
-        return _NOT_EXACT
-    return {"exact/count": np.int32(len(low)), "exact/high": solution.reactions, "exact/low": low}
-
-
-def _limits(report: StepReport, impulses: np.ndarray) -> Record:
-    """Limits are named 2·coordinate + side (dynamics/rows.py)."""
-    cone = report.rows.cone
-    if not cone.unilateral:
-        return _NO_LIMITS
-    first = cone.bilateral.size
-    number = (report.rows.names[first : first + cone.unilateral] & _LOW_BITS).astype(np.int64)
-    return {
-        "limits/coordinate": (number // 2).astype(np.int32),
-        "limits/is_upper": (number % 2).astype(np.uint8),
-        "limits/force": impulses[cone.bilateral_rows : cone.contact_start],
-    }

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import h5py
 import numpy as np
-from h5py import h5d, h5l
+from h5py import h5d, h5l, h5s, h5t
 
 from delassus.errors import FileError
 from delassus.io.fclib.source import H5_ERRORS
@@ -17,6 +17,7 @@ SUFFIX = ".hdf5"
 STEM = "part-"
 _KINDS = "fiuS"
 _MOST_NAMES = 200
+_HEADERS = 1 << 17  # bytes beside the arrays, generously
 
 
 def part_path(folder: Path, first: int) -> Path:
@@ -32,10 +33,14 @@ def part_paths(folder: Path) -> list[Path]:
 def write_part(path: Path, about: str, arrays: dict[str, np.ndarray]) -> None:
     """Put the file in place whole, or leave what was there: the image is made in memory, since libhdf5 does not survive
     a disk that fills up while it writes."""
-    with h5py.File("image", "w", driver="core", backing_store=False) as target:
+    # memory for all of it at once: grown by pieces, the image takes twice as long to make
+    size = sum(array.nbytes for array in arrays.values()) + _HEADERS
+    with h5py.File("image", "w", driver="core", backing_store=False, block_size=size) as target:
         target.create_dataset("about", data=np.bytes_(about.encode()))
+        for group in sorted({name.partition("/")[0] for name in arrays if "/" in name}):
+            target.create_group(group)
         for name, array in arrays.items():
-            target.create_dataset(name, data=array)
+            _write_array(target, name, array)
         target.flush()
         image = target.id.get_file_image()
     try:
@@ -43,6 +48,14 @@ def write_part(path: Path, about: str, arrays: dict[str, np.ndarray]) -> None:
     except OSError as error:
         reason = error.strerror or "input/output error"
         raise FileError(f"{label(path)}: cannot be written ({reason}): make room or choose another place") from None
+
+
+def _write_array(target: h5py.File, name: str, array: np.ndarray) -> None:
+    """What `create_dataset` does in four times the time, all of it arguments that are not given here."""
+    kind, space = h5t.py_create(array.dtype), h5s.create_simple(array.shape)
+    dataset = h5d.create(target.id, name.encode(), kind, space)
+    if array.size:
+        dataset.write(h5s.ALL, h5s.ALL, np.ascontiguousarray(array))
 
 
 class Part:

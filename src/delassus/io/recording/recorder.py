@@ -17,13 +17,14 @@ from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation import Memory, StepReport
 
-FLUSH_SECONDS = 5.0  # a process that is killed loses at most this
-FLUSH_BYTES = 64 * 1024**2
-FLUSH_STEPS = 5000
+SAVE_SECONDS = 0.9  # between two saves: a process that is killed loses at most a second
+PART_BYTES = 16 * 1024**2  # a part that holds more is finished: saving writes all of it again
+FLUSH_STEPS = 1_000_000  # the same in steps
 
 
 class Recorder:
-    """Collects steps and writes them as parts, every few seconds or megabytes, or when told.
+    """Collects steps and saves them at least once a second, into a part that grows until it is finished and the next
+    begins.
 
     Make one with `create` or `resume`; as a context manager it writes what is left when the block ends, however it
     ends."""
@@ -35,7 +36,8 @@ class Recorder:
         self._columns = Columns(model, state, float(about.settings["h"]))
         self._memory = memory
         self._state = state
-        self._last_flush = monotonic()
+        self._saved = 0  # steps of the part that are on disk
+        self._last_save = monotonic()
 
     @classmethod
     def create(
@@ -77,29 +79,40 @@ class Recorder:
     @property
     def step_count(self) -> int:
         """Steps taken, written or not."""
-        return self._first + len(self._columns.records)
+        return self._first + self._columns.count
 
     @property
     def written_count(self) -> int:
         """Steps that are on disk."""
-        return self._first
+        return self._first + self._saved
 
     def add(self, state: State, report: StepReport, memory: Memory | None = None) -> None:
-        """Keep one step; writes a part when it is time to."""
+        """Keep one step; saves when it is time to."""
         self._columns.add(state, report)
         # a copy: the next step replaces the memory's arrays before it is recorded, and an interrupt may come between
         self._state, self._memory = state, None if memory is None else memory.copy()
-        due = monotonic() - self._last_flush > FLUSH_SECONDS or len(self._columns.records) >= FLUSH_STEPS
-        if due or self._columns.bytes >= FLUSH_BYTES:
+        if self._columns.count >= FLUSH_STEPS:
             self.flush()
+        elif monotonic() - self._last_save > SAVE_SECONDS:
+            self._save()
+            if self._columns.bytes >= PART_BYTES:
+                self._next_part()
 
     def flush(self) -> None:
-        """Write the steps since the last part. If that fails they are kept and can be tried again."""
-        if self._columns.records:
-            self._write()
-            self._first += len(self._columns.records)
-            self._columns.clear(self._state)
-        self._last_flush = monotonic()
+        """Write what is left of the steps and begin a new part. If that fails they are kept and can be tried again."""
+        if self._columns.count > self._saved:
+            self._save()
+        self._next_part()
+
+    def _save(self) -> None:
+        self._write()
+        self._saved = self._columns.count
+        self._last_save = monotonic()
+
+    def _next_part(self) -> None:
+        self._first += self._saved
+        self._saved = 0
+        self._columns.clear(self._state)
 
     def _write(self) -> None:
         arrays = start_arrays(self._columns.model, self._columns.start) | self._columns.arrays()
