@@ -1,4 +1,9 @@
-"""What joints carried over the last step, out of its report."""
+"""What joints carried over the last step, out of its report.
+
+After the solve a step closes its joints, in position and velocity (dynamics/closure.py). What that changes velocities
+by was an impulse of the same joints, a tenth of a percent of the reactions of a falling four-bar. It is added here, so
+that forces and momenta balance on every body.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -6,9 +11,12 @@ import numpy as np
 
 from delassus.dynamics.rows import DRIVE
 from delassus.spatial import rotate
+from delassus.world.loops import dense_rows
 
 if TYPE_CHECKING:
     from delassus.world.world import World
+
+_REDUNDANT = 1e-10  # of the largest: singular values below belong to redundant rows
 
 
 def coordinate_load(world: "World", d: int) -> float:
@@ -29,7 +37,32 @@ def joint_reaction(world: "World", j: int) -> tuple[np.ndarray, np.ndarray]:
     if world._before is None:
         return np.zeros(3), np.zeros(3)
     joints, report = world.model.joints, world.report
-    own = slice(int(joints.row_start[j]), int(joints.row_start[j + 1]))
-    wrench = report.solution.reactions[own] @ report.rows.rows[own, 6:] / report.h
-    arm = rotate(report.at[joints.bodies[j, 1], 3:], joints.origin[j, 1])
-    return wrench[:3], wrench[3:] - np.cross(arm, wrench[:3])
+    own, b = slice(int(joints.row_start[j]), int(joints.row_start[j + 1])), int(joints.bodies[j, 1])
+    force, moment = np.zeros(3), np.zeros(3)
+    for impulse, rows, pose in (
+        (report.solution.reactions[own], report.rows.rows[own, 6:], report.at[b]),
+        (world._closing[own], joint_rows(world)[own, 6:], world._q[b]),
+    ):
+        wrench = impulse @ rows / report.h
+        force += wrench[:3]
+        moment += wrench[3:] - np.cross(rotate(pose[3:], joints.origin[j, 1]), wrench[:3])
+    return force, moment
+
+
+def joint_rows(world: "World") -> np.ndarray:
+    """(m, 12) of all joints where the bodies are now."""
+    joints, q = world.model.joints, world.state
+    return joints.constraints(joints.frames(q.position, q.rotation))[1]
+
+
+def closing_impulses(world: "World") -> np.ndarray:
+    """(m,) impulses [N s] with which all joints closed after the last step: the least that explain what it did to the
+    velocities."""
+    model, report = world.model, world.report
+    change = world._u - report.solved if len(report.solved) else np.zeros_like(world._u)
+    if not change.any():
+        return np.zeros(model.joints.row_count)
+    mass, _ = model.mass_blocks(world.state.rotation)
+    momentum = np.einsum("bij,bj->bi", mass, change).ravel()
+    rows = dense_rows(model, world._q, np.zeros(0, np.int64))
+    return np.linalg.lstsq(rows.T, momentum, rcond=_REDUNDANT)[0]

@@ -54,7 +54,7 @@ def loop_placed(
     raw, _ = reading.coordinates(model, q, np.zeros_like(turns))
     new_turns = np.where(joints.counted, np.rint((now - raw) / _TURN), 0).astype(np.int64)
     set_rates = np.array(sorted(rates), np.int64)
-    J = _dense_rows(model, q, set_rates)
+    J = dense_rows(model, q, set_rates)
     wanted = np.concatenate([np.zeros(joints.row_count), [rates[d] for d in set_rates]])
     u = u + _least(model, q, J, wanted - J @ u.ravel()).reshape(-1, 6)
     if np.abs(J @ u.ravel() - wanted).max(initial=0.0) > _MOVES * max(1.0, np.abs(wanted).max(initial=0.0)):
@@ -77,11 +77,11 @@ def _closed(model: Model, q: np.ndarray, now: np.ndarray, asked: np.ndarray, goa
             break
         if size <= _CLOSED:
             break
-        q = moved(q, _least(model, q, _dense_rows(model, q, asked), error).reshape(-1, 6), 1.0)
+        q = moved(q, _least(model, q, dense_rows(model, q, asked), error).reshape(-1, 6), 1.0)
     return best
 
 
-def _dense_rows(model: Model, q: np.ndarray, asked: np.ndarray) -> np.ndarray:
+def dense_rows(model: Model, q: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """(m, 6 n_b): rows of all joints, then of these coordinates."""
     joints = model.joints
     _, rows, _ = rows_at(joints, q)

@@ -26,6 +26,7 @@ from delassus.world.contacts import ContactTable, contacts_of
 from delassus.world.handle import find
 from delassus.world.history import History, Series
 from delassus.world.joint import Joint
+from delassus.world.loads import closing_impulses
 from delassus.world.recording import load
 from delassus.world.running import Control, Ran, Until, run
 from delassus.world.shape_names import ShapeNames
@@ -116,8 +117,7 @@ class World:
         """Up to `count` steps with what acts as it is now; how many were taken. All motion goes through here."""
         state, memory, settings = self.state, self._memory, self.settings
         taken, h = 0, settings.h
-        self.__dict__.pop("_coordinates", None)
-        self.__dict__.pop("_rates", None)
+        self._forget()
         try:
             while taken < count:
                 inputs = self._acting.inputs(state.q, h, self._asked(state))
@@ -295,8 +295,12 @@ class World:
         """Somewhere else, without a step: what the last one found is about another place."""
         self._q, self._u, self._turns = q, u, turns
         self._before = self._report = None
-        self.__dict__.pop("_coordinates", None)
-        self.__dict__.pop("_rates", None)
+        self._forget()
+
+    def _forget(self) -> None:
+        """What was read from the state."""
+        for name in ("_coordinates", "_rates", "_closing"):
+            self.__dict__.pop(name, None)
 
     def _set_target(self, d: int, **given: float) -> None:
         self._acting.set_target(d, self._t, **given)
@@ -312,6 +316,10 @@ class World:
     @cached_property
     def _rates(self) -> np.ndarray:
         return reading.rates(self.model, self._coordinates[1], self._u)
+
+    @cached_property
+    def _closing(self) -> np.ndarray:
+        return closing_impulses(self)
 
     @cached_property
     def _shape_names(self) -> ShapeNames:
