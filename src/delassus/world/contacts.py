@@ -13,6 +13,7 @@ from delassus.world.handle import find
 if TYPE_CHECKING:
     from delassus.world.world import World
 
+_UNSEEN = 1e-7  # of the largest component: what a printed vector leaves out
 WORDS = {OPEN: "open", STICK: "stick", SLIP: "slip"}
 
 
@@ -123,7 +124,8 @@ class ContactTable:
 
 def _cells(row: Contact) -> tuple[str, ...]:
     def numbers(values: np.ndarray) -> str:
-        return " ".join(f"{x:9.4g}" for x in values + 0.0)
+        shown = np.where(np.abs(values) < _UNSEEN * np.abs(values).max(), 0.0, values)
+        return " ".join(f"{x:10.4g}" for x in shown)
 
     return (
         " – ".join(row.bodies), " – ".join(row.shapes), numbers(row.point), numbers(row.normal), f"{row.gap:.2e}",

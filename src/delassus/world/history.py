@@ -91,9 +91,11 @@ class History:
             array[: len(kept)] = kept
         self.count, self.every = (self.count + 1) // 2, 2 * self.every
 
-    def forget_after(self, t: float) -> None:
-        """Drop what is later than t [s]."""
-        self.count = int(np.searchsorted(self.t[: self.count], t, side="right"))
+    def put_at(self, t: float, q: np.ndarray, u: np.ndarray, turns: np.ndarray) -> None:
+        """The world was put somewhere at time t [s]: what is later is dropped, and where it was just then."""
+        self.count = k = int(np.searchsorted(self.t[: self.count], t, side="right"))
+        if k and self.t[k - 1] == t:
+            self.q[k - 1], self.u[k - 1], self.turns[k - 1] = q, u, turns
 
     def series(self, model: Model, name: str) -> Series:
         """A quantity by its name, "joint:hinge.angle", "body:arm.position", "world.energy"."""

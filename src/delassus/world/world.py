@@ -23,6 +23,7 @@ from delassus.world import reading
 from delassus.world.acting import Acting
 from delassus.world.body import Body, Energy
 from delassus.world.contacts import ContactTable, contacts_of
+from delassus.world.film import write_film_of
 from delassus.world.handle import find
 from delassus.world.history import History, Series
 from delassus.world.joint import Joint
@@ -42,8 +43,8 @@ class World:
     >>> world = delassus.World.from_scene("four-bar-free")
     >>> world.run(seconds=0.1).steps
     100
-    >>> world.joint("hinge-1"), round(world.time, 6)
-    (Joint('hinge-1', revolute, base → crank, angle 0 rad), 0.1)
+    >>> world.joint("hinge-1").follower, round(world.body("crank").velocity[2], 6)
+    ('crank', -0.981)
     """
 
     _before: Before | None
@@ -159,8 +160,8 @@ class World:
     @state.setter
     def state(self, state: State) -> None:
         check_arguments(self.model, state, None, None)
-        self._put(state.q.copy(), state.u.copy(), self.model.joints.turns_of(state.turns).copy())
         self._t = float(state.t)
+        self._put(state.q.copy(), state.u.copy(), self.model.joints.turns_of(state.turns).copy())
 
     @property
     def energy(self) -> Energy:
@@ -223,6 +224,14 @@ class World:
         coordinate; "body:arm.position", ".velocity", ".energy", …; "world.energy"."""
         return self._history.series(self.model, name)
 
+    def film(
+        self, path: str | PathLike[str], *, fps: float = 25.0, speed: float = 1.0, azimuth: float = -60.0,
+        elevation: float = 20.0,
+    ) -> None:  # fmt: skip
+        """Write what the history holds as an animated GIF.  fps: frames a second; speed: of the film over that of the
+        world, 0.1 for slow motion; azimuth, elevation: where it is looked at from [degrees]."""
+        write_film_of(self, path, fps, speed, azimuth, elevation)
+
     # -- to come back to -----------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
@@ -238,13 +247,13 @@ class World:
             raise ProblemError(f"restore: {snapshot!r} is no Snapshot: give what world.snapshot() returned")
         if snapshot.model != self.model.hash:
             raise ProblemError("restore: the snapshot is of another model: give one of a world like this")
+        self._t, self.steps = snapshot.t, snapshot.steps
         self._put(snapshot.q.copy(), snapshot.u.copy(), snapshot.turns.copy())
-        self._t, self.steps, self._before = snapshot.t, snapshot.steps, snapshot.before
+        self._before = snapshot.before
         self._memory, self._acting = snapshot.memory.copy(), snapshot.acting.copy()
-        self._history.forget_after(snapshot.t)
 
     def reset(self) -> None:
-        """Back to where it began, with nothing set, and no history."""
+        """Back to where it was made, with nothing set, and no history."""
         self.restore(self._start)
         self._begin()
 
@@ -296,6 +305,7 @@ class World:
         self._q, self._u, self._turns = q, u, turns
         self._before = self._report = None
         self._forget()
+        self._history.put_at(self._t, q, u, turns)
 
     def _forget(self) -> None:
         """What was read from the state."""
