@@ -43,7 +43,7 @@ class World:
     >>> world = delassus.World.from_scene("four-bar-free")
     >>> world.run(seconds=0.1).steps
     100
-    >>> world.joint("hinge-1").follower, round(world.body("crank").velocity[2], 6)
+    >>> world.joint("hinge-1").follower, float(round(world.body("crank").velocity[2], 6))
     ('crank', -0.981)
     """
 
