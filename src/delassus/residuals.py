@@ -220,7 +220,7 @@ def _fill_residuals(reactions, v, judged_by, measures, out):
 def _measures(reactions, v, gaps, judged_by):
     """(relative natural map [-], worst velocity [m/s], worst velocity over the scale of its block [-]).  gaps: (n_c, 2)
     squared gaps of contacts for ρ and for ρ_k where they are known already, or empty."""
-    mu, block_start, joints, _, limits, diagonal_blocks, scale, gamma, step, free_speed = judged_by
+    _, block_start, joints, _, limits, diagonal_blocks, scale, _, step, free_speed = judged_by
     square = 0.0
     length = 0.0
     for i in range(len(reactions)):
@@ -228,33 +228,64 @@ def _measures(reactions, v, gaps, judged_by):
     worst, relative = 0.0, 0.0
     offset = 0
     for k in range(len(block_start) - 1):
-        i = block_start[k]
-        size = block_start[k + 1] - i
-        trace = 0.0
-        for a in range(size):
-            trace += diagonal_blocks[offset + a * (size + 1)]
-        offset += size * size
-        own = size / trace if trace > 0.0 else step
-        if k < joints:
-            part = 0.0
-            for a in range(size):
-                part += v[i + a] * v[i + a]
-            square += step * step * part
-            error = math.sqrt(part)
-        elif k < joints + limits:
-            gap = min(reactions[i], step * v[i])  # λ − max(0, λ − ρ v), without cancelling the velocity against λ
-            square += gap * gap
-            error = abs(min(reactions[i], own * v[i])) / own
-        else:
+        size = block_start[k + 1] - block_start[k]
+        if k >= joints + limits and len(gaps):
             c = k - joints - limits
-            if len(gaps):
-                square += gaps[c, 0]
-                error = math.sqrt(gaps[c, 1]) / own
-            else:
-                square += _contact_gap(reactions, v, i, mu[c], gamma, step)
-                error = math.sqrt(_contact_gap(reactions, v, i, mu[c], gamma, own)) / own
+            own = _own_step(diagonal_blocks, offset, size, step)
+            part, error = gaps[c, 0], math.sqrt(gaps[c, 1]) / own
+        else:
+            part, error = _block_errors(reactions, v, k, offset, judged_by)
+        offset += size * size
+        square += part
         worst, relative = max(worst, error), max(relative, _ratio(error, scale[k]))
     return _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length))), worst, relative
+
+
+@njit(cache=True, **BORROWED)
+def _own_step(diagonal_blocks, offset, size, step):
+    """ρ_k = d_k / trace D_kk."""
+    trace = 0.0
+    for a in range(size):
+        trace += diagonal_blocks[offset + a * (size + 1)]
+    return size / trace if trace > 0.0 else step
+
+
+@njit(cache=True, **BORROWED)
+def _block_errors(reactions, v, k, offset, judged_by):
+    """(square of the natural map with ρ, error of velocity [m/s]) of block k.  offset: of D_kk among the blocks."""
+    mu, block_start, joints, _, limits, diagonal_blocks, _, gamma, step, _ = judged_by
+    i = block_start[k]
+    size = block_start[k + 1] - i
+    if k < joints:
+        part = 0.0
+        for a in range(size):
+            part += v[i + a] * v[i + a]
+        return step * step * part, math.sqrt(part)
+    own = _own_step(diagonal_blocks, offset, size, step)
+    if k < joints + limits:
+        gap = min(reactions[i], step * v[i])  # λ − max(0, λ − ρ v), without cancelling the velocity against λ
+        return gap * gap, abs(min(reactions[i], own * v[i])) / own
+    c = k - joints - limits
+    error = math.sqrt(_contact_gap(reactions, v, i, mu[c], gamma, own)) / own
+    return _contact_gap(reactions, v, i, mu[c], gamma, step), error
+
+
+@njit(cache=True, **BORROWED)
+def measure_islands(reactions, v, island, judged_by, table):
+    """What each island adds to the measures, for compiled code: squares of the natural map and of the reactions, and
+    the relative worst velocity.  island: (block_count,) the number of each block's; table: (islands, 3), written."""
+    block_start, scale = judged_by[1], judged_by[6]
+    for g in range(len(table)):
+        table[g, 0] = table[g, 1] = table[g, 2] = 0.0
+    offset = 0
+    for k in range(len(block_start) - 1):
+        g, size = island[k], block_start[k + 1] - block_start[k]
+        part, error = _block_errors(reactions, v, k, offset, judged_by)
+        offset += size * size
+        table[g, 0] += part
+        for i in range(block_start[k], block_start[k + 1]):
+            table[g, 1] += reactions[i] * reactions[i]
+        table[g, 2] = max(table[g, 2], _ratio(error, scale[k]))
 
 
 @njit(cache=True, **BORROWED)

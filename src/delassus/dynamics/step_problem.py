@@ -160,7 +160,7 @@ def reduce(
     )  # fmt: skip
     delassus = RigidDelassus(mass, rows.bodies, acting, start, compliance, inverse, response)
     fall = h * math.sqrt(float(model.gravity @ model.gravity))
-    return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=bias, rest_speed=fall)
+    return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=bias, rest_speed=fall, before=u.ravel())
 
 
 @njit(cache=True, error_model="numpy")

@@ -44,9 +44,9 @@ class Problem:
 
     delassus: D in one of its storages; free_velocity: v_f, (m,) [m/s]; u_f: (n,) and bias: b, (m,), or None where only
     the dual view is known; rest_speed [m/s]: errors of velocity are never compared with less than this; a step of a
-    simulation sets what falls in one step, h g. row_count: m; contact_count: n_c; is_small: of few rows, and D at hand
-    in full? mu: (n_c,) friction coefficients of
-    the law at hand, zero under FRICTIONLESS.
+    simulation sets what falls in one step, h g. before: (n,) velocities before the step, where there is one: reactions
+    that are kept from step to step must not speed things up. row_count: m; contact_count: n_c; is_small: of few rows,
+    and D at hand in full? mu: (n_c,) friction coefficients of the law at hand, zero under FRICTIONLESS.
     """
 
     def __init__(
@@ -59,11 +59,12 @@ class Problem:
         u_f: np.ndarray | None = None,
         bias: np.ndarray | None = None,
         rest_speed: float = 0.0,
+        before: np.ndarray | None = None,
     ):
         self.delassus = delassus
         self.cone = cone
         self.u_f: Any = u_f  # (n,), or None where only D is known; so is bias (m,)
-        self.rest_speed = rest_speed
+        self.rest_speed, self.before = rest_speed, before
         self.row_count, self.contact_count = cone.row_count, cone.contact_count
         self.is_small = cone.row_count <= FEW_ROWS and delassus.rigid is None
         self._pose(free_velocity, bias, law)

@@ -150,12 +150,16 @@ def _solve(problem: Problem, guess: np.ndarray | None, settings: StepSettings, i
     if is_fine:
         fine = None if factor is None else _FINE * factor
         solution = solve(
-            problem, settings.solver, guess, tol=_FINE * tol, tol_velocity=fine, max_iter=settings.max_iter
-        )
+            problem, settings.solver, guess, tol=_FINE * tol, tol_velocity=fine, max_iter=settings.max_iter,
+            threads=settings.threads,
+        )  # fmt: skip
         if solution.converged:
             return solution
         guess = solution.point
-    solution = solve(problem, settings.solver, guess, tol=tol, tol_velocity=factor, max_iter=settings.max_iter)
+    solution = solve(
+        problem, settings.solver, guess, tol=tol, tol_velocity=factor, max_iter=settings.max_iter,
+        threads=settings.threads,
+    )  # fmt: skip
     if solution.status is Status.UNSUPPORTED:
         raise SettingsError(f"solver {solution.solver!r} cannot take this step: {solution.status.advice}")
     return solution

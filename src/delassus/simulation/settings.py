@@ -36,7 +36,7 @@ class StepSettings:
     softening: which rows are soft, and how, where joints and materials say nothing themselves, see `Softening`; None:
         none.
     warm_start: let the solve start from the reactions that the `Memory` given to `step` holds.
-    threads: of collision detection; solvers that have threads take them in their own settings.
+    threads: of collision detection, and of `auto` among islands; other solvers take them in their own settings.
     """
 
     h: float = 1e-3

@@ -145,6 +145,12 @@ class Limits:
 _limits_of = lru_cache(maxsize=64, typed=True)(Limits)
 
 
+def check_threads(threads: int) -> None:
+    """Refuse what is no number of threads."""
+    if type(threads) is not int or threads < 1:
+        raise SettingsError(f"threads is {threads!r}: give a whole number of at least 1")
+
+
 def _is_positive(value: Any) -> bool:
     return isinstance(value, Real) and 0.0 < float(value) < math.inf
 

@@ -6,10 +6,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.errors import ProblemError, SettingsError, SolveError
+from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
 from delassus.solvers.auto.stages import auto_line
-from delassus.solvers.driver import Limits, Solver, VelocityTolerance, clock, limits_of
+from delassus.solvers.driver import Limits, Solver, VelocityTolerance, check_threads, clock, limits_of
 from delassus.solvers.parts.batch import Batch, kinds_of
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution
@@ -106,8 +106,7 @@ def solve_batch(
     one for them, and judged in it; what that leaves unsolved, and all others, go to `solve`.
     """
     problems, limits = _listed(problems), limits_of(tol, tol_velocity, max_iter, time_limit)
-    if not (isinstance(threads, int) and threads >= 1):
-        raise SettingsError(f"threads is {threads!r}: give a whole number of at least 1")
+    check_threads(threads)
     points = None if guesses is None else _points(problems, guesses)
     start, out = clock(), Solutions(len(problems))
     for part in _parts(problems, solver, points, limits):

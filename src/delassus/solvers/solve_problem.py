@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike
 from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
+from delassus.solvers.auto.islands import MANY_ROWS, solve_islands
 from delassus.solvers.auto.least_norm import take_least_reactions
-from delassus.solvers.auto.stages import auto_stages, rescuer
-from delassus.solvers.driver import Limits, Run, Solver, VelocityTolerance, clock, drive, limits_of
+from delassus.solvers.auto.stages import auto_line, auto_stages, rescuer
+from delassus.solvers.driver import Limits, Run, Solver, VelocityTolerance, check_threads, clock, drive, limits_of
 from delassus.solvers.parts.at_once import Attempt
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution, Trace
@@ -40,6 +41,7 @@ def solve(
     time_limit: float | None = None,
     trace: bool | Callable[[int, float, float, float], None] = True,
     throw: bool = False,
+    threads: int = 1,
 ) -> Solution:
     """Solve one step's problem under its own law to a stated accuracy.
 
@@ -48,7 +50,8 @@ def solve(
     tol: relative natural map [-]; tol_velocity: largest error of velocity, as a factor of the free velocities of its
     island [-], None: not asked, "auto": 100 tol, 0.1 at most; time_limit [s], compilation not counted;
     trace: keep the residual over iterations, or a function called with (iteration, seconds, relative natural map,
-    relative worst velocity) at each judgement; throw: raise `SolveError` unless converged.
+    relative worst velocity) at each judgement; throw: raise `SolveError` unless converged;
+    threads: how many of them `auto` solves islands in; it changes no result.
     `converged` is claimed only for a returned point that `residuals` found within both tolerances.
     """
     if not isinstance(problem, Problem):
@@ -56,13 +59,56 @@ def solve(
             f"solve: {type(problem).__name__} is no Problem: make one with Problem.dual, .rigid or .primal, or load one"
         )
     limits = limits_of(tol, tol_velocity, max_iter, time_limit)
+    check_threads(threads)
     point = start_point(problem, guess)
     stages, fine = _stages(problem, solver, point.ndim == 2, limits.max_iter, limits.tol)
-    solution = _portfolio(problem, stages, point, limits, trace, fine)
-    if solver == "auto":
+    apart = None
+    if solver == "auto" and problem.row_count > MANY_ROWS and fine == 1.0 and point.ndim == 1:
+        apart = _island_by_island(problem, point, limits, trace, threads)
+    if apart is None:
+        solution = _portfolio(problem, stages, point, limits, trace, fine)
+    elif apart.converged or apart.iterations >= limits.max_iter:
+        solution = apart
+    else:
+        left = limits.within(limits.max_iter - apart.iterations, apart.seconds)
+        again = _continued(trace, apart.iterations, apart.seconds)
+        solution = _portfolio(problem, stages, apart.reactions.copy(), left, again, fine).after(apart)
+    if solver == "auto" and apart is None:
         take_least_reactions(problem, solution, limits)
     if throw and not solution.converged:
         raise SolveError(solution.message)
+    return solution
+
+
+def _island_by_island(
+    problem: Problem, point: np.ndarray, limits: Limits, trace: bool | Callable[..., object], threads: int
+) -> Solution | None:
+    """What `auto` makes of the islands, each alone, judged as a whole; None where there is but one."""
+    start = clock()
+
+    def alone(part: Problem, guess: np.ndarray, inside: Limits) -> Solution:
+        stages, _ = _stages(part, "auto", False, inside.max_iter, inside.tol)
+        found = _portfolio(part, stages, guess, inside, True, 1.0)
+        take_least_reactions(part, found, inside)
+        return found
+
+    found = solve_islands(problem, point, limits, threads, alone)
+    if found is None:
+        return None
+    line, times = auto_line(problem)[0], {"setup": 0.0, "iterate": 0.0, "judge": 0.0, "total": 0.0}
+    solution = _named(
+        problem, line, found.reactions, limits, Status.STALLED, found.iterations, times, Trace(words=found.words)
+    )
+    times["total"] = times["iterate"] = clock() - start
+    rows = [(0, 0.0, *found.guess)]
+    if found.iterations:
+        rows.append((found.iterations, times["total"], *solution.residuals.measure))
+    if trace is True:
+        for row in rows:
+            solution.trace.add(*row)
+    elif callable(trace):
+        for row in rows:
+            trace(*row)
     return solution
 
 

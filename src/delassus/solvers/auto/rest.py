@@ -1,0 +1,103 @@
+"""Which islands rest: a guess judged island by island, in compiled code."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from delassus.linalg.operators.rigid import multiply_rows
+from delassus.residuals import measure_islands
+
+KEPT, SOLVED, FINISHED = 0, 1, 2
+"""What is done with an island: nothing, solve it to the tolerances, or as far as it goes: it is about to rest."""
+
+EXCESS, ROWS, ITERATIONS, LEFT = range(4)
+"""Columns of the table of islands: excess of the guess over the tolerances, rows, iterations, excess afterwards."""
+
+# Reactions that are kept from step to step push with the same error in every step, so that things speed up and creep.
+# An island rests if its velocities and what its reactions add to them in a step are far below the tolerance.
+_RESTS = 0.1  # largest excess of a guess that a step keeps
+_CREEPS = 1e-3  # largest velocity of closed contacts, over that of the tolerance: 60 s at 1e-6 and 1 ms are 0.6 nm
+_SPEEDS_UP = 1e-5  # and what may be added to it in a step by what falls asleep: a hundred steps later it is too much
+_WAKES_UP, _STEPS_ASLEEP = 1e-4, 3.0  # the same of what has slept for some steps: one bound for both would rattle
+_MOVES = 10.0  # velocities from here on are meant, not errors
+_NEARLY = 10.0  # excess of a guess up to which nothing new happens: the island is finished, and the next steps keep it
+
+
+@njit(cache=True)
+def group(island, block_start, first, members, table):
+    """Blocks by island, each in ascending order: first (islands + 1,) and members (block_count,), written; rows of each
+    island into the table."""
+    for g in range(len(first)):
+        first[g] = 0
+    for g in range(len(table)):
+        table[g, ROWS] = 0.0
+    for k in range(len(island)):
+        first[island[k] + 1] += 1
+        table[island[k], ROWS] += block_start[k + 1] - block_start[k]
+    for g in range(len(first) - 1):
+        first[g + 1] += first[g]
+    at = first[:-1].copy()
+    for k in range(len(island)):
+        members[at[island[k]]] = k
+        at[island[k]] += 1
+
+
+@njit(cache=True, error_model="numpy")
+def judge_guess(island, v, reactions, judged_by, tols, motion, table, action):
+    """What to do with each island, into `action`, and excesses into `table`; (relative natural map, relative worst
+    velocity) of all.  motion: (speed, gain), (m,) each: velocities of the rows without bias, and what the reactions
+    add to those before the step, or empty."""
+    step, free_speed, scale, block_start = judged_by[8], judged_by[9], judged_by[6], judged_by[1]
+    measured = np.empty((len(table), 3))
+    measure_islands(reactions, v, island, judged_by, measured)
+    square = length = worst = 0.0
+    for g in range(len(table)):
+        own = free_speed * math.sqrt(table[g, ROWS] / max(len(v), 1))
+        size = max(step * own, math.sqrt(measured[g, 1]))
+        error = math.sqrt(measured[g, 0]) / size if measured[g, 0] > 0.0 else 0.0
+        excess = max(error / tols[0], measured[g, 2] / tols[1])
+        table[g, EXCESS] = table[g, LEFT] = excess if excess == excess else math.inf
+        table[g, ITERATIONS] = 0.0
+        action[g] = KEPT if excess <= 1.0 else SOLVED
+        square, length, worst = square + measured[g, 0], length + measured[g, 1], max(worst, measured[g, 2])
+    if len(motion[0]):
+        _look_for_rest(island, reactions, block_start, judged_by[2], scale, tols[1], motion, measured, table, action)
+    size = max(step * free_speed, math.sqrt(length))
+    return math.sqrt(square) / size if square > 0.0 else 0.0, worst
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def _look_for_rest(island, reactions, block_start, joints, scale, tol, motion, measured, table, action):
+    """In a step only islands at rest are kept, and those that are about to rest are finished."""
+    speed, gain = motion
+    for g in range(len(table)):
+        measured[g, 0] = measured[g, 1] = 0.0
+    for k in range(len(island)):
+        if k >= joints and not reactions[block_start[k]] > 0.0:
+            continue  # open
+        g = island[k]
+        for i in range(block_start[k], block_start[k + 1]):
+            measured[g, 0] = max(measured[g, 0], abs(speed[i]) / (tol * scale[k]))
+            measured[g, 1] = max(measured[g, 1], abs(gain[i]) / (tol * scale[k]))
+    for g in range(len(table)):
+        moves, gains = measured[g, 0], measured[g, 1]
+        # an error of several times what is added in a step has grown over several steps: it sleeps already
+        sleeps = gains <= _WAKES_UP and table[g, EXCESS] > _STEPS_ASLEEP * gains
+        rests = (moves <= _CREEPS or moves > _MOVES) and (gains <= _SPEEDS_UP or sleeps)
+        if table[g, EXCESS] > _NEARLY:
+            action[g] = SOLVED
+        elif table[g, EXCESS] > _RESTS or not rests:
+            action[g] = FINISHED
+
+
+@njit(cache=True, error_model="numpy")
+def motion_of(rigid, bias, before, reactions, v, speed, gain):
+    """Velocities of the rows without their bias, and what is added to those before the step.  before: (n,)."""
+    bodies, block_start, rows, _, compliance = rigid
+    multiply_rows(bodies, block_start, rows, before, gain)
+    for i in range(len(v)):
+        speed[i] = v[i] - bias[i]
+        if len(compliance):
+            speed[i] -= compliance[i] * reactions[i]
+        gain[i] = speed[i] - gain[i]
