@@ -47,8 +47,8 @@ def run(
         int | None,
         typer.Option(
             metavar="N",
-            help="Threads of collision detection, of `auto` among islands and, with --solver, of a solver whose settings "
-            "have threads.  [default: 1]",
+            help="Threads of collision detection, of `auto` among islands and, with --solver, of a solver whose "
+            "settings have threads.  [default: 1]",
         ),
     ] = None,
     out: Annotated[
