@@ -43,10 +43,10 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     },
     "linalg": {
         "borrowed": set(),
-        "dense_product": set(),
+        "dense_product": {"borrowed"},
         "pairs": set(),
         "operators": {"borrowed", "dense_product", "pairs"},
-        "factor": {"dense_product", "pairs", "operators"},
+        "factor": {"borrowed", "dense_product", "pairs", "operators"},
         "iterative": {"dense_product", "pairs", "operators", "factor"},
     },
     "collision": {

@@ -2,8 +2,10 @@
 
 from numba import njit
 
+from delassus.linalg.borrowed import BORROWED
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, **BORROWED)
 def times_plus(W, r, v, out):
     """out = W r + v."""
     for i in range(len(v)):
@@ -13,7 +15,7 @@ def times_plus(W, r, v, out):
         out[i] = value + v[i]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def exact_times_plus(W, r, v, out):
     """out = W r + v, each row summed in order: the bits of a product by compressed rows. Four rows at a time, since one
     sum after the other waits for itself."""
@@ -33,7 +35,7 @@ def exact_times_plus(W, r, v, out):
         out[i] = a + v[i]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def max_abs(x):
     """max |x|, zero for nothing, NaN where an entry is."""
     out = 0.0

@@ -7,6 +7,8 @@ import numpy as np
 from numba import njit
 from scipy.linalg import lapack
 
+from delassus.linalg.borrowed import BORROWED
+
 _COMPILED = 80  # rows up to which compiled loops beat LAPACK behind Python
 PIVOT = 1e-9  # ratio of smallest to largest pivot below which rows count as redundant
 _CUTOFF = 1e-9  # singular values below this fraction of the largest are taken as zero then
@@ -101,7 +103,7 @@ def _equilibrate(D, scale, scaled):
             scaled[i, j] = scale[i] * D[i, j] * scale[j]
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def is_symmetric(D, n):
     """Are the first n rows and columns, to rounding, relative to the largest entry?"""
     largest, skew = 0.0, 0.0
@@ -112,7 +114,7 @@ def is_symmetric(D, n):
     return skew <= 1e-13 * largest
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, **BORROWED)
 def dot_rows(A, i, B, j, first, last):
     """Σ A[i, k] B[j, k] over the columns from `first` to before `last`."""
     value = 0.0

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.operators.delassus import ODD_MASSES, Delassus
 from delassus.linalg.operators.islands import islands_of_bodies
 from delassus.linalg.operators.structure import blocks_as_sparse, rows_as_sparse
@@ -219,7 +220,7 @@ def form_response(mass_inverse, bodies, block_start, rows, out):
                     out[i, 6 * side + a] = value
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def add_response(bodies, block_start, response, reactions, u):
     """u += H⁻¹ Jᵀ λ, in place."""
     for k in range(len(bodies)):
@@ -232,7 +233,7 @@ def add_response(bodies, block_start, response, reactions, u):
                     u[6 * body + a] += response[i, 6 * side + a] * reactions[i]
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def multiply_rows(bodies, block_start, rows, u, v):
     """v (m,) = J u of body velocities u (6 n_b,)."""
     for k in range(len(bodies)):
@@ -246,7 +247,7 @@ def multiply_rows(bodies, block_start, rows, u, v):
             v[i] = value
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def rigid_velocities(plain, reactions, free, u, v):
     """u = H⁻¹ Jᵀ λ and v = J u + E λ + free.  plain: of `RigidDelassus`; free: (m,), or empty for zero."""
     bodies, block_start, rows, response, compliance = plain
@@ -260,7 +261,7 @@ def rigid_velocities(plain, reactions, free, u, v):
         v[i] += free[i]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def form_dense(plain, out):
     """out = D in full.  plain: of `RigidDelassus`."""
     bodies, block_start, rows, response, compliance = plain
@@ -320,7 +321,7 @@ def _diagonal_blocks(block_start, rows, response, out):
         offset += size * size
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def row_times(a, b, rows, i, u):
     """Row i of J times u, for its bodies a and b (−1: the world)."""
     value = 0.0
@@ -333,7 +334,7 @@ def row_times(a, b, rows, i, u):
     return value
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def push_row(a, b, rows, i, f, u):
     """u += f times row i, of J or of H⁻¹ Jᵀ, for its bodies a and b."""
     if a >= 0:

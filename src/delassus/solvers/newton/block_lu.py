@@ -10,10 +10,11 @@ import math
 
 from numba import njit
 
+from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.parts.fours import add_products
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def block_lu_step(
     order,
     starts,
@@ -96,7 +97,7 @@ def block_lu_step(
     return _back_substitute(order, starts, columns, A, U, inverse, b, d)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _back_substitute(order, starts, columns, A, U, inverse, b, d):
     """d from the eliminated right side; is it finite?"""
     for i in range(len(order) - 1, -1, -1):
@@ -119,7 +120,7 @@ def _back_substitute(order, starts, columns, A, U, inverse, b, d):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _invert(B, out, o):
     """Inverse of the block B[o:o+12], three columns of four, at the same place of `out`; its determinant."""
     a, d, g = B[o], B[o + 1], B[o + 2]

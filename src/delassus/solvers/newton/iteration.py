@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
+from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.newton.alart_curnier import law_function, projection_derivative, smoothed_derivative
 from delassus.solvers.newton.block_lu import block_lu_step
 from delassus.solvers.parts.block_sweeps import sweep_constants, sweep_threes
@@ -65,6 +66,7 @@ _GOOD_GUESS, _ALPHA_OF_GUESS, _ALPHA_OF_GUESS_MIN, _GUESS_TARGET = 1e-3, 1e-2, 1
 # little that is left is for redundant ones.
 _JOINT_WEIGHT = 1e-8
 _JOINT_WEIGHT_PROXIMAL = 1e-5  # after a failed proximal step: factors of redundant joints lose fewer digits
+_EXACT_ENOUGH = 1e-11  # relative residual at which joints are as exact as they need to be
 _ROUNDING = 1e-15  # residual in scaled units below which nothing is left to gain
 
 # The path to the least reactions: the law for D + α I with falling weight α.
@@ -78,7 +80,7 @@ CORRECTION_STEPS = 2
 """Systems at most for a correction, or for making joints exact."""
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def begin(state, alpha, follows):
     """Write the state before the first outer iteration.  alpha: first weight; follows: 1.0 for the path, else 0.0."""
     for i in range(STATE_SIZE):
@@ -124,7 +126,7 @@ def proximal_phase(
                         best[i] = r[i]
                 is_untouched = before + state[SYSTEMS] == 0.0
                 if excess <= (UNTOUCHED if is_untouched else 1.0):
-                    if state[EXACT] != _NOT_YET or not has_joints(mu):
+                    if state[EXACT] != _NOT_YET or not has_joints(mu) or state[RESIDUAL] <= _EXACT_ENOUGH:
                         return CONVERGED
                     # one step more takes joints, which the tolerance leaves as loose as contacts, to rounding
                     state[EXACT], state[MODE], state[LAST] = _EXACT, CORRECTION, 0.0
@@ -134,7 +136,9 @@ def proximal_phase(
                     return GO_ON
             if state[INNER] != _BEGUN:
                 _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
-            limit = CORRECTION_STEPS if state[MODE] == CORRECTION else settings[3]
+            limit = settings[3]
+            if state[MODE] == CORRECTION:  # joints are linear: one step makes them as exact as they get
+                limit = 1.0 if state[EXACT] == _EXACT else float(CORRECTION_STEPS)
             is_solved = law_function(x, u, 1.0, mu, convex, vectors[TRIAL_VALUE]) <= state[GOAL]
             if is_solved or state[STEPS] >= limit or not found:
                 found = True
@@ -176,13 +180,13 @@ def proximal_phase(
             found = _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex)
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def has_joints(mu):
     """Does any triple belong to a joint? They come first."""
     return len(mu) > 0 and mu[0] < 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def before_exact(most, state, mu):
     """How many of `most` systems may be solved before joints are made exact, for which the others are kept. Where they
     are too few for that, it is left out: the tolerances hold without."""
@@ -194,7 +198,7 @@ def before_exact(most, state, mu):
     return most - CORRECTION_STEPS
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _gather(A, is_member):
     """Let every closed triple be a member; did their number grow?"""
     grew = False
@@ -220,7 +224,7 @@ def _numbered(is_member, number):
     return members
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _couple(pointer, column, value, F, is_member, open_F, coupled, step):
     """Triples outside the system are open and move by −F; what that does to the others goes to the right side."""
     any_there = False
@@ -235,7 +239,7 @@ def _couple(pointer, column, value, F, is_member, open_F, coupled, step):
             coupled[i], coupled[i + 1], coupled[i + 2] = row_times(pointer[k], pointer[k + 1], column, value, open_F)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex):
     """Along Newton's step by Armijo's rule; False where neither derivative gives a descent."""
     x, u, F = vectors[ITERATE], vectors[SPEED], vectors[VALUE]
@@ -267,7 +271,7 @@ def _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex):
     return True
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
     """Residual of the first centre, and the weight at which the path is entered."""
     r, x = vectors[CENTRE], vectors[ITERATE]
@@ -289,7 +293,7 @@ def _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, co
             x[i] = r[i]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
     """Pose the regularised problem and put Newton's method at its start: the centre, or what sweeps left."""
     r, x, u, shifted, weight = vectors[CENTRE], vectors[ITERATE], vectors[SPEED], vectors[SHIFTED], vectors[WEIGHT]
@@ -319,7 +323,7 @@ def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, 
     state[NORM] = law_function(x, u, settings[0], mu, convex, vectors[VALUE])
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
     """What follows from an inner loop: the next centre, and the next weight."""
     r, x, point = vectors[CENTRE], vectors[ITERATE], vectors[POINT]
@@ -369,7 +373,7 @@ def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diag
         state[ALPHA] = max(wanted, settings[2])
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def _take(r, x, state, error):
     """x is the next centre."""
     for i in range(len(r)):
@@ -377,7 +381,7 @@ def _take(r, x, state, error):
     state[RESIDUAL] = error
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _error(vectors, r, pointer, column, value, diagonal, v, mu, convex):
     """Relative residual of r with ρ = 1, not regularised."""
     u, F = vectors[TRIAL_SPEED], vectors[TRIAL_VALUE]

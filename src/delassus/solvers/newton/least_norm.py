@@ -16,6 +16,7 @@ import math
 import numpy as np
 from numba import njit
 
+from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.factor.dense_inverse import dot_rows
 from delassus.linalg.operators.rigid import multiply_rows, push_row
@@ -67,17 +68,18 @@ def _least(bodies, start, rows, blocks, mu, kinds, direction, accepted, reaction
         kept[i] = reactions[i] * root[i]
     # into its set, from which a solution may be off by its tolerance
     project(start, mu, kinds, direction, kept, kept, x, P, 0.0)
-    size_max = _add_pushes(bodies, start, A, x, w)
+    _add_pushes(bodies, start, A, x, w, y)
+    size_max = max_abs(y)
     if size_max == 0.0:
         return False
-    L, first = np.empty((n, n)), np.empty(count, np.int64)
+    L, first, part = np.empty((n, n)), np.empty(count, np.int64), np.empty((6, 12))
     _fill_envelope(bodies, kinds, first)
     value = 0.0  # of the dual function at y = 0
     for i in range(m):
         z[i] = 0.0
     project(start, mu, kinds, direction, z, kept, x, P, 1.0)
     for j in range(n):
-        push[j] = w[j]
+        y[j], push[j] = 0.0, w[j]
     worst, is_factored = max_abs(push), False
     for step in range(_STEPS):
         if worst <= _ROUNDING * size_max:
@@ -85,7 +87,7 @@ def _least(bodies, start, rows, blocks, mu, kinds, direction, accepted, reaction
         # where no set has changed sides the last factors do, to rounding
         if not (is_factored and _is_same(P, formed)):
             shift = max(_SHIFT, _DAMPING * worst / size_max) if step else _SHIFT
-            _form(bodies, start, A, kinds, P, shift, first, L)
+            _form(bodies, start, A, kinds, P, shift, first, part, L)
             is_factored = shift == _SHIFT
             for i in range(m):
                 formed[i, 0], formed[i, 1], formed[i, 2] = P[i, 0], P[i, 1], P[i, 2]
@@ -127,7 +129,7 @@ def _least(bodies, start, rows, blocks, mu, kinds, direction, accepted, reaction
     return worst <= accepted * size_max
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _scale(bodies, start, rows, blocks, kinds, A, root, unit):
     """Rows of A, (m, 12), with velocities in units that give every column of A the norm one, and √d per row.
     unit: (n,) zeros, overwritten."""
@@ -159,10 +161,9 @@ def _scale(bodies, start, rows, blocks, kinds, A, root, unit):
                         A[i, 6 * side + j] *= unit[6 * body + j]
 
 
-@njit(cache=True, error_model="numpy")
-def _add_pushes(bodies, start, A, x, w):
-    """w += A x; the largest of |A||x|."""
-    size = np.zeros(len(w))
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _add_pushes(bodies, start, A, x, w, size):
+    """w += A x, size += |A||x|."""
     for k in range(len(bodies)):
         for i in range(start[k], start[k + 1]):
             for side in range(2):
@@ -171,10 +172,9 @@ def _add_pushes(bodies, start, A, x, w):
                         part = A[i, 6 * side + j] * x[i]
                         w[6 * bodies[k, side] + j] += part
                         size[6 * bodies[k, side] + j] += abs(part)
-    return max_abs(size)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _dual(kinds, start, x, z, w, y):
     """½‖P_X(z)‖² − wᵀ y, less what kept blocks, whose sets are points, add linearly."""
     value = 0.0
@@ -186,7 +186,7 @@ def _dual(kinds, start, x, z, w, y):
     return value
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _is_same(P, formed):
     """Is it the derivative that was formed last?"""
     for i in range(len(P)):
@@ -195,7 +195,7 @@ def _is_same(P, formed):
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def _fill_envelope(bodies, kinds, first):
     """first: (bodies,) the first body that each is coupled to, itself if none comes before it."""
     for body in range(len(first)):
@@ -206,14 +206,14 @@ def _fill_envelope(bodies, kinds, first):
             first[high] = min(first[high], low)
 
 
-@njit(cache=True, error_model="numpy")
-def _form(bodies, start, A, kinds, P, shift, first, H):
-    """The envelope of the lower half of H = A P' Aᵀ, its diagonal raised by the factor 1 + shift."""
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _form(bodies, start, A, kinds, P, shift, first, part, H):
+    """The envelope of the lower half of H = A P' Aᵀ, its diagonal raised by the factor 1 + shift.  part: (6, 12),
+    scratch."""
     n = len(H)
     for i in range(n):
         for j in range(6 * first[i // 6], i + 1):
             H[i, j] = 0.0
-    part = np.empty((6, 12))
     for k in range(len(bodies)):
         if kinds[k] in (ZERO, KEPT):
             continue
@@ -240,7 +240,7 @@ def _form(bodies, start, A, kinds, P, shift, first, H):
         H[j, j] = H[j, j] * (1.0 + shift) if H[j, j] > 0.0 else 1.0
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _factor(H, first):
     """Cholesky's factor in place of the lower half, inside of its envelope; False where H is not positive."""
     for i in range(len(H)):
@@ -255,7 +255,7 @@ def _factor(H, first):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _solve(L, first, b):
     """b ← H⁻¹ b by its factor."""
     for i in range(len(b)):
@@ -269,7 +269,7 @@ def _solve(L, first, b):
             b[j] -= L[i, j] * b[i]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _subtract_pushes(bodies, start, A, x, w):
     """w −= A x."""
     for k in range(len(bodies)):

@@ -11,12 +11,13 @@ import numpy as np
 from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
+from delassus.linalg.borrowed import BORROWED
 
 FREE, ZERO, NORMAL, RAY, CONE, KEPT = range(6)
 """The kinds of sets."""
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def classify(start, joints, limits, mu, compliance, is_convex, reactions, velocities, rest, kinds, direction):
     """The set of each block, and the unit vector along the ray of those that slide."""
     for k in range(len(kinds)):
@@ -79,7 +80,7 @@ def keep_unique(bodies, kinds):
     return left
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def body_count(bodies):
     """Numbers of bodies are less than this."""
     out = 0
@@ -108,7 +109,7 @@ def renumbered(bodies, kinds):
     return out, found
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def project(start, mu, kinds, direction, z, kept, x, P, at_apex):
     """x = P_X(z) and rows of its derivative by blocks, (m, 3), for contacts; joints and limits use the first column.
     at_apex: 1.0 for the derivative as if every set were the space it spans, else 0.0 (a float, since constants of other
@@ -137,7 +138,7 @@ def project(start, mu, kinds, direction, z, kept, x, P, at_apex):
             _project_cone(mu[k - (len(kinds) - len(mu))], i, z, x, P, at_apex)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _project_cone(mu, i, z, x, P, at_apex):
     """One sticking contact."""
     n, t1, t2 = z[i], z[i + 1], z[i + 2]

@@ -17,7 +17,7 @@ and its factors cost less than eliminating the joints from a full matrix would.
 *Which of many reactions.* A wall, a table or a box in a gripper has more reactions than equations, and with friction
 even the motion depends on which ones are taken: let the normal forces of a gripper gather in one corner, as sweeps do,
 and the box turns about it. Where the least reactions are asked for, a path takes the place of the sweeps: the law for
-(D + α I, v_f), around zero instead of the last iterate, α falling from 1e-2 to 1e-8. As if every contact gave way a
+(D + α I, v_f), around zero instead of the last iterate, α falling from 1e-3 to 1e-8. As if every contact gave way a
 little, reactions share their load, symmetric problems get symmetric ones whatever the order of the contacts and the
 guess, and in the limit they are the least, Σ_k d_k‖λ_k‖², of their kind (d_k: mean diagonal of the block of D that the
 joints leave). It costs no more than the proximal iterations it saves.
@@ -48,7 +48,7 @@ from delassus.solvers.settings import Count, CountOrNone, Positive, Settings, re
 
 _DENSE_ROWS = 3000  # rows of joints alone up to which a full matrix is formed
 _PATH_ROWS = 1000  # rows up to which the path to the least reactions is followed
-_PATH_SWEEPS = 30  # on the regularised problem, before the path
+_PATH_SWEEPS = 15  # on the regularised problem, before the path
 _FEW_CONTACTS, _FEW_SWEEPS, _FEW_MEMORY, _MEMORY = 20, 8, 5, 8  # small problems are solved or lost within few sweeps
 _BATCH_WORK = 5e7  # nanoseconds by the prices of `sweeps`: after about so much work the driver may look at its limits
 _LARGE_FACTOR = 2e7  # nanoseconds of a factorisation from which on a sparse direct solver is the faster one

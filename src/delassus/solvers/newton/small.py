@@ -28,7 +28,7 @@ _MOST_ROWS = 90  # up to which a problem is small: a factorisation then takes up
 MOST_ITERATIONS = 150
 """In one call, which looks at no clock: up to 10 ms."""
 
-PATH_BEGIN = 1e-2
+PATH_BEGIN = 1e-3
 """Weight at which the path to the least reactions begins, in scaled units."""
 
 RECORDED = 64

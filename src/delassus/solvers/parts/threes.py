@@ -24,7 +24,7 @@ BILATERAL = -1.0
 _UNEVEN = 1e3  # largest over smallest diagonal of D above which every triple gets a unit of its own
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def place_rows(block_start, joints, limits, mu, place, friction):
     """Where each row goes, `place` (m,), and μ of each triple, `friction`, long enough for all of them; the number of
     triples. block_start: of joints, limits, contacts in this order."""
@@ -39,7 +39,7 @@ def place_rows(block_start, joints, limits, mu, place, friction):
     return count
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def triples_of(block_start):
     """How many triples the blocks of rows make."""
     count = 0
@@ -255,7 +255,7 @@ def cut_rigid(rigid, body_count, place, n):
     return pointer, column, value, diagonal
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def scale_threes(pointer, column, value, diagonal, v, unit_r, unit_v):
     """D and v in units where the mean diagonal of D and the rms of v are one, in place: λ = unit_r r, velocities unit_v
     times those of the scaled problem, both (3 n,) and written. Where mobilities are uneven each triple is scaled by its
