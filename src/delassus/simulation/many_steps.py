@@ -1,7 +1,8 @@
-"""Many steps: the one loop that runs, benchmarks and recordings share."""
+"""Many steps: the one loop that runs, benchmarks and recordings share; and what went wrong in them, in sentences."""
 
+import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 
 from delassus.dynamics import Inputs
@@ -15,6 +16,8 @@ from delassus.simulation.settings import StepSettings
 
 Watcher = Callable[[int, State, StepReport, Memory], None]
 InputFunction = Callable[[float, State], Inputs | None]
+
+_MOST_KINDS = 5  # of sentences that are told
 
 
 def simulate(
@@ -54,3 +57,64 @@ def simulate(
         if watch is not None:
             watch(k, state, report, memory)
     return state
+
+
+@dataclass
+class _Note:
+    """A kind of sentence: the step that said it first, what it said, and how many did."""
+
+    first: int
+    text: str
+    count: int = 0
+
+
+class Trouble:
+    """What reports of steps complain of: each kind of sentence once, with the step that said it first.
+
+    steps: how many were looked at; not_converged, suspicious: how many of them were so."""
+
+    def __init__(self) -> None:
+        self.steps = self.not_converged = self.suspicious = 0
+        self._failures: dict[str, _Note] = {}
+        self._signs: dict[str, _Note] = {}
+
+    def look(self, k: int, report: StepReport) -> None:
+        """k: number of the step."""
+        self.steps += 1
+        if report.ok:
+            return
+        status = report.solution.status
+        if not report.solution.converged:
+            self.not_converged += 1
+            _note(self._failures, k, f"{status.value.replace('_', ' ')}: {status.advice}")
+        self.suspicious += bool(report.warnings)
+        for text in report.warnings:
+            _note(self._signs, k, text)
+
+    @property
+    def ok(self) -> bool:
+        """Did every step converge and make sense?"""
+        return self.not_converged == self.suspicious == 0
+
+    @property
+    def warnings(self) -> list[str]:
+        """A line per kind of what did not make sense, the most frequent first."""
+        return _lines(self._signs)
+
+    @property
+    def texts(self) -> list[str]:
+        """The same, and before it what did not converge."""
+        return _lines(self._failures) + self.warnings
+
+
+def _note(kinds: dict[str, _Note], k: int, text: str) -> None:
+    """Count a sentence with those that differ in numbers alone."""
+    note = kinds.setdefault(re.sub(r"[0-9][0-9.e+-]*", "", text), _Note(k, text))
+    note.count += 1
+
+
+def _lines(kinds: dict[str, _Note]) -> list[str]:
+    often = sorted(kinds.values(), key=lambda note: -note.count)
+    lines = [f"{note.count} steps, first step {note.first}: {note.text}" for note in often[:_MOST_KINDS]]
+    more = len(often) - _MOST_KINDS
+    return lines + ([f"and {more} other warnings"] if more > 0 else [])

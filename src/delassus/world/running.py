@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from delassus.errors import DelassusWarning, SettingsError
 from delassus.given import numbers
 from delassus.scenes import MOST_STEPS
+from delassus.simulation.many_steps import Trouble
 from delassus.world.progress import Progress
 from delassus.world.recording import recorder_for
-from delassus.world.trouble import Trouble
 
 if TYPE_CHECKING:
     from delassus.world.world import World

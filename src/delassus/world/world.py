@@ -16,7 +16,7 @@ from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.scenes import find as find_scene
 from delassus.simulation import Memory, StepReport, StepSettings, step
-from delassus.simulation.many_steps import InputFunction
+from delassus.simulation.many_steps import InputFunction, Trouble
 from delassus.simulation.settings import check_arguments
 from delassus.spatial import quaternion_to_matrix
 from delassus.world import reading
@@ -32,7 +32,6 @@ from delassus.world.recording import load
 from delassus.world.running import Control, Ran, Until, run
 from delassus.world.shape_names import ShapeNames
 from delassus.world.snapshot import Before, Snapshot
-from delassus.world.trouble import Trouble
 
 
 class World:

@@ -96,27 +96,28 @@ def run(
 
 def _carry_out(plan: RunPlan) -> int:
     from delassus.cli.run.report import report
-    from delassus.cli.run.steps import Problems, StepWarnings, open_recording, take_steps
+    from delassus.cli.run.steps import Problems, open_recording, take_steps
+    from delassus.simulation.many_steps import Trouble
 
     recorder, state, memory = open_recording(plan)
-    before, problems, warnings = recorder.step_count, Problems(plan), StepWarnings()
+    before, problems, trouble = recorder.step_count, Problems(plan), Trouble()
     if before >= plan.steps:
         typer.echo(f"nothing to do: {plan.out} has {before} steps; ask for more with --steps or --duration", err=True)
-    start, trouble, interrupted = perf_counter(), None, False
+    start, failure, interrupted = perf_counter(), None, False
     try:
         with recorder:
-            take_steps(plan, recorder, state, memory, problems, warnings)
+            take_steps(plan, recorder, state, memory, problems, trouble)
     except KeyboardInterrupt:
         interrupted = True
     except DelassusError as error:
-        trouble = error
+        failure = error
     seconds = perf_counter() - start
-    if interrupted or trouble is not None:
+    if interrupted or failure is not None:
         kept = f"{recorder.written_count} of {plan.steps} steps are kept in {plan.out}"
-        if trouble is not None:
-            console.say_error(trouble)
-        typer.echo(f"{'stopped' if trouble else 'interrupted'}: {kept}", err=True)
+        if failure is not None:
+            console.say_error(failure)
+        typer.echo(f"{'stopped' if failure else 'interrupted'}: {kept}", err=True)
         typer.echo(f"resume with: {plan.resume_command}", err=True)
-    if trouble is not None:
+    if failure is not None:
         return console.BAD_INPUT
-    return report(plan, recorder.step_count - before, seconds, problems.paths, warnings.texts, interrupted)
+    return report(plan, recorder.step_count - before, seconds, problems.paths, trouble.warnings, interrupted)

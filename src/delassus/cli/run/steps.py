@@ -1,6 +1,5 @@
 """The steps of one `delassus run`: recorded, watched, and shown as they come."""
 
-import re
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -13,8 +12,8 @@ if TYPE_CHECKING:
     from delassus.io.recording import Recorder
     from delassus.model.state import State
     from delassus.simulation import Memory, StepReport
+    from delassus.simulation.many_steps import Trouble
 
-_MOST_WARNINGS = 5  # kinds of warnings that are printed
 _MOST_FAILED = 100  # problem files of failed steps: a run that never converges must not fill the disk
 _PERIOD = 0.1  # s between two updates of the live line: drawing must not cost more than stepping
 
@@ -36,7 +35,7 @@ def take_steps(
     state: "State",
     memory: "Memory",
     problems: "Problems",
-    warnings: "StepWarnings",
+    trouble: "Trouble",
 ) -> None:
     """From where the recording ends to where the plan does; every step is recorded before the next."""
     from delassus.simulation import simulate
@@ -48,7 +47,7 @@ def take_steps(
         def watch(k: int, state: "State", report: "StepReport", memory: "Memory") -> None:
             recorder.add(state, report, memory)
             problems.look(k, state, report)
-            warnings.look(k, report)
+            trouble.look(k, report)
             display.step(k + 1, state, report)
 
         numbers = range(first, plan.steps)
@@ -82,31 +81,6 @@ class Problems:
         # a step repeated after a resume, or a run with --overwrite, replaces its own file
         write_fclib(path, problem_file(report.problem, report.solution, title=title), overwrite=True)
         self.paths.append(path)
-
-
-class StepWarnings:
-    """What reports of steps find suspicious: each kind of sentence once, with the step that said it first."""
-
-    def __init__(self) -> None:
-        self.first: dict[str, tuple[int, str]] = {}
-        self.count: dict[str, int] = {}
-
-    def look(self, k: int, report: "StepReport") -> None:
-        """k: number of the step."""
-        for text in report.warnings:
-            kind = re.sub(r"[0-9][0-9.e+-]*", "", text)
-            self.first.setdefault(kind, (k, text))
-            self.count[kind] = self.count.get(kind, 0) + 1
-
-    @property
-    def texts(self) -> list[str]:
-        often = sorted(self.first, key=lambda kind: -self.count[kind])
-        lines = [
-            f"{self.count[kind]} steps, first step {self.first[kind][0]}: {self.first[kind][1]}"
-            for kind in often[:_MOST_WARNINGS]
-        ]
-        more = len(often) - _MOST_WARNINGS
-        return lines + ([f"and {more} other warnings"] if more > 0 else [])
 
 
 class _LiveLine(Display):
