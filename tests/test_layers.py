@@ -12,8 +12,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "delassus"
 
 # From the ground up: a module may import from its own layer's package and from any layer above it in this list.
 LAYERS = [
-    "errors", "tables", "status", "law", "spatial", "given", "linalg", "cones", "problem", "io.problems", "residuals",
-    "solvers",
+    "errors", "tables", "status", "law", "kernel", "spatial", "given", "linalg", "cones", "problem", "io.problems",
+    "residuals", "solvers",
     # ---- nothing above this line knows bodies or time ----
     "softening", "shapes", "joints", "collision", "model", "integrators", "dynamics", "builder", "simulation",
     "io.recording", "scenes", "view", "world", "bench", "reproduce", "cli",

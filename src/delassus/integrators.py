@@ -4,9 +4,9 @@ An integrator never calls a solver. Both schemes take impulses over the whole st
 map, so quaternions stay of unit length."""
 
 import numpy as np
-from numba import njit
 
 from delassus.errors import SettingsError, nearest
+from delassus.kernel import njit
 from delassus.spatial import advance_rotations
 
 

@@ -22,9 +22,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from delassus.cones.coulomb import project_coulomb, project_coulomb_dual
+from delassus.kernel import njit
 from delassus.law import Law
 from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import exact_times_plus

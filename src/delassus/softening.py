@@ -19,10 +19,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from delassus.errors import ProblemError, SettingsError
 from delassus.given import numbers
+from delassus.kernel import njit
 
 NOT_SAID, HARD, IMPEDANCE, SPRING = -1.0, 0.0, 1.0, 2.0
 """First of the `WIDTH` numbers that say how soft something is: nothing is said, hard, `Softening` (T, ζ, d₀, d_w, w,

@@ -3,8 +3,9 @@
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
+
+from delassus.kernel import njit
 
 
 def quaternion_to_matrix(q: ArrayLike) -> np.ndarray:

@@ -16,14 +16,17 @@ _plain: dict[int, Callable[..., int]] = {}  # kernels by number, where nothing i
 
 
 def kernel_address(kernel: Any, arguments: tuple[Any, ...]) -> int:
-    """Of a kernel compiled for these types of arguments (or loaded from the cache); it returns a whole number."""
+    """Of a kernel, njit(…, **ADDRESSED), compiled for these types of arguments (or loaded from the cache); it returns a
+    whole number."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         _plain[id(kernel)] = kernel
         return id(kernel)
     kernel.compile(arguments)
     compiled = kernel.overloads[arguments]
     assert compiled.signature.return_type == types.int64, compiled.signature
-    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
+    address = int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
+    assert address, f"{kernel.py_func.__name__} lacks **ADDRESSED"
+    return address
 
 
 @intrinsic

@@ -6,13 +6,13 @@ Python to have it compiled (`ShapeArrays.compile_families`) and to call again.""
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.addresses import call_family
 from delassus.collision.broad.pairs import find_few
 from delassus.collision.layout import MARGIN, SPHERE_PLANE
 from delassus.collision.narrow.families import READS_ALL, scratch_rows
 from delassus.collision.narrow.phase import finish
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 if TYPE_CHECKING:

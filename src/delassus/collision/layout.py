@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 SPHERE, PLANE, BOX, CAPSULE, CYLINDER, CONVEX, TRIANGLE, GIVEN = range(8)

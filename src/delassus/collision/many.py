@@ -6,7 +6,6 @@ is written but how much it takes, and Python makes a larger work space (`many_wo
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.broad.grid import fill_grid, size_up, table_room
 from delassus.collision.broad.partners import deal, group
@@ -17,6 +16,7 @@ from delassus.collision.narrow.families import scratch_rows
 from delassus.collision.narrow.heap import write_heap
 from delassus.collision.narrow.phase import finish
 from delassus.collision.placement import place
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 if TYPE_CHECKING:

@@ -2,9 +2,8 @@
 
 import math
 
-from numba import njit
-
 from delassus.collision.layout import CAPSULE, CYLINDER, PLANE, SPHERE
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 UNIT = 1e-6  # how far the square of a quaternion's length may be from one

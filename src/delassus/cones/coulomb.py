@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from delassus.errors import ProblemError
+from delassus.kernel import njit
 
 
 @dataclass(frozen=True, eq=False)

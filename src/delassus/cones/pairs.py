@@ -1,7 +1,6 @@
 """Coulomb's cone and the gap of its natural map for reactions and velocities of two doubles each (`linalg.pairs`)."""
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.linalg.pairs import add, div, get, mul, root, sub, times
 
 OPEN, INSIDE, EDGE = 0, 1, 2

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from delassus.cones.coulomb import check_friction, project_coulomb, project_coulomb_dual
 from delassus.errors import ProblemError
+from delassus.kernel import njit
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ have and whichever method solves it. As a rule the first guess is right, from th
 """
 
 import numpy as np
-from numba import njit
 
 from delassus.dynamics.rows import FRICTION, NEARLY_HARD, Rows, row_rate
+from delassus.kernel import njit
 from delassus.solvers import Solution
 
 _AT_BOUND = 1.0 - 1e-12  # a remembered reaction of this fraction of the bound was held there

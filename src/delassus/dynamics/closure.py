@@ -7,11 +7,11 @@ they are now, which keeps redundant rows from contradicting each other in the ne
 """
 
 import numpy as np
-from numba import njit
 
 from delassus.integrators import move, moved
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import evaluate_constraints, joint_frames
+from delassus.kernel import njit
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.factor.dense_inverse import DenseInverse, pivoted_cholesky, pivoted_solve
 from delassus.linalg.operators.rigid import RigidDelassus, add_response, form_dense, form_response, multiply_rows

@@ -9,8 +9,8 @@ masses of the step, it keeps kinetic energy exactly, at any spin, and the step i
 """
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.model.model import Model
 
 _STEPS = 20  # Newton's, of which two or three are taken; a spin that turns by more than a radian in a step needs more

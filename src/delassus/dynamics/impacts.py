@@ -11,7 +11,6 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 
 from delassus.collision import Contacts, detect_at
 from delassus.collision.placement import moves_far
@@ -20,6 +19,7 @@ from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.rows import Rows, row_rate
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias
 from delassus.integrators import moved_each
+from delassus.kernel import njit
 from delassus.model.model import Model
 from delassus.model.state import State
 

@@ -4,7 +4,6 @@ that are near."""
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.dynamics.rows import DRIVE, FRICTION, JOINT, LIMIT, NEARLY_HARD, row_mobility, row_rate
 from delassus.dynamics.softness import soft_stop, spring_row
@@ -12,6 +11,7 @@ from delassus.dynamics.stabilisation import limit_bias
 from delassus.dynamics.turns import nearest_rotations, unwrap
 from delassus.joints.arrays import IMPOSED, PD
 from delassus.joints.primitives import evaluate_constraints, evaluate_coordinates, joint_frames
+from delassus.kernel import njit
 from delassus.softening import HARD, SPRING
 from delassus.spatial import matrices_of
 

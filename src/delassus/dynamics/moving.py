@@ -15,7 +15,6 @@ back at the same bounded rate.
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.placement import moves_far
 from delassus.dynamics.closure import MOST_ROWS
@@ -25,6 +24,7 @@ from delassus.dynamics.softness import Softness
 from delassus.dynamics.stabilisation import Stabilisation
 from delassus.integrators import move, moved, moved_each
 from delassus.joints.arrays import IMPOSED
+from delassus.kernel import njit
 from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.model.model import Model
 from delassus.problem import Problem

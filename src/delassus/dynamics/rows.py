@@ -7,10 +7,10 @@ Blocks in the order of the problem's cone: bilateral (joints, then drives, then 
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from delassus.collision import Contacts
 from delassus.cones import ProductCone
+from delassus.kernel import njit
 
 # The top bits say what kind of thing a block's name belongs to, so that no two kinds share one.
 JOINT, DRIVE, LIMIT, CONTACT, FRICTION = (np.uint64(k << 61) for k in range(5))

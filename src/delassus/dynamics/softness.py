@@ -21,12 +21,12 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import njit
 
 from delassus.dynamics.rows import row_mobility, row_rate
 from delassus.errors import SettingsError
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import DOT
+from delassus.kernel import njit
 from delassus.model.model import Model
 from delassus.softening import HARD, IMPEDANCE, NOT_SAID, SPRING, WIDTH, Softening, impedance
 

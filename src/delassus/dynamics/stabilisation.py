@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
 from delassus.errors import SettingsError
 from delassus.given import numbers
+from delassus.kernel import njit
 
 _RATE = 0.1  # fraction of a penetration of rounding size that velocities push out per step
 _PUSH = 0.01  # of what gravity gives in a step: speed that velocities may keep from pushing out a penetration

@@ -8,7 +8,6 @@ are compiled. What gives is softened afterwards (softness.py).
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.collision import Contacts
 from delassus.cones import ProductCone
@@ -19,6 +18,7 @@ from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
 from delassus.dynamics.rows import CONTACT, Rows, row_rate
 from delassus.dynamics.softness import Softness, soften_contacts, soften_joints
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias, weight_along
+from delassus.kernel import njit
 from delassus.law import Law
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.operators.rigid import RigidDelassus, form_response, multiply_rows

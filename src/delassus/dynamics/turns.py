@@ -13,10 +13,10 @@ rotor may pass several turns within a step.
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import ROTVEC, evaluate_coordinates, joint_frames
+from delassus.kernel import njit
 from delassus.spatial import matrices_of
 
 _TURN = 2.0 * math.pi

@@ -23,7 +23,8 @@ A row is twelve numbers: the base's twist (linear, angular at its centre of mass
 import math
 
 import numpy as np
-from numba import njit
+
+from delassus.kernel import njit
 
 POINT, DOT, DISTANCE = 0, 1, 2
 SLIDE, TURN, FIRST, SECOND, ROTVEC = 0, 1, 2, 3, 4

@@ -1,7 +1,6 @@
 """Products with small dense matrices, and the largest entry of a vector."""
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 

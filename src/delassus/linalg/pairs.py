@@ -8,7 +8,9 @@ sums: no `fastmath`.
 import math
 
 import numpy as np
-from numba import config, njit
+from numba import config
+
+from delassus.kernel import njit
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
 

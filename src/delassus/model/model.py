@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from delassus.collision import ShapeArrays
 from delassus.joints.arrays import JointArrays
+from delassus.kernel import njit
 from delassus.softening import NOT_SAID
 
 # Constants that came after the first recordings, with the value that says nothing: models that say nothing keep their

@@ -4,11 +4,11 @@ import hashlib
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from delassus.errors import ProblemError
 from delassus.given import numbers
+from delassus.kernel import njit
 from delassus.model.model import Model
 from delassus.spatial import quaternion_to_matrix
 

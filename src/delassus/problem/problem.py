@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
+from delassus.kernel import njit
 from delassus.law import Law
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.islands import fill_islands_of_bodies

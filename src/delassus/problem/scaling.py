@@ -7,9 +7,9 @@ per *block* leaves every cone, its dual and De Saxcé's term as they are; a fact
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from delassus.errors import ProblemError
+from delassus.kernel import njit
 from delassus.problem.problem import Problem
 
 

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
-from numba import njit
 from numpy.typing import ArrayLike
 
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
+from delassus.kernel import njit
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.matrix import MatrixDelassus, scatter
 from delassus.linalg.operators.rigid import RigidDelassus

@@ -3,10 +3,10 @@
 from typing import Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from delassus.cones import ProductCone
+from delassus.kernel import njit
 
 _WIDTH = 6  # reactions of a block: no joint has more rows
 

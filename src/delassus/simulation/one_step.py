@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
-from numba import njit
 
 from delassus.collision import Contacts
 from delassus.dynamics import Inputs, Rows, assemble, energy_of, reduce
@@ -17,6 +16,7 @@ from delassus.dynamics.softness import softness_of
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
 from delassus.integrators import integrator
+from delassus.kernel import njit
 from delassus.linalg.dense_product import max_abs
 from delassus.model.model import Model
 from delassus.model.state import State

@@ -8,12 +8,12 @@ few microseconds looks; words are made only where it finds something.
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.collision import Contacts
 from delassus.collision.instances import FIXTURES
 from delassus.dynamics import Rows
 from delassus.dynamics.rows import CONTACT, FRICTION, JOINT, LIMIT
+from delassus.kernel import njit
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation.settings import StepSettings

@@ -9,10 +9,10 @@ cell of the few balls that pass the distance test."""
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.layout import PLANE
 from delassus.collision.machine import AHEAD, Pool, prefetch
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 SMALL_CLASS = 8  # a size class with so few shapes is not worth a grid: they are tested against everything, like planes

@@ -5,10 +5,10 @@ Which of the three tests is due stands in each loop: a function with branches ke
 array handed to it costs, ten times the test itself."""
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.layout import MARGIN, PLANE, SPHERES, deal_pair
 from delassus.collision.placement import place
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 FEW = 64  # shapes up to which every pair is tested

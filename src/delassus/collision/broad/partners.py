@@ -1,9 +1,9 @@
 """Pairs found in any order, sorted: counting by the first shape, then the partners of each among themselves."""
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.layout import deal_pair
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 

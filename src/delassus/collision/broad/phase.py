@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.broad.grid import COLUMNS, SLACK, build_grid, cell_of
 from delassus.collision.broad.pairs import boxes_overlap, may_touch, over_plane, spheres_near
 from delassus.collision.broad.partners import group
 from delassus.collision.layout import PLANE, SPHERE
 from delassus.collision.machine import share_out
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ do not, the nearest points are a corner and something, out by trying all corners
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.layout import put, to_local, to_world
 from delassus.collision.narrow.distance import point_box, segments_nearest
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 FACE_BIAS = 1e-4  # of the smallest half edge

@@ -3,10 +3,10 @@
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.layout import put, to_local, to_world
 from delassus.collision.narrow.distance import TINY, segments_nearest
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 PARALLEL = 0.02  # sine of the angle below which two capsules touch along a line and get a contact at each of its ends

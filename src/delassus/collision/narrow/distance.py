@@ -5,8 +5,7 @@ which the distance grows. The nearest surface point is p − distance · o."""
 
 import math
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 TINY = 1e-150  # squared lengths below this have no direction

@@ -3,10 +3,9 @@ far it reaches."""
 
 import math
 
-from numba import njit
-
 from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, SPHERE, TRIANGLE, to_local, to_world
 from delassus.collision.narrow.given import furthest, given_face
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 RIM = 8  # corners that stand for the rim of a cylinder's end

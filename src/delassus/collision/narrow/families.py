@@ -6,7 +6,7 @@ slots of `out`, their number into `dealt` (p, 3) (see layout.py), and the sum of
 scratch: (threads, 4, rows, 4), see `scratch_rows`."""
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from delassus.collision.addresses import kernel_address
 from delassus.collision.layout import (
@@ -32,13 +32,14 @@ from delassus.collision.narrow.given import AROUND
 from delassus.collision.narrow.patch import MOST
 from delassus.collision.narrow.plane import HULL_POINTS, plane_box, plane_given, plane_hull, plane_round
 from delassus.collision.narrow.sphere import sphere_hull, sphere_solid, sphere_triangle
+from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.borrowed import BORROWED
 
 (SPHERE_SOLID, SPHERE_HULL, SPHERE_TRIANGLE, PLANE_BOX, PLANE_ROUND, PLANE_HULL, BOXES, BOX_CAPSULE, CAPSULES, GENERAL,
  PLANE_GIVEN) = range(SPHERE_PLANE + 1, SPHERE_PLANE + 12)  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _sphere_solid(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
@@ -51,7 +52,7 @@ def _sphere_solid(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _sphere_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, _, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, _, _ = geometry
     total = 0
@@ -66,7 +67,7 @@ def _sphere_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _sphere_triangle(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, _, kind, vertex, vertex_start, _, _, _, _, edge_normal, triangle, _ = geometry
     total = 0
@@ -79,7 +80,7 @@ def _sphere_triangle(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _plane_box(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
@@ -92,7 +93,7 @@ def _plane_box(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _plane_round(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
@@ -105,7 +106,7 @@ def _plane_round(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _plane_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, _, kind, vertex, vertex_start, _, _, _, _, _, _, _ = geometry
     total = 0
@@ -118,7 +119,7 @@ def _plane_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _boxes(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     work = scratch[t]
@@ -132,7 +133,7 @@ def _boxes(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _box_capsule(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
@@ -145,7 +146,7 @@ def _box_capsule(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _capsules(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
@@ -158,7 +159,7 @@ def _capsules(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _plane_given(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind, _, _, _, _, _, _, _, _, given = geometry
     corners = scratch[t, 0]

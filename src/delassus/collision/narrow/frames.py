@@ -9,9 +9,9 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.layout import BODY, MU, RESTITUTION
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 if TYPE_CHECKING:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import cfunc, njit, types
+from numba import cfunc, types
 from numba.core import cgutils, config
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.shapes import Shape
 

@@ -8,11 +8,11 @@ direction."""
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, PLANE, SPHERE
 from delassus.collision.narrow.given import furthest
 from delassus.collision.narrow.triangle import nearest_barycentric
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 _ROUNDS = 64

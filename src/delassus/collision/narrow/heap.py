@@ -5,13 +5,13 @@ There may be very many of these, and memory is what they wait for: no lists of p
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.broad.partners import sort_partners
 from delassus.collision.contacts import Contacts
 from delassus.collision.machine import AHEAD, prefetch, share_out
 from delassus.collision.narrow.frames import empty_contacts, put_pair
 from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 if TYPE_CHECKING:

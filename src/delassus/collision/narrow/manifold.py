@@ -6,7 +6,6 @@ the nearest point (a rim, an edge against an edge), that point is added."""
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.layout import (
     BOX,
@@ -26,6 +25,7 @@ from delassus.collision.narrow.faces import area, looking_face, support
 from delassus.collision.narrow.families import GENERAL
 from delassus.collision.narrow.gjk import WITNESS, signed_distance
 from delassus.collision.narrow.patch import patch
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 ALMOST = 1.0 - 1e-6  # cosine between coal's normal and a face's below which they are different directions

@@ -2,8 +2,7 @@
 
 import math
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 FLAT = 0.995  # cosine between a face and the normal (about 6 degrees) from which the other face is cut to it

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.contacts import NO_CONTACTS, Contacts
 from delassus.collision.layout import COUNT, FAMILY, SLOT, SPHERE, SPHERE_PLANE, SPHERES
@@ -11,6 +10,7 @@ from delassus.collision.machine import share_out
 from delassus.collision.narrow.families import GENERAL, KERNELS, POLYHEDRAL
 from delassus.collision.narrow.frames import empty_contacts, put_pair
 from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.layout import CAPSULE, put, to_local
 from delassus.collision.narrow.given import furthest, given_face
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 STANDING = 1e-4  # sine of the tilt below which a cylinder stands on its end

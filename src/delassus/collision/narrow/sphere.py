@@ -3,11 +3,11 @@
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.layout import BOX, CAPSULE, put, to_local, to_world
 from delassus.collision.narrow.distance import TINY, point_box, point_capsule, point_convex, point_cylinder
 from delassus.collision.narrow.triangle import point_triangle
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 

@@ -6,9 +6,8 @@ edges), and the lower numbered of the two reports it; likewise at corners. See M
 
 import math
 
-from numba import njit
-
 from delassus.collision.narrow.distance import TINY
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 ON_EDGE = 1e-9  # barycentric coordinates below this are zero

@@ -8,13 +8,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.layout import PLANE, SPHERE, TRIANGLE
 from delassus.collision.narrow.gjk import shape_distance
 from delassus.collision.placement import place
 from delassus.collision.sweep.swept import swept_pairs
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 MISS, TOUCH, HIT, OVERLAP, APART, GRAZE = range(6)

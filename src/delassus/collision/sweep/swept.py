@@ -3,11 +3,11 @@
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.broad.pairs import may_touch
 from delassus.collision.layout import PLANE
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 _ALL_BY_ALL = 64  # fast shapes up to which each is tested against everything

@@ -15,10 +15,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
 from delassus.collision import Contacts
 from delassus.dynamics import energy_of
+from delassus.kernel import njit
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation import Memory, StepReport

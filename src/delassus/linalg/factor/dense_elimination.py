@@ -11,8 +11,8 @@ formed, solved and judged in one call. A test holds the two against each other.
 import math
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.factor.dense_inverse import (
     PIVOT,
     DenseInverse,

@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from numba import njit
 from scipy.linalg import lapack
 
+from delassus.kernel import njit
 from delassus.linalg.factor.symmetric import Pattern
 
 

@@ -4,9 +4,9 @@ matrices inside compiled code, where a call of LAPACK costs more than the work."
 import math
 
 import numpy as np
-from numba import njit
 from scipy.linalg import lapack
 
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 _COMPILED = 80  # rows up to which compiled loops beat LAPACK behind Python

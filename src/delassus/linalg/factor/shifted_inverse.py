@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from scipy.linalg import lapack
 
+from delassus.kernel import njit
 from delassus.linalg.dense_product import dense_times
 from delassus.linalg.factor.sparse_lu import SparseLU, lu_solve, lu_work_size
 from delassus.linalg.operators.delassus import Delassus

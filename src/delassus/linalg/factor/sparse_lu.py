@@ -8,7 +8,8 @@ one index serves three entries, which halves the time of a solve.
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
-from numba import njit
+
+from delassus.kernel import njit
 
 _PANEL = 3
 _NO_INDEX, _NO_VALUE = np.zeros(0, np.int32), np.zeros((0, _PANEL))

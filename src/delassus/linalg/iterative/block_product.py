@@ -1,8 +1,8 @@
 """Products with symmetric matrices of which only the upper blocks are kept: every block is read once and used twice."""
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.factor.symmetric import Pattern
 
 

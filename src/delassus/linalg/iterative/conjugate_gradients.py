@@ -4,7 +4,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
+
+from delassus.kernel import njit
 
 Apply = Callable[[np.ndarray, np.ndarray], None]  # (x, out): out = A x
 

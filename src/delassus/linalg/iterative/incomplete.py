@@ -15,9 +15,9 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from delassus.kernel import njit
 from delassus.linalg.factor.symmetric import Pattern
 from delassus.linalg.iterative.block_product import side_of
 

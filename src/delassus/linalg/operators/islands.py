@@ -6,7 +6,8 @@ simulation asks for them (`Problem.velocity_scale`); a matrix that couples every
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
+
+from delassus.kernel import njit
 
 
 def islands_of_bodies(bodies: np.ndarray, body_count: int) -> np.ndarray:

@@ -4,8 +4,8 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.dense_product import exact_times_plus
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.islands import islands_of_full, islands_of_matrix

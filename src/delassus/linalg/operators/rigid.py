@@ -4,8 +4,8 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.operators.delassus import ODD_MASSES, Delassus
 from delassus.linalg.operators.islands import islands_of_bodies

@@ -5,8 +5,8 @@ where the forces on the light body cancel, and only then divided by its mass.
 """
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.linalg.pairs import add, div, get, mul, put, sub, times
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
+
+from delassus.kernel import njit
 
 
 def rigid_blocks(

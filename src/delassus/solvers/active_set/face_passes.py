@@ -6,8 +6,8 @@ and without that MINRES would see nothing else.
 """
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.solvers.active_set.faces import NORMAL, SHUT, along_face, curvature, descent, face_of
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.team import add_up

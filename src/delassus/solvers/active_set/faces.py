@@ -11,9 +11,8 @@ rows of joints are always free. All in scaled variables, see `program`.
 
 import math
 
-from numba import njit
-
 from delassus.cones.coulomb import project_coulomb, project_disk
+from delassus.kernel import njit
 
 SHUT, SLIDE, OPEN, NORMAL, NORMAL_RIM, RIM, DISC = range(7)
 _ON = 1.0 - 1e-13  # a point projected onto a curved boundary lies on it to a few units in the last place

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.problem import Problem
 from delassus.solvers.active_set.face_passes import add_bending, along, descend, form_faces
 from delassus.solvers.active_set.method import ActiveSetMethod

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from scipy.sparse.linalg import splu
 
+from delassus.kernel import njit
 from delassus.problem import Problem
 from delassus.solvers.active_set import gpminres
 from delassus.solvers.active_set.faces import DISC, NORMAL, NORMAL_RIM, OPEN, RIM, SHUT, SLIDE

@@ -21,8 +21,8 @@ with A; an expansion takes two.
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.problem import Problem
 from delassus.solvers.active_set.faces import DISC, NORMAL, NORMAL_RIM, OPEN, face_of, project_contact, step_inside
 from delassus.solvers.active_set.method import ActiveSetMethod

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.active_set.faces import project_contact

@@ -14,8 +14,8 @@ All vectors are of the rows that are split: (n,).
 import math
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.solvers.parts.anderson.window import fit, insert, take_away
 from delassus.solvers.parts.fours import dot
 

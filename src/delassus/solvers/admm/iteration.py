@@ -14,9 +14,9 @@ shift: (m,) η + ρ, written when ρ changes; x, y, z: (m,) the iterate, updated
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
+from delassus.kernel import njit
 from delassus.linalg.dense_product import dense_times
 from delassus.linalg.factor.shifted_inverse import SMALL, invert_small, solve_shifted
 from delassus.solvers.admm.anderson import extrapolate, forget

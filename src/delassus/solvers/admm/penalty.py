@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.dense_product import dense_times
 
 RULES = ("fixed", "linear", "spectral")

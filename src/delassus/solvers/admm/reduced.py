@@ -5,8 +5,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.factor.dense_elimination import Elimination
 from delassus.linalg.factor.shifted_inverse import (
     ShiftedBodies,

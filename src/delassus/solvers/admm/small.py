@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.law import Law
 from delassus.linalg.dense_product import dense_times, times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry, subtract_carried

@@ -4,8 +4,8 @@ see each other, so that neither their order nor the number of threads changes a 
 import math
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.operators.matrix import fill_blocks_of_full
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.auto.rest import FINISHED, ITERATIONS, LEFT, ROWS

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.operators.rigid import multiply_rows
 from delassus.residuals import measure_islands
 

@@ -6,8 +6,7 @@ without a reaction. x, y, …: (m, 2).
 
 import math
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.linalg.pairs import add, div, get, mul, put, root, sub, times
 
 JOINT, NONE, ORTHANT, CONE = -1, 0, 1, 3

@@ -8,9 +8,9 @@
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.cones.pairs import EDGE, INSIDE, project_pair
+from delassus.kernel import njit
 from delassus.linalg.pairs import add, add_multiple, div, dot, get, mul, put, root, sub, times
 from delassus.solvers.double_double.bodies import Bodies
 

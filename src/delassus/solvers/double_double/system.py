@@ -1,8 +1,8 @@
 """H + Jᵀ S J between rigid bodies, in pairs: assembled, factored and solved inside its skyline."""
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.pairs import add, div, get, mul, put, root, sub, times
 
 

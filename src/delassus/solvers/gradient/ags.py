@@ -20,8 +20,8 @@ Blocks are swept in the order of their colours whatever the number of threads, s
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.gradient.coloured import Blocks, Coloured

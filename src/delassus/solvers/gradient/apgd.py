@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.problem import Problem
 from delassus.solvers.gradient.method import GradientMethod
 from delassus.solvers.gradient.step import step_units

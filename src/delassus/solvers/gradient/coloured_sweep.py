@@ -5,8 +5,7 @@ known, y is formed block by block, on the way: only the image, six numbers a bod
 begins. Where D is stored, blocks read each other's reactions, so y is written down first (`extrapolate_rows`).
 """
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.linalg.operators.matrix import csr_row_times
 from delassus.solvers.gradient.coloured import Blocks
 from delassus.solvers.parts.lanes import push_three, three_rows_times

@@ -11,8 +11,8 @@ al. name is too long for dense heaps."""
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.gradient.method import GradientMethod

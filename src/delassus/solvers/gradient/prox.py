@@ -18,9 +18,9 @@ in 1.4 times the sweeps (geometric mean).
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from delassus.cones.coulomb import project_disk
+from delassus.kernel import njit
 from delassus.linalg.operators.matrix import csr_row_times
 from delassus.problem import Problem
 from delassus.solvers.gradient.method import GradientMethod

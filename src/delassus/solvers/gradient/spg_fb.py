@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
+from delassus.kernel import njit
 from delassus.problem import Problem
 from delassus.solvers.gradient.method import GradientMethod
 from delassus.solvers.gradient.step import step_units

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.factor.symmetric import factorisation, pattern_of
 from delassus.linalg.iterative.conjugate_gradients import dot
 from delassus.linalg.operators.matrix import csr_times

@@ -6,8 +6,8 @@ the pattern of the factor, which then only preconditions. A third of the contact
 """
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.factor.symmetric import Pattern
 from delassus.linalg.operators.rigid import add_response, multiply_rows, push_row, row_times
 from delassus.solvers.interior.mixed_factors import MixedSystem

@@ -8,8 +8,8 @@ tolerances are met, the judge's answer then says how far the rest has to go.
 import math
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.problem import Problem
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.interior.dense_system import assemble, clear, factor, solve_system, sweep, velocity

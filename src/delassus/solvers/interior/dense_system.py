@@ -7,9 +7,8 @@ zeros, and the matrix six more rows and columns: the place of what belongs to no
 
 import math
 
-from numba import njit
-
 from delassus.cones.coulomb import project_coulomb
+from delassus.kernel import njit
 from delassus.solvers.interior.joint_groups import AT
 from delassus.solvers.parts.jordan import apply_blocks
 from delassus.solvers.parts.lanes import push_three, three_rows_times

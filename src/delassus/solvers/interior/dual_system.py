@@ -7,8 +7,8 @@ each of them fills a block with two rows of the identity.
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.factor.symmetric import Pattern
 from delassus.linalg.operators.matrix import csr_times
 from delassus.solvers.interior.mixed_factors import MixedSystem

@@ -5,7 +5,8 @@ columns), a multiple of eight columns, the first f of them the joint rows.
 import math
 
 import numpy as np
-from numba import njit
+
+from delassus.kernel import njit
 
 _CUT = 1e-12  # square of what may be left of a joint row beside the others for it to be redundant
 _BITS = 62  # in a word of what is filled: a sign bit would be in the way

@@ -16,9 +16,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
+from delassus.kernel import njit
 from delassus.solvers.interior.weights import soften
 from delassus.solvers.parts.jordan import CENTRING as CENTRING
 from delassus.solvers.parts.jordan import FRACTION as FRACTION

@@ -15,8 +15,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.solvers.interior.householder import dependence, into_null_space, triangular
 
 PLACE = 0  # first coordinate of this body in its group

@@ -17,9 +17,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
+from delassus.kernel import njit
 from delassus.solvers.interior.iteration import project_standard
 
 _FIRST_RHO = 0.01  # first ρ over 1/η, the root of reaction over velocity

@@ -10,9 +10,9 @@ Those of `dense_system` are others: joints are eliminated there, and rows scaled
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
+from delassus.kernel import njit
 from delassus.linalg.operators.rigid import add_response, push_row, row_times
 from delassus.problem import Problem
 

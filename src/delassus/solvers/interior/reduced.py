@@ -14,8 +14,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.operators.rigid import unit_mass_rows
 from delassus.problem import Problem
 from delassus.solvers.interior.joint_groups import (

@@ -1,8 +1,8 @@
 """Where the published method starts: three rules, and two uses of a guess."""
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.residuals import measure
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.sparse_phases import System

@@ -1,9 +1,9 @@
 """Where the interior point starts: near a guess, above all reactions, or with reactions that carry everything."""
 
 import numpy as np
-from numba import njit
 
 from delassus.cones.product import project_product
+from delassus.kernel import njit
 from delassus.problem import Problem
 from delassus.solvers.interior.standard import Standard
 from delassus.solvers.parts.jordan import fill_unit, invert

@@ -5,8 +5,8 @@ derivative of the projection in the polish. One number per bilateral and orthant
 import math
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.solvers.parts.jordan import apply_blocks, form_squares
 
 

@@ -31,8 +31,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.problem import Problem
 from delassus.solvers.compose import Composed, Modifier
 from delassus.solvers.driver import Solver, advanced

@@ -9,8 +9,7 @@ for contacts; limits are contacts without friction. The convex law: F = r − P_
 
 import math
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 OPEN = 1e-2  # smoothed derivative below which a limit or contact counts as open

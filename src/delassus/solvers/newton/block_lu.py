@@ -8,8 +8,7 @@ refused by the line search.
 
 import math
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.parts.fours import add_products
 

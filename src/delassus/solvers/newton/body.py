@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.factor.structural import structural_factor
 from delassus.linalg.operators.rigid import RigidDelassus, add_response, multiply_rows
 

@@ -9,8 +9,8 @@ and F in `vectors`, and goes on when it is called again with Newton's step in it
 import math
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.newton.alart_curnier import law_function, projection_derivative, smoothed_derivative
 from delassus.solvers.newton.block_lu import block_lu_step

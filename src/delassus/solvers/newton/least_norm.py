@@ -14,8 +14,8 @@ contacts, nor on the solver or the guess that led there, and symmetric problems 
 import math
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.factor.dense_inverse import dot_rows

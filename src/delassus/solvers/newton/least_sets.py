@@ -8,9 +8,9 @@ reaction is unique.
 import math
 
 import numpy as np
-from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 FREE, ZERO, NORMAL, RAY, CONE, KEPT = range(6)

@@ -165,7 +165,7 @@ class ProxSsnMethod(Method):
             self.blocks = cut_matrix(D.indptr, D.indices, D.data, self.place, n)
         self.v, self.units = np.zeros(3 * n), np.empty((2, 3 * n))
         self.v[self.place] = problem.free_velocity
-        scale_threes(*self.blocks, self.v, self.units[0], self.units[1])
+        scale_threes(*self.blocks, self.v, self.units[0], self.units[1])  # type: ignore[call-arg]
 
     def advance(self, count: int) -> int:
         """At most `count` sweeps or systems."""

@@ -5,8 +5,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.linalg.operators.delassus import FEW_ROWS

@@ -5,8 +5,8 @@ so that its pattern lasts and is analysed seldom.
 """
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.factor.structural import PardisoLu, SuperLu, structural_factor
 from delassus.solvers.parts.fours import row_times
 

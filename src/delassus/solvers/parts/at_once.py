@@ -17,8 +17,8 @@ The attempt that several families share is here too: mechanisms that touch nothi
 import math
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry
 from delassus.linalg.operators.rigid import form_dense

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.law import Law
 from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.linalg.operators.matrix import fill_blocks_of_full

@@ -1,8 +1,8 @@
 """Gauß–Seidel over triples of rows (`threes`): every contact, limit and joint solved exactly in its turn."""
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.parts.fours import row_times
 from delassus.solvers.parts.one_contact.convex import solve_convex

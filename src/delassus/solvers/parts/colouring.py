@@ -1,8 +1,8 @@
 """Colours for parallel Gauß–Seidel: blocks of one colour do not couple, so they may be updated at the same time."""
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.problem import Problem
 
 _MOST = (

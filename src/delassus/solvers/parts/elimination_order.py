@@ -7,7 +7,9 @@ thousand triples that is faster than lists, and exact. What is eliminated is the
 import math
 
 import numpy as np
-from numba import config, njit
+from numba import config
+
+from delassus.kernel import njit
 
 MOST_TRIPLES = 20_000
 """Beyond, bit sets take too much memory (50 MB here) and another factorisation is faster."""

@@ -1,8 +1,8 @@
 """Exact solves of one joint at a time: inverses of their diagonal blocks, pseudo-inverses where rows are redundant."""
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.problem import Problem
 
 _RANK = 1e-12  # singular values below this part of the largest are redundant rows

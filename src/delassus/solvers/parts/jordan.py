@@ -20,9 +20,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 
+from delassus.kernel import njit
 from delassus.problem import Problem
 
 CENTRING = 0.1  # σ of Mehrotra's corrector is at least this times what the predictor falls short of a full step

@@ -2,8 +2,7 @@
 
 import math
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.residuals import measure_at
 

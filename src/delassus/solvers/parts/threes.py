@@ -13,8 +13,8 @@ row.
 import math
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.parts.fours import PADDING, add_rows_product, row_times
 

@@ -1,7 +1,6 @@
 """Anderson acceleration of Gauß–Seidel sweeps in one compiled call: calls cost as much as small sweeps."""
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.solvers.parts.anderson.step import begin_map, end_map, may_be_met
 from delassus.solvers.splitting.sweeps import sweep_in_order
 

@@ -8,8 +8,8 @@ a dozen sweeps over them.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.parts.joint_inverses import joint_inverses

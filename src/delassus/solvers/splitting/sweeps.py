@@ -1,8 +1,9 @@
 """Gauß–Seidel sweeps, compiled: one update per joint, limit or contact, in body space or over blocks of D."""
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from delassus.kernel import njit
 from delassus.solvers.parts.fours import row_times
 from delassus.solvers.parts.lanes import push_three, three_rows_times
 from delassus.solvers.parts.one_contact.conic import solve_conic

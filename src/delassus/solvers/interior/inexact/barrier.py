@@ -3,8 +3,7 @@
 
 import math
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.solvers.parts.jordan import determinant
 
 _CENTRAL, _NEAR = 0.1, 1.0  # bounds α_cen and α_1 on f_cen, Kleinert et al. 2014, §5.1

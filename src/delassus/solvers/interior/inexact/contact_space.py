@@ -2,8 +2,8 @@
 directly."""
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.factor.symmetric import Factorisation, factorisation
 from delassus.linalg.iterative.block_product import BlockProduct
 from delassus.linalg.iterative.incomplete import BlockDiagonal, IncompleteFactor, banded_order

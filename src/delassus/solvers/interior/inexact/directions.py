@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.iterative.krylov import bicgstab, cg, gmres
 from delassus.solvers.parts.jordan import form_scaling, form_squares, scaled
 

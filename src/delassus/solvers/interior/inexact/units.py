@@ -6,8 +6,8 @@ with rows of the identity (a joint's rows by threes); without contacts every row
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.factor.symmetric import Pattern
 from delassus.solvers.interior.standard import RigidRows, Standard
 

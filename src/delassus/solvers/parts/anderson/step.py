@@ -10,8 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.parts.anderson.window import combine, insert, residual, weighted_norm
 

@@ -9,8 +9,8 @@ residual promises the tolerance within some more. Prices are constants: nothing 
 import math
 
 import numpy as np
-from numba import njit
 
+from delassus.kernel import njit
 from delassus.solvers.parts.anderson import step
 from delassus.solvers.parts.anderson.step import NORM, begin_map, end_map
 from delassus.solvers.parts.block_sweeps import sweep_threes

@@ -8,8 +8,7 @@ right sides by what the Gram matrix gets.
 
 import math
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.parts.fours import dot
 

@@ -14,8 +14,7 @@ are lost, this is our derivation), and RaiSim's bisection over the angle of r_t.
 
 import math
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.solvers.parts.one_contact.polynomial import positive_roots
 from delassus.solvers.parts.one_contact.slip import eliminate_normal
 

@@ -12,7 +12,7 @@ is q in the dual cone, means open. Sliding contacts separate at v_n = μ² s x =
 
 import math
 
-from numba import njit
+from delassus.kernel import njit
 
 _STEPS = 100  # Newton needs a handful; bisection alone needs 60 to exhaust the digits
 _CLOSE = 1e-15  # relative change of x below which Newton stops

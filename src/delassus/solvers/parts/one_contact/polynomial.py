@@ -1,6 +1,6 @@
 """Real roots of small polynomials on [0, ∞), by monotone pieces: no complex arithmetic, no eigenvalues."""
 
-from numba import njit
+from delassus.kernel import njit
 
 _STEPS = 120  # of bisection: more than a double has digits
 

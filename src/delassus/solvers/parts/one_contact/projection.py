@@ -1,8 +1,7 @@
 """The two one-step local projectors of Tsounis et al. 2025: a gradient step on the contact, then a projection."""
 
-from numba import njit
-
 from delassus.cones.coulomb import project_coulomb, project_disk
+from delassus.kernel import njit
 
 
 @njit(cache=True, error_model="numpy")

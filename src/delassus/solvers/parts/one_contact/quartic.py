@@ -6,8 +6,7 @@ det² is a polynomial of degree four in s. Its positive roots with r_n > 0 are t
 
 import math
 
-from numba import njit
-
+from delassus.kernel import njit
 from delassus.solvers.parts.one_contact.polynomial import positive_roots
 from delassus.solvers.parts.one_contact.slip import eliminate_normal, solve_slip
 

@@ -12,7 +12,7 @@ What depends on the block alone is computed once (`slip_constants`) and used in 
 
 import math
 
-from numba import njit
+from delassus.kernel import njit
 
 SLIP_CONSTANTS = 12
 """Numbers of a block that `slip_at` reads."""

@@ -7,7 +7,8 @@ projects −D⁻¹ q on the cone in the metric of D: a Coulomb cone again, with 
 import math
 
 import numpy as np
-from numba import njit
+
+from delassus.kernel import njit
 
 _ROUNDING = 1e-13  # of the trace, below which a coupling is a rounding error of its two rows
 

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
 from delassus.cones import ProductCone
+from delassus.kernel import njit
 from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.parts.parallel import passes

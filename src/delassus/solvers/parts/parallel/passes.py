@@ -20,9 +20,9 @@ with one, `form_image` does not.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from delassus.cones.coulomb import project_coulomb
+from delassus.kernel import njit
 from delassus.linalg.operators.matrix import csr_row_times
 from delassus.solvers.parts.lanes import push_three, three_rows_times
 from delassus.solvers.parts.parallel.team import add_up, wait

@@ -7,9 +7,9 @@ part of D alone: a skew part breaks its recurrence, and enters Λ in its square 
 """
 
 import numpy as np
-from numba import njit
 from scipy.linalg import eigvalsh_tridiagonal
 
+from delassus.kernel import njit
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.team import add_up

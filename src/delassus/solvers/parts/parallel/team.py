@@ -13,8 +13,10 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numba import config, njit, types
+from numba import config, types
 from numba.extending import intrinsic
+
+from delassus.kernel import njit
 
 _LINE = 8  # 8-byte words of a cache line: members must not write to the same one
 _SPINS = 50_000  # looks at a late member, about 0.1 ms, before yielding the core: that member may be waiting for it

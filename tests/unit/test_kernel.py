@@ -1,0 +1,168 @@
+"""Our `njit` computes what Numba's does, and compiles parts as parts."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from numba import config
+
+from delassus.kernel import _ROOM, _with_room, njit
+
+SOURCE = Path(__file__).parents[2] / "src" / "delassus"
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+
+
+@njit(error_model="numpy")
+def element(x, i):
+    if i > 3:
+        raise ValueError("too far", i)
+    return x[i]
+
+
+@njit(error_model="numpy")
+def doubled(x, i):
+    return 2.0 * element(x, i)
+
+
+@njit()
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
+@numba.njit
+def by_numba(x, i):
+    return element(x, i)
+
+
+@njit()
+def of_numba(x, i):
+    return by_numba(x, i) + 1.0
+
+
+X = np.arange(10.0)
+
+
+def test_a_kernel_is_called_by_python_and_by_kernels():
+    assert doubled(X, 3) == 6.0
+    assert element(X, 3) == 3.0
+    assert factorial(5) == 120
+
+
+def test_kernels_of_both_decorators_call_each_other():
+    assert of_numba(X, 2) == 3.0
+    assert by_numba(X, 2) == 2.0  # compiled as a part of the kernel above, and yet callable
+    assert of_numba(X, 1) == 2.0
+
+
+@pytest.mark.parametrize("kernel", [element, doubled, by_numba, of_numba])
+def test_exceptions_of_parts_arrive_with_what_they_say(kernel):
+    with pytest.raises(ValueError, match="too far") as caught:
+        kernel(X, 7)
+    assert caught.value.args == ("too far", 7)
+
+
+@compiled
+def test_machine_code_is_made_of_what_python_calls_alone():
+    @njit()
+    def inner(x):
+        return x + 1.0
+
+    @njit()
+    def outer(x):
+        return inner(x)
+
+    assert outer(1.0) == 2.0
+    assert not inner.overloads, "compiled as a whole although nobody called it"
+    (part,) = inner._numba_type_.dispatcher.overloads.values()
+    assert not part.library.is_entered
+    (whole,) = outer.overloads.values()
+    assert whole.library.is_entered
+
+
+TWO_KERNELS = """
+import sys
+from delassus.kernel import njit
+from numba.core import event
+
+@njit(cache=True)
+def part(x):
+    if x > 3.0:
+        raise ValueError("too large", x)
+    return x + 1.0
+
+@njit(cache=True)
+def first(x):
+    return part(x)
+
+@njit(cache=True)
+def second(x):
+    return 2.0 * part(x)
+
+class Names(event.Listener):
+    def on_start(self, event):
+        print(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event):
+        pass
+
+with event.install_listener("numba:compile", Names()):
+    kernel = {"first": first, "second": second}[sys.argv[1]]
+    print(kernel(1.0))
+    try:
+        kernel(4.0)
+    except ValueError as error:
+        print(error.args)
+"""
+
+
+@compiled
+def test_parts_and_kernels_come_from_the_cache(tmp_path):
+    """What one process has compiled the next one loads: a part for another kernel, and kernels whole."""
+    program = tmp_path / "two_kernels.py"
+    program.write_text(TWO_KERNELS)
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run(name: str) -> list[str]:
+        command = [sys.executable, str(program), name]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout.splitlines()
+
+    said = "('too large', 4.0)"
+    assert run("first") == ["first", "part", "2.0", said]
+    assert run("second") == ["second", "4.0", said]
+    assert run("first") == ["2.0", said]
+    assert run("second") == ["4.0", said]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts what Linux counts")
+def test_deep_calls_do_not_ask_the_system_for_stack():
+    """Calls across a border of Python's pieces of stack ask the system for a page and give it back, each time."""
+    import resource
+
+    def leaf():
+        return None
+
+    def at_depth(depth: int) -> int:
+        if depth:
+            return at_depth(depth - 1)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(1000):
+            leaf()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    faults = _with_room(lambda depths: [at_depth(d) for d in depths], range(400))
+    assert max(faults) < 100
+    assert _with_room.__code__.co_stacksize > _ROOM
+
+
+def test_all_kernels_are_compiled_so():
+    others = [
+        str(file.relative_to(SOURCE))
+        for file in SOURCE.rglob("*.py")
+        for line in file.read_text().splitlines()
+        if line.startswith("from numba import") and "njit" in line
+    ]
+    assert not others, f"import njit from delassus.kernel: {others}"
