@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from delassus import Box, Compound, Imposed, Mesh, ModelBuilder, Plane, Sphere, State, World
+from delassus import Box, Compound, Imposed, Mesh, ModelBuilder, Motor, Plane, Sphere, State, World
 from delassus.dynamics.closure import joint_error
 from delassus.errors import ProblemError
 from delassus.integrators import moved
@@ -301,3 +301,42 @@ def test_history_holds_what_the_handles_said_and_plots_it(tmp_path):
     assert axes.get_ylabel() == "world.energy [J]"
     axes.figure.savefig(tmp_path / "energy.png")
     assert world.history(f"joint:{planar.name}.rate").unit == "rad/s"
+
+
+def test_what_is_watched_is_noted_after_every_step():
+    builder = ModelBuilder()
+    builder.fixed("ground", shapes=Plane())
+    builder.body("box", position=(0, 0, 0.1), mass=2.0, shapes=Box((0.2, 0.2, 0.2)))
+    builder.body("arm", position=(1, 0, 1), mass=1.0, inertia=(1, 1, 1))
+    builder.joint("revolute", None, "arm", position=(2, 0, 1), axis=(0, 1, 0), name="hinge", motor=Motor(10.0, 1.0))
+    world = World(*builder.build())
+    world.watch("joint:hinge.torque")
+    world.watch("joint:hinge.reaction")
+    world.watch("body:box.contact_force")
+    world.watch("twice", lambda world: 2 * world.time)
+    said = []
+    for _ in range(10):
+        world.step()
+        said.append(world.joint("hinge").torque)
+    there = world.snapshot()
+    world.run(5)
+    assert world.history("joint:hinge.torque").values[:10] == pytest.approx(said, abs=0)
+    assert world.history("joint:hinge.torque").unit == "N m"
+    assert world.history("joint:hinge.reaction").values.shape == (15, 6)
+    assert world.history("body:box.contact_force").values[-1] == pytest.approx([0, 0, 2 * 9.81], abs=1e-4)
+    assert world.history("twice").values == pytest.approx(2 * world.history("twice").t)
+    world.restore(there)
+    assert len(world.history("twice")) == 10
+    assert len(world.copy().history("twice")) == 0
+    world.reset()
+    assert len(world.history("twice")) == 0
+    for name, complaint in (
+        ("joint:hinge.torqe", "did you mean 'torque'"),
+        ("joint:hing.torque", "did you mean 'hinge'"),
+        ("joint:hinge.force", "say torque"),
+        ("mine", "give a function"),
+    ):
+        with pytest.raises(ProblemError, match=complaint):
+            world.watch(name)
+    with pytest.raises(ProblemError, match=r"world.watch\('body:arm.contact_force'\)"):
+        world.history("body:arm.contact_force")

@@ -153,7 +153,7 @@ def _read_joint(
     if word in words:
         chosen = own[words.index(word) : words.index(word) + 1]
     else:
-        _need(word in _JOINT, name, word, [*words, *_JOINT], f"joint:{owner}." + "{}")
+        _need(word in _JOINT, name, word, list(dict.fromkeys([*words, *_JOINT])), f"joint:{owner}." + "{}")
         chosen = own[angular == (word == "angle" or (word == "rate" and bool(angular.any())))]
         _need(len(chosen) > 0, name, word, [*words, "rate"], f"joint:{owner}." + "{}")
     unit = ("rad" if joints.angular[chosen[0]] else "m") + ("/s" if is_rate else "")
@@ -166,4 +166,5 @@ def _read_joint(
 
 def _need(condition: bool, name: str, found: str, known: list[str], form: str) -> None:
     if not condition:
-        raise ProblemError(f"history({name!r}): there is no {form.format(found)!r}; {nearest(found, known)}")
+        hint = f": if it is one that states do not tell, call world.watch({name!r}) before the run; "
+        raise ProblemError(f"history({name!r}): there is no {form.format(found)!r}{hint}{nearest(found, known)}")

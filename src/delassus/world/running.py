@@ -91,7 +91,7 @@ def run(
                     ahead = min(ahead, max(1, math.ceil(next_call - _ROUNDING) - done))
                 if until is not None:
                     ahead = 1
-                done += world._advance(ahead if line is None else min(ahead, _CHUNK))
+                done += world._take(ahead if line is None else min(ahead, _CHUNK))
                 was_stopped = until is not None and bool(until(world))
                 if line is not None:
                     line.show(done, world.time)

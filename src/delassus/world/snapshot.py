@@ -6,7 +6,7 @@ import numpy as np
 
 from delassus.dynamics import Inputs
 from delassus.model.state import State
-from delassus.simulation import Memory
+from delassus.simulation import Memory, StepSettings
 from delassus.world.acting import Acting
 
 
@@ -17,6 +17,7 @@ class Before:
     state: State
     memory: Memory
     inputs: Inputs
+    settings: StepSettings
 
 
 @dataclass(frozen=True, eq=False)
