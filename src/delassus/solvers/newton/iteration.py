@@ -54,6 +54,7 @@ _SWEEPS_BEFORE_SECOND_TRY = 50.0  # on the regularised problem, after a Newton i
 _EXTRAPOLATION, _FELT = 1.3, 1e-5  # of a proximal step, while a weight above this is felt
 _MOST_OUTER = 400  # outer iterations; no problem that was solved took a third of them
 _MOST_FILL = 3_000_000  # blocks of U beyond which the system is left to others (300 MB)
+_LEAST_SWEEPS = 12  # before the path, and as many as there are contacts: the more, the dearer a system
 _GUESS_RESIDUAL_MAX = 0.1  # relative residual above which a guess is dropped
 UNTOUCHED = 0.1
 """Part of the tolerances within which a guess is returned as it is. One that merely meets them would be returned step
@@ -187,6 +188,15 @@ def has_joints(mu):
 
 
 @njit(cache=True, **BORROWED)
+def _contacts(mu):
+    """How many triples belong to limits and contacts."""
+    count = 0
+    for k in range(len(mu)):
+        count += mu[k] >= 0.0
+    return count
+
+
+@njit(cache=True, **BORROWED)
 def before_exact(most, state, mu):
     """How many of `most` systems may be solved before joints are made exact, for which the others are kept. Where they
     are too few for that, it is left out: the tolerances hold without."""
@@ -279,8 +289,12 @@ def _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, co
     state[RESIDUAL] = _error(vectors, r, pointer, column, value, diagonal, v, mu, convex)
     if state[MODE] == PATH:
         state[SWEEPS] = 1.0  # it tells what sticks from what slides, both on the rim of a cone in a guess without slip
-        if state[RESIDUAL] > _GUESS_RESIDUAL_MAX:  # after an impact the last step's reactions are worse than none
-            state[SWEEPS] = settings[4]
+        is_zero = True
+        for i in range(len(r)):
+            is_zero = is_zero and r[i] == 0.0
+        if is_zero or state[RESIDUAL] > _GUESS_RESIDUAL_MAX:
+            # no guess: after an impact the last step's reactions are worse than none
+            state[SWEEPS] = min(max(_contacts(mu), _LEAST_SWEEPS), settings[4])
             for i in range(len(r)):
                 r[i] = 0.0
         else:

@@ -48,7 +48,7 @@ from delassus.solvers.settings import Count, CountOrNone, Positive, Settings, re
 
 _DENSE_ROWS = 3000  # rows of joints alone up to which a full matrix is formed
 _PATH_ROWS = 1000  # rows up to which the path to the least reactions is followed
-_PATH_SWEEPS = 15  # on the regularised problem, before the path
+_PATH_SWEEPS = 40  # on the regularised problem, before the path, at most
 _FEW_CONTACTS, _FEW_SWEEPS, _FEW_MEMORY, _MEMORY = 20, 8, 5, 8  # small problems are solved or lost within few sweeps
 _BATCH_WORK = 5e7  # nanoseconds by the prices of `sweeps`: after about so much work the driver may look at its limits
 _LARGE_FACTOR = 2e7  # nanoseconds of a factorisation from which on a sparse direct solver is the faster one

@@ -29,7 +29,7 @@ def sweep_constants(diagonal, mu, alpha, out):
             out[k, t] = constants[t]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _invert(B, out):
     """Inverse of a 3×3 block by rows, softened a little."""
     soft = _SOFT * (B[0] + B[4] + B[8]) / 3.0

@@ -11,6 +11,8 @@ from numba import config
 
 from delassus.kernel import njit
 
+from delassus.linalg.borrowed import BORROWED
+
 MOST_TRIPLES = 20_000
 """Beyond, bit sets take too much memory (50 MB here) and another factorisation is faster."""
 
@@ -120,7 +122,7 @@ def order_of(members, number, pointer, column, order, position, starts, most):
     return True, columns, lower, left
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def _enter(a, degree, first, after, before):
     """Put a at the head of the list of its degree."""
     head = first[degree]
@@ -130,7 +132,7 @@ def _enter(a, degree, first, after, before):
     first[degree] = a
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def _leave(a, degree, first, after, before):
     """Take a out of the list of its degree."""
     if before[a] >= 0:
