@@ -77,6 +77,11 @@ class JointArrays:
         return np.repeat(self.bodies, self.row_sizes, axis=0)
 
     @cached_property
+    def coordinate_bodies(self) -> np.ndarray:
+        """(n_d, 2) the two bodies of each coordinate."""
+        return self.bodies[self.coordinate_joint]
+
+    @cached_property
     def row_sizes(self) -> np.ndarray:
         return np.diff(self.row_start)
 

@@ -1,5 +1,6 @@
 """What the handles of a world share: they belong to it, have a name, and say which word was meant where it is wrong."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,6 +79,8 @@ def find(name: Any, names: tuple[str, ...], what: str) -> int:
 
 def finite(value: Any, what: str, unit: str) -> float:
     """One finite number."""
+    if type(value) is float and math.isfinite(value):  # nearly always
+        return value
     out = numbers(value)
     if out.shape not in ((), (1,)) or not np.isfinite(out).all():
         raise ProblemError(f"{what} is {value!r}: give one finite number [{unit}]")

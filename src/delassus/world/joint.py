@@ -232,6 +232,8 @@ class Joint(Handle):
     def _matched(self, chosen: list[Coordinate], word: str, value: Any) -> list[tuple[Coordinate, Any]]:
         if not chosen:
             raise ProblemError(f"{self._phrase} has no coordinates, so no {word}")
+        if len(chosen) == 1 and type(value) is float:  # nearly always
+            return [(chosen[0], value)]
         given = numbers(value)
         if len(chosen) == 1 and given.shape == ():
             return [(chosen[0], value)]

@@ -86,7 +86,7 @@ def dense_rows(model: Model, q: np.ndarray, asked: np.ndarray) -> np.ndarray:
     joints = model.joints
     _, rows, _ = rows_at(joints, q)
     chosen = np.concatenate([rows[: joints.row_count], rows[joints.row_count + asked]])
-    bodies = np.concatenate([joints.row_bodies, joints.bodies[joints.coordinate_joint[asked]]])
+    bodies = np.concatenate([joints.row_bodies, joints.coordinate_bodies[asked]])
     out = np.zeros((len(chosen), model.body_count + 1, 6))  # the last is the world, whose rows are zero
     for side in range(2):
         out[np.arange(len(chosen)), bodies[:, side]] += chosen[:, 6 * side : 6 * side + 6]

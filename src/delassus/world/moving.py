@@ -166,20 +166,21 @@ class Moving:
     def copy(self) -> Self:
         """Another world in the same state, independent of this one; its history begins now."""
         other = object.__new__(type(self))
-        other.__setstate__(self._held() | {"function": self._function})
+        other.__setstate__(self._held())
         return other
 
     def _held(self) -> dict[str, Any]:
         return {
             "model": self.model, "settings": self.settings, "scene": self.scene, "start": self._start,
-            "now": self.snapshot(), "function": None if self.scene is not None else self._function,
-            "watched": self._watched.fresh(),
+            "now": self.snapshot(), "function": self._function, "watched": self._watched.fresh(),
         }  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
         held = self._held()
+        if self.scene is not None:
+            del held["function"]  # the scene has it
         try:
-            pickle.dumps((held["function"], held["watched"]))
+            pickle.dumps((held.get("function"), held["watched"]))
         except (pickle.PicklingError, AttributeError, TypeError):
             raise ProblemError(
                 "this world cannot be pickled, since a function of inputs= or watch cannot: define it at the top of a "
@@ -189,8 +190,9 @@ class Moving:
 
     def __setstate__(self, held: dict[str, Any]) -> None:
         self.model, self.settings, self.scene = held["model"], held["settings"], held["scene"]
-        self._function = held["function"]
-        if self.scene is not None and self._function is None:
+        if "function" in held:
+            self._function = held["function"]
+        elif self.scene is not None:
             self._function = find_scene(self.scene[0]).build(**self.scene[1]).inputs
         self._recorder, self._trouble_of_run, self._watched = None, None, held["watched"]
         now: Snapshot = held["now"]
@@ -218,7 +220,7 @@ class Moving:
 
     def _forget(self) -> None:
         """What was read from the state."""
-        for name in ("_coordinates", "_rates", "_closing"):
+        for name in ("_coordinates", "_rates", "_closing", "contacts"):
             self.__dict__.pop(name, None)
 
     def _set_target(self, d: int, **given: float) -> None:

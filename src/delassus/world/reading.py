@@ -11,11 +11,15 @@ from delassus.spatial import quaternion_to_matrix, rotate
 
 def position(model: Model, b: int, q: np.ndarray) -> np.ndarray:
     """(…, 3) origin of the body's own frame [m]."""
+    if not model.centre[b].any():
+        return q[..., b, :3].copy()
     return q[..., b, :3] - rotate(q[..., b, 3:], model.centre[b])
 
 
 def velocity(model: Model, b: int, q: np.ndarray, u: np.ndarray) -> np.ndarray:
     """(…, 3) of the origin of the body's own frame [m/s]."""
+    if not model.centre[b].any():
+        return u[..., b, :3].copy()
     return u[..., b, :3] - np.cross(u[..., b, 3:], rotate(q[..., b, 3:], model.centre[b]))
 
 
@@ -45,7 +49,6 @@ def coordinates(model: Model, q: np.ndarray, turns: np.ndarray) -> tuple[np.ndar
 
 def rates(model: Model, rows: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Rates (n_d,) of the joint coordinates [m/s, rad/s].  rows: (n_d, 12) of `coordinates`; u: (n_b, 6)."""
-    joints, out = model.joints, np.empty(len(rows))
-    bodies, start = joints.bodies[joints.coordinate_joint], np.arange(len(rows) + 1)
-    multiply_rows(bodies, start, rows, np.ascontiguousarray(u).reshape(-1), out)
+    out = np.empty(len(rows))
+    multiply_rows(model.joints.coordinate_bodies, np.arange(len(rows) + 1), rows, u.reshape(-1), out)
     return out

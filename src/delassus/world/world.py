@@ -1,6 +1,7 @@
 """The object people hold: a mechanism that moves, with everything in it by name."""
 
 from dataclasses import fields, replace
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -124,9 +125,9 @@ class World(Moving):
         """All of them, the fixed ones last."""
         return tuple(Body(self, b) for b in range(len(self.body_names)))
 
-    @property
+    @cached_property
     def contacts(self) -> ContactTable:
-        """Contacts as they are now, with the forces of the last step; print it."""
+        """Contacts as they are now, with the forces of the last step; print it. Made once for a state."""
         return contacts_of(self)
 
     # -- what happened -------------------------------------------------------------------------------------------------
