@@ -27,7 +27,7 @@ _TRY_TWO_DOUBLES = 300  # iterations of `ipm-dd`, at most
 _FINER = 1e-4  # of the tolerances, asked for where masses are far apart: heavy bodies amplify what light ones lack
 _FINAL = (Status.CONVERGED, Status.INFEASIBLE, Status.UNSUPPORTED, Status.TIME_LIMIT)  # no other method would help
 
-Stages = list[tuple[Solver, Settings, int]]
+Stages = tuple[tuple[Solver, Settings, int], ...]
 
 
 def solve(
@@ -61,7 +61,7 @@ def solve(
     limits = limits_of(tol, tol_velocity, max_iter, time_limit)
     check_threads(threads)
     point = start_point(problem, guess)
-    stages, fine = _stages(problem, solver, point.ndim == 2, limits.max_iter, limits.tol)
+    stages, fine = _stages(problem, solver, point.ndim == 2, limits.tol)
     apart = None
     if solver == "auto" and problem.row_count > MANY_ROWS and fine == 1.0 and point.ndim == 1:
         apart = _island_by_island(problem, point, limits, trace, threads)
@@ -87,7 +87,7 @@ def _island_by_island(
     start = clock()
 
     def alone(part: Problem, guess: np.ndarray, inside: Limits) -> Solution:
-        stages, _ = _stages(part, "auto", False, inside.max_iter, inside.tol)
+        stages, _ = _stages(part, "auto", False, inside.tol)
         found = _portfolio(part, stages, guess, inside, True, 1.0)
         take_least_reactions(part, found, inside)
         return found
@@ -112,19 +112,18 @@ def _island_by_island(
     return solution
 
 
-def _stages(
-    problem: Problem, solver: str | Settings, is_of_pairs: bool, max_iter: int, tol: float
-) -> tuple[Stages, float]:
-    """Which methods to try one after the other, each for how many iterations, and what factor on the tolerances all but
-    the last are asked for.  is_of_pairs: the guess has two doubles per reaction."""
+def _stages(problem: Problem, solver: str | Settings, is_of_pairs: bool, tol: float) -> tuple[Stages, float]:
+    """Which methods to try one after the other, each for how many iterations (the last one has no bound of its own),
+    and what factor on the tolerances all but the last are asked for.  is_of_pairs: the guess has two doubles per
+    reaction."""
+    stages: Stages
     if solver == "auto":
-        stages = list(auto_stages(problem, tol))
+        stages = auto_stages(problem, tol)
     elif isinstance(solver, str) and dict.__contains__(SOLVERS, solver):  # without a look at plug-ins
-        stages = [(SOLVERS[solver], SOLVERS[solver].settings, 0)]
+        stages = ((SOLVERS[solver], SOLVERS[solver].settings, 0),)
     else:
-        stages = [(*find(solver), 0)]
+        stages = ((*find(solver), 0),)
     line, settings, _ = stages[-1]
-    stages[-1] = line, settings, max_iter
     hands_on = (lambda settings: True) if solver == "auto" else line.hands_on
     needs = hands_on is not None and problem.delassus.has_odd_masses() and hands_on(settings)
     rescue = rescuer(problem) if needs else None
@@ -133,8 +132,8 @@ def _stages(
     # a guess of two doubles comes from a step that needed them; where two doubles fail, all go on
     before = [] if is_of_pairs else [(line, settings, _TRY_ONE_DOUBLE) for line, settings, _ in stages]
     if before and solver == "auto":
-        before[0] = *before[0][:2], min(_TRY_FIRST, stages[0][2])
-    return [*before, (*find(rescue), _TRY_TWO_DOUBLES), *stages], _FINER
+        before[0] = *before[0][:2], min(_TRY_FIRST, stages[0][2] or _TRY_FIRST)
+    return (*before, (*find(rescue), _TRY_TWO_DOUBLES), *stages), _FINER
 
 
 def _solve(
@@ -246,13 +245,16 @@ def _portfolio(
     """Methods one after the other until one converges, each from the best point so far; point: (m,) or (2, m),
     overwritten; stages, fine: see `_stages`."""
     solution: Solution | None = None
+    last = len(stages) - 1
     for k, (line, settings, most) in enumerate(stages):
         spent, seconds = (0, 0.0) if solution is None else (solution.iterations, solution.seconds)
         left = limits
+        if k == last:
+            most = limits.max_iter
         if solution is not None or most < limits.max_iter:
             if fine < 1.0 and solution is not None and limits.reached(solution.residuals.measure):
                 most = min(most, _TRY_ONE_DOUBLE)  # good enough already: finer is tried, not insisted on
-            left = limits.within(min(most, limits.max_iter - spent), seconds, fine if k < len(stages) - 1 else 1.0)
+            left = limits.within(min(most, limits.max_iter - spent), seconds, fine if k < last else 1.0)
         begin = point if solution is None else solution.point.copy()
         found = _solve(problem, line, settings, begin, left, _continued(trace, spent, seconds))
         solution = found if solution is None else found.after(solution)

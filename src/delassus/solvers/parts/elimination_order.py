@@ -10,7 +10,6 @@ import numpy as np
 from numba import config
 
 from delassus.kernel import njit
-
 from delassus.linalg.borrowed import BORROWED
 
 MOST_TRIPLES = 20_000
