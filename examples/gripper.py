@@ -12,7 +12,7 @@ for side, x in (("left", -0.2), ("right", 0.2)):
     builder.joint("prismatic", "palm", side, axis=(-x, 0, 0), name=side, motor=Motor(400.0, 40.0, effort=15.0))
 world = World(*builder.build())
 world.joint("left").target = world.joint("right").target = 0.2  # beyond the box: they press with 15 N
-world.run(seconds=0.5)
+world.run(seconds=0.3)
 world.joint("lift").target_rate = 0.2
-world.run(seconds=1.5)
+world.run(seconds=1.0)
 print(f"the box hangs at {world.body('box').position[2]:.3f} m", world.contacts.of("box"), sep="\n")

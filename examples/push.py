@@ -10,5 +10,5 @@ tower = world.body("tower")
 for force in (30.0, 120.0, 200.0):
     world.reset()
     tower.push((force, 0, 0), at=(-0.15, 0, 0.9), seconds=0.1)
-    world.run(seconds=2)
+    world.run(seconds=1.5)
     print(f"{force:5.0f} N: its centre ends {tower.centre_of_mass[2]:.3f} m above the ground")

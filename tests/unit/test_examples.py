@@ -45,7 +45,7 @@ def test_the_block_slides_where_friction_is_too_weak(monkeypatch, tmp_path, caps
 def test_the_box_hangs_between_the_fingers(monkeypatch, tmp_path):
     world = run("gripper", monkeypatch, tmp_path)["world"]
     box = world.body("box")
-    assert box.position == pytest.approx([0, 0, 0.1 + 0.2 * 1.5], abs=3e-3)
+    assert box.position == pytest.approx([0, 0, 0.1 + 0.2 * 1.0], abs=3e-3)
     assert box.contact_force == pytest.approx([0, 0, 0.5 * 9.81], abs=1e-4)
     squeeze = world.contacts.of("box", "left").force_on("box")[0]
     assert squeeze == pytest.approx(15.0, abs=1e-3)

@@ -39,7 +39,7 @@ class StepReport:
     error of hard joints before it [m, rad]; penetration: deepest [m]; times: seconds by stage; t: time after it and h:
     its length [s]; held_back: coordinates whose drives are at the limits of their efforts, or whose prescribed motion
     the joint's limits stop; warnings: sentences about what does not make sense, although solved; at: (n_b, 7) poses
-    where the rows were evaluated; solved: (n_b, 6) velocities before the joints were closed."""
+    where the rows were evaluated; solved: poses and velocities before joints were closed."""
 
     rows: Rows
     problem: Problem
@@ -54,7 +54,7 @@ class StepReport:
     held_back: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     at: np.ndarray = field(default_factory=lambda: np.zeros((0, 7)))
-    solved: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))
+    solved: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def ok(self) -> bool:
@@ -126,7 +126,7 @@ def step(
     u = swung(model, turned, solution.body_velocities.reshape(-1, 6), 0.5 * h)
     q = move_on(model, predicted, state.u, u, elapsed, h, rows, problem, settings.stabilisation, solution.reactions)
     q, coordinates = return_to_limits(model, q, state.u, u, elapsed, h, rows, settings.stabilisation, softness)
-    solved = u
+    solved = q, u
     if closes:
         q, u = close_joints(model, q, u, tol=settings.stabilisation.closure, joints=softness.closed)
     turns = turns_after(model.joints, q, u, coordinates, rows.rates, h - elapsed)

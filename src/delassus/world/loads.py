@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from delassus.dynamics.rows import DRIVE
-from delassus.spatial import rotate
+from delassus.spatial import quaternion_to_matrix, rotate
 from delassus.world.loops import dense_rows
 
 if TYPE_CHECKING:
@@ -39,9 +39,10 @@ def joint_reaction(world: "World", j: int) -> tuple[np.ndarray, np.ndarray]:
     joints, report = world.model.joints, world.report
     own, b = slice(int(joints.row_start[j]), int(joints.row_start[j + 1])), int(joints.bodies[j, 1])
     force, moment = np.zeros(3), np.zeros(3)
+    closing, closing_rows, open_poses = world._closing
     for impulse, rows, pose in (
         (report.solution.reactions[own], report.rows.rows[own, 6:], report.at[b]),
-        (world._closing[own], joint_rows(world)[own, 6:], world._q[b]),
+        (closing[own], closing_rows[own, 6:], open_poses[b]),
     ):
         wrench = impulse @ rows / report.h
         force += wrench[:3]
@@ -49,20 +50,17 @@ def joint_reaction(world: "World", j: int) -> tuple[np.ndarray, np.ndarray]:
     return force, moment
 
 
-def joint_rows(world: "World") -> np.ndarray:
-    """(m, 12) of all joints where the bodies are now."""
-    joints, q = world.model.joints, world.state
-    return joints.constraints(joints.frames(q.position, q.rotation))[1]
-
-
-def closing_impulses(world: "World") -> np.ndarray:
-    """(m,) impulses [N s] with which all joints closed after the last step: the least that explain what it did to the
-    velocities."""
-    model, report = world.model, world.report
-    change = world._u - report.solved if len(report.solved) else np.zeros_like(world._u)
+def closing_impulses(world: "World") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Impulses (m,) [N s] with which all joints closed after the last step: the least that explain what it did to the
+    velocities; the rows (m, 12) they acted through and the poses (n_b, 7) these are of: closing starts there."""
+    model, solved = world.model, world.report.solved
+    q, u = solved if solved is not None else (world._q, world._u)
+    rotation = quaternion_to_matrix(q[:, 3:])
+    _, rows = model.joints.constraints(model.joints.frames(q[:, :3], rotation))
+    change = world._u - u
     if not change.any():
-        return np.zeros(model.joints.row_count)
-    mass, _ = model.mass_blocks(world.state.rotation)
+        return np.zeros(len(rows)), rows, q
+    mass, _ = model.mass_blocks(rotation)
     momentum = np.einsum("bij,bj->bi", mass, change).ravel()
-    rows = dense_rows(model, world._q, np.zeros(0, np.int64))
-    return np.linalg.lstsq(rows.T, momentum, rcond=_REDUNDANT)[0]
+    J = dense_rows(model, q, np.zeros(0, np.int64))
+    return np.linalg.lstsq(J.T, momentum, rcond=_REDUNDANT)[0], rows, q

@@ -239,7 +239,7 @@ class Moving:
         return reading.rates(self.model, self._coordinates[1], self._u)
 
     @cached_property
-    def _closing(self) -> np.ndarray:
+    def _closing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return closing_impulses(self)  # type: ignore[arg-type]  # a World
 
     @cached_property

@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Any
 
 from delassus.dynamics import energy_of
-from delassus.errors import SettingsError, nearest
+from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.scenes import find as find_scene
@@ -40,7 +40,7 @@ class World(Moving):
     def __init__(
         self,
         model: Model,
-        state: State,
+        state: State | None = None,
         settings: StepSettings | None = None,
         *,
         inputs: InputFunction | None = None,
@@ -48,6 +48,11 @@ class World(Moving):
     ):
         """model, state: of `ModelBuilder.build`; settings: how steps are taken, and changes: single fields of them,
         such as h=2e-3; inputs: (t, state) → `Inputs`, what acts beside what is set by name, as `simulate` takes it."""
+        if not (isinstance(model, Model) and isinstance(state, State)):
+            given = "both in a tuple" if isinstance(model, tuple) else f"{type(model).__name__} and {state!r}"
+            raise ProblemError(
+                f"World: model and state are {given}: give World(*builder.build()), or World(model, state)"
+            )
         super().__init__(model, state, _settings(settings, changes), inputs)
 
     @classmethod
