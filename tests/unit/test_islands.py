@@ -17,6 +17,7 @@ from delassus.problem.random import random_rigid
 from delassus.shapes import Box, Plane
 from delassus.simulation import StepSettings
 from delassus.solvers.auto import islands as by_islands
+from delassus.solvers.auto.island_loop import MOST, RULE
 
 TOL = 1e-9
 
@@ -89,8 +90,8 @@ def test_threads_change_no_bit(threads, monkeypatch):
     guess = solve(problem, tol=TOL).reactions
     for label in range(0, 12, 2):
         guess[rows_of(problem, label)] *= 0.9
-    for most in (by_islands._SMALL_ROWS, 12):
-        monkeypatch.setattr(by_islands, "_SMALL_ROWS", most)
+    for most in (90.0, 12.0):
+        monkeypatch.setattr(by_islands, "RULE", (most, *RULE[1:]))
         one, several = (solve(problem, guess=guess, tol=TOL, threads=count) for count in (1, threads))
         assert one.converged
         assert any("solved in one compiled loop" in each for each in one.trace.words)
@@ -118,7 +119,7 @@ def test_what_an_attempt_leaves_is_solved_by_the_stages(monkeypatch):
     solution = solve(problem, tol=TOL)
     guess, off = solution.reactions.copy(), rows_of(problem, 0) | rows_of(problem, 5)
     guess[off] = 0.0
-    monkeypatch.setattr(by_islands, "_MOST_ITERATIONS", 1)
+    monkeypatch.setattr(by_islands, "RULE", (*RULE[:MOST], 1.0, *RULE[MOST + 1 :]))
     again = solve(problem, guess=guess, tol=TOL)
     assert again.converged
     assert any("an island of" in each for each in again.trace.words)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
-from delassus.solvers.auto.islands import MANY_ROWS, solve_islands
+from delassus.solvers.auto.islands import MANY_ROWS, rest_at_once, solve_islands
 from delassus.solvers.auto.least_norm import take_least_reactions
 from delassus.solvers.auto.stages import auto_line, auto_stages, rescuer
 from delassus.solvers.driver import Limits, Run, Solver, VelocityTolerance, check_threads, clock, drive, limits_of
@@ -83,8 +83,12 @@ def solve(
 def _island_by_island(
     problem: Problem, point: np.ndarray, limits: Limits, trace: bool | Callable[..., object], threads: int
 ) -> Solution | None:
-    """What `auto` makes of the islands, each alone, judged as a whole; None where there is but one."""
+    """What `auto` makes of the islands, each alone, judged as a whole; None where that does not pay."""
     start = clock()
+    if threads == 1:
+        quick = rest_at_once(problem, point, limits)
+        if quick is not None:
+            return _of_attempt(quick, point, "prox-ssn", limits, trace, start)
 
     def alone(part: Problem, guess: np.ndarray, inside: Limits) -> Solution:
         stages, _ = _stages(part, "auto", False, inside.tol)
@@ -197,10 +201,22 @@ def _at_once(
     attempt.count = line.at_once(problem, settings, reactions, tols, limits.max_iter, attempt.found)
     if not attempt.count:
         return None
-    attempt.keep(reactions)
     attempt.is_least = line.ends_least
-    status = Status.CONVERGED if attempt.is_within(*tols) else Status.MAX_ITERATIONS
-    solution = Solution.of_attempt(attempt, reactions, status, line.settings.solver, *tols)
+    return _of_attempt(attempt, reactions, line.settings.solver, limits, trace, start)
+
+
+def _of_attempt(
+    attempt: Attempt,
+    reactions: np.ndarray,
+    solver: str,
+    limits: Limits,
+    trace: bool | Callable[..., object],
+    start: float,
+) -> Solution:
+    """The solution that an attempt found, called what the judge found of it."""
+    attempt.keep(reactions)
+    status = Status.CONVERGED if attempt.is_within(limits.tol, limits.tol_velocity) else Status.MAX_ITERATIONS
+    solution = Solution.of_attempt(attempt, reactions, status, solver, limits.tol, limits.tol_velocity)
     attempt.seconds, attempt.is_traced = clock() - start, trace is True
     if callable(trace):
         for row in zip(*attempt.judgements()):

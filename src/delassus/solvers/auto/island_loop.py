@@ -1,5 +1,6 @@
-"""Small islands solved one after the other in compiled code, by the attempt at once of Newton's method. Islands do not
-see each other, so that neither their order nor the number of threads changes a bit."""
+"""Islands in compiled code: small ones solved one after the other by the attempt at once of Newton's method, and whole
+solves of bodies most of which rest. Islands do not see each other: neither their order nor the number of threads makes
+a difference."""
 
 import math
 
@@ -8,23 +9,29 @@ import numpy as np
 from delassus.kernel import njit
 from delassus.linalg.operators.matrix import fill_blocks_of_full
 from delassus.residuals import RESIDUAL_COUNT
-from delassus.solvers.auto.rest import FINISHED, ITERATIONS, LEFT, ROWS
+from delassus.solvers.auto.rest import FINISHED, ITERATIONS, KEPT, LEFT, ROWS, SOLVED, look_at_bodies
 from delassus.solvers.newton.small import solve_small
-from delassus.solvers.parts.at_once import MOST_JUDGEMENTS, judgements_in
+from delassus.solvers.parts.at_once import MOST_JUDGEMENTS, finish_rigid, judgements_in
+
+SMALL, SHARE, FINE, FINEST, MOST, MOST_FINISHING = range(6)
+RULE = 90.0, 0.5, 1e-6, 1e-13, 150.0, 6.0
+"""How islands are solved: rows of a small one; share of the rows in islands to be solved up to which going island by
+island pays (one method for all has less to set up); what the tolerances of those about to rest are multiplied by, and
+what they are at least; iterations of an attempt, and of one at an island about to rest."""
 
 _WIDEST = 6  # rows of a block at most
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def solve_each(
-    chosen, first, members, rigid, body_count, matrix, free, judged_by, tols, fine, most, plain, takes_least, action,
+    chosen, first, members, rigid, body_count, matrix, free, judged_by, tols, most, rule, plain, takes_least, action,
     reactions, table,
 ):  # fmt: skip
     """The islands `chosen`, each as a problem of its own that is judged as a part of the whole.
 
     first, members: of `group`; rigid, matrix: of the operator that is there, the other one empty; tols: (tol,
-    tol_velocity); fine: factor on them for islands to be finished; most: iterations for those that move, and for those;
-    plain, takes_least: of `solve_small`; reactions: (m,), overwritten where an island got better."""
+    tol_velocity) of an island; most: iterations; rule: see above; plain, takes_least: of `solve_small`; reactions:
+    (m,), overwritten where an island got better."""
     mu, start, joints, _, limits, _, scale, is_exact, step, free_speed = judged_by
     rows, blocks, is_rigid = 0, 0, len(rigid[0]) > 0
     for g in chosen:
@@ -69,7 +76,8 @@ def solve_each(
         bodies_here = (pairs[:n], inside, J[:m], response[:m], soft[: m if is_rigid and len(rigid[4]) else 0])
         found = room[: RESIDUAL_COUNT + m + 6 * own_bodies + 3 * MOST_JUDGEMENTS]
         is_last = action[g] == FINISHED
-        factor, iterations = (fine, most[1]) if is_last else (1.0, most[0])
+        factor = min(max(rule[FINE], rule[FINEST] / tols[0]), 1.0) if is_last else 1.0
+        iterations = min(most, int(rule[MOST_FINISHING] if is_last else rule[MOST]))
         count = solve_small(
             full, bodies_here, nothing, v_f[:m], judged_here, (factor * tols[0], factor * tols[1]), iterations, plain,
             takes_least, r[:m], found,
@@ -144,3 +152,55 @@ def _gather_matrix(mine, start, matrix, bounds, number, full):
     for q in range(len(mine)):
         for a in range(bounds[q + 1] - bounds[q]):
             number[start[mine[q]] + a] = -1
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def solve_resting(
+    rigid, body_count, u_f, free, bias, before, judged_by, tols, most, rule, plain, takes_least, reactions, told, found
+):  # fmt: skip
+    """A whole solve of rigid bodies from a guess, island by island: how many judgements were made, none where others
+    have to take over and the reactions are as they were.
+
+    bias, before: of `look_at_bodies`; tols: (tol, tol_velocity) of the whole; told: (4,), written: islands, those kept,
+    those solved, those about to rest; the rest is as in `solve_small`."""
+    blocks, judgements = len(rigid[0]), judgements_in(found)
+    island, first, members = np.empty(blocks, np.int64), np.empty(blocks + 1, np.int64), np.empty(blocks, np.int64)
+    table, action, own = np.empty((blocks, 4)), np.empty(blocks, np.int64), (tols[0] / math.sqrt(2.0), tols[1])
+    count, relative, worst = look_at_bodies(
+        rigid, body_count, free, bias, before, judged_by, own, reactions, island, first, members, table, action
+    )
+    solved, todo, is_step = 0.0, 0, len(before) > 0
+    if count == 1 and not is_step:
+        return 0
+    is_good = not is_step and relative <= tols[0] and worst <= tols[1]
+    told[0], told[1], told[2], told[3] = count, 0, 0, 0
+    for g in range(count):
+        if action[g] == KEPT or is_good:
+            told[1] += 1
+            continue
+        solved += table[g, ROWS] if action[g] == SOLVED else 0.0
+        if table[g, ROWS] > rule[SMALL] or solved > rule[SHARE] * len(free):
+            return 0
+        told[2] += 1
+        told[3] += 1 if action[g] == FINISHED else 0
+        island[todo] = g  # labels are not needed any more
+        todo += 1
+    judgements[0, 0], judgements[1, 0], judgements[2, 0] = 0.0, relative, worst
+    iterations = 0.0
+    if todo:
+        guess, matrix = reactions.copy(), (first[:1], first[:0], free[:0])
+        solve_each(
+            island[:todo], first, members, rigid, body_count, matrix, free, judged_by, own, most, rule, plain,
+            takes_least, action, reactions, table,
+        )  # fmt: skip
+        for p in range(todo):
+            iterations = max(iterations, table[island[p], ITERATIONS])
+            if not table[island[p], LEFT] <= 1.0:
+                for i in range(len(guess)):
+                    reactions[i] = guess[i]
+                return 0
+    finish_rigid(rigid, free, u_f, reactions, judged_by, found)
+    if iterations == 0.0:
+        return 1
+    judgements[0, 1], judgements[1, 1], judgements[2, 1] = iterations, found[0], found[RESIDUAL_COUNT - 1]
+    return 2

@@ -13,6 +13,7 @@ add up to no more than tol² max(ρ‖v_f‖, ‖λ‖)²; errors of velocity ar
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,21 +22,18 @@ from delassus import residuals
 from delassus.law import Law
 from delassus.problem import Problem, islands
 from delassus.problem.partition import part_of
-from delassus.solvers.auto.island_loop import solve_each
+from delassus.solvers.auto.island_loop import RULE, SHARE, SMALL, solve_each, solve_resting
 from delassus.solvers.auto.rest import FINISHED, ITERATIONS, KEPT, LEFT, ROWS, SOLVED, group, judge_guess, motion_of
 from delassus.solvers.driver import Limits, clock
 from delassus.solvers.newton.prox_ssn import ProxSsn
+from delassus.solvers.parts.at_once import Attempt
 from delassus.solvers.solution import Solution
 from delassus.solvers.table import SOLVERS
 
 MANY_ROWS = 90
 """Of the whole; up to here one attempt at once at all of it takes less than telling islands apart."""
 
-_SHARE = 0.5  # of the rows, in islands to be solved, up to which that pays: one method for all has less to set up
-_SMALL_ROWS = 90  # of an island for the compiled loop
-_MOST_ITERATIONS, _MOST_FINISHING = 150, 6  # in the loop, for an island that moves and for one about to rest
-_FINE, _FINEST = 1e-6, 1e-13  # of the tolerance, for islands about to rest, but no finer than rounding allows
-_MOST_FINISHING_ALONE, _FINE_ALONE = 150, 3e-6  # the same for islands that are problems of their own
+_MOST_FINISHING_ALONE, _FINE_ALONE = 150, 3e-6  # for islands about to rest that are too large for the compiled loop
 _LONGEST = 0.01  # seconds that an attempt at an island may take: it looks at no clock
 _CHUNK = 8  # islands that a thread takes at a time: fixed, though it changes no bit
 _NONE, _NO_ROWS = np.empty(0), np.empty((0, 12))
@@ -56,6 +54,34 @@ class Found(NamedTuple):
     guess: residuals.Measure
 
 
+class Resting(Attempt):
+    """An attempt at bodies most of which rest.  told: (4,) numbers of islands, see `solve_resting`."""
+
+    __slots__ = ("told",)
+    told: np.ndarray
+
+    @property
+    def words(self) -> list[str]:
+        count, kept, small, finished = self.told.tolist()
+        return [_told(count, kept, small, finished, self.iterations)]
+
+
+def rest_at_once(problem: Problem, guess: np.ndarray, limits: Limits) -> Resting | None:
+    """An attempt in one compiled call at rigid bodies that rest but for a few small islands, or None. The guess, (m,)
+    [N s], is overwritten by what was found; where there is nothing it is as it was."""
+    rigid = problem.delassus.rigid
+    if rigid is None or problem.u_f is None or limits.max_iter == 0 or limits.time_limit < math.inf or not guess.any():
+        return None
+    attempt, is_step, least = Resting(problem), problem.before is not None, problem.law is Law.NCP
+    attempt.told = np.empty(4, np.int64)
+    attempt.count = solve_resting(
+        rigid.plain, len(rigid.mass), problem.u_f, problem.free_velocity, problem.bias if is_step else _NONE,
+        problem.before if is_step else _NONE, problem.judged_by, (limits.tol, limits.tol_velocity), limits.max_iter,
+        RULE, _newton(least), float(least), guess, attempt.told, attempt.found,
+    )  # fmt: skip
+    return attempt if attempt.count else None
+
+
 def solve_islands(problem: Problem, guess: np.ndarray, limits: Limits, threads: int, apart: Apart) -> Found | None:
     """The islands of a problem of many rows, or None where most of it has to be solved anyway, or where D would have to
     be formed.  guess: (m,) [N s], overwritten."""
@@ -70,13 +96,29 @@ def solve_islands(problem: Problem, guess: np.ndarray, limits: Limits, threads: 
     found = _Islands(problem, label, count, guess, limits)
     if problem.before is None and limits.reached(found.measure):
         found.action[:] = KEPT
-    if found.table[found.action == SOLVED, ROWS].sum() > _SHARE * problem.row_count:
+    if found.table[found.action == SOLVED, ROWS].sum() > RULE[SHARE] * problem.row_count:
         return None
     left = found.attempt_small(threads)
     words = [found.told()]
     for solution in found.solve_alone(left, apart, threads):
         words += [f"an island of {len(solution.reactions)} rows: {each}" for each in solution.trace.words]
     return Found(guess, int(found.table[:, ITERATIONS].max()), words, found.measure)
+
+
+@cache
+def _newton(least: bool) -> tuple[float, ...]:
+    """Settings of Newton's method for compiled code."""
+    settings = SOLVERS["prox-ssn"].settings
+    assert isinstance(settings, ProxSsn)
+    return settings.changed(least=least).plain
+
+
+def _told(count: int, kept: int, small: int, finished: int, most: int) -> str:
+    """What was done, in a sentence."""
+    told = f"{count} islands: {kept} kept as they were"
+    if small:
+        told += f", {small} solved in one compiled loop, at most {most} iterations"
+    return told + (f", {finished} about to rest" if finished else "")
 
 
 class _Islands:
@@ -99,13 +141,11 @@ class _Islands:
     def attempt_small(self, threads: int) -> np.ndarray:
         """Attempt the small islands in one compiled loop; the islands that are left to solve."""
         todo = np.flatnonzero(self.action != KEPT)
-        is_small = self.table[todo, ROWS] <= _SMALL_ROWS
+        is_small = self.table[todo, ROWS] <= RULE[SMALL]
         self.small = small = todo[is_small]
         if not len(small):
             return todo
         problem, rigid = self.problem, self.problem.delassus.rigid
-        settings = SOLVERS["prox-ssn"].settings
-        assert isinstance(settings, ProxSsn)
         if rigid is not None:
             bodies, count, matrix = rigid.plain, len(rigid.mass), _NO_MATRIX
         else:
@@ -113,11 +153,9 @@ class _Islands:
             bodies, count = _NO_BODIES, 0
             matrix = D.indptr.astype(np.int64), D.indices.astype(np.int64), D.data
         least = rigid is not None and problem.law is Law.NCP
-        most = min(_MOST_ITERATIONS, self.limits.max_iter), min(_MOST_FINISHING, self.limits.max_iter)
         given = (
             self.first, self.members, bodies, count, matrix, problem.free_velocity, problem.judged_by, self.tols,
-            min(max(_FINE, _FINEST / self.limits.tol), 1.0), most, settings.changed(least=least).plain, float(least),
-            self.action, self.reactions, self.table,
+            self.limits.max_iter, RULE, _newton(least), float(least), self.action, self.reactions, self.table,
         )  # fmt: skip
         if threads == 1 or len(small) <= _CHUNK:
             solve_each(small, *given)
@@ -156,13 +194,10 @@ class _Islands:
         return solution
 
     def told(self) -> str:
-        """What was done, in a sentence."""
+        """What was done in the compiled loop, in a sentence."""
         kept, finished = int((self.action == KEPT).sum()), int((self.action == FINISHED).sum())
-        told = f"{len(self.action)} islands: {kept} kept as they were"
-        if len(self.small):
-            most = int(self.table[self.small, ITERATIONS].max())
-            told += f", {len(self.small)} solved in one compiled loop, at most {most} iterations"
-        return told + (f", {finished} about to rest" if finished else "")
+        most = int(self.table[self.small, ITERATIONS].max(initial=0.0))
+        return _told(len(self.action), kept, len(self.small), finished, most)
 
 
 def _motion(problem: Problem, reactions: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

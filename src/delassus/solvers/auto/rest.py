@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.operators.rigid import multiply_rows
+from delassus.linalg.operators.islands import fill_islands_of_bodies
+from delassus.linalg.operators.rigid import multiply_rows, rigid_velocities
 from delassus.residuals import measure_islands
 
 KEPT, SOLVED, FINISHED = 0, 1, 2
@@ -101,3 +102,26 @@ def motion_of(rigid, bias, before, reactions, v, speed, gain):
         if len(compliance):
             speed[i] -= compliance[i] * reactions[i]
         gain[i] = speed[i] - gain[i]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def look_at_bodies(
+    rigid, body_count, free, bias, before, judged_by, tols, reactions, island, first, members, table, action
+):
+    """Islands of rigid bodies, and what to do with them, in one call: (how many, relative natural map, relative worst
+    velocity) of the guess.
+
+    bias: (m,) and before: (n,) of the `Problem`, both empty where no step is taken; island … action: with room for as
+    many islands as there are blocks, written as above."""
+    count = fill_islands_of_bodies(rigid[0], body_count, island)
+    group(island, rigid[1], first[: count + 1], members, table[:count])
+    u, v = np.empty(6 * body_count), np.empty(len(free))
+    rigid_velocities(rigid, reactions, free, u, v)
+    rows = len(free) if len(before) else 0
+    speed, gain = np.empty(rows), np.empty(rows)
+    if rows:
+        motion_of(rigid, bias, before, reactions, v, speed, gain)
+    relative, worst = judge_guess(
+        island, v, reactions, judged_by, tols, (speed, gain), table[:count], action[:count]
+    )  # fmt: skip
+    return count, relative, worst
