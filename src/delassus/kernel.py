@@ -20,7 +20,7 @@ from llvmlite import binding
 from numba import config, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
 
@@ -76,6 +76,7 @@ class _Compiler(Compiler):
     """Numba's, which makes libraries as below, and has room on the stack."""
 
     def compile_extra(self, func: Callable[..., Any]) -> Any:
+        self.state.flags = _Flags(self.state.flags)
         codegen = self.state.targetctx.codegen()
         usual, codegen._library_class = codegen._library_class, _Library
         try:
@@ -86,6 +87,17 @@ class _Compiler(Compiler):
             for env in result._find_referenced_environments():  # of its parts, too
                 codegen.set_env(env.env_name, env)
         return result
+
+
+class _Flags(Flags):
+    """Numba's, by which it looks up what each function that it offers has become, a hundred thousand times in a first
+    solve. Compared as the few that are set, and not as forty computed ones with the same hash for all."""
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Flags) and self._values == other._values
 
 
 class _Library(JITCodeLibrary):

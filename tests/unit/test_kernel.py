@@ -9,8 +9,9 @@ import numba
 import numpy as np
 import pytest
 from numba import config
+from numba.core.compiler import Flags
 
-from delassus.kernel import _ROOM, _with_room, njit
+from delassus.kernel import _ROOM, _Flags, _with_room, njit
 
 SOURCE = Path(__file__).parents[2] / "src" / "delassus"
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -81,6 +82,28 @@ def test_machine_code_is_made_of_what_python_calls_alone():
     assert not part.library.is_entered
     (whole,) = outer.overloads.values()
     assert whole.library.is_entered
+
+
+@compiled
+def test_options_of_a_caller_reach_what_numba_offers():
+    """Each set of options has its own copy of what Numba offers, told apart by the options that were set."""
+
+    @njit(error_model="numpy")
+    def quiet(x):
+        return np.mean(x / np.zeros(1))
+
+    @njit(error_model="python")
+    def loud(x, y):
+        return x / y
+
+    assert quiet(1.0) == np.inf
+    with pytest.raises(ZeroDivisionError):
+        loud(1.0, 0.0)
+    same, other = _Flags(Flags()), _Flags(Flags())
+    assert same == other
+    assert hash(same) == hash(other)
+    other.error_model = "numpy"
+    assert same != other
 
 
 TWO_KERNELS = """
