@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from delassus import Box, ModelBuilder, Plane, World
-from delassus.errors import FileError
+from delassus import Box, ModelBuilder, Plane, Stabilisation, StepSettings, World
+from delassus.errors import FileError, ProblemError, SettingsError
 from delassus.io import Recording
 from delassus.io.recording import recorder
 
@@ -115,3 +115,31 @@ def test_control_that_fails_keeps_the_steps_before_it(tmp_path):
     assert Recording(tmp_path).step_count == world.steps == 30
     world.run(10, record=tmp_path)
     assert Recording(tmp_path).step_count == 40
+
+
+def test_settings_of_a_recording_are_those_it_goes_on_with(tmp_path):
+    settings = StepSettings(h=2e-3, law="ccp", solver="nbgs", tol=1e-7, integrator="euler")
+    world = World.from_scene("sphere-pile", settings, n=4)
+    world.run(30, record=tmp_path / "plain")
+    again = World.load(tmp_path / "plain")
+    assert again.settings == settings
+    assert again.scene == world.scene
+    world.run(20)
+    again.run(20)
+    assert again.state.hash == world.state.hash
+    odd = World.from_scene("sphere-pile", StepSettings(stabilisation=Stabilisation(joint=0.5)), n=4)
+    odd.run(3, record=tmp_path / "odd")
+    with pytest.raises(FileError, match=r"has the setting stabilisation.joint = 0.5"):
+        World.load(tmp_path / "odd")
+
+
+def test_films_are_gifs_of_a_length_that_can_be_watched(tmp_path):
+    world = World.from_scene("bouncing-ball")
+    world.run(20)
+    with pytest.raises(FileError, match=r"ends in .gif"):
+        world.film(tmp_path / "film.mp4")
+    with pytest.raises(ProblemError, match="fps"):
+        world.film(tmp_path / "film.gif", fps=0)
+    with pytest.raises(SettingsError, match="lower fps"):
+        world.film(tmp_path / "film.gif", fps=1e6)
+    assert not list(tmp_path.iterdir())

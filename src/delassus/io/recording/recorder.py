@@ -18,7 +18,7 @@ from delassus.model.state import State
 from delassus.simulation import Memory, StepReport
 
 SAVE_SECONDS = 0.9  # between two saves: a process that is killed loses at most a second
-PART_BYTES = 16 * 1024**2  # a part that holds more is finished: saving writes all of it again
+PART_BYTES = 4 * 1024**2  # a part that holds more is finished: saving writes all of it again, a millisecond per MiB
 FLUSH_STEPS = 1_000_000  # the same in steps
 
 
