@@ -220,6 +220,23 @@ def test_a_push_wakes_one_island_and_the_others_sleep_on():
     assert any("9 islands: 8 kept as they were" in each for each in report.solution.trace.words)
 
 
+def test_steps_in_threads_have_the_same_bits(monkeypatch):
+    """Every box of nine stacks is pushed its own way: nothing rests, and islands are solved side by side."""
+    monkeypatch.setattr(by_islands, "_CHUNK", 2)
+    model, start = stacks(3, 2)
+    pushes = np.zeros((model.body_count, 6))
+    pushes[:, :2] = np.random.default_rng(0).uniform(-60.0, 60.0, (model.body_count, 2))
+    ends = []
+    for threads in (1, 2, 3):
+        state, memory, settings = start, Memory(), StepSettings(threads=threads)
+        for _ in range(40):
+            state, report = step(model, state, Inputs.of(model, wrench=pushes), settings, memory)
+            assert report.solution.converged
+        assert any("solved in one compiled loop" in each for each in report.solution.trace.words)
+        ends.append((state.q, state.u))
+    assert all(np.array_equal(q, ends[0][0]) and np.array_equal(u, ends[0][1]) for q, u in ends[1:])
+
+
 def test_a_guess_that_would_speed_things_up_is_not_kept_in_a_step():
     """Reactions off by a little within the tolerance: a solve may return them, a step would add the error each time."""
     model, state = stacks(2, 2)

@@ -9,13 +9,13 @@ import numpy as np
 from delassus.kernel import njit
 from delassus.linalg.operators.matrix import fill_blocks_of_full
 from delassus.residuals import RESIDUAL_COUNT
-from delassus.solvers.auto.rest import FINISHED, ITERATIONS, KEPT, LEFT, ROWS, SOLVED, look_at_bodies
+from delassus.solvers.auto.rest import FINISHED, ITERATIONS, KEPT, LEFT, ROWS, look_at_bodies
 from delassus.solvers.newton.small import solve_small
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS, finish_rigid, judgements_in
 
 SMALL, SHARE, FINE, FINEST, MOST, MOST_FINISHING = range(6)
 RULE = 90.0, 0.5, 1e-6, 1e-13, 150.0, 6.0
-"""How islands are solved: rows of a small one; share of the rows in islands to be solved up to which going island by
+"""How islands are solved: rows of a small one; share of the rows in larger ones that move, up to which going island by
 island pays (one method for all has less to set up); what the tolerances of those about to rest are multiplied by, and
 what they are at least; iterations of an attempt, and of one at an island about to rest."""
 
@@ -169,7 +169,7 @@ def solve_resting(
     count, relative, worst = look_at_bodies(
         rigid, body_count, free, bias, before, judged_by, own, reactions, island, first, members, table, action
     )
-    solved, todo, is_step = 0.0, 0, len(before) > 0
+    todo, is_step = 0, len(before) > 0
     if count == 1 and not is_step:
         return 0
     is_good = not is_step and relative <= tols[0] and worst <= tols[1]
@@ -178,8 +178,7 @@ def solve_resting(
         if action[g] == KEPT or is_good:
             told[1] += 1
             continue
-        solved += table[g, ROWS] if action[g] == SOLVED else 0.0
-        if table[g, ROWS] > rule[SMALL] or solved > rule[SHARE] * len(free):
+        if table[g, ROWS] > rule[SMALL]:
             return 0
         told[2] += 1
         told[3] += 1 if action[g] == FINISHED else 0

@@ -1,10 +1,10 @@
 """Island by island: what no reaction couples is judged, kept or solved apart, and the whole is judged at the end.
 
-One judgement of the guess tells which islands it solves already; where it solves little, one method for the whole is
-faster than many (on FCLIB files, which come without a guess, up to two times). In a step of a simulation only islands
-at rest are kept (`rest`): they sleep, and are judged all the same. Of the others the small ones are attempted in one
-compiled loop, in threads where asked for; large ones, and what those attempts leave, are problems of their own for the
-stages of `auto`.
+One judgement of the guess tells which islands it solves already. In a step of a simulation only islands at rest are
+kept (`rest`): they sleep, and are judged all the same. Of the others the small ones are attempted in one compiled loop,
+in threads where asked for; large ones, and what those attempts leave, are problems of their own for the stages of
+`auto`. Where one large island is most of what moves, or where there is no guess, one method for the whole is faster: on
+the FCLIB files up to two times.
 
 Tolerances: with every island within tol/√2 of max(ρ‖v_f‖ √(m_i/m), ‖λ_i‖) the whole is within tol, since the squares
 add up to no more than tol² max(ρ‖v_f‖, ‖λ‖)²; errors of velocity are those of an island anyway.
@@ -83,7 +83,7 @@ def rest_at_once(problem: Problem, guess: np.ndarray, limits: Limits) -> Resting
 
 
 def solve_islands(problem: Problem, guess: np.ndarray, limits: Limits, threads: int, apart: Apart) -> Found | None:
-    """The islands of a problem of many rows, or None where most of it has to be solved anyway, or where D would have to
+    """The islands of a problem of many rows, or None where one of them is most of what moves, or where D would have to
     be formed.  guess: (m,) [N s], overwritten."""
     if limits.max_iter == 0 or not guess.any():
         return None
@@ -96,7 +96,8 @@ def solve_islands(problem: Problem, guess: np.ndarray, limits: Limits, threads: 
     found = _Islands(problem, label, count, guess, limits)
     if problem.before is None and limits.reached(found.measure):
         found.action[:] = KEPT
-    if found.table[found.action == SOLVED, ROWS].sum() > RULE[SHARE] * problem.row_count:
+    rows = found.table[:, ROWS]
+    if rows[(found.action == SOLVED) & (rows > RULE[SMALL])].sum() > RULE[SHARE] * problem.row_count:
         return None
     left = found.attempt_small(threads)
     words = [found.told()]
