@@ -12,8 +12,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "delassus"
 
 # From the ground up: a module may import from its own layer's package and from any layer above it in this list.
 LAYERS = [
-    "errors", "tables", "status", "law", "kernel", "spatial", "given", "linalg", "cones", "problem", "io.problems",
-    "residuals", "solvers",
+    "errors", "tables", "status", "law", "kernel", "addresses", "spatial", "given", "linalg", "cones", "problem",
+    "io.problems", "residuals", "solvers",
     # ---- nothing above this line knows bodies or time ----
     "softening", "shapes", "joints", "collision", "model", "integrators", "dynamics", "builder", "simulation",
     "io.recording", "scenes", "view", "world", "bench", "reproduce", "cli",
@@ -53,15 +53,14 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "contacts": set(),
         "instances": set(),
         "layout": set(),
-        "addresses": set(),
         "machine": set(),
         "parts": {"instances", "layout"},
         "placement": {"layout"},
         "broad": {"layout", "machine", "placement"},
-        "narrow": {"layout", "addresses", "machine", "contacts", "broad"},
+        "narrow": {"layout", "machine", "contacts", "broad"},
         "arrays": {"layout", "machine", "instances", "parts", "broad", "narrow"},
         "sweep": {"layout", "placement", "arrays", "broad", "narrow"},
-        "few": {"layout", "addresses", "broad", "narrow"},
+        "few": {"layout", "broad", "narrow"},
         "many": {"layout", "broad", "narrow", "placement", "few"},
         "detect": {"layout", "machine", "contacts", "placement", "arrays", "broad", "narrow", "few"},
     },

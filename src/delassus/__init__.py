@@ -50,6 +50,7 @@ _HOME = {
     "solve_batch": "delassus.solvers",
     "SOLVERS": "delassus.solvers",
     "World": "delassus.world",
+    "Worlds": "delassus.world",
 }
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from delassus.status import Status as Status
     from delassus.tables import register as register
     from delassus.world import World as World
+    from delassus.world import Worlds as Worlds
 
 __all__ = list(_HOME)  # noqa: PLE0605 - computed, so that no name is written a third time
 

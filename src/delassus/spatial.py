@@ -1,7 +1,5 @@
 """Rotations and frames. Quaternions are (w, x, y, z), unit, body → world; angles in radians."""
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -12,7 +10,14 @@ def quaternion_to_matrix(q: ArrayLike) -> np.ndarray:
     """Rotation matrices of unit quaternions.  q: (…, 4) → (…, 3, 3)."""
     q = np.asarray(q, dtype=float)
     R = np.empty((*q.shape[:-1], 3, 3))
-    matrices_of(q.reshape(-1, 4), R.reshape(-1, 3, 3))
+    matrices_of(q.reshape(-1, 4), 0, R.reshape(-1, 3, 3))
+    return R
+
+
+def rotations_of(poses: np.ndarray) -> np.ndarray:
+    """Rotation matrices (n, 3, 3) of poses (n, 7): place, then unit quaternion."""
+    R = np.empty((len(poses), 3, 3))
+    matrices_of(poses, 3, R)
     return R
 
 
@@ -76,10 +81,11 @@ def axis_frame(axis: ArrayLike) -> np.ndarray:
 
 
 @njit(cache=True, error_model="numpy")
-def matrices_of(q, R):
-    """Rotation matrices R (n, 3, 3) of quaternions q (n, 4)."""
+def matrices_of(q, first, R):
+    """Rotation matrices R (n, 3, 3) of the quaternions in columns first … first + 3 of q: whole arrays, since a slice
+    would be compiled apart and counted."""
     for k in range(len(q)):
-        w, x, y, z = q[k, 0], q[k, 1], q[k, 2], q[k, 3]
+        w, x, y, z = q[k, first], q[k, first + 1], q[k, first + 2], q[k, first + 3]
         R[k, 0, 0] = 1 - 2 * (y * y + z * z)
         R[k, 0, 1] = 2 * (x * y - w * z)
         R[k, 0, 2] = 2 * (x * z + w * y)
@@ -104,23 +110,3 @@ def tangents(n, t1, t2):
     t2[0] = b
     t2[1] = sign + n[1] * n[1] * a
     t2[2] = -n[1]
-
-
-@njit(cache=True, error_model="numpy")
-def advance_rotations(q, omega, h, out):
-    """out = exp(h ω) q, renormalised: the exponential map with world-frame angular velocity.
-
-    q, out: (n, 4), may be the same array; omega: (n, 3) [rad/s]; h [s]."""
-    for i in range(len(q)):
-        ax, ay, az = h * omega[i, 0], h * omega[i, 1], h * omega[i, 2]
-        half = 0.5 * math.sqrt(ax * ax + ay * ay + az * az)
-        c = math.cos(half)
-        s = 0.5 * (math.sin(half) / half if half > 1e-8 else 1.0 - half * half / 6.0)
-        ax, ay, az = s * ax, s * ay, s * az
-        w, x, y, z = q[i, 0], q[i, 1], q[i, 2], q[i, 3]
-        nw = c * w - ax * x - ay * y - az * z
-        nx = c * x + ax * w + ay * z - az * y
-        ny = c * y - ax * z + ay * w + az * x
-        nz = c * z + ax * y - ay * x + az * w
-        f = 1.0 / math.sqrt(nw * nw + nx * nx + ny * ny + nz * nz)
-        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = f * nw, f * nx, f * ny, f * nz

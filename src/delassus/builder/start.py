@@ -15,7 +15,7 @@ from delassus.errors import DelassusWarning, ProblemError
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import DOT
 from delassus.model.model import Model
-from delassus.spatial import quaternion_to_matrix
+from delassus.spatial import rotations_of
 
 _OPEN = 1e-6  # of the mechanism's size, and rad: joints further open than this were not meant so
 _PARTING = 1e-6  # of the bodies' own speeds: rates that part a joint
@@ -59,7 +59,7 @@ def assembled(model: Model, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, n
 
 def open_joints(joints: JointArrays, q: np.ndarray) -> list[str]:
     """Sentences like "joint 'hinge' is open by 0.2 m", the worst first, for joints that are not closed."""
-    residual, _ = joints.constraints(joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
+    residual, _ = joints.constraints(joints.frames(q, rotations_of(q)))
     distance, angle = _per_joint(joints, residual)
     worst = np.maximum(distance / _size(joints, q), angle)
     order = [j for j in np.argsort(-worst, kind="stable") if not worst[j] <= _OPEN]
@@ -70,7 +70,7 @@ def _parting(joints: JointArrays, q: np.ndarray, u: np.ndarray | None) -> str:
     """A sentence about joints whose bodies start with velocities that part them; empty if there are none."""
     if u is None or not u.any():
         return ""
-    _, rows = joints.constraints(joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
+    _, rows = joints.constraints(joints.frames(q, rotations_of(q)))
     own = np.zeros((joints.row_count, 12))
     for side in range(2):
         body = joints.row_bodies[:, side]
@@ -127,7 +127,7 @@ def _per_joint(joints: JointArrays, rows: np.ndarray) -> tuple[np.ndarray, np.nd
 
 def _size(joints: JointArrays, q: np.ndarray) -> float:
     """Extent of bodies and joints [m]; 1 where everything is in one point."""
-    origin, _, _ = joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:]))
+    origin, _, _ = joints.frames(q, rotations_of(q))
     points = np.concatenate([q[:, :3], origin.reshape(-1, 3)])
     return (float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0) or 1.0
 
@@ -148,7 +148,7 @@ def starting_turns(model: Model, q: np.ndarray) -> np.ndarray:
     """Turns (n_d,) that bring every angle within its limits, as few as possible: zero unless (−π, π] is outside them.
     A coordinate that is outside whatever its turns gets a warning.  q: (n_b, 7)."""
     joints = model.joints
-    values, _ = joints.coordinates(joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
+    values, _ = joints.coordinates(joints.frames(q, rotations_of(q)))
     turns = np.zeros(len(values), np.int64)
     for d, value in enumerate(values):
         lower, upper = joints.lower[d], joints.upper[d]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from delassus.collision.addresses import call_family
+from delassus.addresses import call_kernel
 from delassus.collision.broad.pairs import find_few
 from delassus.collision.layout import MARGIN, SPHERE_PLANE
 from delassus.collision.narrow.families import READS_ALL, scratch_rows
@@ -69,9 +69,9 @@ def call_families(bits, addresses, count, pairs, dealt, placed, vertices, given,
             if address == 0:
                 missing |= 1 << family
             elif READS_ALL >> family & 1:
-                total += call_family(address, first, one, count, pairs, dealt, geometry, out, scratch)
+                total += call_kernel(address, (first, one, count, pairs, dealt, geometry, out, scratch))
             else:
-                total += call_family(address, first, one, count, pairs, dealt, placed, out, scratch)
+                total += call_kernel(address, (first, one, count, pairs, dealt, placed, out, scratch))
         left >>= 1
         family += 1
     return total, missing

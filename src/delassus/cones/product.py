@@ -54,7 +54,7 @@ class ProductCone:
     def _fill(self, bilateral: np.ndarray, unilateral: int, mu: np.ndarray) -> None:
         block_count, contact_count = bilateral.size + unilateral + mu.size, mu.size
         block_start = np.empty(block_count + 1, dtype=np.int64)
-        bilateral_rows, block_area = _fill_block_start(bilateral, unilateral, block_start)
+        bilateral_rows, block_area = fill_block_start(bilateral, unilateral, block_start)
         contact_start = bilateral_rows + unilateral
         self.__dict__.update(
             bilateral=bilateral, unilateral=unilateral, mu=mu, bilateral_rows=bilateral_rows,
@@ -103,7 +103,7 @@ class ProductCone:
 
 
 @njit(cache=True)
-def _fill_block_start(bilateral, unilateral, start):
+def fill_block_start(bilateral, unilateral, start):
     """Fills start, (block_count + 1,); returns the number of bilateral rows and the area of all blocks."""
     start[0] = area = 0
     joints = len(bilateral)

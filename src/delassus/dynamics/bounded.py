@@ -12,11 +12,12 @@ import numpy as np
 
 from delassus.dynamics.rows import FRICTION, NEARLY_HARD, Rows, row_rate
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.solvers import Solution
 
 _AT_BOUND = 1.0 - 1e-12  # a remembered reaction of this fraction of the bound was held there
-_ALL_AT_ONCE = 10  # rounds in which all wrong rows change; afterwards one at a time, which ends where D is definite
-_NOISE = 10.0  # which side of zero a velocity is on is not known better than this times the solve's worst velocity …
+ALL_AT_ONCE = 10  # rounds in which all wrong rows change; afterwards one at a time, which ends where D is definite
+NOISE = 10.0  # which side of zero a velocity is on is not known better than this times the solve's worst velocity …
 _ROUNDING = 1e-10  # … or, relatively, than this
 _NUMBER = np.uint64((1 << 32) - 1)  # of a block's name: the coordinate
 
@@ -35,7 +36,7 @@ class Held:
         self.side = np.zeros(len(self.index), np.int64)
         self.rounds, self.is_settled = 0, False
         known = np.zeros(len(rows.rows)) if guess is None else guess.reshape(-1, len(rows.rows))[0]
-        _guess(
+        guess_sides(
             self.index, self.block, self.bound, rows.bodies, rows.rows, rows.bias, rows.compliance, known, u, self.side
         )
 
@@ -46,17 +47,17 @@ class Held:
         rows, u = self.rows, solution.body_velocities
         assert u is not None
         self.rounds += 1
-        self.is_settled = _settle(
+        self.is_settled = settle(
             self.index, self.block, self.bound, rows.bodies, rows.rows, rows.bias, rows.compliance, solution.reactions,
-            u.reshape(-1, 6), max(_NOISE * solution.residuals.worst_velocity, allowed if self.is_late else 0.0),
+            u.reshape(-1, 6), max(NOISE * solution.residuals.worst_velocity, allowed if self.is_late else 0.0),
             solution.tol if self.is_late else 0.0, self.is_late, self.side,
         )  # fmt: skip
-        return self.is_settled or self.rounds > _ALL_AT_ONCE + 10 + 4 * len(self.index)
+        return self.is_settled or self.rounds > ALL_AT_ONCE + 10 + 4 * len(self.index)
 
     @property
     def is_late(self) -> bool:
         """Rows go to and fro: reactions are known to the tolerance of the solve only, and one at a time may change."""
-        return self.rounds > _ALL_AT_ONCE
+        return self.rounds > ALL_AT_ONCE
 
     @property
     def drives(self) -> np.ndarray:
@@ -65,8 +66,8 @@ class Held:
         return (names[names < FRICTION] & _NUMBER).astype(np.int64)
 
 
-@njit(cache=True, error_model="numpy")
-def _guess(index, block, bound, bodies, rows, bias, compliance, known, u, side):
+@njit(cache=True, error_model="numpy", **BORROWED)
+def guess_sides(index, block, bound, bodies, rows, bias, compliance, known, u, side):
     """Remembered, or for rows that are nearly hard what a row alone would need."""
     for k in range(len(index)):
         i = index[k]
@@ -77,8 +78,9 @@ def _guess(index, block, bound, bodies, rows, bias, compliance, known, u, side):
             side[k] = 1 if reaction > 0.0 else -1
 
 
-@njit(cache=True, error_model="numpy")
-def _settle(index, block, bound, bodies, rows, bias, compliance, reactions, u, tolerance, excess, one_only, side):
+@njit(cache=True, error_model="numpy", **BORROWED)
+def settle(index, block, bound, bodies, rows, bias, compliance, reactions, u, tolerance, excess, one_only, side):
+    """Change the sides of rows that break their law; were there none? See `Held.is_done`."""
     settled = True
     for k in range(len(index)):
         i = index[k]

@@ -11,15 +11,15 @@ import numpy as np
 from delassus.integrators import move, moved
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import evaluate_constraints, joint_frames
-from delassus.kernel import njit
+from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.factor.dense_inverse import DenseInverse, pivoted_cholesky, pivoted_solve
 from delassus.linalg.operators.rigid import RigidDelassus, add_response, form_dense, form_response, multiply_rows
 from delassus.model.model import Model, form_mass_blocks
-from delassus.spatial import matrices_of, quaternion_to_matrix
+from delassus.spatial import matrices_of, rotations_of
 
 MOST_ROWS = 600  # joint rows up to which the dense factorisation is worth its time
-_COMPILED = 120  # rows up to which the compiled loop beats LAPACK behind Python
+COMPILED = 120  # rows up to which the compiled loop beats LAPACK behind Python
 _STEPS = 30  # Newton's: one or two suffice but where a mechanism is nearly singular
 _STALE = 0.1  # a step that leaves more of the error than this asks for a factorisation where it led
 _HALVINGS = 12  # of a step that does not lessen the error
@@ -37,9 +37,9 @@ def close_joints(
     factorisation serves all steps as long as they gain a factor of ten; a step that does not lessen the error is
     halved. Where that does not suffice, the best is returned: `joint_error` says how good."""
     joints = model.joints if joints is None else joints
-    if joints.row_count <= _COMPILED:
+    if joints.row_count <= COMPILED:
         q, u = q.copy(), u.copy()
-        _close(joints.plain, model.mass, model.inertia, model.inverse_inertia, tol, q, u)
+        close(joints.plain, model.mass, model.inertia, model.inverse_inertia, tol, q, u)
         return q, u
     return _close_large(model, joints, q, u, tol)
 
@@ -51,13 +51,13 @@ def joint_error(model: Model, q: np.ndarray) -> float:
 
 def _errors(joints: JointArrays, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Joint errors (m,) and rows (m, 12) at these poses."""
-    return joints.constraints(joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
+    return joints.constraints(joints.frames(q, rotations_of(q)))
 
 
 def _close_large(
     model: Model, joints: JointArrays, q: np.ndarray, u: np.ndarray, tol: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same as `_close`, with LAPACK."""
+    """The same as `close`, with LAPACK."""
     residual, rows = _errors(joints, q)
     worst, inverse = np.abs(residual).max(initial=0.0), None
     for _ in range(_STEPS):
@@ -96,14 +96,15 @@ def _close_large(
 
 
 def _factored(model: Model, joints: JointArrays, q: np.ndarray, rows: np.ndarray) -> tuple[RigidDelassus, DenseInverse]:
-    mass, mass_inverse = model.mass_blocks(quaternion_to_matrix(q[:, 3:]))
+    mass, mass_inverse = model.mass_blocks(rotations_of(q))
     operator = RigidDelassus(mass, joints.bodies, rows, joints.row_start, mass_inverse=mass_inverse)
     return operator, DenseInverse(operator.dense())
 
 
-@njit(cache=True, error_model="numpy")
-def _close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
-    """The same in one compiled call, for small mechanisms; q and u change in place.  joints: `JointArrays.plain`."""
+@njit(cache=True, error_model="numpy", **ADDRESSED)
+def close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
+    """The same in one compiled call, for small mechanisms; q and u change in place; returns 0.  joints:
+    `JointArrays.plain`."""
     bodies, start = joints[0], joints[4]
     n, m = len(q), start[-1]
     residual, rows, new_residual, new_rows = np.empty(m), np.empty((m, 12)), np.empty(m), np.empty((m, 12))
@@ -150,6 +151,7 @@ def _close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
         for b in range(n):
             for i in range(6):
                 u[b, i] += change[b, i]
+    return np.int64(0)
 
 
 @njit(cache=True, error_model="numpy")
@@ -159,8 +161,8 @@ def _evaluate(joints, q, residual, rows):
     count = len(bodies)
     rotation = np.empty((len(q), 3, 3))
     origin, axes, centre = np.empty((count, 2, 3)), np.empty((count, 2, 3, 3)), np.empty((count, 2, 3))
-    matrices_of(q[:, 3:], rotation)
-    joint_frames(bodies, local_origin, local_axes, q[:, :3], rotation, origin, axes, centre)
+    matrices_of(q, 3, rotation)
+    joint_frames(bodies, local_origin, local_axes, q, rotation, origin, axes, centre)
     evaluate_constraints(
         start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows
     )
@@ -182,7 +184,7 @@ def _factor(joints, masses, q, rows, response, D, order, scale):
     bodies, start = joints[0], joints[4]
     n, m = len(q), len(rows)
     rotation, mass, inverse = np.empty((n, 3, 3)), np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
-    matrices_of(q[:, 3:], rotation)
+    matrices_of(q, 3, rotation)
     form_mass_blocks(masses[0], masses[1], masses[2], rotation, mass, inverse)
     form_response(inverse, bodies, start, rows, response)
     form_dense((bodies, start, rows, response, np.empty(0)), D)

@@ -11,13 +11,14 @@ masses of the step, it keeps kinetic energy exactly, at any spin, and the step i
 import numpy as np
 
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
 
 _STEPS = 20  # Newton's, of which two or three are taken; a spin that turns by more than a radian in a step needs more
 _ROUNDING = 1e-15
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def fill_free_velocity(inverse, gravity, u, wrench, h, out):
     """u_f = u + h H⁻¹ f, (n_b, 6), f being gravity and the wrenches.
 
@@ -39,11 +40,12 @@ def momentum_of(model: Model, q_rotation: np.ndarray, position: np.ndarray, u: n
 
 
 def energy_of(model: Model, rotation: np.ndarray, position: np.ndarray, u: np.ndarray) -> tuple[float, float]:
-    """Kinetic and potential energy [J]; potential with respect to the origin."""
+    """Kinetic and potential energy [J]; potential with respect to the origin.  position: (n_b, 3) or poses
+    (n_b, 7)."""
     return _energy(model.mass, model.inertia, model.gravity, rotation, position, u)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _energy(mass, inertia, gravity, rotation, position, u):
     kinetic, potential = 0.0, 0.0
     for b in range(len(mass)):
@@ -68,7 +70,7 @@ def swung(model: Model, rotation: np.ndarray, u: np.ndarray, h: float) -> np.nda
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def swing(inertia, rotation, u, h, out):
     """The same into out (n_b, 6).  inertia: (n_b, 3, 3), body frame; rotation: (n_b, 3, 3); u: (n_b, 6)."""
     for b in range(len(u)):
@@ -77,7 +79,7 @@ def swing(inertia, rotation, u, h, out):
         _swing_one(inertia[b], rotation[b], h, out[b])
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _swing_one(T, R, h, twist):
     """2Θ(x − ω) + h x × Θx = 0 for the mean x, by Newton's method in the body's frame; ω becomes 2x − ω."""
     w0 = R[0, 0] * twist[3] + R[1, 0] * twist[4] + R[2, 0] * twist[5]

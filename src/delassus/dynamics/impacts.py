@@ -20,6 +20,7 @@ from delassus.dynamics.rows import Rows, row_rate
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias
 from delassus.integrators import moved_each
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
 from delassus.model.state import State
 
@@ -47,12 +48,11 @@ def meeting(
         return contacts
     if flight is not None:
         contacts = flight.filtered(model, contacts)
-    speed = np.empty(len(contacts))
-    if not _would_act(contacts.bodies, contacts.point, contacts.frame, contacts.gap, at, state.u, h, speed):
-        return contacts
-    doubtful = speed < 0.0
-    doubtful &= ~_held(model, contacts, doubtful)
-    if not doubtful.any():
+    speed, doubtful = np.empty(len(contacts)), np.empty(len(contacts), np.bool_)
+    if not are_in_doubt(
+        contacts.bodies, contacts.point, contacts.frame, contacts.gap, at, state.u, h, model.joints.bodies,
+        np.empty(model.body_count, np.bool_), speed, doubtful,
+    ):  # fmt: skip
         return contacts
     pairs = contacts.shapes[doubtful].astype(np.int64)  # sorted
     pairs = pairs[np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))]
@@ -98,7 +98,35 @@ def _among(keys: np.ndarray, contacts: Contacts) -> np.ndarray:
     return keys[np.minimum(np.searchsorted(keys, mine), len(keys) - 1)] == mine
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
+def are_in_doubt(bodies, point, frame, gap, at, u, h, joint_bodies, held, speed, doubtful):
+    """Which contacts (n_c,) may only be passed, as nothing else acts on their bodies, and whether there are any.
+
+    bodies … gap: of the contacts; at: (n_b, 7), u: (n_b, 6); held: (n_b,), written as speed (n_c,) is: see
+    `_would_act`."""
+    if not _would_act(bodies, point, frame, gap, at, u, h, speed):
+        return False
+    for b in range(len(held)):
+        held[b] = False
+    for c in range(len(gap)):
+        doubtful[c] = speed[c] < 0.0
+        for side in range(2):
+            if not doubtful[c] and bodies[c, side] >= 0:
+                held[bodies[c, side]] = True
+    for j in range(len(joint_bodies)):
+        for side in range(2):
+            if joint_bodies[j, side] >= 0:
+                held[joint_bodies[j, side]] = True
+    found = False
+    for c in range(len(gap)):
+        for side in range(2):
+            if bodies[c, side] >= 0 and held[bodies[c, side]]:
+                doubtful[c] = False
+        found = found or doubtful[c]
+    return found
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _would_act(bodies, point, frame, gap, at, u, h, speed):
     """Normal speeds [m/s] of the open contacts that act although their bodies move along rather than towards each
     other, zero for the others; whether there are any. The nearest points of a corner and of what flies past it approach
@@ -206,7 +234,7 @@ def _settled(model: Model, q: np.ndarray, path: np.ndarray, met: Sweep) -> Sweep
     return met._replace(verdict=verdict)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _set_impacts(pairs, gap, restitution, first, rows, soft, u, elapsed, acceleration, h, usual, pushing, bias):
     for c in range(len(gap)):
         r = first + 3 * c

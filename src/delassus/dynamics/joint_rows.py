@@ -11,7 +11,8 @@ from delassus.dynamics.stabilisation import limit_bias
 from delassus.dynamics.turns import nearest_rotations, unwrap
 from delassus.joints.arrays import IMPOSED, PD
 from delassus.joints.primitives import evaluate_constraints, evaluate_coordinates, joint_frames
-from delassus.kernel import njit
+from delassus.kernel import ADDRESSED, njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.softening import HARD, SPRING
 from delassus.spatial import matrices_of
 
@@ -20,7 +21,7 @@ _LIMIT_HORIZON = 4.0  # a limit enters the problem when it could be reached with
 _LIMIT_MARGIN = 1e-3  # … or is this near [m, rad]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **ADDRESSED)
 def fill_joints(
     joints, freedoms, q, turns, elapsed, position, rotation, u, half, h, feedback, out, errors, coordinates
 ):
@@ -41,8 +42,8 @@ def fill_joints(
     origin, axes, centre = np.empty((n, 2, 3)), np.empty((n, 2, 3, 3)), np.empty((n, 2, 3))
     before, other, earlier = np.empty((len(residual), 12)), np.empty((len(q), 3, 3)), np.empty(len(values))
     # the joints' errors are taken before the step: a midpoint predicted along straight lines has errors of its own
-    matrices_of(q[:, 3:], other)
-    joint_frames(bodies, local_origin, local_axes, q[:, :3], other, origin, axes, centre)
+    matrices_of(q, 3, other)
+    joint_frames(bodies, local_origin, local_axes, q, other, origin, axes, centre)
     evaluate_constraints(
         start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, before
     )
@@ -62,13 +63,16 @@ def fill_joints(
             # three seconds at h = 1 ms, instead of 0.0007 J.
             bend[r] = row_rate(bodies, j, rows, r, half) - row_rate(bodies, j, before, r, u)
             bias[r] = feedback * residual[r] / h + bend[r]
+    return np.int64(0)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **ADDRESSED)
 def fill_coordinates(
-    joint_bodies, freedoms, coordinates, u, half, h, is_midpoint, stab, soft, rotation, masses, block, row, out, stopped
-):
-    """Drives and dry friction as bilateral rows, then limits; returns (bilateral blocks, limits, is any compliant?).
+    joint_bodies, freedoms, coordinates, u, half, h, is_midpoint, stab, soft, rotation, masses, block, row, out,
+    stopped, counts,
+):  # fmt: skip
+    """Drives and dry friction as bilateral rows, then limits; counts: (3,) bilateral blocks, limits, is any compliant?
+    is written. Returns 0.
 
     freedoms: `JointArrays.plain_coordinates`; coordinates: values (n_d,), rates (n_d, 12) where rows are evaluated and
     at the start of the step, targets and target rates (n_d,), time from the one the targets are for to the one of the
@@ -100,10 +104,11 @@ def fill_coordinates(
         joint_bodies, freedoms, coordinates, u, h, is_midpoint, stab, soft, rotation, masses, bilateral, row, placed,
         bias, compliance,
     )  # fmt: skip
-    return bilateral, limits, is_soft or softened
+    counts[0], counts[1], counts[2] = bilateral, limits, is_soft or softened
+    return np.int64(0)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _place(block, row, joint_bodies, j, rates, d, sign, name, placed):
     """Row ± rates[d] of joint j, under this name."""
     bodies, names, rows = placed
@@ -158,7 +163,7 @@ def _fill_drives(
     return row, is_soft
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _fill_limits(
     joint_bodies, freedoms, coordinates, u, h, is_midpoint, stab, soft, rotation, masses, block, row, placed, bias,
     compliance,
@@ -191,7 +196,7 @@ def _fill_limits(
     return count, is_soft
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _catch_up(error, effort, mobility, h):
     """Speed added to a prescribed motion that is off by this error, at the time of the rows (Mangoni, thesis, eq.
     3.21).
@@ -206,7 +211,7 @@ def _catch_up(error, effort, mobility, h):
     return math.copysign(fast, error)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _within_limits(rate, coordinate, lower, upper, h, stab):
     """The rate, or what of it the joint's limits leave: two hard rows that contradict each other have no solution."""
     low = -_room(stab, coordinate - lower, h) if math.isfinite(lower) else -math.inf
@@ -214,7 +219,7 @@ def _within_limits(rate, coordinate, lower, upper, h, stab):
     return max(low, min(rate, high))
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _room(stab, gap, h):
     """The fastest approach to a limit [m/s, rad/s]; beyond it the slowest way back, negative."""
     return gap / h if gap >= 0.0 else max(stab[1] * gap / h, -stab[4])

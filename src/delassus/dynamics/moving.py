@@ -25,11 +25,12 @@ from delassus.dynamics.stabilisation import Stabilisation
 from delassus.integrators import move, moved, moved_each
 from delassus.joints.arrays import IMPOSED
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.model.model import Model
 from delassus.problem import Problem
 from delassus.softening import HARD
-from delassus.spatial import quaternion_to_matrix
+from delassus.spatial import rotations_of
 
 _NONE = np.zeros(0)
 _SWEEPS = 30
@@ -54,14 +55,14 @@ def move_on(
     assert rigid is not None  # a model's problem always is
     touching = (contacts.bodies, contacts.shapes, contacts.gap, first, rows.rows, rigid.response, soft)
     reach = (shapes.body, pace.arm, pace.least, shapes.radius)
-    if not _move_on(at, before, u, elapsed, left, h, touching, reach, settings.plain, False, q):
+    if not move_free(at, before, u, elapsed, left, h, touching, reach, settings.plain, False, q):
         left = wait_at_obstacles(model, at, u, left, contacts, reactions[first : first + 3 * len(contacts) : 3])
-        _move_on(at, before, u, elapsed, left, h, touching, reach, settings.plain, True, q)
+        move_free(at, before, u, elapsed, left, h, touching, reach, settings.plain, True, q)
     return q
 
 
 @njit(cache=True, error_model="numpy")
-def _move_on(at, before, u, elapsed, left, h, touching, reach, plain, is_free, q):
+def move_free(at, before, u, elapsed, left, h, touching, reach, plain, is_free, q):
     """q from `at`, without penetration at the contacts.  False, and nothing done, where a shape moves so far that its
     way has to be looked at first, unless it is known to be free."""
     body, arm, least, radius = reach
@@ -146,17 +147,17 @@ def return_to_limits(
         return q, rows.coordinates
     lack = np.zeros(joints.coordinate_count)
     hard = softness.limits[:, 0] == HARD
-    if not _lacks(
+    if not lacks_of(
         joints.bodies, joints.plain_coordinates, hard, rows.coordinates, rows.rates, before, u, elapsed, h,
         settings.plain, lack,
     ):  # fmt: skip
         return q, rows.coordinates
     out = np.flatnonzero(lack)
     held, wanted = softness.closed, lack[out]
-    residual, joint_rows = held.constraints(held.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
+    residual, joint_rows = held.constraints(held.frames(q, rotations_of(q)))
     bodies = np.concatenate([held.bodies, joints.bodies[joints.coordinate_joint[out]]])
     start = np.concatenate([held.row_start, held.row_start[-1] + 1 + np.arange(len(out))])
-    mass, inverse = model.mass_blocks(quaternion_to_matrix(q[:, 3:]))
+    mass, inverse = model.mass_blocks(rotations_of(q))
     operator = RigidDelassus(mass, bodies, np.concatenate([joint_rows, rows.rates[out]]), start, mass_inverse=inverse)
     scale = 1.0 / np.sqrt(np.maximum(operator.diagonal, np.finfo(float).tiny))
     D = scale[:, None] * operator.dense() * scale
@@ -166,8 +167,8 @@ def return_to_limits(
     return moved(q, shift, 1.0), rows.coordinates + way
 
 
-@njit(cache=True, error_model="numpy")
-def _lacks(bodies, freedoms, hard, coordinates, rates, before, u, elapsed, h, plain, lack):
+@njit(cache=True, error_model="numpy", **BORROWED)
+def lacks_of(bodies, freedoms, hard, coordinates, rates, before, u, elapsed, h, plain, lack):
     """What each coordinate lacks to where it should be, into `lack`; returns whether any does.  plain: of
     Stabilisation."""
     joint, _, _, _, lower, upper, _, _, drive, _, _, effort, _ = freedoms

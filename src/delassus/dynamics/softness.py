@@ -26,7 +26,8 @@ from delassus.dynamics.rows import row_mobility, row_rate
 from delassus.errors import SettingsError
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import DOT
-from delassus.kernel import njit
+from delassus.kernel import ADDRESSED, njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
 from delassus.softening import HARD, IMPEDANCE, NOT_SAID, SPRING, WIDTH, Softening, impedance
 
@@ -89,7 +90,7 @@ def _resolved(table: np.ndarray, default: Softening | None) -> np.ndarray:
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED, **ADDRESSED)
 def soften_joints(joints, soft, rows, errors, bend, half, rotation, masses, h, is_midpoint, bias, compliance):
     """Bias and compliance of the soft joints' rows.  joints: `JointArrays.plain`; soft: (n_j, WIDTH); errors, bend: of
     `fill_joints`; half: (n_b, 6) velocities; masses: inverse."""
@@ -107,15 +108,16 @@ def soften_joints(joints, soft, rows, errors, bend, half, rotation, masses, h, i
             else:  # v⁻ at the start, v⁺ at the end, r between them: of second order, and the bend is no force
                 bias[r], compliance[r] = _impedance_row(soft[j], errors[r], speed - bend[r], own, h)
                 bias[r] += bend[r]
+    return np.int64(0)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **ADDRESSED)
 def soften_contacts(
     pairs, shapes, gap, soft, rows, u, rotation, masses, h, is_midpoint, row, bias, compliance
 ):  # fmt: skip
-    """Bias and compliance of the contacts that give; whether any does.  soft: (n, WIDTH) of the shapes, whose pairs
-    mix; row: the first of the contacts."""
-    own_soft, is_soft = np.zeros(WIDTH), False
+    """Bias and compliance of the contacts that give; 1 where any does, else 0.  soft: (n, WIDTH) of the shapes, whose
+    pairs mix; row: the first of the contacts."""
+    own_soft, is_soft = np.zeros(WIDTH), 0
     for c in range(len(gap)):
         mix(soft, shapes[c, 0], shapes[c, 1], own_soft)
         # what is still open may close within the step, no further; springs act along the normal alone
@@ -124,11 +126,11 @@ def soften_contacts(
             own, speed = row_mobility(pairs, c, rows, r, rotation, masses), row_rate(pairs, c, rows, r, u)
             depth = gap[c] if r == row + 3 * c else 0.0
             bias[r], compliance[r] = soft_stop(own_soft, depth, speed, own, h, is_midpoint)
-            is_soft = True
+            is_soft = 1
     return is_soft
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def soft_stop(soft, gap, speed, mobility, h, is_midpoint):
     """(bias [m/s], compliance [1/kg]) of a limit or a contact's normal that is closed, gap ≤ 0 [m, rad], or a spring,
     with this speed before the step [m/s] and mobility D_jj [1/kg]. Springs that are still open are not damped, or the
@@ -138,7 +140,7 @@ def soft_stop(soft, gap, speed, mobility, h, is_midpoint):
     return _impedance_row(soft, gap, speed, mobility, h)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _impedance_row(soft, residual, speed, mobility, h):
     """The same for a `Softening` with this residual [m, rad]."""
     d = impedance(soft, residual)
@@ -148,7 +150,7 @@ def _impedance_row(soft, residual, speed, mobility, h):
     return -(1.0 - h * damping) * speed + h * stiffness * residual, (1.0 - d) / d * mobility
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def mix(soft, a, b, out):
     """How soft the pair of rows a and b is: springs in series, 1/k = 1/k_a + 1/k_b with the damping that dissipates the
     same in slow motion; of two `Softening`s the mean; otherwise what gives, and a spring before a `Softening`.  soft:
@@ -164,7 +166,7 @@ def mix(soft, a, b, out):
         out[1], out[2] = k, k * k * (soft[a, 2] / soft[a, 1] ** 2 + soft[b, 2] / soft[b, 1] ** 2)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def spring_row(stiffness, rate_gain, damping, error, rate, speed, mobility, h, is_midpoint):
     """(bias [m/s], compliance [1/kg]) of a row whose reaction is h τ.
 

@@ -20,6 +20,7 @@ from delassus.dynamics.softness import Softness, soften_contacts, soften_joints
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias, weight_along
 from delassus.kernel import njit
 from delassus.law import Law
+from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.operators.rigid import RigidDelassus, form_response, multiply_rows
 from delassus.model.model import Model, form_mass_blocks
@@ -30,11 +31,11 @@ _NONE, _NO_IMPULSE = np.zeros(0, np.int64), np.zeros(0)
 
 
 def assemble(
-    model: Model, position: np.ndarray, rotation: np.ndarray, state: State, contacts: Contacts, h: float,
+    model: Model, at: np.ndarray, rotation: np.ndarray, state: State, contacts: Contacts, h: float,
     inputs: Inputs, stabilisation: Stabilisation, softness: Softness, half: np.ndarray, ahead: float,
     elapsed: np.ndarray,
 ) -> Rows:  # fmt: skip
-    """All rows at the given configuration.  position: (n_b, 3), rotation: (n_b, 3, 3) where rows are evaluated, a
+    """All rows at the given configuration.  at: poses (n_b, 7), rotation: (n_b, 3, 3) where rows are evaluated, a
     time ahead [s] after the state, where the joints' errors are taken; half: (n_b, 6) velocities after the first half
     of the step's gyroscopic moment; elapsed: (n_b,) how long each body moved to get there [s], less than ahead where
     it met something."""
@@ -53,7 +54,7 @@ def assemble(
     if block:
         errors, bend, rates_before = np.empty(row), np.empty(row), np.empty((free, 12))
         fill_joints(
-            joints.plain, joints.plain_coordinates, state.q, joints.turns_of(state.turns), elapsed, position, rotation,
+            joints.plain, joints.plain_coordinates, state.q, joints.turns_of(state.turns), elapsed, at, rotation,
             u, half, h, pushing[0], (bodies, names, rows, bias), (residual, errors, bend),
             (coordinates, rates, rates_before),
         )  # fmt: skip
@@ -65,23 +66,25 @@ def assemble(
     if most_single:
         bound = np.full(most_rows, np.inf)
         late = ahead if inputs.time is None else state.t + ahead - inputs.time
-        bilateral, limits, gives = fill_coordinates(
+        counts = np.empty(3, np.int64)
+        fill_coordinates(
             joints.bodies, joints.plain_coordinates, (coordinates, rates, rates_before, inputs.target,
             inputs.target_rate, late), u, half, h, midpoint, pushing, softness.limits, rotation, masses, block, row,
-            (bodies, names, rows, bias, compliance, bound), stopped,
+            (bodies, names, rows, bias, compliance, bound), stopped, counts,
         )  # fmt: skip
-        is_soft = is_soft or gives
+        bilateral, limits = int(counts[0]), int(counts[1])
+        is_soft = is_soft or bool(counts[2])
         row += bilateral - block + limits
     block = bilateral + limits
     if triples:
         touching = (contacts.bodies, contacts.point, contacts.frame, contacts.gap, contacts.restitution)
-        fill_contacts(touching, contacts.feature, position, u, h, pushing, block, row, (bodies, names, rows, bias))
+        fill_contacts(touching, contacts.feature, at, u, h, pushing, block, row, (bodies, names, rows, bias))
         if softness.is_any_shape_soft:
             gives = soften_contacts(
                 contacts.bodies, contacts.shapes, contacts.gap, softness.shapes, rows, u, rotation, masses, h,
                 midpoint, row, bias, compliance,
             )  # fmt: skip
-            is_soft = is_soft or gives
+            is_soft = is_soft or bool(gives)
     count, blocks = row + 3 * triples, block + triples
     sizes = joints.row_sizes
     if bilateral > joints.count:
@@ -95,7 +98,7 @@ def assemble(
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def fill_contacts(contacts, feature, position, u, h, stab, block, row, out):
     """Triples (n, t₁, t₂) of the contacts, as if all were hard.
 
@@ -152,7 +155,7 @@ def reduce(
     if held is not None and held.side.any():
         acting, index, impulse = rows.rows.copy(), held.index, held.side * held.bound
         compliance = np.zeros(m) if compliance is None else compliance.copy()
-    _reduce(
+    reduce_rows(
         model.mass, model.inertia, model.inverse_inertia, model.gravity, rotation, u, inputs.wrench, inputs.effort,
         model.joints.bodies, model.joints.coordinate_joint, rows.rates, h, rows.bodies, start, acting, bias,
         mass, inverse, u_f, response, free, index, impulse,
@@ -163,7 +166,7 @@ def reduce(
     return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=bias, rest_speed=fall, before=u.ravel())
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _hold(index, impulse, bodies, start, rows, response, bias, compliance, u_f):
     """Rows with a known impulse [N s] move the free velocity and say no more than E λ + b = 0, which has that λ."""
     block = 0
@@ -186,10 +189,11 @@ def _hold(index, impulse, bodies, start, rows, response, bias, compliance, u_f):
 
 
 @njit(cache=True, error_model="numpy")
-def _reduce(
+def reduce_rows(
     body_mass, inertia, inverse_inertia, gravity, rotation, u, wrench, effort, joint_bodies, coordinate_joint, rates, h,
     bodies, start, rows, bias, mass, inverse, u_f, response, free, index, impulse, compliance,
 ):  # fmt: skip
+    """Masses, free velocities and what reactions do: see `reduce`.  mass, inverse, u_f, response, free are written."""
     form_mass_blocks(body_mass, inertia, inverse_inertia, rotation, mass, inverse)
     force = wrench
     if max_abs(effort) > 0.0:

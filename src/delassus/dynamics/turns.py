@@ -16,13 +16,14 @@ import numpy as np
 
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import ROTVEC, evaluate_coordinates, joint_frames
-from delassus.kernel import njit
+from delassus.kernel import ADDRESSED, njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.spatial import matrices_of
 
 _TURN = 2.0 * math.pi
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def unwrap(joint, counted, bodies, before, rates, u, dt, values):
     """Put counted angles on the branch nearest to before + dt · rate, in place.
 
@@ -34,7 +35,7 @@ def unwrap(joint, counted, bodies, before, rates, u, dt, values):
             values[d] += _TURN * np.rint((expected - values[d]) / _TURN)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _way(bodies, j, rates, d, u, dt):
     """What a coordinate moves by when its bodies move for times dt (n_b,) [s]."""
     value = 0.0
@@ -53,24 +54,27 @@ def turns_after(
     for times dt (n_b,) [s]; zero where not counted.  q: (n_b, 7), u: (n_b, 6) the twists that led there."""
     if not joints.any_counted:
         return np.zeros(len(values), np.int64)
-    return _turns_after(joints.plain_turns, q, u, values, rates, dt)
+    turns = np.zeros(len(values), np.int64)
+    count_turns(joints.plain_turns, q, u, values, rates, dt, turns)
+    return turns
 
 
-@njit(cache=True, error_model="numpy")
-def _turns_after(angles, q, u, values, rates, dt):
+@njit(cache=True, error_model="numpy", **ADDRESSED)
+def count_turns(angles, q, u, values, rates, dt, turns):
+    """turns: (n_d,), those that are counted are written. Returns 0."""
     bodies, local_origin, local_axes, joint, primitive, axis, counted = angles
     n, count = len(bodies), len(values)
-    rotation, turns = np.empty((len(q), 3, 3)), np.zeros(count, np.int64)
+    rotation = np.empty((len(q), 3, 3))
     origin, axes, centre = np.empty((n, 2, 3)), np.empty((n, 2, 3, 3)), np.empty((n, 2, 3))
     now, rows = np.empty(count), np.empty((count, 12))
-    matrices_of(q[:, 3:], rotation)
-    joint_frames(bodies, local_origin, local_axes, q[:, :3], rotation, origin, axes, centre)
+    matrices_of(q, 3, rotation)
+    joint_frames(bodies, local_origin, local_axes, q, rotation, origin, axes, centre)
     evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, now, rows)
     for d in range(count):
         if counted[d]:
             expected = values[d] + _way(bodies, joint[d], rates, d, u, dt)
             turns[d] = np.rint((expected - now[d]) / _TURN)
-    return turns
+    return np.int64(0)
 
 
 @njit(cache=True, error_model="numpy")

@@ -174,7 +174,7 @@ class JointArrays:
     def frames(self, position: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """World origins (n_j, 2, 3), axes (n_j, 2, 3, 3) and centres of mass (n_j, 2, 3).
 
-        position: (n_b, 3), rotation: (n_b, 3, 3) of the bodies."""
+        position: (n_b, 3) or poses (n_b, 7), rotation: (n_b, 3, 3) of the bodies."""
         origin, axes = np.empty_like(self.origin), np.empty_like(self.axes)
         centre = np.empty_like(self.origin)
         joint_frames(self.bodies, self.origin, self.axes, position, rotation, origin, axes, centre)

@@ -10,6 +10,7 @@ import numpy as np
 from delassus.collision import ShapeArrays
 from delassus.joints.arrays import JointArrays
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.softening import NOT_SAID
 
 # Constants that came after the first recordings, with the value that says nothing: models that say nothing keep their
@@ -101,7 +102,7 @@ def constants(arrays: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def form_mass_blocks(mass, inertia, inverse_inertia, rotation, out, inverse):
     """Blocks diag(m I, R Θ Rᵀ) and their inverses."""
     for b in range(len(mass)):

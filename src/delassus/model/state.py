@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike
 from delassus.errors import ProblemError
 from delassus.given import numbers
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
-from delassus.spatial import quaternion_to_matrix
+from delassus.spatial import rotations_of
 
 _NO_TURNS = np.zeros(0, np.int64)
-_FINE, _NOT_FINITE = -1, -2
+FINE, _NOT_FINITE = -1, -2
 _UNIT = 1e-3  # a quaternion this far from unit length is a mistake, not rounding
 _EXACT = 1e-12  # one this near is left as it is, bit for bit; in between it is made of unit length
 
@@ -35,7 +36,7 @@ class State:
         q, u = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(u, dtype=float)
         if q.ndim != 2 or q.shape[1] != 7 or u.shape != (len(q), 6):
             raise ProblemError(f"state has q {q.shape} and u {u.shape}, expected (n, 7) and (n, 6)")
-        wrong = _first_wrong(q, u)
+        wrong = first_wrong(q, u)
         if wrong == _NOT_FINITE or not np.isfinite(self.t):
             raise ProblemError("state holds NaN or Inf: check initial velocities and forces")
         if wrong >= 0:
@@ -61,7 +62,7 @@ class State:
     @property
     def rotation(self) -> np.ndarray:
         """(n_b, 3, 3)."""
-        return quaternion_to_matrix(self.quaternion)
+        return rotations_of(self.q)
 
     @property
     def hash(self) -> str:
@@ -76,7 +77,7 @@ class State:
     def coordinates(self, model: Model) -> np.ndarray:
         """Joint coordinates (n_d,) [m, rad] in the order of `model.joints.coordinate_names`, turns counted."""
         joints = model.joints
-        values, _ = joints.coordinates(joints.frames(self.position, self.rotation))
+        values, _ = joints.coordinates(joints.frames(self.q, self.rotation))
         return values + 2.0 * np.pi * joints.turns_of(self.turns)
 
     def at(self, t: float) -> "State":
@@ -98,9 +99,9 @@ def _whole(turns: ArrayLike) -> np.ndarray:
     return out
 
 
-@njit(cache=True, error_model="numpy")
-def _first_wrong(q, u):
-    """The first body whose quaternion is not of unit length to rounding, _NOT_FINITE, or _FINE."""
+@njit(cache=True, error_model="numpy", **BORROWED)
+def first_wrong(q, u):
+    """The first body whose quaternion is not of unit length to rounding, _NOT_FINITE, or FINE."""
     for b in range(len(q)):
         for i in range(7):
             if not np.isfinite(q[b, i]):
@@ -112,4 +113,4 @@ def _first_wrong(q, u):
         norm = np.sqrt(q[b, 3] ** 2 + q[b, 4] ** 2 + q[b, 5] ** 2 + q[b, 6] ** 2)
         if abs(norm - 1.0) > _EXACT:
             return b
-    return _FINE
+    return FINE

@@ -20,6 +20,7 @@ from delassus.law import Law
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.islands import fill_islands_of_bodies
 from delassus.linalg.operators.matrix import fill_blocks_of_full
+from delassus.linalg.operators.rigid import fill_diagonal_blocks
 from delassus.problem.storage import Matrix, dual_storage, free_velocity_of, primal_storage, rigid_storage, vector
 
 _SLOW = 1e-6  # of the largest free velocity of all: an island slower than that is compared with this much of it
@@ -196,6 +197,8 @@ class Problem:
         """What compiled code needs to judge a point: μ, first row of each block, joint blocks, bilateral rows, limits,
         diagonal blocks, velocity scales, is the law exact, ρ, ‖v_f‖₂."""
         cone = self.cone
+        if self.delassus.rigid is not None and "velocity_scale" not in self.__dict__:
+            self._measure_rigid()
         if self.is_small:
             packed, blocks, rho, speed = self._packing
             self.packed = packed
@@ -207,6 +210,16 @@ class Problem:
             self.mu, cone.block_start, cone.bilateral.size, cone.bilateral_rows, cone.unilateral,
             self.diagonal_blocks, self.velocity_scale, self.law is Law.NCP, self.rho, self.free_speed,
         )  # fmt: skip
+
+    def _measure_rigid(self) -> None:
+        """Diagonal blocks, velocity scales, ρ and ‖v_f‖₂ of rigid bodies in one compiled call: every step asks."""
+        cone, rigid = self.cone, self.delassus.rigid
+        assert rigid is not None
+        blocks, scale = np.empty(cone.block_area), np.empty(cone.block_count)
+        rho, speed = measure_rigid(
+            rigid.plain, len(rigid.mass), cone.bilateral.size, self.free_velocity, self.rest_speed, blocks, scale
+        )
+        self.__dict__.update(diagonal_blocks=blocks, velocity_scale=scale, rho=rho, free_speed=speed)
 
     @cached_property
     def packed(self) -> np.ndarray | None:
@@ -269,6 +282,21 @@ def _fill_scale_of_bodies(bodies, body_count, block_start, joints, v_f, floor, o
     island = np.empty(len(out), dtype=np.int64)
     fill_islands_of_bodies(bodies, body_count, island)
     _fill_scale(island, block_start, joints, v_f, floor, out)
+
+
+@njit(cache=True)
+def measure_rigid(rigid, body_count, joints, v_f, floor, blocks, scale):
+    """Fills diagonal blocks (Σ d_k²,) and velocity scales (block_count,) of `Problem.judged_by`; (ρ, ‖v_f‖₂).  rigid:
+    `RigidDelassus.plain`; joints: how many of the first blocks are; floor: rest speed [m/s]."""
+    bodies, start, rows, response, compliance = rigid
+    fill_diagonal_blocks(start, rows, response, compliance, blocks)
+    _fill_scale_of_bodies(bodies, body_count, start, joints, v_f, floor, scale)
+    m = len(v_f)
+    first = joints if start[joints] < m else 0
+    trace, square = _trace(blocks, start, first), 0.0
+    for i in range(m):
+        square += v_f[i] * v_f[i]
+    return (m - start[first]) / trace if trace > 0.0 else 1.0, math.sqrt(square)
 
 
 @njit(cache=True)

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from delassus.cones import ProductCone
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 
 _WIDTH = 6  # reactions of a block: no joint has more rows
 
@@ -41,22 +42,23 @@ class Memory:
         """λ for these rows: remembered for blocks known by name, zero for new ones; (m,), or (2, m) with second doubles
         [N s]."""
         out = np.empty(rows.cone.row_count)
-        _recall(self.names, self.reactions, rows.names, rows.cone.block_start, out)
+        recall_reactions(self.names, self.reactions, rows.names, rows.cone.block_start, out)
         if self.low is None:
             return out
         both = np.stack([out, out])
-        _recall(self.names, self.low, rows.names, rows.cone.block_start, both[1])
+        recall_reactions(self.names, self.low, rows.names, rows.cone.block_start, both[1])
         return both
 
     def store(self, rows: Named, reactions: np.ndarray) -> None:
         """Keep the reactions, (m,) or (2, m) as `recall` gives them, under their blocks' names."""
-        order = np.argsort(rows.names, kind="stable")
+        order = np.empty(len(rows.names), np.int64)
+        sort_names(rows.names, order)
         self.names, self.reactions, self.low = np.empty_like(rows.names), np.empty((len(order), _WIDTH)), None
         if reactions.ndim == 2:
             self.low = np.empty_like(self.reactions)
-            _store(rows.names, order, rows.cone.block_start, reactions[1], self.names, self.low)
+            store_reactions(rows.names, order, rows.cone.block_start, reactions[1], self.names, self.low)
             reactions = reactions[0]
-        _store(rows.names, order, rows.cone.block_start, reactions, self.names, self.reactions)
+        store_reactions(rows.names, order, rows.cone.block_start, reactions, self.names, self.reactions)
 
     def copy(self) -> "Memory":
         """One that the next `store` leaves alone."""
@@ -65,8 +67,20 @@ class Memory:
         return out
 
 
-@njit(cache=True, error_model="numpy")
-def _recall(known, reactions, names, block_start, out):
+@njit(cache=True, error_model="numpy", **BORROWED)
+def sort_names(names, order):
+    """order: (n,) such that names[order] ascends. By insertion: they come nearly so, pair by pair."""
+    for k in range(len(names)):
+        at = k
+        while at > 0 and names[order[at - 1]] > names[k]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = k
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def recall_reactions(known, reactions, names, block_start, out):
+    """out: (m,) what is known of the blocks by name, zero for new ones.  known: (n,) ascending."""
     for k in range(len(names)):
         first, last = 0, len(known)
         while first < last:
@@ -80,8 +94,9 @@ def _recall(known, reactions, names, block_start, out):
             out[i] = reactions[first, i - block_start[k]] if found else 0.0
 
 
-@njit(cache=True, error_model="numpy")
-def _store(names, order, block_start, reactions, kept, table):
+@njit(cache=True, error_model="numpy", **BORROWED)
+def store_reactions(names, order, block_start, reactions, kept, table):
+    """The reactions of the blocks, in this order, into kept (n,) names and table (n, 6)."""
     for p in range(len(order)):
         k = order[p]
         kept[p] = names[k]

@@ -26,7 +26,7 @@ from delassus.simulation.report_text import report_text
 from delassus.simulation.settings import StepSettings, check_arguments, sorted_inputs
 from delassus.simulation.signs import warnings_of
 from delassus.solvers import Solution, solve
-from delassus.spatial import quaternion_to_matrix
+from delassus.spatial import rotations_of
 from delassus.status import Status
 
 _FINE = 1e-3  # of the tolerances, where rows next to their bounds go to and fro within them
@@ -96,16 +96,16 @@ def step(
     if closes:
         # off its path an over-constrained linkage is rigid, and its rows ask for the impossible
         at, _ = close_joints(model, predicted, state.u, tol=settings.stabilisation.closure, joints=softness.closed)
-    position, rotation = at[:, :3], quaternion_to_matrix(at[:, 3:])
+    rotation = rotations_of(at)
     contacts = meeting(model, state, inputs, at, h, scheme.lead, settings.stabilisation, flight, settings.threads)
     clock.stage("collision")
     # Masses are those of the prediction: a body turned along its own velocity keeps its kinetic energy, one that is
     # moved to close its joints does not, and the difference would be an error of first order.
-    turned = quaternion_to_matrix(predicted[:, 3:]) if closes else rotation
+    turned = rotations_of(predicted) if closes else rotation
     half = swung(model, turned, state.u, 0.5 * h)
     elapsed = np.full(model.body_count, scheme.lead * h) if flight is None else flight.elapsed
     rows = assemble(
-        model, position, rotation, state, contacts, h, inputs, settings.stabilisation, softness, half,
+        model, at, rotation, state, contacts, h, inputs, settings.stabilisation, softness, half,
         scheme.lead * h, elapsed,
     )  # fmt: skip
     if flight is not None:
@@ -132,7 +132,7 @@ def step(
     turns = turns_after(model.joints, q, u, coordinates, rows.rates, h - elapsed)
     after = State(q, u, state.t + h, turns)
     report = StepReport(
-        rows, problem, solution, contacts, energy_of(model, after.rotation, after.position, u),
+        rows, problem, solution, contacts, energy_of(model, after.rotation, after.q, u),
         _drift(rows.residual, softness.hard_rows), _deepest(contacts.gap), clock.times, after.t, h,
         _held_back(model, rows, held),
         warnings_of(model, state, after, rows, solution, contacts, softness.hard_rows, closes, settings), at,

@@ -14,6 +14,7 @@ from delassus.collision.instances import FIXTURES
 from delassus.dynamics import Rows
 from delassus.dynamics.rows import CONTACT, FRICTION, JOINT, LIMIT
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation.settings import StepSettings
@@ -36,13 +37,15 @@ def warnings_of(
 ) -> tuple[str, ...]:  # fmt: skip
     """What is suspicious about a step, in sentences; empty for nearly all."""
     shapes = model.shapes
-    gained, bearable, culprit, spin, fastest, depth, deepest, error, worst = _examine(
+    gained, bearable, culprit, spin, fastest, depth, deepest, error, worst = examine(
         model.mass, model.inertia, model.gravity, settings.h, before.u, after.u, before.q, after.q, rows.names,
         rows.cone.block_start, rows.bodies, rows.rows, _NONE if rows.compliance is None else rows.compliance,
         solution.reactions, (contacts.gap, contacts.shapes, shapes.radius, shapes.surface), rows.residual,
         _ALL if hard_rows is None else hard_rows,
     )  # fmt: skip
-    out = []
+    out: list[str] = []
+    if not is_suspicious((gained, bearable, spin, depth, error), closes, settings.h):
+        return ()
     if gained > bearable:
         out.append(
             f"energy grew by {gained:.3g} J that no drive, force or fall put in, most of it through "
@@ -87,8 +90,16 @@ def _block(model: Model, rows: Rows, block: int) -> str:
     return f"the contact of {pair[0]} and {pair[1]}"
 
 
-@njit(cache=True)
-def _examine(
+@njit(cache=True, **BORROWED)
+def is_suspicious(found, closes, h):
+    """Is a sentence due?  found: work of hard constraints and how much of it raises no question [J], fastest spin
+    [rad/s], deepest contact in radii, worst error of a hard joint; closes: are joints closed after each step?"""
+    gained, bearable, spin, depth, error = found
+    return gained > bearable or error > (_OPEN if closes else _OPEN_UNCLOSED) or depth > _DEEP or h * spin > _TURN
+
+
+@njit(cache=True, **BORROWED)
+def examine(
     mass, inertia, gravity, h, u, new_u, q, new_q, names, start, bodies, rows, compliance, reactions, contact, residual,
     hard,
 ):  # fmt: skip
@@ -144,7 +155,7 @@ def _examine(
     return min(gained, grown), bearable, culprit, spin, fastest, depth, deepest, error, worst
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def _kinetic(mass, T, pose, twist):
     """½ m v² + ½ ω·Θω of one body [J]."""
     w, x, y, z = pose[3], -pose[4], -pose[5], -pose[6]  # world → body

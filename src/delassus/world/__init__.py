@@ -7,3 +7,4 @@ from delassus.world.joint import Joint as Joint
 from delassus.world.joint import Reaction as Reaction
 from delassus.world.snapshot import Snapshot as Snapshot
 from delassus.world.world import World as World
+from delassus.world.worlds import Worlds as Worlds

@@ -85,6 +85,24 @@ class History:
         self.t[k], self.q[k], self.u[k], self.turns[k] = t, q, u, turns
         self.count, self._since = k + 1, 0
 
+    def extend(self, q: np.ndarray, u: np.ndarray, turns: np.ndarray, t: np.ndarray) -> None:
+        """Keep the states after many steps, those whose turn it is.  q: (k, n_b, 7), u: (k, n_b, 6), turns: (k, n_d),
+        t: (k,)."""
+        done = 0
+        while done < len(t):
+            first = done + (self.every - 1 - self._since if self.count else 0)
+            room = len(self.t) - self.count
+            if room == 0 or first >= len(t):
+                for k in range(done, min(first + 1, len(t))):
+                    self.add(t[k], q[k], u[k], turns[k])
+                done = first + 1
+                continue
+            chosen = slice(first, min(first + room * self.every, len(t)), self.every)
+            count = len(t[chosen])
+            new = slice(self.count, self.count + count)
+            self.t[new], self.q[new], self.u[new], self.turns[new] = t[chosen], q[chosen], u[chosen], turns[chosen]
+            self.count, done, self._since = self.count + count, first + (count - 1) * self.every + 1, 0
+
     def _thin(self) -> None:
         for array in (self.t, self.q, self.u, self.turns):
             kept = array[: self.count : 2].copy()

@@ -18,6 +18,7 @@ from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.scenes import find as find_scene
 from delassus.simulation import Memory, StepReport, StepSettings, step
+from delassus.simulation.compiled.advance import ROOM, Stepper
 from delassus.simulation.many_steps import InputFunction, Trouble
 from delassus.simulation.settings import check_arguments
 from delassus.world import reading
@@ -27,6 +28,8 @@ from delassus.world.loads import closing_impulses
 from delassus.world.shape_names import ShapeNames
 from delassus.world.snapshot import Before, Snapshot
 from delassus.world.watching import Watched
+
+_BEFORE_COMPILED = 50  # steps of a world that do not wait for the compiled loop to be compiled, or loaded
 
 
 class Moving:
@@ -92,27 +95,71 @@ class Moving:
         return count
 
     def _advance(self, count: int) -> int:
-        """Up to `count` steps with what acts as it is now; how many were taken. All motion goes through here."""
-        state, memory, settings = self.state, self._memory, self.settings
-        taken, h = 0, settings.h
+        """Up to `count` steps with what acts as it is now; how many were taken. All motion goes through here: in
+        compiled code as far as that goes, and step by step where it does not."""
         self._forget()
-        try:
-            while taken < count:
-                inputs = self._acting.inputs(state.q, h, self._asked(state))
-                before = Before(state, memory.copy(), inputs, settings)
-                after, report = step(self.model, state, inputs, settings, memory)
-                self._acting.passed(h)
-                self._before, self._report, state, taken = before, report, after, taken + 1
-                self.steps += 1
-                self._history.add(after.t, after.q, after.u, after.turns)
-                for trouble in (self.trouble, self._trouble_of_run):
-                    if trouble is not None:
-                        trouble.look(self.steps - 1, report)
-                if self._recorder is not None:
-                    self._recorder.add(after, report, memory)
-        finally:
-            self._q, self._u, self._t, self._turns = state.q, state.u, state.t, state.turns
+        taken = 0
+        while taken < count:
+            if self._is_compiled(count):
+                taken += self._advance_compiled(count - taken)
+            if taken < count:
+                self._take_step()
+                taken += 1
         return taken
+
+    def _is_compiled(self, count: int) -> bool:
+        """May steps be taken in compiled code now? Not the first ones of a world, which would wait for the compiler,
+        nor where something happens between two of them: pushes, functions of time, recordings."""
+        if self.steps + count < _BEFORE_COMPILED or self._function is not None or self._recorder is not None:
+            return False
+        if self._acting.pushes:
+            return False
+        if self._stepper.settings is not self.settings:
+            del self.__dict__["_stepper"]
+        return self._stepper.reason is None
+
+    def _advance_compiled(self, count: int) -> int:
+        """How many of `count` steps were taken; where fewer, the next one is due to `step`."""
+        stepper, taken = self._stepper, 0
+        if not stepper.put(self._q, self._u, self._turns, self._t, self._memory):
+            return 0
+        inputs = self._acting.inputs(self._q, self.settings.h, None)
+        while taken < count:
+            asked = min(count - taken, ROOM)
+            done = stepper.advance(inputs, asked)
+            self._history.extend(*(room[:done] for room in stepper.trail))
+            taken += done
+            if done < asked:
+                break
+        if taken:
+            self._q, self._u, self._turns = stepper.q.copy(), stepper.u.copy(), stepper.turns.copy()
+            self._t, self._memory = float(stepper.time[0]), stepper.memory
+            self._before, self._report = None, None
+            if taken == count:
+                q, u, turns, t, memory = stepper.before
+                self._before = Before(State(q, u, t, turns), memory, inputs, self.settings)
+        self.steps += taken
+        for trouble in (self.trouble, self._trouble_of_run):
+            if trouble is not None:
+                trouble.steps += taken
+        return taken
+
+    def _take_step(self) -> None:
+        """One step through `step`, recorded and reported."""
+        state, memory, settings = self.state, self._memory, self.settings
+        inputs = self._acting.inputs(state.q, settings.h, self._asked(state))
+        before = Before(state, memory.copy(), inputs, settings)
+        after, report = step(self.model, state, inputs, settings, memory)
+        self._acting.passed(settings.h)
+        self._before, self._report = before, report
+        self._q, self._u, self._t, self._turns = after.q, after.u, after.t, after.turns
+        self.steps += 1
+        self._history.add(after.t, after.q, after.u, after.turns)
+        for trouble in (self.trouble, self._trouble_of_run):
+            if trouble is not None:
+                trouble.look(self.steps - 1, report)
+        if self._recorder is not None:
+            self._recorder.add(after, report, memory)
 
     def _asked(self, state: State) -> Inputs | None:
         """What the scene's own function asks for in the step from this state, at the time that second order wants."""
@@ -241,6 +288,11 @@ class Moving:
     @cached_property
     def _closing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return closing_impulses(self)  # type: ignore[arg-type]  # a World
+
+    @cached_property
+    def _stepper(self) -> Stepper:
+        """The compiled steps of this world."""
+        return Stepper(self.model, self.settings)
 
     @cached_property
     def _shape_names(self) -> ShapeNames:

@@ -4,9 +4,13 @@ q: (…, n_b, 7) centres of mass [m] and quaternions, u: (…, n_b, 6) twists th
 
 import numpy as np
 
-from delassus.linalg.operators.rigid import multiply_rows
+from delassus.dynamics.rows import row_rate
+from delassus.joints.primitives import evaluate_coordinates, joint_frames
+from delassus.kernel import njit
+from delassus.linalg.operators.rigid import add_response, multiply_rows
 from delassus.model.model import Model
-from delassus.spatial import quaternion_to_matrix, rotate
+from delassus.simulation import StepReport
+from delassus.spatial import matrices_of, quaternion_to_matrix, rotate, rotations_of
 
 
 def position(model: Model, b: int, q: np.ndarray) -> np.ndarray:
@@ -43,7 +47,7 @@ def potential_energy(model: Model, b: int, q: np.ndarray) -> np.ndarray:
 def coordinates(model: Model, q: np.ndarray, turns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Joint coordinates (n_d,) [m, rad], turns counted, and their rate rows (n_d, 12), of one state."""
     joints = model.joints
-    values, rows = joints.coordinates(joints.frames(q[:, :3], quaternion_to_matrix(q[:, 3:])))
+    values, rows = joints.coordinates(joints.frames(np.ascontiguousarray(q), rotations_of(q)))
     return values + 2.0 * np.pi * joints.turns_of(turns), rows
 
 
@@ -52,3 +56,40 @@ def rates(model: Model, rows: np.ndarray, u: np.ndarray) -> np.ndarray:
     out = np.empty(len(rows))
     multiply_rows(model.joints.coordinate_bodies, np.arange(len(rows) + 1), rows, u.reshape(-1), out)
     return out
+
+
+def coordinates_of_many(
+    model: Model, q: np.ndarray, u: np.ndarray, turns: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Joint coordinates and their rates, (n, n_d) each, of many states."""
+    values, speeds = np.empty(turns.shape), np.empty(turns.shape)
+    _read_many(model.joints.plain_turns, q, u, values, speeds)
+    return values + 2.0 * np.pi * turns, speeds
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _read_many(angles, q, u, values, speeds):
+    bodies, local_origin, local_axes, joint, primitive, axis, _ = angles
+    n, count = len(bodies), len(joint)
+    rotation, rows = np.empty((q.shape[1], 3, 3)), np.empty((count, 12))
+    origin, axes, centre = np.empty((n, 2, 3)), np.empty((n, 2, 3, 3)), np.empty((n, 2, 3))
+    for w in range(len(q)):
+        matrices_of(q[w], 3, rotation)
+        joint_frames(bodies, local_origin, local_axes, q[w], rotation, origin, axes, centre)
+        evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, values[w], rows)
+        for d in range(count):
+            speeds[w, d] = row_rate(bodies, joint[d], rows, d, u[w])
+
+
+def contact_wrenches(report: StepReport) -> np.ndarray:
+    """(n_b, 6) force and moment of all contacts on each body in that step, at its centre of mass [N, N m]."""
+    rows, rigid = report.rows, report.problem.delassus.rigid
+    assert rigid is not None  # a model's problem always is
+    first, blocks = rows.cone.contact_start, rows.contact_count
+    out = np.zeros(6 * len(rigid.mass))
+    start = np.arange(blocks + 1) * 3
+    add_response(
+        np.ascontiguousarray(rows.bodies[len(rows.bodies) - blocks :]), start, np.ascontiguousarray(rows.rows[first:]),
+        report.solution.reactions[first:] / report.h, out,
+    )  # fmt: skip
+    return out.reshape(-1, 6)

@@ -8,7 +8,7 @@ scratch: (threads, 4, rows, 4), see `scratch_rows`."""
 import numpy as np
 from numba import types
 
-from delassus.collision.addresses import kernel_address
+from delassus.addresses import kernel_address
 from delassus.collision.layout import (
     BOX,
     CAPSULE,

@@ -191,7 +191,7 @@ def is_ragged(name: str) -> bool:
 
 def start_arrays(model: Model, state: State) -> dict[str, np.ndarray]:
     """The state that the first step starts from, with its energy."""
-    energy = energy_of(model, state.rotation, state.position, state.u)
+    energy = energy_of(model, state.rotation, state.q, state.u)
     return {
         "start/t": np.array([state.t]), "start/q": state.q, "start/u": state.u, "start/energy": np.array(energy),
         "start/turns": model.joints.turns_of(state.turns),

@@ -101,9 +101,7 @@ class RigidDelassus(Delassus):
         """The diagonal blocks D_kk one after the other, each row by row: (Σ d_k²,), for the own partition."""
         del block_start
         out = np.empty(_block_area(self.block_start))
-        _diagonal_blocks(self.block_start, self.rows, self.response, out)
-        if self.compliance is not None:
-            _add_to_diagonals(self.block_start, self.compliance, out)
+        fill_diagonal_blocks(*self.plain[1:], out)  # type: ignore[call-arg]
         return out
 
     @cached_property
@@ -195,7 +193,7 @@ def radius_of_gyration(mass: np.ndarray) -> np.ndarray:
     return np.sqrt(diagonal[:, 3:].sum(axis=1) / diagonal[:, :3].sum(axis=1))
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def _mass_ratio(mass):
     """Heaviest over lightest direction of translation. Compiled: every step needs it, and NumPy takes 20 µs."""
     least = most = mass[0, 0, 0]
@@ -205,7 +203,7 @@ def _mass_ratio(mass):
     return most / least
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def form_response(mass_inverse, bodies, block_start, rows, out):
     """out (m, 12) = J H⁻¹, row by row and body by body: what a reaction of one does to the two bodies."""
     for k in range(len(bodies)):
@@ -287,7 +285,7 @@ def form_dense(plain, out):
                             out[i, j] += value
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def _block_area(block_start):
     """Σ d_k²."""
     total = 0
@@ -296,18 +294,9 @@ def _block_area(block_start):
     return total
 
 
-@njit(cache=True)
-def _add_to_diagonals(block_start, values, blocks):
-    offset = 0
-    for k in range(len(block_start) - 1):
-        size = block_start[k + 1] - block_start[k]
-        for i in range(size):
-            blocks[offset + i * (size + 1)] += values[block_start[k] + i]
-        offset += size * size
-
-
-@njit(cache=True)
-def _diagonal_blocks(block_start, rows, response, out):
+@njit(cache=True, **BORROWED)
+def fill_diagonal_blocks(block_start, rows, response, compliance, out):
+    """The blocks D_kk one after the other, each row by row, into out (Σ d_k²,).  compliance: (m,), or empty."""
     offset = 0
     for k in range(len(block_start) - 1):
         first = block_start[k]
@@ -317,6 +306,8 @@ def _diagonal_blocks(block_start, rows, response, out):
                 value = 0.0
                 for a in range(12):
                     value += rows[first + i, a] * response[first + j, a]
+                if i == j and len(compliance):
+                    value += compliance[first + i]
                 out[offset + i * size + j] = value
         offset += size * size
 
@@ -345,7 +336,7 @@ def push_row(a, b, rows, i, f, u):
             u[6 * b + j] += rows[i, 6 + j] * f
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def unit_mass_rows(root, bodies, start, rows, factor, out):
     """out = F J L⁻ᵀ by rows: forward substitution with each body's L."""
     for k in range(len(bodies)):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from delassus.kernel import njit
+from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.linalg.operators.delassus import FEW_ROWS
@@ -23,7 +23,8 @@ from delassus.solvers.parts.batch import Kernel, problem_of, room_of
 from delassus.solvers.parts.block_sweeps import sweep_constants
 from delassus.solvers.parts.threes import cut_dense, place_rows, scale_threes, triples_of
 
-_MOST_ROWS = 90  # up to which a problem is small: a factorisation then takes up to 60 µs
+MOST_ROWS = 90
+"""Up to which a problem is small: a factorisation then takes up to 60 µs."""
 
 MOST_ITERATIONS = 150
 """In one call, which looks at no clock: up to 10 ms."""
@@ -41,7 +42,7 @@ _NO_MATRIX = np.empty((0, 0))
 
 def is_small(problem: Problem) -> bool:
     """Is the attempt at once worth while?"""
-    return problem.row_count <= _MOST_ROWS
+    return problem.row_count <= MOST_ROWS
 
 
 def small_at_once(
@@ -75,7 +76,7 @@ def small_batch(plain: tuple[float, ...], tols: tuple[float, float], max_iter: i
     return kernel
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED)
 def solve_small(full, rigid, u_f, v_f, judged_by, tols, most, plain, takes_least, reactions, found):
     """A whole solve, for whoever is compiled too: how many judgements were made, none where others have to take over.
     Converged is what `found` says is within the tolerances.

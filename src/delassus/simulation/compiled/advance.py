@@ -1,0 +1,130 @@
+"""Many steps in one compiled call."""
+
+import math
+
+import numpy as np
+
+from delassus.dynamics import Inputs
+from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
+from delassus.model.model import Model
+from delassus.simulation.compiled.layout import memory_for, stages_of, why_not, work_for, world_of
+from delassus.simulation.compiled.stages import addresses_of
+from delassus.simulation.compiled.step import TAKEN, take_step
+from delassus.simulation.memory import Memory
+from delassus.simulation.settings import StepSettings
+
+ROOM = 256
+"""Steps that one call takes at most: states after each are kept."""
+
+
+class Stepper:
+    """Steps of one model under the same settings, in compiled code, as far as that goes: `step` takes the others.
+
+    reason: why no step of it can be compiled, in words, or None; q: (n_b, 7), u: (n_b, 6), turns: (n_d,), time: (1,)
+    where it is; trail: the same after each step of the last call; before: before the last of them; contacts,
+    iterations: of the last step."""
+
+    def __init__(self, model: Model, settings: StepSettings):
+        self.model, self.settings, self.reason = model, settings, why_not(model, settings)
+        if self.reason is None:
+            n, free = model.body_count, model.joints.coordinate_count
+            q, u, turns, self.time = _states(1, n, free)
+            self.q, self.u, self.turns = q[0], u[0], turns[0]
+            self.trail = _states(ROOM, n, free)
+            world, self._work = world_of(model, settings), work_for(model, settings)
+            self._inputs = np.zeros((n, 6)), np.zeros(free), np.zeros(free), np.zeros(free), np.zeros(1)
+            stages = stages_of(model, settings)
+            self._world = (*world, addresses_of(world, self._inputs, self._work, stages))
+            self._memory = memory_for(model)
+            q, u, turns, time = _states(1, n, free)
+            self._before = q[0], u[0], turns[0], time, memory_for(model)
+            self._counts = np.zeros(3, np.int64)  # what became of the last step, its iterations and contacts
+
+    def put(self, q: np.ndarray, u: np.ndarray, turns: np.ndarray, t: float, memory: Memory) -> bool:
+        """Begin here; can it? Not with reactions of two doubles, or of another model."""
+        if memory.low is not None or len(memory.names) > len(self._memory[0]):
+            return False
+        self.q[:], self.u[:], self.turns[:], self.time[0] = q, u, turns, t
+        count = len(memory.names)
+        self._memory[0][:count], self._memory[1][:count], self._memory[2][0] = memory.names, memory.reactions, count
+        return True
+
+    def advance(self, inputs: Inputs, count: int) -> int:
+        """How many of `count` steps were taken with these inputs, at most ROOM; where fewer, the next one is due to
+        `step`."""
+        given = inputs.wrench, inputs.effort, inputs.target, inputs.target_rate
+        for own, other in zip(self._inputs, given):
+            own[:] = other
+        self._inputs[4][0] = math.nan if inputs.time is None else inputs.time
+        taken = take_steps(
+            self._world, self._inputs, self.q, self.u, self.turns, self.time, self._memory, self._work,
+            min(count, ROOM), self.trail, self._before, self._counts,
+        )  # fmt: skip
+        return int(taken)
+
+    @property
+    def fate(self) -> int:
+        """What became of the last step: see step.py."""
+        return int(self._counts[0])
+
+    @property
+    def memory(self) -> Memory:
+        """What the next step starts from."""
+        return _copied(self._memory)
+
+    @property
+    def before(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, Memory]:
+        """Poses, velocities, turns, time and memory before the last step that was taken."""
+        q, u, turns, time, memory = self._before
+        return q.copy(), u.copy(), turns.copy(), float(time[0]), _copied(memory)
+
+
+def _states(count: int, n: int, free: int) -> tuple[np.ndarray, ...]:
+    """Room for so many states: poses, velocities, turns, times."""
+    return np.zeros((count, n, 7)), np.zeros((count, n, 6)), np.zeros((count, free), np.int64), np.zeros(count)
+
+
+def _copied(memory: tuple[np.ndarray, ...]) -> Memory:
+    names, reactions, (count,) = memory
+    return Memory(names[:count].copy(), reactions[:count].copy())
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def take_steps(world, inputs, q, u, turns, time, memory, work, count, trail, before, counts):
+    """How many of so many steps were taken. The first that cannot be is left to `step`.  trail: (poses, velocities,
+    turns, times) after each step; before: what the last one begins with, memory included; counts: of the last."""
+    for k in range(count):
+        if k == count - 1:
+            _keep(q, u, turns, time, memory, before)
+        fate, iterations, contacts = take_step(world, inputs, q, u, turns, time, memory, work)
+        counts[0], counts[1], counts[2] = fate, iterations, contacts
+        if fate != TAKEN:
+            return k
+        for b in range(len(q)):
+            for i in range(7):
+                trail[0][k, b, i] = q[b, i]
+            for i in range(6):
+                trail[1][k, b, i] = u[b, i]
+        for d in range(len(turns)):
+            trail[2][k, d] = turns[d]
+        trail[3][k] = time[0]
+    return count
+
+
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def _keep(q, u, turns, time, memory, before):
+    for b in range(len(q)):
+        for i in range(7):
+            before[0][b, i] = q[b, i]
+        for i in range(6):
+            before[1][b, i] = u[b, i]
+    for d in range(len(turns)):
+        before[2][d] = turns[d]
+    before[3][0] = time[0]
+    names, reactions, (kept_names, kept, number) = memory[0], memory[1], before[4]
+    number[0] = memory[2][0]
+    for k in range(number[0]):
+        kept_names[k] = names[k]
+        for i in range(reactions.shape[1]):
+            kept[k, i] = reactions[k, i]

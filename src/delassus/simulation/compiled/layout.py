@@ -1,0 +1,170 @@
+"""What the compiled step reads and writes, as nested plain tuples of arrays.
+
+| tuple | entries |
+|---|---|
+| world | bodies, joints, limits, shapes, reach, softness, settings, addresses of the stages: constant |
+| inputs | wrench (n_b, 6), effort, target, target_rate (n_d,), time (1,), which is not a number for the step's start |
+| memory | names, reactions (room, 6), count (1,): of `Memory`, with room for every block there may be |
+| work | poses, contacts, rows, problem: room for everything on the way |
+
+Named tuples would read better, and Numba would type each of them anew in Python at every call.
+"""
+
+import math
+
+import numpy as np
+
+from delassus.collision.few import few_most, few_work
+from delassus.collision.sweep.swept import few_swept
+from delassus.dynamics.closure import COMPILED, MOST_ROWS
+from delassus.dynamics.softness import softness_of
+from delassus.integrators import integrator
+from delassus.law import Law
+from delassus.linalg.operators.delassus import ODD_MASSES
+from delassus.model.model import Model
+from delassus.residuals import RESIDUAL_COUNT
+from delassus.simulation.compiled.stages import (
+    CLOSE,
+    COORDINATES,
+    JOINTS,
+    SOFT_CONTACTS,
+    SOFT_JOINTS,
+    SOLVE,
+    SWEPT,
+    TURNS,
+    Arrays,
+)
+from delassus.simulation.settings import StepSettings
+from delassus.softening import HARD
+from delassus.solvers.newton.prox_ssn import ProxSsn
+from delassus.solvers.newton.small import MOST_ITERATIONS
+from delassus.solvers.parts.at_once import MOST_JUDGEMENTS
+
+
+def why_not(model: Model, settings: StepSettings) -> str | None:
+    """Why steps of this model under these settings cannot be taken in compiled code, in words; None where they can."""
+    softness, shapes = softness_of(model, settings.softening), model.shapes
+    if settings.solver != "auto" or settings.law is not Law.NCP:
+        return "only the default solver under exact friction is compiled"
+    if not settings.warm_start:
+        return "only steps with a warm start are compiled"
+    if not model.body_count:
+        return "nothing moves"
+    if model.mass.max() > ODD_MASSES * model.mass.min():
+        return "masses are so far apart that reactions may need two doubles"
+    if softness.closed.row_count > COMPILED:
+        return f"{softness.closed.row_count} joint rows are more than the compiled closing of joints takes"
+    if shapes.count and not shapes.few:
+        return f"{shapes.count} shapes are more than the compiled detection takes"
+    return None
+
+
+def world_of(model: Model, settings: StepSettings) -> Arrays:
+    """The constants of a model and of the settings, but the addresses of the stages."""
+    joints, shapes, softness = model.joints, model.shapes, softness_of(model, settings.softening)
+    stabilisation, lead, h = settings.stabilisation, integrator(settings.integrator).lead, settings.h
+    softness.check_step(h)
+    newton = ProxSsn(solver="prox-ssn", least=True)
+    return (
+        (
+            model.mass, model.inertia, model.inverse_inertia, model.inverse_mass, model.gravity, joints.bodies,
+            joints.coordinate_joint,
+        ),
+        (joints.plain, joints.plain_coordinates, joints.plain_turns, softness.closed.plain),
+        (softness.limits, softness.limits[:, 0] == HARD),
+        (shapes.few_constants, few_swept(shapes)[0]),
+        (shapes.body, shapes.pace.arm, float(shapes.pace.least), shapes.radius, shapes.surface),
+        (softness.joints, softness.shapes),
+        (
+            float(h), lead * h, float(stabilisation.closure) if _closes(model, settings) else -1.0,
+            tuple(map(float, stabilisation.pushing(model.gravity, h, lead * h))),
+            tuple(map(float, stabilisation.plain)),
+            h * math.sqrt(float(model.gravity @ model.gravity)), (1.0 - lead) * h * h,
+            bool(stabilisation.through_velocities), (float(settings.tol), _no_less(settings.velocity_factor)),
+            (min(int(settings.max_iter), MOST_ITERATIONS), newton.plain),
+        ),
+    )  # fmt: skip
+
+
+def stages_of(model: Model, settings: StepSettings) -> set[int]:
+    """The stages that steps of this model have."""
+    joints, softness = model.joints, softness_of(model, settings.softening)
+    has = {
+        CLOSE: _closes(model, settings),
+        JOINTS: joints.count > 0,
+        SOFT_JOINTS: softness.hard_rows is not None,
+        COORDINATES: joints.drive_count + joints.friction_count + joints.limit_count > 0,
+        SOFT_CONTACTS: softness.is_any_shape_soft,
+        SWEPT: model.shapes.count > 0,
+        SOLVE: joints.count > 0 or model.shapes.count > 0,
+        TURNS: joints.any_counted,
+    }
+    return {stage for stage, is_there in has.items() if is_there}
+
+
+def _closes(model: Model, settings: StepSettings) -> bool:
+    rows = softness_of(model, settings.softening).closed.row_count
+    return 0 < rows <= MOST_ROWS and math.isfinite(settings.stabilisation.closure)
+
+
+def _no_less(factor: float | None) -> float:
+    return math.inf if factor is None else float(factor)
+
+
+def memory_for(model: Model) -> Arrays:
+    """Room for what a step remembers, nothing in it."""
+    blocks = _most_blocks(model)
+    return np.zeros(blocks, np.uint64), np.zeros((blocks, 6)), np.zeros(1, np.int64)
+
+
+def _most_contacts(model: Model) -> int:
+    return few_most(model.shapes) if model.shapes.count else 0
+
+
+def _most_blocks(model: Model) -> int:
+    joints = model.joints
+    singles = joints.drive_count + joints.friction_count + joints.limit_count
+    return joints.count + singles + _most_contacts(model)
+
+
+def work_for(model: Model, settings: StepSettings) -> Arrays:
+    """Room for everything between two states."""
+    joints, shapes, n, free = model.joints, model.shapes, model.body_count, model.joints.coordinate_count
+    softness, h = softness_of(model, settings.softening), settings.h
+    lead = integrator(settings.integrator).lead
+    contacts, blocks = _most_contacts(model), _most_blocks(model)
+    limited = free if joints.limit_count and softness.closed.row_count <= MOST_ROWS else 0
+    singles = joints.drive_count + joints.friction_count + joints.limit_count
+    rows = joints.row_count + singles + 3 * contacts
+    area = int((joints.row_sizes**2).sum()) + singles + 9 * contacts
+    sizes = np.ones(blocks, np.int64)
+    sizes[: joints.count] = joints.row_sizes
+    columns = (
+        np.zeros((contacts, 2), np.int64), np.zeros((contacts, 2), np.int32), np.zeros((contacts, 3)),
+        np.zeros((contacts, 3, 3)), np.zeros(contacts), np.zeros(contacts), np.zeros(contacts),
+        np.zeros(contacts, np.uint64),
+    )  # fmt: skip
+    poses = (
+        np.zeros((n, 7)), np.zeros((n, 7)), np.zeros((n, 3, 3)), np.zeros((n, 3, 3)), np.zeros((n, 6)),
+        np.full(n, lead * h), np.full(n, h - lead * h), np.zeros((n, 7)), np.zeros((n, 6)), np.zeros((n, 6)),
+    )  # fmt: skip
+    swept = np.zeros((n, 9)), few_swept(shapes)[1], np.zeros(0)
+    doubt = np.zeros(n, np.bool_), np.zeros(contacts), np.zeros(contacts, np.bool_)
+    table = (
+        np.zeros((blocks, 2), np.int64), np.zeros(blocks, np.uint64), np.zeros((rows, 12)), np.zeros(rows),
+        np.zeros(rows), np.zeros(rows),
+        (np.zeros(joints.row_count), np.zeros(joints.row_count), np.zeros(joints.row_count)),
+        (np.zeros(free), np.zeros((free, 12)), np.zeros((free, 12))),
+        np.zeros(free, np.bool_), sizes, np.zeros(blocks + 1, np.int64),
+        np.zeros(0, np.bool_) if softness.hard_rows is None else softness.hard_rows, np.zeros(4, np.int64),
+        np.zeros(limited),
+    )  # fmt: skip
+    problem = (
+        (np.zeros((n, 6, 6)), np.zeros((n, 6, 6)), np.zeros((n, 6)), np.zeros((rows, 12)), np.zeros(rows)),
+        (np.zeros((rows, 12)), np.zeros(rows), np.zeros(rows)), (np.zeros(area), np.zeros(blocks)),
+        np.zeros(blocks, np.int64), np.zeros(rows), np.zeros(rows),
+        np.zeros(RESIDUAL_COUNT + rows + 6 * n + 3 * MOST_JUDGEMENTS),
+        (np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows), np.zeros(rows, np.int64)),
+        np.zeros((0, 0)),
+    )  # fmt: skip
+    return poses, (columns, few_work(shapes), doubt, swept), table, problem

@@ -1,0 +1,127 @@
+"""The large stages of a compiled step: each is compiled on its own, once for Python and for compiled code, and called
+through its address.
+
+What a stage is called with is said in one place, a function that compiled code calls before it calls the stage, and
+Python, to find the types that the stage is compiled for. They are inlined: arrays that borrowing kernels return would
+be counted on one side only.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import typeof
+
+from delassus.addresses import kernel_address
+from delassus.collision.sweep.swept import find_swept
+from delassus.dynamics.closure import close
+from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
+from delassus.dynamics.softness import soften_contacts, soften_joints
+from delassus.dynamics.turns import count_turns
+from delassus.kernel import njit
+from delassus.solvers.newton.small import solve_small
+
+Arrays = tuple[Any, ...]
+
+CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, SWEPT, SOLVE, TURNS = range(8)
+"""Numbers of the stages."""
+
+
+@njit(cache=True, inline="always")
+def to_close(world, q, u):
+    """What `close` is called with."""
+    mass, inertia, inverse_inertia = world[0][0], world[0][1], world[0][2]
+    return world[1][3], mass, inertia, inverse_inertia, world[6][2], q, u
+
+
+@njit(cache=True, inline="always")
+def to_fill_joints(world, q, u, turns, work):
+    """What `fill_joints` is called with."""
+    (plain, freedoms, _, _), (h, _, _, pushing, _, _, _, _, _, _) = world[1], world[6]
+    poses, _, (pairs, names, rows, bias, _, _, errors, coordinates, _, _, _, _, _, _), _ = work
+    return (
+        plain, freedoms, q, turns, poses[5], poses[1], poses[2], u, poses[4], h, pushing[0],
+        (pairs, names, rows, bias), errors, coordinates,
+    )  # fmt: skip
+
+
+@njit(cache=True, inline="always")
+def to_soften_joints(world, work):
+    """What `soften_joints` is called with."""
+    bodies, (plain, _, _, _), (soft, _), (h, ahead, _, _, _, _, _, _, _, _) = world[0], world[1], world[5], world[6]
+    poses, _, (_, _, rows, bias, compliance, _, errors, _, _, _, _, _, _, _), _ = work
+    return (
+        plain, soft, rows, errors[1], errors[2], poses[4], poses[2], (bodies[3], bodies[2]), h, ahead > 0.0, bias,
+        compliance,
+    )  # fmt: skip
+
+
+@njit(cache=True, inline="always")
+def to_fill_coordinates(world, inputs, u, late, block, row, work):
+    """What `fill_coordinates` is called with.  late: time from the one the targets are for to the one of the rows."""
+    bodies, (plain, freedoms, _, _), singles, settings = world[0], world[1], world[2], world[6]
+    h, ahead, _, pushing, _, _, _, _, _, _ = settings
+    poses, _, (pairs, names, rows, bias, compliance, bound, _, coordinates, stopped, _, _, _, counts, _), _ = work
+    values, rates, rates_before = coordinates
+    return (
+        plain[0], freedoms, (values, rates, rates_before, inputs[2], inputs[3], late), u, poses[4], h, ahead > 0.0,
+        pushing, singles[0], poses[2], (bodies[3], bodies[2]), block, row,
+        (pairs, names, rows, bias, compliance, bound), stopped, counts,
+    )  # fmt: skip
+
+
+@njit(cache=True, inline="always")
+def to_soften_contacts(world, u, count, row, work):
+    """What `soften_contacts` is called with."""
+    bodies, (_, soft), (h, ahead, _, _, _, _, _, _, _, _) = world[0], world[5], world[6]
+    poses, ((pairs, shapes, _, _, gap, _, _, _), _, _, _), table, _ = work
+    rows, bias, compliance = table[2], table[3], table[4]
+    return (
+        pairs, shapes, gap[:count], soft, rows, u, poses[2], (bodies[3], bodies[2]), h, ahead > 0.0, row, bias,
+        compliance,
+    )  # fmt: skip
+
+
+@njit(cache=True, inline="always")
+def to_find_swept(world, q, work):
+    """What `find_swept` is called with."""
+    _, (_, found, _, (path, swept, _)), _, _ = work
+    return world[3][1], q, path, (found[0], found[1], found[2]), swept
+
+
+@njit(cache=True, inline="always")
+def to_solve(settings, rigid, u_f, v_f, judged_by, reactions, found, none):
+    """What `solve_small` is called with."""
+    _, _, _, _, _, _, _, _, tols, (most, newton) = settings
+    return none, rigid, u_f, v_f, judged_by, tols, most, newton, 1.0, reactions, found
+
+
+@njit(cache=True, inline="always")
+def to_count_turns(world, work, turns):
+    """What `count_turns` is called with."""
+    poses, _, (_, _, _, _, _, _, _, (values, rates, _), _, _, _, _, _, _), _ = work
+    return world[1][2], poses[7], poses[8], values, rates, poses[6], turns
+
+
+def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) -> np.ndarray:
+    """(8,) of the stages that are needed, compiled now or loaded; 0 for the others."""
+    poses, _, table, problem = work
+    q, u, turns = poses[0], poses[4], np.zeros(0, np.int64)
+    (_, _, u_f, response, free), _, (blocks, scale), _, _, reactions, found, _, none = problem
+    rigid = (table[0], table[10], table[2], response, table[4])
+    judged_by = (work[1][0][5], table[10], 0, 0, 0, blocks, scale, True, 1.0, 1.0)
+    calls: dict[int, tuple[Any, Any, Arrays]] = {
+        CLOSE: (close, to_close, (world, q, u)),
+        JOINTS: (fill_joints, to_fill_joints, (world, q, u, turns, work)),
+        SOFT_JOINTS: (soften_joints, to_soften_joints, (world, work)),
+        COORDINATES: (fill_coordinates, to_fill_coordinates, (world, inputs, u, 0.0, 0, 0, work)),
+        SOFT_CONTACTS: (soften_contacts, to_soften_contacts, (world, u, 0, 0, work)),
+        SWEPT: (find_swept, to_find_swept, (world, q, work)),
+        SOLVE: (solve_small, to_solve, (world[6], rigid, u_f.reshape(-1), free, judged_by, reactions, found, none)),
+        TURNS: (count_turns, to_count_turns, (world, work, turns)),
+    }
+    out = np.zeros(len(calls), np.int64)
+    for number in sorted(needed):
+        kernel, arguments_of, given = calls[number]
+        plain = getattr(arguments_of, "py_func", arguments_of)  # itself where nothing is compiled
+        out[number] = kernel_address(kernel, tuple(typeof(a) for a in plain(*given)))
+    return out

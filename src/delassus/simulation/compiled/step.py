@@ -1,0 +1,341 @@
+"""One step in compiled code: what `one_step.step` does line by line, by the same kernels, on arrays that are made once.
+
+A step that it cannot take is handed back, untouched, and `step` takes it: fast bodies whose paths must be followed,
+limits that were overshot, contacts that may only be passing by, more rows than the small solvers take, a solve that
+does not converge, anything suspicious that words are due for. Large stages are called through their addresses
+(stages.py), so that one compiled step serves all models, and a model waits only for what it has.
+"""
+
+import math
+
+import numpy as np
+
+from delassus.addresses import call_kernel
+from delassus.collision.few import find_contacts
+from delassus.collision.placement import moves_far
+from delassus.cones.product import fill_block_start
+from delassus.dynamics.bounded import ALL_AT_ONCE, NOISE, guess_sides, settle
+from delassus.dynamics.forces import swing
+from delassus.dynamics.impacts import are_in_doubt
+from delassus.dynamics.moving import lacks_of, move_free
+from delassus.dynamics.step_problem import fill_contacts, reduce_rows
+from delassus.integrators import move
+from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
+from delassus.model.state import FINE, first_wrong
+from delassus.problem.problem import measure_rigid
+from delassus.residuals import RESIDUAL_COUNT
+from delassus.simulation.compiled.stages import (
+    CLOSE,
+    COORDINATES,
+    JOINTS,
+    SOFT_CONTACTS,
+    SOFT_JOINTS,
+    SOLVE,
+    SWEPT,
+    TURNS,
+    to_close,
+    to_count_turns,
+    to_fill_coordinates,
+    to_fill_joints,
+    to_find_swept,
+    to_soften_contacts,
+    to_soften_joints,
+    to_solve,
+)
+from delassus.simulation.memory import recall_reactions, sort_names, store_reactions
+from delassus.simulation.signs import examine, is_suspicious
+from delassus.solvers.newton.small import MOST_ROWS
+from delassus.solvers.parts.at_once import MOST_JUDGEMENTS
+from delassus.spatial import matrices_of
+
+TAKEN, FAST, PASSING, FAMILY, UNSOLVED, LIMITS, SUSPICIOUS, BAD = range(8)
+"""What became of a step: taken, or why it is handed back."""
+
+FAILED = -1
+"""Instead of a number of iterations: the solve did not converge."""
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def take_step(world, inputs, q, u, turns, time, memory, work):
+    """(what became of the step, iterations, contacts). Poses q (n_b, 7), velocities u (n_b, 6), turns (n_d,), time (1,)
+    and memory change in place where it was taken.  world, inputs, memory, work: see layout.py."""
+    new_q, new_u = work[0][7], work[0][8]
+    fate, count = _meet(world, inputs[0], q, u, work)
+    if fate != TAKEN:
+        return fate, 0, 0
+    sizes = _fill_rows(world, inputs, q, u, turns, time[0], count, work)
+    iterations = _solve(world, inputs, memory, sizes, work)
+    if iterations == FAILED:
+        return UNSOLVED, 0, 0
+    fate = _move(world, u, sizes, work)
+    if fate != TAKEN:
+        return fate, 0, 0
+    if first_wrong(new_q, new_u) != FINE:
+        return BAD, 0, 0
+    if _is_odd(world, q, u, sizes, work):
+        return SUSPICIOUS, 0, 0
+    if world[7][TURNS]:
+        call_kernel(world[7][TURNS], to_count_turns(world, work, turns))
+    _copy(new_q, q)
+    _copy(new_u, u)
+    time[0] += world[6][0]
+    _remember(memory, sizes, work)
+    return TAKEN, iterations, count
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _copy(a, out):
+    # `out[:] = a` would do, and takes two seconds to compile
+    for i in range(len(a)):
+        for j in range(a.shape[1]):
+            out[i, j] = a[i, j]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _meet(world, wrench, q, u, work):
+    """(TAKEN or why not, contacts) where rows are evaluated."""
+    (mass, inertia, _, _, gravity, joint_bodies, _), shapes, reach, settings = world[0], world[3], world[4], world[6]
+    h, ahead, closure, _, _, _, pull, through_velocities, _, _ = settings
+    (predicted, at, rotation, turned, half, _, _, _, _, scratch), contacts, _, _ = work
+    columns, found, (held, speed, doubtful), (path, _, no_reach) = contacts
+    if ahead > 0.0:
+        move(q, u, ahead, predicted)
+    else:
+        _copy(q, predicted)
+    bend = pull * math.sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2])
+    if not through_velocities and moves_far(reach[0], reach[1], reach[2], u, bend, h):
+        for b in range(len(u)):
+            for i in range(6):
+                path[b, i] = h * u[b, i]
+            for i in range(3):
+                path[b, 6 + i] = pull * (gravity[i] + wrench[b, i] / mass[b])
+        if call_kernel(world[7][SWEPT], to_find_swept(world, q, work)) > 0:
+            return FAST, 0
+    _copy(predicted, at)
+    if closure > 0.0:
+        _copy(u, scratch)
+        call_kernel(world[7][CLOSE], to_close(world, at, scratch))
+    matrices_of(at, 3, rotation)
+    matrices_of(predicted, 3, turned)  # masses are those of the prediction: see one_step.py
+    swing(inertia, turned, u, 0.5 * h, half)
+    if len(reach[0]) == 0:
+        return TAKEN, 0
+    bad, _, count, missing = find_contacts(shapes[0], at, no_reach, found, columns)
+    if bad >= 0 or missing != 0:
+        return BAD if bad >= 0 else FAMILY, 0
+    if count > 0 and not through_velocities:
+        pairs, _, point, frame, gap, _, _, _ = columns
+        if are_in_doubt(pairs, point, frame, gap[:count], at, u, h, joint_bodies, held, speed, doubtful):
+            return PASSING, 0
+    return TAKEN, count
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _fill_rows(world, inputs, q, u, turns, t, count, work):
+    """All rows: `assemble` without Python. Returns (bilateral blocks, limits, contacts, rows, is any soft?)."""
+    plain, (h, ahead, _, pushing, _, _, _, _, _, _), addresses = world[1][0], world[6], world[7]
+    poses, contacts, table, _ = work
+    pairs, names, rows, bias, compliance, bound, _, _, stopped, sizes, start, _, counts, _ = table
+    block, row, limits, is_soft = 0, 0, 0, False
+    for i in range(len(compliance)):
+        compliance[i], bound[i] = 0.0, np.inf
+    if addresses[JOINTS]:
+        call_kernel(addresses[JOINTS], to_fill_joints(world, q, u, turns, work))
+        block, row = len(plain[0]), plain[4][-1]
+        if addresses[SOFT_JOINTS]:
+            call_kernel(addresses[SOFT_JOINTS], to_soften_joints(world, work))
+            is_soft = True
+    if addresses[COORDINATES]:
+        since = inputs[4][0]
+        late = t + ahead - since if since == since else ahead  # not a number: the start of the step
+        for d in range(len(stopped)):
+            stopped[d] = False
+        call_kernel(addresses[COORDINATES], to_fill_coordinates(world, inputs, u, late, block, row, work))
+        limits, is_soft = counts[1], is_soft or counts[2] != 0
+        row += counts[0] - block + limits
+        block = counts[0]
+    if count > 0:
+        of, _, point, frame, gap, _, restitution, feature = contacts[0]
+        touching = (of, point, frame, gap[:count], restitution)
+        fill_contacts(touching, feature, poses[1], u, h, pushing, block + limits, row, (pairs, names, rows, bias))
+        if addresses[SOFT_CONTACTS]:
+            gives = call_kernel(addresses[SOFT_CONTACTS], to_soften_contacts(world, u, count, row, work))
+            is_soft = is_soft or gives != 0
+    counts[3] = block + limits + count
+    fill_block_start(sizes[:block], limits, start[: counts[3] + 1])
+    return block, limits, count, row + 3 * count, is_soft
+
+
+@njit(cache=True, error_model="numpy")
+def _solve(world, inputs, memory, sizes, work):
+    """Iterations, or FAILED: guess, problem, solve, and again while bounded rows change sides."""
+    block, limits, count, m, is_soft = sizes
+    half, problem = work[0][4], work[3]
+    pairs, names, rows, bias, compliance, bound, _, _, _, _, start, _, _, _ = work[2]
+    reactions, found, (index, owner, most, side) = problem[5], problem[6], problem[7]
+    recall_reactions(memory[0][: memory[2][0]], memory[1], names[: block + limits + count], start, reactions)
+    held = 0
+    if is_soft:
+        held = _bounded(bound[:m], start, index, owner, most)
+        for k in range(held):
+            side[k] = 0
+        guess_sides(index[:held], owner, most, pairs, rows, bias, compliance, reactions, half, side)
+    iterations, rounds = 0, 0
+    while True:
+        spent = _solve_once(world, inputs, sizes, held, work)
+        if spent == FAILED:
+            return FAILED
+        iterations += spent
+        if held == 0:
+            return iterations
+        rounds += 1
+        if rounds > ALL_AT_ONCE:
+            return FAILED  # rows go to and fro: finer solves are due
+        u = found[RESIDUAL_COUNT + m : RESIDUAL_COUNT + m + 6 * len(half)].reshape(-1, 6)
+        if settle(
+            index[:held], owner, most, pairs, rows, bias, compliance, reactions, u, NOISE * found[1], 0.0, False, side
+        ):  # fmt: skip
+            return iterations
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _bounded(bound, start, index, owner, most):
+    """Rows with a largest reaction, their blocks and bounds; how many."""
+    count, block = 0, 0
+    for i in range(len(bound)):
+        while start[block + 1] <= i:
+            block += 1
+        if bound[i] < np.inf:
+            index[count], owner[count], most[count] = i, block, bound[i]
+            count += 1
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def _solve_once(world, inputs, sizes, held, work):
+    """Iterations, or FAILED: `reduce` and `solve` without Python."""
+    (mass, inertia, inverse_inertia, _, gravity, joint_bodies, coordinate_joint), settings = world[0], world[6]
+    h, fall, tols = settings[0], settings[5], settings[8]
+    poses, contacts, table, problem = work
+    block, limits, count, m, is_soft = sizes
+    pairs, _, rows, bias, compliance, _, _, (_, rates, _), _, _, start, _, _, _ = table
+    reduced, acting, (blocks, scale), _, impulse, reactions, found, (index, _, most, side), none = problem
+    mass_blocks, inverse, u_f, response, free = reduced
+    start, pairs = start[: block + limits + count + 1], pairs[: block + limits + count]
+    is_held = False
+    for k in range(held):
+        impulse[k] = side[k] * most[k]
+        is_held = is_held or side[k] != 0
+    soft = compliance[:m] if is_soft else compliance[:0]
+    if is_held:
+        rows, bias, soft = acting[0], acting[1], acting[2][:m]
+        _copy(table[2][:m], rows)
+        for i in range(m):
+            bias[i], soft[i] = table[3][i], compliance[i]
+    reduce_rows(
+        mass, inertia, inverse_inertia, gravity, poses[3], poses[4], inputs[0], inputs[1], joint_bodies,
+        coordinate_joint, rates, h, pairs, start, rows, bias, mass_blocks, inverse, u_f, response, free[:m],
+        index[: held if is_held else 0], impulse, soft,
+    )  # fmt: skip
+    flat = u_f.reshape(-1)
+    if m == 0:
+        for i in range(len(flat)):
+            found[RESIDUAL_COUNT + i] = flat[i]
+        return 0
+    if m > MOST_ROWS:
+        return FAILED
+    rigid = (pairs, start, rows[:m], response[:m], soft)
+    rho, speed = measure_rigid(rigid, len(mass), block, free[:m], fall, blocks, scale[: len(pairs)])
+    mu = contacts[0][5][:count]
+    judged_by = (mu, start, block, start[block], limits, blocks, scale[: len(pairs)], True, rho, speed)
+    end = RESIDUAL_COUNT + m + len(flat)
+    found = found[: end + 3 * MOST_JUDGEMENTS]
+    judged = call_kernel(
+        world[7][SOLVE], to_solve(settings, rigid, flat, free[:m], judged_by, reactions[:m], found, none)
+    )
+    if judged == 0 or not (found[0] <= tols[0] and found[RESIDUAL_COUNT - 1] <= tols[1]):
+        return FAILED
+    return int(found[end + judged - 1])
+
+
+@njit(cache=True, error_model="numpy")
+def _move(world, u, sizes, work):
+    """TAKEN, or why not; poses and velocities at the end of the step."""
+    bodies, (_, freedoms, _, _), (_, hard), _, reach, _, settings, addresses = world
+    inertia, joint_bodies = bodies[1], bodies[5]
+    h, _, closure, _, plain, _, _, through_velocities, _, _ = settings
+    (predicted, _, _, turned, _, elapsed, left, new_q, new_u, scratch), contacts, table, problem = work
+    block, limits, count, m, is_soft = sizes
+    rows, compliance, (values, rates, _), start, lack = table[2], table[4], table[7], table[10], table[13]
+    found = problem[6]
+    for b in range(len(u)):
+        for i in range(6):
+            scratch[b, i] = found[RESIDUAL_COUNT + m + 6 * b + i]
+    swing(inertia, turned, scratch, 0.5 * h, new_u)
+    if through_velocities:
+        for b in range(len(u)):
+            for i in range(6):
+                scratch[b, i] = left[b] * new_u[b, i]
+        move(predicted, scratch, 1.0, new_q)
+    else:
+        columns, soft = contacts[0], compliance[:m] if is_soft else compliance[:0]
+        touching = (columns[0], columns[1], columns[4][:count], start[block + limits], rows, problem[0][3], soft)
+        way = (reach[0], reach[1], reach[2], reach[3])
+        if not move_free(predicted, u, new_u, elapsed, left, h, touching, way, plain, False, new_q):
+            if not _is_way_free(world, predicted, new_u, left, count, work):
+                return FAST
+            move_free(predicted, u, new_u, elapsed, left, h, touching, way, plain, True, new_q)
+        if len(lack) and lacks_of(joint_bodies, freedoms, hard, values, rates, u, new_u, elapsed, h, plain, lack):
+            for d in range(len(lack)):
+                lack[d] = 0.0
+            return LIMITS
+    if closure > 0.0:
+        call_kernel(addresses[CLOSE], to_close(world, new_q, new_u))
+    return TAKEN
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _is_way_free(world, q, u, left, count, work):
+    """Is there nothing but the contacts near the paths of the bodies from q on?"""
+    columns, _, _, (path, swept, _) = work[1]
+    for b in range(len(u)):
+        for i in range(6):
+            path[b, i] = left[b] * u[b, i]
+        for i in range(6, 9):
+            path[b, i] = 0.0
+    near = call_kernel(world[7][SWEPT], to_find_swept(world, q, work))
+    known, found = columns[1], swept[4]
+    for p in range(min(near, len(found))):
+        is_known = False
+        for c in range(count):
+            is_known = is_known or (known[c, 0] == found[p, 0] and known[c, 1] == found[p, 1])
+        if not is_known:
+            return False
+    return near <= len(found)
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _is_odd(world, q, u, sizes, work):
+    """Is there a sentence due about this step?"""
+    bodies, reach, settings = world[0], world[4], world[6]
+    block, limits, count, m, is_soft = sizes
+    poses, (columns, _, _, _), table, problem = work
+    pairs, names, rows, _, compliance, _, errors, _, _, _, start, hard, _, _ = table
+    gained, bearable, _, spin, _, depth, _, error, _ = examine(
+        bodies[0], bodies[1], bodies[4], settings[0], u, poses[8], q, poses[7], names[: block + limits + count], start,
+        pairs, rows, compliance[:m] if is_soft else compliance[:0], problem[5],
+        (columns[4][:count], columns[1], reach[3], reach[4]), errors[0], hard,
+    )  # fmt: skip
+    return is_suspicious((gained, bearable, spin, depth, error), settings[2] > 0.0, settings[0])
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _remember(memory, sizes, work):
+    """What the next step starts from."""
+    block, limits, count, _, _ = sizes
+    table, problem = work[2], work[3]
+    blocks, order = block + limits + count, problem[3]
+    sort_names(table[1][:blocks], order)
+    store_reactions(table[1], order[:blocks], table[10], problem[5], memory[0], memory[1])
+    memory[2][0] = blocks

@@ -1,0 +1,266 @@
+"""Many worlds of one model, stepped in one call: arrays with a first axis over worlds, read and written in place."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from delassus.dynamics import Inputs
+from delassus.errors import DelassusError, ProblemError, SettingsError, nearest
+from delassus.given import numbers
+from delassus.model.model import Model
+from delassus.model.state import State
+from delassus.simulation import Memory, StepSettings, step
+from delassus.simulation.compiled.layout import memory_for, stages_of, why_not, work_for, world_of
+from delassus.simulation.compiled.stages import addresses_of
+from delassus.simulation.compiled.worlds import advance_worlds
+from delassus.world import reading
+
+FAILED = -1
+"""Status of a world that no step can be taken of: it stands still until it is reset."""
+
+_VARIED = ("mass", "friction", "restitution", "stiffness", "rate_gain", "damping", "joint_friction", "effort")
+_SHARE = 16  # worlds that a thread takes at a time: fixed, so that results do not depend on the number of threads
+
+
+class Worlds:
+    """n independent worlds of one model.
+
+    q: (n, n_b, 7) poses of the centres of mass [m, unit quaternions], u: (n, n_b, 6) velocities [m/s, rad/s], turns:
+    (n, n_d) whole turns of joint angles, time: (n,) [s]; effort, target, target_rate: (n, n_d) [N, N m; m, rad and per
+    second]; wrench: (n, n_b, 6) force and moment on each body at its centre of mass, world axes [N, N m]: all of them
+    may be written to, and act in the next step. contact_wrench: (n, n_b, 6) what all contacts did to each body in the
+    last step [N, N m]. status: (n,) 0, or FAILED; not_converged: (n,) steps of each world that did not converge.
+
+    >>> import delassus
+    >>> builder = delassus.ModelBuilder()
+    >>> ball = builder.body("ball", position=(0, 0, 1), shapes=delassus.Sphere(0.1), density=1000.0)
+    >>> worlds = delassus.Worlds(*builder.build(), count=3)
+    >>> worlds.u[:, 0, 0] = [0.0, 1.0, 2.0]
+    >>> worlds.step(100)
+    >>> worlds.q[:, 0, 0].round(6).tolist()
+    [0.0, 0.1, 0.2]
+    """
+
+    def __init__(
+        self, model: Model, state: State, count: int, settings: StepSettings | None = None, *, threads: int = 1,
+        seed: int | None = None,
+    ):  # fmt: skip
+        """state: where all of them begin; threads: that share the worlds, with the same bits whatever their number;
+        seed: of `rng`, for whoever varies them at random."""
+        if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
+            raise SettingsError(f"Worlds: count is {count!r}: give how many, a whole number from 1 on")
+        self.model, self.count, self.settings = model, int(count), settings or StepSettings()
+        self.threads = threads
+        self.rng = np.random.default_rng(seed)
+        self.start = state
+        self.reason = why_not(model, self.settings)
+        n, bodies, free = self.count, model.body_count, model.joints.coordinate_count
+        self.q, self.u = np.repeat(state.q[None], n, axis=0), np.repeat(state.u[None], n, axis=0)
+        self.turns = np.repeat(model.joints.turns_of(state.turns)[None], n, axis=0)
+        self._time = np.full((n, 1), float(state.t))
+        self.wrench, self.contact_wrench = np.zeros((n, bodies, 6)), np.zeros((n, bodies, 6))
+        self.effort, self.target, self.target_rate = np.zeros((n, free)), np.zeros((n, free)), np.zeros((n, free))
+        self.status, self.not_converged = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self.troubles: dict[int, str] = {}
+        self._factors: dict[str, np.ndarray] = {}
+        self._models: dict[int, Model] = {}
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
+        room = memory_for(model)
+        self._names, self._reactions = (np.repeat(part[None], n, axis=0) for part in room[:2])
+        self._known = np.zeros((n, 1), np.int64)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        model, joints = self.model, self.model.joints
+        surface = model.shapes.surface
+        self._varied = tuple(
+            part[None] for part in (
+                model.mass, model.inertia, model.inverse_inertia, model.inverse_mass, surface, joints.damping,
+                joints.friction, joints.stiffness, joints.rate_gain, joints.effort,
+            )
+        )  # fmt: skip
+        if self.reason is None:
+            world, work = world_of(model, self.settings), work_for(model, self.settings)
+            inputs = (self.wrench[0], self.effort[0], self.target[0], self.target_rate[0], np.full(1, np.nan))
+            self._world = (*world, addresses_of(world, inputs, work, stages_of(model, self.settings)))
+            self._work = [work]
+
+    @property
+    def time(self) -> np.ndarray:
+        """(n,) [s]."""
+        return self._time[:, 0]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __repr__(self) -> str:
+        failed = int((self.status == FAILED).sum())
+        return f"Worlds({self.count} of {self.model!r}{f', {failed} failed' if failed else ''})"
+
+    # -- parameters ----------------------------------------------------------------------------------------------------
+
+    def vary(self, **factors: ArrayLike) -> None:
+        """Give every world parameters of its own, as factors on those of the model: mass (inertia included) of bodies;
+        friction and restitution of shapes; stiffness, rate_gain, damping, joint_friction and effort of joint
+        coordinates. Each (n,), for all alike in a world, or (n, how many there are). A factor of one takes it back."""
+        for name, given in factors.items():
+            if name not in _VARIED:
+                raise SettingsError(f"vary: there is no {name!r}; {nearest(name, list(_VARIED))}")
+            value = numbers(given)
+            each = self._each(name)
+            if value.shape == (self.count,):
+                value = np.repeat(value[:, None], each, axis=1)
+            if value.shape != (self.count, each) or not np.isfinite(value).all() or (value < 0.0).any():
+                raise SettingsError(
+                    f"vary: {name} has shape {value.shape}: give factors from 0 on, ({self.count},) or "
+                    f"({self.count}, {each})"
+                )
+            if name == "mass" and (value <= 0.0).any():
+                raise SettingsError("vary: a mass must stay positive: give factors above 0")
+            self._factors[name] = value
+        self._models.clear()
+        self._fill_varied()
+
+    def _each(self, name: str) -> int:
+        if name == "mass":
+            return self.model.body_count
+        return self.model.shapes.count if name in ("friction", "restitution") else self.model.joints.coordinate_count
+
+    def _fill_varied(self) -> None:
+        model, joints, f = self.model, self.model.joints, self._factors
+        mass, inertia, inverse_inertia, inverse_mass, surface, *gains = (
+            part[None] for part in (
+                model.mass, model.inertia, model.inverse_inertia, model.inverse_mass, model.shapes.surface,
+                joints.damping, joints.friction, joints.stiffness, joints.rate_gain, joints.effort,
+            )
+        )  # fmt: skip
+        if "mass" in f:
+            mass, inertia = f["mass"] * mass, f["mass"][:, :, None, None] * inertia
+            inverse_mass, inverse_inertia = 1.0 / mass, np.linalg.inv(inertia)
+        if "friction" in f or "restitution" in f:
+            surface = np.repeat(surface, self.count, axis=0)
+            surface[:, :, 1] *= f.get("friction", 1.0)
+            surface[:, :, 2] *= f.get("restitution", 1.0)
+        for k, name in enumerate(("damping", "joint_friction", "stiffness", "rate_gain", "effort")):
+            if name in f:
+                with np.errstate(invalid="ignore"):
+                    gains[k] = np.where(np.isinf(gains[k]), gains[k], f[name] * gains[k])
+        self._varied = tuple(
+            np.ascontiguousarray(part) for part in (mass, inertia, inverse_inertia, inverse_mass, surface, *gains)
+        )
+
+    def model_of(self, w: int) -> Model:
+        """The model of world w, with its own parameters."""
+        if not self._factors:
+            return self.model
+        if w not in self._models:
+            mass, inertia, _, _, surface, damping, friction, stiffness, rate_gain, effort = (
+                part[w if len(part) > 1 else 0] for part in self._varied
+            )
+            joints = replace(
+                self.model.joints, damping=damping, friction=friction, stiffness=stiffness, rate_gain=rate_gain,
+                effort=effort,
+            )  # fmt: skip
+            shapes = replace(self.model.shapes, surface=surface, spare=[], peer_shapes={})
+            self._models[w] = replace(self.model, mass=mass, inertia=inertia, joints=joints, shapes=shapes)
+        return self._models[w]
+
+    # -- moving --------------------------------------------------------------------------------------------------------
+
+    def step(self, count: int = 1) -> None:
+        """All worlds by so many steps. One that fails does not stop the others: see `status` and `troubles`."""
+        left = np.where(self.status == FAILED, 0, count).astype(np.int64)
+        while left.any():
+            if self.reason is None:
+                left -= self._advance(left)
+            for w in np.flatnonzero(left):
+                self._take_step(int(w))
+                left[w] = 0 if self.status[w] == FAILED else left[w] - 1
+
+    def _advance(self, left: np.ndarray) -> np.ndarray:
+        """(n,) steps taken in compiled code, of at most `left`."""
+        done, fate = np.zeros(self.count, np.int64), self.status.copy()
+        inputs = self.wrench, self.effort, self.target, self.target_rate, np.full((self.count, 1), np.nan)
+        states = self.q, self.u, self.turns, self._time
+        memories = self._names, self._reactions, self._known
+
+        def share(thread: int) -> None:
+            for first in range(thread * _SHARE, self.count, len(self._work) * _SHARE):
+                advance_worlds(
+                    first, min(first + _SHARE, self.count), self._world, self._varied, inputs, states, memories,
+                    self._work[thread], left, done, fate, self.contact_wrench,
+                )  # fmt: skip
+
+        threads = max(1, min(self.threads, -(-self.count // _SHARE)))
+        while len(self._work) < threads:
+            self._work.append(work_for(self.model, self.settings))
+        del self._work[threads:]
+        if threads == 1:
+            share(0)
+        else:
+            if self._pool is None or self._pool[0] != threads:
+                self._pool = threads, ThreadPoolExecutor(threads)
+            list(self._pool[1].map(share, range(threads)))
+        return done
+
+    def _take_step(self, w: int) -> None:
+        """One step of world w by `step`, where compiled code hands it back."""
+        model, count = self.model_of(w), self._known[w, 0]
+        memory = Memory(self._names[w, :count].copy(), self._reactions[w, :count].copy())
+        inputs = Inputs(self.wrench[w], self.effort[w], self.target[w], self.target_rate[w])
+        try:
+            state = State(self.q[w], self.u[w], float(self._time[w, 0]), self.turns[w])
+            after, report = step(model, state, inputs, self.settings, memory)
+        except DelassusError as error:
+            self.status[w], self.troubles[w] = FAILED, str(error)
+            return
+        self.q[w], self.u[w], self.turns[w], self._time[w] = after.q, after.u, after.turns, after.t
+        self._known[w] = known = min(len(memory.names), self._names.shape[1])
+        self._names[w, :known], self._reactions[w, :known] = memory.names[:known], memory.reactions[:known]
+        self.contact_wrench[w] = reading.contact_wrenches(report)
+        if not report.ok:
+            self.not_converged[w] += not report.solution.converged
+            said = report.warnings[0] if report.warnings else report.solution.message
+            self.troubles.setdefault(w, f"at t = {report.t:.6g} s: {said}")
+
+    # -- reading and putting -------------------------------------------------------------------------------------------
+
+    @property
+    def coordinates(self) -> np.ndarray:
+        """(n, n_d) joint coordinates [m, rad], turns counted, in the order of `coordinate_names`."""
+        return reading.coordinates_of_many(self.model, self.q, self.u, self.turns)[0]
+
+    @property
+    def rates(self) -> np.ndarray:
+        """(n, n_d) their rates [m/s, rad/s]."""
+        return reading.coordinates_of_many(self.model, self.q, self.u, self.turns)[1]
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Of joint coordinates: "hinge.angle"."""
+        return self.model.joints.coordinate_names
+
+    def reset(self, mask: ArrayLike | None = None, states: Mapping[str, ArrayLike] | State | None = None) -> None:
+        """Put worlds back to where they began, all or those of a mask (n,); states: to another place, one for all of
+        them, or arrays {"q": (k, n_b, 7), "u": (k, n_b, 6)} for each. What is remembered of the last solve goes; what
+        acts stays."""
+        chosen = np.ones(self.count, bool) if mask is None else np.asarray(mask)
+        if chosen.shape != (self.count,) or chosen.dtype != np.bool_:
+            raise SettingsError(f"reset: the mask is {mask!r}: give True or False for each of the {self.count} worlds")
+        start = states if isinstance(states, State) else self.start
+        given: Mapping[str, Any] = states if isinstance(states, Mapping) else {}
+        for name in given:
+            if name not in ("q", "u"):
+                raise SettingsError(f"reset: states have no {name!r}; known: q, u")
+        self.q[chosen], self.u[chosen] = given.get("q", start.q), given.get("u", start.u)
+        if not (np.isfinite(self.q[chosen]).all() and np.isfinite(self.u[chosen]).all()):
+            raise ProblemError("reset: states hold NaN or Inf")
+        self.turns[chosen], self._time[chosen] = self.model.joints.turns_of(start.turns), start.t
+        self._known[chosen], self.status[chosen], self.not_converged[chosen] = 0, 0, 0
+        self.contact_wrench[chosen] = 0.0
+        for w in np.flatnonzero(chosen):
+            self.troubles.pop(int(w), None)
