@@ -10,7 +10,8 @@ import pytest
 from delassus import Memory, ModelBuilder, residuals, solve, step
 from delassus.builder import Material
 from delassus.cones import ProductCone
-from delassus.dynamics import Inputs
+from delassus.dynamics import Inputs, Stabilisation
+from delassus.dynamics.stabilisation import contact_bias
 from delassus.errors import SettingsError
 from delassus.problem import Problem, islands, partition
 from delassus.problem.random import random_rigid
@@ -251,3 +252,15 @@ def test_a_guess_that_would_speed_things_up_is_not_kept_in_a_step():
         rest_speed=problem.rest_speed,
     )  # fmt: skip
     assert solve(apart, guess=guess, tol=1e-6, tol_velocity=1e-6).iterations == 0
+
+
+def test_gaps_of_rounding_size_ask_for_nothing_and_larger_ones_without_a_jump():
+    """Bias of a contact over its gap: zero near touching, and continuous, or what rests would be kicked."""
+    gravity, h = np.array([0.0, 0.0, -9.81]), 1e-3
+    pushing, touching = Stabilisation().pushing(gravity, h, 0.5 * h), 1e-6 * h * h * 9.81
+    gaps = np.linspace(-10.0, 10.0, 2001) * touching
+    bias = np.array([contact_bias(pushing, gap, 0.0, 0.0, h, h, 0.0, 0.0) for gap in gaps])
+    assert (bias[np.abs(gaps) <= touching] == 0.0).all()
+    assert (bias[gaps > 1.01 * touching] > 0.0).all()
+    assert (bias[gaps < -1.01 * touching] < 0.0).all()
+    assert np.abs(np.diff(bias)).max() <= 1.01 * np.diff(gaps).max() / h
