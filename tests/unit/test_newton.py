@@ -135,7 +135,7 @@ def test_systems_outside_treat_joints_as_rows(back_end, crowded, monkeypatch):
     problem = random_rigid(np.random.default_rng(8), joints=4, limits=3, redundant_joints=True, **kind)
     assert crowded == (6 * kind["bodies"] <= problem.row_count)
     settings = ProxSsn(solver="prox-ssn", warm_up=0, least=False)
-    monkeypatch.setattr("delassus.solvers.newton.small._MOST_ROWS", 0)
+    monkeypatch.setattr("delassus.solvers.newton.small.MOST_ROWS", 0)
     inside = solve(problem, settings, tol=1e-10)
     monkeypatch.setattr("delassus.solvers.newton.prox_ssn._LARGE_FACTOR", 0.0)
     outside = solve(problem, settings, tol=1e-10)
@@ -152,7 +152,7 @@ def test_batches_do_what_one_call_does(law, monkeypatch):
         settings = ProxSsn(solver="prox-ssn", least=least)
         with monkeypatch.context() as change:
             at_once = solve(problem, settings, tol=1e-10)
-            change.setattr("delassus.solvers.newton.small._MOST_ROWS", 0)
+            change.setattr("delassus.solvers.newton.small.MOST_ROWS", 0)
             in_batches = solve(problem, settings, tol=1e-10)
         assert at_once.converged
         assert in_batches.iterations == at_once.iterations
@@ -219,7 +219,7 @@ def test_interior_start_is_near_the_solution():
 def test_a_convex_problem_with_large_factors_is_left_to_others_only_where_that_is_asked_for(monkeypatch):
     """By name the method solves it itself; in a portfolio it yields before its first system."""
     problem = random_rigid(np.random.default_rng(8), bodies=12, contacts=30, mass_ratio=1e3, law=Law.CCP)
-    monkeypatch.setattr("delassus.solvers.newton.small._MOST_ROWS", 0)
+    monkeypatch.setattr("delassus.solvers.newton.small.MOST_ROWS", 0)
     monkeypatch.setattr("delassus.solvers.newton.prox_ssn._LARGE_FACTOR", 0.0)
     settings = ProxSsn(solver="prox-ssn", least=False, warm_up=1)
     alone, yielding = (solve(problem, settings.changed(yields=yields), tol=1e-10) for yields in (False, True))

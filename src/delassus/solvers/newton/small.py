@@ -10,21 +10,24 @@ from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.linalg.operators.delassus import FEW_ROWS
-from delassus.linalg.operators.rigid import form_dense
+from delassus.linalg.operators.rigid import form_dense, rigid_velocities
 from delassus.problem import Problem
 from delassus.residuals import RESIDUAL_COUNT, measure_at
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.iteration import proximal_phase
 from delassus.solvers.newton.least_norm import least_of
+from delassus.solvers.newton.least_sets import body_count
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import accelerated_phase
 from delassus.solvers.parts.at_once import finish_dense, finish_rigid, judgements_in, known, solve_joints
 from delassus.solvers.parts.batch import Kernel, problem_of, room_of
 from delassus.solvers.parts.block_sweeps import sweep_constants
-from delassus.solvers.parts.threes import cut_dense, place_rows, scale_threes, triples_of
+from delassus.solvers.parts.threes import cut_dense, cut_rigid, place_rows, scale_threes, triples_of
 
 MOST_ROWS = 90
 """Up to which a problem is small: a factorisation then takes up to 60 µs."""
+_RIGID_MORE = 2  # times as many rows of rigid bodies, among which D is sparse
+_MOST_ITERATIONS_BEYOND = 24  # of those
 
 MOST_ITERATIONS = 150
 """In one call, which looks at no clock: up to 10 ms."""
@@ -42,7 +45,12 @@ _NO_MATRIX = np.empty((0, 0))
 
 def is_small(problem: Problem) -> bool:
     """Is the attempt at once worth while?"""
-    return problem.row_count <= MOST_ROWS
+    return problem.row_count <= (MOST_ROWS if problem.delassus.rigid is None else _RIGID_MORE * MOST_ROWS)
+
+
+def _most(rows: int, max_iter: int) -> int:
+    """Iterations of an attempt: as many systems as take a hundredth of a second, were D full."""
+    return min(max_iter, MOST_ITERATIONS if rows <= MOST_ROWS else _MOST_ITERATIONS_BEYOND)
 
 
 def small_at_once(
@@ -61,7 +69,7 @@ def small_at_once(
     rigid = problem.delassus.rigid
     return solve_small(
         _NO_MATRIX if rigid is not None else problem.delassus.full, _NO_BODIES if rigid is None else rigid.plain,
-        known(problem.u_f), problem.free_velocity, problem.judged_by, tols, min(max_iter, MOST_ITERATIONS), plain,
+        known(problem.u_f), problem.free_velocity, problem.judged_by, tols, _most(problem.row_count, max_iter), plain,
         takes_least, reactions, found,
     )  # fmt: skip
 
@@ -86,36 +94,34 @@ def solve_small(full, rigid, u_f, v_f, judged_by, tols, most, plain, takes_least
     tol_velocity); most: iterations; plain: of `ProxSsn`; takes_least: 1.0 where of many reactions that give the motion
     of rigid bodies the least are wanted, else 0.0; reactions: (m,) a guess, overwritten by the best point; found: of an
     `Attempt`, written."""
-    m, D, is_rigid, judgements = len(v_f), full, len(full) == 0, judgements_in(found)
-    if is_rigid:
-        D = np.empty((m, m))
+    count, is_rigid, judgements = 0, len(full) == 0, judgements_in(found)
+    if is_rigid and judged_by[3] == len(v_f) <= CARRY_ROWS:
+        D = np.empty((len(v_f), len(v_f)))
         form_dense(rigid, D)
-    count = 0
-    if is_rigid and judged_by[3] == m <= CARRY_ROWS:
         count = solve_joints(D, v_f, judged_by, tols, most, reactions, judgements)
     if count == 0:
-        count = _judged_guess(D, v_f, judged_by, tols, most, reactions, judgements)
+        count = _judged_guess(full, rigid, v_f, judged_by, tols, most, reactions, found)
     if count == 0:
-        count = solve_at_once(D, v_f, judged_by, tols, most, plain, reactions, judgements)
+        count = solve_at_once(full, rigid, v_f, judged_by, tols, most, plain, reactions, judgements)
     if count == 0:
         return 0
     if not is_rigid:
-        finish_dense(D, v_f, reactions, judged_by, found)
-    elif not (takes_least > 0.0 and _take_least(D, rigid, v_f, u_f, judged_by, tols, count, reactions, found)):
+        finish_dense(full, v_f, reactions, judged_by, found)
+    elif not (takes_least > 0.0 and _take_least(rigid, v_f, u_f, judged_by, tols, count, reactions, found)):
         finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
     return count
 
 
 @njit(cache=True, error_model="numpy")
-def _take_least(D, rigid, v_f, u_f, judged_by, tols, count, reactions, found):
+def _take_least(rigid, v_f, u_f, judged_by, tols, count, reactions, found):
     """The same motion by the least reactions, finished, where others would do it too and the judge finds the tolerances
     kept; else False. A guess that was taken as it is has been through this before."""
     judgements = judgements_in(found)
     relative, velocity = judgements[1, count - 1], judgements[2, count - 1]
     if judgements[0, count - 1] == 0.0 or not (relative <= tols[0] and velocity <= tols[1]):
         return False
-    v, least = np.empty(len(v_f)), np.empty(len(v_f))
-    times_plus(D, reactions, v_f, v)
+    v, least, at = np.empty(len(v_f)), np.empty(len(v_f)), RESIDUAL_COUNT + len(v_f)
+    rigid_velocities(rigid, reactions, v_f, found[at : len(found) - judgements.size], v)  # of bodies: for room alone
     if not least_of(rigid, judged_by, reactions, v, velocity, least):
         return False
     finish_rigid(rigid, v_f, u_f, least, judged_by, found)
@@ -127,16 +133,20 @@ def _take_least(D, rigid, v_f, u_f, judged_by, tols, count, reactions, found):
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def _judged_guess(D, v_f, judged_by, tols, most, reactions, judgements):
-    """1 where nothing needs to be done: the guess is within the tolerances, or nothing may be done. Zero reactions are
-    not looked at, unless nothing moves: a sweep finds out as well."""
-    is_zero = True
+def _judged_guess(full, rigid, v_f, judged_by, tols, most, reactions, found):
+    """1 where nothing needs to be done: the guess is well within the tolerances, or nothing may be done. Zero reactions
+    are not looked at, unless nothing moves: a sweep finds out as well."""
+    judgements, is_zero = judgements_in(found), True
     for i in range(len(reactions)):
         is_zero = is_zero and reactions[i] == 0.0
     if is_zero and most > 0 and judged_by[9] > 0.0:
         return 0
     v = np.empty(len(v_f))
-    times_plus(D, reactions, v_f, v)
+    if len(full) > 0:
+        times_plus(full, reactions, v_f, v)
+    else:
+        at = RESIDUAL_COUNT + len(v_f)
+        rigid_velocities(rigid, reactions, v_f, found[at : len(found) - judgements.size], v)
     relative, velocity = measure_at(reactions, v, judged_by)
     judgements[0, 0], judgements[1, 0], judgements[2, 0] = 0.0, relative, velocity
     is_good = relative <= iteration.UNTOUCHED * tols[0] and velocity <= iteration.UNTOUCHED * tols[1]
@@ -155,17 +165,20 @@ def _batch_at_once(batch, first, last, reactions, found, counts, no_bodies, no_u
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def solve_at_once(D, v_f, judged_by, tols, most, plain, reactions, judgements):
+def solve_at_once(full, rigid, v_f, judged_by, tols, most, plain, reactions, judgements):
     """How many judgements were made. The reactions are those of a guess, and overwritten by the best point.
 
-    D: (m, m), v_f: (m,); judged_by: of the `Problem`; most: iterations, sweeps and systems together; plain: (ρ, first
-    weight, least weight, Newton steps, sweeps before the path, first sweeps, memory, follow the path?); judgements:
-    (3, k)."""
+    full, rigid: of `solve_small`; v_f: (m,); judged_by: of the `Problem`; most: iterations, sweeps and systems
+    together; plain: (ρ, first weight, least weight, Newton steps, sweeps before the path at most, first sweeps, memory,
+    follow the path?); judgements: (3, k)."""
     mu, start, joints, _, limits, _, _, is_exact, _, _ = judged_by
     m, n = len(v_f), triples_of(start)
     place, friction = np.empty(m, np.int64), np.empty(n)
     place_rows(start, joints, limits, mu, place, friction)
-    pointer, column, value, diagonal = cut_dense(D, place, n)
+    if len(full) > 0:
+        pointer, column, value, diagonal = cut_dense(full, place, n)
+    else:
+        pointer, column, value, diagonal = cut_rigid(rigid, body_count(rigid[0]), place, n)
     v, units = np.zeros(3 * n), np.empty((2, 3 * n))
     for i in range(m):
         v[place[i]] = v_f[i]
