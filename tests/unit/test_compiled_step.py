@@ -20,7 +20,7 @@ from delassus import (
 )
 from delassus.builder import Material
 from delassus.scenes import SCENES
-from delassus.simulation.compiled.advance import ROOM, Stepper, take_steps
+from delassus.simulation.compiled.advance import ROOM_OF_CALL, Stepper, take_steps
 from delassus.simulation.compiled.step import FAST, TAKEN, UNSOLVED
 
 STEPS = 60
@@ -180,18 +180,18 @@ def test_what_is_not_compiled_says_why(settings):
 def test_a_world_runs_compiled_with_the_bits_of_single_steps():
     model, state = built(thrown_boxes)
     world, memory = World(model, state), Memory()
-    world.run(2 * ROOM)
-    for _ in range(2 * ROOM):
+    world.run(2 * ROOM_OF_CALL)
+    for _ in range(2 * ROOM_OF_CALL):
         state, report = step(model, state, None, world.settings, memory)
     assert world.state.hash == state.hash
-    assert world.steps == 2 * ROOM
+    assert world.steps == 2 * ROOM_OF_CALL
     assert world.report.solution.reactions.tobytes() == report.solution.reactions.tobytes()
     energy = world.history("world.energy")
-    assert len(energy) == 2 * ROOM + 1
+    assert len(energy) == 2 * ROOM_OF_CALL + 1
     assert np.all(np.diff(energy.t) > 0)
     assert energy.values[-1] == pytest.approx(sum(report.energy), rel=1e-12)
     other = World(*built(thrown_boxes))
-    for _ in range(2 * ROOM):
+    for _ in range(2 * ROOM_OF_CALL):
         other.step()
     assert other.state.hash == state.hash
     assert other._stepper.fate == TAKEN

@@ -18,7 +18,7 @@ from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.scenes import find as find_scene
 from delassus.simulation import Memory, StepReport, StepSettings, step
-from delassus.simulation.compiled.advance import ROOM, Stepper
+from delassus.simulation.compiled.advance import ROOM_OF_CALL, Stepper
 from delassus.simulation.many_steps import InputFunction, Trouble
 from delassus.simulation.settings import check_arguments
 from delassus.world import reading
@@ -125,7 +125,7 @@ class Moving:
             return 0
         inputs = self._acting.inputs(self._q, self.settings.h, None)
         while taken < count:
-            asked = min(count - taken, ROOM)
+            asked = min(count - taken, ROOM_OF_CALL)
             done = stepper.advance(inputs, asked)
             self._history.extend(*(room[:done] for room in stepper.trail))
             taken += done

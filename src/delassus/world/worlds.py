@@ -14,7 +14,7 @@ from delassus.given import numbers
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation import Memory, StepSettings, step
-from delassus.simulation.compiled.layout import memory_for, stages_of, why_not, work_for, world_of
+from delassus.simulation.compiled.layout import first_room, memory_for, stages_of, why_not, work_for, world_of
 from delassus.simulation.compiled.stages import addresses_of
 from delassus.simulation.compiled.worlds import advance_worlds
 from delassus.world import reading
@@ -69,7 +69,8 @@ class Worlds:
         self._factors: dict[str, np.ndarray] = {}
         self._models: dict[int, Model] = {}
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
-        room = memory_for(model)
+        self._contacts = first_room(model)
+        room = memory_for(model, self._contacts)
         self._names, self._reactions = (np.repeat(part[None], n, axis=0) for part in room[:2])
         self._known = np.zeros((n, 1), np.int64)
         self._prepare()
@@ -84,7 +85,7 @@ class Worlds:
             )
         )  # fmt: skip
         if self.reason is None:
-            world, work = world_of(model, self.settings), work_for(model, self.settings)
+            world, work = world_of(model, self.settings), work_for(model, self.settings, self._contacts)
             inputs = (self.wrench[0], self.effort[0], self.target[0], self.target_rate[0], np.full(1, np.nan))
             self._world = (*world, addresses_of(world, inputs, work, stages_of(model, self.settings)))
             self._work = [work]
@@ -197,7 +198,7 @@ class Worlds:
 
         threads = max(1, min(self.threads, -(-self.count // _SHARE)))
         while len(self._work) < threads:
-            self._work.append(work_for(self.model, self.settings))
+            self._work.append(work_for(self.model, self.settings, self._contacts))
         del self._work[threads:]
         if threads == 1:
             share(0)

@@ -8,13 +8,13 @@ from delassus.dynamics import Inputs
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
-from delassus.simulation.compiled.layout import memory_for, stages_of, why_not, work_for, world_of
+from delassus.simulation.compiled.layout import first_room, memory_for, stages_of, why_not, work_for, world_of
 from delassus.simulation.compiled.stages import addresses_of
-from delassus.simulation.compiled.step import TAKEN, take_step
+from delassus.simulation.compiled.step import ROOM, TAKEN, take_step
 from delassus.simulation.memory import Memory
 from delassus.simulation.settings import StepSettings
 
-ROOM = 256
+ROOM_OF_CALL = 256
 """Steps that one call takes at most: states after each are kept."""
 
 
@@ -31,35 +31,43 @@ class Stepper:
             n, free = model.body_count, model.joints.coordinate_count
             q, u, turns, self.time = _states(1, n, free)
             self.q, self.u, self.turns = q[0], u[0], turns[0]
-            self.trail = _states(ROOM, n, free)
-            world, self._work = world_of(model, settings), work_for(model, settings)
+            self.trail = _states(ROOM_OF_CALL, n, free)
             self._inputs = np.zeros((n, 6)), np.zeros(free), np.zeros(free), np.zeros(free), np.zeros(1)
-            stages = stages_of(model, settings)
-            self._world = (*world, addresses_of(world, self._inputs, self._work, stages))
-            self._memory = memory_for(model)
-            q, u, turns, time = _states(1, n, free)
-            self._before = q[0], u[0], turns[0], time, memory_for(model)
             self._counts = np.zeros(3, np.int64)  # what became of the last step, its iterations and contacts
+            self._make_room(first_room(model))
+            world, stages = world_of(model, settings), stages_of(model, settings)
+            self._world = (*world, addresses_of(world, self._inputs, self._work, stages))
+
+    def _make_room(self, contacts: int) -> None:
+        """For steps with so many contacts at most; what is remembered is forgotten."""
+        model, n, free = self.model, self.model.body_count, self.model.joints.coordinate_count
+        self._contacts = contacts
+        self._work, self._memory = work_for(model, self.settings, contacts), memory_for(model, contacts)
+        q, u, turns, time = _states(1, n, free)
+        self._before = q[0], u[0], turns[0], time, memory_for(model, contacts)
 
     def put(self, q: np.ndarray, u: np.ndarray, turns: np.ndarray, t: float, memory: Memory) -> bool:
-        """Begin here; can it? Not with reactions of two doubles, or of another model."""
-        if memory.low is not None or len(memory.names) > len(self._memory[0]):
+        """Begin here; can it? Not with reactions of two doubles."""
+        if memory.low is not None:
             return False
+        if self.fate == ROOM or len(memory.names) > len(self._memory[0]):
+            self._counts[0] = TAKEN
+            self._make_room(2 * max(self._contacts, len(memory.names)))
         self.q[:], self.u[:], self.turns[:], self.time[0] = q, u, turns, t
         count = len(memory.names)
         self._memory[0][:count], self._memory[1][:count], self._memory[2][0] = memory.names, memory.reactions, count
         return True
 
     def advance(self, inputs: Inputs, count: int) -> int:
-        """How many of `count` steps were taken with these inputs, at most ROOM; where fewer, the next one is due to
-        `step`."""
+        """How many of `count` steps, at most ROOM_OF_CALL, were taken with these inputs; where fewer, the next one is
+        due to `step`."""
         given = inputs.wrench, inputs.effort, inputs.target, inputs.target_rate
         for own, other in zip(self._inputs, given):
             own[:] = other
         self._inputs[4][0] = math.nan if inputs.time is None else inputs.time
         taken = take_steps(
             self._world, self._inputs, self.q, self.u, self.turns, self.time, self._memory, self._work,
-            min(count, ROOM), self.trail, self._before, self._counts,
+            min(count, ROOM_OF_CALL), self.trail, self._before, self._counts,
         )  # fmt: skip
         return int(taken)
 

@@ -15,8 +15,10 @@ import math
 import numpy as np
 
 from delassus.collision.few import few_most, few_work
+from delassus.collision.many import many_work
 from delassus.collision.sweep.swept import few_swept
-from delassus.dynamics.closure import COMPILED, MOST_ROWS
+from delassus.dynamics.closure import COMPILED
+from delassus.dynamics.closure import MOST_ROWS as MOST_CLOSED
 from delassus.dynamics.softness import softness_of
 from delassus.integrators import integrator
 from delassus.law import Law
@@ -27,6 +29,8 @@ from delassus.simulation.compiled.stages import (
     CLOSE,
     COORDINATES,
     JOINTS,
+    MANY,
+    REST,
     SOFT_CONTACTS,
     SOFT_JOINTS,
     SOLVE,
@@ -36,14 +40,17 @@ from delassus.simulation.compiled.stages import (
 )
 from delassus.simulation.settings import StepSettings
 from delassus.softening import HARD
+from delassus.solvers.auto.island_loop import RULE
 from delassus.solvers.newton.prox_ssn import ProxSsn
-from delassus.solvers.newton.small import MOST_ITERATIONS
+from delassus.solvers.newton.small import MOST_ITERATIONS, MOST_ROWS
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS
+
+_CONTACTS_EACH = 8  # per shape, where shapes are many: more room is made when it is needed
 
 
 def why_not(model: Model, settings: StepSettings) -> str | None:
     """Why steps of this model under these settings cannot be taken in compiled code, in words; None where they can."""
-    softness, shapes = softness_of(model, settings.softening), model.shapes
+    softness = softness_of(model, settings.softening)
     if settings.solver != "auto" or settings.law is not Law.NCP:
         return "only the default solver under exact friction is compiled"
     if not settings.warm_start:
@@ -54,8 +61,8 @@ def why_not(model: Model, settings: StepSettings) -> str | None:
         return "masses are so far apart that reactions may need two doubles"
     if softness.closed.row_count > COMPILED:
         return f"{softness.closed.row_count} joint rows are more than the compiled closing of joints takes"
-    if shapes.count and not shapes.few:
-        return f"{shapes.count} shapes are more than the compiled detection takes"
+    if settings.threads > 1:
+        return "only steps in one thread are compiled"
     return None
 
 
@@ -72,7 +79,7 @@ def world_of(model: Model, settings: StepSettings) -> Arrays:
         ),
         (joints.plain, joints.plain_coordinates, joints.plain_turns, softness.closed.plain),
         (softness.limits, softness.limits[:, 0] == HARD),
-        (shapes.few_constants, few_swept(shapes)[0]),
+        (shapes.few_constants, few_swept(shapes)[0], shapes.many_constants),
         (shapes.body, shapes.pace.arm, float(shapes.pace.least), shapes.radius, shapes.surface),
         (softness.joints, softness.shapes),
         (
@@ -81,7 +88,7 @@ def world_of(model: Model, settings: StepSettings) -> Arrays:
             tuple(map(float, stabilisation.plain)),
             h * math.sqrt(float(model.gravity @ model.gravity)), (1.0 - lead) * h * h,
             bool(stabilisation.through_velocities), (float(settings.tol), _no_less(settings.velocity_factor)),
-            (min(int(settings.max_iter), MOST_ITERATIONS), newton.plain),
+            (min(int(settings.max_iter), MOST_ITERATIONS), newton.plain, int(settings.max_iter), RULE),
         ),
     )  # fmt: skip
 
@@ -95,7 +102,9 @@ def stages_of(model: Model, settings: StepSettings) -> set[int]:
         SOFT_JOINTS: softness.hard_rows is not None,
         COORDINATES: joints.drive_count + joints.friction_count + joints.limit_count > 0,
         SOFT_CONTACTS: softness.is_any_shape_soft,
-        SWEPT: model.shapes.count > 0,
+        SWEPT: model.shapes.count > 0 and model.shapes.few,
+        MANY: not model.shapes.few,
+        REST: not model.shapes.few or _most_rows(model) > MOST_ROWS,
         SOLVE: joints.count > 0 or model.shapes.count > 0,
         TURNS: joints.any_counted,
     }
@@ -104,36 +113,44 @@ def stages_of(model: Model, settings: StepSettings) -> set[int]:
 
 def _closes(model: Model, settings: StepSettings) -> bool:
     rows = softness_of(model, settings.softening).closed.row_count
-    return 0 < rows <= MOST_ROWS and math.isfinite(settings.stabilisation.closure)
+    return 0 < rows <= MOST_CLOSED and math.isfinite(settings.stabilisation.closure)
 
 
 def _no_less(factor: float | None) -> float:
     return math.inf if factor is None else float(factor)
 
 
-def memory_for(model: Model) -> Arrays:
-    """Room for what a step remembers, nothing in it."""
-    blocks = _most_blocks(model)
+def memory_for(model: Model, contacts: int) -> Arrays:
+    """Room for what a step with so many contacts at most remembers, nothing in it."""
+    blocks = _most_blocks(model, contacts)
     return np.zeros(blocks, np.uint64), np.zeros((blocks, 6)), np.zeros(1, np.int64)
 
 
-def _most_contacts(model: Model) -> int:
-    return few_most(model.shapes) if model.shapes.count else 0
+def first_room(model: Model) -> int:
+    """Contacts that there is room for at first: all there can be among few shapes, some among many."""
+    if not model.shapes.count:
+        return 0
+    return few_most(model.shapes) if model.shapes.few else _CONTACTS_EACH * model.shapes.count
 
 
-def _most_blocks(model: Model) -> int:
+def _most_blocks(model: Model, contacts: int) -> int:
+    joints = model.joints
+    return joints.count + joints.drive_count + joints.friction_count + joints.limit_count + contacts
+
+
+def _most_rows(model: Model) -> int:
     joints = model.joints
     singles = joints.drive_count + joints.friction_count + joints.limit_count
-    return joints.count + singles + _most_contacts(model)
+    return joints.row_count + singles + 3 * first_room(model)
 
 
-def work_for(model: Model, settings: StepSettings) -> Arrays:
-    """Room for everything between two states."""
+def work_for(model: Model, settings: StepSettings, contacts: int) -> Arrays:
+    """Room for everything between two states, of steps with so many contacts at most."""
     joints, shapes, n, free = model.joints, model.shapes, model.body_count, model.joints.coordinate_count
     softness, h = softness_of(model, settings.softening), settings.h
     lead = integrator(settings.integrator).lead
-    contacts, blocks = _most_contacts(model), _most_blocks(model)
-    limited = free if joints.limit_count and softness.closed.row_count <= MOST_ROWS else 0
+    blocks = _most_blocks(model, contacts)
+    limited = free if joints.limit_count and softness.closed.row_count <= MOST_CLOSED else 0
     singles = joints.drive_count + joints.friction_count + joints.limit_count
     rows = joints.row_count + singles + 3 * contacts
     area = int((joints.row_sizes**2).sum()) + singles + 9 * contacts
@@ -165,6 +182,9 @@ def work_for(model: Model, settings: StepSettings) -> Arrays:
         np.zeros(blocks, np.int64), np.zeros(rows), np.zeros(rows),
         np.zeros(RESIDUAL_COUNT + rows + 6 * n + 3 * MOST_JUDGEMENTS),
         (np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows), np.zeros(rows, np.int64)),
-        np.zeros((0, 0)),
+        np.zeros((0, 0)), np.zeros(4, np.int64),
     )  # fmt: skip
-    return poses, (columns, few_work(shapes), doubt, swept), table, problem
+    few = shapes.few or not shapes.count
+    pairs, points = (1, 1) if few else (2 * contacts, 8 * contacts)
+    many = many_work(shapes, pairs, points), np.zeros(3, np.int64)
+    return poses, (columns, few_work(shapes), doubt, swept, many), table, problem

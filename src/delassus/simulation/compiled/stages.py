@@ -18,11 +18,13 @@ from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
 from delassus.dynamics.softness import soften_contacts, soften_joints
 from delassus.dynamics.turns import count_turns
 from delassus.kernel import njit
+from delassus.simulation.compiled.detect import detect_many
+from delassus.solvers.auto.island_loop import solve_resting
 from delassus.solvers.newton.small import solve_small
 
 Arrays = tuple[Any, ...]
 
-CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, SWEPT, SOLVE, TURNS = range(8)
+CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, SWEPT, SOLVE, TURNS, MANY, REST = range(10)
 """Numbers of the stages."""
 
 
@@ -73,7 +75,7 @@ def to_fill_coordinates(world, inputs, u, late, block, row, work):
 def to_soften_contacts(world, u, count, row, work):
     """What `soften_contacts` is called with."""
     bodies, (_, soft), (h, ahead, _, _, _, _, _, _, _, _) = world[0], world[5], world[6]
-    poses, ((pairs, shapes, _, _, gap, _, _, _), _, _, _), table, _ = work
+    poses, ((pairs, shapes, _, _, gap, _, _, _), _, _, _, _), table, _ = work
     rows, bias, compliance = table[2], table[3], table[4]
     return (
         pairs, shapes, gap[:count], soft, rows, u, poses[2], (bodies[3], bodies[2]), h, ahead > 0.0, row, bias,
@@ -84,15 +86,31 @@ def to_soften_contacts(world, u, count, row, work):
 @njit(cache=True, inline="always")
 def to_find_swept(world, q, work):
     """What `find_swept` is called with."""
-    _, (_, found, _, (path, swept, _)), _, _ = work
+    _, (_, found, _, (path, swept, _), _), _, _ = work
     return world[3][1], q, path, (found[0], found[1], found[2]), swept
 
 
 @njit(cache=True, inline="always")
 def to_solve(settings, rigid, u_f, v_f, judged_by, reactions, found, none):
     """What `solve_small` is called with."""
-    _, _, _, _, _, _, _, _, tols, (most, newton) = settings
+    _, _, _, _, _, _, _, _, tols, (most, newton, _, _) = settings
     return none, rigid, u_f, v_f, judged_by, tols, most, newton, 1.0, reactions, found
+
+
+@njit(cache=True, inline="always")
+def to_solve_resting(settings, rigid, bodies, u_f, v_f, bias, before, judged_by, reactions, told, found):
+    """What `solve_resting` is called with."""
+    _, _, _, _, _, _, _, _, tols, (_, newton, most, rule) = settings
+    return (
+        rigid, bodies, u_f, v_f, bias, before, judged_by, tols, most, rule, newton, 1.0, reactions, told, found,
+    )  # fmt: skip
+
+
+@njit(cache=True, inline="always")
+def to_detect_many(world, at, work):
+    """What `detect_many` is called with."""
+    columns, _, _, (_, _, no_reach), (many, takes) = work[1]
+    return world[3][2], at, no_reach, many, columns, takes
 
 
 @njit(cache=True, inline="always")
@@ -103,10 +121,10 @@ def to_count_turns(world, work, turns):
 
 
 def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) -> np.ndarray:
-    """(8,) of the stages that are needed, compiled now or loaded; 0 for the others."""
+    """(10,) of the stages that are needed, compiled now or loaded; 0 for the others."""
     poses, _, table, problem = work
     q, u, turns = poses[0], poses[4], np.zeros(0, np.int64)
-    (_, _, u_f, response, free), _, (blocks, scale), _, _, reactions, found, _, none = problem
+    (_, _, u_f, response, free), _, (blocks, scale), _, _, reactions, found, _, none, _ = problem
     rigid = (table[0], table[10], table[2], response, table[4])
     judged_by = (work[1][0][5], table[10], 0, 0, 0, blocks, scale, True, 1.0, 1.0)
     calls: dict[int, tuple[Any, Any, Arrays]] = {
@@ -118,6 +136,12 @@ def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) 
         SWEPT: (find_swept, to_find_swept, (world, q, work)),
         SOLVE: (solve_small, to_solve, (world[6], rigid, u_f.reshape(-1), free, judged_by, reactions, found, none)),
         TURNS: (count_turns, to_count_turns, (world, work, turns)),
+        MANY: (detect_many, to_detect_many, (world, q, work)),
+        REST: (
+            solve_resting,
+            to_solve_resting,
+            (world[6], rigid, 0, u_f.reshape(-1), free, free, free, judged_by, reactions, turns, found),
+        ),
     }
     out = np.zeros(len(calls), np.int64)
     for number in sorted(needed):

@@ -22,13 +22,17 @@ from delassus.dynamics.step_problem import fill_contacts, reduce_rows
 from delassus.integrators import move
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
+from delassus.linalg.dense_product import max_abs
 from delassus.model.state import FINE, first_wrong
 from delassus.problem.problem import measure_rigid
 from delassus.residuals import RESIDUAL_COUNT
+from delassus.simulation.compiled.detect import BAD_POSE, NO_KERNEL
 from delassus.simulation.compiled.stages import (
     CLOSE,
     COORDINATES,
     JOINTS,
+    MANY,
+    REST,
     SOFT_CONTACTS,
     SOFT_JOINTS,
     SOLVE,
@@ -36,12 +40,14 @@ from delassus.simulation.compiled.stages import (
     TURNS,
     to_close,
     to_count_turns,
+    to_detect_many,
     to_fill_coordinates,
     to_fill_joints,
     to_find_swept,
     to_soften_contacts,
     to_soften_joints,
     to_solve,
+    to_solve_resting,
 )
 from delassus.simulation.memory import recall_reactions, sort_names, store_reactions
 from delassus.simulation.signs import examine, is_suspicious
@@ -49,7 +55,7 @@ from delassus.solvers.newton.small import MOST_ROWS
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS
 from delassus.spatial import matrices_of
 
-TAKEN, FAST, PASSING, FAMILY, UNSOLVED, LIMITS, SUSPICIOUS, BAD = range(8)
+TAKEN, FAST, PASSING, FAMILY, UNSOLVED, LIMITS, SUSPICIOUS, BAD, ROOM = range(9)
 """What became of a step: taken, or why it is handed back."""
 
 FAILED = -1
@@ -98,7 +104,7 @@ def _meet(world, wrench, q, u, work):
     (mass, inertia, _, _, gravity, joint_bodies, _), shapes, reach, settings = world[0], world[3], world[4], world[6]
     h, ahead, closure, _, _, _, pull, through_velocities, _, _ = settings
     (predicted, at, rotation, turned, half, _, _, _, _, scratch), contacts, _, _ = work
-    columns, found, (held, speed, doubtful), (path, _, no_reach) = contacts
+    columns, found, (held, speed, doubtful), (path, _, no_reach), _ = contacts
     if ahead > 0.0:
         move(q, u, ahead, predicted)
     else:
@@ -110,7 +116,7 @@ def _meet(world, wrench, q, u, work):
                 path[b, i] = h * u[b, i]
             for i in range(3):
                 path[b, 6 + i] = pull * (gravity[i] + wrench[b, i] / mass[b])
-        if call_kernel(world[7][SWEPT], to_find_swept(world, q, work)) > 0:
+        if world[7][SWEPT] == 0 or call_kernel(world[7][SWEPT], to_find_swept(world, q, work)) > 0:
             return FAST, 0
     _copy(predicted, at)
     if closure > 0.0:
@@ -121,9 +127,14 @@ def _meet(world, wrench, q, u, work):
     swing(inertia, turned, u, 0.5 * h, half)
     if len(reach[0]) == 0:
         return TAKEN, 0
-    bad, _, count, missing = find_contacts(shapes[0], at, no_reach, found, columns)
-    if bad >= 0 or missing != 0:
-        return BAD if bad >= 0 else FAMILY, 0
+    if world[7][MANY]:
+        count = call_kernel(world[7][MANY], to_detect_many(world, at, work))
+        if count < 0:
+            return BAD if count == BAD_POSE else FAMILY if count == NO_KERNEL else ROOM, 0
+    else:
+        bad, _, count, missing = find_contacts(shapes[0], at, no_reach, found, columns)
+        if bad >= 0 or missing != 0:
+            return BAD if bad >= 0 else FAMILY, 0
     if count > 0 and not through_velocities:
         pairs, _, point, frame, gap, _, _, _ = columns
         if are_in_doubt(pairs, point, frame, gap[:count], at, u, h, joint_bodies, held, speed, doubtful):
@@ -220,7 +231,7 @@ def _solve_once(world, inputs, sizes, held, work):
     poses, contacts, table, problem = work
     block, limits, count, m, is_soft = sizes
     pairs, _, rows, bias, compliance, _, _, (_, rates, _), _, _, start, _, _, _ = table
-    reduced, acting, (blocks, scale), _, impulse, reactions, found, (index, _, most, side), none = problem
+    reduced, acting, (blocks, scale), _, impulse, reactions, found, (index, _, most, side), none, told = problem
     mass_blocks, inverse, u_f, response, free = reduced
     start, pairs = start[: block + limits + count + 1], pairs[: block + limits + count]
     is_held = False
@@ -243,7 +254,7 @@ def _solve_once(world, inputs, sizes, held, work):
         for i in range(len(flat)):
             found[RESIDUAL_COUNT + i] = flat[i]
         return 0
-    if m > MOST_ROWS:
+    if m > MOST_ROWS and world[7][REST] == 0:
         return FAILED
     rigid = (pairs, start, rows[:m], response[:m], soft)
     rho, speed = measure_rigid(rigid, len(mass), block, free[:m], fall, blocks, scale[: len(pairs)])
@@ -251,9 +262,20 @@ def _solve_once(world, inputs, sizes, held, work):
     judged_by = (mu, start, block, start[block], limits, blocks, scale[: len(pairs)], True, rho, speed)
     end = RESIDUAL_COUNT + m + len(flat)
     found = found[: end + 3 * MOST_JUDGEMENTS]
-    judged = call_kernel(
-        world[7][SOLVE], to_solve(settings, rigid, flat, free[:m], judged_by, reactions[:m], found, none)
-    )
+    if m > MOST_ROWS:
+        if not max_abs(reactions[:m]) > 0.0:
+            return FAILED
+        before = poses[4].reshape(-1)
+        judged = call_kernel(
+            world[7][REST],
+            to_solve_resting(
+                settings, rigid, len(mass), flat, free[:m], bias[:m], before, judged_by, reactions[:m], told, found
+            ),
+        )
+    else:
+        judged = call_kernel(
+            world[7][SOLVE], to_solve(settings, rigid, flat, free[:m], judged_by, reactions[:m], found, none)
+        )
     if judged == 0 or not (found[0] <= tols[0] and found[RESIDUAL_COUNT - 1] <= tols[1]):
         return FAILED
     return int(found[end + judged - 1])
@@ -298,7 +320,9 @@ def _move(world, u, sizes, work):
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _is_way_free(world, q, u, left, count, work):
     """Is there nothing but the contacts near the paths of the bodies from q on?"""
-    columns, _, _, (path, swept, _) = work[1]
+    columns, _, _, (path, swept, _), _ = work[1]
+    if world[7][SWEPT] == 0:
+        return False
     for b in range(len(u)):
         for i in range(6):
             path[b, i] = left[b] * u[b, i]
@@ -320,7 +344,7 @@ def _is_odd(world, q, u, sizes, work):
     """Is there a sentence due about this step?"""
     bodies, reach, settings = world[0], world[4], world[6]
     block, limits, count, m, is_soft = sizes
-    poses, (columns, _, _, _), table, problem = work
+    poses, (columns, _, _, _, _), table, problem = work
     pairs, names, rows, _, compliance, _, errors, _, _, _, start, hard, _, _ = table
     gained, bearable, _, spin, _, depth, _, error, _ = examine(
         bodies[0], bodies[1], bodies[4], settings[0], u, poses[8], q, poses[7], names[: block + limits + count], start,

@@ -34,7 +34,7 @@ def advance_worlds(first, last, world, varied, inputs, states, memories, work, c
 @njit(cache=True, error_model="numpy")
 def _world_at(world, varied, w):
     """The constants of world w."""
-    bodies, joints, limits, (few, swept), reach, soft, settings, addresses = world
+    bodies, joints, limits, (few, swept, many), reach, soft, settings, addresses = world
     mass, inertia, inverse_inertia, inverse_mass, surface, damping, friction, stiffness, rate_gain, effort = varied
     of, placing, rest = joints[1], few[0], few[1:]
     own_surface = surface[_own(surface, w)]
@@ -50,7 +50,11 @@ def _world_at(world, varied, w):
         ),
         (joints[0], freedoms, joints[2], joints[3]),
         limits,
-        ((placed,) + rest, (placed, swept[1], swept[2], swept[3], own_surface, swept[5], swept[6])),
+        (
+            (placed,) + rest,
+            (placed, swept[1], swept[2], swept[3], own_surface, swept[5], swept[6]),
+            (placed,) + many[1:],
+        ),
         (reach[0], reach[1], reach[2], reach[3], own_surface),
         soft,
         settings,

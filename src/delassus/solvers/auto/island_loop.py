@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from delassus.kernel import njit
+from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.operators.matrix import fill_blocks_of_full
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.auto.rest import FINISHED, ITERATIONS, KEPT, LEFT, ROWS, look_at_bodies
@@ -154,7 +154,7 @@ def _gather_matrix(mine, start, matrix, bounds, number, full):
             number[start[mine[q]] + a] = -1
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED)
 def solve_resting(
     rigid, body_count, u_f, free, bias, before, judged_by, tols, most, rule, plain, takes_least, reactions, told, found
 ):  # fmt: skip
