@@ -127,6 +127,13 @@ class ShapeArrays:
                 missing |= 0 if addresses[family] else 1 << family
         return missing
 
+    def compile_all_families(self) -> None:
+        """Have the kernels of all pairs compiled that these shapes could make."""
+        kinds = np.unique(self.kind)
+        self.compile_families(
+            int(np.bitwise_or.reduce(1 << FAMILIES[np.ix_(kinds, kinds)].astype(np.int64), axis=None))
+        )
+
     @property
     def placing(self) -> tuple[Any, ...]:
         """What `place` reads."""
