@@ -171,6 +171,28 @@ def test_what_is_too_large_or_too_fast_is_handed_back():
     assert stepper.q.tobytes() == state.q.tobytes()
 
 
+def test_piles_of_many_shapes_and_islands_have_the_bits_of_step():
+    builder = grounded()
+    for k in range(70):
+        column, height = divmod(k, 3)
+        builder.body(position=(0.5 * column, 0, 0.1 + 0.2 * height), density=1000.0, shapes=Box((0.2, 0.2, 0.2)))
+    model, state = builder.build()
+    world, memory, taken = World(model, state), Memory(), 0
+    stepper = Stepper(model, world.settings)
+    for _ in range(20):
+        stepper.put(state.q, state.u, model.joints.turns_of(state.turns), state.t, memory)
+        done = stepper.advance(Inputs.none(model), 1)
+        state, _ = step(model, state, None, world.settings, memory)
+        taken += done
+        assert not done or stepper.q.tobytes() == state.q.tobytes()
+        assert not done or stepper.memory.reactions.tobytes() == memory.reactions.tobytes()
+    assert taken >= 17  # the first have no guess, and wait for kernels
+    world.run(20 + ROOM_OF_CALL)
+    for _ in range(ROOM_OF_CALL):
+        state, _ = step(model, state, None, world.settings, memory)
+    assert world.state.hash == state.hash
+
+
 @pytest.mark.parametrize("settings", [{"law": "ccp"}, {"solver": "nbgs"}, {"warm_start": False}])
 def test_what_is_not_compiled_says_why(settings):
     model, _ = built(thrown_boxes)
