@@ -155,7 +155,9 @@ def _read(model: Model, name: str, q: np.ndarray, u: np.ndarray, turns: np.ndarr
         _need(word in _BODY, name, word, list(_BODY), f"body:{owner}." + "{}")
         unit, read = _BODY[word]
         return read(model, model.body_names.index(owner), q, u), unit  # type: ignore[no-untyped-call]
-    _need(kind == "joint", name, kind, ["joint", "body", "world"], "{}:…")
+    if kind != "joint":
+        forms = "'joint:hinge.angle', 'body:arm.position' or 'world.energy'"
+        raise ProblemError(f"history({name!r}): give a name such as {forms}, or one that world.watch notes")
     _need(owner in model.joints.names, name, owner, list(model.joints.names), "joint:{}." + word)
     return _read_joint(model, name, owner, word, q, u, turns)
 
