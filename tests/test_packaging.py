@@ -79,15 +79,11 @@ def test_a_missing_extra_is_named(monkeypatch):
     assert "multigrid" in PROJECT["optional-dependencies"]
 
 
-def test_a_missing_collision_library_is_named(monkeypatch):
-    """As on Windows, where pip finds no coal."""
-    from delassus.collision.narrow import general
-
-    general._import_coal.cache_clear()
-    monkeypatch.setitem(sys.modules, "coal", None)
-    with pytest.raises(ImportError, match="need the package coal: pip install coal"):
-        general._import_coal()
-    general._import_coal.cache_clear()
+def test_nothing_imports_coal():
+    """It is a peer of the tests: cylinders, hulls and meshes collide without it."""
+    assert not any("coal" in line for line in PROJECT["dependencies"])
+    for path in (ROOT / "src").rglob("*.py"):
+        assert not re.search(r"^\s*(import|from) coal\b", path.read_text(), re.MULTILINE), path
 
 
 def test_version_is_said_once():

@@ -79,7 +79,7 @@ def test_arch_stands_above_the_least_thickness_and_falls_below(blocks):
 
 
 def test_blocks_that_share_an_edge_exactly_are_told_apart_by_their_faces():
-    """An arch that falls symmetrically comes to a pose, 18 steps after it begins to, in which coal has no answer."""
+    """An arch that falls symmetrically comes to a pose, 18 steps after it begins to, in which EPA has no answer."""
     run = SCENE.build(thickness=0.8 * LEAST * 2.0).run(duration=0.1)
     assert np.isfinite(run.q).all()
     assert np.abs(run.q[-1, :, 0] + run.q[-1, ::-1, 0]).max() < 1e-6

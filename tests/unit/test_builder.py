@@ -153,7 +153,7 @@ def test_every_constant_of_a_model_enters_its_hash():
     assert len({model(**change).hash for change in changes}) == len(changes)
     assert model().hash == model().hash
     left_out = {field.name for field in fields(ShapeArrays)} - constants(model().shapes).keys()
-    assert left_out == {"hint", "spare", "peer_shapes"}
+    assert left_out == {"hint", "spare"}
     assert {field.name for field in fields(JointArrays)} == constants(model().joints).keys()
 
 

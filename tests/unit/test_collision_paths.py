@@ -99,7 +99,7 @@ def test_compiled_code_finds_the_same_contacts(far):
     bad, _, _, missing = many_times(1, arrays.few_constants, q, reach, work, columns)
     assert bad == -1
     assert missing
-    assert arrays.compile_families(missing) == 0
+    arrays.compile_families(missing)
     bad, _, total, missing = many_times(3, arrays.few_constants, q, reach, work, columns)
     assert (bad, missing) == (-1, 0)
     expected = detect_at(arrays, q, reach=reach if far else None)
@@ -127,7 +127,7 @@ def found_by_compiled_code(arrays, q, reach):
         bad, total, missing = find_contacts_many(arrays.many_constants, q, reach, work, columns, takes)
         assert bad == -1
         if missing:
-            assert arrays.compile_families(missing) == 0
+            arrays.compile_families(missing)
         elif takes[0] > len(work[8]) or takes[1] > len(work[11]) or takes[2] > len(columns[4]):
             work = many_work(arrays, max(takes[0], len(work[8])), max(takes[1], len(work[11])))
             columns, again = empty_contacts(arrays, takes[2]), again + 1
@@ -218,7 +218,6 @@ FLOOR = Mesh([[-9, -9, 0], [9, -9, 0], [9, 9, 0], [-9, 9, 0]], [[0, 1, 2], [0, 2
 @pytest.mark.parametrize("other", [*SOLIDS, FLOOR], ids=lambda s: s.kind)
 def test_no_contact_at_the_edge_of_the_margin_is_lost(other):
     """Pairs that an axis separates are not looked at closely: that must not cost those which just count."""
-    pytest.importorskip("coal", reason="pip install coal")
     rng, seen = np.random.default_rng(6), 0
     for k in range(60):
         shape = SOLIDS[k % 2]
@@ -236,6 +235,6 @@ def test_no_contact_at_the_edge_of_the_margin_is_lost(other):
         gap = found(3.0).gap.min(initial=np.inf)
         if 0 < gap < 3.0:
             seen += 1
-            assert len(found(gap + 3e-6)) > 0  # coal's tolerance, and a little
-            assert len(found(gap - 3e-6)) == 0
+            assert len(found(gap + 1e-9)) > 0
+            assert len(found(gap - 1e-9)) == 0
     assert seen > 20

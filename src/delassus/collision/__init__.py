@@ -3,8 +3,8 @@
     arrays = shape_arrays(instances)                        once
     contacts = detect(arrays, position, quaternion)         every step
 
-placement (where shapes are) → broad (which pairs are near) → narrow (contacts of each pair, one kernel per pair of
-kinds) and general (the pairs without a kernel, through `coal`)."""
+placement (where shapes are) → broad (which pairs are near) → narrow (contacts of each pair, by the kernel of its family
+of kinds); few and many do it all in one compiled call."""
 
 from delassus.collision.arrays import MIXING, ShapeArrays, shape_arrays
 from delassus.collision.contacts import Contacts

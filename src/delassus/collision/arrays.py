@@ -12,7 +12,7 @@ from delassus.collision.broad.pairs import FEW, few_candidates
 from delassus.collision.instances import ALL, FIXTURES, Instance
 from delassus.collision.layout import CONVEX, GIVEN, PLANE, SPHERE, TRIANGLE
 from delassus.collision.machine import Pool
-from delassus.collision.narrow.families import FAMILIES, POINTS, family_address
+from delassus.collision.narrow.families import FAMILIES, KERNELS, POINTS, family_address
 from delassus.collision.parts import take_apart
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.shapes import SHAPES
@@ -57,7 +57,7 @@ class ShapeArrays:
     group: np.ndarray  # (n,) bits
     mask: np.ndarray  # (n,) bits
     mixing: int
-    vertices: tuple[Any, ...]  # the fields of Geometry from `vertex` to `triangle`
+    vertices: tuple[Any, ...]  # the fields of Geometry from `vertex` to `shape_edge`
     excluded: np.ndarray  # sorted keys of pairs of owners that never touch
     body_count: int  # bodies the arrays know of: one more than the largest index
     common: np.ndarray  # shapes tested against everything
@@ -70,7 +70,6 @@ class ShapeArrays:
     candidates: np.ndarray  # (c, 4) pairs of few shapes, see broad/pairs.py
     hint: list[int]  # room for pairs (few shapes: contacts), from the last detection; changes no result
     spare: list[tuple[Any, ...]]  # work spaces of few shapes that nobody uses now, see few.py
-    peer_shapes: dict[str, Any]  # `coal`'s objects, made when first needed
     given_kinds: tuple[str, ...]  # names in SHAPES of the shapes that are GIVEN, in order
 
     @property
@@ -78,9 +77,9 @@ class ShapeArrays:
         return len(self.kind)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles begin without memory, addresses and `coal`'s objects."""
+        """Copies and pickles begin without memory and addresses."""
         here = {name: value for name, value in self.__dict__.items() if name not in _MADE_HERE}
-        return here | {"peer_shapes": {}, "spare": []}
+        return here | {"spare": []}
 
     @cached_property
     def pool(self) -> Pool:
@@ -117,15 +116,12 @@ class ShapeArrays:
         """What says whether two shapes may touch at all, see `may_touch`."""
         return self.plain, self.body, self.owner, self.group, self.mask, self.excluded
 
-    def compile_families(self, bits: int) -> int:
-        """Have the kernels of these families of pairs compiled, or loaded, for `find_contacts`; returns the bits of
-        those that have none."""
-        addresses, missing = self.few_constants[5], 0
-        for family in range(len(addresses)):
+    def compile_families(self, bits: int) -> None:
+        """Have the kernels of these families of pairs compiled, or loaded, for `find_contacts` and its like."""
+        addresses = self.few_constants[5]
+        for family in KERNELS:
             if bits >> family & 1:
                 addresses[family] = family_address(family)
-                missing |= 0 if addresses[family] else 1 << family
-        return missing
 
     def compile_all_families(self) -> None:
         """Have the kernels of all pairs compiled that these shapes could make."""
@@ -156,7 +152,7 @@ class ShapeArrays:
         if kind in (PLANE, TRIANGLE):
             return np.inf
         if kind == CONVEX:
-            vertex, start, _, _, shape_face, normal, _, _ = self.vertices
+            vertex, start, _, _, shape_face, normal, *_ = self.vertices
             along = vertex[start[s] : start[s + 1]] @ normal[shape_face[s] : shape_face[s + 1]].T
             return _SLOW * 0.5 * float(np.ptp(along, axis=0).min())
         if kind == GIVEN:
@@ -243,7 +239,6 @@ def shape_arrays(
         else np.zeros((0, 4), np.int64),
         hint=[8 * n + 64],
         spare=[],
-        peer_shapes={},
         given_kinds=parts.given_kinds,
     )
 

@@ -58,7 +58,7 @@ def detect_at(arrays: ShapeArrays, q: np.ndarray, *, threads: int = 1, reach: np
     pairs, dealt = arrays.pool.take(((len(partner), 2), np.int32), ((len(partner), 3), np.int32))
     rows, direct, bits = deal(end, partner, arrays.kind, FAMILIES, POINTS, pairs, dealt)
     (out,) = arrays.pool.take(((rows, 8), float))
-    scratch = np.empty((threads, 4, scratch_rows(arrays.vertices[3]), 4))
+    scratch = np.empty((threads, 5, scratch_rows(arrays.vertices[3]), 4))
     if reach is not None:
         placed[:, MARGIN] += reach
     geometry = (placed, rotation, arrays.size, arrays.kind, *arrays.vertices, arrays.given)
@@ -75,17 +75,14 @@ def _detect_few(arrays: ShapeArrays, q: np.ndarray, reach: np.ndarray) -> Contac
     room = arrays.hint[0]  # as many contacts as last time, which is right at rest
     columns = empty_contacts(arrays, room)
     bad, near, total, missing = find_contacts(shapes, q, reach, work, columns)
-    if missing and arrays.compile_families(missing) != missing:
-        bad, near, total, missing = find_contacts(shapes, q, reach, work, columns)
+    if missing:
+        arrays.compile_families(missing)
+        bad, near, total, _ = find_contacts(shapes, q, reach, work, columns)
     if bad >= 0:
         raise _bad_pose(bad, q)
     position, rotation, _, pairs, dealt, out, _ = work
     placed = (position, rotation, arrays.size, arrays.kind)
-    if missing:
-        from delassus.collision.narrow.general import find_general
-
-        total += find_general(arrays, (*placed, *arrays.vertices, arrays.given), near, pairs, dealt, out)
-    if missing or total != room:
+    if total != room:
         columns = empty_contacts(arrays, total)
         finish(0, 1, near, pairs, dealt, placed, out, arrays.mixing, columns)
     arrays.hint[0] = total

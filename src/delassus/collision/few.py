@@ -24,7 +24,7 @@ def few_work(arrays: "ShapeArrays") -> tuple[np.ndarray, ...]:
     n, c, rows = arrays.count, len(arrays.candidates), int(arrays.candidates[:, 3].sum())
     return (
         np.empty((n, 8)), np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((c, 2), np.int32),
-        np.empty((c, 3), np.int32), np.empty((rows, 8)), np.empty((1, 4, scratch_rows(arrays.vertices[3]), 4)),
+        np.empty((c, 3), np.int32), np.empty((rows, 8)), np.empty((1, 5, scratch_rows(arrays.vertices[3]), 4)),
     )  # fmt: skip
 
 

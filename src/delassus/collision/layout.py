@@ -22,7 +22,7 @@ class Geometry(NamedTuple):
 
     position: np.ndarray  # (n, 8) x, y, z [m], size[:, 0] and the four columns of ShapeArrays.surface: one cache line
     rotation: np.ndarray  # (n, 3, 3) shape → world; a sphere's is never written; a plane's third column is its normal
-    size: np.ndarray  # (n, ≥ 3) Shape.numbers [m]
+    size: np.ndarray  # (n, ≥ 3) Shape.numbers [m]; of hulls and triangles half the edges of the box that holds them
     kind: np.ndarray  # (n,)
     vertex: np.ndarray  # (v, 3) corners of hulls and triangles in their shape's frame [m]
     vertex_start: np.ndarray  # (n + 1,)
@@ -32,6 +32,9 @@ class Geometry(NamedTuple):
     face_normal: np.ndarray  # (faces, 3) outward, in the shape's frame
     edge_normal: np.ndarray  # (n_t, 3, 4) per mesh triangle and edge, see Mesh.edge_directions
     triangle: np.ndarray  # (n,) number of a mesh triangle among them, or −1
+    edge: np.ndarray  # (e, 11) of hulls and triangles, in the shape's frame: number of its first corner, unit vector u
+    # along it, u × p for the unit vectors p across it into the two faces that meet there, length [m]
+    shape_edge: np.ndarray  # (n + 1,) first edge of each shape
     given: np.ndarray  # (n,) address of the support function of what is GIVEN, else 0
 
 

@@ -37,7 +37,7 @@ def many_work(arrays: "ShapeArrays", pairs: int = 0, rows: int = 0) -> tuple[Any
         np.empty((n, 8)), np.empty((n, 3, 3)), np.empty((n, 3)), grid, np.empty((1, RUNS, 3), np.int64),
         np.empty((1, pairs, 2), np.int32), np.zeros(1, np.int64), np.empty(n, np.int32),
         np.empty(pairs, np.int32), np.empty((pairs, 2), np.int32), np.empty((pairs, 3), np.int32),
-        np.empty((rows, 8)), np.empty((1, 4, scratch_rows(arrays.vertices[3]), 4)),
+        np.empty((rows, 8)), np.empty((1, 5, scratch_rows(arrays.vertices[3]), 4)),
     )  # fmt: skip
 
 

@@ -134,8 +134,8 @@ def _put_plane(shape: Plane, s: int, parts: Parts) -> None:
 
 
 class Polyhedra:
-    """Collects corners and faces of hulls and mesh triangles: the fields of Geometry from `vertex` to `triangle`, for n
-    shapes added in order."""
+    """Collects corners, edges and faces of hulls and mesh triangles: the fields of Geometry from `vertex` to
+    `shape_edge`, for n shapes added in order."""
 
     def __init__(self, n: int):
         self.vertex_count = np.zeros(n, np.int64)
@@ -145,6 +145,8 @@ class Polyhedra:
         self.faces: list[np.ndarray] = []
         self.normals: list[np.ndarray] = []
         self.edges: list[np.ndarray] = []
+        self.lines: list[np.ndarray] = []
+        self.line_count = np.zeros(n, np.int64)
         self.triangles = 0
         self.known: dict[int, tuple[Any, ...]] = {}  # hulls by identity: many bodies may share one
 
@@ -154,14 +156,18 @@ class Polyhedra:
             lo, hi = shape.bounds
             middle = 0.5 * (lo + hi)
             local = shape.vertices - middle
-            self.known[id(shape)] = local, middle, hi - middle, np.array([_normal(local[f]) for f in shape.faces])
-        local, middle, parts.half[s], normal = self.known[id(shape)]
+            normal = np.array([_normal(local[f]) for f in shape.faces])
+            self.known[id(shape)] = local, middle, hi - middle, normal, _edges(local, shape.faces, normal)
+        local, middle, parts.half[s], normal, lines = self.known[id(shape)]
+        parts.size[s, :3] = parts.half[s]
         parts.radius[s] = np.linalg.norm(local, axis=1).max()
         parts.local_position[s] += parts.local_rotation[s] @ middle
         self.vertex_count[s], self.face_count[s] = len(local), len(shape.faces)
         self.vertices.append(local)
         self.faces += shape.faces
         self.normals.append(normal)
+        self.lines.append(lines)
+        self.line_count[s] = len(lines)
 
     def add_mesh(self, shape: Mesh, s: int, parts: "Parts") -> None:
         """Shapes s … of a mesh: each triangle about the middle of its bounds."""
@@ -170,7 +176,7 @@ class Polyhedra:
         corners = shape.vertices[shape.faces]
         middle = 0.5 * (corners.min(axis=1) + corners.max(axis=1))
         local = corners - middle[:, None]
-        parts.half[rows] = np.abs(local).max(axis=1)
+        parts.half[rows] = parts.size[rows, :3] = np.abs(local).max(axis=1)
         parts.radius[rows] = np.linalg.norm(local, axis=2).max(axis=1)
         parts.local_position[rows] += middle @ parts.local_rotation[s].T
         self.vertex_count[rows] = 3
@@ -178,9 +184,11 @@ class Polyhedra:
         self.triangles += m
         self.vertices.append(local.reshape(-1, 3))
         self.edges.append(shape.edge_directions())
+        self.lines.append(_triangle_edges(local))
+        self.line_count[rows] = 3
 
     def arrays(self) -> tuple[Any, ...]:
-        """The fields of Geometry from `vertex` to `triangle`."""
+        """The fields of Geometry from `vertex` to `shape_edge`."""
         return (
             np.concatenate([np.zeros((0, 3)), *self.vertices]),
             _starts(self.vertex_count),
@@ -190,6 +198,8 @@ class Polyhedra:
             np.concatenate([np.zeros((0, 3)), *self.normals]),
             np.concatenate([np.zeros((0, 3, 4)), *self.edges]),
             self.triangle,
+            np.concatenate([np.zeros((0, 11)), *self.lines]),
+            _starts(self.line_count),
         )
 
 
@@ -204,3 +214,26 @@ def _normal(polygon: np.ndarray) -> np.ndarray:
     a = polygon - polygon[0]
     n = np.cross(a[1:-1], a[2:]).sum(axis=0)
     return n / np.linalg.norm(n)
+
+
+def _edges(vertices: np.ndarray, faces: list[np.ndarray], normal: np.ndarray) -> np.ndarray:
+    """(e, 11) edges of a hull, see Geometry.edge."""
+    start, end = np.concatenate(faces), np.concatenate([np.roll(f, -1) for f in faces])
+    length = np.linalg.norm(vertices[end] - vertices[start], axis=1, keepdims=True)
+    across = np.repeat(normal, [len(f) for f in faces], axis=0)  # u × (n × u) = n
+    _, first, which = np.unique(np.sort([start, end], axis=0).T, axis=0, return_index=True, return_inverse=True)
+    other = first.copy()
+    other[which.ravel()] = np.arange(len(start))  # the last of them, which runs the other way
+    second = np.where((other == first)[:, None], across[first], -across[other])
+    along = (vertices[end] - vertices[start]) / length
+    return np.concatenate([start[first][:, None], along[first], across[first], second, length[first]], axis=1)
+
+
+def _triangle_edges(corners: np.ndarray) -> np.ndarray:
+    """(3 m, 11) edges of triangles (m, 3, 3), see Geometry.edge."""
+    along = np.roll(corners, -1, axis=1) - corners
+    length = np.linalg.norm(along, axis=2, keepdims=True)
+    normal = np.cross(along[:, 0], along[:, 1])
+    normal = np.repeat((normal / np.linalg.norm(normal, axis=1, keepdims=True))[:, None], 3, axis=1)
+    number = np.broadcast_to([[0], [1], [2]], length.shape)
+    return np.concatenate([number, along / length, normal, normal, length], axis=2).reshape(-1, 11)

@@ -166,7 +166,7 @@ class Worlds:
                 self.model.joints, damping=damping, friction=friction, stiffness=stiffness, rate_gain=rate_gain,
                 effort=effort,
             )  # fmt: skip
-            shapes = replace(self.model.shapes, surface=surface, spare=[], peer_shapes={})
+            shapes = replace(self.model.shapes, surface=surface, spare=[])
             self._models[w] = replace(self.model, mass=mass, inertia=inertia, joints=joints, shapes=shapes)
         return self._models[w]
 

@@ -3,7 +3,7 @@ waits for box–box.
 
 Every family has the same form: share t of the first `count` pairs (p, 2), those dealt to it; contacts go into their
 slots of `out`, their number into `dealt` (p, 3) (see layout.py), and the sum of these numbers is returned.
-scratch: (threads, 4, rows, 4), see `scratch_rows`."""
+scratch: (threads, 5, rows, 4), see `scratch_rows`."""
 
 import numpy as np
 from numba import types
@@ -31,11 +31,12 @@ from delassus.collision.narrow.faces import RIM
 from delassus.collision.narrow.given import AROUND
 from delassus.collision.narrow.patch import MOST
 from delassus.collision.narrow.plane import HULL_POINTS, plane_box, plane_given, plane_hull, plane_round
+from delassus.collision.narrow.solids import solid_solid
 from delassus.collision.narrow.sphere import sphere_hull, sphere_solid, sphere_triangle
 from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.borrowed import BORROWED
 
-(SPHERE_SOLID, SPHERE_HULL, SPHERE_TRIANGLE, PLANE_BOX, PLANE_ROUND, PLANE_HULL, BOXES, BOX_CAPSULE, CAPSULES, GENERAL,
+(SPHERE_SOLID, SPHERE_HULL, SPHERE_TRIANGLE, PLANE_BOX, PLANE_ROUND, PLANE_HULL, BOXES, BOX_CAPSULE, CAPSULES, SOLIDS,
  PLANE_GIVEN) = range(SPHERE_PLANE + 1, SPHERE_PLANE + 12)  # fmt: skip
 
 
@@ -54,7 +55,7 @@ def _sphere_solid(t, threads, count, pairs, dealt, geometry, out, scratch):
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _sphere_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, _, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, _, _ = geometry
+    position, R, _, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, _, _, _, _ = geometry
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == SPHERE_HULL:
@@ -69,7 +70,7 @@ def _sphere_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _sphere_triangle(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, _, kind, vertex, vertex_start, _, _, _, _, edge_normal, triangle, _ = geometry
+    position, R, _, kind, vertex, vertex_start, _, _, _, _, edge_normal, triangle, _, _, _ = geometry
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == SPHERE_TRIANGLE:
@@ -108,7 +109,7 @@ def _plane_round(t, threads, count, pairs, dealt, geometry, out, scratch):
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _plane_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, _, kind, vertex, vertex_start, _, _, _, _, _, _, _ = geometry
+    position, R, _, kind, vertex, vertex_start, _, _, _, _, _, _, _, _, _ = geometry
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == PLANE_HULL:
@@ -161,13 +162,30 @@ def _capsules(t, threads, count, pairs, dealt, geometry, out, scratch):
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _plane_given(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, size, kind, _, _, _, _, _, _, _, _, given = geometry
+    position, R, size, kind, _, _, _, _, _, _, _, _, _, _, given = geometry
     corners = scratch[t, 0]
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == PLANE_GIVEN:
             a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
             n = plane_given(position, R, size, given, a, b, limit, out, slot, corners)
+            dealt[p, COUNT] = n
+            total += n
+    return total
+
+
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+def _solids(t, threads, count, pairs, dealt, geometry, out, scratch):
+    (position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges, triangle, edge,
+     shape_edge, given) = geometry  # fmt: skip
+    total = 0
+    for p in range(count * t // threads, count * (t + 1) // threads):
+        if dealt[p, FAMILY] == SOLIDS:
+            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
+            n = solid_solid(
+                position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges,
+                triangle, edge, shape_edge, given, a, b, limit, out, slot, scratch[t],
+            )  # fmt: skip
             dealt[p, COUNT] = n
             total += n
     return total
@@ -183,23 +201,22 @@ KERNELS = {
     BOXES: _boxes,
     BOX_CAPSULE: _box_capsule,
     CAPSULES: _capsules,
+    SOLIDS: _solids,
     PLANE_GIVEN: _plane_given,
 }
-POLYHEDRAL = (SPHERE_HULL, SPHERE_TRIANGLE, PLANE_HULL, PLANE_GIVEN)
+POLYHEDRAL = (SPHERE_HULL, SPHERE_TRIANGLE, PLANE_HULL, SOLIDS, PLANE_GIVEN)
 """Families that read all of Geometry; the others get its first four arrays, since every argument costs time."""
 READS_ALL = sum(1 << family for family in POLYHEDRAL)  # their bits
 
 
 def family_address(family: int) -> int:
-    """Of the kernel of a family, compiled now or before; 0 where there is none."""
-    if family not in KERNELS:
-        return 0
+    """Of the kernel of a family, compiled now or before."""
     number, index = types.float64, types.int64
     numbers, cubes, pairs = number[:, ::1], number[:, :, ::1], types.int32[:, ::1]
     geometry = [numbers, cubes, numbers, types.int8[::1]]
     if family in POLYHEDRAL:
         several = index[::1]
-        geometry += [numbers, several, several, several, several, numbers, cubes, several, several]
+        geometry += [numbers, several, several, several, several, numbers, cubes, several, numbers, several, several]
     return kernel_address(
         KERNELS[family],
         (index, index, index, pairs, pairs, types.Tuple(geometry), numbers, number[:, :, :, ::1]),
@@ -207,16 +224,15 @@ def family_address(family: int) -> int:
 
 
 def scratch_rows(face_start: np.ndarray) -> int:
-    """Rows of four numbers of each of the four blocks of scratch that a thread needs: for the corners of two faces cut
-    to each other, the longest of which is one of these."""
+    """Rows of four numbers of each of the five blocks of scratch that a thread needs: for the corners of two faces and
+    of what is left of them cut to each other, and for GJK.  face_start: of Geometry."""
     longest = int(np.diff(face_start).max(initial=max(RIM, AROUND)))
-    return max(24, 2 * longest + 2)
+    return max(32, 2 * longest + 2)
 
 
 def _tables() -> tuple[np.ndarray, np.ndarray]:
-    """(kinds, kinds) family of a pair, and rows of `out` it may need.  GENERAL, where there is no kernel (general.py),
-    also stands for pairs of static kinds, which never meet."""
-    family = np.full((KIND_COUNT, KIND_COUNT), GENERAL, dtype=np.int32)
+    """(kinds, kinds) family of a pair, and rows of `out` it may need."""
+    family = np.full((KIND_COUNT, KIND_COUNT), SOLIDS, dtype=np.int32)
     points = np.full((KIND_COUNT, KIND_COUNT), MOST, dtype=np.int32)
 
     def line(a: int, b: int | list[int], number: int, most: int | list[int]) -> None:
@@ -224,6 +240,8 @@ def _tables() -> tuple[np.ndarray, np.ndarray]:
         points[a, b] = points[b, a] = most
 
     line(SPHERE, SPHERE, SPHERES, 0)
+    for static in (PLANE, TRIANGLE):  # which never meet: a family without a kernel
+        line(static, [PLANE, TRIANGLE], SPHERES, 0)
     line(SPHERE, PLANE, SPHERE_PLANE, 0)
     line(SPHERE, [BOX, CAPSULE, CYLINDER], SPHERE_SOLID, 1)
     line(SPHERE, CONVEX, SPHERE_HULL, 1)

@@ -1,24 +1,27 @@
 """Distance of two convex shapes of any kind (Gilbert, Johnson and Keerthi 1988): one routine for all pairs.
 
-It serves the sweep of fast bodies, which asks along the way how far two shapes are apart, and the contacts of shapes
-that are GIVEN by a support function; all other contacts come from the kernels of their families. Spheres and capsules
-are points and segments with a radius around them, so that shallow overlaps of theirs still have a distance and a
-direction."""
+It serves the sweep of fast bodies, which asks along the way how far two shapes are apart, and the contacts of solids
+without a kernel of their own (solids.py). Spheres and capsules are points and segments with a radius around them, so
+that shallow overlaps of theirs still have a distance and a direction."""
 
 import math
 
 import numpy as np
 
-from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, PLANE, SPHERE
+from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, PLANE, SPHERE, to_local, to_world
 from delassus.collision.narrow.given import furthest
 from delassus.collision.narrow.triangle import nearest_barycentric
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 _ROUNDS = 64
-_CLOSE = 1e-12  # of the squared distance: no point of the difference is nearer than this says
+_STUCK = 3  # rounds without progress: on round sides simplices become flat, and rounding has the say
+_FEW_ROUNDS = 8  # where the result is a start for more
+CLOSE = 1e-12  # of the squared distance: no point of the difference is nearer than this says
+_ROUNDING = 4e-16  # of the size: more digits the distance of a point does not have
 _INSIDE = 1e-24  # of the squared size: the origin lies in the simplex
-_CLEAR = 1e-3  # of their sizes: overlapping shapes are moved apart by this much more than they overlap
+_CLEAR = 1e-2  # of their sizes: overlapping shapes are moved apart by this much more than they overlap
+_CLEARER = 0.1  # … and at last by so much more
 _BETTER = 1e-12  # of their sizes: a direction that separates shapes by less is no better
 WITNESS = 9
 """Rows of scratch W with which nearest points are found, too: the corners of the simplex, the points of the first shape
@@ -30,58 +33,66 @@ def shape_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
     """(distance, nx, ny, nz): of shapes a and b [m], and the unit vector from a to b; at most zero where they overlap,
     with a zero vector where the direction is not known.
 
-    P: (2, 3), R: (2, 3, 3) poses of a and b; W: (4, 3) or (WITNESS, 3) scratch. A plane stands first."""
+    P: (2, 3), R: (2, 3, 3) poses of a and b; W: (4, 3) or (≥ WITNESS, 3) scratch. A plane stands first."""
+    one, two = np.int64(0), np.int64(1)  # literals would be types of their own
     if kind[a] == PLANE:
         nx, ny, nz = R[0, 0, 2], R[0, 1, 2], R[0, 2, 2]
-        x, y, z = core_point(b, np.int64(1), kind, size, vertex, vertex_start, given, P, R, -nx, -ny, -nz)
+        x, y, z = core_point(b, two, kind, size, vertex, vertex_start, given, P, R, -nx, -ny, -nz)
         d = nx * (x - P[0, 0]) + ny * (y - P[0, 1]) + nz * (z - P[0, 2])
         return d - skin(b, kind, size), nx, ny, nz
-    d, nx, ny, nz = core_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W)
+    d, nx, ny, nz = core_distance(
+        a, b, one, two, kind, size, vertex, vertex_start, given, P, R, 0.0, 0.0, 0.0, CLOSE, W
+    )
     return d - skin(a, kind, size) - skin(b, kind, size), nx, ny, nz
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def signed_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W, found):
-    """Write gap, unit normal from a to b and the point midway between their nearest points into found (7,), for solids
-    that may overlap.  W: (WITNESS, 3) scratch.
-
-    Overlapping cores are moved apart along a direction n by a little more than they overlap along it; where they are
-    nearest then is the next direction, as long as it separates them by less. The least overlap stays where it is."""
-    d, nx, ny, nz = core_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W)
-    bx, by, bz = P[1, 0], P[1, 1], P[1, 2]
-    shift = 0.0
+def signed_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
+    """(gap, unit normal from a to b) of solids that may overlap, placed at P[a], R[a] and P[b], R[b]; the nearest point
+    of the core of a is in W[8].  W: (≥ WITNESS, 3) scratch."""
+    d, nx, ny, nz = core_distance(a, b, a, b, kind, size, vertex, vertex_start, given, P, R, 0.0, 0.0, 0.0, CLOSE, W)
     if nx == 0.0 and ny == 0.0 and nz == 0.0:
-        nx, ny, nz = bx - P[0, 0], by - P[0, 1], bz - P[0, 2]
+        nx, ny, nz = P[b, 0] - P[a, 0], P[b, 1] - P[a, 1], P[b, 2] - P[a, 2]
         length = math.sqrt(nx * nx + ny * ny + nz * nz)
         nx, ny, nz = (nx / length, ny / length, nz / length) if length > 0.0 else (0.0, 0.0, 1.0)
-        d, reach = _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz)
-        for _ in range(_ROUNDS):
-            shift = max(-d, 0.0) + _CLEAR * reach
-            P[1, 0], P[1, 1], P[1, 2] = bx + shift * nx, by + shift * ny, bz + shift * nz
-            _, mx, my, mz = core_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W)
-            P[1, 0], P[1, 1], P[1, 2] = bx, by, bz
-            if mx == 0.0 and my == 0.0 and mz == 0.0:
-                break
-            less, _ = _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, mx, my, mz)
-            if less <= d + _BETTER * reach:
-                break
+        d, nx, ny, nz = descend(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz, CLOSE, W)
+    return d - skin(a, kind, size) - skin(b, kind, size), nx, ny, nz
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def descend(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz, close, W):
+    """(distance of the cores, unit normal) along a direction that separates overlapping cores by as little as any near
+    n does; the nearest point of the core of a is in W[8].
+
+    The cores are moved apart along n by a little more than they overlap along it; where they are nearest then is the
+    next direction, as long as it separates them by less. The least overlap stays where it is: faces and pairs of edges
+    are found in one round, on round sides the error shrinks by the overlap over the radii each time."""
+    d, reach = _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz)
+    clear = _CLEAR
+    for _ in range(_ROUNDS if close <= CLOSE else _FEW_ROUNDS):
+        shift = max(-d, 0.0) + clear * reach
+        _, mx, my, mz = core_distance(
+            a, b, a, b, kind, size, vertex, vertex_start, given, P, R, shift * nx, shift * ny, shift * nz, close, W
+        )
+        if mx == 0.0 and my == 0.0 and mz == 0.0:
+            break
+        less, _ = _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, mx, my, mz)
+        if less > d + max(_BETTER, close) * reach:
             d, nx, ny, nz = less, mx, my, mz
-    for i in range(3):
-        # of b's nearest point: the first shape's, and the simplex's from there, moved back
-        n = nx if i == 0 else (ny if i == 1 else nz)
-        one, apart = W[8, i] + skin(a, kind, size) * n, d - skin(a, kind, size) - skin(b, kind, size)
-        found[4 + i] = one + 0.5 * apart * n
-    found[0] = d - skin(a, kind, size) - skin(b, kind, size)
-    found[1], found[2], found[3] = nx, ny, nz
+        elif clear == _CLEAR and close <= CLOSE:
+            clear = _CLEARER  # directions of what is further apart have more digits
+        else:
+            break
+    return d, nx, ny, nz
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz):
     """(distance of the cores of a and b along the unit vector n from a to b, sum of their extents along it) [m]."""
-    x, y, z = core_point(b, np.int64(1), kind, size, vertex, vertex_start, given, P, R, -nx, -ny, -nz)
-    ox, oy, oz = core_point(a, np.int64(0), kind, size, vertex, vertex_start, given, P, R, nx, ny, nz)
+    x, y, z = core_point(b, b, kind, size, vertex, vertex_start, given, P, R, -nx, -ny, -nz)
+    ox, oy, oz = core_point(a, a, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz)
     gap = nx * (x - ox) + ny * (y - oy) + nz * (z - oz)
-    return gap, abs(gap) + abs(nx * (P[1, 0] - P[0, 0]) + ny * (P[1, 1] - P[0, 1]) + nz * (P[1, 2] - P[0, 2]))
+    return gap, abs(gap) + abs(nx * (P[b, 0] - P[a, 0]) + ny * (P[b, 1] - P[a, 1]) + nz * (P[b, 2] - P[a, 2]))
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
@@ -91,14 +102,11 @@ def skin(s, kind, size):
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def core_point(s, side, kind, size, vertex, vertex_start, given, P, R, dx, dy, dz):
-    """The point of the core of shape s, placed at P[side], R[side], that is furthest along d."""
+def core_point(s, at, kind, size, vertex, vertex_start, given, P, R, dx, dy, dz):
+    """The point of the core of shape s, placed at P[at], R[at], that is furthest along d."""
     if kind[s] == SPHERE:
-        return P[side, 0], P[side, 1], P[side, 2]
-    M = R[side]
-    lx = M[0, 0] * dx + M[1, 0] * dy + M[2, 0] * dz
-    ly = M[0, 1] * dx + M[1, 1] * dy + M[2, 1] * dz
-    lz = M[0, 2] * dx + M[1, 2] * dy + M[2, 2] * dz
+        return P[at, 0], P[at, 1], P[at, 2]
+    lx, ly, lz = to_local(R, at, dx, dy, dz)
     x, y, z = 0.0, 0.0, 0.0
     if kind[s] == BOX:
         x, y, z = math.copysign(size[s, 0], lx), math.copysign(size[s, 1], ly), math.copysign(size[s, 2], lz)
@@ -117,39 +125,41 @@ def core_point(s, side, kind, size, vertex, vertex_start, given, P, R, dx, dy, d
             reach = lx * vertex[v, 0] + ly * vertex[v, 1] + lz * vertex[v, 2]
             if reach > most:
                 most, x, y, z = reach, vertex[v, 0], vertex[v, 1], vertex[v, 2]
-    return (
-        P[side, 0] + M[0, 0] * x + M[0, 1] * y + M[0, 2] * z,
-        P[side, 1] + M[1, 0] * x + M[1, 1] * y + M[1, 2] * z,
-        P[side, 2] + M[2, 0] * x + M[2, 1] * y + M[2, 2] * z,
-    )
+    x, y, z = to_world(R, at, x, y, z)
+    return P[at, 0] + x, P[at, 1] + y, P[at, 2] + z
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def core_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
-    """The same for the cores: the point of the difference B − A nearest to the origin, by simplices W of its points.
-    The distance is the largest lower bound seen, so that advancing by it never goes too far."""
-    vx, vy, vz = P[1, 0] - P[0, 0], P[1, 1] - P[0, 1], P[1, 2] - P[0, 2]
+def core_distance(a, b, at_a, at_b, kind, size, vertex, vertex_start, given, P, R, sx, sy, sz, close, W):
+    """(distance, unit vector) of the cores of a at P[at_a], R[at_a] and of b at P[at_b], R[at_b], moved by s: the point
+    of the difference B − A nearest to the origin, by simplices W of its points.  The distance is the largest lower
+    bound seen, so that advancing by it never goes too far; close: of its square, where to stop."""
+    vx, vy, vz = P[at_b, 0] - P[at_a, 0] + sx, P[at_b, 1] - P[at_a, 1] + sy, P[at_b, 2] - P[at_a, 2] + sz
     if vx == 0.0 and vy == 0.0 and vz == 0.0:
         vx = 1.0
-    count, bound, bx, by, bz, scale = 0, 0.0, 0.0, 0.0, 0.0, 0.0
+    count, bound, bx, by, bz, scale, stuck = 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0
     for _ in range(_ROUNDS):
-        x, y, z = core_point(b, np.int64(1), kind, size, vertex, vertex_start, given, P, R, -vx, -vy, -vz)
-        ox, oy, oz = core_point(a, np.int64(0), kind, size, vertex, vertex_start, given, P, R, vx, vy, vz)
-        x, y, z = x - ox, y - oy, z - oz
+        x, y, z = core_point(b, at_b, kind, size, vertex, vertex_start, given, P, R, -vx, -vy, -vz)
+        ox, oy, oz = core_point(a, at_a, kind, size, vertex, vertex_start, given, P, R, vx, vy, vz)
+        x, y, z = x + sx - ox, y + sy - oy, z + sz - oz
         square, along = vx * vx + vy * vy + vz * vz, vx * x + vy * y + vz * z
         scale = max(scale, x * x + y * y + z * z)
         length = math.sqrt(square)
         if along > bound * length:
             bound, bx, by, bz = along / length, vx / length, vy / length, vz / length
-        if count and square - along <= _CLOSE * square:
+        if count and square - along <= close * square + _ROUNDING * length * math.sqrt(scale):
             break
         for k in range(count):
             if W[k, 0] == x and W[k, 1] == y and W[k, 2] == z:
                 return bound, bx, by, bz
         W[count, 0], W[count, 1], W[count, 2] = x, y, z
-        if len(W) == WITNESS:
+        if len(W) >= WITNESS:
             W[4 + count, 0], W[4 + count, 1], W[4 + count, 2] = ox, oy, oz
         count, vx, vy, vz = _nearest(count + 1, W)
+        if count > 1 and vx * vx + vy * vy + vz * vz >= square:
+            stuck += 1
+            if stuck == _STUCK:
+                break
         if vx * vx + vy * vy + vz * vz <= _INSIDE * scale:
             # a bound above rounding is a proof: then the simplex is flat and its inside an error
             if bound * bound > _INSIDE * scale:
@@ -195,7 +205,7 @@ def _keep(W, l0, l1, l2, i, j, k):
         if weight > 0.0:
             x, y, z = x + weight * W[c, 0], y + weight * W[c, 1], z + weight * W[c, 2]
             W[kept, 0], W[kept, 1], W[kept, 2] = W[c, 0], W[c, 1], W[c, 2]
-            if len(W) == WITNESS:
+            if len(W) >= WITNESS:
                 for m in range(3):
                     W[8, m] = weight * W[4 + c, m] + (W[8, m] if kept else 0.0)
                     W[4 + kept, m] = W[4 + c, m]

@@ -16,9 +16,9 @@ def patch(one, two, flat_one, flat_two, n, nearest, gap, limit, scale, keep_near
 
     one, two: (·, 3) corners [m], each anticlockwise seen from the other; flat: their cosines to n; n from one to two;
     nearest: midway between the nearest points, gap: their distance [m]; work: (2, ·, 4) scratch for as many corners as
-    both faces have together. Returns the number of contacts written into `out` from k on. A corner is where two lines
-    meet, numbered from 0 for edges of the face that is cut and from 64 for sides of the face it is cut to: that pair is
-    its feature."""
+    both faces have together. Returns (contacts written into `out` from k on, lowest gap of the corners). A corner is
+    where two lines meet, numbered from 0 for edges of the face that is cut and from 64 for sides of the face it is cut
+    to: that pair is its feature."""
     count, lowest = 0, math.inf
     cut_to_one = flat_one >= flat_two - 1e-5  # a slight preference, so that trembling does not change the features
     if max(flat_one, flat_two) >= FLAT:
@@ -29,6 +29,7 @@ def patch(one, two, flat_one, flat_two, n, nearest, gap, limit, scale, keep_near
             # height over the reference face, along n
             h = _height(reference, n, sign, polygon, c)
             lowest = min(lowest, h)
+            h = max(h, gap)  # a corner a little outside a face that leans may be lower
             if h > limit or count >= MOST - 1:
                 continue
             before = c - 1 if c > 0 else corners - 1
@@ -45,7 +46,7 @@ def patch(one, two, flat_one, flat_two, n, nearest, gap, limit, scale, keep_near
             out[k + count, i], out[k + count, 3 + i] = n[i], nearest[i]
         out[k + count, 6], out[k + count, 7] = gap, NEAREST
         count += 1
-    return count
+    return count, lowest
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

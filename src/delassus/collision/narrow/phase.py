@@ -7,7 +7,7 @@ import numpy as np
 from delassus.collision.contacts import NO_CONTACTS, Contacts
 from delassus.collision.layout import COUNT, FAMILY, SLOT, SPHERE, SPHERE_PLANE, SPHERES
 from delassus.collision.machine import share_out
-from delassus.collision.narrow.families import GENERAL, KERNELS, POLYHEDRAL
+from delassus.collision.narrow.families import KERNELS, POLYHEDRAL
 from delassus.collision.narrow.frames import empty_contacts, put_pair
 from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
 from delassus.kernel import njit
@@ -37,10 +37,6 @@ def narrow(
         if bits >> number & 1:
             read = geometry if number in POLYHEDRAL else placed
             total += sum(share_out(kernel, threads, count, pairs, dealt, read, out, scratch))
-    if bits >> GENERAL & 1:
-        from delassus.collision.narrow.general import find_general
-
-        total += find_general(arrays, geometry, count, pairs, dealt, out)
     if not total:
         return NO_CONTACTS
     columns = empty_contacts(arrays, total)
