@@ -6,13 +6,13 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from numba import njit
 
 from delassus.collision import Contacts, Instance, detect, detect_at, shape_arrays
 from delassus.collision.broad.pairs import FEW
 from delassus.collision.few import few_most, few_work, find_contacts
 from delassus.collision.many import find_contacts_many, many_work
 from delassus.collision.narrow.frames import empty_contacts
+from delassus.kernel import njit
 from delassus.model.model import constants
 from delassus.shapes import Box, Capsule, Convex, Cylinder, Mesh, Plane, Sphere
 
