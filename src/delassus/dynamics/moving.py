@@ -24,7 +24,7 @@ from delassus.dynamics.softness import Softness
 from delassus.dynamics.stabilisation import Stabilisation
 from delassus.integrators import move, moved, moved_each
 from delassus.joints.arrays import IMPOSED
-from delassus.kernel import njit
+from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.model.model import Model
@@ -61,13 +61,13 @@ def move_on(
     return q
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **ADDRESSED)
 def move_free(at, before, u, elapsed, left, h, touching, reach, plain, is_free, q):
-    """q from `at`, without penetration at the contacts.  False, and nothing done, where a shape moves so far that its
+    """q from `at`, without penetration at the contacts: 1.  0, and nothing done, where a shape moves so far that its
     way has to be looked at first, unless it is known to be free."""
     body, arm, least, radius = reach
     if not is_free and moves_far(body, arm, least, u, 0.0, h):
-        return False
+        return 0
     n = len(u)
     way = np.empty((n, 6))
     for b in range(n):
@@ -78,7 +78,7 @@ def move_free(at, before, u, elapsed, left, h, touching, reach, plain, is_free, 
         way[:] = 0.0
         if separate(touching, radius, before, elapsed, u, left, h, plain, way):
             move(q, way, 1.0, q)
-    return True
+    return 1
 
 
 @njit(cache=True, error_model="numpy")

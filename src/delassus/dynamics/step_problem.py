@@ -18,7 +18,7 @@ from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
 from delassus.dynamics.rows import CONTACT, Rows, row_rate
 from delassus.dynamics.softness import Softness, soften_contacts, soften_joints
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias, weight_along
-from delassus.kernel import njit
+from delassus.kernel import ADDRESSED, njit
 from delassus.law import Law
 from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import max_abs
@@ -188,12 +188,13 @@ def _hold(index, impulse, bodies, start, rows, response, bias, compliance, u_f):
         bias[i] = -compliance[i] * impulse[k]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **ADDRESSED)
 def reduce_rows(
     body_mass, inertia, inverse_inertia, gravity, rotation, u, wrench, effort, joint_bodies, coordinate_joint, rates, h,
     bodies, start, rows, bias, mass, inverse, u_f, response, free, index, impulse, compliance,
 ):  # fmt: skip
-    """Masses, free velocities and what reactions do: see `reduce`.  mass, inverse, u_f, response, free are written."""
+    """Masses, free velocities and what reactions do: see `reduce`.  mass, inverse, u_f, response, free are written;
+    returns 0."""
     form_mass_blocks(body_mass, inertia, inverse_inertia, rotation, mass, inverse)
     force = wrench
     if max_abs(effort) > 0.0:
@@ -211,3 +212,4 @@ def reduce_rows(
     multiply_rows(bodies, start, rows, u_f.reshape(-1), free)
     for i in range(len(free)):
         free[i] += bias[i]
+    return np.int64(0)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
-from delassus.kernel import njit
+from delassus.kernel import ADDRESSED, njit
 from delassus.law import Law
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.islands import fill_islands_of_bodies
@@ -216,9 +216,11 @@ class Problem:
         cone, rigid = self.cone, self.delassus.rigid
         assert rigid is not None
         blocks, scale = np.empty(cone.block_area), np.empty(cone.block_count)
-        rho, speed = measure_rigid(
-            rigid.plain, len(rigid.mass), cone.bilateral.size, self.free_velocity, self.rest_speed, blocks, scale
+        whole = np.empty(2)
+        measure_rigid(
+            rigid.plain, len(rigid.mass), cone.bilateral.size, self.free_velocity, self.rest_speed, blocks, scale, whole
         )
+        rho, speed = whole.tolist()
         self.__dict__.update(diagonal_blocks=blocks, velocity_scale=scale, rho=rho, free_speed=speed)
 
     @cached_property
@@ -284,10 +286,11 @@ def _fill_scale_of_bodies(bodies, body_count, block_start, joints, v_f, floor, o
     _fill_scale(island, block_start, joints, v_f, floor, out)
 
 
-@njit(cache=True)
-def measure_rigid(rigid, body_count, joints, v_f, floor, blocks, scale):
-    """Fills diagonal blocks (Σ d_k²,) and velocity scales (block_count,) of `Problem.judged_by`; (ρ, ‖v_f‖₂).  rigid:
-    `RigidDelassus.plain`; joints: how many of the first blocks are; floor: rest speed [m/s]."""
+@njit(cache=True, **ADDRESSED)
+def measure_rigid(rigid, body_count, joints, v_f, floor, blocks, scale, whole):
+    """Fills diagonal blocks (Σ d_k²,) and velocity scales (block_count,) of `Problem.judged_by`, and
+    whole: (2,) ρ, ‖v_f‖₂; returns 0.  rigid: `RigidDelassus.plain`; joints: how many of the first blocks are; floor:
+    rest speed [m/s]."""
     bodies, start, rows, response, compliance = rigid
     fill_diagonal_blocks(start, rows, response, compliance, blocks)
     _fill_scale_of_bodies(bodies, body_count, start, joints, v_f, floor, scale)
@@ -296,7 +299,8 @@ def measure_rigid(rigid, body_count, joints, v_f, floor, blocks, scale):
     trace, square = _trace(blocks, start, first), 0.0
     for i in range(m):
         square += v_f[i] * v_f[i]
-    return (m - start[first]) / trace if trace > 0.0 else 1.0, math.sqrt(square)
+    whole[0], whole[1] = (m - start[first]) / trace if trace > 0.0 else 1.0, math.sqrt(square)
+    return np.int64(0)
 
 
 @njit(cache=True)

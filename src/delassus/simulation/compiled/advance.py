@@ -100,7 +100,7 @@ def _copied(memory: tuple[np.ndarray, ...]) -> Memory:
     return Memory(names[:count].copy(), reactions[:count].copy())
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
 def take_steps(world, inputs, q, u, turns, time, memory, work, count, trail, before, counts):
     """How many of so many steps were taken. The first that cannot be is left to `step`.  trail: (poses, velocities,
     turns, times) after each step; before: what the last one begins with, memory included; counts: of the last."""

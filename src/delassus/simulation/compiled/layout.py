@@ -30,6 +30,9 @@ from delassus.simulation.compiled.stages import (
     COORDINATES,
     JOINTS,
     MANY,
+    MEASURE,
+    MOVE,
+    REDUCE,
     REST,
     SOFT_CONTACTS,
     SOFT_JOINTS,
@@ -107,6 +110,9 @@ def stages_of(model: Model, settings: StepSettings) -> set[int]:
         REST: not model.shapes.few or _most_rows(model) > MOST_ROWS,
         SOLVE: joints.count > 0 or model.shapes.count > 0,
         TURNS: joints.any_counted,
+        REDUCE: True,
+        MEASURE: joints.count > 0 or model.shapes.count > 0,
+        MOVE: True,
     }
     return {stage for stage, is_there in has.items() if is_there}
 
@@ -182,7 +188,7 @@ def work_for(model: Model, settings: StepSettings, contacts: int) -> Arrays:
         np.zeros(blocks, np.int64), np.zeros(rows), np.zeros(rows),
         np.zeros(RESIDUAL_COUNT + rows + 6 * n + 3 * MOST_JUDGEMENTS),
         (np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows), np.zeros(rows, np.int64)),
-        np.zeros((0, 0)), np.zeros(4, np.int64),
+        np.zeros((0, 0)), np.zeros(4, np.int64), np.zeros(2),
     )  # fmt: skip
     few = shapes.few or not shapes.count
     pairs, points = (1, 1) if few else (2 * contacts, 8 * contacts)

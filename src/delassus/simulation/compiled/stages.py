@@ -15,16 +15,21 @@ from delassus.addresses import kernel_address
 from delassus.collision.sweep.swept import find_swept
 from delassus.dynamics.closure import close
 from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
+from delassus.dynamics.moving import move_free
 from delassus.dynamics.softness import soften_contacts, soften_joints
+from delassus.dynamics.step_problem import reduce_rows
 from delassus.dynamics.turns import count_turns
 from delassus.kernel import njit
+from delassus.problem.problem import measure_rigid
 from delassus.simulation.compiled.detect import detect_many
 from delassus.solvers.auto.island_loop import solve_resting
 from delassus.solvers.newton.small import solve_small
 
 Arrays = tuple[Any, ...]
 
-CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, SWEPT, SOLVE, TURNS, MANY, REST = range(10)
+CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, SWEPT, SOLVE, TURNS, MANY, REST, REDUCE, MEASURE, MOVE = range(
+    13
+)
 """Numbers of the stages."""
 
 
@@ -114,18 +119,46 @@ def to_detect_many(world, at, work):
 
 
 @njit(cache=True, inline="always")
+def to_reduce(world, inputs, pairs, start, rows, bias, m, index, impulse, soft, work):
+    """What `reduce_rows` is called with."""
+    mass, inertia, inverse_inertia, _, gravity, joint_bodies, coordinate_joint = world[0]
+    poses, rates, (mass_blocks, inverse, u_f, response, free) = work[0], work[2][7][1], work[3][0]
+    return (
+        mass, inertia, inverse_inertia, gravity, poses[3], poses[4], inputs[0], inputs[1], joint_bodies,
+        coordinate_joint, rates, world[6][0], pairs, start, rows, bias, mass_blocks, inverse, u_f, response, free[:m],
+        index, impulse, soft,
+    )  # fmt: skip
+
+
+@njit(cache=True, inline="always")
+def to_move(world, u, touching, is_free, work):
+    """What `move_free` is called with."""
+    poses, reach, settings = work[0], world[4], world[6]
+    return (
+        poses[0], u, poses[8], poses[5], poses[6], settings[0], touching, (reach[0], reach[1], reach[2], reach[3]),
+        settings[4], is_free, poses[7],
+    )  # fmt: skip
+
+
+@njit(cache=True, inline="always")
 def to_count_turns(world, work, turns):
     """What `count_turns` is called with."""
     poses, _, (_, _, _, _, _, _, _, (values, rates, _), _, _, _, _, _, _), _ = work
     return world[1][2], poses[7], poses[8], values, rates, poses[6], turns
 
 
+def _as_given(*arguments: Any) -> Arrays:
+    return arguments
+
+
 def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) -> np.ndarray:
-    """(10,) of the stages that are needed, compiled now or loaded; 0 for the others."""
+    """(13,) of the stages that are needed, compiled now or loaded; 0 for the others."""
     poses, _, table, problem = work
     q, u, turns = poses[0], poses[4], np.zeros(0, np.int64)
-    (_, _, u_f, response, free), _, (blocks, scale), _, _, reactions, found, _, none, _ = problem
+    (_, _, u_f, response, free), _, (blocks, scale), _, _, reactions, found, _, none, _, _ = problem
     rigid = (table[0], table[10], table[2], response, table[4])
+    pairs, shapes, gap = work[1][0][0], work[1][0][1], work[1][0][4]
+    touching = (pairs, shapes, gap, 0, table[2], response, table[4])
     judged_by = (work[1][0][5], table[10], 0, 0, 0, blocks, scale, True, 1.0, 1.0)
     calls: dict[int, tuple[Any, Any, Arrays]] = {
         CLOSE: (close, to_close, (world, q, u)),
@@ -137,6 +170,13 @@ def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) 
         SOLVE: (solve_small, to_solve, (world[6], rigid, u_f.reshape(-1), free, judged_by, reactions, found, none)),
         TURNS: (count_turns, to_count_turns, (world, work, turns)),
         MANY: (detect_many, to_detect_many, (world, q, work)),
+        REDUCE: (
+            reduce_rows,
+            to_reduce,
+            (world, inputs, table[0], table[10], table[2], table[3], 0, table[10], free, free, work),
+        ),
+        MEASURE: (measure_rigid, _as_given, (rigid, 0, 0, free, 0.0, blocks, scale, free)),
+        MOVE: (move_free, to_move, (world, u, touching, False, work)),
         REST: (
             solve_resting,
             to_solve_resting,

@@ -17,14 +17,13 @@ from delassus.cones.product import fill_block_start
 from delassus.dynamics.bounded import ALL_AT_ONCE, NOISE, guess_sides, settle
 from delassus.dynamics.forces import swing
 from delassus.dynamics.impacts import are_in_doubt
-from delassus.dynamics.moving import lacks_of, move_free
-from delassus.dynamics.step_problem import fill_contacts, reduce_rows
+from delassus.dynamics.moving import lacks_of
+from delassus.dynamics.step_problem import fill_contacts
 from delassus.integrators import move
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import max_abs
 from delassus.model.state import FINE, first_wrong
-from delassus.problem.problem import measure_rigid
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.simulation.compiled.detect import BAD_POSE, NO_KERNEL
 from delassus.simulation.compiled.stages import (
@@ -32,6 +31,9 @@ from delassus.simulation.compiled.stages import (
     COORDINATES,
     JOINTS,
     MANY,
+    MEASURE,
+    MOVE,
+    REDUCE,
     REST,
     SOFT_CONTACTS,
     SOFT_JOINTS,
@@ -44,6 +46,8 @@ from delassus.simulation.compiled.stages import (
     to_fill_coordinates,
     to_fill_joints,
     to_find_swept,
+    to_move,
+    to_reduce,
     to_soften_contacts,
     to_soften_joints,
     to_solve,
@@ -58,11 +62,14 @@ from delassus.spatial import matrices_of
 TAKEN, FAST, PASSING, FAMILY, UNSOLVED, LIMITS, SUSPICIOUS, BAD, ROOM = range(9)
 """What became of a step: taken, or why it is handed back."""
 
+INLINED = {"forceinline": True, **BORROWED}
+"""How the parts of a step are compiled: into one function, since the tuples they take are hundreds of numbers."""
+
 FAILED = -1
 """Instead of a number of iterations: the solve did not converge."""
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(cache=True, error_model="numpy", **INLINED)
 def take_step(world, inputs, q, u, turns, time, memory, work):
     """(what became of the step, iterations, contacts). Poses q (n_b, 7), velocities u (n_b, 6), turns (n_d,), time (1,)
     and memory change in place where it was taken.  world, inputs, memory, work: see layout.py."""
@@ -98,7 +105,7 @@ def _copy(a, out):
             out[i, j] = a[i, j]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **INLINED)
 def _meet(world, wrench, q, u, work):
     """(TAKEN or why not, contacts) where rows are evaluated."""
     (mass, inertia, _, _, gravity, joint_bodies, _), shapes, reach, settings = world[0], world[3], world[4], world[6]
@@ -142,7 +149,7 @@ def _meet(world, wrench, q, u, work):
     return TAKEN, count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **INLINED)
 def _fill_rows(world, inputs, q, u, turns, t, count, work):
     """All rows: `assemble` without Python. Returns (bilateral blocks, limits, contacts, rows, is any soft?)."""
     plain, (h, ahead, _, pushing, _, _, _, _, _, _), addresses = world[1][0], world[6], world[7]
@@ -178,7 +185,7 @@ def _fill_rows(world, inputs, q, u, turns, t, count, work):
     return block, limits, count, row + 3 * count, is_soft
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **INLINED)
 def _solve(world, inputs, memory, sizes, work):
     """Iterations, or FAILED: guess, problem, solve, and again while bounded rows change sides."""
     block, limits, count, m, is_soft = sizes
@@ -223,16 +230,16 @@ def _bounded(bound, start, index, owner, most):
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **INLINED)
 def _solve_once(world, inputs, sizes, held, work):
     """Iterations, or FAILED: `reduce` and `solve` without Python."""
-    (mass, inertia, inverse_inertia, _, gravity, joint_bodies, coordinate_joint), settings = world[0], world[6]
-    h, fall, tols = settings[0], settings[5], settings[8]
+    mass, settings = world[0][0], world[6]
+    fall, tols = settings[5], settings[8]
     poses, contacts, table, problem = work
     block, limits, count, m, is_soft = sizes
-    pairs, _, rows, bias, compliance, _, _, (_, rates, _), _, _, start, _, _, _ = table
-    reduced, acting, (blocks, scale), _, impulse, reactions, found, (index, _, most, side), none, told = problem
-    mass_blocks, inverse, u_f, response, free = reduced
+    pairs, _, rows, bias, compliance, _, _, _, _, _, start, _, _, _ = table
+    reduced, acting, (blocks, scale), _, impulse, reactions, found, (index, _, most, side), none, told, whole = problem
+    _, _, u_f, response, free = reduced
     start, pairs = start[: block + limits + count + 1], pairs[: block + limits + count]
     is_held = False
     for k in range(held):
@@ -244,11 +251,8 @@ def _solve_once(world, inputs, sizes, held, work):
         _copy(table[2][:m], rows)
         for i in range(m):
             bias[i], soft[i] = table[3][i], compliance[i]
-    reduce_rows(
-        mass, inertia, inverse_inertia, gravity, poses[3], poses[4], inputs[0], inputs[1], joint_bodies,
-        coordinate_joint, rates, h, pairs, start, rows, bias, mass_blocks, inverse, u_f, response, free[:m],
-        index[: held if is_held else 0], impulse, soft,
-    )  # fmt: skip
+    bounded = index[: held if is_held else 0]
+    call_kernel(world[7][REDUCE], to_reduce(world, inputs, pairs, start, rows, bias, m, bounded, impulse, soft, work))
     flat = u_f.reshape(-1)
     if m == 0:
         for i in range(len(flat)):
@@ -257,9 +261,10 @@ def _solve_once(world, inputs, sizes, held, work):
     if m > MOST_ROWS and world[7][REST] == 0:
         return FAILED
     rigid = (pairs, start, rows[:m], response[:m], soft)
-    rho, speed = measure_rigid(rigid, len(mass), block, free[:m], fall, blocks, scale[: len(pairs)])
+    scale = scale[: len(pairs)]
+    call_kernel(world[7][MEASURE], (rigid, len(mass), block, free[:m], fall, blocks, scale, whole))
     mu = contacts[0][5][:count]
-    judged_by = (mu, start, block, start[block], limits, blocks, scale[: len(pairs)], True, rho, speed)
+    judged_by = (mu, start, block, start[block], limits, blocks, scale, True, whole[0], whole[1])
     end = RESIDUAL_COUNT + m + len(flat)
     found = found[: end + 3 * MOST_JUDGEMENTS]
     if m > MOST_ROWS:
@@ -281,7 +286,7 @@ def _solve_once(world, inputs, sizes, held, work):
     return int(found[end + judged - 1])
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **INLINED)
 def _move(world, u, sizes, work):
     """TAKEN, or why not; poses and velocities at the end of the step."""
     bodies, (_, freedoms, _, _), (_, hard), _, reach, _, settings, addresses = world
@@ -303,11 +308,10 @@ def _move(world, u, sizes, work):
     else:
         columns, soft = contacts[0], compliance[:m] if is_soft else compliance[:0]
         touching = (columns[0], columns[1], columns[4][:count], start[block + limits], rows, problem[0][3], soft)
-        way = (reach[0], reach[1], reach[2], reach[3])
-        if not move_free(predicted, u, new_u, elapsed, left, h, touching, way, plain, False, new_q):
+        if call_kernel(addresses[MOVE], to_move(world, u, touching, False, work)) == 0:
             if not _is_way_free(world, predicted, new_u, left, count, work):
                 return FAST
-            move_free(predicted, u, new_u, elapsed, left, h, touching, way, plain, True, new_q)
+            call_kernel(addresses[MOVE], to_move(world, u, touching, True, work))
         if len(lack) and lacks_of(joint_bodies, freedoms, hard, values, rates, u, new_u, elapsed, h, plain, lack):
             for d in range(len(lack)):
                 lack[d] = 0.0
@@ -317,7 +321,7 @@ def _move(world, u, sizes, work):
     return TAKEN
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **INLINED)
 def _is_way_free(world, q, u, left, count, work):
     """Is there nothing but the contacts near the paths of the bodies from q on?"""
     columns, _, _, (path, swept, _), _ = work[1]
@@ -339,7 +343,7 @@ def _is_way_free(world, q, u, left, count, work):
     return near <= len(found)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **INLINED)
 def _is_odd(world, q, u, sizes, work):
     """Is there a sentence due about this step?"""
     bodies, reach, settings = world[0], world[4], world[6]
@@ -354,7 +358,7 @@ def _is_odd(world, q, u, sizes, work):
     return is_suspicious((gained, bearable, spin, depth, error), settings[2] > 0.0, settings[0])
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **INLINED)
 def _remember(memory, sizes, work):
     """What the next step starts from."""
     block, limits, count, _, _ = sizes
