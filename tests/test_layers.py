@@ -16,7 +16,7 @@ LAYERS = [
     "io.problems", "residuals", "solvers",
     # ---- nothing above this line knows bodies or time ----
     "softening", "shapes", "joints", "collision", "model", "integrators", "dynamics", "builder", "simulation",
-    "io.recording", "scenes", "view", "world", "bench", "reproduce", "cli",
+    "io.recording", "scenes", "view", "world", "envs", "bench", "reproduce", "cli",
 ]  # fmt: skip
 
 # Inside a package: what each of its rooms (a folder or a file) may import of the others. Rooms that are not named here
@@ -74,6 +74,15 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         **dict.fromkeys(SHARED_BY_COMMANDS, SHARED_BY_COMMANDS),
         **dict.fromkeys(COMMANDS, SHARED_BY_COMMANDS),  # no command imports another
         "main": {"console"},  # and those it runs by name
+    },
+    "envs": {
+        "task": set(),
+        "tasks": {"task"},  # one file each, which import no other
+        "table": {"task", "tasks"},
+        "episodes": {"task"},
+        "extra": set(),
+        "single": {"task", "episodes", "extra"},
+        "vector": {"task", "episodes", "extra", "single"},
     },
     "reproduce": {
         "experiment": set(),

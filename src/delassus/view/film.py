@@ -3,7 +3,7 @@ happened."""
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,6 +45,34 @@ def write_film(
             draw_state(axes, model, q[k], camera, low, high)
             axes.set_title(f"t = {t[k]:.2f} s", fontsize=9)
             writer.grab_frame()
+
+
+class Window:
+    """What a picture of a moving mechanism shows: a part of the world of fixed size, with its bodies in the middle."""
+
+    def __init__(self, model: Model, q: np.ndarray, *, azimuth: float = -70.0, elevation: float = 15.0):
+        """q: (n_b, 7) the poses that say how large it is; azimuth, elevation: where it is looked at from [degrees]."""
+        self.camera = _camera(azimuth, elevation)
+        low, high = _bounds(model, q[None], self.camera)
+        self.half = 0.75 * (high - low)  # half as much again as the mechanism takes
+
+    def around(self, model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(2,) each: its lower left and upper right corner around these poses."""
+        low, high = _bounds(model, q[None], self.camera)
+        middle = 0.5 * (low + high)
+        return middle - self.half, middle + self.half
+
+
+def picture_of(model: Model, q: np.ndarray, window: Window) -> np.ndarray:
+    """(480, 640, 3) bytes: the shapes at these poses (n_b, 7)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.8), dpi=100)
+    canvas: Any = FigureCanvasAgg(figure)  # comes without types
+    draw_state(figure.add_axes((0.0, 0.0, 1.0, 1.0)), model, q, window.camera, *window.around(model, q))
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
 
 
 def _camera(azimuth: float, elevation: float) -> np.ndarray:
