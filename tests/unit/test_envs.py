@@ -122,9 +122,9 @@ def test_what_the_fingers_feel_carries_the_box():
         episodes.act(task.policy(episodes.observe()))
     left_x, left_z, right_x, right_z = episodes.observe()[:, 10:14].T
     carried = 0.5 * 9.81 - worlds.wrench[:, task.body("box"), 2]
-    np.testing.assert_allclose(-(left_z + right_z), carried, rtol=1e-4)
+    np.testing.assert_allclose(-(left_z + right_z), carried, rtol=1e-6)  # the tolerance of the steps
     assert np.ptp(carried) > 0.5  # they differ
-    np.testing.assert_allclose(-left_x, right_x, rtol=1e-3)
+    np.testing.assert_allclose(-left_x, right_x, rtol=1e-3)  # weak springs still bring it to the middle
     assert (np.abs(left_z) <= 0.6 * np.abs(left_x)).all()
 
 
