@@ -13,8 +13,8 @@ from delassus.collision.arrays import ShapeArrays
 from delassus.collision.layout import PLANE, SPHERE, TRIANGLE
 from delassus.collision.narrow.gjk import shape_distance
 from delassus.collision.placement import place
-from delassus.collision.sweep.swept import swept_pairs
-from delassus.kernel import njit
+from delassus.collision.sweep.swept import find_swept, swept_pairs
+from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.borrowed import BORROWED
 
 MISS, TOUCH, HIT, OVERLAP, APART, GRAZE = range(6)
@@ -101,6 +101,25 @@ def _judged(
     _follow(pairs, limit, arrays.kind, arrays.size, vertices[0], vertices[1], arrays.given, arrays.body,
             arrays.pace.arm, q, path, position, rotation, horizon, verdict, time)  # fmt: skip
     return Sweep(pairs, verdict, time, limit)
+
+
+@njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED)
+def follow_few(shapes, solids, q, path, horizon, placed, work):
+    """`sweep` among few shapes, for compiled code: how many pairs come near each other fast; shapes and verdicts are in
+    work[4] and work[6]; −1 where there is no room for so many.
+
+    shapes, work: `few_swept`; solids: (size, vertex, vertex_start, given) of `ShapeArrays`; placed: (position,
+    rotation, extent) of the shapes, written; the others as in `sweep`."""
+    near, found, limit, verdict, time = find_swept(shapes, q, path, placed, work), work[4], work[5], work[6], work[7]
+    if near > len(limit):
+        return -1
+    if near:
+        size, vertex, vertex_start, given = solids
+        _follow(
+            found[:near], limit, shapes[0][0], size, vertex, vertex_start, given, shapes[5][0], shapes[1], q, path,
+            placed[0], placed[1], horizon, verdict, time,
+        )  # fmt: skip
+    return near
 
 
 @njit(cache=True, error_model="numpy")

@@ -9,7 +9,7 @@ from delassus.collision.arrays import ShapeArrays
 from delassus.collision.broad.pairs import may_touch
 from delassus.collision.layout import PLANE
 from delassus.collision.placement import place
-from delassus.kernel import ADDRESSED, njit
+from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 _ALL_BY_ALL = 64  # fast shapes up to which each is tested against everything
@@ -50,22 +50,23 @@ def _sorted(low: np.ndarray) -> tuple[int, np.ndarray]:
 
 
 def few_swept(arrays: ShapeArrays) -> tuple[tuple[Any, ...], tuple[np.ndarray, ...]]:
-    """What `find_swept` reads of few shapes, and its work space."""
+    """What `find_swept` reads of few shapes, and its work space; that of `follow_few`, too."""
     n, c, pace = arrays.count, max(len(arrays.candidates), 1), arrays.pace
     filters = (arrays.body, arrays.owner, arrays.group, arrays.mask, arrays.excluded)
     constants = (arrays.placing, pace.arm, pace.thin, pace.least, arrays.surface, filters, np.arange(n))
     return constants, (
         np.empty((n, 3)), np.empty((n, 3)), np.empty(n), np.empty(n, np.bool_), np.empty((c, 2), np.int64), np.empty(c),
+        np.empty(c, np.int64), np.empty(c),
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
 def find_swept(shapes, q, path, placed, work):
     """How many pairs `swept_pairs` would find among few shapes, in compiled code; they are in work[4].  shapes, work:
     `few_swept`; q: (n_b, 7) at the start; placed: (position, rotation, extent) of the shapes, written."""
     placing, arm, thin, least, surface, filters, order = shapes
     position, rotation, extent = placed
-    low, high, turn, is_fast, found, limit = work
+    low, high, turn, is_fast, found, limit, _, _ = work
     place(np.int64(0), np.int64(1), placing, q, position, rotation, extent)
     _swept_boxes(filters[0], arm, least, path, position, extent, low, high, turn, is_fast)
     return _overlaps(

@@ -28,6 +28,7 @@ from delassus.residuals import RESIDUAL_COUNT
 from delassus.simulation.compiled.stages import (
     CLOSE,
     COORDINATES,
+    FOLLOW,
     JOINTS,
     MANY,
     MEASURE,
@@ -37,7 +38,6 @@ from delassus.simulation.compiled.stages import (
     SOFT_CONTACTS,
     SOFT_JOINTS,
     SOLVE,
-    SWEPT,
     TURNS,
     Arrays,
 )
@@ -105,7 +105,7 @@ def stages_of(model: Model, settings: StepSettings) -> set[int]:
         SOFT_JOINTS: softness.hard_rows is not None,
         COORDINATES: joints.drive_count + joints.friction_count + joints.limit_count > 0,
         SOFT_CONTACTS: softness.is_any_shape_soft,
-        SWEPT: model.shapes.count > 0 and model.shapes.few,
+        FOLLOW: model.shapes.count > 0 and model.shapes.few,
         MANY: not model.shapes.few,
         REST: not model.shapes.few or _most_rows(model) > MOST_ROWS,
         SOLVE: joints.count > 0 or model.shapes.count > 0,

@@ -12,7 +12,7 @@ import numpy as np
 from numba import typeof
 
 from delassus.addresses import kernel_address
-from delassus.collision.sweep.swept import find_swept
+from delassus.collision.sweep.follow import follow_few
 from delassus.dynamics.closure import close
 from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
 from delassus.dynamics.moving import move_free
@@ -27,7 +27,7 @@ from delassus.solvers.newton.small import solve_small
 
 Arrays = tuple[Any, ...]
 
-CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, SWEPT, SOLVE, TURNS, MANY, REST, REDUCE, MEASURE, MOVE = range(
+CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, FOLLOW, SOLVE, TURNS, MANY, REST, REDUCE, MEASURE, MOVE = range(
     13
 )
 """Numbers of the stages."""
@@ -89,10 +89,12 @@ def to_soften_contacts(world, u, count, row, work):
 
 
 @njit(cache=True, inline="always")
-def to_find_swept(world, q, work):
-    """What `find_swept` is called with."""
+def to_follow(world, q, horizon, work):
+    """What `follow_few` is called with."""
     _, (_, found, _, (path, swept, _), _), _, _ = work
-    return world[3][1], q, path, (found[0], found[1], found[2]), swept
+    placing, _, _, vertices, given, _, _ = world[3][0]
+    solids = (placing[2], vertices[0], vertices[1], given)
+    return world[3][1], solids, q, path, horizon, (found[0], found[1], found[2]), swept
 
 
 @njit(cache=True, inline="always")
@@ -166,7 +168,7 @@ def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) 
         SOFT_JOINTS: (soften_joints, to_soften_joints, (world, work)),
         COORDINATES: (fill_coordinates, to_fill_coordinates, (world, inputs, u, 0.0, 0, 0, work)),
         SOFT_CONTACTS: (soften_contacts, to_soften_contacts, (world, u, 0, 0, work)),
-        SWEPT: (find_swept, to_find_swept, (world, q, work)),
+        FOLLOW: (follow_few, to_follow, (world, q, 1.0, work)),
         SOLVE: (solve_small, to_solve, (world[6], rigid, u_f.reshape(-1), free, judged_by, reactions, found, none)),
         TURNS: (count_turns, to_count_turns, (world, work, turns)),
         MANY: (detect_many, to_detect_many, (world, q, work)),

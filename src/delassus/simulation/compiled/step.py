@@ -13,6 +13,7 @@ import numpy as np
 from delassus.addresses import call_kernel
 from delassus.collision.few import find_contacts
 from delassus.collision.placement import moves_far
+from delassus.collision.sweep.follow import APART, HIT, MISS
 from delassus.cones.product import fill_block_start
 from delassus.dynamics.bounded import ALL_AT_ONCE, NOISE, guess_sides, settle
 from delassus.dynamics.forces import swing
@@ -29,6 +30,7 @@ from delassus.simulation.compiled.detect import BAD_POSE, NO_KERNEL
 from delassus.simulation.compiled.stages import (
     CLOSE,
     COORDINATES,
+    FOLLOW,
     JOINTS,
     MANY,
     MEASURE,
@@ -38,14 +40,13 @@ from delassus.simulation.compiled.stages import (
     SOFT_CONTACTS,
     SOFT_JOINTS,
     SOLVE,
-    SWEPT,
     TURNS,
     to_close,
     to_count_turns,
     to_detect_many,
     to_fill_coordinates,
     to_fill_joints,
-    to_find_swept,
+    to_follow,
     to_move,
     to_reduce,
     to_soften_contacts,
@@ -123,7 +124,7 @@ def _meet(world, wrench, q, u, work):
                 path[b, i] = h * u[b, i]
             for i in range(3):
                 path[b, 6 + i] = pull * (gravity[i] + wrench[b, i] / mass[b])
-        if world[7][SWEPT] == 0 or call_kernel(world[7][SWEPT], to_find_swept(world, q, work)) > 0:
+        if not _flies_free(world, q, 1.0 + ahead / h, work):
             return FAST, 0
     _copy(predicted, at)
     if closure > 0.0:
@@ -321,26 +322,38 @@ def _move(world, u, sizes, work):
     return TAKEN
 
 
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _flies_free(world, q, horizon, work):
+    """Do all bodies pass each other by on their paths, or stay apart?"""
+    if world[7][FOLLOW] == 0:
+        return False
+    near, verdict = call_kernel(world[7][FOLLOW], to_follow(world, q, horizon, work)), work[1][3][1][6]
+    for p in range(near):
+        if verdict[p] != MISS and verdict[p] != APART:
+            return False
+    return near >= 0
+
+
 @njit(cache=True, error_model="numpy", **INLINED)
 def _is_way_free(world, q, u, left, count, work):
-    """Is there nothing but the contacts near the paths of the bodies from q on?"""
+    """Do bodies hit nothing but what they touch on their paths from q on?"""
     columns, _, _, (path, swept, _), _ = work[1]
-    if world[7][SWEPT] == 0:
+    if world[7][FOLLOW] == 0:
         return False
     for b in range(len(u)):
         for i in range(6):
             path[b, i] = left[b] * u[b, i]
         for i in range(6, 9):
             path[b, i] = 0.0
-    near = call_kernel(world[7][SWEPT], to_find_swept(world, q, work))
-    known, found = columns[1], swept[4]
-    for p in range(min(near, len(found))):
-        is_known = False
+    near = call_kernel(world[7][FOLLOW], to_follow(world, q, 1.0, work))
+    known, found, verdict = columns[1], swept[4], swept[6]
+    for p in range(near):
+        is_known = verdict[p] != HIT
         for c in range(count):
             is_known = is_known or (known[c, 0] == found[p, 0] and known[c, 1] == found[p, 1])
         if not is_known:
             return False
-    return near <= len(found)
+    return near >= 0
 
 
 @njit(cache=True, error_model="numpy", **INLINED)
