@@ -108,11 +108,9 @@ class Moving:
         return taken
 
     def _is_compiled(self, count: int) -> bool:
-        """May steps be taken in compiled code now? Not the first ones of a world, which would wait for the compiler,
-        nor where something happens between two of them: pushes, functions of time, recordings."""
-        if self.steps + count < _BEFORE_COMPILED or self._function is not None or self._recorder is not None:
-            return False
-        if self._acting.pushes:
+        """May steps be taken in compiled code now? Not the first ones of a world, which would wait for the compiler, nor
+        those that are recorded."""
+        if self.steps + count < _BEFORE_COMPILED or self._recorder is not None:
             return False
         if self._stepper.settings is not self.settings:
             del self.__dict__["_stepper"]
@@ -120,14 +118,15 @@ class Moving:
 
     def _advance_compiled(self, count: int) -> int:
         """How many of `count` steps were taken; where fewer, the next one is due to `step`."""
-        stepper, taken = self._stepper, 0
+        stepper, h, taken = self._stepper, self.settings.h, 0
         if not stepper.put(self._q, self._u, self._turns, self._t, self._memory):
             return 0
-        inputs = self._acting.inputs(self._q, self.settings.h, None)
         while taken < count:
-            asked = min(count - taken, ROOM_OF_CALL)
+            inputs, asked = self._acting_now(stepper, min(count - taken, ROOM_OF_CALL))
             done = stepper.advance(inputs, asked)
-            self._history.extend(*(room[:done] for room in stepper.trail))
+            if done:
+                self._acting.passed(done * h)
+                self._history.extend(*(room[:done] for room in stepper.trail))
             taken += done
             if done < asked:
                 break
@@ -143,6 +142,14 @@ class Moving:
             if trouble is not None:
                 trouble.steps += taken
         return taken
+
+    def _acting_now(self, stepper: Stepper, count: int) -> tuple[Inputs, int]:
+        """What acts on the next steps, and on how many of at most `count`: on one, where it changes from step to
+        step."""
+        if self._function is None and not self._acting.pushes:
+            return self._acting.inputs(stepper.q, self.settings.h), count
+        now = State(stepper.q.copy(), stepper.u.copy(), float(stepper.time[0]), stepper.turns.copy())
+        return self._acting.inputs(now.q, self.settings.h, self._asked(now)), 1
 
     def _take_step(self) -> None:
         """One step through `step`, recorded and reported."""
