@@ -108,8 +108,8 @@ class Moving:
         return taken
 
     def _is_compiled(self, count: int) -> bool:
-        """May steps be taken in compiled code now? Not the first ones of a world, which would wait for the compiler, nor
-        those that are recorded."""
+        """May steps be taken in compiled code now? Not the first ones of a world, which would wait for the compiler,
+        nor those that are recorded."""
         if self.steps + count < _BEFORE_COMPILED or self._recorder is not None:
             return False
         if self._stepper.settings is not self.settings:
