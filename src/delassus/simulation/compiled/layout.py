@@ -45,7 +45,7 @@ from delassus.simulation.settings import StepSettings
 from delassus.softening import HARD
 from delassus.solvers.auto.island_loop import RULE
 from delassus.solvers.newton.prox_ssn import ProxSsn
-from delassus.solvers.newton.small import MOST_ITERATIONS, MOST_ROWS
+from delassus.solvers.newton.small import MOST_ROWS, most_iterations
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS
 
 _CONTACTS_EACH = 8  # per shape, where shapes are many: more room is made when it is needed
@@ -74,6 +74,7 @@ def world_of(model: Model, settings: StepSettings) -> Arrays:
     joints, shapes, softness = model.joints, model.shapes, softness_of(model, settings.softening)
     stabilisation, lead, h = settings.stabilisation, integrator(settings.integrator).lead, settings.h
     softness.check_step(h)
+    most = int(settings.max_iter)
     newton = ProxSsn(solver="prox-ssn", least=True)
     return (
         (
@@ -91,7 +92,9 @@ def world_of(model: Model, settings: StepSettings) -> Arrays:
             tuple(map(float, stabilisation.plain)),
             h * math.sqrt(float(model.gravity @ model.gravity)), (1.0 - lead) * h * h,
             bool(stabilisation.through_velocities), (float(settings.tol), _no_less(settings.velocity_factor)),
-            (min(int(settings.max_iter), MOST_ITERATIONS), newton.plain, int(settings.max_iter), RULE),
+            (
+                most_iterations(MOST_ROWS, most), newton.plain, most_iterations(MOST_ROWS + 1, most), most, RULE,
+            ),
         ),
     )  # fmt: skip
 

@@ -98,16 +98,16 @@ def to_follow(world, q, horizon, work):
 
 
 @njit(cache=True, inline="always")
-def to_solve(settings, rigid, u_f, v_f, judged_by, reactions, found, none):
-    """What `solve_small` is called with."""
-    _, _, _, _, _, _, _, _, tols, (most, newton, _, _) = settings
+def to_solve(settings, most, rigid, u_f, v_f, judged_by, reactions, found, none):
+    """What `solve_small` is called with.  most: iterations."""
+    tols, newton = settings[8], settings[9][1]
     return none, rigid, u_f, v_f, judged_by, tols, most, newton, 1.0, reactions, found
 
 
 @njit(cache=True, inline="always")
 def to_solve_resting(settings, rigid, bodies, u_f, v_f, bias, before, judged_by, reactions, told, found):
     """What `solve_resting` is called with."""
-    _, _, _, _, _, _, _, _, tols, (_, newton, most, rule) = settings
+    tols, (_, newton, _, most, rule) = settings[8], settings[9]
     return (
         rigid, bodies, u_f, v_f, bias, before, judged_by, tols, most, rule, newton, 1.0, reactions, told, found,
     )  # fmt: skip
@@ -169,7 +169,7 @@ def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) 
         COORDINATES: (fill_coordinates, to_fill_coordinates, (world, inputs, u, 0.0, 0, 0, work)),
         SOFT_CONTACTS: (soften_contacts, to_soften_contacts, (world, u, 0, 0, work)),
         FOLLOW: (follow_few, to_follow, (world, q, 1.0, work)),
-        SOLVE: (solve_small, to_solve, (world[6], rigid, u_f.reshape(-1), free, judged_by, reactions, found, none)),
+        SOLVE: (solve_small, to_solve, (world[6], 0, rigid, u_f.reshape(-1), free, judged_by, reactions, found, none)),
         TURNS: (count_turns, to_count_turns, (world, work, turns)),
         MANY: (detect_many, to_detect_many, (world, q, work)),
         REDUCE: (

@@ -56,7 +56,9 @@ from delassus.simulation.compiled.stages import (
 )
 from delassus.simulation.memory import recall_reactions, sort_names, store_reactions
 from delassus.simulation.signs import examine, is_suspicious
-from delassus.solvers.newton.small import MOST_ROWS
+from delassus.solvers.auto.island_loop import WHOLE
+from delassus.solvers.auto.islands import MANY_ROWS
+from delassus.solvers.auto.least_norm import ALWAYS_LEAST
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS
 from delassus.spatial import matrices_of
 
@@ -259,7 +261,7 @@ def _solve_once(world, inputs, sizes, held, work):
         for i in range(len(flat)):
             found[RESIDUAL_COUNT + i] = flat[i]
         return 0
-    if m > MOST_ROWS and world[7][REST] == 0:
+    if m > MANY_ROWS and world[7][REST] == 0:
         return FAILED
     rigid = (pairs, start, rows[:m], response[:m], soft)
     scale = scale[: len(pairs)]
@@ -268,19 +270,23 @@ def _solve_once(world, inputs, sizes, held, work):
     judged_by = (mu, start, block, start[block], limits, blocks, scale, True, whole[0], whole[1])
     end = RESIDUAL_COUNT + m + len(flat)
     found = found[: end + 3 * MOST_JUDGEMENTS]
-    if m > MOST_ROWS:
+    judged, most_systems = WHOLE, settings[9][0]
+    if m > MANY_ROWS:
         if not max_abs(reactions[:m]) > 0.0:
             return FAILED
-        before = poses[4].reshape(-1)
+        before, most_systems = poses[4].reshape(-1), settings[9][2]
         judged = call_kernel(
             world[7][REST],
             to_solve_resting(
                 settings, rigid, len(mass), flat, free[:m], bias[:m], before, judged_by, reactions[:m], told, found
             ),
         )
-    else:
+        if judged == WHOLE and m > ALWAYS_LEAST:
+            return FAILED
+    if judged == WHOLE:
         judged = call_kernel(
-            world[7][SOLVE], to_solve(settings, rigid, flat, free[:m], judged_by, reactions[:m], found, none)
+            world[7][SOLVE],
+            to_solve(settings, most_systems, rigid, flat, free[:m], judged_by, reactions[:m], found, none),
         )
     if judged == 0 or not (found[0] <= tols[0] and found[RESIDUAL_COUNT - 1] <= tols[1]):
         return FAILED

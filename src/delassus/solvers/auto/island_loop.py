@@ -9,7 +9,7 @@ import numpy as np
 from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.operators.matrix import fill_blocks_of_full
 from delassus.residuals import RESIDUAL_COUNT
-from delassus.solvers.auto.rest import FINISHED, ITERATIONS, KEPT, LEFT, ROWS, look_at_bodies
+from delassus.solvers.auto.rest import FINISHED, ITERATIONS, KEPT, LEFT, ROWS, SOLVED, look_at_bodies
 from delassus.solvers.newton.small import solve_small
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS, finish_rigid, judgements_in
 
@@ -18,6 +18,9 @@ RULE = 90.0, 0.5, 1e-6, 1e-13, 150.0, 6.0
 """How islands are solved: rows of a small one; share of the rows in larger ones that move, up to which going island by
 island pays (one method for all has less to set up); what the tolerances of those about to rest are multiplied by, and
 what they are at least; iterations of an attempt, and of one at an island about to rest."""
+
+WHOLE = -1
+"""Instead of a number of judgements: one method for the whole is due."""
 
 _WIDEST = 6  # rows of a block at most
 
@@ -159,7 +162,7 @@ def solve_resting(
     rigid, body_count, u_f, free, bias, before, judged_by, tols, most, rule, plain, takes_least, reactions, told, found
 ):  # fmt: skip
     """A whole solve of rigid bodies from a guess, island by island: how many judgements were made, none where others
-    have to take over and the reactions are as they were.
+    have to take over and the reactions are as they were; WHOLE where one large island is most of what moves.
 
     bias, before: of `look_at_bodies`; tols: (tol, tol_velocity) of the whole; told: (4,), written: islands, those kept,
     those solved, those about to rest; the rest is as in `solve_small`."""
@@ -169,7 +172,8 @@ def solve_resting(
     count, relative, worst = look_at_bodies(
         rigid, body_count, free, bias, before, judged_by, own, reactions, island, first, members, table, action
     )
-    todo, is_step = 0, len(before) > 0
+    todo, large, is_step = 0, 0.0, len(before) > 0
+    has_large = False
     if count == 1 and not is_step:
         return 0
     is_good = not is_step and relative <= tols[0] and worst <= tols[1]
@@ -179,11 +183,14 @@ def solve_resting(
             told[1] += 1
             continue
         if table[g, ROWS] > rule[SMALL]:
-            return 0
+            has_large, large = True, large + (table[g, ROWS] if action[g] == SOLVED else 0.0)
+            continue
         told[2] += 1
         told[3] += 1 if action[g] == FINISHED else 0
         island[todo] = g  # labels are not needed any more
         todo += 1
+    if has_large:
+        return WHOLE if large > rule[SHARE] * len(free) else 0
     judgements[0, 0], judgements[1, 0], judgements[2, 0] = 0.0, relative, worst
     iterations = 0.0
     if todo:

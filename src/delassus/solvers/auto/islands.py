@@ -79,7 +79,7 @@ def rest_at_once(problem: Problem, guess: np.ndarray, limits: Limits) -> Resting
         problem.before if is_step else _NONE, problem.judged_by, (limits.tol, limits.tol_velocity), limits.max_iter,
         RULE, _newton(least), float(least), guess, attempt.told, attempt.found,
     )  # fmt: skip
-    return attempt if attempt.count else None
+    return attempt if attempt.count > 0 else None
 
 
 def solve_islands(problem: Problem, guess: np.ndarray, limits: Limits, threads: int, apart: Apart) -> Found | None:

@@ -8,8 +8,10 @@ from delassus.solvers.driver import Limits, clock
 from delassus.solvers.newton.least_norm import least_of
 from delassus.solvers.solution import Solution
 
-_FEW_ROWS = 150  # rows up to which the least reactions cost next to nothing
 _MOST_ROWS = 1000  # up to which bodies that share several contacts get the least reactions, not those of sweeps
+
+ALWAYS_LEAST = 150
+"""Rows up to which the least reactions cost next to nothing."""
 _CONTACTS_PER_PAIR = 2.0  # contacts per pair of bodies from which on they touch by faces and edges
 
 
@@ -18,8 +20,8 @@ def shares_loads(problem: Problem) -> bool:
     bodies touch by faces and edges, whose contacts can share a load in many ways. In piles of round ones it would cost
     more than the sweeps that solve them."""
     rigid, contacts = problem.delassus.rigid, problem.contact_count
-    if problem.row_count <= _FEW_ROWS or problem.row_count > _MOST_ROWS or rigid is None:
-        return rigid is not None and problem.row_count <= _FEW_ROWS
+    if problem.row_count <= ALWAYS_LEAST or problem.row_count > _MOST_ROWS or rigid is None:
+        return rigid is not None and problem.row_count <= ALWAYS_LEAST
     pairs = rigid.bodies[len(rigid.bodies) - contacts :]
     return contacts >= _CONTACTS_PER_PAIR * len(np.unique(pairs[:, 0] * (len(rigid.mass) + 1) + pairs[:, 1])) > 0.0
 

@@ -48,7 +48,7 @@ def is_small(problem: Problem) -> bool:
     return problem.row_count <= (MOST_ROWS if problem.delassus.rigid is None else _RIGID_MORE * MOST_ROWS)
 
 
-def _most(rows: int, max_iter: int) -> int:
+def most_iterations(rows: int, max_iter: int) -> int:
     """Iterations of an attempt: as many systems as take a hundredth of a second, were D full."""
     return min(max_iter, MOST_ITERATIONS if rows <= MOST_ROWS else _MOST_ITERATIONS_BEYOND)
 
@@ -69,8 +69,8 @@ def small_at_once(
     rigid = problem.delassus.rigid
     return solve_small(
         _NO_MATRIX if rigid is not None else problem.delassus.full, _NO_BODIES if rigid is None else rigid.plain,
-        known(problem.u_f), problem.free_velocity, problem.judged_by, tols, _most(problem.row_count, max_iter), plain,
-        takes_least, reactions, found,
+        known(problem.u_f), problem.free_velocity, problem.judged_by, tols,
+        most_iterations(problem.row_count, max_iter), plain, takes_least, reactions, found,
     )  # fmt: skip
 
 
