@@ -19,9 +19,11 @@ from delassus import (
     step,
 )
 from delassus.builder import Material
+from delassus.io.recording import Recording, recorder
 from delassus.scenes import SCENES
 from delassus.simulation.compiled.advance import ROOM_OF_CALL, Stepper, take_steps
 from delassus.simulation.compiled.step import FAST, TAKEN, UNSOLVED
+from delassus.world.recording import recorder_for
 
 STEPS = 60
 
@@ -233,3 +235,33 @@ def test_what_changes_from_step_to_step_has_the_bits_of_step_too(what, monkeypat
         ends.append((world.state.hash, world.report.solution.reactions.tobytes()))
         assert ("_stepper" in world.__dict__) == (first == 50)
     assert ends[0] == ends[1]
+
+
+def record(world, folder, steps):
+    """One by one through `step`."""
+    recorder = recorder_for(world, folder, steps, False)
+    state, memory = world.state, Memory()
+    with recorder:
+        for _ in range(steps):
+            state, report = step(world.model, state, None, world.settings, memory)
+            recorder.add(state, report, memory)
+
+
+@pytest.mark.parametrize("what", list(worlds()))
+def test_recordings_of_compiled_steps_have_the_bits_of_single_ones(what, tmp_path, monkeypatch):
+    """Every column, and what the next step would start from; parts end in between."""
+    monkeypatch.setattr(recorder, "FLUSH_STEPS", 41)
+    world = World(*built(what))
+    world.run(STEPS, record=tmp_path / "run")
+    record(World(*built(what)), tmp_path / "single", STEPS)
+    run, single = Recording(tmp_path / "run"), Recording(tmp_path / "single")
+    assert set(run.names) == set(single.names)
+    assert np.isnan(run.times["solve"]).mean() > 0.5  # taken in compiled code
+    assert not np.isnan(single.times["solve"]).any()
+    for name in single.names:
+        if not name.startswith(("times/", "memory/")):  # what is remembered is that of the end of each part
+            one, other = single.array(name), run.array(name)
+            assert (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes()), name
+    for one, other in zip(vars(single.memory()).values(), vars(run.memory()).values()):
+        assert np.array_equal(one, other)
+    assert len(getattr(take_steps, "signatures", [1])) == 1  # nothing is compiled anew for those that record

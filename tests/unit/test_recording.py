@@ -7,7 +7,7 @@ from delassus.builder import Material, ModelBuilder, Motor
 from delassus.io.problems import load_problem
 from delassus.io.recording import About, Columns, Recorder, Recording, Trajectory, problem_file, save_problem
 from delassus.io.recording import recorder as recorder_module
-from delassus.io.recording.columns import OPEN, SLIP, STICK
+from delassus.io.recording.keeping import OPEN, SLIP, STICK
 from delassus.law import Law
 from delassus.scenes import SCENES
 from delassus.scenes.stepping import advance, simulate

@@ -42,11 +42,12 @@ def momentum_of(model: Model, q_rotation: np.ndarray, position: np.ndarray, u: n
 def energy_of(model: Model, rotation: np.ndarray, position: np.ndarray, u: np.ndarray) -> tuple[float, float]:
     """Kinetic and potential energy [J]; potential with respect to the origin.  position: (n_b, 3) or poses
     (n_b, 7)."""
-    return _energy(model.mass, model.inertia, model.gravity, rotation, position, u)
+    return energy_at(model.mass, model.inertia, model.gravity, rotation, position, u)
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _energy(mass, inertia, gravity, rotation, position, u):
+def energy_at(mass, inertia, gravity, rotation, position, u):
+    """The same, for compiled code."""
     kinetic, potential = 0.0, 0.0
     for b in range(len(mass)):
         for i in range(3):

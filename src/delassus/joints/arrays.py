@@ -139,6 +139,14 @@ class JointArrays:
         return int((driven | damped).sum() + (driven & damped & own_row).sum())
 
     @cached_property
+    def driven_rows(self) -> int:
+        """The same, without motors that have no gains: how many a step really has (dynamics/joint_rows.py)."""
+        damped, imposed = self.damping > 0.0, self.drive == IMPOSED
+        pushed = (self.drive == PD) & (self.stiffness + self.rate_gain > 0.0)
+        alone = damped & (imposed | np.isfinite(self.effort))
+        return int((imposed | pushed | (damped & ~alone)).sum() + alone.sum())
+
+    @cached_property
     def limit_count(self) -> int:
         return int(np.isfinite(self.lower).sum() + np.isfinite(self.upper).sum())
 

@@ -17,7 +17,7 @@ from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
 from delassus.integrators import integrator
 from delassus.kernel import njit
-from delassus.linalg.dense_product import max_abs
+from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.problem import Problem
@@ -31,6 +31,7 @@ from delassus.status import Status
 
 _FINE = 1e-3  # of the tolerances, where rows next to their bounds go to and fro within them
 _DEFAULT = StepSettings()
+_ALL = np.empty(0, bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +134,8 @@ def step(
     after = State(q, u, state.t + h, turns)
     report = StepReport(
         rows, problem, solution, contacts, energy_of(model, after.rotation, after.q, u),
-        _drift(rows.residual, softness.hard_rows), _deepest(contacts.gap), clock.times, after.t, h,
-        _held_back(model, rows, held),
+        drift_of(rows.residual, _ALL if softness.hard_rows is None else softness.hard_rows), deepest(contacts.gap),
+        clock.times, after.t, h, _held_back(model, rows, held),
         warnings_of(model, state, after, rows, solution, contacts, softness.hard_rows, closes, settings), at,
         solved,
     )  # fmt: skip
@@ -180,13 +181,19 @@ def _held_back(model: Model, rows: Rows, held: Held | None) -> tuple[str, ...]:
     return tuple(model.joints.coordinate_names[d] for d in found)
 
 
-def _drift(residual: np.ndarray, hard: np.ndarray | None) -> float:
-    """The worst error of the joints that are not meant to give."""
-    return max_abs(residual if hard is None else residual[hard])
+@njit(cache=True, error_model="numpy", **BORROWED)
+def drift_of(residual, hard):
+    """The worst error of the joints that are not meant to give, NaN where one is.  hard: which rows, or empty: all."""
+    out = 0.0
+    for i in range(len(residual)):
+        size = abs(residual[i])
+        if (len(hard) == 0 or hard[i]) and (size > out or size != size):
+            out = size
+    return out
 
 
-@njit(cache=True, error_model="numpy")
-def _deepest(gap):
+@njit(cache=True, error_model="numpy", **BORROWED)
+def deepest(gap):
     """max(−gap, 0), zero for nothing."""
     out = 0.0
     for i in range(len(gap)):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from delassus.collision import Contacts, detect
-from delassus.io.recording.columns import OPEN, SLIP, STICK, contact_columns
+from delassus.io.recording.columns import contact_columns
+from delassus.io.recording.keeping import OPEN, SLIP, STICK
 from delassus.world.handle import find
 
 if TYPE_CHECKING:

@@ -108,9 +108,9 @@ class Moving:
         return taken
 
     def _is_compiled(self, count: int) -> bool:
-        """May steps be taken in compiled code now? Not the first ones of a world, which would wait for the compiler,
-        nor those that are recorded."""
-        if self.steps + count < _BEFORE_COMPILED or self._recorder is not None:
+        """May steps be taken in compiled code now? Not the first ones of a world, which would wait for the
+        compiler."""
+        if self.steps + count < _BEFORE_COMPILED:
             return False
         if self._stepper.settings is not self.settings:
             del self.__dict__["_stepper"]
@@ -118,30 +118,39 @@ class Moving:
 
     def _advance_compiled(self, count: int) -> int:
         """How many of `count` steps were taken; where fewer, the next one is due to `step`."""
-        stepper, h, taken = self._stepper, self.settings.h, 0
+        stepper, recorder, taken = self._stepper, self._recorder, 0
         if not stepper.put(self._q, self._u, self._turns, self._t, self._memory):
             return 0
         while taken < count:
-            inputs, asked = self._acting_now(stepper, min(count - taken, ROOM_OF_CALL))
-            done = stepper.advance(inputs, asked)
+            asked = min(count - taken, ROOM_OF_CALL if recorder is None else min(recorder.ahead, ROOM_OF_CALL))
+            inputs, asked = self._acting_now(stepper, asked)
+            keeper = None if recorder is None else recorder.keeper(asked, stepper.most_contacts)
+            done = stepper.advance(inputs, asked, keeper)
             if done:
-                self._acting.passed(done * h)
-                self._history.extend(*(room[:done] for room in stepper.trail))
+                self._arrive(done)
             taken += done
             if done < asked:
                 break
-        if taken:
-            self._q, self._u, self._turns = stepper.q.copy(), stepper.u.copy(), stepper.turns.copy()
-            self._t, self._memory = float(stepper.time[0]), stepper.memory
-            self._before, self._report = None, None
-            if taken == count:
-                q, u, turns, t, memory = stepper.before
-                self._before = Before(State(q, u, t, turns), memory, inputs, self.settings)
-        self.steps += taken
+        if taken == count:
+            q, u, turns, t, memory = stepper.before
+            self._before = Before(State(q, u, t, turns), memory, inputs, self.settings)
+        return taken
+
+    def _arrive(self, count: int) -> None:
+        """Where so many steps of one compiled call have led, which are reported and recorded: an interrupt between two
+        calls finds world, history and recording at the same step."""
+        stepper = self._stepper
+        self._q, self._u, self._turns = stepper.q.copy(), stepper.u.copy(), stepper.turns.copy()
+        self._t, self._memory = float(stepper.time[0]), stepper.memory
+        self._before, self._report = None, None
+        self.steps += count
+        self._acting.passed(count * self.settings.h)
+        self._history.extend(*(room[:count] for room in stepper.trail))
         for trouble in (self.trouble, self._trouble_of_run):
             if trouble is not None:
-                trouble.steps += taken
-        return taken
+                trouble.steps += count
+        if self._recorder is not None:
+            self._recorder.add_taken(count, self.state, self._memory.copy())
 
     def _acting_now(self, stepper: Stepper, count: int) -> tuple[Inputs, int]:
         """What acts on the next steps, and on how many of at most `count`: on one, where it changes from step to

@@ -152,7 +152,9 @@ def _advice(run: "Trajectory") -> list[str]:
 
 
 def _mean(values: Any) -> float:
-    return float(values.mean()) if len(values) else 0.0
+    """Of those that are known: stages of steps that were taken many at once have no times."""
+    known = values[values == values]
+    return float(known.mean()) if len(known) else 0.0
 
 
 def _number(value: float) -> str:

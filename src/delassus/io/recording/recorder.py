@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from delassus.dynamics.turns import turns_after
 from delassus.errors import FileError
 from delassus.io.place import label
 from delassus.io.recording.about import About
-from delassus.io.recording.columns import Columns, memory_arrays, start_arrays
+from delassus.io.recording.columns import Arrays, Columns, memory_arrays, start_arrays
 from delassus.io.recording.parts import part_path, part_paths, write_part
 from delassus.io.recording.recording import FOLDER, Recording
 from delassus.model.model import Model
@@ -20,12 +21,14 @@ from delassus.simulation import Memory, StepReport
 SAVE_SECONDS = 0.9  # between two saves: a process that is killed loses at most a second
 PART_BYTES = 4 * 1024**2  # a part that holds more is finished: saving writes all of it again, a millisecond per MiB
 FLUSH_STEPS = 1_000_000  # the same in steps
+_LONGEST_CALL = 0.05  # seconds between two looks at the clock, where many steps are taken at once
 
 
 class Recorder:
     """Collects steps and saves them at least once a second, into a part that grows until it is finished and the next
     begins.
 
+    ahead: how many steps may be taken at once before the next look at the clock.
     Make one with `create` or `resume`; as a context manager it writes what is left when the block ends, however it
     ends."""
 
@@ -37,7 +40,8 @@ class Recorder:
         self._memory = memory
         self._state = state
         self._saved = 0  # steps of the part that are on disk
-        self._last_save = monotonic()
+        self._last_save = self._last_look = monotonic()
+        self.ahead = 1
 
     @classmethod
     def create(
@@ -91,9 +95,31 @@ class Recorder:
         self._columns.add(state, report)
         # a copy: the next step replaces the memory's arrays before it is recorded, and an interrupt may come between
         self._state, self._memory = state, None if memory is None else memory.copy()
+        self._look(monotonic())
+
+    def keeper(self, steps: int, contacts: int) -> tuple[Any, Arrays]:
+        """What keeps so many steps, `ahead` at most, as they are taken in compiled code; `add_taken` comes next.
+        contacts: that each may have."""
+        return self._columns.keeper(steps, contacts)
+
+    def add_taken(self, steps: int, state: State, memory: Memory) -> None:
+        """The steps that the `keeper` has kept count from now on; state, memory: after them, not changed later."""
+        columns, filled = self._columns, self._columns.written
+        columns.filled, self._state, self._memory = filled, state, memory  # no calls here: an interrupt may come in one
+        now = monotonic()
+        seconds = now - self._last_look
+        if seconds > _LONGEST_CALL:
+            self.ahead = max(1, self.ahead // 2)
+        elif steps == self.ahead and 2.0 * seconds < _LONGEST_CALL:
+            self.ahead *= 2
+        self._look(now)
+
+    def _look(self, now: float) -> None:
+        """At the clock: is it time to save?"""
+        self._last_look = now
         if self._columns.count >= FLUSH_STEPS:
             self.flush()
-        elif monotonic() - self._last_save > SAVE_SECONDS:
+        elif now - self._last_save > SAVE_SECONDS:
             self._save()
             if self._columns.bytes >= PART_BYTES:
                 self._next_part()

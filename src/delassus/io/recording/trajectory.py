@@ -6,11 +6,9 @@ from functools import cached_property
 import numpy as np
 
 from delassus.errors import SettingsError, nearest
-from delassus.io.recording.columns import STATUSES, Columns, start_arrays
+from delassus.io.recording.columns import STAGES, STATUSES, Columns, start_arrays
 from delassus.model.state import State
 from delassus.status import Status
-
-_STAGES = ("collision", "assembly", "solve", "advance")  # in the order of a step; files know names only
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +132,9 @@ class Trajectory:
 
     @property
     def times(self) -> dict[str, np.ndarray]:
-        """Seconds by stage, (N,) each."""
+        """Seconds by stage, (N,) each; not a number for steps that were taken many in one compiled call."""
         found = [name.removeprefix("times/") for name in self.names if name.startswith("times/")]
-        found.sort(key=lambda stage: _STAGES.index(stage) if stage in _STAGES else len(_STAGES))
+        found.sort(key=lambda stage: STAGES.index(stage) if stage in STAGES else len(STAGES))  # files know names only
         return {stage: self._load(f"times/{stage}") for stage in found}
 
     def state(self, k: int) -> State:

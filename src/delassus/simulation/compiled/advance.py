@@ -1,15 +1,17 @@
 """Many steps in one compiled call."""
 
 import math
+from typing import Any
 
 import numpy as np
 
+from delassus.addresses import call_kernel
 from delassus.dynamics import Inputs
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
-from delassus.simulation.compiled.layout import first_room, memory_for, stages_of, why_not, work_for, world_of
-from delassus.simulation.compiled.stages import addresses_of
+from delassus.simulation.compiled.layout import first_room, memory_for, nowhere, stages_of, why_not, work_for, world_of
+from delassus.simulation.compiled.stages import Arrays, address_for, addresses_of, to_keep
 from delassus.simulation.compiled.step import FAMILY, ROOM, TAKEN, take_step
 from delassus.simulation.memory import Memory
 from delassus.simulation.settings import StepSettings
@@ -37,6 +39,8 @@ class Stepper:
             self._make_room(first_room(model))
             world, stages = world_of(model, settings), stages_of(model, settings)
             self._world = (*world, addresses_of(world, self._inputs, self._work, stages))
+            self._keepers: dict[Any, int] = {}  # addresses of what keeps steps
+            self._nowhere = 0, nowhere()
 
     def _make_room(self, contacts: int) -> None:
         """For steps with so many contacts at most; what is remembered is forgotten."""
@@ -60,18 +64,32 @@ class Stepper:
         self._memory[0][:count], self._memory[1][:count], self._memory[2][0] = memory.names, memory.reactions, count
         return True
 
-    def advance(self, inputs: Inputs, count: int) -> int:
+    @property
+    def most_contacts(self) -> int:
+        """Of a step of the next call."""
+        return self._contacts
+
+    def advance(self, inputs: Inputs, count: int, keeper: tuple[Any, Arrays] | None = None) -> int:
         """How many of `count` steps, at most ROOM_OF_CALL, were taken with these inputs; where fewer, the next one is
-        due to `step`."""
+        due to `step`.  keeper: a kernel called after each of them, and what it writes to (io/recording/keeping.py)."""
         given = inputs.wrench, inputs.effort, inputs.target, inputs.target_rate
         for own, other in zip(self._inputs, given):
             own[:] = other
         self._inputs[4][0] = math.nan if inputs.time is None else inputs.time
         taken = take_steps(
             self._world, self._inputs, self.q, self.u, self.turns, self.time, self._memory, self._work,
-            min(count, ROOM_OF_CALL), self.trail, self._before, self._counts,
+            min(count, ROOM_OF_CALL), self.trail, self._before, self._counts, self._kept(keeper),
         )  # fmt: skip
         return int(taken)
+
+    def _kept(self, keeper: tuple[Any, Arrays] | None) -> Arrays:
+        if keeper is None:
+            return self._nowhere
+        kernel, room = keeper
+        if kernel not in self._keepers:
+            given = self._world, self.q, self.u, self.turns, self.time, 0, 0, self._work, room
+            self._keepers[kernel] = address_for(kernel, to_keep, given)
+        return self._keepers[kernel], room
 
     @property
     def fate(self) -> int:
@@ -101,9 +119,10 @@ def _copied(memory: tuple[np.ndarray, ...]) -> Memory:
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
-def take_steps(world, inputs, q, u, turns, time, memory, work, count, trail, before, counts):
+def take_steps(world, inputs, q, u, turns, time, memory, work, count, trail, before, counts, kept):
     """How many of so many steps were taken. The first that cannot be is left to `step`.  trail: (poses, velocities,
-    turns, times) after each step; before: what the last one begins with, memory included; counts: of the last."""
+    turns, times) after each step; before: what the last one begins with, memory included; counts: of the last; kept:
+    see layout.py."""
     for k in range(count):
         if k == count - 1:
             _keep(q, u, turns, time, memory, before)
@@ -111,6 +130,8 @@ def take_steps(world, inputs, q, u, turns, time, memory, work, count, trail, bef
         counts[0], counts[1], counts[2] = fate, iterations, contacts
         if fate != TAKEN:
             return k
+        if kept[0] != 0:
+            call_kernel(kept[0], to_keep(world, q, u, turns, time, iterations, contacts, work, kept[1]))
         for b in range(len(q)):
             for i in range(7):
                 trail[0][k, b, i] = q[b, i]

@@ -6,6 +6,7 @@
 | inputs | wrench (n_b, 6), effort, target, target_rate (n_d,), time (1,), which is not a number for the step's start |
 | memory | names, reactions (room, 6), count (1,): of `Memory`, with room for every block there may be |
 | work | poses, contacts, rows, problem: room for everything on the way |
+| kept | address of a kernel that keeps each step, and what it writes to; 0 where nobody wants them kept |
 
 Named tuples would read better, and Numba would type each of them anew in Python at every call.
 """
@@ -197,3 +198,12 @@ def work_for(model: Model, settings: StepSettings, contacts: int) -> Arrays:
     pairs, points = (1, 1) if few else (2 * contacts, 8 * contacts)
     many = many_work(shapes, pairs, points), np.zeros(3, np.int64)
     return poses, (columns, few_work(shapes), doubt, swept, many), table, problem
+
+
+def nowhere() -> Arrays:
+    """What steps are kept in where nobody wants them: nothing, of the types of `io.recording.Columns`, so that the loop
+    is compiled once for both."""
+    whole, table, cube = np.zeros((0, 0), np.int64), np.zeros((0, 0)), np.zeros((0, 0, 0))
+    small, numbers, counts = np.zeros((0, 0), np.int32), np.zeros(0), np.zeros(0, np.int64)
+    steps = table, whole, cube, cube, whole, table, table, table, table
+    return counts, numbers, counts, steps, (small, table, np.zeros(0, np.uint64)), (small, numbers), table

@@ -149,6 +149,25 @@ def to_count_turns(world, work, turns):
     return world[1][2], poses[7], poses[8], values, rates, poses[6], turns
 
 
+@njit(cache=True, inline="always")
+def to_keep(world, q, u, turns, time, iterations, count, work, room):
+    """What a kernel is called with that keeps a step which was just taken (io/recording/keeping.py)."""
+    mass, inertia, _, _, gravity, _, _ = world[0]
+    poses, ((pairs, _, point, frame, gap, mu, _, feature), _, _, _, _), table, problem = work
+    _, names, _, _, _, _, errors, coordinates, _, _, start, hard, blocks, _ = table
+    return (
+        (q, u, turns, time), (mass, inertia, gravity, poses[2]), world[6][0], iterations, count,
+        (names, start, blocks, errors[0], hard, coordinates[0]), problem[5], problem[6],
+        (pairs, point, frame, gap, mu, feature), room,
+    )  # fmt: skip
+
+
+def address_for(kernel: Any, arguments_of: Any, given: Arrays) -> int:
+    """Of a kernel that is called with arguments_of(*given), compiled now or loaded."""
+    plain = getattr(arguments_of, "py_func", arguments_of)  # itself where nothing is compiled
+    return kernel_address(kernel, tuple(typeof(a) for a in plain(*given)))
+
+
 def _as_given(*arguments: Any) -> Arrays:
     return arguments
 
@@ -187,7 +206,5 @@ def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) 
     }
     out = np.zeros(len(calls), np.int64)
     for number in sorted(needed):
-        kernel, arguments_of, given = calls[number]
-        plain = getattr(arguments_of, "py_func", arguments_of)  # itself where nothing is compiled
-        out[number] = kernel_address(kernel, tuple(typeof(a) for a in plain(*given)))
+        out[number] = address_for(*calls[number])
     return out
