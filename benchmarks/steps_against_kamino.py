@@ -52,14 +52,14 @@ def ours(model, state, inputs, steps: int):
     return rate, {stage: 1e6 * statistics.median(values) for stage, values in stages.items()}, failed
 
 
-def theirs(python: str, name: str, steps: int) -> float | None:
-    """Kamino's steps per second, or None where it cannot be run."""
+def theirs(python: str, name: str, steps: int) -> dict | None:
+    """What the worker prints of Kamino, or None where it cannot be run."""
     command = [python, str(HERE / "kamino_worker.py"), name, "--steps", str(steps), "--rounds", "3"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         print(f"Kamino failed on {name}: {done.stderr.strip().splitlines()[-1:]}")
         return None
-    return json.loads(done.stdout.strip().splitlines()[-1])["steps_per_second"]
+    return json.loads(done.stdout.strip().splitlines()[-1])
 
 
 def main() -> None:
@@ -78,7 +78,7 @@ def main() -> None:
             mine.append(rate)
             if options.newton_python:
                 found = theirs(options.newton_python, name, 200)
-                peer += [] if found is None else [found]
+                peer += [] if found is None else [found["steps_per_second"]]
         stage_text = ", ".join(f"{stage} {value:.0f}" for stage, value in stages.items())
         line = f"{name}: ours {statistics.median(mine):.0f} steps/s (µs: {stage_text}; {failed} not converged)"
         if peer:
