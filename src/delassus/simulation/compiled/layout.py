@@ -175,7 +175,7 @@ def work_for(model: Model, settings: StepSettings, contacts: int) -> Arrays:
         np.zeros((n, 7)), np.zeros((n, 7)), np.zeros((n, 3, 3)), np.zeros((n, 3, 3)), np.zeros((n, 6)),
         np.full(n, lead * h), np.full(n, h - lead * h), np.zeros((n, 7)), np.zeros((n, 6)), np.zeros((n, 6)),
     )  # fmt: skip
-    swept = np.zeros((n, 9)), few_swept(shapes)[1], np.zeros(0)
+    swept = np.zeros((n, 9)), few_swept(shapes)[1], np.zeros(shapes.count)
     doubt = np.zeros(n, np.bool_), np.zeros(contacts), np.zeros(contacts, np.bool_)
     table = (
         np.zeros((blocks, 2), np.int64), np.zeros(blocks, np.uint64), np.zeros((rows, 12)), np.zeros(rows),

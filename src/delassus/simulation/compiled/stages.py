@@ -114,10 +114,10 @@ def to_solve_resting(settings, rigid, bodies, u_f, v_f, bias, before, judged_by,
 
 
 @njit(cache=True, inline="always")
-def to_detect_many(world, at, work):
+def to_detect_many(world, at, reach, work):
     """What `detect_many` is called with."""
-    columns, _, _, (_, _, no_reach), (many, takes) = work[1]
-    return world[3][2], at, no_reach, many, columns, takes
+    columns, _, _, _, (many, takes) = work[1]
+    return world[3][2], at, reach, many, columns, takes
 
 
 @njit(cache=True, inline="always")
@@ -190,7 +190,7 @@ def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) 
         FOLLOW: (follow_few, to_follow, (world, q, 1.0, work)),
         SOLVE: (solve_small, to_solve, (world[6], 0, rigid, u_f.reshape(-1), free, judged_by, reactions, found, none)),
         TURNS: (count_turns, to_count_turns, (world, work, turns)),
-        MANY: (detect_many, to_detect_many, (world, q, work)),
+        MANY: (detect_many, to_detect_many, (world, q, work[1][3][2], work)),
         REDUCE: (
             reduce_rows,
             to_reduce,

@@ -13,7 +13,7 @@ import numpy as np
 from delassus.addresses import call_kernel
 from delassus.collision.few import find_contacts
 from delassus.collision.placement import moves_far
-from delassus.collision.sweep.follow import APART, HIT, MISS
+from delassus.collision.sweep.follow import APART, GRAZE, HIT, MISS, OVERLAP
 from delassus.cones.product import fill_block_start
 from delassus.dynamics.bounded import ALL_AT_ONCE, NOISE, guess_sides, settle
 from delassus.dynamics.forces import swing
@@ -114,20 +114,24 @@ def _meet(world, wrench, q, u, work):
     (mass, inertia, _, _, gravity, joint_bodies, _), shapes, reach, settings = world[0], world[3], world[4], world[6]
     h, ahead, closure, _, _, _, pull, through_velocities, _, _ = settings
     (predicted, at, rotation, turned, half, _, _, _, _, scratch), contacts, _, _ = work
-    columns, found, (held, speed, doubtful), (path, _, no_reach), _ = contacts
+    columns, found, (held, speed, doubtful), (path, _, reach_of), _ = contacts
     if ahead > 0.0:
         move(q, u, ahead, predicted)
     else:
         _copy(q, predicted)
     bend = pull * math.sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2])
+    near, further = 0, reach_of[:0]
     if not through_velocities and moves_far(reach[0], reach[1], reach[2], u, bend, h):
         for b in range(len(u)):
             for i in range(6):
                 path[b, i] = h * u[b, i]
             for i in range(3):
                 path[b, 6 + i] = pull * (gravity[i] + wrench[b, i] / mass[b])
-        if not _flies_free(world, q, 1.0 + ahead / h, work):
+        near = _flights(world, q, 1.0 + ahead / h, work)
+        if near < 0:
             return FAST, 0
+        if near > 0:
+            further = reach_of
     _copy(predicted, at)
     if closure > 0.0:
         _copy(u, scratch)
@@ -138,15 +142,17 @@ def _meet(world, wrench, q, u, work):
     if len(reach[0]) == 0:
         return TAKEN, 0
     if world[7][MANY]:
-        count = call_kernel(world[7][MANY], to_detect_many(world, at, work))
+        count = call_kernel(world[7][MANY], to_detect_many(world, at, further, work))
         if count < 0:
             return BAD if count == BAD_POSE else FAMILY if count == NO_KERNEL else ROOM, 0
     else:
-        bad, _, count, missing = find_contacts(shapes[0], at, no_reach, found, columns)
+        bad, _, count, missing = find_contacts(shapes[0], at, further, found, columns)
         if bad >= 0 or missing != 0:
             return BAD if bad >= 0 else FAMILY, 0
     if count > 0 and not through_velocities:
         pairs, _, point, frame, gap, _, _, _ = columns
+        if near > 0 and _are_passing(world, near, count, work):
+            return PASSING, 0
         if are_in_doubt(pairs, point, frame, gap[:count], at, u, h, joint_bodies, held, speed, doubtful):
             return PASSING, 0
     return TAKEN, count
@@ -329,15 +335,63 @@ def _move(world, u, sizes, work):
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _flies_free(world, q, horizon, work):
-    """Do all bodies pass each other by on their paths, or stay apart?"""
+def _flights(world, q, horizon, work):
+    """How many pairs come near each other fast, none of them hitting or overlapping, so that all bodies fly on; −1
+    where some do. How much further than usual contacts of those that touch are looked for is written: see `foresee`."""
     if world[7][FOLLOW] == 0:
-        return False
-    near, verdict = call_kernel(world[7][FOLLOW], to_follow(world, q, horizon, work)), work[1][3][1][6]
+        return -1
+    near = call_kernel(world[7][FOLLOW], to_follow(world, q, horizon, work))
+    body, arm, (path, swept, reach) = world[4][0], world[4][1], work[1][3]
+    found, verdict = swept[4], swept[6]
+    for s in range(len(reach)):
+        reach[s] = 0.0
+    for p in range(near):
+        if verdict[p] == HIT or verdict[p] == OVERLAP:
+            return -1
+        if verdict[p] == MISS or verdict[p] == APART:
+            continue
+        for side in range(2):
+            s = found[p, side]
+            b = body[s]
+            if b >= 0:
+                way = math.sqrt(path[b, 0] * path[b, 0] + path[b, 1] * path[b, 1] + path[b, 2] * path[b, 2])
+                way += math.sqrt(path[b, 6] * path[b, 6] + path[b, 7] * path[b, 7] + path[b, 8] * path[b, 8])
+                turn = math.sqrt(path[b, 3] * path[b, 3] + path[b, 4] * path[b, 4] + path[b, 5] * path[b, 5])
+                reach[s] = way + arm[s] * turn
     for p in range(near):
         if verdict[p] != MISS and verdict[p] != APART:
-            return False
-    return near >= 0
+            return near
+    return min(near, 0)
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _are_passing(world, near, count, work):
+    """Does any contact belong to a pair that only passes by, with nothing else acting on its bodies?"""
+    columns, _, (held, _, doubtful), (_, swept, _), _ = work[1]
+    pairs, shapes, found, verdict = columns[0], columns[1], swept[4], swept[6]
+    joint_bodies = world[0][5]
+    for b in range(len(held)):
+        held[b] = False
+    for j in range(len(joint_bodies)):
+        for side in range(2):
+            if joint_bodies[j, side] >= 0:
+                held[joint_bodies[j, side]] = True
+    for c in range(count):
+        doubtful[c] = False
+        for p in range(near):
+            passes = verdict[p] == MISS or verdict[p] == GRAZE
+            if passes and found[p, 0] == shapes[c, 0] and found[p, 1] == shapes[c, 1]:
+                doubtful[c] = True
+        for side in range(2):
+            if not doubtful[c] and pairs[c, side] >= 0:
+                held[pairs[c, side]] = True
+    for c in range(count):
+        is_held = False
+        for side in range(2):
+            is_held = is_held or (pairs[c, side] >= 0 and held[pairs[c, side]])
+        if doubtful[c] and not is_held:
+            return True
+    return False
 
 
 @njit(cache=True, error_model="numpy", **INLINED)
