@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from delassus.builder import ModelBuilder
-from delassus.dynamics.closure import close_joints, joint_error
+from delassus.dynamics.closure import POSES_ALONE, close_joints, joint_error
 from delassus.integrators import moved
 from delassus.spatial import quaternion_to_matrix
 
@@ -42,6 +42,9 @@ def test_joints_close_from_far_away_and_velocities_obey_them_there(count):
     q, u = close_joints(model, off, rng.standard_normal((count, 6)), tol=TOL)
     assert joint_error(model, q) <= TOL
     assert np.abs(rates(model, q, u)).max() < 1e-9
+    alone, nothing = close_joints(model, off, POSES_ALONE, tol=TOL)
+    assert alone.tobytes() == q.tobytes()
+    assert nothing.shape == (0, 6)
 
 
 def test_a_chain_stretched_beyond_its_length_pulls_its_ends_together():

@@ -27,15 +27,19 @@ _PASSES = 8  # over the velocities, where the factorisation is of a configuratio
 _CONSISTENT = 1e-12  # of the rates before: a pass that leaves less is the last
 _REDUNDANT = 1e-10  # pivots below this fraction of the largest belong to redundant rows
 
+POSES_ALONE = np.empty((0, 6))
+"""Instead of velocities: only poses are to be closed."""
+
 
 def close_joints(
     model: Model, q: np.ndarray, u: np.ndarray, *, tol: float, joints: JointArrays | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Poses near q whose joint errors are below tol [m, rad], and velocities near u that obey the joints there.
 
-    q: (n_b, 7), u: (n_b, 6); joints: those to close, all of the model's unless some are soft and meant to give. One
-    factorisation serves all steps as long as they gain a factor of ten; a step that does not lessen the error is
-    halved. Where that does not suffice, the best is returned: `joint_error` says how good."""
+    q: (n_b, 7), u: (n_b, 6), or POSES_ALONE where velocities are not wanted, which needs no factorisation where joints
+    are closed; joints: those to close, all of the model's unless some are soft and meant to give. One factorisation
+    serves all steps as long as they gain a factor of ten; a step that does not lessen the error is halved. Where that
+    does not suffice, the best is returned: `joint_error` says how good."""
     joints = model.joints if joints is None else joints
     if joints.row_count <= COMPILED:
         q, u = q.copy(), u.copy()
@@ -81,6 +85,8 @@ def _close_large(
         stale = left > _STALE * worst
         q, residual, rows, worst = there, new_residual, new_rows, left
         inverse = None if stale else inverse
+    if not len(u):
+        return q, u
     if inverse is None:
         operator, inverse = _factored(model, joints, q, rows)
     here = RigidDelassus(operator.mass, joints.bodies, rows, joints.row_start, mass_inverse=operator.mass_inverse)
@@ -103,8 +109,8 @@ def _factored(model: Model, joints: JointArrays, q: np.ndarray, rows: np.ndarray
 
 @njit(cache=True, error_model="numpy", **ADDRESSED)
 def close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
-    """The same in one compiled call, for small mechanisms; q and u change in place; returns 0.  joints:
-    `JointArrays.plain`."""
+    """The same in one compiled call, for small mechanisms; q and u (n_b, 6), or (0, ·), change in place;
+    returns 0.  joints: `JointArrays.plain`."""
     bodies, start = joints[0], joints[4]
     n, m = len(q), start[-1]
     residual, rows, new_residual, new_rows = np.empty(m), np.empty((m, 12)), np.empty(m), np.empty((m, 12))
@@ -138,6 +144,8 @@ def close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
         _copy(new_rows, rows)
         for i in range(m):
             residual[i] = new_residual[i]
+    if len(u) == 0:
+        return np.int64(0)
     if rank < 0:
         rank = _factor(joints, masses, q, rows, response, D, order, scale)
     enough = 0.0

@@ -8,7 +8,7 @@ import numpy as np
 from delassus.collision import Contacts
 from delassus.dynamics import Inputs, Rows, assemble, energy_of, reduce
 from delassus.dynamics.bounded import Held
-from delassus.dynamics.closure import MOST_ROWS, close_joints
+from delassus.dynamics.closure import MOST_ROWS, POSES_ALONE, close_joints
 from delassus.dynamics.forces import swung
 from delassus.dynamics.impacts import foresee, meeting
 from delassus.dynamics.moving import move_on, return_to_limits
@@ -96,7 +96,7 @@ def step(
         at = predicted = flight.at
     if closes:
         # off its path an over-constrained linkage is rigid, and its rows ask for the impossible
-        at, _ = close_joints(model, predicted, state.u, tol=settings.stabilisation.closure, joints=softness.closed)
+        at, _ = close_joints(model, predicted, POSES_ALONE, tol=settings.stabilisation.closure, joints=softness.closed)
     rotation = rotations_of(at)
     contacts = meeting(model, state, inputs, at, h, scheme.lead, settings.stabilisation, flight, settings.threads)
     clock.stage("collision")

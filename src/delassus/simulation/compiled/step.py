@@ -113,7 +113,7 @@ def _meet(world, wrench, q, u, work):
     """(TAKEN or why not, contacts) where rows are evaluated."""
     (mass, inertia, _, _, gravity, joint_bodies, _), shapes, reach, settings = world[0], world[3], world[4], world[6]
     h, ahead, closure, _, _, _, pull, through_velocities, _, _ = settings
-    (predicted, at, rotation, turned, half, _, _, _, _, scratch), contacts, _, _ = work
+    (predicted, at, rotation, turned, half, _, _, _, _, _), contacts, _, _ = work
     columns, found, (held, speed, doubtful), (path, _, reach_of), _ = contacts
     if ahead > 0.0:
         move(q, u, ahead, predicted)
@@ -134,8 +134,7 @@ def _meet(world, wrench, q, u, work):
             further = reach_of
     _copy(predicted, at)
     if closure > 0.0:
-        _copy(u, scratch)
-        call_kernel(world[7][CLOSE], to_close(world, at, scratch))
+        call_kernel(world[7][CLOSE], to_close(world, at, work[3][8]))  # poses alone
     matrices_of(at, 3, rotation)
     matrices_of(predicted, 3, turned)  # masses are those of the prediction: see one_step.py
     swing(inertia, turned, u, 0.5 * h, half)
