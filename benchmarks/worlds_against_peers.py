@@ -34,6 +34,7 @@ import resting_piles
 import steps_against_kamino
 from delassus import ModelBuilder, StepSettings, World, Worlds
 from delassus.collision.detect import detect
+from delassus.collision.layout import PLANE
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.scenes import find
@@ -84,7 +85,7 @@ def ruled(model: Model, poses: np.ndarray, rests: bool) -> str:
     found = [detect(model.shapes, q[:, :3], q[:, 3:]) for q in poses]
     deepest = max((float(-contacts.gap.min()) for contacts in found if len(contacts)), default=0.0)
     ends = [(*pair, *at) for pair, at in zip(model.joints.bodies.tolist(), model.joints.origin) if min(pair) >= 0]
-    return _three(poses, rests, deepest if model.shapes.count else None, ends)
+    return _three(poses, rests, deepest if PLANE in model.shapes.kind else None, ends)
 
 
 def ruled_kamino(told: dict, rests: bool) -> str:
@@ -98,7 +99,7 @@ def ruled_kamino(told: dict, rests: bool) -> str:
             builder.exclude(bodies[a], bodies[b])
     shapes = builder.build()[0].shapes
     gaps = [contacts.gap.min() for q in poses if len(contacts := detect(shapes, q[:, :3], q[:, 3:]))]
-    return _three(poses, rests, max(0.0, -min(gaps, default=0.0)), ends)
+    return _three(poses, rests, max(0.0, -min(gaps, default=0.0)) if told["scene"] != "four-bar" else None, ends)
 
 
 def _three(poses: np.ndarray, rests: bool, deepest: float | None, ends: list) -> str:
