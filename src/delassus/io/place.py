@@ -10,7 +10,7 @@ def label(path: str | os.PathLike[str]) -> str:
     return "".join(char if char.isprintable() else "?" for char in os.fspath(path))
 
 
-def place(path: Path, content: bytes, *, overwrite: bool = True) -> None:
+def place(path: Path, content: bytes | memoryview, *, overwrite: bool = True) -> None:
     """Make `path` hold `content` in one step: a reader sees the old file or the new one, never a part.
 
     A symbolic link is replaced, not followed. Raises OSError, `FileExistsError` where the name is taken and may not be

@@ -19,19 +19,7 @@ import numpy as np
 
 from delassus.collision import Contacts
 from delassus.dynamics import energy_of
-from delassus.io.recording.keeping import (
-    COUNTS,
-    FORCE,
-    GAP,
-    MU,
-    NORMAL,
-    NUMBERS,
-    POINT,
-    SLIDE,
-    keep_contacts,
-    keep_step,
-    keep_taken,
-)
+from delassus.io.recording.keeping import COUNTS, NUMBERS, keep_contacts, keep_step, keep_taken
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation import Memory, StepReport
@@ -45,6 +33,7 @@ STAGES = ("collision", "assembly", "solve", "advance")
 """Of a step, in their order."""
 _OF_COMPILED = "prox-ssn"  # what solves steps that compiled code takes
 _EMPTY = np.zeros(0)
+_OF_CONTACTS = ("bodies", "status", "point", "normal", "force", "slip", "gap", "mu", "feature")
 
 Arrays = tuple[Any, ...]
 
@@ -59,7 +48,7 @@ class Columns:
         self.filled = (0, 0, 0, 0)  # rows of steps, contacts, limits, exact reactions
         self._solvers: dict[str, int] = {}
         self._touching: tuple[np.ndarray, ...] = _contact_room(_ROOM)
-        self._limits: tuple[np.ndarray, ...] = (np.empty((_ROOM, 2), np.int32), np.empty(_ROOM))
+        self._limits: tuple[np.ndarray, ...] = (np.empty(_ROOM, np.int32), np.empty(_ROOM, np.uint8), np.empty(_ROOM))
         self._exact = np.empty((_ROOM, 2))
         self._steps = _step_room(model, _ROOM)
         self._written = np.zeros(4, np.int64)  # rows that compiled code has come to
@@ -134,7 +123,7 @@ class Columns:
             (self._exact,) = _grown((self._exact,), filled[3], exact)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """One array per name, steps (or contacts, limits) first."""
+        """One array per name, steps (or contacts, limits) first; what is added or cleared later may change them."""
         if not self.count:
             return {}
         n, c, m, e = self.filled
@@ -150,12 +139,12 @@ class Columns:
             "contacts/count": counts[:, COUNTS].astype(np.int32),
             "limits/count": counts[:, COUNTS + 1].astype(np.int32),
             **_contact_columns(*(a[:c] for a in self._touching)),
-            "limits/coordinate": self._limits[0][:m, 0], "limits/is_upper": self._limits[0][:m, 1].astype(np.uint8),
-            "limits/force": self._limits[1][:m], "exact/count": counts[:, COUNTS + 2].astype(np.int32),
+            "limits/coordinate": self._limits[0][:m], "limits/is_upper": self._limits[1][:m],
+            "limits/force": self._limits[2][:m], "exact/count": counts[:, COUNTS + 2].astype(np.int32),
             "exact/high": self._exact[:e, 0], "exact/low": self._exact[:e, 1],
         }  # fmt: skip
         out |= {f"times/{stage}": numbers[:, NUMBERS + k] for k, stage in enumerate(STAGES)}
-        return {name: np.array(array, order="C") for name, array in out.items()}
+        return {name: np.ascontiguousarray(array) for name, array in out.items()}
 
 
 def _grown(arrays: Arrays, filled: int, least: int) -> Arrays:
@@ -178,21 +167,19 @@ def _step_room(model: Model, n: int) -> Arrays:
     )  # fmt: skip
 
 
-def _contact_room(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return np.empty((n, 3), np.int32), np.empty((n, MU + 1)), np.empty(n, np.uint64)
+def _contact_room(n: int) -> Arrays:
+    """In the order of `_OF_CONTACTS`. One array each, as files have them: rows of all numbers would have to be sorted
+    into columns at every save."""
+    vectors = (np.empty((n, 3)) for _ in range(4))
+    return np.empty((n, 2), np.int32), np.empty(n, np.uint8), *vectors, np.empty(n), np.empty(n), np.empty(n, np.uint64)
 
 
 def _plain(contacts: Contacts) -> tuple[np.ndarray, ...]:
     return contacts.bodies, contacts.point, contacts.frame, contacts.gap, contacts.mu, contacts.feature
 
 
-def _contact_columns(where: np.ndarray, what: np.ndarray, feature: np.ndarray) -> dict[str, np.ndarray]:
-    starts = {"point": POINT, "normal": NORMAL, "force": FORCE, "slip": SLIDE}
-    vectors = {f"contacts/{name}": what[:, first : first + 3] for name, first in starts.items()}
-    return {
-        "contacts/bodies": where[:, :2], **vectors, "contacts/gap": what[:, GAP], "contacts/mu": what[:, MU],
-        "contacts/status": where[:, 2].astype(np.uint8), "contacts/feature": feature,
-    }  # fmt: skip
+def _contact_columns(*columns: np.ndarray) -> dict[str, np.ndarray]:
+    return {f"contacts/{name}": column for name, column in zip(_OF_CONTACTS, columns)}
 
 
 def contact_columns(report: StepReport) -> dict[str, np.ndarray]:

@@ -19,8 +19,6 @@ NUMBERS = 7
 velocity [m/s]; then the seconds of its stages."""
 COUNTS = 4
 """Per step: warnings, status, solver by number, iterations; then contacts, limits and exact reactions that it has."""
-POINT, NORMAL, FORCE, SLIDE, GAP, MU = 0, 3, 6, 9, 12, 13
-"""Columns of what is kept of a contact; it has 14 in all."""
 _EDGE = 1e-6  # a reaction this near the cone's edge, relatively, is on it
 _LOW_BITS = np.uint64((1 << 61) - 1)  # of a block's name: the number within its kind
 
@@ -69,8 +67,7 @@ def keep_step(at, state, numbers, counts, sizes, solved, names, contacts, low, s
     (m,), coordinates (n_d,); names: (blocks,); contacts: bodies, point, frame, gap, mu, feature; low: (m,) second
     doubles, or empty.
     Written: steps: numbers, counts, q, u, turns, then impulse / h of joints, drives, friction, and coordinates;
-    touching: bodies and status (…, 3), numbers (…, 14), feature; limits: coordinate and side (…, 2), force; exact:
-    (…, 2)."""
+    touching: see `keep_contacts`; limits: coordinate, is it the upper one? force; exact: (…, 2)."""
     k = at[0]
     joint_rows, rubbing, bilateral, blocks, unilateral = sizes
     h, worst, reactions, velocities, coordinates = solved
@@ -98,8 +95,8 @@ def keep_step(at, state, numbers, counts, sizes, solved, names, contacts, low, s
         friction[k, r - bilateral + rubbing] = reactions[r] / h
     for i in range(unilateral):
         number = names[blocks + i] & _LOW_BITS  # 2·coordinate + side (dynamics/rows.py)
-        limits[0][at[2] + i, 0], limits[0][at[2] + i, 1] = number // np.uint64(2), number % np.uint64(2)
-        limits[1][at[2] + i] = reactions[bilateral + i] / h
+        limits[0][at[2] + i], limits[1][at[2] + i] = number // np.uint64(2), number % np.uint64(2)
+        limits[2][at[2] + i] = reactions[bilateral + i] / h
     keep_contacts(contacts, reactions, velocities, bilateral + unilateral, h, worst, at[1], touching)
     for r in range(len(low)):
         exact[at[3] + r, 0], exact[at[3] + r, 1] = reactions[r], low[r]
@@ -108,20 +105,19 @@ def keep_step(at, state, numbers, counts, sizes, solved, names, contacts, low, s
 @njit(cache=True, error_model="numpy", **BORROWED)
 def keep_contacts(contacts, reactions, velocities, first, h, worst, row, out):
     """What contacts did in a step, from this row on: forces [N] and slips [m/s] in the world frame, of the second body
-    against the first.  first: row of the problem; worst: velocity [m/s] that is as good as none."""
+    against the first.  first: row of the problem; worst: velocity [m/s] that is as good as none; out: bodies (…, 2),
+    status, point, normal, force, slip (…, 3), gap, mu, feature."""
     bodies, point, frame, gap, mu, feature = contacts
-    where, what, features = out
+    out_bodies, status, points, normals, forces, slips, gaps, mus, features = out
     for c in range(len(gap)):
         r, k = first + 3 * c, row + c
         n, t1, t2 = reactions[r] / h, reactions[r + 1] / h, reactions[r + 2] / h
         v1, v2 = velocities[r + 1], velocities[r + 2]
         for i in range(3):
-            what[k, POINT + i] = point[c, i]
-            what[k, NORMAL + i] = frame[c, 0, i]
-            what[k, FORCE + i] = n * frame[c, 0, i] + t1 * frame[c, 1, i] + t2 * frame[c, 2, i]
-            what[k, SLIDE + i] = v1 * frame[c, 1, i] + v2 * frame[c, 2, i]
-        what[k, GAP], what[k, MU] = gap[c], mu[c]
-        where[k, 0], where[k, 1] = bodies[c, 0], bodies[c, 1]
+            points[k, i], normals[k, i] = point[c, i], frame[c, 0, i]
+            forces[k, i] = n * frame[c, 0, i] + t1 * frame[c, 1, i] + t2 * frame[c, 2, i]
+            slips[k, i] = v1 * frame[c, 1, i] + v2 * frame[c, 2, i]
+        gaps[k], mus[k], features[k] = gap[c], mu[c], feature[c]
+        out_bodies[k, 0], out_bodies[k, 1] = bodies[c, 0], bodies[c, 1]
         at_edge = math.hypot(t1, t2) >= (1.0 - _EDGE) * mu[c] * n
-        where[k, 2] = OPEN if n <= 0.0 else SLIP if at_edge and math.hypot(v1, v2) > worst else STICK
-        features[k] = feature[c]
+        status[k] = OPEN if n <= 0.0 else SLIP if at_edge and math.hypot(v1, v2) > worst else STICK

@@ -2,6 +2,7 @@
 
 All datasets are contiguous and unpacked, so what a file declares can be held against its size before it is read."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,7 +18,6 @@ SUFFIX = ".hdf5"
 STEM = "part-"
 _KINDS = "fiuS"
 _MOST_NAMES = 200
-_HEADERS = 1 << 17  # bytes beside the arrays, generously
 
 
 def part_path(folder: Path, first: int) -> Path:
@@ -33,18 +33,15 @@ def part_paths(folder: Path) -> list[Path]:
 def write_part(path: Path, about: str, arrays: dict[str, np.ndarray]) -> None:
     """Put the file in place whole, or leave what was there: the image is made in memory, since libhdf5 does not survive
     a disk that fills up while it writes."""
-    # memory for all of it at once: grown by pieces, the image takes twice as long to make
-    size = sum(array.nbytes for array in arrays.values()) + _HEADERS
-    with h5py.File("image", "w", driver="core", backing_store=False, block_size=size) as target:
+    image = BytesIO()  # libhdf5's own images are filled with zeros first, and copied to be read: twice the time
+    with h5py.File(image, "w") as target:
         target.create_dataset("about", data=np.bytes_(about.encode()))
         for group in sorted({name.partition("/")[0] for name in arrays if "/" in name}):
             target.create_group(group)
         for name, array in arrays.items():
             _write_array(target, name, array)
-        target.flush()
-        image = target.id.get_file_image()
     try:
-        place(path, image)
+        place(path, image.getbuffer())
     except OSError as error:
         reason = error.strerror or "input/output error"
         raise FileError(f"{label(path)}: cannot be written ({reason}): make room or choose another place") from None

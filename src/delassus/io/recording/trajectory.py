@@ -47,7 +47,8 @@ class Trajectory:
     @classmethod
     def of(cls, columns: Columns) -> "Trajectory":
         """What was collected in memory."""
-        return cls(start_arrays(columns.model, columns.start) | columns.arrays())
+        arrays = start_arrays(columns.model, columns.start) | columns.arrays()
+        return cls({name: array.copy() for name, array in arrays.items()})
 
     @property
     def names(self) -> tuple[str, ...]:

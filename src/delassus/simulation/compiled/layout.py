@@ -204,6 +204,8 @@ def nowhere() -> Arrays:
     """What steps are kept in where nobody wants them: nothing, of the types of `io.recording.Columns`, so that the loop
     is compiled once for both."""
     whole, table, cube = np.zeros((0, 0), np.int64), np.zeros((0, 0)), np.zeros((0, 0, 0))
-    small, numbers, counts = np.zeros((0, 0), np.int32), np.zeros(0), np.zeros(0, np.int64)
+    numbers, counts, small = np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.uint8)
     steps = table, whole, cube, cube, whole, table, table, table, table
-    return counts, numbers, counts, steps, (small, table, np.zeros(0, np.uint64)), (small, numbers), table
+    bodies, feature = np.zeros((0, 0), np.int32), np.zeros(0, np.uint64)
+    touching = bodies, small, table, table, table, table, numbers, numbers, feature
+    return counts, numbers, counts, steps, touching, (np.zeros(0, np.int32), small, numbers), table
