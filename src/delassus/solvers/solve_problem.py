@@ -9,8 +9,7 @@ from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
 from delassus.solvers.auto.islands import MANY_ROWS, rest_at_once, solve_islands
-from delassus.solvers.auto.least_norm import take_least_reactions
-from delassus.solvers.auto.stages import auto_line, auto_stages, rescuer
+from delassus.solvers.auto.stages import auto_line, auto_stages, rescuer, take_least_reactions
 from delassus.solvers.driver import Limits, Run, Solver, VelocityTolerance, check_threads, clock, drive, limits_of
 from delassus.solvers.parts.at_once import Attempt
 from delassus.solvers.settings import Settings

@@ -194,6 +194,15 @@ def radius_of_gyration(mass: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, **BORROWED)
+def body_count(bodies):
+    """Numbers of bodies are less than this.  bodies: (block_count, 2), −1 for the world."""
+    out = 0
+    for k in range(len(bodies)):
+        out = max(out, bodies[k, 0] + 1, bodies[k, 1] + 1)
+    return out
+
+
+@njit(cache=True, **BORROWED)
 def _mass_ratio(mass):
     """Heaviest over lightest direction of translation. Compiled: every step needs it, and NumPy takes 20 µs."""
     least = most = mass[0, 0, 0]

@@ -58,7 +58,7 @@ from delassus.simulation.memory import recall_reactions, sort_names, store_react
 from delassus.simulation.signs import examine, is_suspicious
 from delassus.solvers.auto.island_loop import WHOLE
 from delassus.solvers.auto.islands import MANY_ROWS
-from delassus.solvers.auto.least_norm import ALWAYS_LEAST
+from delassus.solvers.auto.stages import ALWAYS_LEAST
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS
 from delassus.spatial import matrices_of
 

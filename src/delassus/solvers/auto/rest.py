@@ -23,6 +23,7 @@ _SPEEDS_UP = 1e-5  # and what may be added to it in a step by what falls asleep:
 _WAKES_UP, _STEPS_ASLEEP = 1e-4, 3.0  # the same of what has slept for some steps: one bound for both would rattle
 _MOVES = 10.0  # velocities from here on are meant, not errors
 _NEARLY = 10.0  # excess of a guess up to which nothing new happens: the island is finished, and the next steps keep it
+_BY_ERRORS = 2.0  # largest velocity before the step, over that of the tolerance, that a solve leaves of what rests
 
 
 @njit(cache=True)
@@ -70,10 +71,12 @@ def judge_guess(island, v, reactions, judged_by, tols, motion, table, action):
 
 @njit(cache=True, error_model="numpy", inline="always")
 def _look_for_rest(island, reactions, block_start, joints, scale, tol, motion, measured, table, action):
-    """In a step only islands at rest are kept, and those that are about to rest are finished."""
+    """In a step only islands at rest are kept, and those that are about to rest are finished. What moved before the
+    step by more than errors does not come to rest by being finished, which takes several times a solve to the
+    tolerances: a pile that creeps would pay for it in every step."""
     speed, gain = motion
     for g in range(len(table)):
-        measured[g, 0] = measured[g, 1] = 0.0
+        measured[g, 0] = measured[g, 1] = measured[g, 2] = 0.0
     for k in range(len(island)):
         if k >= joints and not reactions[block_start[k]] > 0.0:
             continue  # open
@@ -81,12 +84,14 @@ def _look_for_rest(island, reactions, block_start, joints, scale, tol, motion, m
         for i in range(block_start[k], block_start[k + 1]):
             measured[g, 0] = max(measured[g, 0], abs(speed[i]) / (tol * scale[k]))
             measured[g, 1] = max(measured[g, 1], abs(gain[i]) / (tol * scale[k]))
+            measured[g, 2] = max(measured[g, 2], abs(speed[i] - gain[i]) / (tol * scale[k]))
     for g in range(len(table)):
         moves, gains = measured[g, 0], measured[g, 1]
         # an error of several times what is added in a step has grown over several steps: it sleeps already
         sleeps = gains <= _WAKES_UP and table[g, EXCESS] > _STEPS_ASLEEP * gains
         rests = (moves <= _CREEPS or moves > _MOVES) and (gains <= _SPEEDS_UP or sleeps)
-        if table[g, EXCESS] > _NEARLY:
+        moved = measured[g, 2] > _BY_ERRORS
+        if table[g, EXCESS] > (1.0 if moved else _NEARLY):
             action[g] = SOLVED
         elif table[g, EXCESS] > _RESTS or not rests:
             action[g] = FINISHED

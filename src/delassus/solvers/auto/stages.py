@@ -1,5 +1,5 @@
-"""What `auto` does on a problem: which methods it tries, and who goes on where double precision ends. Which of many
-reactions it returns stands in `least_norm`.
+"""What `auto` does on a problem: which methods it tries, who goes on where double precision ends, and which of many
+reactions it returns.
 
 The policy, in one place:
 
@@ -13,20 +13,25 @@ The policy, in one place:
 4. Where the first method ends without success, others go on from its best point: the interior point, which holds a
    proof where the convex law has no solution, and under exact friction sweeps with joints eliminated, the interior
    point with De Saxcé's term and long accelerated sweeps.
+5. Of many reactions that give rigid bodies the same motion the least is returned (`newton/least_norm`).
 """
 
 import math
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
+
+from delassus import residuals
 from delassus.law import Law
 from delassus.problem import Problem
-from delassus.solvers.auto.least_norm import shares_loads
 from delassus.solvers.double_double.settings import takes_pairs
-from delassus.solvers.driver import Solver
+from delassus.solvers.driver import Limits, Solver, clock
 from delassus.solvers.interior.dense import is_small
+from delassus.solvers.newton.least_norm import least_of
 from delassus.solvers.newton.prox_ssn import least_at_once
 from delassus.solvers.settings import Settings
+from delassus.solvers.solution import Solution
 from delassus.solvers.table import SOLVERS, find
 
 _MOST_NEWTON = 3000  # sweeps and systems together, before an interior point that may prove that there is no solution
@@ -39,6 +44,11 @@ _HEAP, _HEAP_TOL_EXACT = 2000, 1e-5  # contacts of a heap, and the accuracy that
 _HEAP_CONVEX = (1e-4, 3000), (1e-6, 5000), (0.0, 15_000)  # (least tolerance, contacts) under a convex law
 _MOST_MOMENTUM = 2000  # sweeps with momentum before Newton's method or an interior point
 _USUAL_TOL = 1e-6
+
+ALWAYS_LEAST = 150
+"""Rows up to which the least reactions cost next to nothing."""
+_MOST_LEAST = 1000  # rows up to which bodies that share several contacts get them, and not those of sweeps
+_CONTACTS_PER_PAIR = 2.0  # contacts per pair of bodies from which on they touch by faces and edges
 
 Stages = tuple[tuple[Solver, Settings, int], ...]
 
@@ -104,3 +114,43 @@ def rescuer(problem: Problem) -> str | None:
     if not takes_pairs(problem):
         return None
     return "ipm-dd+desaxce" if problem.law is Law.NCP else "ipm-dd"
+
+
+def shares_loads(problem: Problem) -> bool:
+    """Are the least of many reactions worth finding? Among rigid bodies: in small problems, and in larger ones where
+    bodies touch by faces and edges, whose contacts can share a load in many ways. In piles of round ones it would cost
+    more than the sweeps that solve them."""
+    rigid, contacts = problem.delassus.rigid, problem.contact_count
+    if problem.row_count <= ALWAYS_LEAST or problem.row_count > _MOST_LEAST or rigid is None:
+        return rigid is not None and problem.row_count <= ALWAYS_LEAST
+    pairs = rigid.bodies[len(rigid.bodies) - contacts :]
+    return contacts >= _CONTACTS_PER_PAIR * len(np.unique(pairs[:, 0] * (len(rigid.mass) + 1) + pairs[:, 1])) > 0.0
+
+
+def least_reactions(problem: Problem, reactions: np.ndarray, velocities: np.ndarray, error: float) -> np.ndarray | None:
+    """λ' (m,) [N s], the least with the motion of λ; None where λ is the only one, or none was found.  reactions,
+    velocities: a solution, (m,) each; error: of its velocities, relative to those of their island."""
+    rigid = problem.delassus.rigid
+    if rigid is None or problem.row_count > _MOST_LEAST:
+        return None
+    out = np.empty_like(reactions)
+    return out if least_of(rigid.plain, problem.judged_by, reactions, velocities, error, out) else None
+
+
+def take_least_reactions(problem: Problem, solution: Solution, limits: Limits) -> None:
+    """The same motion by the least reactions, where others would do it too and the judge finds the tolerance kept. A
+    guess that was taken as it is has been through this before, and so have attempts that end with it."""
+    if solution.is_least or not (solution.converged and solution.iterations) or solution.reactions_low is not None:
+        return
+    if not shares_loads(problem):
+        return
+    start, error = clock(), solution.residuals.worst_velocity_relative
+    reactions = least_reactions(problem, solution.reactions, solution.velocities, error)
+    if reactions is not None:
+        judged, velocities, body_velocities = residuals.evaluate_with_velocities(problem, reactions)
+        if limits.reached(judged.measure):
+            solution.reactions, solution.velocities, solution.residuals = reactions, velocities, judged
+            solution.body_velocities = body_velocities
+    spent = clock() - start
+    solution.times["iterate"] += spent
+    solution.times["total"] += spent

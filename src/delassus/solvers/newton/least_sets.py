@@ -12,6 +12,7 @@ import numpy as np
 from delassus.cones.coulomb import project_coulomb
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
+from delassus.linalg.operators.rigid import body_count
 
 FREE, ZERO, NORMAL, RAY, CONE, KEPT = range(6)
 """The kinds of sets."""
@@ -78,15 +79,6 @@ def keep_unique(bodies, kinds):
                 if bodies[k, side] >= 0:
                     blocks_of[bodies[k, side]] -= 1
     return left
-
-
-@njit(cache=True, **BORROWED)
-def body_count(bodies):
-    """Numbers of bodies are less than this."""
-    out = 0
-    for k in range(len(bodies)):
-        out = max(out, bodies[k, 0] + 1, bodies[k, 1] + 1)
-    return out
 
 
 @njit(cache=True)

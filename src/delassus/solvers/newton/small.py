@@ -10,13 +10,12 @@ from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.linalg.operators.delassus import FEW_ROWS
-from delassus.linalg.operators.rigid import form_dense, rigid_velocities
+from delassus.linalg.operators.rigid import body_count, form_dense, rigid_velocities
 from delassus.problem import Problem
 from delassus.residuals import RESIDUAL_COUNT, measure_at
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.iteration import proximal_phase
 from delassus.solvers.newton.least_norm import least_of
-from delassus.solvers.newton.least_sets import body_count
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import accelerated_phase
 from delassus.solvers.parts.at_once import finish_dense, finish_rigid, judgements_in, known, solve_joints
