@@ -21,6 +21,8 @@ _NEUTRAL = {
 # Where the user put frames: nothing moves otherwise for it, so recordings resume whatever they are.
 _NOT_MECHANICS = ("centre", "fixed_pose")
 
+_CORNERS = 8  # arrays of `ShapeArrays.vertices` that say where corners and faces are; edges follow from them
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -79,6 +81,8 @@ class Model:
                 if name in _NOT_MECHANICS or (name in _NEUTRAL and np.all(value == _NEUTRAL[name])):
                     continue
                 digest.update(name.encode())
+                if name == "vertices":
+                    value = value[:_CORNERS]
                 for piece in value if isinstance(value, tuple) else (value,):
                     is_array = isinstance(piece, np.ndarray)
                     digest.update(f"{piece.dtype} {piece.shape}".encode() if is_array else repr(piece).encode())
