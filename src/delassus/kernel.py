@@ -169,6 +169,15 @@ class _PartFiles(CompileResultCacheImpl):
         """Beside the file of the kernel as Python calls it."""
         return "part-" + str(super().get_filename_base(fullname, abiflags))
 
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        """As a part, also where a function of Numba's own decorator calls it."""
+        codegen = target_context.codegen()
+        usual, codegen._library_class = codegen._library_class, _Library
+        try:
+            return super().rebuild(target_context, payload)
+        finally:
+            codegen._library_class = usual
+
 
 class _Parts(FunctionCache):
     _impl_class = _PartFiles

@@ -189,3 +189,19 @@ def test_all_kernels_are_compiled_so():
         if line.startswith("from numba import") and "njit" in line
     ]
     assert not others, f"import njit from delassus.kernel: {others}"
+
+
+def test_functions_of_numba_itself_call_parts_from_the_cache(tmp_path):
+    """In one process the part is made, in the next it is loaded, by a compiler that knows nothing of parts."""
+    code = (
+        "import numba, numpy as np\n"
+        "from delassus.linalg.dense_product import max_abs\n"
+        "mine = numba.njit(lambda x: max_abs(x) + 1.0)\n"
+        "print(mine(np.arange(3.0)))\n"
+    )
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=300,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        )  # fmt: skip
+        assert done.stdout.strip() == "3.0", done.stderr

@@ -1,11 +1,15 @@
 """Many worlds at once: each moves as a world of its own does."""
 
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from delassus import Box, Memory, ModelBuilder, Motor, Plane, Sphere, StepSettings, Worlds, step
 from delassus.dynamics import Inputs
-from delassus.errors import SettingsError
+from delassus.errors import ProblemError, SettingsError
 from delassus.world.worlds import FAILED
 
 
@@ -94,12 +98,68 @@ def test_what_compiled_code_does_not_take_goes_through_step():
     assert worlds.q[1].tobytes() == state.q.tobytes()
 
 
+def test_what_is_assigned_is_copied_into_the_arrays_that_compiled_code_reads():
+    worlds, others = varied(5), varied(5)
+    worlds.target = np.full((5, 1), 1)  # whole numbers
+    others.target[:] = 1.0
+    worlds.effort, others.effort[:] = 0.5, 0.5
+    worlds.wrench = worlds.wrench.astype(np.float32)
+    others.wrench[:] = others.wrench.astype(np.float32)
+    worlds.step(20)
+    others.step(20)
+    assert worlds.q.tobytes() == others.q.tobytes()
+    with pytest.raises(ProblemError, match=r"target.*\(2, 1\)"):
+        worlds.target = np.full((2, 1), 0.3)
+
+
+def test_pickled_worlds_go_on_in_another_process(tmp_path):
+    worlds = varied(5, threads=2)
+    worlds.step(5)
+    path, out = tmp_path / "worlds.pickle", tmp_path / "q.npy"
+    path.write_bytes(pickle.dumps(worlds))
+    code = (
+        "import pickle, sys, numpy; w = pickle.load(open(sys.argv[1], 'rb')); w.step(5); numpy.save(sys.argv[2], w.q)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path), str(out)], check=True, timeout=300)
+    worlds.step(5)
+    assert np.load(out).tobytes() == worlds.q.tobytes()
+
+
+def test_room_is_made_for_more_contacts_than_expected(monkeypatch):
+    monkeypatch.setattr("delassus.simulation.compiled.layout._CONTACTS_EACH", 1)
+    builder = ModelBuilder()
+    builder.fixed("ground", shapes=Plane(), material=0.6)
+    for k in range(66):
+        builder.body(position=(0.5 * (k // 2), 0, 0.1 + 0.2 * (k % 2)), density=1000.0, shapes=Box((0.2, 0.2, 0.2)))
+    model, state = builder.build()
+    worlds, memory = Worlds(model, state, 2), Memory()
+    worlds.step(6)
+    for _ in range(6):
+        state, _ = step(model, state, None, worlds.settings, memory)
+    assert len(memory.names) > 67
+    assert worlds.q[1].tobytes() == state.q.tobytes()
+
+
+def test_a_reset_that_is_refused_changes_nothing():
+    worlds = varied(2)
+    before = worlds.q.copy()
+    for bad in (np.nan * before, np.zeros((3, 2, 7))):
+        with pytest.raises(ProblemError, match="'q'"):
+            worlds.reset(states={"q": bad})
+    assert worlds.q.tobytes() == before.tobytes()
+
+
 @pytest.mark.parametrize(
     ("what", "message"),
     [
         (lambda w: w.vary(masses=[1, 1]), "masses"),
         (lambda w: w.vary(mass=[1, 1, 1]), r"\(3,\)"),
         (lambda w: w.vary(mass=[0, 1]), "above 0"),
+        (lambda w: w.vary(friction="high"), "friction"),
+        (lambda w: w.step(-1), "-1"),
+        (lambda w: w.step(1.7), "1.7"),
+        (lambda w: Worlds(*arm(), count=2, steps=3), "steps"),
+        (lambda w: Worlds(*arm(), count=2, threads="2"), "threads"),
         (lambda w: w.reset(np.array([1, 0])), "mask"),
         (lambda w: w.reset(states={"x": 1}), "'x'"),
         (lambda w: Worlds(*arm(), count=0), "count"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,10 @@ from delassus.model.state import State
 from delassus.simulation import Memory, StepSettings, step
 from delassus.simulation.compiled.layout import first_room, memory_for, stages_of, why_not, work_for, world_of
 from delassus.simulation.compiled.stages import addresses_of
+from delassus.simulation.compiled.step import FAMILY, ROOM
 from delassus.simulation.compiled.worlds import advance_worlds
+from delassus.simulation.settings import check_arguments
+from delassus.solvers.driver import check_threads
 from delassus.world import reading
 
 FAILED = -1
@@ -24,6 +27,24 @@ FAILED = -1
 
 _VARIED = ("mass", "friction", "restitution", "stiffness", "rate_gain", "damping", "joint_friction", "effort")
 _SHARE = 16  # worlds that a thread takes at a time: fixed, so that results do not depend on the number of threads
+
+
+def _array(name: str) -> Any:
+    """An array that is written to in place, whatever is assigned: compiled code reads it as it is."""
+
+    def get(worlds: "Worlds") -> np.ndarray:
+        return worlds._arrays[name]
+
+    def put(worlds: "Worlds", value: ArrayLike) -> None:
+        own = worlds._arrays[name]
+        try:
+            own[...] = value
+        except (TypeError, ValueError):
+            raise ProblemError(
+                f"worlds.{name}: {np.shape(value)} numbers do not fill {own.shape}: give one for all, or as many"
+            ) from None
+
+    return property(get, put, doc="See the class.")
 
 
 class Worlds:
@@ -47,23 +68,34 @@ class Worlds:
 
     def __init__(
         self, model: Model, state: State, count: int, settings: StepSettings | None = None, *, threads: int = 1,
-        seed: int | None = None,
+        seed: int | None = None, **changes: Any,
     ):  # fmt: skip
-        """state: where all of them begin; threads: that share the worlds, with the same bits whatever their number;
-        seed: of `rng`, for whoever varies them at random."""
+        """state: where all of them begin; settings: how steps are taken, and changes: single fields of them, such as
+        h=2e-3; threads: that share the worlds, with the same bits whatever their number; seed: of `rng`, for whoever
+        varies them at random."""
         if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
             raise SettingsError(f"Worlds: count is {count!r}: give how many, a whole number from 1 on")
-        self.model, self.count, self.settings = model, int(count), settings or StepSettings()
-        self.threads = threads
+        check_arguments(model, state, None, None)
+        if settings is not None and not isinstance(settings, StepSettings):
+            raise SettingsError(f"Worlds: settings is {settings!r}: give StepSettings(…)")
+        check_threads(threads)
+        known = [field.name for field in fields(StepSettings)]
+        for name in changes:
+            if name not in known:
+                raise SettingsError(f"Worlds: there is no setting {name!r}; {nearest(name, known)}")
+        self.model, self.count, self.threads = model, int(count), threads
+        self._settings = replace(settings or StepSettings(), **changes)
         self.rng = np.random.default_rng(seed)
         self.start = state
         self.reason = why_not(model, self.settings)
         n, bodies, free = self.count, model.body_count, model.joints.coordinate_count
-        self.q, self.u = np.repeat(state.q[None], n, axis=0), np.repeat(state.u[None], n, axis=0)
-        self.turns = np.repeat(model.joints.turns_of(state.turns)[None], n, axis=0)
-        self._time = np.full((n, 1), float(state.t))
-        self.wrench, self.contact_wrench = np.zeros((n, bodies, 6)), np.zeros((n, bodies, 6))
-        self.effort, self.target, self.target_rate = np.zeros((n, free)), np.zeros((n, free)), np.zeros((n, free))
+        self._arrays = {
+            "q": np.repeat(state.q[None], n, axis=0), "u": np.repeat(state.u[None], n, axis=0),
+            "turns": np.repeat(model.joints.turns_of(state.turns)[None], n, axis=0),
+            "wrench": np.zeros((n, bodies, 6)), "effort": np.zeros((n, free)), "target": np.zeros((n, free)),
+            "target_rate": np.zeros((n, free)),
+        }  # fmt: skip
+        self._time, self.contact_wrench = np.full((n, 1), float(state.t)), np.zeros((n, bodies, 6))
         self.status, self.not_converged = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.troubles: dict[int, str] = {}
         self._factors: dict[str, np.ndarray] = {}
@@ -90,10 +122,28 @@ class Worlds:
             self._world = (*world, addresses_of(world, inputs, work, stages_of(model, self.settings)))
             self._work = [work]
 
+    q, u, turns = _array("q"), _array("u"), _array("turns")
+    wrench, effort = _array("wrench"), _array("effort")
+    target, target_rate = _array("target"), _array("target_rate")
+
     @property
     def time(self) -> np.ndarray:
         """(n,) [s]."""
         return self._time[:, 0]
+
+    @property
+    def settings(self) -> StepSettings:
+        """How steps are taken: make other worlds for others."""
+        return self._settings
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without addresses of this process, threads and room."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_world", "_work", "_pool")}
+
+    def __setstate__(self, held: dict[str, Any]) -> None:
+        self.__dict__.update(held, _pool=None)
+        self._prepare()
+        self._fill_varied()
 
     def __len__(self) -> int:
         return self.count
@@ -111,8 +161,9 @@ class Worlds:
         for name, given in factors.items():
             if name not in _VARIED:
                 raise SettingsError(f"vary: there is no {name!r}; {nearest(name, list(_VARIED))}")
-            value = numbers(given)
-            each = self._each(name)
+            value, each = numbers(given), self._each(name)
+            if value.ndim > 2:
+                raise SettingsError(f"vary: {name} is {given!r}: give factors from 0 on, ({self.count},)")
             if value.shape == (self.count,):
                 value = np.repeat(value[:, None], each, axis=1)
             if value.shape != (self.count, each) or not np.isfinite(value).all() or (value < 0.0).any():
@@ -120,6 +171,8 @@ class Worlds:
                     f"vary: {name} has shape {value.shape}: give factors from 0 on, ({self.count},) or "
                     f"({self.count}, {each})"
                 )
+            if name == "restitution" and (value * self.model.shapes.surface[:, 2] > 1.0).any():
+                raise SettingsError("vary: a restitution beyond 1 would make energy: give smaller factors")
             if name == "mass" and (value <= 0.0).any():
                 raise SettingsError("vary: a mass must stay positive: give factors above 0")
             self._factors[name] = value
@@ -174,6 +227,8 @@ class Worlds:
 
     def step(self, count: int = 1) -> None:
         """All worlds by so many steps. One that fails does not stop the others: see `status` and `troubles`."""
+        if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 0:
+            raise SettingsError(f"Worlds.step: count is {count!r}: give how many steps, a whole number from 0 on")
         left = np.where(self.status == FAILED, 0, count).astype(np.int64)
         while left.any():
             if self.reason is None:
@@ -206,7 +261,22 @@ class Worlds:
             if self._pool is None or self._pool[0] != threads:
                 self._pool = threads, ThreadPoolExecutor(threads)
             list(self._pool[1].map(share, range(threads)))
+        if (fate == FAMILY).any() and not self.model.shapes.few:  # of few shapes `step` has them compiled
+            self.model.shapes.compile_all_families()
+        if (fate == ROOM).any():
+            self._make_room(2 * self._contacts)
         return done
+
+    def _make_room(self, contacts: int) -> None:
+        """For so many contacts in a world."""
+        self._contacts = contacts
+        names, reactions, _ = memory_for(self.model, contacts)
+        old = self._names, self._reactions
+        self._names = np.zeros((self.count, *names.shape), np.uint64)
+        self._reactions = np.zeros((self.count, *reactions.shape))
+        self._names[:, : old[0].shape[1]], self._reactions[:, : old[1].shape[1]] = old
+        if self.reason is None:
+            self._work = [work_for(self.model, self.settings, contacts)]
 
     def _take_step(self, w: int) -> None:
         """One step of world w by `step`, where compiled code hands it back."""
@@ -220,8 +290,10 @@ class Worlds:
             self.status[w], self.troubles[w] = FAILED, str(error)
             return
         self.q[w], self.u[w], self.turns[w], self._time[w] = after.q, after.u, after.turns, after.t
-        self._known[w] = known = min(len(memory.names), self._names.shape[1])
-        self._names[w, :known], self._reactions[w, :known] = memory.names[:known], memory.reactions[:known]
+        known = len(memory.names)
+        if known > self._names.shape[1]:
+            self._make_room(2 * known)
+        self._names[w, :known], self._reactions[w, :known], self._known[w] = memory.names, memory.reactions, known
         self.contact_wrench[w] = reading.contact_wrenches(report)
         if not report.ok:
             self.not_converged[w] += not report.solution.converged
@@ -254,12 +326,16 @@ class Worlds:
             raise SettingsError(f"reset: the mask is {mask!r}: give True or False for each of the {self.count} worlds")
         start = states if isinstance(states, State) else self.start
         given: Mapping[str, Any] = states if isinstance(states, Mapping) else {}
+        places: dict[str, np.ndarray] = {}
         for name in given:
             if name not in ("q", "u"):
                 raise SettingsError(f"reset: states have no {name!r}; known: q, u")
-        self.q[chosen], self.u[chosen] = given.get("q", start.q), given.get("u", start.u)
-        if not (np.isfinite(self.q[chosen]).all() and np.isfinite(self.u[chosen]).all()):
-            raise ProblemError("reset: states hold NaN or Inf")
+        for name, usual in (("q", start.q), ("u", start.u)):
+            value, shape = numbers(given.get(name, usual)), (int(chosen.sum()), *usual.shape)
+            if value.shape not in (usual.shape, shape) or not np.isfinite(value).all():
+                raise ProblemError(f"reset: states[{name!r}] has shape {value.shape}: give {shape}, all finite")
+            places[name] = value
+        self.q[chosen], self.u[chosen] = places["q"], places["u"]
         self.turns[chosen], self._time[chosen] = self.model.joints.turns_of(start.turns), start.t
         self._known[chosen], self.status[chosen], self.not_converged[chosen] = 0, 0, 0
         self.contact_wrench[chosen] = 0.0
