@@ -10,8 +10,9 @@ What recording costs is `recording_cost.py`'s.
 steps: `World.run(n)` and `World.step()` at their defaults (float64, judged to 1e-6 at every step) against MuJoCo at its
   defaults on the same bodies, friction and time step of 1 ms (`pip install mujoco`), and against Newton's Kamino on the
   CPU (float32, 1e-4; a Python that has newton[importers]), whose linkages have other sizes. One thread, processor time,
-  rounds alternate, medians. creep: how far anything that rests moved; deepest: penetration; drift: distance between the
-  two places that a joint holds together; all three measured by one ruler from the poses of the run that was timed.
+  medians of rounds that alternate (Kamino's, in a process of its own, come after them). creep: how far anything that
+  rests moved; deepest: penetration; drift: distance between the two places that a joint holds together; all three
+  measured by one ruler from the poses of the run that was timed.
 many: world-steps per second of `Worlds` with one and two threads, of two processes with half of them each, of a loop
   over `World.step` in Python, and of MuJoCo's `rollout` with as many threads. Wall clock: let nothing else run.
 bits: run(1000), 1000 × step(), resumed from a snapshot and `Worlds` in two threads end in the same bits, or it stops.
