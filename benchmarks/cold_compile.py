@@ -37,6 +37,7 @@ CALLS = {
     "auto-dual": _PROBLEM.format(law="ncp") + _DUAL + "delassus.solve(problem, 'auto')",
     "step-boxes": _STEP.format(scene="boxes-fixed"),
     "step-four-bar": _STEP.format(scene="four-bar"),
+    "world-four-bar-free": "import delassus; delassus.World.from_scene('four-bar-free').run(200)",
     "run-four-bar-free": _RUN,
 }
 
