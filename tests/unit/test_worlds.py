@@ -125,6 +125,16 @@ def test_pickled_worlds_go_on_in_another_process(tmp_path):
     assert np.load(out).tobytes() == worlds.q.tobytes()
 
 
+def test_masses_that_are_varied_too_far_apart_go_through_step():
+    model, state = arm()
+    worlds = Worlds(model, state, 2)
+    assert worlds.reason is None
+    worlds.vary(mass=[[1.0, 1.0], [1e6, 1.0]])
+    assert "two doubles" in worlds.reason
+    worlds.vary(mass=[1.0, 1.0])
+    assert worlds.reason is None
+
+
 def test_room_is_made_for_more_contacts_than_expected(monkeypatch):
     monkeypatch.setattr("delassus.simulation.compiled.layout._CONTACTS_EACH", 1)
     builder = ModelBuilder()

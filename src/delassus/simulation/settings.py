@@ -1,7 +1,7 @@
 """How a step is taken; and the arguments of a step, found in the places people put them, or complained about."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,17 @@ class StepSettings:
     def velocity_factor(self) -> float | None:
         """tol_velocity as a number."""
         return self.tol if self.tol_velocity == "auto" else self.tol_velocity
+
+
+def changed_settings(given: Any, changes: Mapping[str, Any], who: str) -> StepSettings:
+    """The settings given, or the usual ones, with single fields changed.  who: is called so, for complaints."""
+    if given is not None and not isinstance(given, StepSettings):
+        raise SettingsError(f"{who}: settings is {given!r}: give StepSettings(…)")
+    known = [field.name for field in fields(StepSettings)]
+    for name in changes:
+        if name not in known:
+            raise SettingsError(f"{who}: there is no setting {name!r}; {nearest(name, known)}")
+    return replace(given or StepSettings(), **changes)
 
 
 def check_arguments(model: Model, state: State, inputs: Inputs | None, memory: Memory | None) -> None:

@@ -1,17 +1,17 @@
 """The object people hold: a mechanism that moves, with everything in it by name."""
 
-from dataclasses import fields, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
 
 from delassus.dynamics import energy_of
-from delassus.errors import ProblemError, SettingsError, nearest
+from delassus.errors import ProblemError
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.scenes import find as find_scene
 from delassus.simulation import StepSettings
 from delassus.simulation.many_steps import InputFunction
+from delassus.simulation.settings import changed_settings
 from delassus.spatial import quaternion_to_matrix
 from delassus.world.body import Body, Energy
 from delassus.world.contacts import ContactTable, contacts_of
@@ -53,7 +53,7 @@ class World(Moving):
             raise ProblemError(
                 f"World: model and state are {given}: give World(*builder.build()), or World(model, state)"
             )
-        super().__init__(model, state, _settings(settings, changes), inputs)
+        super().__init__(model, state, changed_settings(settings, changes, "World"), inputs)
 
     @classmethod
     def from_scene(cls, name: str, settings: StepSettings | None = None, **parameters: Any) -> "World":
@@ -161,13 +161,3 @@ class World(Moving):
     def __repr__(self) -> str:
         what = self.scene[0] if self.scene is not None else f"{self.model.body_count} bodies"
         return f"World({what}, t = {self._t:.6g} s, {len(self.joint_names)} joints, {self.steps} steps taken)"
-
-
-def _settings(given: StepSettings | None, changes: dict[str, Any]) -> StepSettings:
-    if given is not None and not isinstance(given, StepSettings):
-        raise SettingsError(f"World: settings is {given!r}: give StepSettings(…)")
-    known = [field.name for field in fields(StepSettings)]
-    for name in changes:
-        if name not in known:
-            raise SettingsError(f"World: there is no setting {name!r}; {nearest(name, known)}")
-    return replace(given or StepSettings(), **changes)

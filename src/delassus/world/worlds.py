@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from delassus.dynamics import Inputs
 from delassus.errors import DelassusError, ProblemError, SettingsError, nearest
 from delassus.given import numbers
+from delassus.linalg.operators.delassus import ODD_MASSES
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation import Memory, StepSettings, step
@@ -18,7 +19,7 @@ from delassus.simulation.compiled.layout import first_room, memory_for, stages_o
 from delassus.simulation.compiled.stages import addresses_of
 from delassus.simulation.compiled.step import FAMILY, ROOM
 from delassus.simulation.compiled.worlds import advance_worlds
-from delassus.simulation.settings import check_arguments
+from delassus.simulation.settings import changed_settings, check_arguments
 from delassus.solvers.driver import check_threads
 from delassus.world import reading
 
@@ -76,18 +77,11 @@ class Worlds:
         if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
             raise SettingsError(f"Worlds: count is {count!r}: give how many, a whole number from 1 on")
         check_arguments(model, state, None, None)
-        if settings is not None and not isinstance(settings, StepSettings):
-            raise SettingsError(f"Worlds: settings is {settings!r}: give StepSettings(…)")
         check_threads(threads)
-        known = [field.name for field in fields(StepSettings)]
-        for name in changes:
-            if name not in known:
-                raise SettingsError(f"Worlds: there is no setting {name!r}; {nearest(name, known)}")
         self.model, self.count, self.threads = model, int(count), threads
-        self._settings = replace(settings or StepSettings(), **changes)
+        self._settings = changed_settings(settings, changes, "Worlds")
         self.rng = np.random.default_rng(seed)
         self.start = state
-        self.reason = why_not(model, self.settings)
         n, bodies, free = self.count, model.body_count, model.joints.coordinate_count
         self._arrays = {
             "q": np.repeat(state.q[None], n, axis=0), "u": np.repeat(state.u[None], n, axis=0),
@@ -108,15 +102,9 @@ class Worlds:
         self._prepare()
 
     def _prepare(self) -> None:
-        model, joints = self.model, self.model.joints
-        surface = model.shapes.surface
-        self._varied = tuple(
-            part[None] for part in (
-                model.mass, model.inertia, model.inverse_inertia, model.inverse_mass, surface, joints.damping,
-                joints.friction, joints.stiffness, joints.rate_gain, joints.effort,
-            )
-        )  # fmt: skip
-        if self.reason is None:
+        model = self.model
+        self._fill_varied()
+        if why_not(model, self.settings) is None:
             world, work = world_of(model, self.settings), work_for(model, self.settings, self._contacts)
             inputs = (self.wrench[0], self.effort[0], self.target[0], self.target_rate[0], np.full(1, np.nan))
             self._world = (*world, addresses_of(world, inputs, work, stages_of(model, self.settings)))
@@ -143,7 +131,6 @@ class Worlds:
     def __setstate__(self, held: dict[str, Any]) -> None:
         self.__dict__.update(held, _pool=None)
         self._prepare()
-        self._fill_varied()
 
     def __len__(self) -> int:
         return self.count
@@ -206,6 +193,9 @@ class Worlds:
         self._varied = tuple(
             np.ascontiguousarray(part) for part in (mass, inertia, inverse_inertia, inverse_mass, surface, *gains)
         )
+        self.reason = why_not(model, self.settings)
+        if self.reason is None and (mass.max(axis=1) > ODD_MASSES * mass.min(axis=1)).any():
+            self.reason = "masses of some world are so far apart that reactions may need two doubles"
 
     def model_of(self, w: int) -> Model:
         """The model of world w, with its own parameters."""

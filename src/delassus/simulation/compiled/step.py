@@ -1,8 +1,8 @@
 """One step in compiled code: what `one_step.step` does line by line, by the same kernels, on arrays that are made once.
 
 A step that it cannot take is handed back, untouched, and `step` takes it: fast bodies whose paths must be followed,
-limits that were overshot, contacts that may only be passing by, more rows than the small solvers take, a solve that
-does not converge, anything suspicious that words are due for. Large stages are called through their addresses
+limits that were overshot, contacts that may only be passing by, a large island that moves, a solve that does not
+converge, anything suspicious that words are due for. Large stages are called through their addresses
 (stages.py), so that one compiled step serves all models, and a model waits only for what it has.
 """
 
