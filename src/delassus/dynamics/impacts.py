@@ -106,23 +106,31 @@ def are_in_doubt(bodies, point, frame, gap, at, u, h, joint_bodies, held, speed,
     `_would_act`."""
     if not _would_act(bodies, point, frame, gap, at, u, h, speed):
         return False
-    for b in range(len(held)):
-        held[b] = False
     for c in range(len(gap)):
         doubtful[c] = speed[c] < 0.0
+    return are_free(bodies, joint_bodies, held, doubtful[: len(gap)])
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def are_free(bodies, joint_bodies, held, passing):
+    """Leave as passing only contacts (n_c,) on whose bodies nothing else acts, see `_held`; are there any?  held:
+    (n_b,), written."""
+    for b in range(len(held)):
+        held[b] = False
+    for c in range(len(passing)):
         for side in range(2):
-            if not doubtful[c] and bodies[c, side] >= 0:
+            if not passing[c] and bodies[c, side] >= 0:
                 held[bodies[c, side]] = True
     for j in range(len(joint_bodies)):
         for side in range(2):
             if joint_bodies[j, side] >= 0:
                 held[joint_bodies[j, side]] = True
     found = False
-    for c in range(len(gap)):
+    for c in range(len(passing)):
         for side in range(2):
             if bodies[c, side] >= 0 and held[bodies[c, side]]:
-                doubtful[c] = False
-        found = found or doubtful[c]
+                passing[c] = False
+        found = found or passing[c]
     return found
 
 

@@ -17,7 +17,7 @@ from delassus.collision.sweep.follow import APART, GRAZE, HIT, MISS, OVERLAP
 from delassus.cones.product import fill_block_start
 from delassus.dynamics.bounded import ALL_AT_ONCE, NOISE, guess_sides, settle
 from delassus.dynamics.forces import swing
-from delassus.dynamics.impacts import are_in_doubt
+from delassus.dynamics.impacts import are_free, are_in_doubt
 from delassus.dynamics.moving import lacks_of
 from delassus.dynamics.step_problem import fill_contacts
 from delassus.integrators import move
@@ -368,29 +368,13 @@ def _are_passing(world, near, count, work):
     """Does any contact belong to a pair that only passes by, with nothing else acting on its bodies?"""
     columns, _, (held, _, doubtful), (_, swept, _), _ = work[1]
     pairs, shapes, found, verdict = columns[0], columns[1], swept[4], swept[6]
-    joint_bodies = world[0][5]
-    for b in range(len(held)):
-        held[b] = False
-    for j in range(len(joint_bodies)):
-        for side in range(2):
-            if joint_bodies[j, side] >= 0:
-                held[joint_bodies[j, side]] = True
     for c in range(count):
         doubtful[c] = False
         for p in range(near):
             passes = verdict[p] == MISS or verdict[p] == GRAZE
             if passes and found[p, 0] == shapes[c, 0] and found[p, 1] == shapes[c, 1]:
                 doubtful[c] = True
-        for side in range(2):
-            if not doubtful[c] and pairs[c, side] >= 0:
-                held[pairs[c, side]] = True
-    for c in range(count):
-        is_held = False
-        for side in range(2):
-            is_held = is_held or (pairs[c, side] >= 0 and held[pairs[c, side]])
-        if doubtful[c] and not is_held:
-            return True
-    return False
+    return are_free(pairs, world[0][5], held, doubtful[:count])
 
 
 @njit(cache=True, error_model="numpy", **INLINED)
