@@ -34,7 +34,18 @@ path { fill: none; stroke: #7b8794; stroke-width: 1.2; }
 rect { stroke-width: 1.2; }
 </style>"""
 _COLOURS = {"ground": ("#eef2f6", "#9aa5b1"), "bodies": ("#e3f0fb", "#5b9bd5"), "top": ("#eaf6ec", "#6aa874")}
-_BODIES = ("softening", "shapes", "joints", "collision", "model", "integrators", "dynamics", "builder", "simulation")
+_BODIES = (
+    "softening",
+    "shapes",
+    "joints",
+    "fem",
+    "collision",
+    "model",
+    "integrators",
+    "dynamics",
+    "builder",
+    "simulation",
+)
 _TOP = ("io.recording", "scenes", "view", "world", "envs", "bench", "reproduce", "cli")
 
 
