@@ -15,7 +15,8 @@ LAYERS = [
     "errors", "tables", "status", "law", "kernel", "addresses", "spatial", "given", "linalg", "cones", "problem",
     "io.problems", "residuals", "solvers",
     # ---- nothing above this line knows bodies or time ----
-    "softening", "shapes", "joints", "fem", "collision", "model", "integrators", "dynamics", "builder", "simulation",
+    "softening", "shapes", "joints", "fem", "forces", "collision", "model", "integrators", "dynamics", "builder",
+    "simulation",
     "io.recording", "scenes", "view", "world", "envs", "bench", "reproduce", "cli",
 ]  # fmt: skip
 

@@ -1,0 +1,230 @@
+"""Measures of how two frames lie to each other, with exact first and second derivatives.
+
+Each end of a force is a point x and a frame of unit axes, fixed to a rigid body with its centre of mass at c, to the
+world, or, without a frame, at a node. With d = x_b − x_a and R the second frame seen from the first:
+
+| measure | value |
+|---|---|
+| DISTANCE | ‖d‖ [m] |
+| SLIDE i | a_i · d [m] |
+| ROTVEC i | component i of log R in the first frame [rad], singular at half a turn |
+| TWIST | angle of R about a_2: 2 atan2(p_z, p_w) of its quaternion p [rad], whatever else R does |
+
+Derivatives are by displacements along the velocities: translation of both ends, and rotation vectors in the world's
+axes. A gradient is twelve numbers Y: first end (translation, rotation), then second. T = ∂Y/∂(displacement), 12×12, is
+not symmetric, since rotations do not commute: T − Tᵀ is −[Y_rot]× of each body.
+"""
+
+import math
+
+from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
+
+DISTANCE, SLIDE, ROTVEC, TWIST = 0, 1, 2, 3
+MOST = 6  # measures of one kind
+
+_NEAR = 1e-2  # [rad]: below, series of β and β′/θ, whose first terms left out are of 1e-15
+_NO_LENGTH = 1e-150  # [m]: a distance below has no direction
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def cross_matrix(v, sign, out, row, column):
+    """sign·[v]× added to out[row:, column:], where [v]× w = v × w."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        out[row + i, column + j] -= sign * v[k]
+        out[row + i, column + k] += sign * v[j]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def distance(d, arm, Y, T, geometric):
+    """‖d‖ [m]; Y, T written.  d: (3,); arm: (2, 3) from the centres of mass to the points; geometric: (12, 12)
+    written, the part of T that is symmetric and not negative, Gᵀ(I − nnᵀ)G/‖d‖ with ḋ = G u."""
+    length = math.sqrt(d[0] ** 2 + d[1] ** 2 + d[2] ** 2)
+    has_direction = length > _NO_LENGTH
+    own = max(length, _NO_LENGTH)
+    n0, n1, n2 = (d[0] / own, d[1] / own, d[2] / own) if has_direction else (0.0, 0.0, 0.0)
+    for side in range(2):
+        sign, at = 2.0 * side - 1.0, 6 * side
+        r0, r1, r2 = arm[side, 0], arm[side, 1], arm[side, 2]
+        Y[at], Y[at + 1], Y[at + 2] = sign * n0, sign * n1, sign * n2
+        Y[at + 3], Y[at + 4] = sign * (r1 * n2 - r2 * n1), sign * (r2 * n0 - r0 * n2)
+        Y[at + 5] = sign * (r0 * n1 - r1 * n0)
+    for a in range(12):
+        for b in range(12):
+            # Gᵀ G, entry by entry, less Y Yᵀ: columns of G are ±e_i and ±(e_i × r)
+            value = 0.0
+            sa, sb = (-1.0 if a < 6 else 1.0), (-1.0 if b < 6 else 1.0)
+            for i in range(3):
+                value += sa * sb * _column(a % 6, i, arm[a // 6]) * _column(b % 6, i, arm[b // 6])
+            geometric[a, b] = (value - Y[a] * Y[b]) / own
+            T[a, b] = geometric[a, b]
+    for side in range(2):
+        sign, at = 2.0 * side - 1.0, 6 * side + 3
+        along = arm[side, 0] * n0 + arm[side, 1] * n1 + arm[side, 2] * n2
+        for i in range(3):
+            T[at + i, at] += sign * arm[side, i] * n0
+            T[at + i, at + 1] += sign * arm[side, i] * n1
+            T[at + i, at + 2] += sign * arm[side, i] * n2
+            T[at + i, at + i] -= sign * along
+    return own  # so that without a rest length tension over length is the stiffness, at no length too
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _column(a, i, arm):
+    """Component i of what the velocity a of a body (three linear, three angular) gives its point."""
+    if a < 3:
+        return 1.0 if a == i else 0.0
+    a -= 3
+    if a == i:
+        return 0.0
+    return -arm[(i + 1) % 3] if (i + 2) % 3 == a else arm[(i + 2) % 3]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def slide(a, d, arm, Y, T):
+    """a · d [m]; Y, T written.  a: (3,) unit, fixed to the first body."""
+    r = arm[1]
+    e0, e1, e2 = arm[0, 0] + d[0], arm[0, 1] + d[1], arm[0, 2] + d[2]  # the second point from the first centre
+    for i in range(3):
+        Y[i], Y[6 + i] = -a[i], a[i]
+    Y[3], Y[4], Y[5] = a[1] * e2 - a[2] * e1, a[2] * e0 - a[0] * e2, a[0] * e1 - a[1] * e0
+    Y[9], Y[10], Y[11] = r[1] * a[2] - r[2] * a[1], r[2] * a[0] - r[0] * a[2], r[0] * a[1] - r[1] * a[0]
+    T[:, :] = 0.0
+    cross_matrix(a, 1.0, T, 0, 3)
+    cross_matrix(a, 1.0, T, 3, 6)
+    cross_matrix(a, -1.0, T, 3, 0)
+    cross_matrix(a, -1.0, T, 6, 3)
+    over, along = e0 * a[0] + e1 * a[1] + e2 * a[2], r[0] * a[0] + r[1] * a[1] + r[2] * a[2]
+    ar = a[0] * r[0] + a[1] * r[1] + a[2] * r[2]
+    for i in range(3):
+        T[3 + i, 3] += a[i] * e0
+        T[3 + i, 4] += a[i] * e1
+        T[3 + i, 5] += a[i] * e2
+        T[3 + i, 3 + i] -= over
+        for j in range(3):
+            T[9 + i, 9 + j] += r[i] * a[j]
+            # −[a]×[r]× = (a·r) I − r aᵀ, and −[r]×[a]× = (a·r) I − a rᵀ
+            T[3 + i, 9 + j] -= r[i] * a[j]
+            T[9 + i, 3 + j] -= a[i] * r[j]
+        T[9 + i, 9 + i] -= along
+        T[3 + i, 9 + i] += ar
+        T[9 + i, 3 + i] += ar
+    return a[0] * d[0] + a[1] * d[1] + a[2] * d[2]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def relative_rotation(A, B, p):
+    """Quaternion p (4,), w ≥ 0, of Aᵀ B, by the largest of the four candidates (Shepperd)."""
+    R00 = A[0, 0] * B[0, 0] + A[1, 0] * B[1, 0] + A[2, 0] * B[2, 0]
+    R11 = A[0, 1] * B[0, 1] + A[1, 1] * B[1, 1] + A[2, 1] * B[2, 1]
+    R22 = A[0, 2] * B[0, 2] + A[1, 2] * B[1, 2] + A[2, 2] * B[2, 2]
+    R01 = A[0, 0] * B[0, 1] + A[1, 0] * B[1, 1] + A[2, 0] * B[2, 1]
+    R10 = A[0, 1] * B[0, 0] + A[1, 1] * B[1, 0] + A[2, 1] * B[2, 0]
+    R02 = A[0, 0] * B[0, 2] + A[1, 0] * B[1, 2] + A[2, 0] * B[2, 2]
+    R20 = A[0, 2] * B[0, 0] + A[1, 2] * B[1, 0] + A[2, 2] * B[2, 0]
+    R12 = A[0, 1] * B[0, 2] + A[1, 1] * B[1, 2] + A[2, 1] * B[2, 2]
+    R21 = A[0, 2] * B[0, 1] + A[1, 2] * B[1, 1] + A[2, 2] * B[2, 1]
+    t = R00 + R11 + R22
+    if t >= R00 and t >= R11 and t >= R22:
+        w, x, y, z = 1.0 + t, R21 - R12, R02 - R20, R10 - R01
+    elif R00 >= R11 and R00 >= R22:
+        w, x, y, z = R21 - R12, 1.0 + R00 - R11 - R22, R10 + R01, R02 + R20
+    elif R11 >= R22:
+        w, x, y, z = R02 - R20, R10 + R01, 1.0 + R11 - R00 - R22, R21 + R12
+    else:
+        w, x, y, z = R10 - R01, R02 + R20, R21 + R12, 1.0 + R22 - R00 - R11
+    f = math.copysign(1.0 / math.sqrt(w * w + x * x + y * y + z * z), w)
+    p[0], p[1], p[2], p[3] = f * w, f * x, f * y, f * z
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def log_of(p, phi):
+    """Rotation vector phi (3,) of the unit quaternion p, w ≥ 0 [rad]."""
+    s = math.sqrt(p[1] ** 2 + p[2] ** 2 + p[3] ** 2)
+    f = 2.0 * math.atan2(s, p[0]) / s if s > 1e-9 else 2.0
+    phi[0], phi[1], phi[2] = f * p[1], f * p[2], f * p[3]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def rotation_component(i, phi, A, E, N, Y, T):
+    """phi_i; Y, T written.  E: (3, 3) written, phi changes by E ψ where the second frame turns by ψ against the first,
+    seen in the first; N: (3, 3) written, ∂E_i/∂ψ."""
+    square = phi[0] ** 2 + phi[1] ** 2 + phi[2] ** 2
+    angle = math.sqrt(square)
+    if angle < _NEAR:
+        beta = 1.0 / 12.0 + square / 720.0 + square * square / 30240.0
+        slope = 1.0 / 360.0 + square / 7560.0 + square * square / 201600.0
+    else:
+        x = 0.5 * angle
+        s, c = math.sin(x), math.cos(x)
+        rest = 1.0 - x * c / s
+        beta = rest / square
+        slope = ((x / (s * s) - c / s) / (4.0 * x * x) - rest / (2.0 * x**3)) / (4.0 * x)  # β′/θ
+    for a in range(3):
+        for b in range(3):
+            E[a, b] = beta * phi[a] * phi[b]
+        E[a, a] += 1.0 - beta * square
+        b, c_ = (a + 1) % 3, (a + 2) % 3
+        E[a, b] += 0.5 * phi[c_]
+        E[a, c_] -= 0.5 * phi[b]
+    j, k = (i + 1) % 3, (i + 2) % 3
+    for a in range(3):
+        for b in range(3):
+            N[a, b] = 0.0
+            for m in range(3):  # ∂E[i, a]/∂phi_m · E[m, b]
+                value = slope * phi[m] * (phi[i] * phi[a] - (square if a == i else 0.0))
+                if m == i:
+                    value += beta * phi[a]
+                if m == a:
+                    value += beta * phi[i]
+                if a == i:
+                    value -= 2.0 * beta * phi[m]
+                if a == j and m == k:
+                    value += 0.5
+                if a == k and m == j:
+                    value -= 0.5
+                N[a, b] += value * E[m, b]
+    _turn_rows(E[i], N, A, Y, T)
+    return phi[i]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def twist(p, A, row, N, Y, T):
+    """2 atan2(p_z, p_w) [rad], in (−π, π]; Y, T written.  row: (3,), N: (3, 3) written: its rate and that rate's
+    change by rotations ψ of the second frame against the first, seen in the first."""
+    w, x, y, z = p[0], p[1], p[2], p[3]
+    D = w * w + z * z
+    row[0], row[1], row[2] = (w * y + x * z) / D, (y * z - w * x) / D, 1.0
+    for b in range(3):
+        dw = -0.5 * p[1 + b]
+        dx = 0.5 * (w if b == 0 else z if b == 1 else -y)
+        dy = 0.5 * (-z if b == 0 else w if b == 1 else x)
+        dz = 0.5 * (y if b == 0 else -x if b == 1 else w)
+        dD = 2.0 * (w * dw + z * dz)
+        N[0, b] = (dw * y + w * dy + dx * z + x * dz - row[0] * dD) / D
+        N[1, b] = (dy * z + y * dz - dw * x - w * dx - row[1] * dD) / D
+        N[2, b] = 0.0
+    _turn_rows(row, N, A, Y, T)
+    return 2.0 * math.atan2(z, w)  # w ≥ 0
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _turn_rows(row, N, A, Y, T):
+    """Y, T of an angle whose rate is row · ψ̇: both in the world's axes, of both bodies."""
+    T[:, :] = 0.0
+    for i in range(3):
+        Y[i] = Y[6 + i] = 0.0
+        value = A[i, 0] * row[0] + A[i, 1] * row[1] + A[i, 2] * row[2]
+        Y[3 + i], Y[9 + i] = -value, value
+    for i in range(3):
+        for j in range(3):
+            value = 0.0
+            for a in range(3):
+                for b in range(3):
+                    value += A[i, a] * N[a, b] * A[j, b]
+            T[9 + i, 9 + j], T[9 + i, 3 + j] = value, -value
+    cross_matrix(Y[9:12], -1.0, T, 9, 3)  # the first frame turns, and the row with it
+    for i in range(3):
+        for j in range(3):
+            T[3 + i, 3 + j], T[3 + i, 9 + j] = -T[9 + i, 3 + j], -T[9 + i, 9 + j]

@@ -1,0 +1,204 @@
+"""Springs, bushings and their like: all forces of one kind between two ends each, evaluated by one compiled call."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from delassus.forces.configuration import Configuration
+from delassus.forces.kind import ForceKind
+from delassus.forces.measures import (
+    DISTANCE,
+    ROTVEC,
+    SLIDE,
+    distance,
+    log_of,
+    relative_rotation,
+    rotation_component,
+    slide,
+    twist,
+)
+from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
+
+NOTHING = -1  # in the place of a body or a node: the world
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """n forces of one kind.  bodies, nodes: (n, 2), each end one of both or, with neither, the world; origin:
+    (n, 2, 3) [m], axes: (n, 2, 3, 3) as columns, in the body's frame at its centre of mass, or in the world's (zero and
+    unity at nodes); rest: (n, m) [m, rad]; stiffness: (n, m, m) [N/m, N m/rad], damping: (n, m, m) [N s/m, N m s/rad],
+    m measures each; body_count: n_b of the model."""
+
+    kind: ForceKind
+    bodies: np.ndarray
+    nodes: np.ndarray
+    origin: np.ndarray
+    axes: np.ndarray
+    rest: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
+    body_count: int
+
+    @cached_property
+    def index(self) -> np.ndarray:
+        """(n, 12) numbers of the velocities of both ends, −1 for none: a node has three, the world has none."""
+        out = np.full((len(self.bodies), 2, 6), NOTHING, np.int64)
+        on_body, on_node = self.bodies >= 0, self.nodes >= 0
+        out[on_body] = 6 * self.bodies[on_body][:, None] + np.arange(6)
+        out[on_node, :3] = 6 * self.body_count + 3 * self.nodes[on_node][:, None] + np.arange(3)
+        return out.reshape(-1, 12)
+
+    @cached_property
+    def measures(self) -> tuple[np.ndarray, np.ndarray]:
+        """(m,) which, and about or along which axis."""
+        return (
+            np.array([measure.measure for measure in self.kind.measures], np.int64),
+            np.array([measure.axis for measure in self.kind.measures], np.int64),
+        )
+
+    def evaluate(
+        self, at: Configuration, is_exact: bool = True
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """force (n, 12), dq, dv (n, 12, 12) and energy (n,) [J].  is_exact: else −dq is made positive semi-definite, by
+        leaving out what springs under pressure and rotations under load add."""
+        n = len(self.bodies)
+        force, dq, dv = np.empty((n, 12)), np.empty((n, 12, 12)), np.empty((n, 12, 12))
+        energy = np.empty(n)
+        pull_pairs(
+            self.measures, (self.bodies, self.nodes, self.origin, self.axes),
+            (self.rest, self.stiffness, self.damping), (at.q, at.rotation, at.u, at.nodes, at.node_velocity), is_exact,
+            (force, dq, dv, energy),
+        )  # fmt: skip
+        return force, dq, dv, energy
+
+    def values(self, at: Configuration) -> np.ndarray:
+        """(n, m) measures [m, rad]."""
+        out = np.empty_like(self.rest)
+        measure_pairs(
+            self.measures, (self.bodies, self.nodes, self.origin, self.axes), (at.q, at.rotation, at.nodes), out
+        )
+        return out
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _place_end(ends, k, side, q, rotation, nodes, point, axes, arm):
+    """The point (3,), axes (3, 3) and arm (3,) from the centre of mass of one end."""
+    bodies, on_nodes, origin, local = ends
+    b, n = bodies[k, side], on_nodes[k, side]
+    for i in range(3):
+        arm[i] = 0.0
+        if n >= 0:
+            point[i] = nodes[n, i]
+        elif b < 0:
+            point[i] = origin[k, side, i]
+        else:
+            for a in range(3):
+                arm[i] += rotation[b, i, a] * origin[k, side, a]
+            point[i] = q[b, i] + arm[i]
+        for j in range(3):
+            axes[i, j] = local[k, side, i, j]
+            if b >= 0:
+                axes[i, j] = 0.0
+                for a in range(3):
+                    axes[i, j] += rotation[b, i, a] * local[k, side, a, j]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _measure(which, axis, d, axes, arm, p, phi, column, E, N, Y, T, geometric):
+    """One measure of two placed ends [m, rad]; Y (12,), T (12, 12) and, of distances, geometric (12, 12) written."""
+    if which == DISTANCE:
+        return distance(d, arm, Y, T, geometric)
+    if which == SLIDE:
+        for i in range(3):
+            column[i] = axes[0, i, axis]
+        return slide(column, d, arm, Y, T)
+    if which == ROTVEC:
+        return rotation_component(axis, phi, axes[0], E, N, Y, T)
+    return twist(p, axes[0], column, N, Y, T)
+
+
+@njit(cache=True, error_model="numpy")
+def measure_pairs(measures, ends, where, out):
+    """Measures (n, m) of all pairs, written to out.  where: q, rotation, nodes."""
+    which, axis = measures
+    q, rotation, nodes = where
+    point, axes, arm = np.empty((2, 3)), np.empty((2, 3, 3)), np.empty((2, 3))
+    d, p, phi, column = np.empty(3), np.empty(4), np.empty(3), np.empty(3)
+    E, N, Y = np.empty((3, 3)), np.empty((3, 3)), np.empty(12)
+    T, geometric = np.empty((12, 12)), np.empty((12, 12))
+    for k in range(len(out)):
+        for side in range(2):
+            _place_end(ends, k, side, q, rotation, nodes, point[side], axes[side], arm[side])
+        for i in range(3):
+            d[i] = point[1, i] - point[0, i]
+        relative_rotation(axes[0], axes[1], p)
+        log_of(p, phi)
+        for m in range(len(which)):
+            out[k, m] = _measure(which[m], axis[m], d, axes, arm, p, phi, column, E, N, Y, T, geometric)
+
+
+@njit(cache=True, error_model="numpy")
+def pull_pairs(measures, ends, laws, where, is_exact, out):
+    """Forces of all pairs, their derivatives and energies, see `Pairs.evaluate`.  laws: rest, stiffness, damping;
+    where: q, rotation, u, nodes, node_velocity; out: force, dq, dv, energy, written.
+
+    With s = K (y − y₀) + C Y u the force is −Yᵀ s, so that dq = −Yᵀ (K Y + C ∂(Y u)/∂q) − Σ sᵢ Tᵢ, dv = −Yᵀ C Y."""
+    which, axis = measures
+    rest, stiffness, damping = laws
+    q, rotation, u, nodes, node_velocity = where
+    force, dq, dv, energy = out
+    count = len(which)
+    point, axes, arm = np.empty((2, 3)), np.empty((2, 3, 3)), np.empty((2, 3))
+    d, p, phi, column = np.empty(3), np.empty(4), np.empty(3), np.empty(3)
+    E, N = np.empty((3, 3)), np.empty((3, 3))
+    Y, T, geometric = np.empty((count, 12)), np.empty((count, 12, 12)), np.empty((12, 12))
+    y, rate, s, own = np.empty(count), np.empty(count), np.empty(count), np.empty(12)
+    bent, pulled, damped = np.empty((count, 12)), np.empty((count, 12)), np.empty((count, 12))
+    for k in range(len(force)):
+        for side in range(2):
+            _place_end(ends, k, side, q, rotation, nodes, point[side], axes[side], arm[side])
+            b, n = ends[0][k, side], ends[1][k, side]
+            for i in range(6):
+                own[6 * side + i] = u[b, i] if b >= 0 else node_velocity[n, i] if n >= 0 and i < 3 else 0.0
+        for i in range(3):
+            d[i] = point[1, i] - point[0, i]
+        relative_rotation(axes[0], axes[1], p)
+        log_of(p, phi)
+        for m in range(count):
+            y[m] = _measure(which[m], axis[m], d, axes, arm, p, phi, column, E, N, Y[m], T[m], geometric) - rest[k, m]
+            rate[m] = 0.0
+            for a in range(12):
+                rate[m] += Y[m, a] * own[a]
+        energy[k] = 0.0
+        for m in range(count):
+            s[m] = 0.0
+            for j in range(count):
+                s[m] += stiffness[k, m, j] * y[j] + damping[k, m, j] * rate[j]
+                energy[k] += 0.5 * y[m] * stiffness[k, m, j] * y[j]
+        for m in range(count):
+            if not is_exact:
+                keep = 1.0 if which[m] == DISTANCE and s[m] > 0.0 else 0.0
+                for a in range(12):
+                    for b in range(12):
+                        T[m, a, b] = keep * geometric[a, b] if keep > 0.0 else 0.0
+            for b in range(12):
+                bent[m, b] = 0.0
+                for a in range(12):
+                    bent[m, b] += own[a] * T[m, a, b] if is_exact else 0.0
+        for m in range(count):
+            for b in range(12):
+                pulled[m, b] = damped[m, b] = 0.0
+                for j in range(count):
+                    pulled[m, b] += stiffness[k, m, j] * Y[j, b] + damping[k, m, j] * bent[j, b]
+                    damped[m, b] += damping[k, m, j] * Y[j, b]
+        for a in range(12):
+            force[k, a] = 0.0
+            for m in range(count):
+                force[k, a] -= Y[m, a] * s[m]
+            for b in range(12):
+                dq[k, a, b] = dv[k, a, b] = 0.0
+                for m in range(count):
+                    dq[k, a, b] -= Y[m, a] * pulled[m, b] + s[m] * T[m, a, b]
+                    dv[k, a, b] -= Y[m, a] * damped[m, b]
