@@ -45,11 +45,26 @@ def moved_each(q: np.ndarray, u: np.ndarray, times: np.ndarray) -> np.ndarray:
     return moved(q, times[:, None] * u, 1.0)
 
 
-class SemiImplicitEuler:
+class Integrator:
+    """lead: of a step, how far ahead rows are evaluated; theta: weight of the end of the step in what forces with
+    derivatives see (dynamics/implicit.py), 1 − lead; tangents: of finite elements, the first that makes H positive
+    definite is taken."""
+
+    lead = 0.0
+    tangents: tuple[str, ...] = ("warped",)
+
+    @property
+    def theta(self) -> float:
+        return 1.0 - self.lead
+
+    def predict(self, q: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
+        """Where gaps, rows and masses are evaluated, (n, 7)."""
+        raise NotImplementedError
+
+
+class SemiImplicitEuler(Integrator):
     """Rows at the start of the step, positions with the new velocities (Tsounis et al. 2025, eq. 10): first order; the
     constraint error of a curved path is h²/2 per step."""
-
-    lead = 0.0  # of a step: how far ahead rows are evaluated
 
     def predict(self, q: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
         """Where gaps, rows and masses are evaluated: here."""
@@ -57,22 +72,23 @@ class SemiImplicitEuler:
         return q
 
 
-class Moreau:
+class Moreau(Integrator):
     """The midpoint: rows half a step ahead, positions with the mean of old and new velocities. Constraint errors of
     curved paths are of third order per step, and free flight is of second order."""
 
-    lead = 0.5  # of a step: how far ahead rows are evaluated
+    lead = 0.5
+    tangents = ("exact", "clamped")  # another tangent would cost the second order
 
     def predict(self, q: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
         """Where gaps, rows and masses are evaluated: q + h/2 u⁻."""
         return moved(q, u, 0.5 * h)
 
 
-INTEGRATORS: dict[str, type[SemiImplicitEuler] | type[Moreau]] = {"euler": SemiImplicitEuler, "moreau": Moreau}
+INTEGRATORS: dict[str, type[Integrator]] = {"euler": SemiImplicitEuler, "moreau": Moreau}
 """Every integrator by name."""
 
 
-def integrator(name: str) -> SemiImplicitEuler | Moreau:
+def integrator(name: str) -> Integrator:
     """The integrator of that name."""
     if name not in INTEGRATORS:
         raise SettingsError(f"unknown integrator {name!r}; {nearest(str(name), list(INTEGRATORS))}")

@@ -1,6 +1,7 @@
 """The contacts of one configuration."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +18,20 @@ class Contacts:
     mu: np.ndarray  # (n,)
     restitution: np.ndarray  # (n,)
     feature: np.ndarray  # (n,) uint64, unique, the same from step to step as long as the same features touch
+    # Of flexible surfaces: the velocity of B against A is that of the bodies, and Σ weights · velocities of the nodes.
+    nodes: np.ndarray | None = None  # (n, 4), −1 for none; None: rigid bodies alone
+    weights: np.ndarray | None = None  # (n, 4), positive on side B, negative on side A
 
     @property
     def normal(self) -> np.ndarray:
         """(n, 3) from A to B."""
         return self.frame[:, 0]
+
+    def where(self, keep: np.ndarray) -> "Contacts":
+        """Some of them, by mask or numbers."""
+        columns: Any = (getattr(self, name) for name in self.__dataclass_fields__)
+        kept: Any = (None if column is None else column[keep] for column in columns)
+        return Contacts(*kept)
 
     def __len__(self) -> int:
         return len(self.gap)

@@ -29,7 +29,7 @@ class Held:
         """guess: reactions (m,) or (2, m), remembered; u: (n_b, 6) before the impulses."""
         assert rows.bound is not None
         assert rows.compliance is not None
-        self.rows = rows
+        self.rows, self._velocities = rows, u.size  # of the rigid bodies: nodes come after them
         self.index = np.flatnonzero(np.isfinite(rows.bound))
         self.block = np.searchsorted(rows.cone.block_start, self.index, side="right") - 1
         self.bound = rows.bound[self.index]
@@ -49,7 +49,8 @@ class Held:
         self.rounds += 1
         self.is_settled = settle(
             self.index, self.block, self.bound, rows.bodies, rows.rows, rows.bias, rows.compliance, solution.reactions,
-            u.reshape(-1, 6), max(NOISE * solution.residuals.worst_velocity, allowed if self.is_late else 0.0),
+            u[: self._velocities].reshape(-1, 6),
+            max(NOISE * solution.residuals.worst_velocity, allowed if self.is_late else 0.0),
             solution.tol if self.is_late else 0.0, self.is_late, self.side,
         )  # fmt: skip
         return self.is_settled or self.rounds > ALL_AT_ONCE + 10 + 4 * len(self.index)

@@ -77,7 +77,7 @@ def _without_passing(model: Model, contacts: Contacts, met: Sweep) -> Contacts:
     keep = ~passing
     if keep.all():
         return contacts
-    return Contacts(*(getattr(contacts, name)[keep] for name in Contacts.__dataclass_fields__))
+    return contacts.where(keep)
 
 
 def _held(model: Model, contacts: Contacts, passing: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ from delassus.integrators import move, moved, moved_each
 from delassus.joints.arrays import IMPOSED
 from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.borrowed import BORROWED
-from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.linalg.operators.rigid import RigidDelassus, form_response
 from delassus.model.model import Model
 from delassus.problem import Problem
 from delassus.softening import HARD
@@ -52,13 +52,26 @@ def move_on(
     q, contacts, shapes, pace = np.empty_like(at), rows.contacts, model.shapes, model.shapes.pace
     first, soft = rows.cone.contact_start, _NONE if rows.compliance is None else rows.compliance
     rigid = problem.delassus.rigid
-    assert rigid is not None  # a model's problem always is
-    touching = (contacts.bodies, contacts.shapes, contacts.gap, first, rows.rows, rigid.response, soft)
+    if rigid is None:  # bodies alone are moved, by their masses alone; nodes follow forces
+        response, soft = _response_of(model, at, rows)
+    else:
+        response = rigid.response
+    count = len(contacts) if rows.nodes is None else int((contacts.shapes < shapes.count).all(axis=1).sum())
+    pairs, gap = contacts.bodies[:count], contacts.gap[:count]
+    touching = (pairs, contacts.shapes[:count], gap, first, rows.rows, response, soft)
     reach = (shapes.body, pace.arm, pace.least, shapes.radius)
     if not move_free(at, before, u, elapsed, left, h, touching, reach, settings.plain, False, q):
         left = wait_at_obstacles(model, at, u, left, contacts, reactions[first : first + 3 * len(contacts) : 3])
         move_free(at, before, u, elapsed, left, h, touching, reach, settings.plain, True, q)
     return q
+
+
+def _response_of(model: Model, at: np.ndarray, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """M⁻¹ Jᵀ by rows, (m, 12), and compliances."""
+    response = np.empty_like(rows.rows)
+    _, inverse = model.mass_blocks(rotations_of(at))
+    form_response(inverse, rows.bodies, rows.cone.block_start, rows.rows, response)
+    return response, _NONE if rows.compliance is None else rows.compliance
 
 
 @njit(cache=True, error_model="numpy", **ADDRESSED)

@@ -1,10 +1,11 @@
 """The rows of one step, with bias, compliance and names; the rate and mobility of one of them.
 
-Blocks in the order of the problem's cone: bilateral (joints, then drives, then dry friction of joints), unilateral
-(limits), triples (contacts).
+Blocks in the order of the problem's cone: bilateral (joints, then welds of nodes, drives, dry friction of joints),
+unilateral (limits), triples (contacts, those of flexible surfaces last).
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +14,11 @@ from delassus.cones import ProductCone
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
+if TYPE_CHECKING:
+    from delassus.dynamics.node_rows import NodeRows
+
 # The top bits say what kind of thing a block's name belongs to, so that no two kinds share one.
-JOINT, DRIVE, LIMIT, CONTACT, FRICTION = (np.uint64(k << 61) for k in range(5))
+JOINT, DRIVE, LIMIT, CONTACT, FRICTION, WELD, SURFACE = (np.uint64(k << 61) for k in range(7))
 
 NEARLY_HARD = (
     1e-9  # compliance, in mobilities, of rows that are hard up to a bound: two of them may contradict each other
@@ -27,9 +31,10 @@ class Rows:
 
     bodies: (block_count, 2); rows: (m, 12); bias: (m,) [m/s]; compliance: (m,) [1/kg] or None; cone; names:
     (block_count,) uint64, the same from step to step for the same joint, limit or contact feature; residual: (m_j,)
-    joint errors [m, rad]; contacts: what the triples are; coordinates: (n_d,) [m, rad], turns counted, and their rate
-    rows: (n_d, 12); bound: (m,) largest reactions [N s], infinite for most, None for all; stopped: (n_d,) does a limit
-    stop the prescribed motion? friction_count: the last bilateral rows are of dry friction."""
+    errors of joints and welds [m, rad]; contacts: what the triples are; coordinates: (n_d,) [m, rad], turns counted,
+    and their rate rows: (n_d, 12); bound: (m,) largest reactions [N s], infinite for most, None for all; stopped:
+    (n_d,) does a limit stop the prescribed motion? friction_count: the last bilateral rows are of dry friction; nodes:
+    what rows say about nodes of flexible bodies, None where there are none."""
 
     bodies: np.ndarray
     rows: np.ndarray
@@ -44,6 +49,7 @@ class Rows:
     bound: np.ndarray | None
     stopped: np.ndarray
     friction_count: int = 0
+    nodes: "NodeRows | None" = None
 
     @property
     def contact_count(self) -> int:

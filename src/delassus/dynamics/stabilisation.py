@@ -14,6 +14,7 @@ from delassus.linalg.borrowed import BORROWED
 
 _RATE = 0.1  # fraction of a penetration of rounding size that velocities push out per step
 _PUSH = 0.01  # of what gravity gives in a step: speed that velocities may keep from pushing out a penetration
+_RATE_OF_NODES = 0.2  # the same of penetrations of flexible surfaces
 # Gaps within this much of h² g (1e-11 m in a step of 1 ms) are none. What rests on more than three points has gaps of
 # either sign, which are closed in one step and pushed out in ten: it would rattle at this size for ever, never at rest.
 _TOUCHES = 1e-6
@@ -82,6 +83,13 @@ class Stabilisation:
         joint, limit, rate, *rest = self.plain
         push = min(self.depenetration_speed, _PUSH * h * math.hypot(*gravity))
         return (joint, limit, min(rate, _RATE), *rest, push, *gravity.tolist(), ahead, h - ahead)
+
+    def pushing_nodes(self, h: float, ahead: float) -> tuple[float, ...]:
+        """The same for surfaces of flexible bodies, where velocities do all of the pushing: moving nodes by hand would
+        strain the elements behind them."""
+        joint, limit, rate, *rest = self.plain
+        push = self.depenetration_speed
+        return (joint, limit, min(rate, _RATE_OF_NODES), *rest, push, 0.0, 0.0, 0.0, ahead, h - ahead)
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

@@ -15,7 +15,8 @@ from delassus.dynamics.bounded import Held
 from delassus.dynamics.forces import fill_free_velocity
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
-from delassus.dynamics.rows import CONTACT, Rows, row_rate
+from delassus.dynamics.node_rows import fill_welds, node_rows, set_surface_biases
+from delassus.dynamics.rows import CONTACT, WELD, Rows, row_rate
 from delassus.dynamics.softness import Softness, soften_contacts, soften_joints
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias, weight_along
 from delassus.kernel import ADDRESSED, njit
@@ -23,39 +24,41 @@ from delassus.law import Law
 from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.operators.rigid import RigidDelassus, form_response, multiply_rows
+from delassus.model.flexible import NO_WELDS
 from delassus.model.model import Model, form_mass_blocks
 from delassus.model.state import State
 from delassus.problem import Problem
 
-_NONE, _NO_IMPULSE = np.zeros(0, np.int64), np.zeros(0)
+_NONE, _NO_IMPULSE, _NO_NODES = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3))
 
 
 def assemble(
     model: Model, at: np.ndarray, rotation: np.ndarray, state: State, contacts: Contacts, h: float,
     inputs: Inputs, stabilisation: Stabilisation, softness: Softness, half: np.ndarray, ahead: float,
-    elapsed: np.ndarray,
+    elapsed: np.ndarray, nodes: np.ndarray = _NO_NODES,
 ) -> Rows:  # fmt: skip
-    """All rows at the given configuration.  at: poses (n_b, 7), rotation: (n_b, 3, 3) where rows are evaluated, a
-    time ahead [s] after the state, where the joints' errors are taken; half: (n_b, 6) velocities after the first half
-    of the step's gyroscopic moment; elapsed: (n_b,) how long each body moved to get there [s], less than ahead where
-    it met something."""
+    """All rows at the given configuration.  at: poses (n_b, 7), rotation: (n_b, 3, 3), nodes: (n_n, 3) where rows are
+    evaluated, a time ahead [s] after the state, where the joints' errors are taken; half: (n_b, 6) velocities after the
+    first half of the step's gyroscopic moment; elapsed: (n_b,) how long each body moved to get there [s], less than
+    ahead where it met something."""
     softness.check_step(h)
     pushing = stabilisation.pushing(model.gravity, h, ahead)
     joints, u, masses = model.joints, state.u, (model.inverse_mass, model.inverse_inertia)
     free, row, block = joints.coordinate_count, joints.row_count, joints.count
     most_single = joints.drive_count + joints.friction_count + joints.limit_count
-    triples = len(contacts.gap)
-    most_blocks, most_rows = block + most_single + triples, row + most_single + 3 * triples
+    triples, welds = len(contacts.gap), NO_WELDS if model.flexible is None else model.flexible.welds
+    most_blocks = block + welds.count + most_single + triples
+    most_rows = row + most_single + 3 * (welds.count + triples)
     bodies, names = np.empty((most_blocks, 2), np.int64), np.empty(most_blocks, np.uint64)
     rows, bias, compliance = np.empty((most_rows, 12)), np.empty(most_rows), np.zeros(most_rows)
-    residual, coordinates, rates = np.empty(row), np.empty(free), np.empty((free, 12))
+    residual, coordinates, rates = np.empty(row + 3 * welds.count), np.empty(free), np.empty((free, 12))
     stopped, bound = np.zeros(free, np.bool_), None
     bilateral, limits, is_soft, midpoint = block, 0, False, ahead > 0.0
     if block:
         errors, bend, rates_before = np.empty(row), np.empty(row), np.empty((free, 12))
         fill_joints(
             joints.plain, joints.plain_coordinates, state.q, joints.turns_of(state.turns), elapsed, at, rotation,
-            u, half, h, pushing[0], (bodies, names, rows, bias), (residual, errors, bend),
+            u, half, h, pushing[0], (bodies, names, rows, bias), (residual[:row], errors, bend),
             (coordinates, rates, rates_before),
         )  # fmt: skip
         if softness.hard_rows is not None:
@@ -63,6 +66,12 @@ def assemble(
                 joints.plain, softness.joints, rows, errors, bend, half, rotation, masses, h, midpoint, bias, compliance
             )
             is_soft = True
+    if welds.count:
+        fill_welds(
+            welds.node, welds.body, welds.at(state.t + ahead), welds.velocity, at, rotation, nodes, h, pushing[0],
+            block, row, WELD, (bodies, names, rows, bias), residual,
+        )  # fmt: skip
+        block, row, bilateral = block + welds.count, row + 3 * welds.count, block + welds.count
     if most_single:
         bound = np.full(most_rows, np.inf)
         late = ahead if inputs.time is None else state.t + ahead - inputs.time
@@ -85,16 +94,27 @@ def assemble(
                 midpoint, row, bias, compliance,
             )  # fmt: skip
             is_soft = is_soft or bool(gives)
+    held = None
+    if model.flexible is not None:
+        held = node_rows(welds, joints.count, contacts, block)
+        if contacts.nodes is not None:
+            set_surface_biases(
+                contacts.bodies, contacts.frame, contacts.gap, contacts.restitution, contacts.feature, contacts.nodes,
+                contacts.weights, u, state.node_velocity, h, stabilisation.pushing_nodes(h, ahead), block, row,
+                (names, rows, bias),
+            )  # fmt: skip
     count, blocks = row + 3 * triples, block + triples
     sizes = joints.row_sizes
     if bilateral > joints.count:
         sizes = np.ones(bilateral, np.int64)
         sizes[: joints.count] = joints.row_sizes
+        sizes[joints.count : joints.count + welds.count] = 3
     cone = ProductCone.trusted(sizes, limits, contacts.mu)
     return Rows(
         bodies[:blocks], rows[:count], bias[:count], compliance[:count] if is_soft else None, cone, names[:blocks],
         residual, contacts, coordinates, rates,
         bound[:count] if bound is not None and is_soft and joints.is_bounded else None, stopped, joints.friction_count,
+        held,
     )  # fmt: skip
 
 

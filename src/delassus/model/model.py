@@ -11,6 +11,7 @@ from delassus.collision import ShapeArrays
 from delassus.joints.arrays import JointArrays
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
+from delassus.model.flexible import Flexible
 from delassus.softening import NOT_SAID
 
 # Constants that came after the first recordings, with the value that says nothing: models that say nothing keep their
@@ -29,7 +30,8 @@ class Model:
     """body_names: of the n_b moving bodies; mass: (n_b,) [kg]; inertia: (n_b, 3, 3) about the centre of mass, body
     frame [kg m²]; gravity: (3,) [m/s²]; joints, shapes: see their classes; fixed_names: what belongs to the world;
     centre: (n_b, 3) centres of mass in the bodies' own frames, as the user placed them [m]; fixed_pose: (n_f, 7) of
-    what is fixed, position [m] and quaternion."""
+    what is fixed, position [m] and quaternion; flexible: the bodies of finite elements, see model/flexible.py; forces:
+    springs, bushings and forces of the user's own, see forces/; None where there are none."""
 
     body_names: tuple[str, ...]
     fixed_names: tuple[str, ...]
@@ -40,6 +42,8 @@ class Model:
     shapes: ShapeArrays
     centre: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     fixed_pose: np.ndarray = field(default_factory=lambda: np.zeros((0, 7)))
+    flexible: Flexible | None = None
+    forces: Any = None
 
     def __post_init__(self) -> None:
         if len(self.centre) != len(self.mass):
@@ -50,6 +54,16 @@ class Model:
     @property
     def body_count(self) -> int:
         return len(self.mass)
+
+    @property
+    def node_count(self) -> int:
+        """Nodes of the flexible bodies."""
+        return 0 if self.flexible is None else self.flexible.node_count
+
+    @property
+    def is_implicit(self) -> bool:
+        """Do forces act whose derivatives belong to the masses of a step? Then H is sparse instead of 6×6 blocks."""
+        return self.flexible is not None or self.forces is not None
 
     @cached_property
     def inverse_mass(self) -> np.ndarray:
@@ -87,12 +101,17 @@ class Model:
                     is_array = isinstance(piece, np.ndarray)
                     digest.update(f"{piece.dtype} {piece.shape}".encode() if is_array else repr(piece).encode())
                     digest.update(piece.tobytes() if is_array else b"")
+        for more in (self.flexible, self.forces):
+            if more is not None:
+                digest.update(more.hash.encode())
         return digest.hexdigest()[:16]
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{self.joints.kinds.count(k)} {k}" for k in dict.fromkeys(self.joints.kinds)) or "no joints"
         mass = f"{self.mass.sum():.4g} kg" if len(self.mass) else "nothing"
-        return f"Model({self.body_count} bodies of {mass}, {len(self.fixed_names)} fixed, {kinds})"
+        more = "" if self.flexible is None else f", {self.flexible!r}"
+        more += "" if self.forces is None else f", {self.forces!r}"
+        return f"Model({self.body_count} bodies of {mass}, {len(self.fixed_names)} fixed, {kinds}{more})"
 
 
 def constants(arrays: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from delassus.model.model import Model
 from delassus.spatial import rotations_of
 
 _NO_TURNS = np.zeros(0, np.int64)
+_NO_NODES = np.zeros((0, 3))
 FINE, _NOT_FINITE = -1, -2
 _UNIT = 1e-3  # a quaternion this far from unit length is a mistake, not rounding
 _EXACT = 1e-12  # one this near is left as it is, bit for bit; in between it is made of unit length
@@ -23,12 +24,15 @@ _EXACT = 1e-12  # one this near is left as it is, bit for bit; in between it is 
 class State:
     """q: (n_b, 7) centre of mass [m] and quaternion (w, x, y, z); u: (n_b, 6) twist (linear, angular) [m/s, rad/s] in
     the world frame, at the centre of mass; t: time [s]; turns: (n_d,) whole turns that joint angles have made beyond
-    (−π, π], see dynamics/turns.py; () for none. Replaced, never changed."""
+    (−π, π], see dynamics/turns.py; () for none; nodes, node_velocity: (n_n, 3) of the flexible bodies' nodes, one body
+    after the other [m, m/s]. Replaced, never changed."""
 
     q: np.ndarray
     u: np.ndarray
     t: float = 0.0
     turns: np.ndarray = field(default_factory=lambda: _NO_TURNS)
+    nodes: np.ndarray = field(default_factory=lambda: _NO_NODES)
+    node_velocity: np.ndarray = field(default_factory=lambda: _NO_NODES)
 
     def __post_init__(self) -> None:
         q = self.q if type(self.q) is np.ndarray else numbers(self.q)
@@ -48,6 +52,10 @@ class State:
         object.__setattr__(self, "q", q)
         object.__setattr__(self, "u", u)
         object.__setattr__(self, "turns", _whole(self.turns))
+        if self.nodes is not _NO_NODES or self.node_velocity is not _NO_NODES:
+            nodes, velocity = _nodes(self.nodes, self.node_velocity)
+            object.__setattr__(self, "nodes", nodes)
+            object.__setattr__(self, "node_velocity", velocity)
 
     @property
     def position(self) -> np.ndarray:
@@ -72,6 +80,9 @@ class State:
             digest.update(part.tobytes())
         if self.turns.any():  # none given and none taken are the same
             digest.update(self.turns.tobytes())
+        if len(self.nodes):
+            digest.update(self.nodes.tobytes())
+            digest.update(self.node_velocity.tobytes())
         return digest.hexdigest()[:16]
 
     def coordinates(self, model: Model) -> np.ndarray:
@@ -85,7 +96,22 @@ class State:
         return replace(self, t=t)
 
     def __repr__(self) -> str:
-        return f"State(t={self.t:.6g} s, {len(self.q)} bodies, {self.hash})"
+        nodes = f", {len(self.nodes)} nodes" if len(self.nodes) else ""
+        return f"State(t={self.t:.6g} s, {len(self.q)} bodies{nodes}, {self.hash})"
+
+
+def _nodes(nodes: ArrayLike, velocity: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Both (n_n, 3) and finite; velocities that are not given are zero."""
+    x, v = np.ascontiguousarray(numbers(nodes)), np.ascontiguousarray(numbers(velocity))
+    if not v.size and x.size:
+        v = np.zeros_like(x)
+    if x.ndim != 2 or x.shape[1] != 3 or v.shape != x.shape:
+        raise ProblemError(f"state has nodes {x.shape} and node_velocity {v.shape}, expected (n, 3) both")
+    for what, values in (("nodes", x), ("node_velocity", v)):
+        if not np.isfinite(values).all():
+            k = int(np.argmin(np.isfinite(values).all(axis=1)))
+            raise ProblemError(f"state.{what}[{k}] is {values[k].tolist()}: every entry must be finite")
+    return x, v
 
 
 def _whole(turns: ArrayLike) -> np.ndarray:

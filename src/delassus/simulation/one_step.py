@@ -6,13 +6,14 @@ from time import perf_counter
 import numpy as np
 
 from delassus.collision import Contacts
-from delassus.dynamics import Inputs, Rows, assemble, energy_of, reduce
+from delassus.dynamics import Inputs, Rows, assemble, reduce
 from delassus.dynamics.bounded import Held
 from delassus.dynamics.closure import MOST_ROWS, POSES_ALONE, close_joints
 from delassus.dynamics.forces import swung
 from delassus.dynamics.impacts import foresee, meeting
+from delassus.dynamics.implicit_step import ImplicitStep, total_energy, touching_surfaces
 from delassus.dynamics.moving import move_on, return_to_limits
-from delassus.dynamics.softness import softness_of
+from delassus.dynamics.softness import Softness, softness_of
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
 from delassus.integrators import integrator
@@ -99,6 +100,10 @@ def step(
         at, _ = close_joints(model, predicted, POSES_ALONE, tol=settings.stabilisation.closure, joints=softness.closed)
     rotation = rotations_of(at)
     contacts = meeting(model, state, inputs, at, h, scheme.lead, settings.stabilisation, flight, settings.threads)
+    nodes = state.nodes
+    if model.flexible is not None:
+        nodes = nodes + scheme.lead * h * state.node_velocity
+        contacts = touching_surfaces(model, state, contacts, at, nodes, h, settings.threads)
     clock.stage("collision")
     # Masses are those of the prediction: a body turned along its own velocity keeps its kinetic energy, one that is
     # moved to close its joints does not, and the difference would be an error of first order.
@@ -107,34 +112,45 @@ def step(
     elapsed = np.full(model.body_count, scheme.lead * h) if flight is None else flight.elapsed
     rows = assemble(
         model, at, rotation, state, contacts, h, inputs, settings.stabilisation, softness, half,
-        scheme.lead * h, elapsed,
+        scheme.lead * h, elapsed, nodes,
     )  # fmt: skip
     if flight is not None:
         flight.set_impacts(model, state, rows, h, settings.stabilisation)
     guess = memory.recall(rows) if memory is not None and settings.warm_start else None
     held = Held(rows, guess, half) if rows.bound is not None else None
-    problem = reduce(model, turned, half, rows, inputs, h, settings.law, held)
+    posed = None
+    if model.is_implicit:
+        posed = ImplicitStep(model, state, turned, half, rows, inputs, h, scheme, settings.law)
+
+    def reduced() -> Problem:
+        law = settings.law
+        return reduce(model, turned, half, rows, inputs, h, law, held) if posed is None else posed.problem(held)
+
+    problem = reduced()
     clock.stage("assembly")
     solution = _solve(problem, guess, settings)
     while held is not None and not held.is_done(solution, _allowed_speed(problem, settings)):
-        problem = reduce(model, turned, half, rows, inputs, h, settings.law, held)
+        problem = reduced()
         spent, solution = solution.iterations, _solve(problem, solution.point, settings, held.is_late)
         solution.iterations += spent
     if held is not None and not held.is_settled:
         solution.status = Status.STALLED
     assert solution.body_velocities is not None
     clock.stage("solve")
-    u = swung(model, turned, solution.body_velocities.reshape(-1, 6), 0.5 * h)
+    u = swung(model, turned, solution.body_velocities[: half.size].reshape(-1, 6), 0.5 * h)
     q = move_on(model, predicted, state.u, u, elapsed, h, rows, problem, settings.stabilisation, solution.reactions)
     q, coordinates = return_to_limits(model, q, state.u, u, elapsed, h, rows, settings.stabilisation, softness)
     solved = q, u
     if closes:
         q, u = close_joints(model, q, u, tol=settings.stabilisation.closure, joints=softness.closed)
     turns = turns_after(model.joints, q, u, coordinates, rows.rates, h - elapsed)
-    after = State(q, u, state.t + h, turns)
+    if posed is None:
+        after = State(q, u, state.t + h, turns)
+    else:
+        after = State(q, u, state.t + h, turns, *posed.nodes_after(nodes, q, u, solution.body_velocities))
     report = StepReport(
-        rows, problem, solution, contacts, energy_of(model, after.rotation, after.q, u),
-        drift_of(rows.residual, _ALL if softness.hard_rows is None else softness.hard_rows), deepest(contacts.gap),
+        rows, problem, solution, contacts, total_energy(model, after),
+        drift_of(rows.residual, _hard_rows(softness, len(rows.residual))), deepest(contacts.gap),
         clock.times, after.t, h, _held_back(model, rows, held),
         warnings_of(model, state, after, rows, solution, contacts, softness.hard_rows, closes, settings), at,
         solved,
@@ -164,6 +180,12 @@ def _solve(problem: Problem, guess: np.ndarray | None, settings: StepSettings, i
     if solution.status is Status.UNSUPPORTED:
         raise SettingsError(f"solver {solution.solver!r} cannot take this step: {solution.status.advice}")
     return solution
+
+
+def _hard_rows(softness: Softness, count: int) -> np.ndarray:
+    """Which of the first rows are hard, (count,): joints as the model says, then welds, which are; empty: all."""
+    hard = softness.hard_rows
+    return _ALL if hard is None else hard if len(hard) == count else np.append(hard, np.ones(count - len(hard), bool))
 
 
 def _allowed_speed(problem: Problem, settings: StepSettings) -> float:

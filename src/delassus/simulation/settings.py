@@ -98,6 +98,9 @@ def check_arguments(model: Model, state: State, inputs: Inputs | None, memory: M
     count, free = len(model.mass), len(model.joints.coordinate_names)
     if len(state.q) != count:
         raise ProblemError(f"step: the state has {len(state.q)} bodies and the model {count}: give its own state")
+    if len(state.nodes) != model.node_count:
+        have = f"{len(state.nodes)} nodes and the model {model.node_count}"
+        raise ProblemError(f"step: the state has {have}: give its own state")
     if inputs is not None and (len(inputs.wrench) != count or len(inputs.target) != free):
         raise ProblemError(
             f"step: the inputs are for {len(inputs.wrench)} bodies and {len(inputs.target)} joint coordinates, the "

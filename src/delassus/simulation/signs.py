@@ -36,12 +36,14 @@ def warnings_of(
     hard_rows: np.ndarray | None, closes: bool, settings: StepSettings,
 ) -> tuple[str, ...]:  # fmt: skip
     """What is suspicious about a step, in sentences; empty for nearly all."""
-    shapes = model.shapes
+    shapes, rigid = model.shapes, len(contacts)
+    if rows.nodes is not None:  # flexible surfaces, which have no radius, come last
+        rigid = int((contacts.shapes < shapes.count).all(axis=1).sum())
     gained, bearable, culprit, spin, fastest, depth, deepest, error, worst = examine(
         model.mass, model.inertia, model.gravity, settings.h, before.u, after.u, before.q, after.q, rows.names,
         rows.cone.block_start, rows.bodies, rows.rows, _NONE if rows.compliance is None else rows.compliance,
-        solution.reactions, (contacts.gap, contacts.shapes, shapes.radius, shapes.surface), rows.residual,
-        _ALL if hard_rows is None else hard_rows,
+        solution.reactions, (contacts.gap[:rigid], contacts.shapes[:rigid], shapes.radius, shapes.surface),
+        rows.residual[: model.joints.row_count], _ALL if hard_rows is None else hard_rows,
     )  # fmt: skip
     out: list[str] = []
     if not is_suspicious((gained, bearable, spin, depth, error), closes, settings.h):

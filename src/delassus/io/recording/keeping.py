@@ -87,7 +87,7 @@ def keep_step(at, state, numbers, counts, sizes, solved, names, contacts, low, s
     for d in range(turns.shape[1]):
         turns[k, d] = state[2][d]
         coordinate[k, d] = coordinates[d]
-    for r in range(joint_rows):
+    for r in range(joint.shape[1]):  # rows of joints; those of welds follow them
         joint[k, r] = reactions[r] / h
     for r in range(joint_rows, bilateral - rubbing):
         drive[k, r - joint_rows] = reactions[r] / h

@@ -59,6 +59,8 @@ def why_not(model: Model, settings: StepSettings) -> str | None:
         return "only the default solver under exact friction is compiled"
     if not settings.warm_start:
         return "only steps with a warm start are compiled"
+    if model.is_implicit:
+        return "flexible bodies, springs and bushings are not compiled"
     if not model.body_count:
         return "nothing moves"
     if model.mass.max() > ODD_MASSES * model.mass.min():

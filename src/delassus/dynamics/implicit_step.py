@@ -1,0 +1,176 @@
+"""The problem of a step whose masses hold derivatives of forces: H, free velocity and rows over bodies and nodes."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from delassus.collision import Contacts
+from delassus.dynamics.bounded import Held
+from delassus.dynamics.forces import energy_of
+from delassus.dynamics.implicit import Implicit
+from delassus.dynamics.inputs import Inputs
+from delassus.dynamics.node_rows import jacobian, place_welded
+from delassus.dynamics.rows import Rows
+from delassus.errors import ProblemError
+from delassus.integrators import Integrator, moved
+from delassus.law import Law
+from delassus.linalg.operators.sparse import SparseDelassus, factor_definite
+from delassus.model.model import Model
+from delassus.model.state import State
+from delassus.problem import Problem
+from delassus.spatial import rotations_of
+
+
+def touching_surfaces(
+    model: Model, state: State, contacts: Contacts, at: np.ndarray, nodes: np.ndarray, h: float, threads: int
+) -> Contacts:
+    """The contacts of rigid bodies, and after them those of flexible surfaces.  at: (n_b, 7), nodes: (n_n, 3) where
+    rows are evaluated. What may be reached within the step is looked for: open contacts close within it and no
+    further."""
+    assert model.flexible is not None
+    if model.flexible.surface is None:
+        return contacts
+    from delassus.collision.surface import detect_surface
+
+    reach = h * (_largest(state.node_velocity) + h * math.hypot(*model.gravity))
+    if len(state.u):
+        arms = np.zeros(model.body_count + 1)  # the last is the world
+        np.maximum.at(arms, model.shapes.body, model.shapes.pace.arm)
+        arms[-1] = 0.0
+        speed = np.linalg.norm(state.u[:, :3], axis=1) + arms[:-1] * np.linalg.norm(state.u[:, 3:], axis=1)
+        reach += h * float(speed.max())
+    found = detect_surface(model.flexible.surface, nodes, model.shapes, at, reach=reach, threads=threads)
+    if not len(contacts):
+        return found
+    if not len(found):
+        return contacts
+    n = len(contacts)
+    rigid = replace(contacts, nodes=np.full((n, 4), -1, np.int64), weights=np.zeros((n, 4)))
+    return Contacts(
+        *(np.concatenate([getattr(rigid, name), getattr(found, name)]) for name in Contacts.__dataclass_fields__)
+    )
+
+
+def _largest(vectors: np.ndarray) -> float:
+    return float(np.sqrt((vectors * vectors).sum(axis=1).max(initial=0.0)))
+
+
+class ImplicitStep:
+    """One step's H, factorised, and the problem it poses.  u: (n,) velocities before the step, half of the gyroscopic
+    moment included; linear: what pushes, linearised; determinant: the least of the elements' deformations."""
+
+    def __init__(
+        self, model: Model, state: State, rotation: np.ndarray, half: np.ndarray, rows: Rows, inputs: Inputs,
+        h: float, scheme: Integrator, law: Law,
+    ):  # fmt: skip
+        """rotation: (n_b, 3, 3) of the masses; half: (n_b, 6) velocities after half of the gyroscopic moment."""
+        self.model, self.state, self.rows, self.inputs, self.h, self.law = model, state, rows, inputs, h, law
+        self.theta, self.tangents = scheme.theta, scheme.tangents
+        self.implicit = Implicit.of(model)
+        self.u = np.concatenate([half.ravel(), state.node_velocity.ravel()])
+        self.mass, _ = model.mass_blocks(rotation)
+        self._constant = self._constant_impulse()
+        self.J = jacobian(
+            rows.bodies, rows.cone.block_start, rows.rows, rows.nodes, self.implicit.count, self.implicit.rigid_count
+        )
+        self.linearise()
+
+    def linearise(self, u: np.ndarray | None = None) -> None:
+        """About the start of the step, or about the velocities u (n,) after it."""
+        state, h, theta, implicit = self.state, self.h, self.theta, self.implicit
+        there = state.at(state.t + theta * h) if u is None else self._state_towards(u)
+        for tangent in self.tangents:
+            linear = implicit.linearise(self.model, self.mass, there, self.u if u is None else None, h, theta, tangent)
+            H = implicit.matrix(linear.H)
+            try:
+                factor = factor_definite(H.tocsc())
+                break
+            except RuntimeError:
+                continue
+        else:
+            raise ProblemError(
+                "H is not positive definite: forces push the way things move; shorten the step, or add damping"
+            )
+        self.H, self.factor, self.linear = H, factor, linear
+        momentum = linear.momentum + self._constant
+        base = self.u if u is None else u
+        if u is not None:
+            momentum += implicit.mass_times(self.model, self.mass, self.u - u)
+        self._momentum, self._base = momentum, base
+
+    def _state_towards(self, u: np.ndarray) -> State:
+        """Where the step with velocities u after it evaluates forces."""
+        state, rigid, theta, h = self.state, self.implicit.rigid_count, self.theta, self.h
+        mean = self.u + theta * (u - self.u)
+        twist, velocity = mean[:rigid].reshape(-1, 6), mean[rigid:].reshape(-1, 3)
+        return State(
+            moved(state.q, twist, theta * h), twist.copy(), state.t + theta * h, state.turns,
+            state.nodes + theta * h * velocity, velocity.copy(),
+        )  # fmt: skip
+
+    def _constant_impulse(self) -> np.ndarray:
+        """Of gravity, wrenches and efforts on rigid bodies, (n,) [N s]."""
+        model, inputs, rows = self.model, self.inputs, self.rows
+        out = np.zeros(self.implicit.count)
+        force = inputs.wrench.copy()
+        force[:, :3] += model.mass[:, None] * model.gravity
+        for d in np.flatnonzero(inputs.effort):
+            for side, b in enumerate(model.joints.bodies[model.joints.coordinate_joint[d]]):
+                if b >= 0:
+                    force[b] += inputs.effort[d] * rows.rates[d, 6 * side : 6 * side + 6]
+        out[: self.implicit.rigid_count] = self.h * force.ravel()
+        return out
+
+    def problem(self, held: Held | None = None) -> Problem:
+        """held: rows whose impulses are known act as such, see `step_problem.reduce`."""
+        rows, J, momentum = self.rows, self.J, self._momentum
+        bias, compliance = rows.bias.copy(), rows.compliance
+        if held is not None and held.side.any():
+            assert compliance is not None
+            impulse, at = held.side * held.bound, held.index
+            known = np.flatnonzero(impulse)
+            momentum = momentum.copy()
+            J, compliance = J.copy(), compliance.copy()
+            for k in known:
+                row = slice(J.indptr[at[k]], J.indptr[at[k] + 1])
+                momentum[J.indices[row]] += impulse[k] * J.data[row]
+                J.data[row] = 0.0
+            compliance[at[known]] = 1.0
+            bias[at[known]] = -impulse[known]
+        u_f = self._base + self.factor.solve(momentum)
+        delassus = SparseDelassus(self.H, J, compliance)
+        delassus.factor = self.factor
+        fall = self.h * math.hypot(*self.model.gravity)
+        return Problem(
+            delassus, J @ u_f + bias, rows.cone, self.law, u_f=u_f, bias=bias, rest_speed=fall, before=self.u
+        )
+
+    def nodes_after(
+        self, at: np.ndarray, q: np.ndarray, u: np.ndarray, velocities: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes and their velocities at the end of the step, (n_n, 3) each; those that are held are where they are
+        held.  at: (n_n, 3) where rows are evaluated; q, u: of the rigid bodies at the end; velocities: (n,) of the
+        solution."""
+        velocity = velocities[self.implicit.rigid_count :].reshape(-1, 3).copy()
+        nodes = at + self.theta * self.h * velocity
+        flexible = self.model.flexible
+        if flexible is not None and flexible.welds.count:
+            welds = flexible.welds
+            where = welds.at(self.state.t + self.h)
+            place_welded(welds.node, welds.body, where, q, rotations_of(q), u, welds.velocity, nodes, velocity)
+        return nodes, velocity
+
+
+def total_energy(model: Model, state: State) -> tuple[float, float]:
+    """Kinetic and potential energy [J] of all bodies: weight, strain of elements and springs included."""
+    kinetic, potential = energy_of(model, state.rotation, state.q, state.u)
+    if model.flexible is not None:
+        elements = model.flexible.elements
+        kinetic += 0.5 * float((state.node_velocity * elements.mass_times(state.node_velocity)).sum())
+        potential += float(elements.strain_energy(state.nodes).sum())
+        potential -= float(elements.nodal_mass @ state.nodes @ model.gravity)
+        potential -= float((model.flexible.load * state.nodes).sum())
+    if model.forces is not None:
+        potential += model.forces.energy(state)
+    return kinetic, potential
