@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.fem.assembly import add_forces, add_stiffness, cauchy_stress
@@ -155,6 +156,17 @@ class Elements:
             np.multiply(K, self._beta[:, None, None], out=damping)
             damping.reshape(-1, 9)[:, ::4] += (self._alpha * self.mass_blocks)[:, None]
         return Evaluation(energy, least, worst)
+
+    @property
+    def is_damped(self) -> bool:
+        """Does any body lose energy by itself?"""
+        return bool(self._alpha.any() or self._beta.any())
+
+    def mass_times(self, v: np.ndarray) -> np.ndarray:
+        """M v, (n, 3) [kg m/s].  v: (n, 3) [m/s]."""
+        indptr, indices = self.pattern
+        shape = (self.node_count, self.node_count)
+        return sp.csr_array((self.mass_blocks, indices, indptr), shape=shape) @ v
 
     def strain_energy(self, x: np.ndarray) -> np.ndarray:
         """Energy stored in each body (bodies,) [J]."""
