@@ -46,8 +46,8 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "borrowed": set(),
         "dense_product": {"borrowed"},
         "pairs": set(),
-        "operators": {"borrowed", "dense_product", "pairs"},
-        "factor": {"borrowed", "dense_product", "pairs", "operators"},
+        "factor": {"borrowed", "dense_product", "pairs"},
+        "operators": {"borrowed", "dense_product", "pairs", "factor"},
         "iterative": {"dense_product", "pairs", "operators", "factor"},
     },
     "collision": {

@@ -5,7 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from delassus.linalg.dense_product import dense_times
-from delassus.linalg.factor.shifted_inverse import (
+from delassus.linalg.factor.sparse_lu import SparseLU, lu_solve
+from delassus.linalg.operators.matrix import MatrixDelassus
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.linalg.operators.shifted_inverse import (
     BODIES,
     FEW_BODIES,
     ROWS,
@@ -14,9 +17,6 @@ from delassus.linalg.factor.shifted_inverse import (
     shifted_inverse,
     solve_shifted,
 )  # fmt: skip
-from delassus.linalg.factor.sparse_lu import SparseLU, lu_solve
-from delassus.linalg.operators.matrix import MatrixDelassus
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem.random import random_rigid
 

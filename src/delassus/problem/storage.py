@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg as spla
 from numpy.typing import ArrayLike
 
 from delassus.cones import ProductCone
@@ -16,14 +15,13 @@ from delassus.kernel import njit
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.matrix import MatrixDelassus, scatter
 from delassus.linalg.operators.rigid import RigidDelassus
-from delassus.linalg.operators.sparse import SparseDelassus, factor_definite
+from delassus.linalg.operators.sparse import ROUNDING, Factor, SparseDelassus, definite_factor, skew_part
 from delassus.linalg.operators.structure import rigid_blocks
 
 Matrix: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
 """A matrix as a caller may give it, dense or sparse."""
 
 _NEGATIVE = 1e-12  # of the largest diagonal entry of D: what rounding may leave below zero
-_ROUNDING = 1e-13  # of the largest entry of H: how far mirror images differ that were summed in another order
 _SYMMETRY = 0.1  # real files are non-symmetric by up to 2 % (gyroscopic terms); beyond 10 % something else is wrong
 
 
@@ -84,10 +82,7 @@ def primal_storage(H: Matrix, J: Matrix, cone: ProductCone, compliance: ArrayLik
     compliance = _compliance(compliance, cone.row_count)
     blocks = rigid_blocks(H, J, cone.block_start)
     if blocks is None:
-        factor, out = _positive_definite(H, "H"), SparseDelassus(H, J, compliance)
-        if factor is not None:
-            out.factor = factor
-        return out
+        return SparseDelassus(H, J, compliance, _factored(H))
     mass, bodies, rows = blocks
     _check_mass_blocks(mass)
     return RigidDelassus(mass, bodies, rows, cone.block_start, compliance)
@@ -199,38 +194,17 @@ def _check_mass_blocks(mass: np.ndarray) -> None:
         ) from None
 
 
-def _positive_definite(H: sp.csr_array, name: str) -> spla.SuperLU | None:
-    """The symmetric part of H has only positive pivots in an LDLᵀ without pivoting for size; returned are the factors,
-    which are those of H where that is symmetric up to rounding, and None where it is not."""
-    skew, largest = _skew(H.indptr, H.indices, H.data)
+def _factored(H: sp.csr_array) -> Factor | None:
+    """H factored, which must be positive definite in its symmetric part; None where H is not symmetric, and its own
+    factors are not those of that part."""
+    skew, largest = skew_part(H.indptr, H.indices, H.data)
     if skew > _SYMMETRY * largest:
-        raise ProblemError(f"{name} is not symmetric: entries differ from their mirror image by more than 10 %")
-    is_symmetric = skew <= _ROUNDING * largest
-    if skew == 0.0:  # then compressed rows are compressed columns
-        half = sp.csc_array((H.data, H.indices, H.indptr), H.shape)
-    else:
-        half = sp.csc_array(H if is_symmetric else 0.5 * (H + H.T))
-    wrong = f"{name} is not positive definite: check masses and stiffness signs"
-    try:
-        factor = factor_definite(half)
-    except RuntimeError:
-        raise ProblemError(wrong) from None
-    if not np.array_equal(factor.perm_r, factor.perm_c) or (factor.U.diagonal() <= 0).any():
-        raise ProblemError(wrong)
-    return factor if is_symmetric else None
-
-
-@njit(cache=True)
-def _skew(indptr, indices, data):
-    """(largest |H_ij − H_ji|, largest |H_ij|) of a square matrix in compressed, sorted rows."""
-    skew = largest = 0.0
-    for i in range(len(indptr) - 1):
-        for p in range(indptr[i], indptr[i + 1]):
-            row = indices[indptr[indices[p]] : indptr[indices[p] + 1]]
-            at = np.searchsorted(row, i)
-            mirror = data[indptr[indices[p]] + at] if at < len(row) and row[at] == i else 0.0
-            skew, largest = max(skew, abs(data[p] - mirror)), max(largest, abs(data[p]))
-    return skew, largest
+        raise ProblemError("H is not symmetric: entries differ from their mirror image by more than 10 %")
+    half = H if skew <= ROUNDING * largest else sp.csr_array(0.5 * (H + H.T))
+    factor = definite_factor(half, is_exact=skew == 0.0)
+    if factor is None:
+        raise ProblemError("H is not positive definite: check masses and stiffness signs")
+    return factor if half is H else None
 
 
 def _text(shape: Sequence[int | None]) -> str:

@@ -37,6 +37,12 @@ class DenseFactor:
         else:
             out[:] = lapack.dsytrs(self.L, self.pivots, right, lower=1)[0]
 
+    def solve_many(self, right: np.ndarray) -> np.ndarray:
+        out = np.empty(right.shape)
+        for one, solution in zip(right, out):
+            self.solve(one, solution)
+        return out
+
     def release(self) -> None:
         """Nothing: the matrix is small."""
 

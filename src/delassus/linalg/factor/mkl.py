@@ -74,6 +74,15 @@ class PardisoHandle:
         self.library.MKL_Set_Num_Threads_Local(before)
         return self.error.value == 0
 
+    def solve_many(self, right: np.ndarray) -> np.ndarray | None:
+        """(k, n), row i the solution for row i of `right`, (k, n), of the kind of the values; None where it failed."""
+        right = np.ascontiguousarray(right)
+        out, count, arguments = np.empty_like(right), ctypes.c_int32(len(right)), self.arguments
+        self.arguments = (*arguments[:10], ctypes.byref(count), *arguments[11:13], _at(right), _at(out), arguments[15])
+        works = self.call(SOLVE)
+        self.arguments = arguments
+        return out if works else None
+
     def release(self) -> None:
         """Give PARDISO's memory back; the next call must be an analysis."""
         if self.used:

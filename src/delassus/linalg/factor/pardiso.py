@@ -9,6 +9,7 @@ from delassus.linalg.factor.mkl import ANALYSE, FACTOR, SOLVE, PardisoHandle, mk
 from delassus.linalg.factor.symmetric import Pattern
 
 _DEFINITE, _INDEFINITE = 2, -2
+_SOLVED_AT_ONCE = 64  # right sides in one call: six times faster than one by one; 256 are slower again
 _ORDER_GIVEN, _ORDER_WANTED = 1, 2  # what PARDISO does with `order`: iparm 5
 
 
@@ -49,6 +50,13 @@ class Pardiso:
             out[:] = self.left
         else:
             out[:] = np.nan
+
+    def solve_many(self, right: np.ndarray) -> np.ndarray:
+        out = np.empty(right.shape)
+        for first in range(0, len(right), _SOLVED_AT_ONCE):
+            found = self.handle.solve_many(right[first : first + _SOLVED_AT_ONCE].astype(self.kind, copy=False))
+            out[first : first + _SOLVED_AT_ONCE] = np.nan if found is None else found
+        return out
 
     def release(self) -> None:
         """Give the memory back; the next factorisation starts from the order, which is kept."""

@@ -20,6 +20,19 @@ def structural_factor(pointer: np.ndarray, column: np.ndarray, *, threads: int =
     return SuperLu(pointer, column) if mkl() is None else PardisoLu(pointer, column, threads)
 
 
+def structural_of(A: sp.csr_array) -> "PardisoLu | SuperLu":
+    """A factored.  A: (n, n), whose pattern is made symmetric; raises RuntimeError where it is singular."""
+    row, n = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr)), np.arange(A.shape[0])
+    rows, columns = np.concatenate([row, A.indices, n]), np.concatenate([A.indices, row, n])
+    data = np.concatenate([A.data, np.zeros(A.nnz + len(n))])  # zeros for mirror images and the diagonal
+    whole = sp.coo_array((data, (rows, columns)), shape=A.shape).tocsr()
+    out = structural_factor(whole.indptr, whole.indices)
+    out.values[:] = whole.data
+    if not out.factor():
+        raise RuntimeError("matrix is singular")
+    return out
+
+
 class SuperLu:
     """SciPy's SuperLU. The fill-reducing order of the first factorisation serves all later ones."""
 
@@ -43,6 +56,7 @@ class SuperLu:
         return True
 
     def solve(self, right: np.ndarray) -> np.ndarray:
+        """A⁻¹ right, (n,) or (n, k)."""
         arranged = np.empty_like(right)
         arranged[self.number] = right
         return self.lu.solve(arranged, trans="T")[self.number]
@@ -80,6 +94,9 @@ class PardisoLu:
         return self.analysed and self.handle.call(FACTOR)
 
     def solve(self, right: np.ndarray) -> np.ndarray:
-        """A⁻¹ right, (n,); NaN where PARDISO fails."""
+        """A⁻¹ right, (n,) or (n, k); NaN where PARDISO fails."""
+        if right.ndim == 2:
+            found = self.handle.solve_many(right.T)
+            return np.full(right.shape, np.nan) if found is None else found.T
         self.right[:] = right
         return self.left.copy() if self.handle.call(SOLVE) else np.full_like(self.left, np.nan)

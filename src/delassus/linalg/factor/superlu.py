@@ -52,5 +52,11 @@ class SuperLu:
         arranged[self.number] = right
         out[:] = self.lu.solve(arranged)[self.number]
 
+    def solve_many(self, right: np.ndarray) -> np.ndarray:
+        assert self.lu is not None
+        arranged = np.empty(right.shape[::-1])
+        arranged[self.number] = right.T
+        return np.ascontiguousarray(self.lu.solve(arranged)[self.number].T)
+
     def release(self) -> None:
         self.lu = None

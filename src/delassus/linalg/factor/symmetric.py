@@ -61,6 +61,9 @@ class Factorisation(Protocol):
     def solve(self, right: np.ndarray, out: np.ndarray) -> None:
         """out = A⁻¹ right, both (n,) and different arrays; NaN where the library fails."""
 
+    def solve_many(self, right: np.ndarray) -> np.ndarray:
+        """(k, n), row i the solution for row i of `right`, (k, n); NaN where the library fails."""
+
     def release(self) -> None:
         """Give the memory of the factors back; `factor` may be called again."""
 

@@ -18,7 +18,7 @@ import numpy as np
 from delassus.cones.coulomb import project_coulomb
 from delassus.kernel import njit
 from delassus.linalg.dense_product import dense_times
-from delassus.linalg.factor.shifted_inverse import SMALL, invert_small, solve_shifted
+from delassus.linalg.operators.shifted_inverse import SMALL, invert_small, solve_shifted
 from delassus.solvers.admm.anderson import extrapolate, forget
 from delassus.solvers.admm.penalty import next_penalty
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from delassus.kernel import njit
 from delassus.linalg.factor.dense_elimination import Elimination
-from delassus.linalg.factor.shifted_inverse import (
+from delassus.linalg.operators.shifted_inverse import (
     ShiftedBodies,
     ShiftedDense,
     ShiftedRows,

@@ -11,9 +11,9 @@ from delassus.kernel import njit
 from delassus.law import Law
 from delassus.linalg.dense_product import dense_times, times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry, subtract_carried
-from delassus.linalg.factor.shifted_inverse import SMALL, invert_small
 from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.linalg.operators.rigid import form_dense
+from delassus.linalg.operators.shifted_inverse import SMALL, invert_small
 from delassus.problem import Problem
 from delassus.residuals import measure_at
 from delassus.solvers.admm.anderson import SCRATCH, STATUS_SIZE, clear_status, forget
