@@ -64,6 +64,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "few": {"layout", "broad", "narrow"},
         "many": {"layout", "broad", "narrow", "placement", "few"},
         "detect": {"layout", "machine", "contacts", "placement", "arrays", "broad", "narrow", "few"},
+        "surface": {"layout", "machine", "contacts", "instances", "placement", "arrays", "narrow", "detect"},
     },
     "io": {
         "place": set(),

@@ -11,7 +11,7 @@ class Contacts:
     """n contacts, sorted by the two shapes and, within a pair, in an order that depends on the geometry only."""
 
     bodies: np.ndarray  # (n, 2) A, B; −1 for the world
-    shapes: np.ndarray  # (n, 2) rows of ShapeArrays, A < B
+    shapes: np.ndarray  # (n, 2) rows of ShapeArrays, A < B; their count + number of a flexible body for its surface
     point: np.ndarray  # (n, 3) midway between the two surface points [m]
     frame: np.ndarray  # (n, 3, 3) rows n, t1, t2, right-handed; n points from A to B
     gap: np.ndarray  # (n,) negative when penetrating [m]
@@ -40,7 +40,11 @@ class Contacts:
         if not len(self):
             return "Contacts(none)"
         pairs = len(np.unique(self.shapes, axis=0))
-        return f"Contacts({len(self)} points of {pairs} pairs, gaps {self.gap.min():.3g} … {self.gap.max():.3g} m)"
+        soft = 0 if self.nodes is None else int((self.nodes >= 0).any(axis=1).sum())
+        where = f", {soft} of them on flexible bodies" * bool(soft)
+        return (
+            f"Contacts({len(self)} points of {pairs} pairs{where}, gaps {self.gap.min():.3g} … {self.gap.max():.3g} m)"
+        )
 
 
 NO_CONTACTS = Contacts(

@@ -32,7 +32,7 @@ def detect(arrays: ShapeArrays, position: ArrayLike, quaternion: ArrayLike, *, t
     """
     p, q = np.asarray(position, dtype=float).reshape(-1, 3), np.asarray(quaternion, dtype=float).reshape(-1, 4)
     if len(p) != len(q):
-        raise _too_few(arrays, len(p), len(q))
+        raise too_few_error(arrays, len(p), len(q))
     return detect_at(arrays, np.concatenate([p, q], axis=1), threads=threads)
 
 
@@ -43,7 +43,7 @@ def detect_at(arrays: ShapeArrays, q: np.ndarray, *, threads: int = 1, reach: np
     if not arrays.count:
         return NO_CONTACTS
     if len(q) < arrays.body_count:
-        raise _too_few(arrays, len(q), len(q))
+        raise too_few_error(arrays, len(q), len(q))
     q = np.ascontiguousarray(q)
     if arrays.few:
         return _detect_few(arrays, q, _NO_REACH if reach is None else reach)
@@ -51,7 +51,7 @@ def detect_at(arrays: ShapeArrays, q: np.ndarray, *, threads: int = 1, reach: np
     placed, rotation, extent = arrays.pool.take(((n, 8), float), ((n, 3, 3), float), ((n, 3), float))
     for bad in share_out(place, threads, arrays.placing, q, placed, rotation, extent):
         if bad >= 0:
-            raise _bad_pose(bad, q)
+            raise bad_pose_error(bad, q)
     end, partner = find_pairs(arrays, placed, rotation, extent, threads=threads)
     if arrays.plain:  # one contact per pair, whatever its reach
         return heap_contacts(arrays, placed, rotation, end, partner, threads)
@@ -79,7 +79,7 @@ def _detect_few(arrays: ShapeArrays, q: np.ndarray, reach: np.ndarray) -> Contac
         arrays.compile_families(missing)
         bad, near, total, _ = find_contacts(shapes, q, reach, work, columns)
     if bad >= 0:
-        raise _bad_pose(bad, q)
+        raise bad_pose_error(bad, q)
     position, rotation, _, pairs, dealt, out, _ = work
     placed = (position, rotation, arrays.size, arrays.kind)
     if total != room:
@@ -90,14 +90,16 @@ def _detect_few(arrays: ShapeArrays, q: np.ndarray, reach: np.ndarray) -> Contac
     return Contacts(*columns) if total else NO_CONTACTS
 
 
-def _too_few(arrays: ShapeArrays, positions: int, quaternions: int) -> ProblemError:
+def too_few_error(arrays: ShapeArrays, positions: int, quaternions: int) -> ProblemError:
+    """Fewer poses than bodies with shapes."""
     return ProblemError(
         f"{positions} positions and {quaternions} quaternions for {arrays.body_count} bodies with shapes: "
         "give one of each per body"
     )
 
 
-def _bad_pose(bad: int, q: np.ndarray) -> ProblemError:
+def bad_pose_error(bad: int, q: np.ndarray) -> ProblemError:
+    """Body `bad` of q has no pose."""
     return ProblemError(
         f"body {bad} is at {q[bad, :3].tolist()} turned by {q[bad, 3:].tolist()}: "
         "a pose must be finite, its quaternion (w, x, y, z) of unit length"

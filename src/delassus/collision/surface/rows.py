@@ -1,0 +1,82 @@
+"""What kernels write about a contact on a surface, and how the fields of Contacts are made of it."""
+
+import math
+
+import numpy as np
+
+from delassus.collision.arrays import ShapeArrays
+from delassus.collision.contacts import Contacts
+from delassus.collision.narrow.frames import fill_tangents, mix
+from delassus.collision.surface.arrays import SurfaceArrays
+from delassus.errors import ProblemError
+from delassus.kernel import njit
+
+REALS = 11
+"""Columns of `real`: normal from A to B, point [m], gap [m], four weights."""
+SIDE_A, SIDE_B, NODE, FEATURE_A, FEATURE_B = 0, 1, 2, 6, 7
+WHOLES = 8
+"""Columns of `whole`: the two shapes, four nodes (−1: none), the feature of A and of B."""
+_FIRST_FEATURE = 1 << 60  # feature ids of flexible bodies begin here: beyond those of rigid pairs
+_SHAPES_MAX = 1 << 20  # shapes whose pairs have feature ids below _FIRST_FEATURE
+
+
+@njit(cache=True, error_model="numpy")
+def put(real, whole, k, a, b, nx, ny, nz, x, y, z, gap, feature_a, feature_b):
+    """Contact k, where there is room: x, y, z is the point of B; no nodes yet.  Whether there was room."""
+    if k >= len(real):
+        return False
+    real[k, 0], real[k, 1], real[k, 2] = nx, ny, nz
+    real[k, 3], real[k, 4], real[k, 5] = x - 0.5 * gap * nx, y - 0.5 * gap * ny, z - 0.5 * gap * nz
+    real[k, 6] = gap
+    whole[k, SIDE_A], whole[k, SIDE_B], whole[k, FEATURE_A], whole[k, FEATURE_B] = a, b, feature_a, feature_b
+    for c in range(4):
+        real[k, 7 + c] = 0.0
+        whole[k, NODE + c] = -1
+    return True
+
+
+def make_contacts(
+    surface: SurfaceArrays, shapes: ShapeArrays, features: int, real: np.ndarray, whole: np.ndarray
+) -> Contacts:
+    """The contacts, sorted.  features: how many each shape may have at most."""
+    feature = _names(surface, shapes, features, whole)
+    order = np.lexsort((feature, whole[:, SIDE_B], whole[:, SIDE_A]))
+    real, whole = real[order], whole[order]
+    n, pair = len(real), whole[:, :2]
+    frame, mu = np.empty((n, 3, 3)), np.empty(n)
+    frame[:, 0] = real[:, :3]
+    given = np.concatenate([shapes.surface[:, 1:3], surface.material[:, 1:3]])
+    _finish(frame, given[pair[:, 0], 0], given[pair[:, 1], 0], shapes.mixing, mu)
+    body = np.concatenate([shapes.body, np.full(surface.body_count, -1)])
+    return Contacts(
+        body[pair],
+        pair.astype(np.int32),
+        real[:, 3:6].copy(),
+        frame,
+        real[:, 6].copy(),
+        mu,
+        given[pair, 1].max(axis=1),
+        feature[order],
+        whole[:, NODE : NODE + 4].copy(),
+        real[:, 7:].copy(),
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def _finish(frame, one, two, mixing, mu):
+    for k in range(len(mu)):
+        fill_tangents(frame, k)
+        mu[k] = mix(mixing, one[k], two[k])
+
+
+def _names(surface: SurfaceArrays, shapes: ShapeArrays, features: int, whole: np.ndarray) -> np.ndarray:
+    """(n,) uint64, one for every pair of features."""
+    own, rigid = surface.feature_count, shapes.count * features
+    if shapes.count >= _SHAPES_MAX or math.log2(own) + math.log2(rigid + own) >= 60:
+        raise ProblemError(
+            f"{shapes.count} shapes beside {own} nodes, edges and faces of surfaces are too many: contacts have no "
+            "numbers of their own any more"
+        )
+    a = whole[:, SIDE_A]
+    first = np.where(a < shapes.count, a * features, rigid) + whole[:, FEATURE_A]
+    return (_FIRST_FEATURE + first * own + whole[:, FEATURE_B]).astype(np.uint64)
