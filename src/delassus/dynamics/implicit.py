@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from delassus.kernel import njit
+from delassus.linalg.factor.definite import Definite
 from delassus.model.model import Model
 
 
@@ -64,7 +65,7 @@ class Implicit:
         self._body_slot = np.searchsorted(key, body * (blocks + 1))
         self._element_slot = np.searchsorted(key, row[2] * np.int64(blocks) + column[2]) if model.flexible else None
         self._slots = [_scalar_slots(index, key, blocks) for index in self.couplings]
-        self.factor: Any = None  # the last factorisation: its analysis serves the next one
+        self.factor = Definite(self.indptr, self.indices)  # of the last step; its analysis serves the next one
 
     @classmethod
     def of(cls, model: Model) -> "Implicit":
@@ -121,9 +122,9 @@ class Implicit:
             return out
         return np.concatenate([out, model.flexible.elements.mass_times(u[rigid:].reshape(-1, 3)).ravel()])
 
-    def matrix(self, H: np.ndarray) -> sp.csr_array:
-        """H, (n, n) in compressed rows."""
-        return sp.csr_array(sp.bsr_array((H, self.indices, self.indptr), shape=(self.count, self.count)))
+    def matrix(self, H: np.ndarray) -> sp.bsr_array:
+        """H, (n, n) in blocks of three.  H: (blocks, 3, 3)."""
+        return sp.bsr_array((H, self.indices, self.indptr), shape=(self.count, self.count))
 
 
 _KNOWN: WeakKeyDictionary[Model, Implicit] = WeakKeyDictionary()
@@ -175,7 +176,8 @@ def subtract_product(indptr, indices, blocks, x, factor, out):
 
 @njit(cache=True, error_model="numpy")
 def _put_forces(index, force, dq, dv, slot, u, h, theta, H, momentum):
-    """H −= θ²h² dq + θh dv and the impulses of these forces.  u: (n,), empty where not linearised about the start."""
+    """H −= θ²h² dq + θh dv, the symmetric part of it, and the impulses of these forces.  u: (n,), empty where not
+    linearised about the start."""
     count, size = index.shape
     for c in range(count):
         for i in range(size):
@@ -187,7 +189,8 @@ def _put_forces(index, force, dq, dv, slot, u, h, theta, H, momentum):
                 column = index[c, j]
                 if column < 0:
                     continue
-                H[slot[c, i, j]] -= theta * h * (theta * h * dq[c, i, j] + dv[c, i, j])
+                change = 0.5 * (theta * h * (dq[c, i, j] + dq[c, j, i]) + dv[c, i, j] + dv[c, j, i])
+                H[slot[c, i, j]] -= theta * h * change
                 if len(u):
                     impulse += theta * h * h * dq[c, i, j] * u[column]
             momentum[row] += impulse

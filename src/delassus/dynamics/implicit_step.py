@@ -15,7 +15,7 @@ from delassus.dynamics.rows import Rows
 from delassus.errors import ProblemError
 from delassus.integrators import Integrator, moved
 from delassus.law import Law
-from delassus.linalg.operators.sparse import SparseDelassus, factor_definite
+from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.problem import Problem
@@ -82,17 +82,13 @@ class ImplicitStep:
         there = state.at(state.t + theta * h) if u is None else self._state_towards(u)
         for tangent in self.tangents:
             linear = implicit.linearise(self.model, self.mass, there, self.u if u is None else None, h, theta, tangent)
-            H = implicit.matrix(linear.H)
-            try:
-                factor = factor_definite(H.tocsc())
+            if implicit.factor.factor(linear.H):
                 break
-            except RuntimeError:
-                continue
         else:
             raise ProblemError(
                 "H is not positive definite: forces push the way things move; shorten the step, or add damping"
             )
-        self.H, self.factor, self.linear = H, factor, linear
+        self.linear = linear
         momentum = linear.momentum + self._constant
         base = self.u if u is None else u
         if u is not None:
@@ -138,9 +134,9 @@ class ImplicitStep:
                 J.data[row] = 0.0
             compliance[at[known]] = 1.0
             bias[at[known]] = -impulse[known]
-        u_f = self._base + self.factor.solve(momentum)
-        delassus = SparseDelassus(self.H, J, compliance)
-        delassus.factor = self.factor
+        factor = self.implicit.factor
+        u_f = self._base + factor.solve(momentum)
+        delassus = SparseDelassus(self.implicit.matrix(self.linear.H), J, compliance, factor)
         fall = self.h * math.hypot(*self.model.gravity)
         return Problem(
             delassus, J @ u_f + bias, rows.cone, self.law, u_f=u_f, bias=bias, rest_speed=fall, before=self.u
