@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from delassus.builder.body import WORLD, Body, Material, bits, mass_properties, placed_shapes
-from delassus.builder.flexible import FlexibleBody, FlexibleParts
+from delassus.builder.force import GivenForce, GivenOwn, model_forces
+from delassus.builder.force_methods import ForceMethods
 from delassus.builder.joint import Joint, coordinate_options, joint_arrays
 from delassus.builder.start import assembled, check_start, starting_turns
 from delassus.collision import Instance, shape_arrays
@@ -23,8 +24,9 @@ from delassus.spatial import axis_frame, quaternion_multiply, rotate
 _REACH = 0.05  # default of `ModelBuilder(reach=…)`
 
 
-class ModelBuilder(FlexibleParts):
-    """Collects bodies and joints; `build()` gives the constant `Model` and its first `State`.
+class ModelBuilder(ForceMethods):
+    """Collects bodies, joints and forces (`spring`, `bushing`, …: builder/force_methods.py); `build()` gives the
+    constant `Model` and its first `State`.
 
     >>> from delassus import ModelBuilder
     >>> from delassus.shapes import Box, Plane
@@ -37,14 +39,10 @@ class ModelBuilder(FlexibleParts):
     Model(1 bodies of 10 kg, 1 fixed, 1 revolute)
     """
 
-    def __init__(
-        self, *, gravity: ArrayLike = (0.0, 0.0, -9.81), mixing: str = "geometric", reach: float = _REACH,
-        mass: str = "lumped",
-    ):  # fmt: skip
+    def __init__(self, *, gravity: ArrayLike = (0.0, 0.0, -9.81), mixing: str = "geometric", reach: float = _REACH):
         """gravity [m/s²]; mixing: friction of a pair from that of its two materials, "geometric" (√(μ_a μ_b)), "min",
         "max", "average" or "product"; reach: contacts are reported this fraction of a shape's bounding radius before
-        they touch [-]; what moves further in a step is followed along its path, whatever its reach; mass: of finite
-        elements, "lumped" or "consistent"."""
+        they touch [-]; what moves further in a step is followed along its path, whatever its reach."""
         if mixing not in MIXING:
             raise SettingsError(f"mixing is {mixing!r}: {nearest(str(mixing), list(MIXING))}")
         self.reach = number(reach, "reach", "of a shape's radius")
@@ -55,11 +53,9 @@ class ModelBuilder(FlexibleParts):
         self.joints: list[Joint] = []
         self.excluded: list[tuple[int, int]] = []  # moving bodies that never touch
         self.excluded_fixed: list[tuple[int, int]] = []  # moving body and fixture that never touch
-        self.flexibles: list[FlexibleBody] = []
-        self.excluded_flexible: list[tuple[int, int]] = []
-        self.excluded_flexible_fixed: list[tuple[int, int]] = []
-        self.mass = mass
-        self._names: dict[str, set[str]] = {"bodies": set(), "joints": set()}
+        self.forces: list[GivenForce] = []
+        self.own_forces: list[GivenOwn] = []
+        self._names: dict[str, set[str]] = {"bodies": set(), "joints": set(), "forces": set()}
 
     # -- bodies --------------------------------------------------------------------------------------------------------
 
@@ -122,10 +118,8 @@ class ModelBuilder(FlexibleParts):
         self._names["bodies"].add(name)
         return made
 
-    def exclude(self, first: Any, second: Any) -> None:
-        """Never test these two bodies (or their names) for contact; one of them may be fixed, or flexible."""
-        if self._exclude_flexible(first, second):
-            return
+    def exclude(self, first: Body | str, second: Body | str) -> None:
+        """Never test these two bodies (or their names) for contact; one of them may be fixed."""
         first, second = self._body(first, "exclude"), self._body(second, "exclude")
         if first.is_fixed:
             first, second = second, first
@@ -171,10 +165,8 @@ class ModelBuilder(FlexibleParts):
         contact, a fixed base with its own shapes only."""
         if kind not in JOINTS:
             raise ProblemError(f"unknown joint {kind!r}; {nearest(str(kind), list(JOINTS))}")
-        has_world = any(body.name == "world" for body in self.bodies + self.fixtures)
-        base = (
-            None if base is None or (base == "world" and not has_world) else self._body(base, f"joint {name or kind}")
-        )
+        if base is not None:
+            base = None if base == "world" and not self._has("world") else self._body(base, f"joint {name or kind}")
         follower = self._body(follower, f"joint {name or kind}")
         if follower.is_fixed or base is follower:
             raise ProblemError(f"joint {name or kind}: the follower must be a moving body other than the base")
@@ -225,16 +217,13 @@ class ModelBuilder(FlexibleParts):
             self._shape_arrays(),
             np.array([body.centre for body in self.bodies]).reshape(count, 3),
             np.array([[*body.position, *body.quaternion] for body in self.fixtures]).reshape(-1, 7),
-            self._flexible_arrays(self.mass),
+            forces=model_forces(self.forces, self.own_forces, count, 0),
         )
         if assemble:
             q, u = assembled(model, q, u)
         if check:
             check_start(model, q, None if assemble else u, stacklevel=2)
-        if model.flexible is None:
-            return model, State(q, u, turns=starting_turns(model, q))
-        nodes, velocity = (np.concatenate(x) for x in zip(*((b.mesh.nodes, b.velocity) for b in self.flexibles)))
-        return model, State(q, u, turns=starting_turns(model, q), nodes=nodes, node_velocity=velocity)
+        return model, State(q, u, turns=starting_turns(model, q))
 
     def _shape_arrays(self) -> ShapeArrays:
         instances = []

@@ -22,6 +22,7 @@ import scipy.sparse as sp
 
 from delassus.kernel import njit
 from delassus.linalg.factor.definite import Definite
+from delassus.linalg.operators.sparse import FEW_VELOCITIES, Factor, definite_factor
 from delassus.model.model import Model
 
 
@@ -65,7 +66,7 @@ class Implicit:
         self._body_slot = np.searchsorted(key, body * (blocks + 1))
         self._element_slot = np.searchsorted(key, row[2] * np.int64(blocks) + column[2]) if model.flexible else None
         self._slots = [_scalar_slots(index, key, blocks) for index in self.couplings]
-        self.factor = Definite(self.indptr, self.indices)  # of the last step; its analysis serves the next one
+        self._definite: Definite | None = None  # its analysis of the pattern serves every step
 
     @classmethod
     def of(cls, model: Model) -> "Implicit":
@@ -76,20 +77,29 @@ class Implicit:
 
     def linearise(
         self, model: Model, mass: np.ndarray, configuration: Any, u: np.ndarray | None, h: float, theta: float,
-        tangent: str,
+        tangent: str, is_clamped: bool = False,
     ) -> Linearised:  # fmt: skip
         """mass: (n_b, 6, 6) of the rigid bodies; configuration: where forces are evaluated; u: (n,) velocities before
-        the step where that is its start, None elsewhere; tangent: of the elements, "exact", "clamped" or "warped"."""
+        the step where that is its start, None elsewhere; tangent: of the elements, "exact", "clamped" or "warped";
+        is_clamped: leave out of H what makes it indefinite of springs and bushings, too."""
         H, momentum = np.zeros((len(self.indices), 3, 3)), np.zeros(self.count)
         _put_masses(mass, self._body_slot, H)
         energy, least = 0.0, np.inf
         if model.flexible is not None:
             energy, least = self._elements(model, configuration, u, h, theta, tangent, H, momentum)
         if model.forces is not None:
-            for (index, force, dq, dv), slot in zip(model.forces.groups(configuration), self._slots):
-                _put_forces(index, force, dq, dv, slot, _NOTHING if u is None else u, h, theta, H.reshape(-1), momentum)
-            energy += model.forces.energy(configuration)
+            self._forces(model, configuration, u, h, theta, is_clamped, H, momentum)
         return Linearised(H, momentum, energy, least)
+
+    def _forces(
+        self, model: Model, configuration: Any, u: np.ndarray | None, h: float, theta: float, is_clamped: bool,
+        H: np.ndarray, momentum: np.ndarray,
+    ) -> None:  # fmt: skip
+        groups = model.forces.groups(configuration)
+        kept = model.forces.groups(configuration, tangent="clamped") if is_clamped else groups
+        for (index, force, dq, dv), other, slot in zip(groups, kept, self._slots):
+            put_forces(index, force, dq, _NOTHING if u is None else u, theta * h * h, h, momentum)
+            _put_derivatives(other[2], dv, slot, theta * h, H.reshape(-1))
 
     def _elements(
         self, model: Model, configuration: Any, u: np.ndarray | None, h: float, theta: float, tangent: str,
@@ -122,9 +132,17 @@ class Implicit:
             return out
         return np.concatenate([out, model.flexible.elements.mass_times(u[rigid:].reshape(-1, 3)).ravel()])
 
-    def matrix(self, H: np.ndarray) -> sp.bsr_array:
-        """H, (n, n) in blocks of three.  H: (blocks, 3, 3)."""
-        return sp.bsr_array((H, self.indices, self.indptr), shape=(self.count, self.count))
+    def factorised(self, matrix: sp.csr_array, H: np.ndarray) -> Factor | None:
+        """H factored, given as a matrix and as blocks in the pattern; None where it is not positive definite."""
+        if self.count <= FEW_VELOCITIES:
+            return definite_factor(matrix, is_exact=False)
+        if self._definite is None:
+            self._definite = Definite(self.indptr, self.indices)
+        return self._definite if self._definite.factor(H) else None
+
+    def matrix(self, H: np.ndarray) -> sp.csr_array:
+        """H, (n, n) in compressed rows."""
+        return sp.csr_array(sp.bsr_array((H, self.indices, self.indptr), shape=(self.count, self.count)))
 
 
 _KNOWN: WeakKeyDictionary[Model, Implicit] = WeakKeyDictionary()
@@ -175,22 +193,27 @@ def subtract_product(indptr, indices, blocks, x, factor, out):
 
 
 @njit(cache=True, error_model="numpy")
-def _put_forces(index, force, dq, dv, slot, u, h, theta, H, momentum):
-    """H −= θ²h² dq + θh dv, the symmetric part of it, and the impulses of these forces.  u: (n,), empty where not
-    linearised about the start."""
-    count, size = index.shape
-    for c in range(count):
-        for i in range(size):
-            row = index[c, i]
-            if row < 0:
+def put_forces(index, force, dq, u, ahead, h, momentum):
+    """momentum += h force + ahead dq u.  u: (n,), empty for none."""
+    for c in range(len(index)):
+        for i in range(index.shape[1]):
+            if index[c, i] < 0:
                 continue
             impulse = h * force[c, i]
-            for j in range(size):
-                column = index[c, j]
-                if column < 0:
-                    continue
-                change = 0.5 * (theta * h * (dq[c, i, j] + dq[c, j, i]) + dv[c, i, j] + dv[c, j, i])
-                H[slot[c, i, j]] -= theta * h * change
-                if len(u):
-                    impulse += theta * h * h * dq[c, i, j] * u[column]
-            momentum[row] += impulse
+            for j in range(index.shape[1]):
+                if len(u) and index[c, j] >= 0:
+                    impulse += ahead * dq[c, i, j] * u[index[c, j]]
+            momentum[index[c, i]] += impulse
+
+
+@njit(cache=True, error_model="numpy")
+def _put_derivatives(dq, dv, slot, ahead, H):
+    """H −= ahead² dq + ahead dv, of which the symmetric part. What is left out of dq is −½[moment]× of each body, since
+    rotations do not commute, and what damping adds where bodies turn: of the size of the forces, not of their
+    stiffness. Forces themselves are exact. H acts on u⁺ − u = O(h), so that it is an error of h³ in a step."""
+    for c in range(len(slot)):
+        for i in range(slot.shape[1]):
+            for j in range(slot.shape[1]):
+                if slot[c, i, j] >= 0:
+                    stiff, damped = dq[c, i, j] + dq[c, j, i], dv[c, i, j] + dv[c, j, i]
+                    H[slot[c, i, j]] -= 0.5 * ahead * (ahead * stiff + damped)

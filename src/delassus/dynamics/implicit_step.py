@@ -80,15 +80,21 @@ class ImplicitStep:
         """About the start of the step, or about the velocities u (n,) after it."""
         state, h, theta, implicit = self.state, self.h, self.theta, self.implicit
         there = state.at(state.t + theta * h) if u is None else self._state_towards(u)
-        for tangent in self.tangents:
-            linear = implicit.linearise(self.model, self.mass, there, self.u if u is None else None, h, theta, tangent)
-            if implicit.factor.factor(linear.H):
+        tried = [(tangent, False) for tangent in self.tangents]
+        if self.model.forces is not None:
+            tried.append((self.tangents[-1], True))
+        start = self.u if u is None else None
+        for tangent, is_clamped in tried:
+            linear = implicit.linearise(self.model, self.mass, there, start, h, theta, tangent, is_clamped)
+            H = implicit.matrix(linear.H)
+            factor = implicit.factorised(H, linear.H)
+            if factor is not None:
                 break
         else:
             raise ProblemError(
                 "H is not positive definite: forces push the way things move; shorten the step, or add damping"
             )
-        self.linear = linear
+        self.H, self.factor, self.linear = H, factor, linear
         momentum = linear.momentum + self._constant
         base = self.u if u is None else u
         if u is not None:
@@ -134,9 +140,8 @@ class ImplicitStep:
                 J.data[row] = 0.0
             compliance[at[known]] = 1.0
             bias[at[known]] = -impulse[known]
-        factor = self.implicit.factor
-        u_f = self._base + factor.solve(momentum)
-        delassus = SparseDelassus(self.implicit.matrix(self.linear.H), J, compliance, factor)
+        u_f = self._base + self.factor.solve(momentum)
+        delassus = SparseDelassus(self.H, J, compliance, self.factor)
         fall = self.h * math.hypot(*self.model.gravity)
         return Problem(
             delassus, J @ u_f + bias, rows.cone, self.law, u_f=u_f, bias=bias, rest_speed=fall, before=self.u

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,13 @@ class Configuration:
     nodes: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     node_velocity: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     t: float = 0.0
+
+    @classmethod
+    def of(cls, given: Any) -> "Configuration":
+        """One, or whatever has its fields, as states do."""
+        if isinstance(given, cls):
+            return given
+        return cls(given.q, given.u, given.nodes, given.node_velocity, given.t)
 
     @cached_property
     def rotation(self) -> np.ndarray:
