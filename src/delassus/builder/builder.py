@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from delassus.builder.body import WORLD, Body, Material, bits, mass_properties, placed_shapes
+from delassus.builder.flexible import FlexibleBody, FlexibleParts
 from delassus.builder.force import GivenForce, GivenOwn, model_forces
 from delassus.builder.force_methods import ForceMethods
 from delassus.builder.joint import Joint, coordinate_options, joint_arrays
@@ -24,7 +25,7 @@ from delassus.spatial import axis_frame, quaternion_multiply, rotate
 _REACH = 0.05  # default of `ModelBuilder(reach=…)`
 
 
-class ModelBuilder(ForceMethods):
+class ModelBuilder(FlexibleParts, ForceMethods):
     """Collects bodies, joints and forces (`spring`, `bushing`, …: builder/force_methods.py); `build()` gives the
     constant `Model` and its first `State`.
 
@@ -39,10 +40,14 @@ class ModelBuilder(ForceMethods):
     Model(1 bodies of 10 kg, 1 fixed, 1 revolute)
     """
 
-    def __init__(self, *, gravity: ArrayLike = (0.0, 0.0, -9.81), mixing: str = "geometric", reach: float = _REACH):
+    def __init__(
+        self, *, gravity: ArrayLike = (0.0, 0.0, -9.81), mixing: str = "geometric", reach: float = _REACH,
+        mass: str = "lumped",
+    ):  # fmt: skip
         """gravity [m/s²]; mixing: friction of a pair from that of its two materials, "geometric" (√(μ_a μ_b)), "min",
         "max", "average" or "product"; reach: contacts are reported this fraction of a shape's bounding radius before
-        they touch [-]; what moves further in a step is followed along its path, whatever its reach."""
+        they touch [-]; what moves further in a step is followed along its path, whatever its reach; mass: of finite
+        elements, "lumped" or "consistent"."""
         if mixing not in MIXING:
             raise SettingsError(f"mixing is {mixing!r}: {nearest(str(mixing), list(MIXING))}")
         self.reach = number(reach, "reach", "of a shape's radius")
@@ -53,6 +58,10 @@ class ModelBuilder(ForceMethods):
         self.joints: list[Joint] = []
         self.excluded: list[tuple[int, int]] = []  # moving bodies that never touch
         self.excluded_fixed: list[tuple[int, int]] = []  # moving body and fixture that never touch
+        self.flexibles: list[FlexibleBody] = []
+        self.excluded_flexible: list[tuple[int, int]] = []
+        self.excluded_flexible_fixed: list[tuple[int, int]] = []
+        self.mass = mass
         self.forces: list[GivenForce] = []
         self.own_forces: list[GivenOwn] = []
         self._names: dict[str, set[str]] = {"bodies": set(), "joints": set(), "forces": set()}
@@ -118,8 +127,10 @@ class ModelBuilder(ForceMethods):
         self._names["bodies"].add(name)
         return made
 
-    def exclude(self, first: Body | str, second: Body | str) -> None:
-        """Never test these two bodies (or their names) for contact; one of them may be fixed."""
+    def exclude(self, first: Any, second: Any) -> None:
+        """Never test these two bodies (or their names) for contact; one of them may be fixed, or flexible."""
+        if self._exclude_flexible(first, second):
+            return
         first, second = self._body(first, "exclude"), self._body(second, "exclude")
         if first.is_fixed:
             first, second = second, first
@@ -217,13 +228,17 @@ class ModelBuilder(ForceMethods):
             self._shape_arrays(),
             np.array([body.centre for body in self.bodies]).reshape(count, 3),
             np.array([[*body.position, *body.quaternion] for body in self.fixtures]).reshape(-1, 7),
-            forces=model_forces(self.forces, self.own_forces, count, 0),
+            self._flexible_arrays(self.mass),
+            model_forces(self.forces, self.own_forces, count, sum(len(one.mesh.nodes) for one in self.flexibles)),
         )
         if assemble:
             q, u = assembled(model, q, u)
         if check:
             check_start(model, q, None if assemble else u, stacklevel=2)
-        return model, State(q, u, turns=starting_turns(model, q))
+        if model.flexible is None:
+            return model, State(q, u, turns=starting_turns(model, q))
+        nodes, velocity = (np.concatenate(x) for x in zip(*((b.mesh.nodes, b.velocity) for b in self.flexibles)))
+        return model, State(q, u, turns=starting_turns(model, q), nodes=nodes, node_velocity=velocity)
 
     def _shape_arrays(self) -> ShapeArrays:
         instances = []

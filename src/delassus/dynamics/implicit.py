@@ -22,7 +22,6 @@ import scipy.sparse as sp
 
 from delassus.kernel import njit
 from delassus.linalg.factor.definite import Definite
-from delassus.linalg.operators.sparse import FEW_VELOCITIES, Factor, definite_factor
 from delassus.model.model import Model
 
 
@@ -66,7 +65,7 @@ class Implicit:
         self._body_slot = np.searchsorted(key, body * (blocks + 1))
         self._element_slot = np.searchsorted(key, row[2] * np.int64(blocks) + column[2]) if model.flexible else None
         self._slots = [_scalar_slots(index, key, blocks) for index in self.couplings]
-        self._definite: Definite | None = None  # its analysis of the pattern serves every step
+        self.factor = Definite(self.indptr, self.indices)  # of the last step; its analysis serves the next one
 
     @classmethod
     def of(cls, model: Model) -> "Implicit":
@@ -132,17 +131,9 @@ class Implicit:
             return out
         return np.concatenate([out, model.flexible.elements.mass_times(u[rigid:].reshape(-1, 3)).ravel()])
 
-    def factorised(self, matrix: sp.csr_array, H: np.ndarray) -> Factor | None:
-        """H factored, given as a matrix and as blocks in the pattern; None where it is not positive definite."""
-        if self.count <= FEW_VELOCITIES:
-            return definite_factor(matrix, is_exact=False)
-        if self._definite is None:
-            self._definite = Definite(self.indptr, self.indices)
-        return self._definite if self._definite.factor(H) else None
-
-    def matrix(self, H: np.ndarray) -> sp.csr_array:
-        """H, (n, n) in compressed rows."""
-        return sp.csr_array(sp.bsr_array((H, self.indices, self.indptr), shape=(self.count, self.count)))
+    def matrix(self, H: np.ndarray) -> sp.bsr_array:
+        """H, (n, n) in blocks of three.  H: (blocks, 3, 3)."""
+        return sp.bsr_array((H, self.indices, self.indptr), shape=(self.count, self.count))
 
 
 _KNOWN: WeakKeyDictionary[Model, Implicit] = WeakKeyDictionary()

@@ -86,15 +86,13 @@ class ImplicitStep:
         start = self.u if u is None else None
         for tangent, is_clamped in tried:
             linear = implicit.linearise(self.model, self.mass, there, start, h, theta, tangent, is_clamped)
-            H = implicit.matrix(linear.H)
-            factor = implicit.factorised(H, linear.H)
-            if factor is not None:
+            if implicit.factor.factor(linear.H):
                 break
         else:
             raise ProblemError(
                 "H is not positive definite: forces push the way things move; shorten the step, or add damping"
             )
-        self.H, self.factor, self.linear = H, factor, linear
+        self.linear = linear
         momentum = linear.momentum + self._constant
         base = self.u if u is None else u
         if u is not None:
@@ -140,8 +138,9 @@ class ImplicitStep:
                 J.data[row] = 0.0
             compliance[at[known]] = 1.0
             bias[at[known]] = -impulse[known]
-        u_f = self._base + self.factor.solve(momentum)
-        delassus = SparseDelassus(self.H, J, compliance, self.factor)
+        factor = self.implicit.factor
+        u_f = self._base + factor.solve(momentum)
+        delassus = SparseDelassus(self.implicit.matrix(self.linear.H), J, compliance, factor)
         fall = self.h * math.hypot(*self.model.gravity)
         return Problem(
             delassus, J @ u_f + bias, rows.cone, self.law, u_f=u_f, bias=bias, rest_speed=fall, before=self.u

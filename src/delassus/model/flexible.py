@@ -78,7 +78,10 @@ class Flexible:
         for part in (self.load, self.welds.node, self.welds.body, self.welds.point, self.welds.velocity):
             digest.update(part.tobytes())
         if self.surface is not None:
-            digest.update(self.surface.hash.encode())
+            touching = self.surface
+            for part in (touching.triangles, touching.material, touching.group, touching.mask, touching.self_contact,
+                         touching.excluded):  # fmt: skip
+                digest.update(part.tobytes())
         return digest.hexdigest()[:16]
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ from delassus.linalg.operators.matrix import csr_times, fill_blocks_of_full
 _COLUMNS_AT_ONCE = 256  # right-hand sides solved together when D is formed: bounds memory to 256 n doubles
 _ROWS_AT_ONCE = 2000  # of D where its diagonal blocks are found piece by piece: 32 MB, and half a minute saved
 _DROP = 1e-15  # entries of D below this fraction of its largest are rounding noise of the triangular solves
-FEW_VELOCITIES = 300  # up to which SuperLU, called once, takes less time than an analysis by PARDISO
+_FEW_VELOCITIES = 300  # up to which SuperLU, called once, takes less time than an analysis by PARDISO
 
 ROUNDING = 1e-13
 """Of the largest entry of H: how far mirror images differ that were summed in another order."""
@@ -220,7 +220,7 @@ class SparseDelassus(Delassus):
     def scaled(self, row: np.ndarray, unit: float) -> "SparseDelassus":
         compliance = None if self.compliance is None else row * row * self.compliance / unit
         J, factor = sp.csr_array(sp.diags_array(row) @ self.J), None
-        if self.velocity_count > FEW_VELOCITIES:
+        if self.velocity_count > _FEW_VELOCITIES:
             factor = Multiple(self._own_factor(), unit)
         out = SparseDelassus(self.H * unit, J, compliance, factor)
         if self._is_formed and self.row_count > FEW_ROWS:
@@ -257,7 +257,7 @@ class Multiple:
 
 def mass_factor(H: sp.csr_array) -> Factor:
     """H factored, which is definite up to a small non-symmetric part; raises RuntimeError where it is singular."""
-    if H.shape[0] <= FEW_VELOCITIES:
+    if H.shape[0] <= _FEW_VELOCITIES:
         return _lu(sp.csc_array(H))
     skew, largest = skew_part(H.indptr, H.indices, H.data)
     if skew > ROUNDING * largest:
@@ -270,7 +270,7 @@ def mass_factor(H: sp.csr_array) -> Factor:
 
 def definite_factor(H: sp.csr_array, *, is_exact: bool) -> Factor | None:
     """H factored, which is symmetric; None where it is not positive definite.  is_exact: symmetric to the last bit?"""
-    if H.shape[0] > FEW_VELOCITIES:
+    if H.shape[0] > _FEW_VELOCITIES:
         return definite_of(H)
     try:  # compressed rows of what is symmetric are its compressed columns
         factor = _lu(sp.csc_array((H.data, H.indices, H.indptr), H.shape) if is_exact else sp.csc_array(H))
