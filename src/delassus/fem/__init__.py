@@ -8,10 +8,13 @@ contact, mechanisms or time steps.
 
 from delassus.fem.elastic import Elastic
 from delassus.fem.elements import TANGENTS, Elements, Evaluation
+from delassus.fem.files import read_mesh, write_vtu
 from delassus.fem.kinds import KINDS, ElementKind
 from delassus.fem.laws import LAWS, Law, Response
 from delassus.fem.mesh import Mesh
 from delassus.fem.solids import block, cylinder
+from delassus.fem.statics import Equilibrium, equilibrium
+from delassus.fem.vibration import Vibrations, frequencies
 
 __all__ = [
     "KINDS",
@@ -20,10 +23,16 @@ __all__ = [
     "Elastic",
     "ElementKind",
     "Elements",
+    "Equilibrium",
     "Evaluation",
     "Law",
     "Mesh",
     "Response",
+    "Vibrations",
     "block",
     "cylinder",
+    "equilibrium",
+    "frequencies",
+    "read_mesh",
+    "write_vtu",
 ]

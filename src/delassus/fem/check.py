@@ -16,7 +16,10 @@ FLAT = 1e-9  # volume over the cube of the longest edge below which an element h
 def checked_elements(given: Any, node_count: int) -> np.ndarray:
     """A new (e, 4) or (e, 10) int64 array whose numbers name nodes, each node used, no element with one twice, all of
     them in one piece."""
-    elements = np.array(given)
+    try:
+        elements = np.array(given)
+    except ValueError:  # rows of different lengths
+        raise ProblemError("Mesh: elements have different numbers of nodes: make a mesh of each kind") from None
     kinds = ", ".join(str(n) for n in KINDS)
     if elements.ndim != 2 or elements.shape[1] not in KINDS or not np.issubdtype(elements.dtype, np.integer):
         raise ProblemError(

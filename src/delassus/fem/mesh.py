@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from delassus.errors import ProblemError, nearest
 from delassus.fem.check import check_volumes, checked_elements, checked_set, oriented
 from delassus.fem.kinds import EDGES, KINDS, ElementKind
-from delassus.fem.surface import surface_of
+from delassus.fem.surface import face_integrals, surface_of
 from delassus.given import points_of, positive, rotation_matrix, vector
 
 
@@ -81,6 +81,20 @@ class Mesh:
         inside = np.zeros(len(self.nodes), bool)
         inside[self.chosen(which)] = True
         return self.surface[inside[self.surface].all(axis=1)]
+
+    def traction(self, which: Any, pull: ArrayLike) -> np.ndarray:
+        """Forces on the nodes (n, 3) [N] of a load that is spread evenly over the faces of the surface inside a set of
+        nodes.  pull: (3,) [Pa] in world axes, or one number, a pressure [Pa] against the outward normal."""
+        inside = np.zeros(len(self.nodes), bool)
+        inside[self.chosen(which)] = True
+        faces = self.surface.reshape(-1, self.kind.faces.shape[1], 3)
+        faces = faces[inside[faces].all(axis=(1, 2))].reshape(-1, 3)
+        if len(faces) == 0:
+            raise ProblemError(f"traction: no face of the surface has all its nodes in {which!r}: choose others")
+        area, directed = face_integrals(self.nodes, faces, self.kind.nodes == 10)
+        if np.ndim(pull) == 0:
+            return -vector([pull], "traction: pressure", 1)[0] * directed
+        return area[:, None] * vector(pull, "traction: pull", 3)
 
     def moved(
         self,

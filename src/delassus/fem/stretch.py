@@ -21,13 +21,16 @@ def stretches(x, connectivity, gradient, first, count, U, sigma, V, determinant)
     for e in range(first, first + count):
         for q in range(points):
             F[:] = 0.0
-            for a in range(nodes):
+            # Places from the first node on: gradients sum to zero, and far from the origin fewer digits are lost.
+            origin = connectivity[e, 0]
+            for a in range(1, nodes):
                 node = connectivity[e, a]
                 g0, g1, g2 = gradient[e, q, a, 0], gradient[e, q, a, 1], gradient[e, q, a, 2]
                 for i in range(3):
-                    F[i, 0] += x[node, i] * g0
-                    F[i, 1] += x[node, i] * g1
-                    F[i, 2] += x[node, i] * g2
+                    arm = x[node, i] - x[origin, i]
+                    F[i, 0] += arm * g0
+                    F[i, 1] += arm * g1
+                    F[i, 2] += arm * g2
             p = (e - first) * points + q
             determinant[p] = (
                 F[0, 0] * (F[1, 1] * F[2, 2] - F[1, 2] * F[2, 1])
