@@ -31,8 +31,6 @@ def touching_surfaces(
     assert model.flexible is not None
     if model.flexible.surface is None:
         return contacts
-    from delassus.collision.surface import detect_surface
-
     reach = h * (_largest(state.node_velocity) + h * math.hypot(*model.gravity))
     if len(state.u):
         arms = np.zeros(model.body_count + 1)  # the last is the world
@@ -40,6 +38,18 @@ def touching_surfaces(
         arms[-1] = 0.0
         speed = np.linalg.norm(state.u[:, :3], axis=1) + arms[:-1] * np.linalg.norm(state.u[:, 3:], axis=1)
         reach += h * float(speed.max())
+    return with_surfaces(model, contacts, at, nodes, reach, threads)
+
+
+def with_surfaces(
+    model: Model, contacts: Contacts, at: np.ndarray, nodes: np.ndarray, reach: float = 0.0, threads: int = 1
+) -> Contacts:
+    """The contacts of rigid bodies, and after them those of flexible surfaces within reach [m]."""
+    assert model.flexible is not None
+    if model.flexible.surface is None:
+        return contacts
+    from delassus.collision.surface import detect_surface
+
     found = detect_surface(model.flexible.surface, nodes, model.shapes, at, reach=reach, threads=threads)
     if not len(contacts):
         return found
@@ -110,7 +120,7 @@ class ImplicitStep:
         )  # fmt: skip
 
     def _constant_impulse(self) -> np.ndarray:
-        """Of gravity, wrenches and efforts on rigid bodies, (n,) [N s]."""
+        """Of gravity, wrenches and efforts on rigid bodies, and of forces on nodes, (n,) [N s]."""
         model, inputs, rows = self.model, self.inputs, self.rows
         out = np.zeros(self.implicit.count)
         force = inputs.wrench.copy()
@@ -120,6 +130,8 @@ class ImplicitStep:
                 if b >= 0:
                     force[b] += inputs.effort[d] * rows.rates[d, 6 * side : 6 * side + 6]
         out[: self.implicit.rigid_count] = self.h * force.ravel()
+        if len(inputs.node_force):
+            out[self.implicit.rigid_count :] = self.h * inputs.node_force.ravel()
         return out
 
     def problem(self, held: Held | None = None) -> Problem:

@@ -1,7 +1,7 @@
 """What acts on a model from outside during one step."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,12 +16,14 @@ from delassus.model.model import Model
 Given = ArrayLike | Mapping[str, Any] | None
 """All entries, those that are named, or none."""
 _FLOAT = np.dtype(float)
+_NO_NODES = np.zeros((0, 3))
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """wrench: (n_b, 6) force and moment at the centre of mass, world frame [N, N m]; effort: (n_d,) on joint
-    coordinates [N, N m]; target, target_rate: (n_d,) of motors and prescribed motions [m, rad and per second].
+    coordinates [N, N m]; target, target_rate: (n_d,) of motors and prescribed motions [m, rad and per second];
+    node_force: (n_n, 3) on nodes of flexible bodies, world axes [N]; empty: none.
 
     time: what targets and rates are for [s]; None: the start of the step. From there targets move on at their rates, so
     that one given without its rate is one that stands still. For second order, give everything at the middle of the
@@ -32,16 +34,17 @@ class Inputs:
     target: np.ndarray
     target_rate: np.ndarray
     time: float | None = None
+    node_force: np.ndarray = field(default_factory=lambda: _NO_NODES)
 
     def __post_init__(self) -> None:
         w, e, t, r = self.wrench, self.effort, self.target, self.target_rate
-        if _is_plain(w) and _is_plain(e) and _is_plain(t) and _is_plain(r):
+        if _is_plain(w) and _is_plain(e) and _is_plain(t) and _is_plain(r) and _is_plain(self.node_force):
             return
-        for name in ("wrench", "effort", "target", "target_rate"):
+        for name in ("wrench", "effort", "target", "target_rate", "node_force"):
             value = getattr(self, name)
             if not _is_plain(value):
                 object.__setattr__(self, name, numbers(value))
-                if getattr(self, name).ndim != (2 if name == "wrench" else 1):
+                if getattr(self, name).ndim != (2 if name in ("wrench", "node_force") else 1):
                     raise ProblemError(f"inputs.{name} is {value!r}: make inputs with Inputs.of(model, {name}=…)")
 
     @classmethod
@@ -54,9 +57,12 @@ class Inputs:
         target: Given = None,
         target_rate: Given = None,
         time: float | None = None,
+        node_force: Given = None,
     ) -> "Inputs":
         """Zeros for whatever is not given. Each may be a table by name: {"arm": (fx, fy, fz)} or all six numbers of a
-        body's wrench, {"hinge": 0.5} or {"slide.position": 0.5} for a joint's coordinate."""
+        body's wrench, {"hinge": 0.5} or {"slide.position": 0.5} for a joint's coordinate; {"beam": (fx, fy, fz)} shares
+        a force among the nodes of a flexible body by their masses, {"beam.tip": (fx, fy, fz)} equally among those of
+        its set, and either takes an array of one force per node."""
         if time is not None and not np.isfinite(numbers(time)).all():
             raise ProblemError(f"inputs.time is {time!r}: give a time in seconds, or None for the start of the step")
         bodies, coordinates = model.body_names, model.joints.coordinate_names
@@ -66,6 +72,7 @@ class Inputs:
             _array(target, "target", coordinates),
             _array(target_rate, "target_rate", coordinates),
             time,
+            _node_forces(model, node_force),
         )
         if isinstance(target, Mapping) or isinstance(target_rate, Mapping):
             _check_driven(model, out)
@@ -74,7 +81,9 @@ class Inputs:
     def __repr__(self) -> str:
         bodies = np.count_nonzero(self.wrench.any(axis=1))
         others = [np.count_nonzero(value) for value in (self.effort, self.target, self.target_rate)]
-        return "Inputs({} wrenches, {} efforts, {} targets, {} rates)".format(bodies, *others)
+        nodes = np.count_nonzero(self.node_force.any(axis=1))
+        text = "Inputs({} wrenches, {} efforts, {} targets, {} rates".format(bodies, *others)
+        return f"{text}, {nodes} nodes pushed)" if nodes else f"{text})"
 
     @classmethod
     def none(cls, model: Model) -> "Inputs":
@@ -95,6 +104,30 @@ def _check_driven(model: Model, inputs: Inputs) -> None:
             f"inputs: there is a target for {model.joints.coordinate_names[d]!r}, which has no motor: give its joint "
             "motor=Motor(stiffness, damping) or Imposed()"
         )
+
+
+def _node_forces(model: Model, value: Any) -> np.ndarray:
+    """(n_n, 3) [N]: all of them, or by body and set."""
+    flexible = model.flexible
+    if flexible is None and value is not None and len(value):
+        raise ProblemError("inputs.node_force: the model has no flexible bodies: give wrench=… to rigid ones")
+    if value is None or flexible is None:
+        return np.zeros((model.node_count, 3))
+    if not isinstance(value, Mapping):
+        out = numbers(value)
+        if out.shape != (model.node_count, 3) or not np.isfinite(out).all():
+            raise ProblemError(
+                f"inputs.node_force has shape {out.shape}, expected {(model.node_count, 3)}, all finite; or give a "
+                f"table by name, such as {{{flexible.names[0]!r}: (fx, fy, fz)}}"
+            )
+        return out.copy()
+    total = np.zeros((model.node_count, 3))
+    for name, given in value.items():
+        nodes, force = flexible.named(name, "inputs.node_force"), numbers(given)
+        if force.shape not in ((3,), (len(nodes), 3)) or not np.isfinite(force).all():
+            raise ProblemError(f"inputs.node_force: {name!r} is {given!r}: give a force (3,), or {len(nodes)} of them")
+        total[nodes] += force if force.ndim == 2 else flexible.shares(nodes, name)[:, None] * force
+    return total
 
 
 def _array(value: Any, what: str, names: tuple[str, ...], each: tuple[int, ...] = ()) -> np.ndarray:

@@ -55,6 +55,11 @@ class Rows:
     def contact_count(self) -> int:
         return len(self.contacts.gap)
 
+    @property
+    def weld_rows(self) -> int:
+        """Rows of welds: they follow those of the joints, and `residual` ends with theirs."""
+        return 0 if self.nodes is None else 3 * int((self.nodes.block < self.cone.bilateral.size).sum())
+
     def __repr__(self) -> str:
         soft = 0 if self.compliance is None else int(np.count_nonzero(self.compliance))
         return f"Rows({len(self.rows)} rows, {self.cone}, {soft} compliant, {len(self.coordinates)} coordinates)"

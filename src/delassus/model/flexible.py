@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from delassus.errors import ProblemError, nearest
+
 if TYPE_CHECKING:
     from delassus.fem import Elements
 
@@ -65,6 +67,21 @@ class Flexible:
         """The nodes of one flexible body."""
         k = self.names.index(name)
         return slice(int(self.elements.node_start[k]), int(self.elements.node_start[k + 1]))
+
+    def named(self, name: Any, who: str) -> np.ndarray:
+        """Numbers of the nodes of a body, "beam", or of a set of its, "beam.tip".  who: asks, for the complaint."""
+        if name in self.names:
+            own = self.nodes_of(name)
+            return np.arange(own.start, own.stop)
+        if name not in self.sets:
+            raise ProblemError(f"{who}: there is no {name!r}; {nearest(str(name), [*self.names, *self.sets])}")
+        return self.sets[name]
+
+    def shares(self, nodes: np.ndarray, name: str) -> np.ndarray:
+        """How these nodes, found under this name, share a force: those of a body by their masses, so that it is moved
+        as a whole, those of a set equally."""
+        weight = self.elements.nodal_mass[nodes] if name in self.names else np.ones(len(nodes))
+        return weight / weight.sum()
 
     @cached_property
     def hash(self) -> str:

@@ -106,6 +106,11 @@ def check_arguments(model: Model, state: State, inputs: Inputs | None, memory: M
             f"step: the inputs are for {len(inputs.wrench)} bodies and {len(inputs.target)} joint coordinates, the "
             f"model has {count} and {free}: make them with Inputs.of(model, …)"
         )
+    if inputs is not None and len(inputs.node_force) not in (0, model.node_count):
+        raise ProblemError(
+            f"step: the inputs are for {len(inputs.node_force)} nodes, the model has {model.node_count}: make them "
+            "with Inputs.of(model, …)"
+        )
 
 
 def sorted_inputs(model: Model, inputs: Any, settings: Any) -> tuple[Inputs | None, Any]:

@@ -3,6 +3,7 @@
 from delassus.world.body import Body as Body
 from delassus.world.body import Energy as Energy
 from delassus.world.coordinate import Coordinate as Coordinate
+from delassus.world.flexible_body import FlexibleBody as FlexibleBody
 from delassus.world.joint import Joint as Joint
 from delassus.world.joint import Reaction as Reaction
 from delassus.world.snapshot import Snapshot as Snapshot

@@ -1,5 +1,5 @@
-"""What acts on a world from outside: targets and efforts of joints, pushes on bodies; and the `Inputs` of a step made
-of it.
+"""What acts on a world from outside: targets and efforts of joints, pushes on bodies and nodes; and the `Inputs` of a
+step made of it.
 
 A target moves on at its rate from when it was set. All targets are kept for one time, `since`, so that they stay
 constant numbers while many steps are taken. A push lasts exactly as long as it was asked for: the step in which it ends
@@ -18,15 +18,10 @@ from delassus.spatial import rotate
 _ROUNDING = 1e-9  # of a step: a push that would go on for less ends now, with all that is left of it
 
 
-@dataclass
-class Push:
-    """A force (3,) [N] and a moment (3,) [N m], world axes, on a body, at a point of it, (3,) from its centre of mass
-    in its own axes [m]; left: for how long [s]."""
+@dataclass(kw_only=True)
+class Passing:
+    """Something that acts for a while; left: for how long [s]."""
 
-    body: int
-    force: np.ndarray
-    moment: np.ndarray
-    point: np.ndarray
     left: float
 
     def ends(self, h: float) -> bool:
@@ -38,6 +33,25 @@ class Push:
         return self.left / h if self.ends(h) else 1.0
 
 
+@dataclass
+class Push(Passing):
+    """A force (3,) [N] and a moment (3,) [N m], world axes, on a body, at a point of it, (3,) from its centre of mass
+    in its own axes [m]."""
+
+    body: int
+    force: np.ndarray
+    moment: np.ndarray
+    point: np.ndarray
+
+
+@dataclass
+class NodePush(Passing):
+    """Forces (k, 3) [N], world axes, on nodes (k,) of flexible bodies."""
+
+    nodes: np.ndarray
+    force: np.ndarray
+
+
 class Acting:
     """effort: (n_d,) [N, N m]; target, target_rate: (n_d,) [m, rad and per second], of the time `since` [s]; is_given:
     (n_d,) was a target or its rate set? pushes: those that still act."""
@@ -47,8 +61,8 @@ class Acting:
         self.effort, self.target, self.target_rate = np.zeros(count), np.zeros(count), np.zeros(count)
         self.is_given = np.zeros(count, bool)
         self.since = 0.0
-        self.pushes: list[Push] = []
-        self._bodies = model.body_count
+        self.pushes: list[Push | NodePush] = []
+        self._bodies, self._nodes = model.body_count, model.node_count
         self._made: Inputs | None = None
 
     def copy(self) -> "Acting":
@@ -81,7 +95,10 @@ class Acting:
             nothing = np.zeros((self._bodies, 6))
             self._made = Inputs(nothing, self.effort.copy(), self.target.copy(), self.target_rate.copy(), time)
         out = self._made if given is None else self._added(given)
-        return replace(out, wrench=out.wrench + self._wrench(q, h)) if self.pushes else out
+        if not self.pushes:
+            return out
+        pushed = replace(out, wrench=out.wrench + self._wrench(q, h))
+        return replace(pushed, node_force=self._node_force(h, out.node_force)) if self._nodes else pushed
 
     def passed(self, h: float) -> None:
         """A step of h [s] was taken."""
@@ -106,8 +123,15 @@ class Acting:
 
     def _wrench(self, q: np.ndarray, h: float) -> np.ndarray:
         out = np.zeros((self._bodies, 6))
-        for push in self.pushes:
+        for push in (push for push in self.pushes if isinstance(push, Push)):
             share, arm = push.share(h), rotate(q[push.body, 3:], push.point)
             out[push.body, :3] += share * push.force
             out[push.body, 3:] += share * (push.moment + np.cross(arm, push.force))
+        return out
+
+    def _node_force(self, h: float, given: np.ndarray) -> np.ndarray:
+        """(n_n, 3) what is given, and the pushes [N]."""
+        out = given.copy() if len(given) else np.zeros((self._nodes, 3))
+        for push in (push for push in self.pushes if isinstance(push, NodePush)):
+            np.add.at(out, push.nodes, push.share(h) * push.force)
         return out

@@ -15,6 +15,7 @@ from delassus.world.placing import place_body
 
 if TYPE_CHECKING:
     from delassus.world.joint import Joint
+    from delassus.world.world import World
 
 
 class Energy(NamedTuple):
@@ -156,14 +157,12 @@ class Body(Handle):
         The impulse is force × seconds, whether that is a whole number of steps or not. Pushes add up."""
         b = self._moving("push")
         force, moment = vector(force, f"{self.label}: push: force", 3), vector(moment, f"{self.label}: push: moment", 3)
-        left = self._world.settings.h if seconds is None else float(numbers(seconds)) if _is_time(seconds) else -1.0
-        if not left > 0.0:
-            raise ProblemError(f"{self.label}: push: seconds is {seconds!r}: give a positive time [s]")
+        left = seconds_of(self._world, seconds, self.label)
         arm = np.zeros(3)
         if at is not None:
             away = vector(at, f"{self.label}: push: at", 3) - self._world._q[b, :3]
             arm = self.rotation.T @ away
-        self._world._acting.pushes.append(Push(b, force, moment, arm, left))
+        self._world._acting.pushes.append(Push(b, force, moment, arm, left=left))
 
     def set(
         self,
@@ -196,5 +195,11 @@ class Body(Handle):
         return f"Body({self.name!r}, {what}, at {np.array2string(self.position, precision=4)} m)"
 
 
-def _is_time(value: Any) -> bool:
-    return numbers(value).shape == () and not np.isnan(numbers(value))
+def seconds_of(world: "World", seconds: Any, who: str) -> float:
+    """For how long a push acts; None: for one step."""
+    if seconds is None:
+        return world.settings.h
+    time = numbers(seconds)
+    if time.shape != () or not time > 0.0:
+        raise ProblemError(f"{who}: push: seconds is {seconds!r}: give a positive time [s]")
+    return float(time)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from delassus.collision import Contacts, detect
+from delassus.dynamics.implicit_step import with_surfaces
 from delassus.io.recording.columns import contact_columns
 from delassus.io.recording.keeping import OPEN, SLIP, STICK
 from delassus.world.handle import find
@@ -139,15 +140,23 @@ def contacts_of(world: "World") -> ContactTable:
     and are gone."""
     model = world.model
     now = detect(model.shapes, world._q[:, :3], world._q[:, 3:])
+    if model.flexible is not None:
+        now = with_surfaces(model, now, world._q, world._nodes)
     if world._before is None:
         return ContactTable([_row(world, now, k, None, None, 0) for k in range(len(now))], world.body_names)
     report = world.report
     acted, columns = report.contacts, contact_columns(report)
-    place = {int(feature): k for k, feature in enumerate(acted.feature)}
-    found = [place.pop(int(feature), None) for feature in now.feature]
+    place = {key: k for k, key in enumerate(_keys(acted))}
+    found = [place.pop(key, None) for key in _keys(now)]
     rows = [_row(world, now, k, acted, columns, was) for k, was in enumerate(found)]
     gone = [was for was in place.values() if columns["contacts/status"][was] != OPEN]
     return ContactTable(rows + [_row(world, acted, k, acted, columns, k) for k in gone], world.body_names)
+
+
+def _keys(contacts: Contacts) -> list[tuple[int, bool]]:
+    """What tells contacts apart: flexible surfaces number theirs by themselves."""
+    soft: Any = np.zeros(len(contacts), bool) if contacts.nodes is None else (contacts.nodes >= 0).any(axis=1)
+    return [(int(feature), bool(is_soft)) for feature, is_soft in zip(contacts.feature, soft)]
 
 
 def _row(
@@ -156,7 +165,7 @@ def _row(
 ) -> Contact:  # fmt: skip
     """Contact k of `here`, with what contact `was` of the last step carried."""
     names, shapes = world._shape_names, here.shapes[k]
-    bodies = tuple(world.body_names[names.owner[int(s)]] for s in shapes)
+    bodies = tuple(world.body_names[names.owner[int(s)]] for s in shapes)  # flexible ones own the last of the names
     force, slip, acted_at, status = np.zeros(3), np.zeros(3), here.point[k], OPEN
     if acted is not None and columns is not None and was is not None:
         force, slip = columns["contacts/force"][was], columns["contacts/slip"][was]

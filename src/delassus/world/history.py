@@ -3,14 +3,18 @@
 States are kept, since every angle, position, velocity and energy follows from them, whatever one wants to know later.
 When they fill their memory, every second one goes, and from then on only every second step is kept, and so on."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from delassus.dynamics.implicit_step import total_energy
 from delassus.errors import ProblemError, nearest
 from delassus.model.model import Model
+from delassus.model.state import State
 from delassus.world import reading
+from delassus.world.bending import FLEXIBLE_WORDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 64 * 1024**2
 """Of all states that are kept."""
 _FIRST_ROOM = 256  # states
+_FEWEST = 16  # states of worlds with so many nodes that they do not fit
+_NO_NODES = np.zeros((0, 3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,26 +58,37 @@ class Series:
 
 
 class History:
-    """The states of a world so far.  Rows 0 … count − 1 of t (c,), q (c, n_b, 7), u (c, n_b, 6), turns (c, n_d) hold
-    them; every: a state is kept once in so many steps."""
+    """The states of a world so far.  Rows 0 … count − 1 of t (c,), q (c, n_b, 7), u (c, n_b, 6), turns (c, n_d), nodes
+    and node_velocity (c, n_n, 3) hold them; every: a state is kept once in so many steps."""
 
     def __init__(self, model: Model):
-        self._bodies, self._free = model.body_count, model.joints.coordinate_count
-        self._most = max(_FIRST_ROOM, MOST_BYTES // (8 * (1 + 13 * self._bodies + self._free)))
+        self._bodies, self._free, self._nodes = model.body_count, model.joints.coordinate_count, model.node_count
+        fitting = MOST_BYTES // (8 * (1 + 13 * self._bodies + self._free + 6 * self._nodes))
+        self._most = max(_FEWEST if self._nodes else _FIRST_ROOM, fitting)
         self.count, self.every, self._since = 0, 1, 0
-        self.t, self.q, self.u, self.turns = self._room(_FIRST_ROOM)
+        self.t, self.q, self.u, self.turns, self.nodes, self.node_velocity = self._room(min(_FIRST_ROOM, self._most))
 
-    def _room(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        b, free = self._bodies, self._free
-        return np.empty(count), np.empty((count, b, 7)), np.empty((count, b, 6)), np.empty((count, free), np.int64)
+    def _room(self, count: int) -> tuple[np.ndarray, ...]:
+        b, free, n = self._bodies, self._free, self._nodes
+        return (
+            np.empty(count), np.empty((count, b, 7)), np.empty((count, b, 6)), np.empty((count, free), np.int64),
+            np.empty((count, n, 3)), np.empty((count, n, 3)),
+        )  # fmt: skip
+
+    @property
+    def _all(self) -> tuple[np.ndarray, ...]:
+        return self.t, self.q, self.u, self.turns, self.nodes, self.node_velocity
 
     def _grow(self) -> None:
-        old = self.t, self.q, self.u, self.turns
-        self.t, self.q, self.u, self.turns = self._room(2 * len(self.t))
-        for new, kept in zip((self.t, self.q, self.u, self.turns), old):
+        old, fresh = self._all, self._room(2 * len(self.t))
+        for new, kept in zip(fresh, old):
             new[: self.count] = kept[: self.count]
+        self.t, self.q, self.u, self.turns, self.nodes, self.node_velocity = fresh
 
-    def add(self, t: float, q: np.ndarray, u: np.ndarray, turns: np.ndarray) -> None:
+    def add(
+        self, t: float, q: np.ndarray, u: np.ndarray, turns: np.ndarray, nodes: np.ndarray = _NO_NODES,
+        node_velocity: np.ndarray = _NO_NODES,
+    ) -> None:  # fmt: skip
         """Keep a state, if it is its turn."""
         self._since += 1
         if self._since < self.every and self.count:
@@ -83,11 +100,13 @@ class History:
                 self._thin()
         k = self.count
         self.t[k], self.q[k], self.u[k], self.turns[k] = t, q, u, turns
+        if self._nodes:
+            self.nodes[k], self.node_velocity[k] = nodes, node_velocity
         self.count, self._since = k + 1, 0
 
     def extend(self, q: np.ndarray, u: np.ndarray, turns: np.ndarray, t: np.ndarray) -> None:
-        """Keep the states after many steps, those whose turn it is.  q: (k, n_b, 7), u: (k, n_b, 6), turns: (k, n_d),
-        t: (k,)."""
+        """Keep the states after many steps of rigid bodies, those whose turn it is.  q: (k, n_b, 7), u: (k, n_b, 6),
+        turns: (k, n_d), t: (k,)."""
         done = 0
         while done < len(t):
             first = done + (self.every - 1 - self._since if self.count else 0)
@@ -104,22 +123,47 @@ class History:
             self.count, done, self._since = self.count + count, first + (count - 1) * self.every + 1, 0
 
     def _thin(self) -> None:
-        for array in (self.t, self.q, self.u, self.turns):
+        for array in self._all:
             kept = array[: self.count : 2].copy()
             array[: len(kept)] = kept
         self.count, self.every = (self.count + 1) // 2, 2 * self.every
 
-    def put_at(self, t: float, q: np.ndarray, u: np.ndarray, turns: np.ndarray) -> None:
+    def put_at(
+        self, t: float, q: np.ndarray, u: np.ndarray, turns: np.ndarray, nodes: np.ndarray, node_velocity: np.ndarray
+    ) -> None:
         """The world was put somewhere at time t [s]: what is later is dropped, and where it was just then."""
         self.count = k = int(np.searchsorted(self.t[: self.count], t, side="right"))
         if k and self.t[k - 1] == t:
             self.q[k - 1], self.u[k - 1], self.turns[k - 1] = q, u, turns
+            self.nodes[k - 1], self.node_velocity[k - 1] = nodes, node_velocity
+
+    def states(self) -> Iterator[State]:
+        """All of them."""
+        for k in range(self.count):
+            yield State(self.q[k], self.u[k], float(self.t[k]), self.turns[k], self.nodes[k], self.node_velocity[k])
 
     def series(self, model: Model, name: str) -> Series:
         """A quantity by its name, "joint:hinge.angle", "body:arm.position", "world.energy"."""
         t, q, u = self.t[: self.count], self.q[: self.count], self.u[: self.count]
-        values, unit = _read(model, name, q, u, self.turns[: self.count])
+        values, unit = self._of_flexible(model, str(name)) or _read(model, name, q, u, self.turns[: self.count])
         return Series(name, unit, t.copy(), np.asarray(values))
+
+    def _of_flexible(self, model: Model, name: str) -> tuple[np.ndarray, str] | None:
+        """(values, unit) of a flexible body, or of the energy that springs and elements share in; None: of others."""
+        owner, _, word = name.rpartition(".")
+        if owner == "world" and word in _WORLD and model.is_implicit:
+            energies = np.array([total_energy(model, state) for state in self.states()])
+            return {"kinetic_energy": energies[:, 0], "potential_energy": energies[:, 1]}.get(
+                word, energies.sum(axis=1)
+            ), "J"
+        body = owner.removeprefix("body:")
+        if model.flexible is None or body == owner or body not in model.flexible.names:
+            return None
+        _need(word in FLEXIBLE_WORDS, name, word, list(FLEXIBLE_WORDS), f"body:{body}." + "{}")
+        unit, read = FLEXIBLE_WORDS[word]
+        b, places = model.flexible.names.index(body), self.nodes[: self.count]
+        values = [read(model, b, x, v) for x, v in zip(places, self.node_velocity)]  # type: ignore[no-untyped-call]
+        return np.array(values), unit
 
 
 _BODY = {

@@ -1,4 +1,4 @@
-"""What joints carried over the last step, out of its report.
+"""What joints and welds carried over the last step, out of its report.
 
 After the solve a step closes its joints, in position and velocity (dynamics/closure.py). What that changes velocities
 by was an impulse of the same joints, a tenth of a percent of the reactions of a falling four-bar. It is added here, so
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from delassus.dynamics.rows import DRIVE
+from delassus.io.recording.columns import welding
 from delassus.spatial import quaternion_to_matrix, rotate
 from delassus.world.loops import dense_rows
 
@@ -48,6 +49,15 @@ def joint_reaction(world: "World", j: int) -> tuple[np.ndarray, np.ndarray]:
         force += wrench[:3]
         moment += wrench[3:] - np.cross(rotate(pose[3:], joints.origin[j, 1]), wrench[:3])
     return force, moment
+
+
+def weld_forces(world: "World") -> np.ndarray:
+    """(n_w, 3) on the nodes that are held, world axes [N]; zero before the first step."""
+    flexible = world.model.flexible
+    count = 0 if flexible is None else flexible.welds.count
+    if world._before is None or not count:
+        return np.zeros((count, 3))
+    return welding(world.report)
 
 
 def closing_impulses(world: "World") -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
 """What moves a world and brings it back: its state, what acts, the one place that takes steps; snapshots and copies.
 
-Model, poses, velocities, turns, memory and inputs are plain arrays, and nothing here keeps a report of every step: the
-last one can be taken again, from `Before`."""
+Model, poses, velocities, turns, nodes, memory and inputs are plain arrays, and nothing here keeps a report of every
+step: the last one can be taken again, from `Before`."""
 
 import pickle
 from dataclasses import replace
@@ -41,6 +41,8 @@ class Moving:
     _q: np.ndarray
     _u: np.ndarray
     _turns: np.ndarray
+    _nodes: np.ndarray
+    _node_velocity: np.ndarray
     _t: float
 
     def __init__(self, model: Model, state: State, settings: StepSettings, inputs: InputFunction | None):
@@ -51,6 +53,7 @@ class Moving:
         self._function = inputs
         self._q, self._u, self._t = state.q.copy(), state.u.copy(), float(state.t)
         self._turns = model.joints.turns_of(state.turns).copy()
+        self._nodes, self._node_velocity = _copied(state.nodes), _copied(state.node_velocity)
         self.steps = 0
         self._memory, self._acting = Memory(), Acting(model)
         self._recorder: Recorder | None = None
@@ -77,13 +80,15 @@ class Moving:
     @property
     def state(self) -> State:
         """Where everything is and how it moves, as `step` takes it: a copy."""
-        return State(self._q.copy(), self._u.copy(), self._t, self._turns.copy())
+        q, u, turns = self._q.copy(), self._u.copy(), self._turns.copy()
+        return State(q, u, self._t, turns, _copied(self._nodes), _copied(self._node_velocity))
 
     @state.setter
     def state(self, state: State) -> None:
         check_arguments(self.model, state, None, None)
         self._t = float(state.t)
-        self._put(state.q.copy(), state.u.copy(), self.model.joints.turns_of(state.turns).copy())
+        turns = self.model.joints.turns_of(state.turns).copy()
+        self._put(state.q.copy(), state.u.copy(), turns, (_copied(state.nodes), _copied(state.node_velocity)))
 
     def _take(self, count: int) -> int:
         """Up to `count` steps, each of them looked at where somebody watches; how many were taken."""
@@ -169,8 +174,9 @@ class Moving:
         self._acting.passed(settings.h)
         self._before, self._report = before, report
         self._q, self._u, self._t, self._turns = after.q, after.u, after.t, after.turns
+        self._nodes, self._node_velocity = after.nodes, after.node_velocity
         self.steps += 1
-        self._history.add(after.t, after.q, after.u, after.turns)
+        self._note()
         for trouble in (self.trouble, self._trouble_of_run):
             if trouble is not None:
                 trouble.look(self.steps - 1, report)
@@ -207,7 +213,7 @@ class Moving:
         """This moment, to `restore`: the run goes on from there with the same bits."""
         return Snapshot(
             self.model.hash, self._q.copy(), self._u.copy(), self._t, self._turns.copy(), self.steps,
-            self._memory.copy(), self._acting.copy(), self._before,
+            self._memory.copy(), self._acting.copy(), self._before, self._nodes, self._node_velocity,
         )  # fmt: skip
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -217,7 +223,8 @@ class Moving:
         if snapshot.model != self.model.hash:
             raise ProblemError("restore: the snapshot is of another model: give one of a world like this")
         self._t, self.steps = snapshot.t, snapshot.steps
-        self._put(snapshot.q.copy(), snapshot.u.copy(), snapshot.turns.copy())
+        nodes = snapshot.nodes, snapshot.node_velocity
+        self._put(snapshot.q.copy(), snapshot.u.copy(), snapshot.turns.copy(), nodes)
         self._before = snapshot.before
         self._memory, self._acting = snapshot.memory.copy(), snapshot.acting.copy()
 
@@ -260,6 +267,7 @@ class Moving:
         self._recorder, self._trouble_of_run, self._watched = None, None, held["watched"]
         now: Snapshot = held["now"]
         self._q, self._u, self._t, self._turns = now.q.copy(), now.u.copy(), now.t, now.turns.copy()
+        self._nodes, self._node_velocity = now.nodes, now.node_velocity
         self.steps, self._memory, self._acting = now.steps, now.memory.copy(), now.acting.copy()
         self._begin()
         self._start, self._before = held["start"], now.before
@@ -270,15 +278,24 @@ class Moving:
         """What happened is nothing, and this is where it began."""
         self._before = self._report = None
         self.trouble, self._history, self._watched = Trouble(), History(self.model), self._watched.fresh()
-        self._history.add(self._t, self._q, self._u, self._turns)
+        self._note()
         self._start = self.snapshot()
 
-    def _put(self, q: np.ndarray, u: np.ndarray, turns: np.ndarray) -> None:
-        """Somewhere else, without a step: what the last one found is about another place."""
+    def _note(self) -> None:
+        """Keep where it is now, for the history."""
+        self._history.add(self._t, self._q, self._u, self._turns, self._nodes, self._node_velocity)
+
+    def _put(
+        self, q: np.ndarray, u: np.ndarray, turns: np.ndarray, nodes: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> None:
+        """Somewhere else, without a step: what the last one found is about another place.  nodes: where they are, and
+        their velocities; None: they stay."""
         self._q, self._u, self._turns = q, u, turns
+        if nodes is not None:
+            self._nodes, self._node_velocity = nodes
         self._before = self._report = None
         self._forget()
-        self._history.put_at(self._t, q, u, turns)
+        self._history.put_at(self._t, q, u, turns, self._nodes, self._node_velocity)
         self._watched.forget_after(self._t)
 
     def _forget(self) -> None:
@@ -313,3 +330,8 @@ class Moving:
     @cached_property
     def _shape_names(self) -> ShapeNames:
         return ShapeNames(self.model)
+
+
+def _copied(nodes: np.ndarray) -> np.ndarray:
+    """A copy of places or velocities of nodes; where there are none they are what they are: most worlds are rigid."""
+    return nodes.copy() if len(nodes) else nodes

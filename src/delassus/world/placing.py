@@ -34,6 +34,7 @@ def place_joint(world: "World", j: int, values: dict[int, float], rates: dict[in
     model = world.model
     _check_reach(model, values)
     piece, side = _hanging(model, j)
+    _check_welds(model, np.ones(model.body_count, bool) if piece is None else piece, f"joint {model.joints.names[j]!r}")
     if piece is None:
         world._put(*loop_placed(model, world._q, world._u, world._turns, values, rates, j))
     else:
@@ -51,6 +52,7 @@ def place_body(
     if is_tied:
         tied = [n for n, pair in zip(model.joints.names, model.joints.bodies) if -1 in pair and piece[pair].any()]
         raise ProblemError(f"body {name!r} is tied to the world by joint {tied[0]!r}: set its joints instead")
+    _check_welds(model, piece, f"body {name!r}")
     old, old_p = q[b, 3:], reading.position(model, b, q)
     p = old_p if position is None else vector(position, f"body {name!r}: position", 3)
     new = old if orientation is None else unit_quaternion(orientation, f"body {name!r}: orientation")
@@ -63,6 +65,21 @@ def place_body(
     before = np.concatenate([reading.velocity(model, b, q, u), u[b, 3:]])
     world._put(there, _carried_velocities(q, u, there, piece, turn, before, old_p, np.concatenate([v, w]), p),
                world._turns.copy())  # fmt: skip
+
+
+def _check_welds(model: Model, piece: np.ndarray, what: str) -> None:
+    """Refuse to tear bodies (n_b,) away from nodes that are welded to them."""
+    if model.flexible is None:
+        return
+    welds = model.flexible.welds
+    held = np.flatnonzero((welds.body >= 0) & piece[welds.body])
+    if len(held):
+        node = int(welds.node[held[0]])
+        soft = model.flexible.names[int(np.searchsorted(model.flexible.elements.node_start, node, side="right")) - 1]
+        raise ProblemError(
+            f"{what} cannot be set: {soft!r} is welded to {model.body_names[welds.body[held[0]]]!r} and would be torn: "
+            "build it in its place, or give all bodies and nodes at once, world.state = State(…)"
+        )
 
 
 def _check_reach(model: Model, values: dict[int, float]) -> None:

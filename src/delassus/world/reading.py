@@ -83,10 +83,9 @@ def _read_many(angles, q, u, values, speeds):
 
 def contact_wrenches(report: StepReport) -> np.ndarray:
     """(n_b, 6) force and moment of all contacts on each body in that step, at its centre of mass [N, N m]."""
-    rows, rigid = report.rows, report.problem.delassus.rigid
-    assert rigid is not None  # a model's problem always is
+    rows = report.rows
     first, blocks = rows.cone.contact_start, rows.contact_count
-    out = np.zeros(6 * len(rigid.mass))
+    out = np.zeros(6 * len(report.at))
     start = np.arange(blocks + 1) * 3
     add_response(
         np.ascontiguousarray(rows.bodies[len(rows.bodies) - blocks :]), start, np.ascontiguousarray(rows.rows[first:]),

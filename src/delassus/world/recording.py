@@ -54,6 +54,7 @@ def load_recording(path: Path) -> "World":
     world.scene = (about.scene, setup.parameters)
     recorder, state, memory = Recorder.resume(path, replace(mine, start=about.start), setup.model)
     world._q, world._u, world._t, world._turns = state.q.copy(), state.u.copy(), state.t, state.turns.copy()
+    world._nodes, world._node_velocity = state.nodes, state.node_velocity
     world._memory, world.steps = memory, recorder.step_count
     world._begin()
     return world

@@ -6,6 +6,8 @@ from delassus.collision.layout import GIVEN, TRIANGLE
 from delassus.collision.parts import KINDS
 from delassus.model.model import Model
 
+SURFACE = "surface"
+"""Of a flexible body."""
 _WORDS = {number: name for name, number in KINDS.items()} | {TRIANGLE: "mesh"}
 
 
@@ -27,6 +29,10 @@ class ShapeNames:
             self._names.append(name)
             if name not in self._of.setdefault(owner[s], []):
                 self._of[owner[s]].append(name)
+        if model.flexible is not None:  # their surfaces are numbered after all shapes
+            rigid = model.body_count + len(model.fixed_names)
+            owner = owner + [rigid + k for k in range(len(model.flexible.names))]
+            self._names += [SURFACE] * len(model.flexible.names)
         self.owner = owner
 
     def __getitem__(self, s: int) -> str:

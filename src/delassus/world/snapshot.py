@@ -1,6 +1,6 @@
 """A moment of a world, to come back to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -22,8 +22,8 @@ class Before:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Everything that changes in a world: poses, velocities, turns, time, what the next solve starts from, what acts,
-    and what the last step started from. Can be pickled; belongs to one model (its hash)."""
+    """Everything that changes in a world: poses, velocities, turns, nodes, time, what the next solve starts from, what
+    acts, and what the last step started from. Can be pickled; belongs to one model (its hash)."""
 
     model: str
     q: np.ndarray
@@ -34,6 +34,9 @@ class Snapshot:
     memory: Memory
     acting: Acting
     before: Before | None
+    nodes: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    node_velocity: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
 
     def __repr__(self) -> str:
-        return f"Snapshot(t = {self.t:.6g} s, {len(self.q)} bodies, after {self.steps} steps)"
+        nodes = f", {len(self.nodes)} nodes" if len(self.nodes) else ""
+        return f"Snapshot(t = {self.t:.6g} s, {len(self.q)} bodies{nodes}, after {self.steps} steps)"

@@ -4,7 +4,7 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
-from delassus.dynamics import energy_of
+from delassus.dynamics.implicit_step import total_energy
 from delassus.errors import ProblemError
 from delassus.model.model import Model
 from delassus.model.state import State
@@ -12,10 +12,10 @@ from delassus.scenes import find as find_scene
 from delassus.simulation import StepSettings
 from delassus.simulation.many_steps import InputFunction
 from delassus.simulation.settings import changed_settings
-from delassus.spatial import quaternion_to_matrix
 from delassus.world.body import Body, Energy
 from delassus.world.contacts import ContactTable, contacts_of
 from delassus.world.film import write_film_of
+from delassus.world.flexible_body import FlexibleBody
 from delassus.world.handle import find
 from delassus.world.history import Series
 from delassus.world.joint import Joint
@@ -99,8 +99,9 @@ class World(Moving):
 
     @property
     def energy(self) -> Energy:
-        """Kinetic and potential energy of all bodies, and their `total` [J]."""
-        return Energy(*energy_of(self.model, quaternion_to_matrix(self._q[:, 3:]), self._q[:, :3], self._u))
+        """Kinetic and potential energy of all bodies, and their `total` [J]; strain of flexible ones and what springs
+        hold is potential."""
+        return Energy(*total_energy(self.model, self.state))
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -109,16 +110,21 @@ class World(Moving):
 
     @property
     def body_names(self) -> tuple[str, ...]:
-        """Of all bodies, the fixed ones last."""
-        return (*self.model.body_names, *self.model.fixed_names)
+        """Of all bodies: those that move, the fixed ones, the flexible ones."""
+        flexible = self.model.flexible
+        return (*self.model.body_names, *self.model.fixed_names, *(() if flexible is None else flexible.names))
 
     def joint(self, name: str) -> Joint:
         """The joint of that name."""
         return Joint(self, find(name, self.joint_names, "joint"))
 
-    def body(self, name: str) -> Body:
-        """The body of that name, moving or fixed."""
-        return Body(self, find(name, self.body_names, "body"))
+    def body(self, name: str) -> Any:
+        """The body of that name: a `Body`, moving or fixed, or a `FlexibleBody`."""
+        return self._body(find(name, self.body_names, "body"))
+
+    def _body(self, number: int) -> Body | FlexibleBody:
+        rigid = len(self.model.body_names) + len(self.model.fixed_names)
+        return Body(self, number) if number < rigid else FlexibleBody(self, number - rigid)
 
     @property
     def joints(self) -> tuple[Joint, ...]:
@@ -126,9 +132,9 @@ class World(Moving):
         return tuple(Joint(self, j) for j in range(len(self.joint_names)))
 
     @property
-    def bodies(self) -> tuple[Body, ...]:
-        """All of them, the fixed ones last."""
-        return tuple(Body(self, b) for b in range(len(self.body_names)))
+    def bodies(self) -> tuple[Body | FlexibleBody, ...]:
+        """All of them: those that move, the fixed ones, the flexible ones."""
+        return tuple(self._body(b) for b in range(len(self.body_names)))
 
     @cached_property
     def contacts(self) -> ContactTable:
@@ -139,7 +145,8 @@ class World(Moving):
 
     def history(self, name: str) -> Series:
         """A quantity over time since the start, with `.t`, `.values` and `.plot()`: "joint:hinge.angle", ".rate" or any
-        coordinate; "body:arm.position", ".velocity", ".energy", …; "world.energy"; and what `watch` notes."""
+        coordinate; "body:arm.position", ".velocity", ".energy", …, of flexible bodies also ".strain_energy",
+        ".largest_stress" (von Mises), ".nodes"; "world.energy"; and what `watch` notes."""
         if name in self._watched:
             return self._watched.series(name)
         return self._history.series(self.model, name)
@@ -159,5 +166,7 @@ class World(Moving):
         write_film_of(self, path, fps, speed, azimuth, elevation)
 
     def __repr__(self) -> str:
-        what = self.scene[0] if self.scene is not None else f"{self.model.body_count} bodies"
+        flexible = self.model.flexible
+        more = "" if flexible is None else f" and {len(flexible.names)} flexible ones"
+        what = self.scene[0] if self.scene is not None else f"{self.model.body_count} bodies{more}"
         return f"World({what}, t = {self._t:.6g} s, {len(self.joint_names)} joints, {self.steps} steps taken)"

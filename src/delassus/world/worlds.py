@@ -27,6 +27,7 @@ FAILED = -1
 """Status of a world that no step can be taken of: it stands still until it is reset."""
 
 _VARIED = ("mass", "friction", "restitution", "stiffness", "rate_gain", "damping", "joint_friction", "effort")
+_PLACES = ("q", "u", "nodes", "node_velocity")  # of states that worlds are reset to
 _SHARE = 16  # worlds that a thread takes at a time: fixed, so that results do not depend on the number of threads
 
 
@@ -55,7 +56,9 @@ class Worlds:
     (n, n_d) whole turns of joint angles, time: (n,) [s]; effort, target, target_rate: (n, n_d) [N, N m; m, rad and per
     second]; wrench: (n, n_b, 6) force and moment on each body at its centre of mass, world axes [N, N m]: all of them
     may be written to, and act in the next step. contact_wrench: (n, n_b, 6) what all contacts did to each body in the
-    last step [N, N m]. status: (n,) 0, or FAILED; not_converged: (n,) steps of each world that did not converge.
+    last step [N, N m]. nodes, node_velocity, node_force: (n, n_n, 3) of flexible bodies [m, m/s, N]; such worlds go
+    through `step`, one after the other. status: (n,) 0, or FAILED; not_converged: (n,) steps of each world that did not
+    converge.
 
     >>> import delassus
     >>> builder = delassus.ModelBuilder()
@@ -87,7 +90,9 @@ class Worlds:
             "q": np.repeat(state.q[None], n, axis=0), "u": np.repeat(state.u[None], n, axis=0),
             "turns": np.repeat(model.joints.turns_of(state.turns)[None], n, axis=0),
             "wrench": np.zeros((n, bodies, 6)), "effort": np.zeros((n, free)), "target": np.zeros((n, free)),
-            "target_rate": np.zeros((n, free)),
+            "target_rate": np.zeros((n, free)), "nodes": np.repeat(state.nodes[None], n, axis=0),
+            "node_velocity": np.repeat(state.node_velocity[None], n, axis=0),
+            "node_force": np.zeros((n, model.node_count, 3)),
         }  # fmt: skip
         self._time, self.contact_wrench = np.full((n, 1), float(state.t)), np.zeros((n, bodies, 6))
         self.status, self.not_converged = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -113,6 +118,7 @@ class Worlds:
     q, u, turns = _array("q"), _array("u"), _array("turns")
     wrench, effort = _array("wrench"), _array("effort")
     target, target_rate = _array("target"), _array("target_rate")
+    nodes, node_velocity, node_force = _array("nodes"), _array("node_velocity"), _array("node_force")
 
     @property
     def time(self) -> np.ndarray:
@@ -272,14 +278,18 @@ class Worlds:
         """One step of world w by `step`, where compiled code hands it back."""
         model, count = self.model_of(w), self._known[w, 0]
         memory = Memory(self._names[w, :count].copy(), self._reactions[w, :count].copy())
-        inputs = Inputs(self.wrench[w], self.effort[w], self.target[w], self.target_rate[w])
+        inputs = Inputs(
+            self.wrench[w], self.effort[w], self.target[w], self.target_rate[w], node_force=self.node_force[w]
+        )
         try:
-            state = State(self.q[w], self.u[w], float(self._time[w, 0]), self.turns[w])
+            nodes = (self.nodes[w], self.node_velocity[w]) if model.node_count else ()
+            state = State(self.q[w], self.u[w], float(self._time[w, 0]), self.turns[w], *nodes)
             after, report = step(model, state, inputs, self.settings, memory)
         except DelassusError as error:
             self.status[w], self.troubles[w] = FAILED, str(error)
             return
         self.q[w], self.u[w], self.turns[w], self._time[w] = after.q, after.u, after.turns, after.t
+        self.nodes[w], self.node_velocity[w] = after.nodes, after.node_velocity
         known = len(memory.names)
         if known > self._names.shape[1]:
             self._make_room(2 * known)
@@ -309,8 +319,8 @@ class Worlds:
 
     def reset(self, mask: ArrayLike | None = None, states: Mapping[str, ArrayLike] | State | None = None) -> None:
         """Put worlds back to where they began, all or those of a mask (n,); states: to another place, one for all of
-        them, or arrays {"q": (k, n_b, 7), "u": (k, n_b, 6)} for each. What is remembered of the last solve goes; what
-        acts stays."""
+        them, or arrays {"q": (k, n_b, 7), "u": (k, n_b, 6), "nodes": (k, n_n, 3), …} for each. What is remembered of
+        the last solve goes; what acts stays."""
         chosen = np.ones(self.count, bool) if mask is None else np.asarray(mask)
         if chosen.shape != (self.count,) or chosen.dtype != np.bool_:
             raise SettingsError(f"reset: the mask is {mask!r}: give True or False for each of the {self.count} worlds")
@@ -318,14 +328,16 @@ class Worlds:
         given: Mapping[str, Any] = states if isinstance(states, Mapping) else {}
         places: dict[str, np.ndarray] = {}
         for name in given:
-            if name not in ("q", "u"):
-                raise SettingsError(f"reset: states have no {name!r}; known: q, u")
-        for name, usual in (("q", start.q), ("u", start.u)):
+            if name not in _PLACES:
+                raise SettingsError(f"reset: states have no {name!r}; known: {', '.join(_PLACES)}")
+        for name in _PLACES:
+            usual = getattr(start, name)
             value, shape = numbers(given.get(name, usual)), (int(chosen.sum()), *usual.shape)
             if value.shape not in (usual.shape, shape) or not np.isfinite(value).all():
                 raise ProblemError(f"reset: states[{name!r}] has shape {value.shape}: give {shape}, all finite")
             places[name] = value
-        self.q[chosen], self.u[chosen] = places["q"], places["u"]
+        for name, value in places.items():
+            self._arrays[name][chosen] = value
         self.turns[chosen], self._time[chosen] = self.model.joints.turns_of(start.turns), start.t
         self._known[chosen], self.status[chosen], self.not_converged[chosen] = 0, 0, 0
         self.contact_wrench[chosen] = 0.0

@@ -192,6 +192,12 @@ def contact_columns(report: StepReport) -> dict[str, np.ndarray]:
     return _contact_columns(*room)
 
 
+def welding(report: StepReport) -> np.ndarray:
+    """(n_w, 3) mean force of each weld on its node in one step [N]."""
+    last = len(report.rows.residual)
+    return report.solution.reactions[last - report.rows.weld_rows : last].reshape(-1, 3) / report.h
+
+
 def is_ragged(name: str) -> bool:
     """Does this column have a varying number of entries per step?"""
     return name.startswith(("contacts/", "limits/", "exact/")) and not name.endswith("/count")
