@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from delassus.dynamics.rows import DRIVE
-from delassus.io.recording.columns import welding
+from delassus.io.recording.nodes import welding
 from delassus.spatial import quaternion_to_matrix, rotate
 from delassus.world.loops import dense_rows
 

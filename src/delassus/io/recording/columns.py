@@ -8,6 +8,8 @@ Per contact and per limit, one step after the other: contacts/… and limits/…
 Reactions of steps whose masses need two doubles each, all rows in the order of the problem: exact/high, exact/low [N s]
 and exact/count, zero for other steps.
 
+Flexible bodies have columns of their own: nodes.py.
+
 Steps that were taken many in one compiled call have no seconds by stage: not a number.
 """
 
@@ -18,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from delassus.collision import Contacts
-from delassus.dynamics import energy_of
+from delassus.dynamics.implicit_step import total_energy
+from delassus.io.recording import nodes
 from delassus.io.recording.keeping import COUNTS, NUMBERS, keep_contacts, keep_step, keep_taken
 from delassus.model.model import Model
 from delassus.model.state import State
@@ -51,6 +54,10 @@ class Columns:
         self._limits: tuple[np.ndarray, ...] = (np.empty(_ROOM, np.int32), np.empty(_ROOM, np.uint8), np.empty(_ROOM))
         self._exact = np.empty((_ROOM, 2))
         self._steps = _step_room(model, _ROOM)
+        self._nodes: tuple[np.ndarray, ...] = ()  # of steps, and of contacts, where something is flexible
+        self._node_contacts: tuple[np.ndarray, ...] = ()
+        if model.flexible is not None:
+            self._nodes, self._node_contacts = nodes.step_room(model, _ROOM), nodes.contact_room(model, _ROOM)
         self._written = np.zeros(4, np.int64)  # rows that compiled code has come to
         self._numbers, self._counts = np.full(NUMBERS + len(STAGES), math.nan), np.zeros(COUNTS, np.int64)
 
@@ -62,8 +69,9 @@ class Columns:
     @property
     def bytes(self) -> int:
         """How much is kept."""
-        size = self.count * sum(array[:1].nbytes for array in self._steps)
-        groups: tuple[Sequence[np.ndarray], ...] = (self._touching, self._limits, (self._exact,))
+        size = self.count * sum(array[:1].nbytes for array in (*self._steps, *self._nodes))
+        touching = (*self._touching, *self._node_contacts)
+        groups: tuple[Sequence[np.ndarray], ...] = (touching, self._limits, (self._exact,))
         return size + sum(n * sum(a[:1].nbytes for a in group) for n, group in zip(self.filled[1:], groups))
 
     def add(self, state: State, report: StepReport) -> None:
@@ -86,6 +94,8 @@ class Columns:
             self.filled, (state.q, state.u, state.turns), numbers, counts, sizes, solved, rows.names,
             _plain(contacts), _EMPTY if low is None else low, self._steps, self._touching, self._limits, self._exact,
         )  # fmt: skip
+        if self._nodes:
+            nodes.keep_nodes(self.model, state, report, steps, touching, self._nodes, self._node_contacts)
         self.filled = after
 
     def keeper(self, steps: int, contacts: int) -> tuple[Any, Arrays]:
@@ -115,8 +125,10 @@ class Columns:
         filled = self.filled
         if steps > len(self._steps[0]):
             self._steps = _grown(self._steps, filled[0], steps)
+            self._nodes = _grown(self._nodes, filled[0], steps)
         if touching > len(self._touching[0]):
             self._touching = _grown(self._touching, filled[1], touching)
+            self._node_contacts = _grown(self._node_contacts, filled[1], touching)
         if limits > len(self._limits[0]):
             self._limits = _grown(self._limits, filled[2], limits)
         if exact > len(self._exact):
@@ -144,13 +156,15 @@ class Columns:
             "exact/high": self._exact[:e, 0], "exact/low": self._exact[:e, 1],
         }  # fmt: skip
         out |= {f"times/{stage}": numbers[:, NUMBERS + k] for k, stage in enumerate(STAGES)}
+        out |= {name: array[:n] for name, array in zip(nodes.OF_STEPS, self._nodes)}
+        out |= {name: array[:c] for name, array in zip(nodes.OF_CONTACTS, self._node_contacts)}
         return {name: np.ascontiguousarray(array) for name, array in out.items()}
 
 
 def _grown(arrays: Arrays, filled: int, least: int) -> Arrays:
     """With room for at least so many rows, twice as many as before; rows that are filled stay. The others are not
     touched: room for as many contacts as there can be costs no memory until they are there."""
-    room = max(least, 2 * len(arrays[0]))
+    room = max(least, 2 * len(arrays[0])) if arrays else 0
     out = tuple(np.empty((room, *array.shape[1:]), array.dtype) for array in arrays)
     for new, old in zip(out, arrays):
         new[:filled] = old[:filled]
@@ -192,12 +206,6 @@ def contact_columns(report: StepReport) -> dict[str, np.ndarray]:
     return _contact_columns(*room)
 
 
-def welding(report: StepReport) -> np.ndarray:
-    """(n_w, 3) mean force of each weld on its node in one step [N]."""
-    last = len(report.rows.residual)
-    return report.solution.reactions[last - report.rows.weld_rows : last].reshape(-1, 3) / report.h
-
-
 def is_ragged(name: str) -> bool:
     """Does this column have a varying number of entries per step?"""
     return name.startswith(("contacts/", "limits/", "exact/")) and not name.endswith("/count")
@@ -205,10 +213,10 @@ def is_ragged(name: str) -> bool:
 
 def start_arrays(model: Model, state: State) -> dict[str, np.ndarray]:
     """The state that the first step starts from, with its energy."""
-    energy = energy_of(model, state.rotation, state.q, state.u)
+    soft = {"start/nodes": state.nodes, "start/node_velocity": state.node_velocity} if model.node_count else {}
     return {
-        "start/t": np.array([state.t]), "start/q": state.q, "start/u": state.u, "start/energy": np.array(energy),
-        "start/turns": model.joints.turns_of(state.turns),
+        "start/t": np.array([state.t]), "start/q": state.q, "start/u": state.u,
+        "start/energy": np.array(total_energy(model, state)), "start/turns": model.joints.turns_of(state.turns), **soft,
     }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Reading a recording."""
 
+from bisect import bisect_right
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +37,8 @@ class Recording(Trajectory):
         self._bytes_left = max_bytes
         self._shapes: list[dict[str, tuple[int, ...]]] = []
         self._formats: list[int] = []
+        self._firsts: list[int] = []
+        self._part_in_hand: tuple[str, int, np.ndarray] | None = None
         self._loaded: dict[str, np.ndarray] = {}
         self._look()
         if self.step_count and self.array("solver/status").max() >= len(STATUSES):
@@ -60,6 +63,7 @@ class Recording(Trajectory):
                 steps = _step_count(part, shapes, self.about)
                 if int(path.stem.removeprefix(STEM)) != expected:
                     part.fail(f"is not the next one, which would start at step {expected}: a part is missing")
+                self._firsts.append(expected)
                 expected += steps
             self._shapes.append(shapes)
             self._formats.append(self.about.format)
@@ -100,8 +104,18 @@ class Recording(Trajectory):
             self._loaded[name] = self._read(name)
         return self._loaded[name]
 
+    def _nodes_at(self, name: str, k: int) -> np.ndarray:
+        """From one part: all nodes of all steps may be far more than memory holds."""
+        if k == 0:
+            return super()._nodes_at(name, k)
+        p = bisect_right(self._firsts, k - 1) - 1
+        if self._part_in_hand is None or self._part_in_hand[:2] != (name, p):
+            with Part(self._paths[p]) as part:
+                self._part_in_hand = name, p, part.read(name)
+        return self._part_in_hand[2][k - 1 - self._firsts[p]]
+
     def _read(self, name: str) -> np.ndarray:
-        only_first = name.startswith("start/")
+        only_first = name.startswith(("start/", "mesh/"))
         parts = []
         is_turns = name in ("turns", "start/turns")
         whole = list(zip(self._paths, self._shapes, self._formats))
@@ -155,12 +169,25 @@ def _step_count(part: Part, shapes: dict[str, tuple[int, ...]], about: About) ->
     steps = shapes.get("t", (0,))[0] if shapes.get("t", (0,)) else -1
     if "t" in shapes and shapes.get("turns") != (steps, free):
         part.fail(f"turns has shape {shapes.get('turns')}, expected {(steps, free)}: damaged")
+    if "start/nodes" in shapes:
+        _check_nodes(part, shapes, steps)
     groups = [group for group in ("contacts", "limits", "exact") if f"{group}/count" in shapes]
     totals = {group: int(part.read(f"{group}/count").sum()) for group in groups}
     for name, shape in shapes.items():
-        if name.startswith(("start/", "memory/")):
+        if name.startswith(("start/", "memory/", "mesh/")):
             continue
         wanted = totals.get(name.partition("/")[0], -1) if is_ragged(name) else steps
         if not shape or shape[0] != wanted:
             part.fail(f"{name} has {shape[0] if shape else 'no'} entries, expected {wanted}: damaged")
     return steps
+
+
+def _check_nodes(part: Part, shapes: dict[str, tuple[int, ...]], steps: int) -> None:
+    """Nodes and velocities of flexible bodies, as many at the start as after every step."""
+    each = (*shapes["start/nodes"][:1], 3)
+    for name, wanted in (
+        ("start/nodes", each), ("start/node_velocity", each), ("nodes", (steps, *each)),
+        ("node_velocity", (steps, *each)),
+    ):  # fmt: skip
+        if (name.startswith("start/") or "t" in shapes) and shapes.get(name) != wanted:
+            part.fail(f"{name} has shape {shapes.get(name)}, expected {wanted}: damaged")

@@ -2,20 +2,28 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from delassus.errors import SettingsError, nearest
+from delassus.errors import FileError, SettingsError, nearest
 from delassus.io.recording.columns import STAGES, STATUSES, Columns, start_arrays
+from delassus.io.recording.nodes import OF_CONTACTS, elements_from, mesh_arrays, texts
+from delassus.io.recording.vtu import write_series
 from delassus.model.state import State
 from delassus.status import Status
+
+if TYPE_CHECKING:
+    from delassus.fem import Elements
 
 
 @dataclass(frozen=True, eq=False)
 class StepContacts:
     """The n contacts of one step.  bodies: (n, 2), −1 for the world; point, normal: (n, 3) [m]; force: (n, 3) [N],
     world frame, on the second body; slip: (n, 3) [m/s]; gap: (n,) [m]; mu: (n,); status: (n,) 0 open, 1 stick, 2 slip;
-    feature: (n,) the same from step to step."""
+    feature: (n,) the same from step to step; flexible: (n, 2) numbers of the flexible bodies, −1 for others; nodes,
+    weights: (n, 4) which of their nodes it touches, −1 for none, and what part of the force acts on each."""
 
     bodies: np.ndarray
     point: np.ndarray
@@ -26,10 +34,31 @@ class StepContacts:
     mu: np.ndarray
     status: np.ndarray
     feature: np.ndarray
+    flexible: np.ndarray | None = None
+    nodes: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     def force_on(self, body: int) -> np.ndarray:
         """Resultant on one body, (3,) [N], world frame."""
         return self.force[self.bodies[:, 1] == body].sum(axis=0) - self.force[self.bodies[:, 0] == body].sum(axis=0)
+
+    def force_on_flexible(self, number: int) -> np.ndarray:
+        """Resultant on one flexible body, (3,) [N], world frame."""
+        if self.flexible is None:
+            return np.zeros(3)
+        sign = (self.flexible[:, 1] == number).astype(float) - (self.flexible[:, 0] == number)
+        return sign @ self.force
+
+    def node_forces(self, count: int) -> np.ndarray:
+        """(count, 3) what all contacts do to each node of the flexible bodies [N]."""
+        out = np.zeros((count, 3))
+        if self.nodes is None or self.weights is None:
+            return out
+        if self.nodes.max(initial=-1) >= count:
+            raise FileError(f"contacts/nodes names node {self.nodes.max()} of {count}: damaged")
+        c, a = np.nonzero(self.nodes >= 0)
+        np.add.at(out, self.nodes[c, a], self.weights[c, a, None] * self.force[c])
+        return out
 
     def __repr__(self) -> str:
         touching = int((self.status > 0).sum())
@@ -41,6 +70,8 @@ class Trajectory:
 
     `array(name)` gives any column (names: `names`); the common ones are attributes."""
 
+    _label = "run"
+
     def __init__(self, arrays: dict[str, np.ndarray]):
         self._arrays = arrays
 
@@ -48,6 +79,8 @@ class Trajectory:
     def of(cls, columns: Columns) -> "Trajectory":
         """What was collected in memory."""
         arrays = start_arrays(columns.model, columns.start) | columns.arrays()
+        if columns.model.flexible is not None:
+            arrays |= mesh_arrays(columns.model)
         return cls({name: array.copy() for name, array in arrays.items()})
 
     @property
@@ -140,13 +173,67 @@ class Trajectory:
 
     def state(self, k: int) -> State:
         """After k steps; negative: counted from the end."""
-        return State(self.q[k], self.u[k], float(self.t[k]), self.turns[k])
+        k = range(self.step_count + 1)[k]
+        nodes = (self._nodes_at("nodes", k), self._nodes_at("node_velocity", k)) if self.node_count else ()
+        return State(self.q[k], self.u[k], float(self.t[k]), self.turns[k], *nodes)
 
     def contacts(self, k: int) -> StepContacts:
         """Of step k (the one that leads from state k to k + 1)."""
         k = range(self.step_count)[k]
         part = slice(self._contact_start[k], self._contact_start[k + 1])
-        return StepContacts(*(self._load(f"contacts/{name}")[part] for name in StepContacts.__dataclass_fields__))
+        fields = [f"contacts/{name}" for name in StepContacts.__dataclass_fields__]
+        kept = OF_CONTACTS if self.node_count else ()
+        return StepContacts(*(self._load(name)[part] for name in fields if name not in OF_CONTACTS or name in kept))
+
+    # -- flexible bodies -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def node_count(self) -> int:
+        """Nodes of the flexible bodies."""
+        return len(self._load("start/nodes")) if "start/nodes" in self.names else 0
+
+    @cached_property
+    def nodes(self) -> np.ndarray:
+        """(N + 1, n_n, 3) places of the nodes [m], of all steps at once: `state(k).nodes` reads those of one."""
+        return self._with_start("nodes") if self.node_count else np.zeros((self.step_count + 1, 0, 3))
+
+    @cached_property
+    def flexible_names(self) -> tuple[str, ...]:
+        """Of the flexible bodies."""
+        return texts(self._load("mesh/names")) if "mesh/names" in self.names else ()
+
+    @cached_property
+    def elements(self) -> "Elements":
+        """The finite elements of the flexible bodies, made again from what was recorded."""
+        if "mesh/names" not in self.names:
+            raise SettingsError("this run has no flexible bodies: it has no elements, stresses or strains")
+        kept = {name.removeprefix("mesh/"): self._load(name) for name in self.names if name.startswith("mesh/")}
+        return elements_from(kept, self._label)
+
+    def von_mises(self, k: int) -> np.ndarray:
+        """(e,) von Mises' stress of all elements after k steps [Pa]."""
+        return self.elements.von_mises(self.state(k).nodes)
+
+    def strain_energy(self, k: int) -> np.ndarray:
+        """Stored in each flexible body after k steps [J]."""
+        return self.elements.strain_energy(self.state(k).nodes)
+
+    @property
+    def weld_forces(self) -> dict[str, np.ndarray]:
+        """(N, 3) force [N] of each rigid body that nodes are welded to, and of the "world", on those nodes."""
+        if "mesh/weld_names" not in self.names or not self.step_count:
+            return {}
+        holders, force = np.array(texts(self._load("mesh/weld_names"))), self._load("welds/force")
+        return {str(name): force[:, holders == name].sum(axis=1) for name in dict.fromkeys(holders)}
+
+    def write_vtu(self, folder: str | Path, *, every: int = 1) -> list[Path]:
+        """Flexible bodies after every so many steps as a series of files that ParaView opens: displacement, velocity,
+        von Mises' stress and contact forces."""
+        return write_series(self, Path(folder), every)
+
+    def _nodes_at(self, name: str, k: int) -> np.ndarray:
+        """(n_n, 3) nodes or node_velocity after k steps, from 0 on."""
+        return self._load(f"start/{name}") if k == 0 else self._load(name)[k - 1]
 
     def exact_reactions(self, k: int) -> np.ndarray | None:
         """λ of step k as two doubles a row, (2, m) [N s], as `solve` takes a guess; None where one was enough."""
@@ -174,8 +261,9 @@ class Trajectory:
 
     def __repr__(self) -> str:
         failed = int((~self.converged).sum()) if self.step_count else 0
+        nodes = f", {self.node_count} nodes" if self.node_count else ""
         return (
             f"{type(self).__name__}({self.step_count} steps, t = {self.t[0]:.6g} … {self.t[-1]:.6g} s, "
-            f"{self.q.shape[1]} bodies, {int(self.contact_counts.max(initial=0))} contacts at most, "
+            f"{self.q.shape[1]} bodies{nodes}, {int(self.contact_counts.max(initial=0))} contacts at most, "
             f"{failed} steps not converged)"
         )
