@@ -29,6 +29,7 @@ _HOME = {
     "Imposed": "delassus.builder",
     "Motor": "delassus.builder",
     "Plane": "delassus.shapes",
+    "Recording": "delassus.io.recording",
     "Softening": "delassus.softening",
     "Sphere": "delassus.shapes",
     "Stabilisation": "delassus.dynamics",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from delassus.dynamics import Stabilisation as Stabilisation
     from delassus.errors import DelassusError as DelassusError
     from delassus.io import load_problem as load_problem
+    from delassus.io.recording import Recording as Recording
     from delassus.law import Law as Law
     from delassus.model.model import Model as Model
     from delassus.model.state import State as State

@@ -106,7 +106,7 @@ def test_recording_gives_back_every_column(tmp_path, small_parts):
     setup = Setup(model, state, 0.05)
     kept = record(setup, tmp_path, 50)
     recording = Recording(tmp_path)
-    assert len(list((tmp_path / "recording").iterdir())) > 5
+    assert len(list((tmp_path / "recording").glob("part-*"))) > 5
     assert_same(kept, recording)
     assert recording.array("limits/count").max() > 0
     assert recording.array("joints/drive").shape == (50, 1)

@@ -107,7 +107,7 @@ def as_format(number):
 )
 def test_damaged_turns_are_named(tmp_path, edit, message):
     record(tmp_path, 20)
-    edited(next((tmp_path / "recording").iterdir()), edit)
+    edited(next((tmp_path / "recording").glob("part-*")), edit)
     with pytest.raises(FileError, match=message):
         Recording(tmp_path).state(-1)
 

@@ -1,7 +1,7 @@
 """Bodies as the builder holds them: pose, material, shapes; mass, centre and inertia from what was given."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,7 @@ class Body:
     group: int
     mask: int
     fixture: int = 0  # number among the fixed bodies, which all have the index of the world
+    colour: np.ndarray = field(default_factory=lambda: np.full(4, np.nan))  # red, green, blue, opacity; NaN: any
 
     @property
     def is_fixed(self) -> bool:
@@ -95,6 +96,16 @@ class Body:
         what = "fixed" if self.is_fixed else f"{self.mass:.4g} kg"
         kinds = ", ".join(shape.kind for shape, _, _ in self.shapes) or "no shapes"
         return f"Body({self.name!r}, {what}, {kinds}, at {np.array2string(self.position, precision=4)} m)"
+
+
+def colour_of(given: ArrayLike | None, name: str) -> np.ndarray:
+    """(4,) red, green, blue and opacity, 0 … 1; NaN where none is given.  name: of the body, for the complaint."""
+    if given is None:
+        return np.full(4, np.nan)
+    colour = numbers(given)
+    if colour.shape not in ((3,), (4,)) or not ((colour >= 0.0) & (colour <= 1.0)).all():
+        raise ProblemError(f"{name}: colour is {given!r}: give red, green, blue and, if wanted, opacity, each 0 … 1")
+    return np.array([*colour, 1.0])[:4]
 
 
 def placed_shapes(name: str, shapes: Any) -> list[tuple[Any, np.ndarray, np.ndarray]]:

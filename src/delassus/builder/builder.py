@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.builder.body import WORLD, Body, Material, bits, mass_properties, placed_shapes
+from delassus.builder.body import WORLD, Body, Material, bits, colour_of, mass_properties, placed_shapes
 from delassus.builder.flexible import FlexibleBody, FlexibleParts
 from delassus.builder.force import GivenForce, GivenOwn, model_forces
 from delassus.builder.force_methods import ForceMethods
@@ -83,6 +83,7 @@ class ModelBuilder(FlexibleParts, ForceMethods):
         material: Material | float | None = None,
         group: int = 1,
         mask: int = ALL,
+        colour: ArrayLike | None = None,
     ) -> Body:
         """A moving body: from density [kg/m³] and shapes, mass [kg] and shapes it is spread over, or mass and inertia
         (3, 3) or (3,) [kg m²] about the centre of mass.
@@ -90,7 +91,8 @@ class ModelBuilder(FlexibleParts, ForceMethods):
         position: of the body's own frame [m]; orientation: unit quaternion (w, x, y, z) or rotation matrix; velocity
         [m/s] of its origin and angular_velocity [rad/s], world frame. shapes: one or a list, each alone or as (shape,
         position, orientation) in the body's frame; material: a Material, or a number for its friction coefficient;
-        group, mask: two bodies may touch when each one's group shares a bit with the other's mask."""
+        group, mask: two bodies may touch when each one's group shares a bit with the other's mask; colour: of its
+        shapes in pictures, red, green, blue and, if given, opacity, 0 … 1."""
         name = self._name(name, "body", "bodies")
         parts = placed_shapes(name, shapes)
         m, centre, theta = mass_properties(name, parts, mass, inertia, density)
@@ -99,7 +101,7 @@ class ModelBuilder(FlexibleParts, ForceMethods):
         made = Body(
             name, len(self.bodies), position, quaternion, centre, m, theta, vector(velocity, f"{name}: velocity", 3),
             vector(angular_velocity, f"{name}: angular_velocity", 3), parts, Material.of(material, name),
-            bits(group, f"{name}: group"), bits(mask, f"{name}: mask"),
+            bits(group, f"{name}: group"), bits(mask, f"{name}: mask"), 0, colour_of(colour, name),
         )  # fmt: skip
         self.bodies.append(made)
         self._names["bodies"].add(name)
@@ -115,6 +117,7 @@ class ModelBuilder(FlexibleParts, ForceMethods):
         material: Material | float | None = None,
         group: int = 1,
         mask: int = ALL,
+        colour: ArrayLike | None = None,
     ) -> Body:
         """A body that never moves: ground, container, pedestal. Arguments as in `body`."""
         name = self._name(name, "fixed", "bodies")
@@ -122,6 +125,7 @@ class ModelBuilder(FlexibleParts, ForceMethods):
             name, WORLD, vector(position, f"{name}: position", 3), unit_quaternion(orientation, f"{name}: orientation"),
             np.zeros(3), 0.0, np.zeros((3, 3)), np.zeros(3), np.zeros(3), placed_shapes(name, shapes),
             Material.of(material, name), bits(group, f"{name}: group"), bits(mask, f"{name}: mask"), len(self.fixtures),
+            colour_of(colour, name),
         )  # fmt: skip
         self.fixtures.append(made)
         self._names["bodies"].add(name)
@@ -218,6 +222,8 @@ class ModelBuilder(FlexibleParts, ForceMethods):
             arm = rotate(body.quaternion, body.centre)
             q[k] = [*(body.position + arm), *body.quaternion]
             u[k] = [*(body.velocity + np.cross(body.angular_velocity, arm)), *body.angular_velocity]
+        shapes = self._shape_arrays()
+        colours = [body.colour for body in self.bodies + self.fixtures for _ in body.shapes]
         model = Model(
             tuple(body.name for body in self.bodies),
             tuple(body.name for body in self.fixtures),
@@ -225,11 +231,12 @@ class ModelBuilder(FlexibleParts, ForceMethods):
             np.array([body.inertia for body in self.bodies]).reshape(count, 3, 3),
             self.gravity,
             joint_arrays(self.joints),
-            self._shape_arrays(),
+            shapes,
             np.array([body.centre for body in self.bodies]).reshape(count, 3),
             np.array([[*body.position, *body.quaternion] for body in self.fixtures]).reshape(-1, 7),
             self._flexible_arrays(self.mass),
             model_forces(self.forces, self.own_forces, count, sum(len(one.mesh.nodes) for one in self.flexibles)),
+            np.array(colours).reshape(-1, 4)[shapes.instance],
         )
         if assemble:
             q, u = assembled(model, q, u)

@@ -28,6 +28,11 @@ _MADE_HERE = (
     "few_constants",
     "many_constants",
 )  # cached properties that hold memory and addresses of this process
+SAID = (
+    "instance", "kind", "body", "owner", "size", "local_position", "local_rotation", "half", "radius", "surface",
+    "softening", "group", "mask", "mixing", "vertices", "excluded", "given_kinds",
+)  # fmt: skip
+"""Fields of ShapeArrays that say what the shapes are; `complete_arrays` makes the others of them."""
 _SLOW = 0.1  # of half its thickness: a shape that moves less in a step is well described by one configuration
 
 
@@ -186,7 +191,7 @@ def shape_arrays(
         raise SettingsError(f"mixing is {mixing!r}: {nearest(mixing, list(MIXING))}")
     given = [x if isinstance(x, Instance) else Instance(*x) for x in instances]
     parts = take_apart(given)
-    of, kind, n = parts.instance, parts.kind, len(parts.kind)
+    of, kind = parts.instance, parts.kind
     body = np.array([x.body for x in given], dtype=np.int64)[of]
     fixture = np.array([x.fixture for x in given], dtype=np.int64)[of]
     surface = np.array([(x.margin, x.mu, x.restitution, x.body) for x in given], dtype=float).reshape(-1, 4)[of]
@@ -196,36 +201,31 @@ def shape_arrays(
     mask = np.array([x.mask for x in given], dtype=np.uint32)[of]
     owner = np.where(body >= 0, body, FIXTURES + fixture)
     excluded = _pair_keys(exclude, exclude_fixed)
-    radius = parts.radius + surface[:, 0]
+    return complete_arrays(
+        {
+            "instance": of, "kind": kind, "body": body, "owner": owner, "size": parts.size,
+            "local_position": parts.local_position, "local_rotation": parts.local_rotation, "half": parts.half,
+            "radius": parts.radius + surface[:, 0], "surface": surface, "softening": softening, "group": group,
+            "mask": mask, "mixing": MIXING[mixing], "vertices": parts.vertices, "excluded": excluded,
+            "given_kinds": parts.given_kinds,
+        }
+    )  # fmt: skip
+
+
+def complete_arrays(said: dict[str, Any]) -> ShapeArrays:
+    """With everything that follows from what was `said` (SAID, by name): who is looked for where and among whom."""
+    kind, body, group, mask, excluded = (said[name] for name in ("kind", "body", "group", "mask", "excluded"))
+    n = len(kind)
     few = n <= FEW
     if few or (kind == PLANE).all():
-        common, gridded, level_start, level_radius = (
-            np.arange(n),
-            np.zeros(0, np.int64),
-            np.zeros(1, np.int64),
-            np.zeros(0),
-        )
+        none = np.zeros(0, np.int64)
+        common, gridded, level_start, level_radius = np.arange(n), none, np.zeros(1, np.int64), np.zeros(0)
     else:
-        common, gridded, level_start, level_radius = size_classes(kind, radius)
+        common, gridded, level_start, level_radius = size_classes(kind, said["radius"])
     is_common = np.zeros(n, bool)
     is_common[common] = True
     return ShapeArrays(
-        instance=of,
-        kind=kind,
-        body=body,
-        owner=owner,
-        size=parts.size,
-        local_position=parts.local_position,
-        local_rotation=parts.local_rotation,
-        half=parts.half,
-        radius=radius,
-        surface=surface,
-        softening=softening,
-        group=group,
-        mask=mask,
-        mixing=MIXING[mixing],
-        vertices=parts.vertices,
-        excluded=excluded,
+        **said,
         body_count=int(body.max(initial=-1)) + 1,
         common=common,
         is_common=is_common,
@@ -234,12 +234,11 @@ def shape_arrays(
         level_radius=level_radius,
         plain=bool((mask == ALL).all() and (group != 0).all()) and not len(excluded) and _all_may_touch(kind, body),
         few=few,
-        candidates=few_candidates(kind, body, owner, group, mask, excluded, FAMILIES, POINTS)
+        candidates=few_candidates(kind, body, said["owner"], group, mask, excluded, FAMILIES, POINTS)
         if few
         else np.zeros((0, 4), np.int64),
         hint=[8 * n + 64],
         spare=[],
-        given_kinds=parts.given_kinds,
     )
 
 

@@ -19,8 +19,9 @@ from delassus.softening import NOT_SAID
 _NEUTRAL = {
     "effort": np.inf, "limit_restitution": 0.0, "softening": NOT_SAID, "limit_softening": NOT_SAID, "given_kinds": (),
 }  # fmt: skip
-# Where the user put frames: nothing moves otherwise for it, so recordings resume whatever they are.
-_NOT_MECHANICS = ("centre", "fixed_pose")
+# Where the user put frames, what things look like and where they come from: nothing moves otherwise for it, so
+# recordings resume whatever they are.
+_NOT_MECHANICS = ("centre", "fixed_pose", "colours", "source")
 
 _CORNERS = 8  # arrays of `ShapeArrays.vertices` that say where corners and faces are; edges follow from them
 
@@ -31,7 +32,9 @@ class Model:
     frame [kg m²]; gravity: (3,) [m/s²]; joints, shapes: see their classes; fixed_names: what belongs to the world;
     centre: (n_b, 3) centres of mass in the bodies' own frames, as the user placed them [m]; fixed_pose: (n_f, 7) of
     what is fixed, position [m] and quaternion; flexible: the bodies of finite elements, see model/flexible.py; forces:
-    springs, bushings and forces of the user's own, see forces/; None where there are none."""
+    springs, bushings and forces of the user's own, see forces/; None where there are none; colours: (n_s, 4) red,
+    green, blue and opacity, 0 … 1, of each row of `shapes`, NaN where none was chosen; source: the file it was read
+    from, "name sha256:…", or nothing."""
 
     body_names: tuple[str, ...]
     fixed_names: tuple[str, ...]
@@ -44,8 +47,12 @@ class Model:
     fixed_pose: np.ndarray = field(default_factory=lambda: np.zeros((0, 7)))
     flexible: Flexible | None = None
     forces: Any = None
+    colours: np.ndarray = field(default_factory=lambda: np.zeros((0, 4)))
+    source: str = ""
 
     def __post_init__(self) -> None:
+        if len(self.colours) != self.shapes.count:
+            object.__setattr__(self, "colours", np.full((self.shapes.count, 4), np.nan))
         if len(self.centre) != len(self.mass):
             object.__setattr__(self, "centre", np.zeros((len(self.mass), 3)))
         if len(self.fixed_pose) != len(self.fixed_names):

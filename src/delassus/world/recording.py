@@ -37,22 +37,22 @@ def recorder_for(world: "World", directory: str | PathLike[str], steps: int, ove
 
 
 def load_recording(path: Path) -> "World":
-    """The world at the end of a recording of a scene, to go on bit for bit as if it had never stopped."""
+    """The world at the end of a recording, to go on bit for bit as if it had never stopped."""
     from delassus.world.world import World
 
     recording = Recording(path)
     about = recording.about
-    if not about.scene:
-        raise FileError(
-            f"{label(path)}: was recorded of a world that was built, not of a scene: build it again and give "
-            "World(model, recording.state(-1)), recording = delassus.io.Recording(…)"
-        )
-    setup = find(about.scene).build(**about.parameters)
-    settings = _settings(about.settings, setup.settings)
-    mine = About.of(setup.model, setup.state, settings, scene=about.scene, parameters=setup.parameters)
-    world = World(setup.model, setup.state, settings, inputs=setup.inputs)
-    world.scene = (about.scene, setup.parameters)
-    recorder, state, memory = Recorder.resume(path, replace(mine, start=about.start), setup.model)
+    if about.scene:
+        setup = find(about.scene).build(**about.parameters)
+        model, parameters, inputs, default = setup.model, setup.parameters, setup.inputs, setup.settings
+    else:  # it was built, and is built of what the recording holds; what acted on it was set by a program
+        model, parameters, inputs, default = recording.model, {}, None, StepSettings()
+    settings = _settings(about.settings, default)
+    first = recording.state(0)
+    mine = About.of(model, first, settings, scene=about.scene, parameters=parameters)
+    world = World(model, first, settings, inputs=inputs)
+    world.scene = (about.scene, parameters) if about.scene else None
+    recorder, state, memory = Recorder.resume(path, replace(mine, start=about.start), model)
     world._q, world._u, world._t, world._turns = state.q.copy(), state.u.copy(), state.t, state.turns.copy()
     world._nodes, world._node_velocity = state.nodes, state.node_velocity
     world._memory, world.steps = memory, recorder.step_count

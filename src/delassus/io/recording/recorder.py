@@ -12,6 +12,7 @@ from delassus.errors import FileError
 from delassus.io.place import label
 from delassus.io.recording.about import About
 from delassus.io.recording.columns import Arrays, Columns, memory_arrays, start_arrays
+from delassus.io.recording.model_file import FILE, write_model
 from delassus.io.recording.nodes import mesh_arrays
 from delassus.io.recording.parts import part_path, part_paths, write_part
 from delassus.io.recording.recording import FOLDER, Recording
@@ -57,10 +58,12 @@ class Recorder:
             folder.mkdir(parents=True, exist_ok=True)
             for path in old:
                 path.unlink()
+            (folder / FILE).unlink(missing_ok=True)
         except OSError as error:
             reason = error.strerror or error
             raise FileError(f"{label(folder)}: cannot be made a directory ({reason}): choose another") from None
         recorder = cls(folder, about, model, state, 0, None)
+        write_model(folder, model)
         recorder._write()
         return recorder
 
@@ -77,6 +80,8 @@ class Recorder:
         state, memory = recording.state(-1), recording.memory()
         if not recording.counts_turns:
             state = replace(state, turns=_counted_turns(recording, model))
+        if not recording.has_model:
+            write_model(Path(directory) / FOLDER, model)
         if recording.about.format == about.format:
             about = replace(recording.about, goal=about.goal)
         return cls(Path(directory) / FOLDER, about, model, state, recording.step_count, memory), state, memory

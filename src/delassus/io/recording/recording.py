@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,13 @@ import numpy as np
 from delassus.errors import FileError
 from delassus.io.place import label
 from delassus.io.recording.about import About
+from delassus.io.recording.by_name import BodyRecord, JointRecord, PairRecord, body_record, joint_record, pair_record
 from delassus.io.recording.columns import STATUSES, is_ragged
+from delassus.io.recording.model_file import FILE, read_model
 from delassus.io.recording.parts import STEM, Part, part_paths
 from delassus.io.recording.trajectory import Trajectory
 from delassus.joints import JOINTS
+from delassus.model.model import Model
 from delassus.simulation import Memory
 
 FOLDER = "recording"
@@ -81,6 +85,36 @@ class Recording(Trajectory):
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self._shapes[-1] | self._shapes[0])
+
+    @property
+    def has_model(self) -> bool:
+        """Does it hold the model? Those of older versions do not."""
+        return (self._paths[0].parent / FILE).exists()
+
+    @cached_property
+    def model(self) -> Model:
+        """What moved: shapes, masses, joints, materials, names, colours, meshes. Forces of the user's own, which are
+        programs, are not part of it."""
+        found = read_model(self._paths[0].parent)
+        if found is None:
+            raise FileError(
+                f"{self._label}: was made by a version that did not keep the model: resume it once, or build the model"
+            )
+        if (found.body_names, found.joints.names) != (self.about.bodies, self.about.joints):
+            raise FileError(f"{self._label}: {FILE} is the model of another run: damaged")
+        return found
+
+    def body(self, name: str) -> BodyRecord:
+        """Where a moving body was, how fast, and the resultant of its contacts, over all steps."""
+        return body_record(self, name)
+
+    def joint(self, name: str) -> JointRecord:
+        """Coordinates and reactions of a joint over all steps."""
+        return joint_record(self, name)
+
+    def between(self, first: str, second: str) -> PairRecord:
+        """Every contact of two bodies; "world" is all that is fixed. Forces are those on the second."""
+        return pair_record(self, first, second)
 
     def memory(self) -> Memory:
         """What the solve after the last step would start from."""
