@@ -15,8 +15,8 @@ def test_pivoted_cholesky_solves_consistent_systems(n, rank):
         J = rng.normal(size=(n, rank))
         D, b = J @ J.T, J @ rng.normal(size=rank)
         A, order, x = D.copy(), np.empty(n, np.int64), np.full(n, np.nan)
-        found = pivoted_cholesky(A, order, 1e-11)
-        pivoted_solve(A, order, found, b, x)
+        found = pivoted_cholesky(A, order, np.empty(len(A)), 1e-11)
+        pivoted_solve(A, order, found, b, np.empty(n), x)
         assert found == rank
         assert sorted(order) == list(range(n))
         assert np.allclose(D @ x, b, atol=ROUNDING * np.abs(b).max() * np.linalg.cond(J) ** 2)
@@ -25,8 +25,8 @@ def test_pivoted_cholesky_solves_consistent_systems(n, rank):
 def test_pivoted_cholesky_of_nothing_and_of_zero():
     order, x = np.empty(3, np.int64), np.full(3, np.nan)
     A = np.zeros((3, 3))
-    assert pivoted_cholesky(A, order, 1e-11) == 0
-    pivoted_solve(A, order, 0, np.ones(3), x)
+    assert pivoted_cholesky(A, order, np.empty(len(A)), 1e-11) == 0
+    pivoted_solve(A, order, 0, np.ones(3), np.empty(3), x)
     assert not x.any()
 
 

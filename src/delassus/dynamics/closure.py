@@ -6,16 +6,19 @@ the bodies by δ = −H⁻¹ Jᵀ (J H⁻¹ Jᵀ)⁻¹ f(q) removes it at once. 
 they are now, which keeps redundant rows from contradicting each other in the next step.
 """
 
+import math
+
 import numpy as np
 
 from delassus.integrators import move, moved
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import evaluate_constraints, joint_frames
 from delassus.kernel import ADDRESSED, njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.factor.dense_inverse import DenseInverse, pivoted_cholesky, pivoted_solve
-from delassus.linalg.operators.rigid import RigidDelassus, add_response, form_dense, form_response, multiply_rows
-from delassus.model.model import Model, form_mass_blocks
+from delassus.linalg.operators.rigid import RigidDelassus, add_response, form_dense, multiply_rows
+from delassus.model.model import Model
 from delassus.spatial import matrices_of, rotations_of
 
 MOST_ROWS = 600  # joint rows up to which the dense factorisation is worth its time
@@ -24,7 +27,9 @@ _STEPS = 30  # Newton's: one or two suffice but where a mechanism is nearly sing
 _STALE = 0.1  # a step that leaves more of the error than this asks for a factorisation where it led
 _HALVINGS = 12  # of a step that does not lessen the error
 _PASSES = 8  # over the velocities, where the factorisation is of a configuration nearby
-_CONSISTENT = 1e-12  # of the rates before: a pass that leaves less is the last
+_ROUNDING = 4e-15  # of the fastest velocity: rates below this are rounding, and no pass lessens them; nor does one …
+_STUCK = 0.5  # … that leaves more than this
+_NO_FACTOR = -1  # instead of a rank
 _REDUNDANT = 1e-10  # pivots below this fraction of the largest belong to redundant rows
 
 POSES_ALONE = np.empty((0, 6))
@@ -43,9 +48,16 @@ def close_joints(
     joints = model.joints if joints is None else joints
     if joints.row_count <= COMPILED:
         q, u = q.copy(), u.copy()
-        close(joints.plain, model.mass, model.inertia, model.inverse_inertia, tol, q, u)
+        masses = model.inverse_mass, model.inverse_inertia
+        close(joints.plain, masses, tol, q, u, room_for(joints, len(q)))
         return q, u
     return _close_large(model, joints, q, u, tol)
+
+
+def room_for(joints: JointArrays, bodies: int) -> tuple[np.ndarray, np.ndarray]:
+    """What a compiled closing of these joints between so many bodies works in: numbers, and the order of rows."""
+    m = joints.row_count
+    return np.empty(28 * m + m * m + 31 * bodies + 30 * joints.count), np.empty(m, np.int64)
 
 
 def joint_error(model: Model, q: np.ndarray) -> float:
@@ -90,13 +102,13 @@ def _close_large(
     if inverse is None:
         operator, inverse = _factored(model, joints, q, rows)
     here = RigidDelassus(operator.mass, joints.bodies, rows, joints.row_start, mass_inverse=operator.mass_inverse)
-    enough = 0.0
-    for k in range(_PASSES):
+    enough, before = _ROUNDING * np.abs(u).max(), np.inf
+    for _ in range(_PASSES):
         rate = here.rows_times(u.ravel())
         size = np.abs(rate).max()
-        if k and size <= enough:
+        if size <= enough or not size < _STUCK * before:
             break
-        enough = _CONSISTENT * size if k == 0 else enough
+        before = size
         u = u + operator.body_velocity(inverse.solve(-rate)).reshape(-1, 6)
     return q, u
 
@@ -107,68 +119,85 @@ def _factored(model: Model, joints: JointArrays, q: np.ndarray, rows: np.ndarray
     return operator, DenseInverse(operator.dense())
 
 
-@njit(cache=True, error_model="numpy", **ADDRESSED)
-def close(joints, body_mass, inertia, inverse_inertia, tol, q, u):
-    """The same in one compiled call, for small mechanisms; q and u (n_b, 6), or (0, ·), change in place;
-    returns 0.  joints: `JointArrays.plain`."""
-    bodies, start = joints[0], joints[4]
-    n, m = len(q), start[-1]
-    residual, rows, new_residual, new_rows = np.empty(m), np.empty((m, 12)), np.empty(m), np.empty((m, 12))
-    response, D, order, scale = np.empty((m, 12)), np.empty((m, m)), np.empty(m, np.int64), np.empty(m)
-    push, change, there = np.empty(m), np.empty((n, 6)), np.empty_like(q)
-    masses = (body_mass, inertia, inverse_inertia)
-    worst = _evaluate(joints, q, residual, rows)
-    rank = -1  # no factorisation yet
+@njit(cache=True, error_model="numpy", **ADDRESSED, **BORROWED)
+def close(joints, masses, tol, q, u, room):
+    """The same in one compiled call, for small mechanisms; q and u (n_b, 6), or (0, ·), change in place; returns 0.
+    joints: `JointArrays.plain`; masses: inverse masses (n_b,) and inverse inertias (n_b, 3, 3) of bodies in their own
+    frames; room: of `room_for`."""
+    room = _cut(joints, len(q), room)
+    change, there = room[8], room[9]
+    worst = _evaluate(joints, q, room)
+    rank = _NO_FACTOR
     for _ in range(_STEPS):
         if worst <= tol:
             break
-        is_fresh = rank < 0
+        is_fresh = rank == _NO_FACTOR
         if is_fresh:
-            rank = _factor(joints, masses, q, rows, response, D, order, scale)
-        _respond(bodies, start, response, D, order, rank, scale, residual, push, change)
+            rank = _factor(joints, masses, room)
+        _respond(joints, rank, room)
         left = worst
         for halving in range(_HALVINGS):
             move(q, change, 0.5**halving, there)
-            left = _evaluate(joints, there, new_residual, new_rows)
+            left = _evaluate(joints, there, room)
             if left < worst:
                 break
         if not left < worst:
+            _evaluate(joints, q, room)
             if is_fresh:
                 break
-            rank = -1
+            rank = _NO_FACTOR
             continue
         if left > _STALE * worst:
-            rank = -1
+            rank = _NO_FACTOR
         worst = left
         _copy(there, q)
-        _copy(new_rows, rows)
-        for i in range(m):
-            residual[i] = new_residual[i]
-    if len(u) == 0:
-        return np.int64(0)
-    if rank < 0:
-        rank = _factor(joints, masses, q, rows, response, D, order, scale)
-    enough = 0.0
-    for k in range(_PASSES):
-        multiply_rows(bodies, start, rows, u.reshape(-1), residual)
-        size = max_abs(residual)
-        if k > 0 and size <= enough:
-            break
-        enough = _CONSISTENT * size if k == 0 else enough
-        _respond(bodies, start, response, D, order, rank, scale, residual, push, change)
-        for b in range(n):
-            for i in range(6):
-                u[b, i] += change[b, i]
+    if len(u) > 0:
+        _project(joints, masses, rank, u, room)
     return np.int64(0)
 
 
-@njit(cache=True, error_model="numpy")
-def _evaluate(joints, q, residual, rows):
+@njit(cache=True, inline="always")
+def _cut(joints, n, room):
+    """The room in pieces, for n bodies, m rows, c joints: residuals (m,), rows and how bodies respond to them (m, 12),
+    D (m, m), its order, scales and two vectors (m,), a change (n, 6), poses (n, 7), rotations (n, 3, 3), of joints'
+    frames origins (c, 2, 3), axes (c, 2, 3, 3) and centres (c, 2, 3), inverse inertias (n, 3, 3)."""
+    count, m, (numbers, order) = len(joints[0]), joints[4][-1], room
+    a, b, c = 4 * m, 28 * m, 28 * m + m * m
+    d, e = c + 31 * n, c + 31 * n + 12 * count
+    return (
+        numbers[:m], numbers[a : a + 12 * m].reshape(m, 12), numbers[a + 12 * m : b].reshape(m, 12),
+        numbers[b:c].reshape(m, m), order, numbers[m : 2 * m], numbers[2 * m : 3 * m], numbers[3 * m : a],
+        numbers[c : c + 6 * n].reshape(n, 6), numbers[c + 6 * n : c + 13 * n].reshape(n, 7),
+        numbers[c + 13 * n : c + 22 * n].reshape(n, 3, 3), numbers[d : d + 6 * count].reshape(count, 2, 3),
+        numbers[e : e + 18 * count].reshape(count, 2, 3, 3), numbers[d + 6 * count : e].reshape(count, 2, 3),
+        numbers[c + 22 * n : d].reshape(n, 3, 3),
+    )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _project(joints, masses, rank, u, room):
+    """Velocities u (n_b, 6) that obey the rows, in place."""
+    residual, rows, change = room[0], room[1], room[8]
+    enough, before = _ROUNDING * max_abs(u.reshape(-1)), np.inf
+    for _ in range(_PASSES):
+        multiply_rows(joints[0], joints[4], rows, u.reshape(-1), residual)
+        size = max_abs(residual)
+        if size <= enough or not size < _STUCK * before:
+            break
+        if rank == _NO_FACTOR:
+            rank = _factor(joints, masses, room)
+        before = size
+        _respond(joints, rank, room)
+        for b in range(len(u)):
+            for i in range(6):
+                u[b, i] += change[b, i]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _evaluate(joints, q, room):
     """Joint errors and rows at these poses; the worst error."""
     bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints
-    count = len(bodies)
-    rotation = np.empty((len(q), 3, 3))
-    origin, axes, centre = np.empty((count, 2, 3)), np.empty((count, 2, 3, 3)), np.empty((count, 2, 3))
+    residual, rows, rotation, origin, axes, centre = room[0], room[1], room[10], room[11], room[12], room[13]
     matrices_of(q, 3, rotation)
     joint_frames(bodies, local_origin, local_axes, q, rotation, origin, axes, centre)
     evaluate_constraints(
@@ -177,7 +206,7 @@ def _evaluate(joints, q, residual, rows):
     return max_abs(residual)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _copy(a, out):
     # `out[:] = a` would do, and takes two seconds to compile
     for i in range(len(a)):
@@ -185,32 +214,61 @@ def _copy(a, out):
             out[i, j] = a[i, j]
 
 
-@njit(cache=True, error_model="numpy")
-def _factor(joints, masses, q, rows, response, D, order, scale):
-    """Factor of J H⁻¹ Jᵀ, its rows scaled to unit diagonals, or those of heavy bodies look redundant beside those of
-    light ones; returns the rank."""
-    bodies, start = joints[0], joints[4]
-    n, m = len(q), len(rows)
-    rotation, mass, inverse = np.empty((n, 3, 3)), np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
-    matrices_of(q, 3, rotation)
-    form_mass_blocks(masses[0], masses[1], masses[2], rotation, mass, inverse)
-    form_response(inverse, bodies, start, rows, response)
-    form_dense((bodies, start, rows, response, np.empty(0)), D)
-    for i in range(m):
-        scale[i] = 1.0 / np.sqrt(D[i, i]) if D[i, i] > 0.0 else 1.0
-    for i in range(m):
-        for j in range(m):
+@njit(cache=True, error_model="numpy", fastmath={"contract"}, **BORROWED)
+def _fill_response(joints, masses, room):
+    """H⁻¹ Jᵀ by rows where these were evaluated last: `form_response` without full blocks of masses."""
+    bodies, start, (inverse_mass, inverse_inertia) = joints[0], joints[4], masses
+    rows, response, R, world = room[1], room[2], room[10], room[14]
+    for b in range(len(R)):
+        for a in range(3):
+            x = R[b, a, 0] * inverse_inertia[b, 0, 0] + R[b, a, 1] * inverse_inertia[b, 1, 0]
+            y = R[b, a, 0] * inverse_inertia[b, 0, 1] + R[b, a, 1] * inverse_inertia[b, 1, 1]
+            z = R[b, a, 0] * inverse_inertia[b, 0, 2] + R[b, a, 1] * inverse_inertia[b, 1, 2]
+            x += R[b, a, 2] * inverse_inertia[b, 2, 0]
+            y += R[b, a, 2] * inverse_inertia[b, 2, 1]
+            z += R[b, a, 2] * inverse_inertia[b, 2, 2]
+            for c in range(3):
+                world[b, a, c] = x * R[b, c, 0] + y * R[b, c, 1] + z * R[b, c, 2]
+    for k in range(len(bodies)):
+        for side in range(2):
+            b, at = bodies[k, side], 6 * side
+            for i in range(start[k], start[k + 1]):
+                x, y, z = rows[i, at + 3], rows[i, at + 4], rows[i, at + 5]
+                for a in range(3):
+                    if b >= 0:
+                        response[i, at + a] = inverse_mass[b] * rows[i, at + a]
+                        response[i, at + 3 + a] = world[b, a, 0] * x + world[b, a, 1] * y + world[b, a, 2] * z
+                    else:
+                        response[i, at + a] = response[i, at + 3 + a] = 0.0
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _factor(joints, masses, room):
+    """Factor of J H⁻¹ Jᵀ where rows were evaluated last, scaled to unit diagonals, or those of heavy bodies look
+    redundant beside those of light ones; returns the rank."""
+    rows, response, D, order, scale, push = room[1], room[2], room[3], room[4], room[5], room[6]
+    _fill_response(joints, masses, room)
+    form_dense((joints[0], joints[4], rows, response, scale[:0]), True, D)
+    for i in range(len(D)):
+        scale[i] = 1.0 / math.sqrt(D[i, i]) if D[i, i] > 0.0 else 1.0
+    for i in range(len(D)):
+        for j in range(i + 1):
             D[i, j] *= scale[i] * scale[j]
-    return pivoted_cholesky(D, order, _REDUNDANT)
+    return pivoted_cholesky(D, order, push, _REDUNDANT)
 
 
-@njit(cache=True, error_model="numpy")
-def _respond(bodies, start, response, D, order, rank, scale, right, push, change):
-    """change = −H⁻¹ Jᵀ (J H⁻¹ Jᵀ)⁻¹ right, (n_b, 6)."""
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _respond(joints, rank, room):
+    """Changes −H⁻¹ Jᵀ (J H⁻¹ Jᵀ)⁻¹ f of velocities, (n_b, 6), that residuals f ask for."""
+    residual, response, D, order, scale, push, y, change = (
+        room[0], room[2], room[3], room[4], room[5], room[6], room[7], room[8],
+    )  # fmt: skip
     for i in range(len(scale)):
-        push[i] = -scale[i] * right[i]
-    pivoted_solve(D, order, rank, push, push)
+        push[i] = -scale[i] * residual[i]
+    pivoted_solve(D, order, rank, push, y, push)
     for i in range(len(scale)):
         push[i] *= scale[i]
-    change[:] = 0.0
-    add_response(bodies, start, response, push, change.reshape(-1))
+    for b in range(len(change)):
+        for i in range(6):
+            change[b, i] = 0.0
+    add_response(joints[0], joints[4], response, push, change.reshape(-1))

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.factor.dense_inverse import (
     PIVOT,
     DenseInverse,
@@ -85,7 +86,7 @@ def carry(D, v, carried):
     for i in range(n):
         for j in range(i + 1):
             A[i, j] = scale[i] * scale[j] * D[i, j]
-    rank = pivoted_cholesky(A, order, PIVOT)
+    rank = pivoted_cholesky(A, order, np.empty(n), PIVOT)
     N, y = np.empty((n - rank, n)), np.empty((n, columns))
     null_rows(A, rank, N)
     for attempt in range(2):
@@ -93,7 +94,9 @@ def carry(D, v, carried):
             p = order[i]
             for c in range(columns):
                 y[i, c] = v[p] if c == columns - 1 else D[p, n + c]
-            if attempt == 1:
+            if attempt == 1 and columns == 1:  # loops over columns would be loops over one number
+                y[i, 0] -= _row_times(D, p, carried)
+            elif attempt == 1:
                 for k in range(n):
                     f = D[p, k]
                     for c in range(columns):
@@ -106,3 +109,12 @@ def carry(D, v, carried):
             for c in range(columns):
                 carried[p, c] = scale[p] * y[i, c] + (carried[p, c] if attempt == 1 else 0.0)
     return True
+
+
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, **BORROWED)
+def _row_times(D, i, x):
+    """Row i of D times the only column of x: (n, 1)."""
+    value = 0.0
+    for k in range(len(x)):
+        value += D[i, k] * x[k, 0]
+    return value

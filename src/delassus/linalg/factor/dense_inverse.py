@@ -33,7 +33,7 @@ class DenseInverse:
         self.small: np.ndarray | None = None
         if self.compiled:
             self.factor, self.order = D, np.empty(n, np.int64)
-            self.rank = pivoted_cholesky(self.factor, self.order, PIVOT)
+            self.rank = pivoted_cholesky(self.factor, self.order, np.empty(n), PIVOT)
             self.null = np.empty((n - self.rank, n))
             null_rows(self.factor, self.rank, self.null)
         elif n and is_symmetric(D, n):
@@ -108,9 +108,10 @@ def is_symmetric(D, n):
     """Are the first n rows and columns, to rounding, relative to the largest entry?"""
     largest, skew = 0.0, 0.0
     for i in range(n):
-        for j in range(i + 1):
-            largest = max(largest, abs(D[i, j]))
-            skew = max(skew, abs(D[i, j] - D[j, i]))
+        size, off = abs(D[i, i]), 0.0  # of a row: one maximum of all would wait for itself at every entry
+        for j in range(i):
+            size, off = max(size, abs(D[i, j])), max(off, abs(D[i, j] - D[j, i]))
+        largest, skew = max(largest, size), max(skew, off)
     return skew <= 1e-13 * largest
 
 
@@ -123,16 +124,16 @@ def dot_rows(A, i, B, j, first, last):
     return value
 
 
-@njit(cache=True, error_model="numpy")
-def pivoted_cholesky(A, order, tol):
+@njit(cache=True, error_model="numpy", **BORROWED)
+def pivoted_cholesky(A, order, left, tol):
     """P A Pᵀ = L Lᵀ in place; returns the rank.
 
     A: (n, n) symmetric positive semi-definite, of which the lower triangle is read and overwritten: L is A[i, j] for
-    j ≤ i, j < rank, and its row i belongs to row order[i] of the given matrix; order: (n,) int, written; tol: pivots
-    below this fraction of the largest end the elimination: the rows left are redundant. Row by row, since sums over
-    two rows read memory in order."""
+    j < i, j < rank, the diagonal holds the reciprocals 1 / L[i, i], and row i of L belongs to row order[i] of the given
+    matrix; order: (n,) int, written; left: (n,), written: the diagonal of the Schur complement; tol: pivots below this
+    fraction of the largest end the elimination: the rows left are redundant. Row by row, since sums over two rows read
+    memory in order."""
     n = len(A)
-    left = np.empty(n)  # diagonal of the Schur complement
     for i in range(n):
         order[i] = i
         left[i] = A[i, i]
@@ -151,16 +152,16 @@ def pivoted_cholesky(A, order, tol):
             order[k], order[best] = order[best], order[k]
             left[best] = left[k]
             _exchange(A, k, best)
-        root = math.sqrt(pivot)
-        A[k, k] = root
+        own = 1.0 / math.sqrt(pivot)
+        A[k, k] = own
         for i in range(k + 1, n):
-            value = (A[i, k] - dot_rows(A, i, A, k, 0, k)) / root
+            value = (A[i, k] - dot_rows(A, i, A, k, 0, k)) * own
             A[i, k] = value
             left[i] -= value * value
     return n
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def _exchange(A, k, b):
     """Rows and columns k < b of a symmetric matrix exchanged, in its lower triangle; the factor's columns before k too.
     The diagonal entry of b is left as it is: it is written before it is read again."""
@@ -172,21 +173,29 @@ def _exchange(A, k, b):
         A[i, k], A[i, b] = A[i, b], A[i, k]
 
 
-@njit(cache=True, error_model="numpy")
-def pivoted_solve(A, order, rank, b, x):
-    """x with A x = b on the independent rows and zero on the redundant ones.  A, order, rank of `pivoted_cholesky`."""
-    y = np.empty(rank)
+@njit(cache=True, error_model="numpy", **BORROWED)
+def pivoted_solve(A, order, rank, b, y, x):
+    """x with A x = b on the independent rows and zero on the redundant ones.  A, order, rank of `pivoted_cholesky`;
+    y: (n,), written; x may be b."""
     for i in range(rank):
-        value = b[order[i]]
-        for j in range(i):
-            value -= A[i, j] * y[j]
-        y[i] = value / A[i, i]
-    for i in range(rank - 1, -1, -1):
-        y[i] /= A[i, i]
-        for j in range(i):
-            y[j] -= A[i, j] * y[i]
+        y[i] = b[order[i]]
+    _substitute(A, rank, y)
     for i in range(len(b)):
         x[order[i]] = y[i] if i < rank else 0.0
+
+
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, **BORROWED)
+def _substitute(A, rank, y):
+    """y ← L⁻ᵀ L⁻¹ y, its first `rank` entries, in the order of the factor's rows."""
+    for i in range(rank):
+        value = 0.0
+        for j in range(i):
+            value += A[i, j] * y[j]
+        y[i] = (y[i] - value) * A[i, i]
+    for i in range(rank - 1, -1, -1):
+        f = y[i] = y[i] * A[i, i]
+        for j in range(i):
+            y[j] -= A[i, j] * f
 
 
 @njit(cache=True, error_model="numpy")
@@ -200,9 +209,9 @@ def null_rows(A, rank, N):
         for j in range(rank, n):
             N[k, j] = 1.0 if j == rank + k else 0.0
         for i in range(rank - 1, -1, -1):  # −L₁⁻ᵀ L₂ᵀ for the factor [L₁; L₂]
-            N[k, i] /= A[i, i]
+            f = N[k, i] = N[k, i] * A[i, i]
             for j in range(i):
-                N[k, j] -= A[i, j] * N[k, i]
+                N[k, j] -= A[i, j] * f
     for k in range(n - rank):
         for _ in range(2):  # once is not enough where they are nearly parallel
             for before in range(k):
@@ -219,20 +228,10 @@ def solve_columns(A, rank, N, y):
     """y ← the smallest solution of P A Pᵀ y = y on the independent rows, for every column of y: (n, k), entries in the
     order of the factor's rows.  A, rank of `pivoted_cholesky`, N of `null_rows`."""
     n, columns = y.shape
-    for i in range(rank):
-        for k in range(i):
-            f = A[i, k]
-            for c in range(columns):
-                y[i, c] -= f * y[k, c]
-        for c in range(columns):
-            y[i, c] /= A[i, i]
-    for i in range(rank - 1, -1, -1):
-        for c in range(columns):
-            y[i, c] /= A[i, i]
-        for k in range(i):
-            f = A[i, k]
-            for c in range(columns):
-                y[k, c] -= f * y[i, c]
+    if columns == 1:  # loops over columns would be loops over one number
+        _substitute(A, rank, y.reshape(-1))
+    else:
+        _substitute_columns(A, rank, y)
     for i in range(rank, n):
         for c in range(columns):
             y[i, c] = 0.0
@@ -243,3 +242,23 @@ def solve_columns(A, rank, N, y):
                 share += N[k, i] * y[i, c]
             for i in range(n):
                 y[i, c] -= share * N[k, i]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _substitute_columns(A, rank, y):
+    """`_substitute` for every column of y: (n, k), side by side, since rows of y are then read in order."""
+    columns = y.shape[1]
+    for i in range(rank):
+        for k in range(i):
+            f = A[i, k]
+            for c in range(columns):
+                y[i, c] -= f * y[k, c]
+        for c in range(columns):
+            y[i, c] *= A[i, i]
+    for i in range(rank - 1, -1, -1):
+        for c in range(columns):
+            y[i, c] *= A[i, i]
+        for k in range(i):
+            f = A[i, k]
+            for c in range(columns):
+                y[k, c] -= f * y[i, c]

@@ -129,7 +129,7 @@ class RigidDelassus(Delassus):
 
     def dense(self) -> np.ndarray:
         out = np.empty((self.row_count, self.row_count))
-        form_dense(self.plain, out)
+        form_dense(self.plain, False, out)
         return out
 
     def entry_bound(self, block_start: np.ndarray) -> int:
@@ -269,8 +269,8 @@ def rigid_velocities(plain, reactions, free, u, v):
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def form_dense(plain, out):
-    """out = D in full.  plain: of `RigidDelassus`."""
+def form_dense(plain, is_half, out):
+    """out = D in full, or, where that is enough, the blocks in its lower triangle.  plain: of `RigidDelassus`."""
     bodies, block_start, rows, response, compliance = plain
     for i in range(len(out)):
         for j in range(len(out)):
@@ -278,20 +278,27 @@ def form_dense(plain, out):
     for i in range(len(compliance)):
         out[i, i] = compliance[i]
     for k in range(len(bodies)):
-        for m in range(len(bodies)):
+        for m in range(k + 1 if is_half else len(bodies)):
             for side in range(2):
                 body = bodies[k, side]
                 if body < 0:
                     continue
                 for other in range(2):
-                    if bodies[m, other] != body:
-                        continue
-                    for i in range(block_start[k], block_start[k + 1]):
-                        for j in range(block_start[m], block_start[m + 1]):
-                            value = 0.0
-                            for a in range(6):
-                                value += rows[i, 6 * side + a] * response[j, 6 * other + a]
-                            out[i, j] += value
+                    if bodies[m, other] == body:
+                        _add_block(rows, response, block_start, k, 6 * side, m, 6 * other, out)
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"}, **BORROWED)
+def _add_block(rows, response, block_start, k, a, m, b, out):
+    """What the blocks k and m have in common by one body, whose entries begin at column a of the one and b of the
+    other."""
+    for i in range(block_start[k], block_start[k + 1]):
+        x0, x1, x2, x3, x4, x5 = (
+            rows[i, a], rows[i, a + 1], rows[i, a + 2], rows[i, a + 3], rows[i, a + 4], rows[i, a + 5],
+        )  # fmt: skip
+        for j in range(block_start[m], block_start[m + 1]):
+            linear = x0 * response[j, b] + x1 * response[j, b + 1] + x2 * response[j, b + 2]
+            out[i, j] += linear + (x3 * response[j, b + 3] + x4 * response[j, b + 4] + x5 * response[j, b + 5])
 
 
 @njit(cache=True, **BORROWED)

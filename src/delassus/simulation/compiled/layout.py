@@ -5,7 +5,7 @@
 | world | bodies, joints, limits, shapes, reach, softness, settings, addresses of the stages: constant |
 | inputs | wrench (n_b, 6), effort, target, target_rate (n_d,), time (1,), which is not a number for the step's start |
 | memory | names, reactions (room, 6), count (1,): of `Memory`, with room for every block there may be |
-| work | poses, contacts, rows, problem: room for everything on the way |
+| work | poses, contacts, rows, problem, closing of joints: room for everything on the way |
 | kept | address of a kernel that keeps each step, and what it writes to; 0 where nobody wants them kept |
 
 Named tuples would read better, and Numba would type each of them anew in Python at every call.
@@ -18,7 +18,7 @@ import numpy as np
 from delassus.collision.few import few_most, few_work
 from delassus.collision.many import many_work
 from delassus.collision.sweep.swept import few_swept
-from delassus.dynamics.closure import COMPILED
+from delassus.dynamics.closure import COMPILED, room_for
 from delassus.dynamics.closure import MOST_ROWS as MOST_CLOSED
 from delassus.dynamics.softness import softness_of
 from delassus.integrators import integrator
@@ -199,7 +199,8 @@ def work_for(model: Model, settings: StepSettings, contacts: int) -> Arrays:
     few = shapes.few or not shapes.count
     pairs, points = (1, 1) if few else (2 * contacts, 8 * contacts)
     many = many_work(shapes, pairs, points), np.zeros(3, np.int64)
-    return poses, (columns, few_work(shapes), doubt, swept, many), table, problem
+    closing = room_for(softness.closed, n)
+    return poses, (columns, few_work(shapes), doubt, swept, many), table, problem, closing
 
 
 def nowhere() -> Arrays:

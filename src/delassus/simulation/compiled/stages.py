@@ -34,17 +34,17 @@ CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, FOLLOW, SOLVE, TURNS, MA
 
 
 @njit(cache=True, inline="always")
-def to_close(world, q, u):
+def to_close(world, q, u, work):
     """What `close` is called with."""
-    mass, inertia, inverse_inertia = world[0][0], world[0][1], world[0][2]
-    return world[1][3], mass, inertia, inverse_inertia, world[6][2], q, u
+    inverse_inertia, inverse_mass = world[0][2], world[0][3]
+    return world[1][3], (inverse_mass, inverse_inertia), world[6][2], q, u, work[4]
 
 
 @njit(cache=True, inline="always")
 def to_fill_joints(world, q, u, turns, work):
     """What `fill_joints` is called with."""
     (plain, freedoms, _, _), (h, _, _, pushing, _, _, _, _, _, _) = world[1], world[6]
-    poses, _, (pairs, names, rows, bias, _, _, errors, coordinates, _, _, _, _, _, _), _ = work
+    poses, _, (pairs, names, rows, bias, _, _, errors, coordinates, _, _, _, _, _, _), _, _ = work
     return (
         plain, freedoms, q, turns, poses[5], poses[1], poses[2], u, poses[4], h, pushing[0],
         (pairs, names, rows, bias), errors, coordinates,
@@ -55,7 +55,7 @@ def to_fill_joints(world, q, u, turns, work):
 def to_soften_joints(world, work):
     """What `soften_joints` is called with."""
     bodies, (plain, _, _, _), (soft, _), (h, ahead, _, _, _, _, _, _, _, _) = world[0], world[1], world[5], world[6]
-    poses, _, (_, _, rows, bias, compliance, _, errors, _, _, _, _, _, _, _), _ = work
+    poses, _, (_, _, rows, bias, compliance, _, errors, _, _, _, _, _, _, _), _, _ = work
     return (
         plain, soft, rows, errors[1], errors[2], poses[4], poses[2], (bodies[3], bodies[2]), h, ahead > 0.0, bias,
         compliance,
@@ -67,7 +67,7 @@ def to_fill_coordinates(world, inputs, u, late, block, row, work):
     """What `fill_coordinates` is called with.  late: time from the one the targets are for to the one of the rows."""
     bodies, (plain, freedoms, _, _), singles, settings = world[0], world[1], world[2], world[6]
     h, ahead, _, pushing, _, _, _, _, _, _ = settings
-    poses, _, (pairs, names, rows, bias, compliance, bound, _, coordinates, stopped, _, _, _, counts, _), _ = work
+    poses, _, (pairs, names, rows, bias, compliance, bound, _, coordinates, stopped, _, _, _, counts, _), _, _ = work
     values, rates, rates_before = coordinates
     return (
         plain[0], freedoms, (values, rates, rates_before, inputs[2], inputs[3], late), u, poses[4], h, ahead > 0.0,
@@ -80,7 +80,7 @@ def to_fill_coordinates(world, inputs, u, late, block, row, work):
 def to_soften_contacts(world, u, count, row, work):
     """What `soften_contacts` is called with."""
     bodies, (_, soft), (h, ahead, _, _, _, _, _, _, _, _) = world[0], world[5], world[6]
-    poses, ((pairs, shapes, _, _, gap, _, _, _), _, _, _, _), table, _ = work
+    poses, ((pairs, shapes, _, _, gap, _, _, _), _, _, _, _), table, _, _ = work
     rows, bias, compliance = table[2], table[3], table[4]
     return (
         pairs, shapes, gap[:count], soft, rows, u, poses[2], (bodies[3], bodies[2]), h, ahead > 0.0, row, bias,
@@ -91,7 +91,7 @@ def to_soften_contacts(world, u, count, row, work):
 @njit(cache=True, inline="always")
 def to_follow(world, q, horizon, work):
     """What `follow_few` is called with."""
-    _, (_, found, _, (path, swept, _), _), _, _ = work
+    _, (_, found, _, (path, swept, _), _), _, _, _ = work
     placing, _, _, vertices, given, _, _ = world[3][0]
     solids = (placing[2], vertices[0], vertices[1], given)
     return world[3][1], solids, q, path, horizon, (found[0], found[1], found[2]), swept
@@ -145,7 +145,7 @@ def to_move(world, u, touching, is_free, work):
 @njit(cache=True, inline="always")
 def to_count_turns(world, work, turns):
     """What `count_turns` is called with."""
-    poses, _, (_, _, _, _, _, _, _, (values, rates, _), _, _, _, _, _, _), _ = work
+    poses, _, (_, _, _, _, _, _, _, (values, rates, _), _, _, _, _, _, _), _, _ = work
     return world[1][2], poses[7], poses[8], values, rates, poses[6], turns
 
 
@@ -153,7 +153,7 @@ def to_count_turns(world, work, turns):
 def to_keep(world, q, u, turns, time, iterations, count, work, room):
     """What a kernel is called with that keeps a step which was just taken (io/recording/keeping.py)."""
     mass, inertia, _, _, gravity, _, _ = world[0]
-    poses, ((pairs, _, point, frame, gap, mu, _, feature), _, _, _, _), table, problem = work
+    poses, ((pairs, _, point, frame, gap, mu, _, feature), _, _, _, _), table, problem, _ = work
     _, names, _, _, _, _, errors, coordinates, _, _, start, hard, blocks, _ = table
     return (
         (q, u, turns, time), (mass, inertia, gravity, poses[2]), world[6][0], iterations, count,
@@ -174,7 +174,7 @@ def _as_given(*arguments: Any) -> Arrays:
 
 def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) -> np.ndarray:
     """(13,) of the stages that are needed, compiled now or loaded; 0 for the others."""
-    poses, _, table, problem = work
+    poses, _, table, problem, _ = work
     q, u, turns = poses[0], poses[4], np.zeros(0, np.int64)
     (_, _, u_f, response, free), _, (blocks, scale), _, _, reactions, found, _, none, _, _ = problem
     rigid = (table[0], table[10], table[2], response, table[4])
@@ -182,7 +182,7 @@ def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) 
     touching = (pairs, shapes, gap, 0, table[2], response, table[4])
     judged_by = (work[1][0][5], table[10], 0, 0, 0, blocks, scale, True, 1.0, 1.0)
     calls: dict[int, tuple[Any, Any, Arrays]] = {
-        CLOSE: (close, to_close, (world, q, u)),
+        CLOSE: (close, to_close, (world, q, u, work)),
         JOINTS: (fill_joints, to_fill_joints, (world, q, u, turns, work)),
         SOFT_JOINTS: (soften_joints, to_soften_joints, (world, work)),
         COORDINATES: (fill_coordinates, to_fill_coordinates, (world, inputs, u, 0.0, 0, 0, work)),

@@ -113,7 +113,7 @@ def _meet(world, wrench, q, u, work):
     """(TAKEN or why not, contacts) where rows are evaluated."""
     (mass, inertia, _, _, gravity, joint_bodies, _), shapes, reach, settings = world[0], world[3], world[4], world[6]
     h, ahead, closure, _, _, _, pull, through_velocities, _, _ = settings
-    (predicted, at, rotation, turned, half, _, _, _, _, _), contacts, _, _ = work
+    (predicted, at, rotation, turned, half, _, _, _, _, _), contacts, _, _, _ = work
     columns, found, (held, speed, doubtful), (path, _, reach_of), _ = contacts
     if ahead > 0.0:
         move(q, u, ahead, predicted)
@@ -134,7 +134,7 @@ def _meet(world, wrench, q, u, work):
             further = reach_of
     _copy(predicted, at)
     if closure > 0.0:
-        call_kernel(world[7][CLOSE], to_close(world, at, work[3][8]))  # poses alone
+        call_kernel(world[7][CLOSE], to_close(world, at, work[3][8], work))  # poses alone
     matrices_of(at, 3, rotation)
     matrices_of(predicted, 3, turned)  # masses are those of the prediction: see one_step.py
     swing(inertia, turned, u, 0.5 * h, half)
@@ -161,7 +161,7 @@ def _meet(world, wrench, q, u, work):
 def _fill_rows(world, inputs, q, u, turns, t, count, work):
     """All rows: `assemble` without Python. Returns (bilateral blocks, limits, contacts, rows, is any soft?)."""
     plain, (h, ahead, _, pushing, _, _, _, _, _, _), addresses = world[1][0], world[6], world[7]
-    poses, contacts, table, _ = work
+    poses, contacts, table, _, _ = work
     pairs, names, rows, bias, compliance, bound, _, _, stopped, sizes, start, _, counts, _ = table
     block, row, limits, is_soft = 0, 0, 0, False
     for i in range(len(compliance)):
@@ -243,7 +243,7 @@ def _solve_once(world, inputs, sizes, held, work):
     """Iterations, or FAILED: `reduce` and `solve` without Python."""
     mass, settings = world[0][0], world[6]
     fall, tols = settings[5], settings[8]
-    poses, contacts, table, problem = work
+    poses, contacts, table, problem, _ = work
     block, limits, count, m, is_soft = sizes
     pairs, _, rows, bias, compliance, _, _, _, _, _, start, _, _, _ = table
     reduced, acting, (blocks, scale), _, impulse, reactions, found, (index, _, most, side), none, told, whole = problem
@@ -304,7 +304,7 @@ def _move(world, u, sizes, work):
     bodies, (_, freedoms, _, _), (_, hard), _, reach, _, settings, addresses = world
     inertia, joint_bodies = bodies[1], bodies[5]
     h, _, closure, _, plain, _, _, through_velocities, _, _ = settings
-    (predicted, _, _, turned, _, elapsed, left, new_q, new_u, scratch), contacts, table, problem = work
+    (predicted, _, _, turned, _, elapsed, left, new_q, new_u, scratch), contacts, table, problem, _ = work
     block, limits, count, m, is_soft = sizes
     rows, compliance, (values, rates, _), start, lack = table[2], table[4], table[7], table[10], table[13]
     found = problem[6]
@@ -329,7 +329,7 @@ def _move(world, u, sizes, work):
                 lack[d] = 0.0
             return LIMITS
     if closure > 0.0:
-        call_kernel(addresses[CLOSE], to_close(world, new_q, new_u))
+        call_kernel(addresses[CLOSE], to_close(world, new_q, new_u, work))
     return TAKEN
 
 
@@ -404,7 +404,7 @@ def _is_odd(world, q, u, sizes, work):
     """Is there a sentence due about this step?"""
     bodies, reach, settings = world[0], world[4], world[6]
     block, limits, count, m, is_soft = sizes
-    poses, (columns, _, _, _, _), table, problem = work
+    poses, (columns, _, _, _, _), table, problem, _ = work
     pairs, names, rows, _, compliance, _, errors, _, _, _, start, hard, _, _ = table
     gained, bearable, _, spin, _, depth, _, error, _ = examine(
         bodies[0], bodies[1], bodies[4], settings[0], u, poses[8], q, poses[7], names[: block + limits + count], start,

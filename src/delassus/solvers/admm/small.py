@@ -273,7 +273,7 @@ def _at_once_dense(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, 
 @njit(cache=True, error_model="numpy")
 def _at_once_rigid(rigid, u_f, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, found):
     full, judgements = np.empty((len(v_f), len(v_f))), judgements_in(found)
-    form_dense(rigid, full)
+    form_dense(rigid, False, full)
     count = _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements)
     finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
     return count

@@ -96,7 +96,7 @@ def solve_small(full, rigid, u_f, v_f, judged_by, tols, most, plain, takes_least
     count, is_rigid, judgements = 0, len(full) == 0, judgements_in(found)
     if is_rigid and judged_by[3] == len(v_f) <= CARRY_ROWS:
         D = np.empty((len(v_f), len(v_f)))
-        form_dense(rigid, D)
+        form_dense(rigid, False, D)
         count = solve_joints(D, v_f, judged_by, tols, most, reactions, judgements)
     if count == 0:
         count = _judged_guess(full, rigid, v_f, judged_by, tols, most, reactions, found)

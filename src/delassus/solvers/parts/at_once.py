@@ -174,7 +174,7 @@ def joints_at_once(
 @njit(cache=True, error_model="numpy")
 def _joints_at_once(rigid, v_f, u_f, judged_by, tols, most, reactions, found):
     D = np.empty((len(v_f), len(v_f)))
-    form_dense(rigid, D)
+    form_dense(rigid, False, D)
     count = solve_joints(D, v_f, judged_by, tols, most, reactions, judgements_in(found))
     if count > 0:
         finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
