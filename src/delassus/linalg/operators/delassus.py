@@ -40,6 +40,7 @@ class Delassus:
     compliance: (m,) diagonal of E [1/kg], which D includes, or None where it is zero or unknown;
     is_primal: are H and J known? velocity_count: n, the columns of J, 0 where they are not;
     has_blocks_at_hand: do diagonal blocks come without forming D?
+    has_matrix_at_hand: is D formed soon, and small enough to be kept?
     """
 
     kind = "operator"
@@ -48,6 +49,7 @@ class Delassus:
     is_primal = False
     velocity_count = 0
     has_blocks_at_hand = False
+    has_matrix_at_hand = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

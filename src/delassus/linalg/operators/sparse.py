@@ -24,8 +24,8 @@ _FEW_VELOCITIES = 300  # up to which SuperLU, called once, takes less time than 
 ROUNDING = 1e-13
 """Of the largest entry of H: how far mirror images differ that were summed in another order."""
 
-MOST_FULL = 3000
-"""Rows up to which D is held in full where H is sparse: a thousand contacts, 72 MB."""
+MOST_FULL = 6000
+"""Rows up to which D is held in full where H is sparse: two thousand contacts, 288 MB."""
 
 
 class Factor(Protocol):
@@ -59,6 +59,7 @@ class SparseDelassus(Delassus):
         self.compliance = compliance
         self.row_count, self.velocity_count = J.shape
         self.has_blocks_at_hand = self.row_count <= FEW_ROWS
+        self.has_matrix_at_hand = self.row_count <= MOST_FULL
         if factor is not None:
             self.factor = factor
             self.number = getattr(factor, "number", 0)
@@ -94,7 +95,7 @@ class SparseDelassus(Delassus):
         return csr_times(self.J, u)
 
     def product(self, reactions: np.ndarray) -> np.ndarray:
-        if self.row_count <= FEW_ROWS:
+        if self._is_at_hand:
             return self.velocity(reactions, np.zeros(self.row_count))
         v = self.rows_times(self.body_velocity(reactions))
         if self.compliance is not None:
@@ -102,7 +103,7 @@ class SparseDelassus(Delassus):
         return v
 
     def velocity(self, reactions: np.ndarray, free: np.ndarray) -> np.ndarray:
-        if self.row_count > FEW_ROWS:
+        if not self._is_at_hand:
             return super().velocity(reactions, free)
         v = np.empty(self.row_count)
         exact_times_plus(self.full, reactions, free, v)
@@ -137,7 +138,7 @@ class SparseDelassus(Delassus):
             return out
         if isinstance(factor, Definite):
             out = factor.between(J)
-            out[np.abs(out) < _DROP * np.abs(out).max(initial=0.0)] = 0.0
+            _drop(out)
             return out
         return np.concatenate(list(self._columns(J)), axis=1)
 
@@ -151,8 +152,13 @@ class SparseDelassus(Delassus):
 
     @property
     def _is_formed(self) -> bool:
-        """Is D at hand in full?"""
-        return "full" in self.__dict__
+        """Is D at hand in full, though it has many rows?"""
+        return self.row_count > FEW_ROWS and "full" in self.__dict__
+
+    @property
+    def _is_at_hand(self) -> bool:
+        """Is a product with D in full the way to velocities? A fifth of the time of a solve with H, where it is."""
+        return self.row_count <= FEW_ROWS or "full" in self.__dict__
 
     @cached_property
     def diagonal(self) -> np.ndarray:
@@ -178,7 +184,7 @@ class SparseDelassus(Delassus):
 
     @property
     def stored_entries(self) -> int:
-        return int(np.count_nonzero(self.full)) if self._is_formed and self.row_count > FEW_ROWS else 0
+        return int(np.count_nonzero(self.full)) if self._is_formed else 0
 
     def matrix(self) -> sp.csr_array:
         """D as a sparse matrix, (m, m); formed once."""
@@ -223,7 +229,7 @@ class SparseDelassus(Delassus):
         if self.velocity_count > _FEW_VELOCITIES:
             factor = Multiple(self._own_factor(), unit)
         out = SparseDelassus(self.H * unit, J, compliance, factor)
-        if self._is_formed and self.row_count > FEW_ROWS:
+        if self._is_formed:
             out.full = row[:, None] * self.full * (row / unit)
         return out
 
@@ -231,7 +237,7 @@ class SparseDelassus(Delassus):
         compliance = np.zeros(self.row_count) if self.compliance is None else self.compliance
         factor = self._own_factor() if "factor" in self.__dict__ else None
         out = SparseDelassus(self.given, self.J, compliance + by, factor)
-        if self._is_formed and self.row_count > FEW_ROWS:
+        if self._is_formed:
             out.full = self.full.copy()
             out.full.flat[:: self.row_count + 1] += by
         return out
@@ -304,18 +310,26 @@ def _scatter_transposed(indptr, indices, data, out):
 @njit(cache=True)
 def _fill_full(indptr, indices, data, solved, out):
     """out = J X for X = H⁻¹ Jᵀ, (n, m) by columns, without what is rounding noise."""
-    largest = 0.0
     for j in range(len(out)):
         for i in range(len(out)):
             value = 0.0
             for p in range(indptr[i], indptr[i + 1]):
                 value += data[p] * solved[indices[p], j]
             out[i, j] = value
-            largest = max(largest, abs(value))
-    for i in range(len(out)):
-        for j in range(len(out)):
-            if abs(out[i, j]) < _DROP * largest:
-                out[i, j] = 0.0
+    _drop(out)
+
+
+@njit(cache=True)
+def _drop(D):
+    """Set to zero what is rounding noise."""
+    largest = 0.0
+    for i in range(len(D)):
+        for j in range(len(D)):
+            largest = max(largest, abs(D[i, j]))
+    for i in range(len(D)):
+        for j in range(len(D)):
+            if abs(D[i, j]) < _DROP * largest:
+                D[i, j] = 0.0
 
 
 @njit(cache=True)

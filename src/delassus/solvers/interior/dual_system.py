@@ -15,11 +15,37 @@ from delassus.solvers.interior.mixed_factors import MixedSystem
 from delassus.solvers.interior.weights import Weights
 
 
-class DualSystem(MixedSystem):
-    """D: (m', m') symmetric; scalars: bilateral and orthant rows, before the contacts."""
+class BetweenContacts(MixedSystem):
+    """What systems that hold D share; how they multiply with it and factor I + Fᵀ D F is their own."""
 
     needs_roots = True
     rounding, most_double, poor = 1e-14, 4, 10
+    weights: Weights
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        """D x, (m',)."""
+        raise NotImplementedError
+
+    def _precondition(self, right: np.ndarray, out: np.ndarray) -> None:
+        """out = (I + Fᵀ D F)⁻¹ right, (m',)."""
+        raise NotImplementedError
+
+    def solve(self, right: np.ndarray, dx: np.ndarray, image: np.ndarray, goal: float) -> bool:
+        """dx and image = D dx.  goal: residual in y that is small enough."""
+        y = np.empty_like(right)
+        pull = self.weights.root_transposed_times(self.times(right))
+        works = self.solve_to(goal, self._apply, self._precondition, pull, y)
+        np.subtract(right, self.weights.root_times(y), out=dx)
+        image[:] = self.times(dx)
+        return works
+
+    def _apply(self, y: np.ndarray, out: np.ndarray) -> None:
+        out[:] = y
+        out += self.weights.root_transposed_times(self.times(self.weights.root_times(y)))
+
+
+class DualSystem(BetweenContacts):
+    """D: (m', m') symmetric; scalars: bilateral and orthant rows, before the contacts."""
 
     def __init__(self, D: sp.csr_array, scalars: int, cones: int, backend: str, threads: int):
         super().__init__(backend, threads)
@@ -47,6 +73,9 @@ class DualSystem(MixedSystem):
         self.padded = np.zeros(count * side)
         self.padded_out = np.zeros(count * side)
 
+    def times(self, x: np.ndarray) -> np.ndarray:
+        return csr_times(self.D, x)
+
     def factor(self, weights: Weights, single: bool) -> bool:
         """Form and factor I + Fᵀ D F."""
         self.weights = weights
@@ -55,19 +84,6 @@ class DualSystem(MixedSystem):
             self.roots[self.scalars :] = weights.roots
         _between(self.pattern.indptr, self.pattern.indices, self.base, self.roots, self.values)
         return self.factor_values(self.values, single)
-
-    def solve(self, right: np.ndarray, dx: np.ndarray, image: np.ndarray, goal: float) -> bool:
-        """dx and image = D dx.  goal: residual in y that is small enough."""
-        y = np.empty_like(right)
-        pull = self.weights.root_transposed_times(csr_times(self.D, right))
-        works = self.solve_to(goal, self._apply, self._precondition, pull, y)
-        np.subtract(right, self.weights.root_times(y), out=dx)
-        image[:] = csr_times(self.D, dx)
-        return works
-
-    def _apply(self, y: np.ndarray, out: np.ndarray) -> None:
-        out[:] = y
-        out += self.weights.root_transposed_times(csr_times(self.D, self.weights.root_times(y)))
 
     def _precondition(self, right: np.ndarray, out: np.ndarray) -> None:
         self.padded[self.position] = right

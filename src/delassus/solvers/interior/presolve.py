@@ -30,8 +30,8 @@ class Forecast:
 
 
 def forecast(problem: Problem, reactions: np.ndarray, presolve: bool) -> Forecast:
-    """Sweep from the given reactions, and say which blocks matter."""
-    if problem.row_count == 0:
+    """Sweep from the given reactions, and say which blocks matter; all of them where there is no D to sweep over."""
+    if problem.row_count == 0 or not problem.delassus.has_matrix_at_hand:
         return Forecast(reactions.copy(), None)
     method = Sweeps(problem, reactions.copy())
     method.advance(_SWEEPS)

@@ -12,6 +12,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
+from delassus.linalg.dense_product import dense_times
 from delassus.linalg.iterative.conjugate_gradients import dot
 from delassus.linalg.operators.delassus import Delassus
 from delassus.linalg.operators.matrix import csr_times
@@ -169,10 +170,28 @@ class SparseRows:
         if abs(self.H - H).max() > _SYMMETRIC * abs(self.H).max():
             standard.is_exact = False
             self.own = SparseDelassus(self.H, self.J)
+        self.D: np.ndarray | None = None  # in full, where somebody asked for it
 
     def product(self, x: np.ndarray) -> np.ndarray:
+        if self.D is not None:
+            out = np.empty_like(x)
+            dense_times(self.D, x, out)
+            return out
         masses = self.own or self.delassus
         return csr_times(self.J, masses.mass_solve(csr_times(self.J_transposed, x)))
+
+    def full(self) -> np.ndarray:
+        """D without compliance as a full matrix, (m', m'), which serves products from now on."""
+        if self.own is not None:
+            D = self.own.dense()
+        else:
+            D = self.delassus.full[np.ix_(self.rows, self.rows)]
+            if self.delassus.compliance is not None:
+                D.flat[:: len(D) + 1] -= self.delassus.compliance[self.rows]
+            D *= self.factor[:, None]
+            D *= self.factor
+        self.D = 0.5 * (D + D.T)
+        return self.D
 
     def matrix(self) -> sp.csr_array:
         """D without compliance, (m', m')."""
