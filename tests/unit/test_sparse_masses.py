@@ -8,10 +8,17 @@ from delassus import residuals
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
 from delassus.linalg.factor import mkl
+from delassus.linalg.factor.cholesky import Cholesky
 from delassus.linalg.factor.definite import Definite, definite_of
 from delassus.linalg.operators import sparse
 from delassus.linalg.operators.sparse import SparseDelassus, mass_factor
 from delassus.problem import Problem
+from delassus.solvers import solve
+from delassus.solvers.interior.full_system import FullSystem
+from delassus.solvers.interior.settings import Ipm
+from delassus.solvers.interior.standard import Standard
+from delassus.solvers.interior.systems import system_of
+from delassus.status import Status
 
 SAME = 1e-10  # condition of H about 1e4
 
@@ -59,6 +66,7 @@ def library(request, monkeypatch):
         monkeypatch.setattr(mkl, "mkl", lambda: None)
         monkeypatch.setattr("delassus.linalg.factor.pardiso.mkl", lambda: None)
         monkeypatch.setattr("delassus.linalg.factor.structural.mkl", lambda: None)
+        monkeypatch.setattr("delassus.linalg.factor.cholesky.mkl", lambda: None)
     elif mkl.mkl() is None:
         pytest.skip("MKL is not installed")
     return request.param
@@ -186,3 +194,28 @@ def test_related_operators_need_no_other_factorisation(monkeypatch):
             np.testing.assert_allclose(mine.dense(), want, atol=SAME * np.abs(want).max())
         part, _ = operator.part(None, np.arange(9), None)
         np.testing.assert_allclose(part.dense(), full[:9, :9], atol=SAME * np.abs(full).max())
+
+
+def test_a_full_matrix_is_factored(library):
+    rng = np.random.default_rng(8)
+    root = rng.normal(size=(200, 200))
+    A, right = root @ root.T + 10.0 * np.eye(200), rng.normal(size=200)
+    factor = Cholesky(200, 1)
+    assert factor.factor(np.tril(A))  # the upper triangle is never read
+    np.testing.assert_allclose(A @ factor.solve(right), right, atol=SAME)
+    A[150, 150] -= 1e4
+    assert not factor.factor(np.tril(A))
+
+
+@pytest.mark.parametrize("compliance", [None, 0.02])
+def test_the_interior_point_takes_every_system(library, compliance):
+    """Welds, limits and contacts, hard and soft, between contacts in full, which is what `auto` takes, in compressed
+    blocks, between nodes, and both."""
+    problem = standing(law="ccp", compliance=compliance)
+    want = solve(problem, Ipm(solver="ipm", linear="body"), tol=1e-9)
+    assert isinstance(system_of(Standard(problem), Ipm(solver="ipm")), FullSystem)
+    for linear in ("auto", "dual", "augmented"):
+        found = solve(problem, Ipm(solver="ipm", linear=linear), tol=1e-9)
+        assert found.status is Status.CONVERGED
+        np.testing.assert_allclose(found.velocities, want.velocities, atol=1e-7)
+        assert found.iterations <= want.iterations + 3
