@@ -7,7 +7,7 @@ from delassus import residuals
 from delassus.errors import ProblemError, SettingsError, SolveError
 from delassus.law import Law
 from delassus.problem import Problem
-from delassus.problem.random import random_dual, random_rigid
+from delassus.problem.random import random_dual, random_flexible, random_rigid
 from delassus.solvers import SOLVERS, solve
 from delassus.solvers.table import find
 from delassus.status import Status
@@ -30,6 +30,7 @@ def kinds(law):
         "compliant": random_rigid(rng, bodies=6, contacts=30, joints=2, compliance=1e-2, law=law),
         "joints-only": random_rigid(rng, bodies=6, contacts=0, joints=4, law=law),
         "limits-only": random_rigid(rng, bodies=6, contacts=0, limits=9, law=law),
+        "flexible": random_flexible(np.random.default_rng(32), law=law),
         "dense": random_dual(rng, contacts=20, law=law),
         "rank-deficient": random_dual(rng, contacts=20, rank=30, law=law),
         "empty": random_dual(rng, contacts=0, rank=1, law=law),
@@ -67,7 +68,7 @@ class TestEverySolver:
             )
 
     def test_same_input_gives_the_same_bits(self, name, law):
-        for kind in ("hyperstatic", "joints-and-limits", "dense"):
+        for kind in ("hyperstatic", "joints-and-limits", "flexible", "dense"):
             first = solve(PROBLEMS[law][kind], name, tol=TOL, max_iter=200)
             second = solve(PROBLEMS[law][kind], name, tol=TOL, max_iter=200)
             assert first.reactions.tobytes() == second.reactions.tobytes()
@@ -102,9 +103,9 @@ class TestEverySolver:
 # press on six bodies: Gauß–Seidel has no proof of convergence for Coulomb's law.
 MUST = {
     "nbgs": (Law.NCP, ["well-posed", "hyperstatic", "partly-frictionless", "joints-and-limits", "redundant-joints",
-                       "joints-only", "limits-only", "dense", "rank-deficient", "empty"]),
+                       "joints-only", "limits-only", "flexible", "dense", "rank-deficient", "empty"]),
     "nbgs-direct": (Law.NCP, ["well-posed", "hyperstatic", "partly-frictionless", "joints-and-limits", "joints-only",
-                              "redundant-joints", "limits-only", "dense", "rank-deficient", "empty"]),
+                              "redundant-joints", "limits-only", "flexible", "dense", "rank-deficient", "empty"]),
     "prox-ssn": (Law.NCP, [kind for kind in PROBLEMS[Law.NCP] if kind != "mass-ratio-1e8"]),
     "ipm": (Law.CCP, list(PROBLEMS[Law.CCP])),
     "ipm-dd": (Law.CCP, [kind for kind, problem in PROBLEMS[Law.CCP].items() if SOLVERS["ipm-dd"].takes(problem)]),
@@ -113,10 +114,11 @@ MUST = {
     "admm-ncp-fp": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "admm-ncp-la": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "admm-ncp-sa": (Law.NCP, list(PROBLEMS[Law.NCP])),
-    "pgs-ccp": (Law.CCP, ["well-posed", "hyperstatic", "compliant", "joints-only", "limits-only", "dense", "empty"]),
-    "pgs-ncp": (Law.NCP, ["joints-only", "limits-only", "empty"]),
+    "pgs-ccp": (Law.CCP, ["well-posed", "hyperstatic", "compliant", "joints-only", "limits-only", "flexible", "dense",
+                          "empty"]),
+    "pgs-ncp": (Law.NCP, ["joints-only", "limits-only", "flexible", "empty"]),
     "raisim": (Law.NCP, ["joints-only", "limits-only", "empty"]),
-    "raisim-ds": (Law.NCP, ["joints-only", "limits-only", "empty", "compliant"]),
+    "raisim-ds": (Law.NCP, ["joints-only", "limits-only", "empty", "compliant", "flexible"]),
     "raisim-ds-es": (Law.NCP, ["empty"]),
     "prox": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "apgd": (Law.CCP, list(PROBLEMS[Law.CCP])),
@@ -129,9 +131,10 @@ MUST = {
     "jacobi": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "nbgs+anderson": (Law.NCP, [kind for kind in PROBLEMS[Law.NCP] if kind != "compliant"]),
     "pgs-ccp+anderson": (Law.NCP, list(PROBLEMS[Law.NCP])),
-    "jacobi+anderson": (Law.NCP, ["well-posed", "joints-only", "limits-only", "empty"]),
+    "jacobi+anderson": (Law.NCP, ["well-posed", "joints-only", "limits-only", "flexible", "empty"]),
     "admm-ncp-sa+anderson": (Law.NCP, list(PROBLEMS[Law.NCP])),
-    "apgd+desaxce": (Law.NCP, ["well-posed", "hyperstatic", "joints-only", "limits-only", "dense", "empty"]),
+    "apgd+desaxce": (Law.NCP, ["well-posed", "hyperstatic", "joints-only", "limits-only", "flexible", "dense",
+                               "empty"]),
     "pgs-ccp+desaxce": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "ipm-inexact": (Law.CCP, list(PROBLEMS[Law.CCP])),
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """Random problems for tests and benchmarks: solvable by construction, as hard as asked for."""
 
 import numpy as np
+import scipy.sparse as sp
 
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
@@ -49,6 +50,58 @@ def random_rigid(
     u_f = rng.normal(size=6 * bodies)
     soft = np.full(cone.row_count, compliance) if compliance else None
     return Problem.rigid(mass, pair, rows, cone=cone, u_f=u_f, b=bias, compliance=soft, law=law)
+
+
+def random_flexible(
+    rng: np.random.Generator,
+    *,
+    nodes: int = 110,
+    bodies: int = 2,
+    contacts: int = 24,
+    joints: int = 2,
+    limits: int = 2,
+    stiffness: float = 30.0,
+    friction: tuple[float, float] = (0.1, 1.0),
+    compliance: float = 0.0,
+    law: Law | str = Law.NCP,
+) -> Problem:
+    """Point masses of about a kilogram on springs, in one piece, and rigid bodies that hang on them; contacts and
+    limits of nodes with the world, a body or three other nodes, and welds to a body or the world. H is sparse.
+
+    stiffness: of springs, times the square of a step [kg]; solvable as `random_rigid` is; compliance [1/kg]."""
+    velocities = 6 * bodies + 3 * nodes
+    H = sp.lil_array((velocities, velocities))
+    for k, block in enumerate(_masses(rng, max(bodies, 1), 3.0)[:bodies]):
+        H[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = block
+    for i in range(6 * bodies, velocities, 3):
+        H[i : i + 3, i : i + 3] = rng.uniform(0.5, 2.0) * np.eye(3)
+    at = 6 * bodies + 3 * np.arange(nodes)
+    ends = [(at[i], at[max(0, i - back)]) for i in range(1, nodes) for back in (1, 3, 9)]
+    ends += [(6 * k, node) for k in range(bodies) for node in rng.choice(at, 2)]
+    for a, b in ends:
+        along = rng.normal(size=3)
+        spring = stiffness * (0.3 * np.eye(3) + np.outer(along, along) / 3.0)
+        for i, j, sign in ((a, a, 1.0), (b, b, 1.0), (a, b, -1.0), (b, a, -1.0)):
+            H[i : i + 3, j : j + 3] += sign * spring
+    cone = ProductCone(np.full(joints, 3), limits, rng.uniform(*friction, size=contacts))
+    J = sp.lil_array((cone.row_count, velocities))
+    for k, (first, last) in enumerate(zip(cone.block_start[:-1], cone.block_start[1:])):
+        frame, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+        own, *others = rng.choice(at, 4, replace=False)
+        J[first:last, own : own + 3] = frame[: last - first]
+        against = rng.integers(3)  # the world, a rigid body, or a face, which nodes are not welded to
+        if against == 1 and bodies:
+            body = 6 * rng.integers(bodies)
+            J[first:last, body : body + 3] = -frame[: last - first]
+            J[first:last, body + 3 : body + 6] = -np.cross(0.5 * rng.normal(size=3), frame[: last - first])
+        elif against == 2 and k >= joints:
+            for weight, node in zip(rng.dirichlet(np.ones(3)), others):
+                J[first:last, node : node + 3] = -weight * frame[: last - first]
+    J = J.tocsr()
+    bias = _inside(rng, cone) - J @ rng.normal(size=velocities)
+    soft = np.full(cone.row_count, compliance) if compliance else None
+    u_f = rng.normal(size=velocities)
+    return Problem.primal(H.tocsr(), J, cone=cone, u_f=u_f, b=bias, compliance=soft, law=law)
 
 
 def random_dual(
@@ -124,7 +177,12 @@ def _feasible_bias(
     moving = np.einsum("ij,ij->i", rows[:, :6], u[row_pair[:, 0]]) + np.einsum(
         "ij,ij->i", rows[:, 6:], u[row_pair[:, 1]]
     )
+    return _inside(rng, cone) - moving
+
+
+def _inside(rng: np.random.Generator, cone: ProductCone) -> np.ndarray:
+    """Velocities strictly inside K*, (m,), zero on bilateral rows."""
     wanted = cone.project_dual(rng.normal(size=cone.row_count))
     wanted[cone.bilateral_rows : cone.contact_start] += 0.1
     wanted[cone.contact_start :: 3] += 0.1
-    return wanted - moving
+    return wanted

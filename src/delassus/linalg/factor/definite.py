@@ -16,7 +16,7 @@ from delassus.linalg.factor.symmetric import Pattern, factorisation
 _BLOCK = 3  # side of the blocks of finite elements, and of halves of rigid bodies
 _FILLED = 0.6  # share of entries that blocks must have to be factored as such: their order is found far sooner
 _SOLVED_AT_ONCE = 64  # right sides, which bounds memory to as many times n doubles
-_COMPLEMENT_ROWS = 300  # rows from which on a Schur complement takes less time than solving for one after the other
+_COMPLEMENT_ROWS = 180  # rows from which on a Schur complement takes less time than solving for one after the other
 
 
 class Definite:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 FEW_ROWS = 60
 """Rows up to which D is held in full where it is a matrix or H is sparse: twenty contacts, 29 kB."""
 
+_SYMMETRIC = 1e-12  # relative skew part below which a matrix is taken as symmetric
 ODD_MASSES = 1e4  # ratio of masses up to which one double per reaction is enough
 
 
@@ -172,6 +173,13 @@ class Delassus:
     def mass_matrix(self) -> sp.csr_array:
         """H, (n, n) [kg]."""
         raise self._unknown("mass matrix")
+
+    @cached_property
+    def mass_symmetric(self) -> tuple[sp.csr_array, bool]:
+        """The symmetric part of H, (n, n) [kg], and is it all of H, up to rounding?"""
+        H = self.mass_matrix()
+        half = sp.csr_array(0.5 * (H + H.T))
+        return half, bool(abs(half - H).max() <= _SYMMETRIC * abs(half).max())
 
     def mass_solve(self, momentum: np.ndarray) -> np.ndarray:
         """H⁻¹ p, (n,) [m/s].  momentum: p, (n,) [N s]."""

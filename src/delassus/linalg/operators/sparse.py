@@ -207,6 +207,12 @@ class SparseDelassus(Delassus):
     def mass_matrix(self) -> sp.csr_array:
         return self.H
 
+    @cached_property
+    def mass_symmetric(self) -> tuple[sp.csr_array, bool]:
+        if self.number and isinstance(self.factor, Definite):  # given as such by whoever assembled H
+            return self.H, True
+        return super().mass_symmetric
+
     def islands(self, block_start: np.ndarray) -> np.ndarray:
         if self.row_count <= FEW_ROWS:  # D itself says which blocks it couples; going through H takes longer than it
             return islands_of_full(self.full, block_start)

@@ -13,7 +13,9 @@ The policy, in one place:
 4. Where the first method ends without success, others go on from its best point: the interior point, which holds a
    proof where the convex law has no solution, and under exact friction sweeps with joints eliminated, the interior
    point with De Saxcé's term and long accelerated sweeps.
-5. Of many reactions that give rigid bodies the same motion the least is returned (`newton/least_norm`).
+5. Flexible bodies (a general H) begin with the path, too, and end with the interior point: sweeps would take tens of
+   thousands of iterations there. Where D is too large to be formed, the interior point is all there is.
+6. Of many reactions that give rigid bodies the same motion the least is returned (`newton/least_norm`).
 """
 
 import math
@@ -24,6 +26,7 @@ import numpy as np
 
 from delassus import residuals
 from delassus.law import Law
+from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.problem import Problem
 from delassus.solvers.double_double.settings import takes_pairs
 from delassus.solvers.driver import Limits, Solver, clock
@@ -62,7 +65,14 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
     if problem.law is not Law.NCP and is_small(problem):
         return ((SOLVERS["ipm"], SOLVERS["ipm"].settings, 0),)
     is_exact, has_both = problem.law is Law.NCP, 0 < problem.cone.bilateral_rows < problem.row_count
+    if _is_flexible(problem):
+        return _for_flexible(problem.law, problem.delassus.has_matrix_at_hand, is_exact and has_both)
     return _stages(problem.law, is_exact and shares_loads(problem), is_heap, is_exact and has_both)
+
+
+def _is_flexible(problem: Problem) -> bool:
+    """Has it a general H, and more rows than sweeps are sure to do?"""
+    return problem.delassus.is_primal and problem.delassus.rigid is None and problem.row_count > FEW_ROWS
 
 
 def _heap_from(law: Law, tol: float) -> float:
@@ -89,6 +99,21 @@ def _stages(law: Law, least: bool, is_heap: bool = False, eliminates: bool = Fal
     again = ((newton, newton.settings.changed(least=False), _MOST_EXACT),) if least else ()
     direct = ((*find("nbgs-direct"), _MOST_ELIMINATED),) if eliminates else ()
     return (first, *again, *direct, (*find("ipm+desaxce"), _MOST_INTERIOR), (*find("nbgs+anderson"), 0))
+
+
+@cache
+def _for_flexible(law: Law, has_matrix: bool, eliminates: bool) -> Stages:
+    """Of flexible bodies, where every contact feels every other one. Sweeps are no last resort: a bent beam takes
+    84 000 of them. Where D is too large to be formed, an interior point goes through the nodes."""
+    ipm, exact = (SOLVERS["ipm"], SOLVERS["ipm"].settings, 0), (*find("ipm+desaxce"), 0)
+    if not has_matrix:
+        return (exact,) if law is Law.NCP else (ipm,)
+    if law is not Law.NCP:
+        return _stages(law, False)
+    newton = SOLVERS["prox-ssn"]
+    # along the path, which costs a twelfth more: rigid bodies beside flexible ones may share a load in many ways
+    path, plain = (newton, newton.settings, _MOST_EXACT), (newton, newton.settings.changed(least=False), _MOST_EXACT)
+    return (path, plain, *(((*find("nbgs-direct"), _MOST_ELIMINATED),) if eliminates else ()), exact)
 
 
 @cache

@@ -159,15 +159,15 @@ class SparseRows:
     """D = J H⁻¹ Jᵀ with a general sparse H, whose own factorisation serves products."""
 
     def __init__(self, delassus: Delassus, standard: Standard):
-        cone, H = standard.cone, delassus.mass_matrix()
+        cone = standard.cone
         self.delassus = delassus
         self.factor, self.rows = standard.factor, cone.rows
         self.J = sp.csr_array(sp.diags_array(standard.factor) @ delassus.jacobian()[cone.rows])
         self.J.sum_duplicates()
         self.J_transposed = sp.csr_array(self.J.T)
-        self.H = sp.csr_array(0.5 * (H + H.T))
+        self.H, is_all = delassus.mass_symmetric
         self.own = None  # factorisation of the symmetric part, where H is not symmetric
-        if abs(self.H - H).max() > _SYMMETRIC * abs(self.H).max():
+        if not is_all:
             standard.is_exact = False
             self.own = SparseDelassus(self.H, self.J)
         self.D: np.ndarray | None = None  # in full, where somebody asked for it
