@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from delassus.errors import SettingsError, nearest
+from delassus.given import numbers
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
@@ -45,51 +46,64 @@ def moved_each(q: np.ndarray, u: np.ndarray, times: np.ndarray) -> np.ndarray:
     return moved(q, times[:, None] * u, 1.0)
 
 
+STIFFLY = 0.0
+"""In the place of θ for springs and dampers: weights that follow their stiffness, see dynamics/softness.py."""
+
+
 class Integrator:
-    """lead: of a step, how far ahead rows are evaluated; theta: weight of the end of the step in what forces with
-    derivatives see (dynamics/implicit.py), 1 − lead; tangents: of finite elements, the first that makes H positive
-    definite is taken."""
+    """A θ-scheme: what pushes acts at u_θ = (1 − θ) u⁻ + θ u⁺ and q + θh u_θ, and q⁺ = q⁻ + h u_θ.
 
-    lead = 0.0
+    theta: θ, the weight of the end of the step; lead: 1 − θ, of a step, how far ahead rows are evaluated; weight: θ of
+    springs, drives and dampers, or STIFFLY; tangents: of finite elements, the first that makes H positive definite is
+    taken; is_iterated: are forces linearised again and again within a step?; is_penalty: are contacts springs?"""
+
+    own_theta = 1.0
     tangents: tuple[str, ...] = ("warped",)
+    is_iterated = False
+    is_penalty = False
 
-    @property
-    def theta(self) -> float:
-        return 1.0 - self.lead
+    def __init__(self, theta: float | None = None):
+        """theta: from ½ to 1, None for the integrator's own."""
+        self.theta = self.own_theta if theta is None else float(theta)
+        self.lead = 1.0 - self.theta
+        self.weight = self.theta
 
     def predict(self, q: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
-        """Where gaps, rows and masses are evaluated, (n, 7)."""
-        raise NotImplementedError
+        """Where gaps, rows and masses are evaluated, (n, 7): q + (1 − θ) h u⁻."""
+        return q if self.lead == 0.0 else moved(q, u, self.lead * h)
 
 
 class SemiImplicitEuler(Integrator):
-    """Rows at the start of the step, positions with the new velocities (Tsounis et al. 2025, eq. 10): first order; the
-    constraint error of a curved path is h²/2 per step."""
-
-    def predict(self, q: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
-        """Where gaps, rows and masses are evaluated: here."""
-        del u, h
-        return q
+    """Rows at the start of the step, positions with the new velocities (Tsounis et al. 2025, eq. 10): θ = 1, first
+    order; the constraint error of a curved path is h²/2 per step."""
 
 
 class Moreau(Integrator):
-    """The midpoint: rows half a step ahead, positions with the mean of old and new velocities. Constraint errors of
-    curved paths are of third order per step, and free flight is of second order."""
+    """The midpoint, θ = ½: rows half a step ahead, positions with the mean of old and new velocities. Constraint errors
+    of curved paths are of third order per step, and free flight is of second order. Springs, drives and dampers that
+    are too stiff for the step are weighted towards its end, unless θ is given."""
 
-    lead = 0.5
+    own_theta = 0.5
     tangents = ("exact", "clamped")  # another tangent would cost the second order
 
-    def predict(self, q: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
-        """Where gaps, rows and masses are evaluated: q + h/2 u⁻."""
-        return moved(q, u, 0.5 * h)
+    def __init__(self, theta: float | None = None):
+        super().__init__(theta)
+        self.weight = STIFFLY if theta is None else self.theta
 
 
 INTEGRATORS: dict[str, type[Integrator]] = {"euler": SemiImplicitEuler, "moreau": Moreau}
 """Every integrator by name."""
 
 
-def integrator(name: str) -> Integrator:
-    """The integrator of that name."""
+def integrator(name: str, theta: float | None = None) -> Integrator:
+    """The integrator of that name.  theta: its weight of the end of the step, None for its own."""
     if name not in INTEGRATORS:
         raise SettingsError(f"unknown integrator {name!r}; {nearest(str(name), list(INTEGRATORS))}")
-    return INTEGRATORS[name]()
+    if theta is None:
+        return INTEGRATORS[name]()
+    given = numbers(theta)
+    if given.shape != () or not 0.5 <= given <= 1.0:
+        raise SettingsError(f"theta is {theta!r}: give a number from 0.5 (second order) to 1, or None")
+    if name == "euler" and given != 1.0:
+        raise SettingsError(f"theta is {theta!r} with integrator 'euler', which is θ = 1: give integrator='moreau'")
+    return INTEGRATORS[name](float(given))

@@ -62,20 +62,21 @@ class GivenForce:
 
 @dataclass(frozen=True, eq=False)
 class GivenOwn:
-    """A force of the user's own.  velocities: as given, or found from what it acts on when the model is built."""
+    """A force of the user's own.  on: bodies, and nodes by their numbers in the model, that it acts on; empty: its own
+    velocities say so."""
 
     name: str
     force: Force
-    bodies: tuple[Body, ...]
-    nodes: tuple[int, ...]
+    on: tuple[Body | int, ...]
 
     def velocities(self, body_count: int) -> Any:
         """(k,), see `forces.Configuration`."""
-        if not self.bodies and not self.nodes:
+        if not self.on:
             return self.force.velocities
-        first = [6 * body.index for body in self.bodies]
-        second = [6 * body_count + 3 * node for node in self.nodes]
-        return np.concatenate([at + np.arange(n) for at, n in [(a, 6) for a in first] + [(a, 3) for a in second]])
+        return np.concatenate(
+            [6 * one.index + np.arange(6) if isinstance(one, Body) else 6 * body_count + 3 * one + np.arange(3)
+             for one in self.on]
+        )  # fmt: skip
 
 
 def _name_of(end: End) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from delassus.builder.body import Body
+from delassus.builder.flexible import FlexibleBody
 from delassus.builder.force import End, GivenForce, GivenOwn, symmetric
 from delassus.errors import ProblemError
 from delassus.forces import FORCES, Force
@@ -14,11 +15,13 @@ from delassus.spatial import axis_frame
 
 
 class ForceMethods:
-    """What `ModelBuilder` says about forces. Ends are bodies or their names, None or "world" for the world. All of them
-    are implicit in the step, and stable at any stiffness."""
+    """What `ModelBuilder` says about forces. Ends are bodies or their names, None or "world" for the world, and
+    (flexible body, node) for a node, by its number in the mesh or by the name of a set with one node. All of them are
+    implicit in the step, and stable at any stiffness."""
 
     bodies: list[Body]
     fixtures: list[Body]
+    flexibles: list[FlexibleBody]
     forces: list[GivenForce]
     own_forces: list[GivenOwn]
     _names: dict[str, set[str]]
@@ -27,6 +30,9 @@ class ForceMethods:
         raise NotImplementedError  # the builder's
 
     def _body(self, given: Body | str, what: str) -> Body:
+        raise NotImplementedError  # the builder's
+
+    def _flexible(self, given: FlexibleBody | str, what: str) -> FlexibleBody:
         raise NotImplementedError  # the builder's
 
     def spring(
@@ -131,20 +137,22 @@ class ForceMethods:
     def force(self, force: Force, *, on: Any = (), name: str | None = None) -> str:
         """A force of one's own, see `delassus.forces.Force`.
 
-        on: bodies it acts on, or their names: its force has six numbers for each, in this order; default what
-        `force.velocities` says."""
+        on: what it acts on, bodies or their names and nodes as (flexible body, node): its force has six numbers for
+        each body and three for each node, in this order; default what `force.velocities` says."""
         name = self._name(name, getattr(force, "name", None) or type(force).__name__, "forces")
         where = f"force {name!r}"
         lacks = [what for what in ("force", "dq", "dv") if not callable(getattr(force, what, None))]
-        bodies = tuple(self._body(body, where) for body in ([on] if isinstance(on, (str, Body)) else on))
-        if not bodies and not hasattr(force, "velocities"):
+        given = list(on) if isinstance(on, list) or not on else [on]
+        ends = [self._end(one, None, np.eye(3), where) for one in given]
+        if not ends and not hasattr(force, "velocities"):
             lacks.append("velocities (or give on=[bodies])")
         if lacks:
             raise ProblemError(f"{where}: {force!r} has no {', '.join(lacks)}: see delassus.forces.Force")
-        fixed = [body.name for body in bodies if body.is_fixed]
-        if fixed:
-            raise ProblemError(f"{where}: {fixed[0]!r} is fixed, a force on it does nothing: leave it out of on=…")
-        self.own_forces.append(GivenOwn(name, force, bodies, ()))
+        for one, end in zip(given, ends):
+            if end.body is None and end.node < 0:
+                raise ProblemError(f"{where}: {one!r} never moves, a force on it does nothing: leave it out of on=[…]")
+        acting = tuple(end.node if end.body is None else end.body for end in ends)
+        self.own_forces.append(GivenOwn(name, force, acting))
         self._names["forces"].add(name)
         return name
 
@@ -170,6 +178,8 @@ class ForceMethods:
 
     def _end(self, given: Any, at: Any, axes: np.ndarray, where: str) -> End:
         """One end of a force; at: point in the world, None for the origin of the body."""
+        if isinstance(given, tuple):
+            return self._node_end(given, at, axes, where)
         is_world = given is None or (isinstance(given, str) and given == "world" and not self._has("world"))
         body = None if is_world else self._body(given, where)
         if at is None and body is None:
@@ -177,6 +187,20 @@ class ForceMethods:
         else:
             point = body.position if at is None and body is not None else vector(at, f"{where}: at", 3)
         return End(None if body is None or body.is_fixed else body, -1, point, axes)
+
+    def _node_end(self, given: tuple[Any, ...], at: Any, axes: np.ndarray, where: str) -> End:
+        """A node of a flexible body."""
+        if len(given) != 2:
+            raise ProblemError(f"{where}: {given!r} is no end: give (flexible body, node)")
+        flexible = self._flexible(given[0], where)
+        chosen = flexible.nodes(given[1])
+        if len(chosen) != 1:
+            raise ProblemError(f"{where}: {given[1]!r} are {len(chosen)} nodes of {flexible.name!r}: give one")
+        place = flexible.mesh.nodes[chosen[0]]
+        if at is not None and not np.allclose(vector(at, f"{where}: at", 3), place):
+            raise ProblemError(f"{where}: at is {at!r}, but the node is at {place.tolist()}: leave at=… out for it")
+        first = sum(len(one.mesh.nodes) for one in self.flexibles[: flexible.index])
+        return End(None, first + int(chosen[0]), place, axes)
 
     def _has(self, name: str) -> bool:
         return any(body.name == name for body in self.bodies + self.fixtures)

@@ -13,7 +13,8 @@ from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.node_rows import jacobian, place_welded
 from delassus.dynamics.rows import Rows
 from delassus.errors import ProblemError
-from delassus.integrators import Integrator, moved
+from delassus.forces import Masses
+from delassus.integrators import STIFFLY, Integrator, moved
 from delassus.law import Law
 from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.model.model import Model
@@ -80,6 +81,7 @@ class ImplicitStep:
         self.implicit = Implicit.of(model)
         self.u = np.concatenate([half.ravel(), state.node_velocity.ravel()])
         self.mass, _ = model.mass_blocks(rotation)
+        self.masses = self._masses(rotation) if scheme.weight == STIFFLY and model.forces is not None else None
         self._constant = self._constant_impulse()
         self.J = jacobian(
             rows.bodies, rows.cone.block_start, rows.rows, rows.nodes, self.implicit.count, self.implicit.rigid_count
@@ -94,8 +96,11 @@ class ImplicitStep:
         if self.model.forces is not None:
             tried.append((self.tangents[-1], True))
         start = self.u if u is None else None
+        predicted = self._state_towards(self.u) if u is None else there
         for tangent, is_clamped in tried:
-            linear = implicit.linearise(self.model, self.mass, there, start, h, theta, tangent, is_clamped)
+            linear = implicit.linearise(
+                self.model, self.mass, there, start, h, theta, tangent, predicted, is_clamped, self.masses
+            )
             if implicit.factor.factor(linear.H):
                 break
         else:
@@ -108,6 +113,13 @@ class ImplicitStep:
         if u is not None:
             momentum += implicit.mass_times(self.model, self.mass, self.u - u)
         self._momentum, self._base = momentum, base
+
+    def _masses(self, rotation: np.ndarray) -> Masses:
+        """What the step resolves of springs and their like."""
+        model, flexible = self.model, self.model.flexible
+        nodes = np.zeros(0) if flexible is None else 1.0 / flexible.elements.nodal_mass
+        turning = rotation @ model.inverse_inertia @ rotation.transpose(0, 2, 1)
+        return Masses(self.h, model.inverse_mass, turning, nodes)
 
     def _state_towards(self, u: np.ndarray) -> State:
         """Where the step with velocities u after it evaluates forces."""

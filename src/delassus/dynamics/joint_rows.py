@@ -68,7 +68,7 @@ def fill_joints(
 
 @njit(cache=True, error_model="numpy", **ADDRESSED)
 def fill_coordinates(
-    joint_bodies, freedoms, coordinates, u, half, h, is_midpoint, stab, soft, rotation, masses, block, row, out,
+    joint_bodies, freedoms, coordinates, u, half, h, weight, stab, soft, rotation, masses, block, row, out,
     stopped, counts,
 ):  # fmt: skip
     """Drives and dry friction as bilateral rows, then limits; counts: (3,) bilateral blocks, limits, is any compliant?
@@ -77,14 +77,15 @@ def fill_coordinates(
     freedoms: `JointArrays.plain_coordinates`; coordinates: values (n_d,), rates (n_d, 12) where rows are evaluated and
     at the start of the step, targets and target rates (n_d,), time from the one the targets are for to the one of the
     rows [s]; u, half: (n_b, 6) before the step and after the first half of its gyroscopic moment, between which and the
-    velocities after the solve impulses work; stab: `Stabilisation.pushing`; soft: (n_d, WIDTH) of the limits; masses:
-    inverse; block, row: the first; out: bodies, names per block; rows, bias, compliance, bound per row, bound being the
-    largest reaction [N s]; stopped: (n_d,) does a limit stop the prescribed motion?"""
+    velocities after the solve impulses work; weight: of springs and dampers, see softness.py; stab:
+    `Stabilisation.pushing`; soft: (n_d, WIDTH) of the limits; masses: inverse; block, row: the first; out: bodies,
+    names per block; rows, bias, compliance, bound per row, bound being the largest reaction [N s]; stopped: (n_d,) does
+    a limit stop the prescribed motion?"""
     bodies, names, rows, bias, compliance, bound = out
     placed = (bodies, names, rows)
     start = (block, row)
     row, is_soft = _fill_drives(
-        joint_bodies, freedoms, coordinates, u, half, h, is_midpoint, stab, rotation, masses, start, placed, bias,
+        joint_bodies, freedoms, coordinates, u, half, h, weight, stab, rotation, masses, start, placed, bias,
         compliance, bound, stopped,
     )  # fmt: skip
     joint, friction, rates, rates_before = freedoms[0], freedoms[7], coordinates[1], coordinates[2]
@@ -101,7 +102,7 @@ def fill_coordinates(
         row, is_soft = row + 1, True
     bilateral = start[0] + row - start[1]
     limits, softened = _fill_limits(
-        joint_bodies, freedoms, coordinates, u, h, is_midpoint, stab, soft, rotation, masses, bilateral, row, placed,
+        joint_bodies, freedoms, coordinates, u, h, weight, stab, soft, rotation, masses, bilateral, row, placed,
         bias, compliance,
     )  # fmt: skip
     counts[0], counts[1], counts[2] = bilateral, limits, is_soft or softened
@@ -119,7 +120,7 @@ def _place(block, row, joint_bodies, j, rates, d, sign, name, placed):
 
 @njit(cache=True, error_model="numpy")
 def _fill_drives(
-    joint_bodies, freedoms, coordinates, u, half, h, is_midpoint, stab, rotation, masses, start, placed, bias,
+    joint_bodies, freedoms, coordinates, u, half, h, weight, stab, rotation, masses, start, placed, bias,
     compliance, bound, stopped,
 ):  # fmt: skip
     """Motors, damping and prescribed motion; returns (next row, is any compliant?)."""
@@ -148,7 +149,7 @@ def _fill_drives(
         elif gains > 0.0 or not alone:
             bias[row], compliance[row] = spring_row(
                 stiffness[d], rate_gain[d], 0.0 if alone else damping[d], error, target_rate[d], speed, own, h,
-                is_midpoint,
+                weight,
             )  # fmt: skip
         if drive[d] == IMPOSED or gains > 0.0 or not alone:
             bound[row] = h * effort[d]
@@ -156,7 +157,7 @@ def _fill_drives(
             is_soft = is_soft or compliance[row] > 0.0
             row += 1
         if alone:
-            bias[row], compliance[row] = spring_row(0.0, 0.0, damping[d], 0.0, 0.0, speed, own, h, is_midpoint)
+            bias[row], compliance[row] = spring_row(0.0, 0.0, damping[d], 0.0, 0.0, speed, own, h, weight)
             name = DRIVE + _DAMPER + np.uint64(d)
             _place(start[0] + row - start[1], row, joint_bodies, j, rates, d, 1.0, name, placed)
             row, is_soft = row + 1, True
@@ -165,7 +166,7 @@ def _fill_drives(
 
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _fill_limits(
-    joint_bodies, freedoms, coordinates, u, h, is_midpoint, stab, soft, rotation, masses, block, row, placed, bias,
+    joint_bodies, freedoms, coordinates, u, h, weight, stab, soft, rotation, masses, block, row, placed, bias,
     compliance,
 ):  # fmt: skip
     """Unilateral rows of the limits that are near (Tsounis et al. 2024, eq. 28–31); returns (how many, is any
@@ -188,7 +189,7 @@ def _fill_limits(
             # what is still open stays hard, but for springs: it may close within the step and no further
             if soft[d, 0] == SPRING or (soft[d, 0] != HARD and gap <= 0.0):
                 own = row_mobility(joint_bodies, joint[d], rows, r, rotation, masses)
-                bias[r], compliance[r] = soft_stop(soft[d], gap, speed, own, h, is_midpoint)
+                bias[r], compliance[r] = soft_stop(soft[d], gap, speed, own, h, weight)
                 is_soft = True
             else:
                 bias[r] = limit_bias(stab, gap, speed, bounce[d], h)

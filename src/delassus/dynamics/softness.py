@@ -13,7 +13,8 @@ to the other with Z = h² k w, w the mobility of the row: s = Z²/(1 + Z²), α 
 is of fourth order in h ω. Every such pair is stable, as α ≥ β and α + β ≥ 1/2, so that a wrong w does no harm.
 The damper's θ = (3 + Y)/(6 + Y), Y = h (c + d) w, makes the decay over a step Padé's (6 − 2Y)/(6 + 4Y + Y²) ≈ e^−Y,
 which goes to zero for strong dampers, where the mean, θ = 1/2, would go to −1.
-Under implicit Euler α = 1, β = 0, θ = 1, from the start of the step.
+With a θ that is given, α = θ², β = (1 − θ)² and the damper's θ are what the scheme has for everything else: under
+implicit Euler α = 1, β = 0, θ = 1, from the start of the step.
 """
 
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ import numpy as np
 
 from delassus.dynamics.rows import row_mobility, row_rate
 from delassus.errors import SettingsError
+from delassus.integrators import STIFFLY
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import DOT
 from delassus.kernel import ADDRESSED, njit
@@ -91,7 +93,7 @@ def _resolved(table: np.ndarray, default: Softening | None) -> np.ndarray:
 
 
 @njit(cache=True, error_model="numpy", **BORROWED, **ADDRESSED)
-def soften_joints(joints, soft, rows, errors, bend, half, rotation, masses, h, is_midpoint, bias, compliance):
+def soften_joints(joints, soft, rows, errors, bend, half, rotation, masses, h, weight, bias, compliance):
     """Bias and compliance of the soft joints' rows.  joints: `JointArrays.plain`; soft: (n_j, WIDTH); errors, bend: of
     `fill_joints`; half: (n_b, 6) velocities; masses: inverse."""
     bodies, start, primitive = joints[0], joints[4], joints[5]
@@ -103,7 +105,7 @@ def soften_joints(joints, soft, rows, errors, bend, half, rotation, masses, h, i
             if soft[j, 0] == SPRING:
                 k = 3 if primitive[r] == DOT else 1  # springs may be others for angles
                 bias[r], compliance[r] = spring_row(
-                    soft[j, k], 0.0, soft[j, k + 1], -errors[r], 0.0, speed, own, h, is_midpoint
+                    soft[j, k], 0.0, soft[j, k + 1], -errors[r], 0.0, speed, own, h, weight
                 )
             else:  # v⁻ at the start, v⁺ at the end, r between them: of second order, and the bend is no force
                 bias[r], compliance[r] = _impedance_row(soft[j], errors[r], speed - bend[r], own, h)
@@ -113,7 +115,7 @@ def soften_joints(joints, soft, rows, errors, bend, half, rotation, masses, h, i
 
 @njit(cache=True, error_model="numpy", **ADDRESSED)
 def soften_contacts(
-    pairs, shapes, gap, soft, rows, u, rotation, masses, h, is_midpoint, row, bias, compliance
+    pairs, shapes, gap, soft, rows, u, rotation, masses, h, weight, row, bias, compliance
 ):  # fmt: skip
     """Bias and compliance of the contacts that give; 1 where any does, else 0.  soft: (n, WIDTH) of the shapes, whose
     pairs mix; row: the first of the contacts."""
@@ -125,18 +127,18 @@ def soften_contacts(
         for r in range(row + 3 * c, row + 3 * c + gives):
             own, speed = row_mobility(pairs, c, rows, r, rotation, masses), row_rate(pairs, c, rows, r, u)
             depth = gap[c] if r == row + 3 * c else 0.0
-            bias[r], compliance[r] = soft_stop(own_soft, depth, speed, own, h, is_midpoint)
+            bias[r], compliance[r] = soft_stop(own_soft, depth, speed, own, h, weight)
             is_soft = 1
     return is_soft
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def soft_stop(soft, gap, speed, mobility, h, is_midpoint):
+def soft_stop(soft, gap, speed, mobility, h, weight):
     """(bias [m/s], compliance [1/kg]) of a limit or a contact's normal that is closed, gap ≤ 0 [m, rad], or a spring,
     with this speed before the step [m/s] and mobility D_jj [1/kg]. Springs that are still open are not damped, or the
     damper would act at a distance.  soft: (WIDTH,), not hard."""
     if soft[0] == SPRING:
-        return spring_row(soft[1], 0.0, 0.0 if gap > 0.0 else soft[2], -gap, 0.0, speed, mobility, h, is_midpoint)
+        return spring_row(soft[1], 0.0, 0.0 if gap > 0.0 else soft[2], -gap, 0.0, speed, mobility, h, weight)
     return _impedance_row(soft, gap, speed, mobility, h)
 
 
@@ -167,13 +169,13 @@ def mix(soft, a, b, out):
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def spring_row(stiffness, rate_gain, damping, error, rate, speed, mobility, h, is_midpoint):
+def spring_row(stiffness, rate_gain, damping, error, rate, speed, mobility, h, weight):
     """(bias [m/s], compliance [1/kg]) of a row whose reaction is h τ.
 
     stiffness k, rate_gain c, damping d, not all zero; error: x* − x [m, rad] where the rows are evaluated, rate: v*;
-    speed: v⁻ [m/s, rad/s]; mobility w [1/kg]; is_midpoint: Moreau's scheme, otherwise Euler's."""
-    ahead, behind, theta = 1.0, 0.0, 1.0
-    if is_midpoint:
+    speed: v⁻ [m/s, rad/s]; mobility w [1/kg]; weight: θ, or STIFFLY for those that follow the stiffness."""
+    ahead, behind, theta = weight * weight, (1.0 - weight) ** 2, weight
+    if weight == STIFFLY:
         Z, Y = min(h * h * stiffness * mobility, 1e6), h * (rate_gain + damping) * mobility
         stiff = Z * Z / (1.0 + Z * Z)
         ahead, behind, theta = 0.25 + 0.75 * stiff, 0.25 * (1.0 - stiff), (3.0 + Y) / (6.0 + Y)

@@ -35,12 +35,12 @@ _NONE, _NO_IMPULSE, _NO_NODES = np.zeros(0, np.int64), np.zeros(0), np.zeros((0,
 def assemble(
     model: Model, at: np.ndarray, rotation: np.ndarray, state: State, contacts: Contacts, h: float,
     inputs: Inputs, stabilisation: Stabilisation, softness: Softness, half: np.ndarray, ahead: float,
-    elapsed: np.ndarray, nodes: np.ndarray = _NO_NODES,
+    elapsed: np.ndarray, weight: float, nodes: np.ndarray = _NO_NODES,
 ) -> Rows:  # fmt: skip
     """All rows at the given configuration.  at: poses (n_b, 7), rotation: (n_b, 3, 3), nodes: (n_n, 3) where rows are
     evaluated, a time ahead [s] after the state, where the joints' errors are taken; half: (n_b, 6) velocities after the
     first half of the step's gyroscopic moment; elapsed: (n_b,) how long each body moved to get there [s], less than
-    ahead where it met something."""
+    ahead where it met something; weight: of springs, drives and dampers, see `Integrator`."""
     softness.check_step(h)
     pushing = stabilisation.pushing(model.gravity, h, ahead)
     joints, u, masses = model.joints, state.u, (model.inverse_mass, model.inverse_inertia)
@@ -53,7 +53,7 @@ def assemble(
     rows, bias, compliance = np.empty((most_rows, 12)), np.empty(most_rows), np.zeros(most_rows)
     residual, coordinates, rates = np.empty(row + 3 * welds.count), np.empty(free), np.empty((free, 12))
     stopped, bound = np.zeros(free, np.bool_), None
-    bilateral, limits, is_soft, midpoint = block, 0, False, ahead > 0.0
+    bilateral, limits, is_soft = block, 0, False
     if block:
         errors, bend, rates_before = np.empty(row), np.empty(row), np.empty((free, 12))
         fill_joints(
@@ -63,7 +63,7 @@ def assemble(
         )  # fmt: skip
         if softness.hard_rows is not None:
             soften_joints(
-                joints.plain, softness.joints, rows, errors, bend, half, rotation, masses, h, midpoint, bias, compliance
+                joints.plain, softness.joints, rows, errors, bend, half, rotation, masses, h, weight, bias, compliance
             )
             is_soft = True
     if welds.count:
@@ -78,7 +78,7 @@ def assemble(
         counts = np.empty(3, np.int64)
         fill_coordinates(
             joints.bodies, joints.plain_coordinates, (coordinates, rates, rates_before, inputs.target,
-            inputs.target_rate, late), u, half, h, midpoint, pushing, softness.limits, rotation, masses, block, row,
+            inputs.target_rate, late), u, half, h, weight, pushing, softness.limits, rotation, masses, block, row,
             (bodies, names, rows, bias, compliance, bound), stopped, counts,
         )  # fmt: skip
         bilateral, limits = int(counts[0]), int(counts[1])
@@ -91,7 +91,7 @@ def assemble(
         if softness.is_any_shape_soft:
             gives = soften_contacts(
                 contacts.bodies, contacts.shapes, contacts.gap, softness.shapes, rows, u, rotation, masses, h,
-                midpoint, row, bias, compliance,
+                weight, row, bias, compliance,
             )  # fmt: skip
             is_soft = is_soft or bool(gives)
     held = None

@@ -8,6 +8,7 @@ from delassus.forces.forces import Forces as Forces
 from delassus.forces.forces import Group as Group
 from delassus.forces.kind import ForceKind as ForceKind
 from delassus.forces.kind import Measure as Measure
+from delassus.forces.pairs import Masses as Masses
 from delassus.forces.pairs import Pairs as Pairs
 from delassus.forces.user import Force as Force
 from delassus.forces.user import UserForce as UserForce

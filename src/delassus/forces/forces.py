@@ -9,7 +9,7 @@ import numpy as np
 
 from delassus.errors import SettingsError
 from delassus.forces.configuration import Configuration
-from delassus.forces.pairs import Pairs
+from delassus.forces.pairs import Masses, Pairs
 from delassus.forces.user import UserForce
 
 TANGENTS = ("exact", "clamped")
@@ -51,14 +51,14 @@ class Forces:
         """The numbers of velocities of `groups`, which never change: which velocities depend on each other."""
         return [pairs.index for pairs in self.pairs] + [one.index for one in self.own]
 
-    def groups(self, at: Configuration, tangent: str = "exact") -> list[Group]:
+    def groups(self, at: Configuration, tangent: str = "exact", masses: Masses | None = None) -> list[Group]:
         """All forces here and now.  tangent: "exact": dq is the derivative, which is not symmetric where bodies turn;
         "clamped": −dq of springs and bushings is positive semi-definite, for where the exact one makes H indefinite
-        (springs under pressure)."""
+        (springs under pressure); masses: with the weights that stiff ones have in a midpoint step (`pull_pairs`)."""
         if tangent not in TANGENTS:
             raise SettingsError(f"tangent is {tangent!r}: give one of {', '.join(TANGENTS)}")
         at = Configuration.of(at)
-        out = [Group(pairs.index, *pairs.evaluate(at, tangent == "exact")[:3]) for pairs in self.pairs]
+        out = [Group(pairs.index, *pairs.evaluate(at, tangent == "exact", masses)[:3]) for pairs in self.pairs]
         return out + [Group(one.index, *one.evaluate(at)) for one in self.own]
 
     def energy(self, at: Configuration) -> float:

@@ -1,7 +1,9 @@
 """Springs, bushings and their like: all forces of one kind between two ends each, evaluated by one compiled call."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,21 @@ from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 NOTHING = -1  # in the place of a body or a node: the world
+_STIFFEST = 1e6  # h² k w, beyond which weights are those of the limit
+
+
+class Masses(NamedTuple):
+    """What a step resolves.  h: its length [s], 0 for no step; inverse_mass: (n_b,) [1/kg], inverse_inertia:
+    (n_b, 3, 3) in the world's axes, inverse_node_mass: (n_n,) [1/kg]."""
+
+    h: float
+    inverse_mass: np.ndarray
+    inverse_inertia: np.ndarray
+    inverse_node_mass: np.ndarray
+
+
+NO_MASSES = Masses(0.0, np.zeros(0), np.zeros((0, 3, 3)), np.zeros(0))
+"""Forces as they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,17 +76,18 @@ class Pairs:
         )
 
     def evaluate(
-        self, at: Configuration, is_exact: bool = True
+        self, at: Configuration, is_exact: bool = True, masses: Masses | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """force (n, 12), dq, dv (n, 12, 12) and energy (n,) [J].  is_exact: else −dq is made positive semi-definite, by
-        leaving out what springs under pressure and rotations under load add."""
+        leaving out what springs under pressure and rotations under load add; masses: for the weights of stiff forces
+        in a midpoint step, see `pull_pairs`."""
         n = len(self.bodies)
         force, dq, dv = np.empty((n, 12)), np.empty((n, 12, 12)), np.empty((n, 12, 12))
         energy = np.empty(n)
         pull_pairs(
             self.measures, (self.bodies, self.nodes, self.origin, self.axes),
             (self.rest, self.stiffness, self.damping), (at.q, at.rotation, at.u, at.nodes, at.node_velocity), is_exact,
-            (force, dq, dv, energy),
+            masses or NO_MASSES, (force, dq, dv, energy),
         )  # fmt: skip
         return force, dq, dv, energy
 
@@ -119,6 +137,23 @@ def _measure(which, axis, d, axes, arm, p, phi, column, E, N, Y, T, geometric):
     return twist(p, axes[0], column, N, Y, T)
 
 
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _mobility(ends, k, Y, masses):
+    """Y M⁻¹ Yᵀ [1/kg], of nodes as if they were alone."""
+    value = 0.0
+    for side in range(2):
+        b, n = ends[0][k, side], ends[1][k, side]
+        for i in range(3):
+            y = Y[6 * side + i]
+            if b >= 0:
+                value += masses.inverse_mass[b] * y * y
+                for j in range(3):
+                    value += Y[6 * side + 3 + i] * masses.inverse_inertia[b, i, j] * Y[6 * side + 3 + j]
+            elif n >= 0:
+                value += masses.inverse_node_mass[n] * y * y
+    return value
+
+
 @njit(cache=True, error_model="numpy")
 def measure_pairs(measures, ends, where, out):
     """Measures (n, m) of all pairs, written to out.  where: q, rotation, nodes."""
@@ -140,11 +175,16 @@ def measure_pairs(measures, ends, where, out):
 
 
 @njit(cache=True, error_model="numpy")
-def pull_pairs(measures, ends, laws, where, is_exact, out):
+def pull_pairs(measures, ends, laws, where, is_exact, masses, out):
     """Forces of all pairs, their derivatives and energies, see `Pairs.evaluate`.  laws: rest, stiffness, damping;
     where: q, rotation, u, nodes, node_velocity; out: force, dq, dv, energy, written.
 
-    With s = K (y − y₀) + C Y u the force is −Yᵀ s, so that dq = −Yᵀ (K Y + C ∂(Y u)/∂q) − Σ sᵢ Tᵢ, dv = −Yᵀ C Y."""
+    With s = K (y − y₀) + C Y u the force is −Yᵀ s, so that dq = −Yᵀ (K Y + C ∂(Y u)/∂q) − Σ sᵢ Tᵢ, dv = −Yᵀ C Y.
+
+    In a midpoint step (masses.h > 0) a spring acts at y + h (α ẏ⁺ − β ẏ⁻) and a damper at θ ẏ⁺ + (1 − θ) ẏ⁻ with the
+    weights of dynamics/softness.py, each measure with its own: ¼, ¼ and ½, which keep energy, where the step resolves
+    it, and 1, 0 and 1 where it is too stiff for that. H takes ¼h² dq and ½h dv of whoever calls, so that dq is 4α of
+    the derivative, and the rest, h (α − β) K ẏ⁻, is added to the force."""
     which, axis = measures
     rest, stiffness, damping = laws
     q, rotation, u, nodes, node_velocity = where
@@ -156,6 +196,7 @@ def pull_pairs(measures, ends, laws, where, is_exact, out):
     Y, T, geometric = np.empty((count, 12)), np.empty((count, 12, 12)), np.empty((12, 12))
     y, rate, s, own = np.empty(count), np.empty(count), np.empty(count), np.empty(12)
     bent, pulled, damped = np.empty((count, 12)), np.empty((count, 12)), np.empty((count, 12))
+    ahead, behind, late = np.full(count, 0.5), np.full(count, 0.5), np.full(count, math.sqrt(0.5))  # square roots
     for k in range(len(force)):
         for side in range(2):
             _place_end(ends, k, side, q, rotation, nodes, point[side], axes[side], arm[side])
@@ -177,6 +218,16 @@ def pull_pairs(measures, ends, laws, where, is_exact, out):
             for j in range(count):
                 s[m] += stiffness[k, m, j] * y[j] + damping[k, m, j] * rate[j]
                 energy[k] += 0.5 * y[m] * stiffness[k, m, j] * y[j]
+        if masses.h > 0.0:
+            for m in range(count):
+                w = _mobility(ends, k, Y[m], masses)
+                Z, D = min(masses.h**2 * stiffness[k, m, m] * w, _STIFFEST), masses.h * damping[k, m, m] * w
+                stiff = Z * Z / (1.0 + Z * Z)
+                ahead[m], behind[m] = math.sqrt(0.25 + 0.75 * stiff), math.sqrt(0.25 * (1.0 - stiff))
+                late[m] = math.sqrt((3.0 + D) / (6.0 + D))
+            for m in range(count):
+                for j in range(count):
+                    s[m] += masses.h * (ahead[m] * ahead[j] - behind[m] * behind[j]) * stiffness[k, m, j] * rate[j]
         for m in range(count):
             if not is_exact:
                 keep = 1.0 if which[m] == DISTANCE and s[m] > 0.0 else 0.0
@@ -191,8 +242,9 @@ def pull_pairs(measures, ends, laws, where, is_exact, out):
             for b in range(12):
                 pulled[m, b] = damped[m, b] = 0.0
                 for j in range(count):
-                    pulled[m, b] += stiffness[k, m, j] * Y[j, b] + damping[k, m, j] * bent[j, b]
-                    damped[m, b] += damping[k, m, j] * Y[j, b]
+                    pulled[m, b] += 4.0 * ahead[m] * ahead[j] * stiffness[k, m, j] * Y[j, b]
+                    pulled[m, b] += damping[k, m, j] * bent[j, b]
+                    damped[m, b] += 2.0 * late[m] * late[j] * damping[k, m, j] * Y[j, b]
         for a in range(12):
             force[k, a] = 0.0
             for m in range(count):

@@ -10,7 +10,6 @@ import numpy as np
 
 from delassus.builder import IMPOSED_MOTION, Body, Material, ModelBuilder
 from delassus.dynamics import Inputs
-from delassus.integrators import integrator
 from delassus.io.recording import Trajectory
 from delassus.model.model import Model
 from delassus.model.state import State
@@ -109,7 +108,7 @@ def check_fixed(setup: Setup, run: Trajectory) -> list[Check]:
     angle = run.array("joints/coordinate")[:, where]
     if setup.parameters["speed"]:
         # coordinates are recorded where the rows are evaluated, which Moreau's scheme does in the middle of the step
-        lead = integrator(setup.settings.integrator).lead
+        lead = setup.settings.scheme.lead
         wanted = setup.parameters["speed"] * ((1.0 - lead) * run.t[:-1] + lead * run.t[1:])
         error = np.abs(angle - wanted)
         # it starts at rest: two steps bring it to speed and to where it should be

@@ -7,7 +7,6 @@ from numbers import Integral
 
 from delassus.dynamics import Inputs
 from delassus.errors import SettingsError
-from delassus.integrators import integrator
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation.memory import Memory
@@ -48,7 +47,7 @@ def simulate(
         if not isinstance(steps, Integral) or steps < 0:
             raise SettingsError(f"simulate: steps is {steps!r}: give how many, zero or more, or a range of numbers")
         steps = range(int(steps))
-    ahead = integrator(settings.integrator).lead * settings.h
+    ahead = settings.scheme.lead * settings.h
     for k in steps:
         now = None if inputs is None else inputs(state.t + ahead, state)
         if now is not None and now.time is None:

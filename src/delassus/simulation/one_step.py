@@ -16,7 +16,6 @@ from delassus.dynamics.moving import move_on, return_to_limits
 from delassus.dynamics.softness import Softness, softness_of
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
-from delassus.integrators import integrator
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
@@ -86,7 +85,7 @@ def step(
     check_arguments(model, state, inputs, memory)
     settings = settings or _DEFAULT
     inputs = inputs or Inputs.none(model)
-    h, scheme = settings.h, integrator(settings.integrator)
+    h, scheme = settings.h, settings.scheme
     clock = _Clock()
 
     softness = softness_of(model, settings.softening)
@@ -112,7 +111,7 @@ def step(
     elapsed = np.full(model.body_count, scheme.lead * h) if flight is None else flight.elapsed
     rows = assemble(
         model, at, rotation, state, contacts, h, inputs, settings.stabilisation, softness, half,
-        scheme.lead * h, elapsed, nodes,
+        scheme.lead * h, elapsed, scheme.weight, nodes,
     )  # fmt: skip
     if flight is not None:
         flight.set_impacts(model, state, rows, h, settings.stabilisation)

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from delassus.dynamics import Inputs, Softening, Stabilisation
 from delassus.errors import ProblemError, SettingsError, nearest
-from delassus.integrators import integrator
+from delassus.integrators import Integrator, integrator
 from delassus.law import Law
 from delassus.model.model import Model
 from delassus.model.state import State
@@ -32,6 +33,9 @@ class StepSettings:
         and h g [-]; "auto": the same number as tol; None: not asked.
     max_iter: iterations of the solver at most.
     integrator: "moreau" (midpoint, second order) or "euler" (semi-implicit, first order).
+    theta: weight of the end of the step in everything that pushes, from 0.5 (second order) to 1, under "moreau"; None:
+        the integrator's own, 0.5 for "moreau", whose springs and drives lean to the end where they are stiff, see
+        docs/forces.md.
     stabilisation: how errors of joints, limits and contacts are removed, see `Stabilisation`.
     softening: which rows are soft, and how, where joints and materials say nothing themselves, see `Softening`; None:
         none.
@@ -50,6 +54,7 @@ class StepSettings:
     softening: Softening | None = None
     warm_start: bool = True
     threads: int = 1
+    theta: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "law", Law.of(self.law))
@@ -66,9 +71,14 @@ class StepSettings:
             if not isinstance(value, kind) and not (name == "softening" and value is None):
                 raise SettingsError(f"{name} is {value!r}: give {kind.__name__}(…)")
         Limits(self.tol, self.velocity_factor, self.max_iter, None)
-        integrator(self.integrator)
+        integrator(self.integrator, self.theta)
         if self.solver != "auto":
             find(self.solver)
+
+    @cached_property
+    def scheme(self) -> Integrator:
+        """The integrator itself."""
+        return integrator(self.integrator, self.theta)
 
     @property
     def velocity_factor(self) -> float | None:

@@ -12,7 +12,6 @@ import numpy as np
 
 from delassus.dynamics import Inputs
 from delassus.errors import ProblemError, SettingsError
-from delassus.integrators import integrator
 from delassus.io.recording import Recorder
 from delassus.model.model import Model
 from delassus.model.state import State
@@ -187,7 +186,7 @@ class Moving:
         """What the scene's own function asks for in the step from this state, at the time that second order wants."""
         if self._function is None:
             return None
-        time = state.t + integrator(self.settings.integrator).lead * self.settings.h
+        time = state.t + self.settings.scheme.lead * self.settings.h
         given = self._function(time, state)
         return given if given is None or given.time is not None else replace(given, time=time)
 

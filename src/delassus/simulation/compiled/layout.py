@@ -21,7 +21,6 @@ from delassus.collision.sweep.swept import few_swept
 from delassus.dynamics.closure import COMPILED, room_for
 from delassus.dynamics.closure import MOST_ROWS as MOST_CLOSED
 from delassus.dynamics.softness import softness_of
-from delassus.integrators import integrator
 from delassus.law import Law
 from delassus.linalg.operators.delassus import ODD_MASSES
 from delassus.model.model import Model
@@ -59,6 +58,8 @@ def why_not(model: Model, settings: StepSettings) -> str | None:
         return "only the default solver under exact friction is compiled"
     if not settings.warm_start:
         return "only steps with a warm start are compiled"
+    if settings.theta is not None:
+        return "only steps with the integrator's own θ are compiled"
     if model.is_implicit:
         return "flexible bodies, springs and bushings are not compiled"
     if not model.body_count:
@@ -75,7 +76,7 @@ def why_not(model: Model, settings: StepSettings) -> str | None:
 def world_of(model: Model, settings: StepSettings) -> Arrays:
     """The constants of a model and of the settings, but the addresses of the stages."""
     joints, shapes, softness = model.joints, model.shapes, softness_of(model, settings.softening)
-    stabilisation, lead, h = settings.stabilisation, integrator(settings.integrator).lead, settings.h
+    stabilisation, lead, h = settings.stabilisation, settings.scheme.lead, settings.h
     softness.check_step(h)
     most = int(settings.max_iter)
     newton = ProxSsn(solver="prox-ssn", least=True)
@@ -160,7 +161,7 @@ def work_for(model: Model, settings: StepSettings, contacts: int) -> Arrays:
     """Room for everything between two states, of steps with so many contacts at most."""
     joints, shapes, n, free = model.joints, model.shapes, model.body_count, model.joints.coordinate_count
     softness, h = softness_of(model, settings.softening), settings.h
-    lead = integrator(settings.integrator).lead
+    lead = settings.scheme.lead
     blocks = _most_blocks(model, contacts)
     limited = free if joints.limit_count and softness.closed.row_count <= MOST_CLOSED else 0
     singles = joints.drive_count + joints.friction_count + joints.limit_count

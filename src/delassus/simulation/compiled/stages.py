@@ -19,6 +19,7 @@ from delassus.dynamics.moving import move_free
 from delassus.dynamics.softness import soften_contacts, soften_joints
 from delassus.dynamics.step_problem import reduce_rows
 from delassus.dynamics.turns import count_turns
+from delassus.integrators import STIFFLY
 from delassus.kernel import njit
 from delassus.problem.problem import measure_rigid
 from delassus.simulation.compiled.detect import detect_many
@@ -52,13 +53,19 @@ def to_fill_joints(world, q, u, turns, work):
 
 
 @njit(cache=True, inline="always")
+def _weight(ahead):
+    """Of springs, drives and dampers: the integrator's own."""
+    return STIFFLY if ahead > 0.0 else 1.0
+
+
+@njit(cache=True, inline="always")
 def to_soften_joints(world, work):
     """What `soften_joints` is called with."""
     bodies, (plain, _, _, _), (soft, _), (h, ahead, _, _, _, _, _, _, _, _) = world[0], world[1], world[5], world[6]
     poses, _, (_, _, rows, bias, compliance, _, errors, _, _, _, _, _, _, _), _, _ = work
     return (
-        plain, soft, rows, errors[1], errors[2], poses[4], poses[2], (bodies[3], bodies[2]), h, ahead > 0.0, bias,
-        compliance,
+        plain, soft, rows, errors[1], errors[2], poses[4], poses[2], (bodies[3], bodies[2]), h, _weight(ahead),
+        bias, compliance,
     )  # fmt: skip
 
 
@@ -70,7 +77,7 @@ def to_fill_coordinates(world, inputs, u, late, block, row, work):
     poses, _, (pairs, names, rows, bias, compliance, bound, _, coordinates, stopped, _, _, _, counts, _), _, _ = work
     values, rates, rates_before = coordinates
     return (
-        plain[0], freedoms, (values, rates, rates_before, inputs[2], inputs[3], late), u, poses[4], h, ahead > 0.0,
+        plain[0], freedoms, (values, rates, rates_before, inputs[2], inputs[3], late), u, poses[4], h, _weight(ahead),
         pushing, singles[0], poses[2], (bodies[3], bodies[2]), block, row,
         (pairs, names, rows, bias, compliance, bound), stopped, counts,
     )  # fmt: skip
@@ -83,8 +90,8 @@ def to_soften_contacts(world, u, count, row, work):
     poses, ((pairs, shapes, _, _, gap, _, _, _), _, _, _, _), table, _, _ = work
     rows, bias, compliance = table[2], table[3], table[4]
     return (
-        pairs, shapes, gap[:count], soft, rows, u, poses[2], (bodies[3], bodies[2]), h, ahead > 0.0, row, bias,
-        compliance,
+        pairs, shapes, gap[:count], soft, rows, u, poses[2], (bodies[3], bodies[2]), h, _weight(ahead),
+        row, bias, compliance,
     )  # fmt: skip
 
 
