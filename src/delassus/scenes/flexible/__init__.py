@@ -1,0 +1,1 @@
+"""Scenes with bodies of finite elements."""
