@@ -1,6 +1,7 @@
 """One step after the other, with what it reports and remembers: `step` (one_step.py) takes one, `simulate`
 (many_steps.py) takes many."""
 
+from delassus.simulation.equilibrium import equilibrate as equilibrate
 from delassus.simulation.many_steps import simulate as simulate
 from delassus.simulation.memory import Memory as Memory
 from delassus.simulation.one_step import StepReport as StepReport

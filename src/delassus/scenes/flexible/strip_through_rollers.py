@@ -10,7 +10,7 @@ from delassus.dynamics import Inputs
 from delassus.io.recording import Trajectory
 from delassus.model.state import State
 from delassus.scenes.scene import Check, Scene, Setup, all_converged, closed_joints, need, shallow
-from delassus.shapes import Cylinder
+from delassus.shapes import Box, Cylinder
 from delassus.simulation import StepSettings
 
 _WIDTH, _RADIUS = 0.1, 0.05  # of the strip, of the rollers [m]
@@ -39,6 +39,8 @@ def build(
     builder.joint("prismatic", None, carriage, axis=(0, 0, 1), name="guide")
     upper = builder.body("upper", mass=press, shapes=[shape], position=(0, 0, above), orientation=across, material=mu)
     builder.joint("revolute", carriage, upper, axis=axis, name="upper-axle")
+    table = Box((length, 2.0 * _WIDTH, _RADIUS))
+    builder.fixed("table", shapes=[table], position=(-1.1 * _RADIUS - 0.5 * length, 0, -0.5 * _RADIUS), material=0.01)
     puller = builder.body("puller", mass=1.0, inertia=(1e-2, 1e-2, 1e-2), position=(0.5 * _RADIUS, 0, 0.5 * thickness))
     builder.joint("prismatic", None, puller, axis=(1, 0, 0), name="pull", motor="imposed")
     mesh = fem.block(size=(length, _WIDTH, thickness), cells=(cells, 4, 1),
