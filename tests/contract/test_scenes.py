@@ -23,6 +23,9 @@ SMALL = {
     "blade": {"n": 60, "length": 0.3, "width": 0.1, "blade": 0.05, "rest": 0.2},
     "wall": {"rows": 2, "columns": 2},
     "card-house": {"storeys": 1},
+    "ball-into-block": {"cells": 4, "height": 0.01},
+    "strip-through-rollers": {"cells": 16},
+    "soft-box-drop": {"height": 0.18},
 }
 # Nobody means these; what a scene does not refuse it must build.
 ABSURD = {

@@ -30,6 +30,15 @@ from delassus.scenes import (
     stacked_spheres,
     wall,
 )
+from delassus.scenes.flexible import (
+    ball_into_block,
+    cantilever,
+    fem_slider,
+    soft_box_drop,
+    soft_gripper,
+    strip_through_rollers,
+    three_point_bending,
+)
 from delassus.scenes.machines import animatronics, robots
 from delassus.scenes.scene import MOST_STEPS as MOST_STEPS
 from delassus.scenes.scene import Check as Check
@@ -66,6 +75,13 @@ SCENES: Table[Scene] = Table(
         wall.SCENE,
         card_house.SCENE,
         arch.SCENE,
+        cantilever.SCENE,
+        fem_slider.SCENE,
+        soft_box_drop.SCENE,
+        ball_into_block.SCENE,
+        soft_gripper.SCENE,
+        strip_through_rollers.SCENE,
+        three_point_bending.SCENE,
         *robots.SCENES,
         *animatronics.SCENES,
     ),

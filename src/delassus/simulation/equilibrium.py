@@ -1,6 +1,6 @@
 """Where everything comes to rest: a start without the swinging that gravity would set off.
 
-Steps of implicit Euler, each begun at rest and each longer than the one before: with growing h the masses count less and
+Steps of implicit Euler, each begun at rest and longer than the one before: with growing h the masses count less and
 less, until a step is one of Newton's method for K δ = f + Jᵀλ, contacts, friction and joints included."""
 
 from dataclasses import replace
@@ -63,9 +63,7 @@ def _said(report: StepReport | None) -> str:
 
 
 def _at_rest(state: State, start: State) -> State:
-    return State(
-        state.q, np.zeros_like(state.u), start.t, state.turns, state.nodes, np.zeros_like(state.node_velocity)
-    )
+    return State(state.q, np.zeros_like(state.u), start.t, state.turns, state.nodes, np.zeros_like(state.node_velocity))
 
 
 def _size(state: State) -> float:

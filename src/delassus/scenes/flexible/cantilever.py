@@ -33,7 +33,9 @@ def build(
     beam = builder.flexible("beam", mesh.quadratic(), fem.Elastic(young, 0.3, density))
     builder.weld(beam, "x-")
     model, state = builder.build()
-    return Setup(model, state, 3.0 * _period(length, thickness, young, density), StepSettings(h=h))
+    need(h > 0.0, f"h is {h}: give a positive time step")
+    steps = math.ceil(3.0 * _period(length, thickness, young, density) / h)
+    return Setup(model, state, steps * h, StepSettings(h=h))
 
 
 def _period(length: float, thickness: float, young: float, density: float) -> float:

@@ -6,11 +6,11 @@ from delassus.io.recording import Trajectory
 from delassus.model.model import Model
 
 
-def mean_velocity(model: Model, run: Trajectory) -> np.ndarray:
-    """Of the centre of mass of all flexible bodies, (steps + 1, 3) [m/s]."""
+def mean_velocity(model: Model, run: Trajectory, k: int) -> np.ndarray:
+    """Of the centre of mass of all flexible bodies after k steps, (3,) [m/s]."""
     assert model.flexible is not None
     mass = model.flexible.elements.nodal_mass
-    return np.einsum("n,tni->ti", mass, run.node_velocity) / mass.sum()
+    return mass @ run.state(k).node_velocity / mass.sum()
 
 
 def weight(model: Model) -> float:

@@ -22,12 +22,13 @@ def build(
     thickness: Annotated[float, "of the strip [m]"] = 0.02,
     young: Annotated[float, "Young's modulus [Pa]"] = 1e6,
     mu: Annotated[float, "friction [-]"] = 0.6,
-    press: Annotated[float, "mass of the upper roller [kg]"] = 4.0,
+    press: Annotated[float, "mass of the upper roller [kg]"] = 1.0,
     speed: Annotated[float, "of pulling [m/s]"] = 0.4,
     cells: Annotated[int, "along the strip [-]"] = 30,
     h: Annotated[float, "time step [s]"] = 0.005,
 ) -> Setup:
     need(length >= 4.0 * _RADIUS, f"length is {length}: give at least {4.0 * _RADIUS} m")
+    need(speed > 0.0, f"speed is {speed}: the strip is pulled, give a positive speed")
     need(4 <= cells <= 400, f"cells is {cells}: give 4 to 400")
     builder = ModelBuilder()
     across = np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]], float)  # the cylinder's axis, z, along y
