@@ -10,8 +10,6 @@ from delassus.collision.surface.skin import Skin
 from delassus.collision.surface.tree import grow_tree
 from delassus.errors import ProblemError
 
-_DEEP = 0.5  # of the mean length of a body's edges: how far behind a face a point is still inside
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SurfaceArrays:
@@ -34,7 +32,7 @@ class SurfaceArrays:
     owned: np.ndarray  # (F, 6) the surface nodes and the edges looked at with a triangle, −1: none
     order: np.ndarray  # (F,) of the triangles in the leaves of the tree (tree.py)
     levels: int
-    material: np.ndarray  # (bodies, 4) margin [m], mu, restitution, how deep is still inside [m]
+    material: np.ndarray  # (bodies, 4) margin [m], mu, restitution, mean length of an edge [m]: no deeper is inside
     group: np.ndarray  # (bodies,) bits
     mask: np.ndarray  # (bodies,) bits
     self_contact: np.ndarray  # (bodies,)
@@ -86,7 +84,7 @@ def surface_arrays(
     around_start = np.zeros(len(nodes) + 1, np.int64)
     np.cumsum(np.bincount(rank[triangles].ravel(), minlength=len(nodes)), out=around_start[1:])
     length = np.linalg.norm(rest[edges[:, 0]] - rest[edges[:, 1]], axis=1)
-    deep = _DEEP * np.bincount(body[faces[:, 0]], length) / np.bincount(body[faces[:, 0]])
+    deep = np.bincount(body[faces[:, 0]], length) / np.bincount(body[faces[:, 0]])
     return SurfaceArrays(
         node_count=len(rest),
         rest=rest,

@@ -7,13 +7,19 @@ import numpy as np
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.contacts import Contacts
 from delassus.collision.detect import bad_pose_error, too_few_error
+from delassus.collision.layout import BOX, CONVEX, CYLINDER
 from delassus.collision.machine import share_out
+from delassus.collision.narrow.families import scratch_rows
 from delassus.collision.placement import place
 from delassus.collision.surface.arrays import SurfaceArrays
+from delassus.collision.surface.corners import corners_on_edges
+from delassus.collision.surface.edges import STRAIGHT, edges_on_shapes
+from delassus.collision.surface.faces import corners_on_faces
+from delassus.collision.surface.hidden import mark_hidden, nearest_faces
 from delassus.collision.surface.nodes import nodes_on_shapes
 from delassus.collision.surface.pairs import near_shapes
-from delassus.collision.surface.rows import REALS, WHOLES, make_contacts
-from delassus.collision.surface.tree import widen
+from delassus.collision.surface.rows import HEIGHT, ON_RIM, REALS, WHOLES, make_contacts
+from delassus.collision.surface.tree import DEEP, widen
 from delassus.errors import ProblemError
 
 
@@ -48,19 +54,61 @@ def detect_surface(
     reaches = np.zeros(shapes.count) if shape_reach is None else shape_reach
     placed = _placed(shapes, np.ascontiguousarray(q))
     pairs = _near(surface, nodes, grow, boxes, shapes, placed, reaches, threads)
-    own = (
-        nodes, grow, surface.nodes, surface.owned, surface.triangle_body, surface.material, surface.around,
-        surface.around_start, normal,
-    )  # fmt: skip
+    found, features = _on_shapes(surface, nodes, grow, boxes, normal, shapes, placed, pairs, reaches, threads)
+    return make_contacts(surface, shapes, features, *(np.concatenate(column) for column in zip(*found)))
+
+
+def _on_shapes(
+    surface: SurfaceArrays,
+    nodes: np.ndarray,
+    grow: np.ndarray,
+    boxes: np.ndarray,
+    normal: np.ndarray,
+    shapes: ShapeArrays,
+    placed: tuple[np.ndarray, np.ndarray, np.ndarray],
+    pairs: np.ndarray,
+    reach: np.ndarray,
+    threads: int,
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], int]:
+    """Rows of the contacts with shapes, and how many features a shape has at most: itself, corners, edges."""
     geometry = (placed[0], placed[1], shapes.size, shapes.kind, *shapes.vertices, shapes.given)
-    real, whole = _with_room(surface, nodes_on_shapes, threads, (pairs, own, geometry, reaches))
-    return make_contacts(surface, shapes, 1, real, whole)
+    mesh = (surface.triangles, surface.triangle_body, surface.material, normal)
+    nodes_first, faces_first = len(surface.nodes), len(surface.nodes) + len(surface.edges)
+    corners = scratch_rows(shapes.vertices[3])
+    own = (
+        nodes, grow, surface.nodes, surface.owned, surface.triangles, surface.triangle_body, surface.material,
+        surface.around, surface.around_start, normal,
+    )  # fmt: skip
+    on_nodes = _with_room(surface, nodes_on_shapes, threads, (pairs, own, geometry, reach))
+    over = ((nodes, grow, *mesh, faces_first), (geometry, shapes.radius - shapes.surface[:, 0]))
+    arguments: tuple[Any, ...] = (pairs, np.empty((threads, corners + 1, 3)), *over, reach)
+    on_faces = _inside(surface, nodes, boxes, *_with_room(surface, corners_on_faces, threads, arguments))
+    keep = nearest_faces(*on_faces)
+    edges = (nodes, grow, surface.edges, surface.edge_faces, *mesh, surface.owned, nodes_first)
+    arguments = (pairs, corners + 2, edges, geometry, reach)
+    on_edges = _inside(surface, nodes, boxes, *_with_room(surface, edges_on_shapes, threads, arguments))
+    found = [on_nodes, (on_faces[0][keep], on_faces[1][keep]), on_edges]
+    if np.isin(shapes.kind, (BOX, CYLINDER, CONVEX)).any():
+        found.append(_with_room(surface, corners_on_edges, threads, arguments))
+    for real, whole in found:
+        real[:, HEIGHT], whole[:, ON_RIM] = 0.0, -1
+    most = max(12, int(np.diff(shapes.vertices[9]).max(initial=0)))
+    return found, corners + 2 + STRAIGHT + most
+
+
+def _inside(
+    surface: SurfaceArrays, nodes: np.ndarray, boxes: np.ndarray, real: np.ndarray, whole: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows without those of points behind the surface that are not inside."""
+    hidden, stack = np.empty(len(real), np.bool_), np.empty(DEEP, np.int64)
+    mark_hidden(real, nodes, surface.triangles, boxes, surface.order, surface.levels, stack, hidden)
+    return real[~hidden], whole[~hidden]
 
 
 def _placed(shapes: ShapeArrays, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(position, rotation, extent) of the shapes."""
     n = shapes.count
-    position, rotation, extent = np.empty((n, 8)), np.zeros((n, 3, 3)), np.empty((n, 3))
+    position, rotation, extent = np.empty((n, 8)), np.tile(np.eye(3), (n, 1, 1)), np.empty((n, 3))
     bad = place(0, 1, shapes.placing, q, position, rotation, extent)
     if bad >= 0:
         raise bad_pose_error(bad, q)
@@ -81,9 +129,10 @@ def _near(
     own = (nodes, surface.triangles, surface.triangle_body, surface.order, surface.levels, grow)
     filters = (surface.group, surface.mask, surface.excluded)
     others = (shapes.kind, shapes.owner, shapes.group, shapes.mask, *placed)
+    scratch = (np.empty((threads, DEEP), np.int64), np.empty((threads, 6)))
     while True:
         found, counts = np.empty((threads, surface.hint[0], 2), np.int64), np.zeros(threads, np.int64)
-        share_out(near_shapes, threads, own, filters, (boxes,), others, reach, found, counts)
+        share_out(near_shapes, threads, own, filters, boxes, scratch, others, reach, found, counts)
         if counts.max() <= found.shape[1]:
             return np.concatenate([found[t, : counts[t]] for t in range(threads)])
         surface.hint[0] = int(1.2 * counts.max())

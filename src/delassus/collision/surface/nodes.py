@@ -6,19 +6,21 @@ import numpy as np
 
 from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, MARGIN, PLANE, SPHERE, TRIANGLE, to_local, to_world
 from delassus.collision.narrow.distance import TINY, point_box, point_capsule, point_convex, point_cylinder
-from delassus.collision.narrow.triangle import point_triangle
+from delassus.collision.narrow.triangle import ON_EDGE, point_triangle
+from delassus.collision.surface.facing import node_allows, node_is_nearest
 from delassus.collision.surface.rows import NODE, put
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
 def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, counts):
     """Contacts of the nodes that come with share t of the pairs (p, 2) of a shape and a triangle, into real[t] and
     whole[t] (rows.py); goes on counting when out of room.
 
-    surface: (nodes (n, 3), grow (n,), which (S,), owned (F, 6), triangle_body, material, around, around_start, normal);
-    geometry: the fields of Geometry; reach: (n_s,) [m]."""
-    nodes, grow, which, owned, body, material, around, around_start, normal = surface
+    surface: (nodes (n, 3), grow (n,), which (S,), owned (F, 6), triangles, triangle_body, material, around,
+    around_start, normal); geometry: the fields of Geometry; reach: (n_s,) [m]."""
+    nodes, grow, which, owned, triangles, body, material, around, around_start, normal = surface
     (position, rotation, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edge_normal,
      triangle, _, _, _) = geometry  # fmt: skip
     count, n, shapes = 0, len(pairs), len(kind)
@@ -30,52 +32,39 @@ def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, co
                 continue
             v = which[k]
             limit = position[s, MARGIN] + reach[s] + grow[v]
-            wx, wy, wz = nodes[v, 0] - position[s, 0], nodes[v, 1] - position[s, 1], nodes[v, 2] - position[s, 2]
-            if kind[s] == SPHERE:
-                square = wx * wx + wy * wy + wz * wz
-                d = math.sqrt(square)
-                if square > TINY:
-                    ox, oy, oz = wx / d, wy / d, wz / d
-                else:
-                    ox, oy, oz = 0.0, 0.0, 1.0
-                d -= size[s, 0]
+            deep = material[body[f], 3]
+            x, y, z = nodes[v, 0] - position[s, 0], nodes[v, 1] - position[s, 1], nodes[v, 2] - position[s, 2]
+            x, y, z = to_local(rotation, s, x, y, z)
+            if kind[s] == TRIANGLE:
+                there, d, ox, oy, oz = point_triangle(
+                    vertex, vertex_start[s], edge_normal, triangle[s], x, y, z, limit + deep
+                )
+                if not there:
+                    continue
+                is_sharp = d > 0.0 and not _on_face(vertex, vertex_start[s], ox, oy, oz)
             else:
-                x, y, z = to_local(rotation, s, wx, wy, wz)
-                if kind[s] == PLANE:
-                    d, ox, oy, oz = z, 0.0, 0.0, 1.0
-                elif kind[s] == BOX:
-                    d, ox, oy, oz = point_box(x, y, z, size[s, 0], size[s, 1], size[s, 2])
-                elif kind[s] == CAPSULE:
-                    d, ox, oy, oz = point_capsule(x, y, z, size[s, 0], size[s, 1])
-                elif kind[s] == CYLINDER:
-                    d, ox, oy, oz = point_cylinder(x, y, z, size[s, 0], size[s, 1])
-                elif kind[s] == TRIANGLE:
-                    deep = limit + material[body[f], 3]
-                    counts_here, d, ox, oy, oz = point_triangle(
-                        vertex, vertex_start[s], edge_normal, triangle[s], x, y, z, deep
-                    )
-                    if not counts_here:
-                        continue
-                else:
-                    d, ox, oy, oz = point_convex(
-                        vertex,
-                        face,
-                        face_start,
-                        face_normal,
-                        vertex_start[s],
-                        shape_face[s],
-                        shape_face[s + 1],
-                        x,
-                        y,
-                        z,
-                    )
-                ox, oy, oz = to_world(rotation, s, ox, oy, oz)
+                d, ox, oy, oz, is_sharp = _distance(
+                    kind[s], size, s, vertex, vertex_start[s], face, face_start, face_normal, shape_face[s],
+                    shape_face[s + 1], x, y, z,
+                )  # fmt: skip
             if d > limit:
                 continue
-            if kind[s] != PLANE and not is_facing(k, ox, oy, oz, around, around_start, normal):
-                continue
+            nx, ny, nz = to_world(rotation, s, ox, oy, oz)
+            if kind[s] != PLANE:
+                if is_sharp:
+                    if not node_is_nearest(k, v, -nx, -ny, -nz, nodes, triangles, around, around_start):
+                        continue
+                elif not node_allows(k, nx, ny, nz, around, around_start, normal):
+                    if d >= 0.0 or kind[s] == TRIANGLE:
+                        continue
+                    d, nx, ny, nz = _way_out(
+                        kind[s], size, s, vertex, vertex_start[s], face, face_start, face_normal, shape_face[s],
+                        shape_face[s + 1], rotation, x, y, z, k, around, around_start, normal,
+                    )  # fmt: skip
+                    if d < -deep:
+                        continue
             if put(
-                real[t], whole[t], count, s, shapes + body[f], ox, oy, oz, nodes[v, 0], nodes[v, 1], nodes[v, 2], d,
+                real[t], whole[t], count, s, shapes + body[f], nx, ny, nz, nodes[v, 0], nodes[v, 1], nodes[v, 2], d,
                 np.int64(0), k,
             ):  # fmt: skip
                 real[t, count, 7], whole[t, count, NODE] = 1.0, v
@@ -83,20 +72,76 @@ def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, co
     counts[t] = count
 
 
-FACING = 0.2  # cosine: what leans further than this from a surface's normals pushes along it, not into it
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _distance(kind, size, s, vertex, first, face, face_start, face_normal, begin, end, x, y, z):
+    """(distance, where it grows, whether an edge or a corner is what is nearest) of a point in the frame of shape s.
+    first: its first vertex; begin, end: its faces."""
+    if kind == PLANE:
+        return z, 0.0, 0.0, 1.0, False
+    if kind == SPHERE:
+        square = x * x + y * y + z * z
+        d = math.sqrt(square)
+        if square > TINY:
+            return d - size[s, 0], x / d, y / d, z / d, False
+        return -size[s, 0], 0.0, 0.0, 1.0, False
+    if kind == BOX:
+        d, ox, oy, oz = point_box(x, y, z, size[s, 0], size[s, 1], size[s, 2])
+        return d, ox, oy, oz, d > 0.0 and max(abs(ox), abs(oy), abs(oz)) < 1.0 - ON_EDGE
+    if kind == CAPSULE:
+        d, ox, oy, oz = point_capsule(x, y, z, size[s, 0], size[s, 1])
+        return d, ox, oy, oz, False
+    if kind == CYLINDER:
+        d, ox, oy, oz = point_cylinder(x, y, z, size[s, 0], size[s, 1])
+        return d, ox, oy, oz, d > 0.0 and ON_EDGE < abs(oz) < 1.0 - ON_EDGE
+    d, ox, oy, oz = point_convex(vertex, face, face_start, face_normal, first, begin, end, x, y, z)
+    best = -1.0
+    for f in range(begin, end):
+        best = max(best, ox * face_normal[f, 0] + oy * face_normal[f, 1] + oz * face_normal[f, 2])
+    return d, ox, oy, oz, d > 0.0 and best < 1.0 - ON_EDGE
 
 
-@njit(cache=True, error_model="numpy")
-def is_facing(k, nx, ny, nz, around, around_start, normal):
-    """Whether the normal n of a contact, from the other side to surface node k, is against one of the faces around the
-    node, or against their mean.
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _on_face(vertex, v, ox, oy, oz):
+    """Whether o is the normal of the mesh triangle with corners v, v + 1, v + 2."""
+    ux, uy, uz = vertex[v + 1, 0] - vertex[v, 0], vertex[v + 1, 1] - vertex[v, 1], vertex[v + 1, 2] - vertex[v, 2]
+    wx, wy, wz = vertex[v + 2, 0] - vertex[v, 0], vertex[v + 2, 1] - vertex[v, 1], vertex[v + 2, 2] - vertex[v, 2]
+    nx, ny, nz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
+    return ox * nx + oy * ny + oz * nz > (1.0 - ON_EDGE) * math.sqrt(nx * nx + ny * ny + nz * nz)
 
-    A box that slides over a flat surface, a hair inside it, is in front of the nodes ahead of it: without this they
-    would be a wall."""
-    mx, my, mz = 0.0, 0.0, 0.0
-    for i in range(around_start[k], around_start[k + 1]):
-        f = around[i]
-        if nx * normal[f, 0] + ny * normal[f, 1] + nz * normal[f, 2] <= -FACING:
-            return True
-        mx, my, mz = mx + normal[f, 0], my + normal[f, 1], mz + normal[f, 2]
-    return nx * mx + ny * my + nz * mz < -FACING * math.sqrt(mx * mx + my * my + mz * mz)
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _way_out(
+    kind, size, s, vertex, first, face, face_start, face_normal, begin, end, R, x, y, z, k, around, around_start, normal
+):
+    """(signed distance, normal) of the nearest face of a box, a cylinder or a hull that surface node k, inside it, can
+    have come through: one that looks at the surface there. Minus infinity without one."""
+    best, bx, by, bz = -math.inf, 0.0, 0.0, 0.0
+    count = 0
+    if kind == BOX:
+        count = 6
+    elif kind == CYLINDER:
+        count = 3
+    elif kind != SPHERE and kind != CAPSULE:
+        count = end - begin
+    for f in range(count):
+        if kind == BOX:
+            up = 1.0 if f & 1 else -1.0
+            ox, oy, oz = (up if f < 2 else 0.0), (up if 2 <= f < 4 else 0.0), (up if f >= 4 else 0.0)
+            d = ox * x + oy * y + oz * z - size[s, f // 2]
+        elif kind == CYLINDER:
+            rho = math.sqrt(x * x + y * y)
+            if f == 2:
+                ox, oy, oz = (x / rho, y / rho, 0.0) if rho > 0.0 else (1.0, 0.0, 0.0)
+                d = rho - size[s, 0]
+            else:
+                ox, oy, oz = 0.0, 0.0, (1.0 if f else -1.0)
+                d = oz * z - size[s, 1]
+        else:
+            ox, oy, oz = face_normal[begin + f, 0], face_normal[begin + f, 1], face_normal[begin + f, 2]
+            v = first + face[face_start[begin + f]]
+            d = ox * (x - vertex[v, 0]) + oy * (y - vertex[v, 1]) + oz * (z - vertex[v, 2])
+        if d > best:
+            nx, ny, nz = to_world(R, s, ox, oy, oz)
+            if node_allows(k, nx, ny, nz, around, around_start, normal):
+                best, bx, by, bz = d, nx, ny, nz
+    return best, bx, by, bz

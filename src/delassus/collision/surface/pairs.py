@@ -3,22 +3,23 @@
 import numpy as np
 
 from delassus.collision.layout import MARGIN, PLANE
-from delassus.collision.surface.tree import DEEP, below, boxes_meet
+from delassus.collision.surface.tree import below, boxes_meet
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def near_shapes(t, threads, surface, filters, tree, placed, reach, found, counts):
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def near_shapes(t, threads, surface, filters, boxes, scratch, placed, reach, found, counts):
     """Pairs (shape, triangle) that are near each other into found[t], by share t of the shapes, and how many into
     counts[t]; goes on counting when out of room.
 
-    surface: (nodes (n, 3), triangles, triangle_body, order, levels, grow); filters: see `may_meet`; tree: (boxes,);
+    surface: (nodes (n, 3), triangles, triangle_body, order, levels, grow); filters: see `may_meet`; boxes: of the tree;
+    scratch: (threads, DEEP) whole numbers and (threads, 6);
     placed: (kind, owner, group, mask, position, rotation, extent) of the shapes; reach: (n_s,) [m]."""
     nodes, triangles, body, order, levels, grow = surface
-    boxes = tree[0]
     kind, owner, group, mask, position, rotation, extent = placed
     count, leaves, n = len(order), 1 << levels, len(kind)
-    stack, box = np.empty(DEEP, np.int64), np.empty((1, 6))
+    stack, around = scratch[0][t], scratch[1][t]
     seen, room = 0, found.shape[1]
     for s in range(n * t // threads, n * (t + 1) // threads):
         plane = kind[s] == PLANE
@@ -27,8 +28,7 @@ def near_shapes(t, threads, surface, filters, tree, placed, reach, found, counts
         high = position[s, MARGIN] + reach[s]
         for c in range(3):
             half = extent[s, c] + reach[s]
-            box[0, c], box[0, 3 + c] = position[s, c] - half, position[s, c] + half
-        around = box[0]
+            around[c], around[3 + c] = position[s, c] - half, position[s, c] + half
         top = 1
         stack[0] = 1
         while top:
@@ -56,7 +56,7 @@ def near_shapes(t, threads, surface, filters, tree, placed, reach, found, counts
     counts[t] = seen
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _is_near(nodes, triangles, grow, f, plane, around, x, y, z, nx, ny, nz, high):
     """Triangle f by its own box, or its corners above a plane."""
     x0 = y0 = z0 = np.inf
@@ -76,7 +76,7 @@ def _is_near(nodes, triangles, grow, f, plane, around, x, y, z, nx, ny, nz, high
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def may_meet(body, owner, group, mask, filters):
     """Whether a flexible body and a shape may touch: their groups see each other, and no exclusion.
 

@@ -10,17 +10,23 @@ from delassus.collision.narrow.frames import fill_tangents, mix
 from delassus.collision.surface.arrays import SurfaceArrays
 from delassus.errors import ProblemError
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 
 REALS = 11
 """Columns of `real`: normal from A to B, point [m], gap [m], four weights."""
+HEIGHT = 10
+"""In the place of the fourth weight, while shapes are looked at: how far above the surface the point of the shape is,
+or the core of a round one [m]."""
 SIDE_A, SIDE_B, NODE, FEATURE_A, FEATURE_B = 0, 1, 2, 6, 7
 WHOLES = 8
 """Columns of `whole`: the two shapes, four nodes (−1: none), the feature of A and of B."""
+ON_RIM = 5
+"""In the place of the fourth node, while shapes are looked at: 1 where a point is above the rim of a face."""
 _FIRST_FEATURE = 1 << 60  # feature ids of flexible bodies begin here: beyond those of rigid pairs
 _SHAPES_MAX = 1 << 20  # shapes whose pairs have feature ids below _FIRST_FEATURE
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def put(real, whole, k, a, b, nx, ny, nz, x, y, z, gap, feature_a, feature_b):
     """Contact k, where there is room: x, y, z is the point of B; no nodes yet.  Whether there was room."""
     if k >= len(real):
@@ -62,7 +68,7 @@ def make_contacts(
     )
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _finish(frame, one, two, mixing, mu):
     for k in range(len(mu)):
         fill_tangents(frame, k)

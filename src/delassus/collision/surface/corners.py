@@ -1,0 +1,95 @@
+"""Edges of flexible surfaces against corners of boxes and hulls and rims of cylinders, where these are what is nearest.
+
+Only while there is a gap: what touches, touches at a face or across an edge. The distance is convex along an edge, so
+its least is found by halving."""
+
+import math
+
+import numpy as np
+
+from delassus.collision.layout import BOX, CONVEX, CYLINDER, MARGIN, to_local, to_world
+from delassus.collision.narrow.distance import point_box, point_convex, point_cylinder
+from delassus.collision.narrow.triangle import ON_EDGE
+from delassus.collision.surface.edges import NEAREST
+from delassus.collision.surface.facing import LEANING, edge_allows
+from delassus.collision.surface.rows import HEIGHT, NODE, put
+from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
+
+_HALVINGS = 60  # of an edge: to the last digit
+
+
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, real, whole, counts):
+    """Contacts of share t of the pairs, into real[t] and whole[t]; arguments as of `edges_on_shapes`."""
+    nodes, grow, edges, edge_faces, triangles, body, _, normal, owned, first = surface
+    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, _, _, _, _ = geometry
+    count, n, shapes = 0, len(pairs), len(kind)
+    for p in range(n * t // threads, n * (t + 1) // threads):
+        s, f = pairs[p, 0], pairs[p, 1]
+        if kind[s] != BOX and kind[s] != CONVEX and kind[s] != CYLINDER:
+            continue
+        for c in range(3, 6):
+            e = owned[f, c]
+            if e < 0:
+                continue
+            i, j = edges[e, 0], edges[e, 1]
+            limit = position[s, MARGIN] + reach[s] + max(grow[i], grow[j])
+            x, y, z = nodes[i, 0] - position[s, 0], nodes[i, 1] - position[s, 1], nodes[i, 2] - position[s, 2]
+            x, y, z = to_local(R, s, x, y, z)
+            vx, vy, vz = nodes[j, 0] - nodes[i, 0], nodes[j, 1] - nodes[i, 1], nodes[j, 2] - nodes[i, 2]
+            vx, vy, vz = to_local(R, s, vx, vy, vz)
+            half = 0.5 * math.sqrt(vx * vx + vy * vy + vz * vz)
+            low, high, w, d, ox, oy, oz = 0.0, 1.0, 0.5, 0.0, 0.0, 0.0, 0.0
+            for _ in range(_HALVINGS):
+                w = 0.5 * (low + high)
+                px, py, pz = x + w * vx, y + w * vy, z + w * vz
+                if kind[s] == BOX:
+                    d, ox, oy, oz = point_box(px, py, pz, size[s, 0], size[s, 1], size[s, 2])
+                elif kind[s] == CYLINDER:
+                    d, ox, oy, oz = point_cylinder(px, py, pz, size[s, 0], size[s, 1])
+                else:
+                    d, ox, oy, oz = point_convex(
+                        vertex, face, face_start, face_normal, vertex_start[s], shape_face[s], shape_face[s + 1], px,
+                        py, pz,
+                    )  # fmt: skip
+                if d > limit + (high - low) * half:
+                    break
+                if ox * vx + oy * vy + oz * vz < 0.0:
+                    low = w
+                else:
+                    high = w
+            if d > limit or d <= 0.0 or not (ON_EDGE < w < 1.0 - ON_EDGE):
+                continue
+            x, y, z = x + w * vx - d * ox, y + w * vy - d * oy, z + w * vz - d * oz
+            if not _is_corner(x, y, z, s, size, kind[s], vertex, vertex_start[s], vertex_start[s + 1]):
+                continue
+            nx, ny, nz = to_world(R, s, ox, oy, oz)
+            if not edge_allows(e, -nx, -ny, -nz, LEANING, nodes, edges, edge_faces, triangles, normal):
+                continue
+            x = nodes[i, 0] + w * (nodes[j, 0] - nodes[i, 0])
+            y = nodes[i, 1] + w * (nodes[j, 1] - nodes[i, 1])
+            z = nodes[i, 2] + w * (nodes[j, 2] - nodes[i, 2])
+            if put(
+                real[t], whole[t], count, s, shapes + body[f], nx, ny, nz, x, y, z, d, np.int64(first_rigid + NEAREST),
+                first + e,
+            ):  # fmt: skip
+                real[t, count, 7], real[t, count, 8], real[t, count, HEIGHT] = 1.0 - w, w, d
+                whole[t, count, NODE], whole[t, count, NODE + 1] = i, j
+            count += 1
+    counts[t] = count
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _is_corner(x, y, z, s, size, kind, vertex, begin, end):
+    """Whether a point of the surface of a box or a hull, in its frame, is a corner, or one of a cylinder's on a rim."""
+    one, two, three = size[s, 0], size[s, 1], size[s, 2]
+    same = ON_EDGE * (one + two + three)
+    if kind == BOX:
+        return abs(abs(x) - one) < same and abs(abs(y) - two) < same and abs(abs(z) - three) < same
+    if kind == CYLINDER:
+        return abs(math.sqrt(x * x + y * y) - one) < same and abs(abs(z) - two) < same
+    for v in range(begin, end):
+        if abs(vertex[v, 0] - x) < same and abs(vertex[v, 1] - y) < same and abs(vertex[v, 2] - z) < same:
+            return True
+    return False

@@ -1,0 +1,210 @@
+"""Edges of flexible surfaces against shapes: what lies across an edge, or under it, between its nodes.
+
+Straight edges of a shape (those of boxes, hulls and meshes; the axis of a capsule or a cylinder with its radius around)
+cross an edge of the surface at one pair of points. Balls meet an edge at its nearest point, where no face is nearer;
+rims of cylinders where the edge comes in over the end. Where only the gap is open, an edge may be nearest to a corner
+or a rim (corners.py)."""
+
+import math
+
+import numpy as np
+
+from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, MARGIN, SPHERE, TRIANGLE, to_local, to_world
+from delassus.collision.narrow.distance import segments_nearest
+from delassus.collision.narrow.triangle import ON_EDGE
+from delassus.collision.surface.facing import FACING, LEANING, edge_allows, edge_covers, edge_normal_sum
+from delassus.collision.surface.rows import HEIGHT, NODE, put
+from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
+
+NEAREST, BALLS, AXIS, RIMS, STRAIGHT = 0, 1, 3, 4, 8
+"""Numbers of a shape's features that meet edges: the corner or the point of a rim that is nearest (corners.py), two
+balls, the axis, two crossings of each rim, the straight edges."""
+_PARALLEL = 1e-6  # sine: edges closer to parallel than this do not cross
+_OUTSIDE = -1e-12  # sine: no more than rounding over a face, where balls are nearer to the face
+
+
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def edges_on_shapes(t, threads, pairs, first_rigid, surface, geometry, reach, real, whole, counts):
+    """Contacts of the edges that come with share t of the pairs (p, 2) of a shape and a triangle, into real[t] and
+    whole[t]; goes on counting when out of room.
+
+    first_rigid: the number that a shape's features here begin with; surface: (nodes (n, 3), grow (n,), edges,
+    edge_faces, triangles, triangle_body, material, normal, owned, number of the first edge among features); geometry,
+    reach: as in nodes.py."""
+    nodes, grow, edges, edge_faces, triangles, body, material, normal, owned, first = surface
+    position, R, size, kind, vertex, vertex_start, _, _, _, _, neighbour, triangle, lines, line_start, _ = geometry
+    mesh = (nodes, edges, edge_faces, normal)
+    count, n, shapes = 0, len(pairs), len(kind)
+    for p in range(n * t // threads, n * (t + 1) // threads):
+        s, f = pairs[p, 0], pairs[p, 1]
+        begin, end = _parts(kind[s], line_start[s + 1] - line_start[s])
+        if begin == end:
+            continue
+        for c in range(3, 6):
+            e = owned[f, c]
+            if e < 0:
+                continue
+            i, j = edges[e, 0], edges[e, 1]
+            limit = position[s, MARGIN] + reach[s] + max(grow[i], grow[j])
+            for part in range(begin, end):
+                deep, leaning, r = material[body[f], 3], LEANING, 0.0
+                if part < AXIS:
+                    there, nx, ny, nz, gap, w = _ball(part - BALLS, s, position, R, size, kind[s], nodes, i, j)
+                    leaning = _OUTSIDE
+                elif part == AXIS or part >= STRAIGHT:
+                    x, y, z, ux, uy, uz, half, r = _straight(
+                        part, s, position, R, size, kind[s], vertex, vertex_start[s], lines, line_start[s]
+                    )
+                    there, nx, ny, nz, gap, w = _crossing(x, y, z, ux, uy, uz, half, r, e, mesh)
+                    deep += r
+                else:
+                    there, nx, ny, nz, gap, w = _rim(part - RIMS, s, position, R, size, nodes, i, j)
+                if not there or gap > limit or gap < -deep:
+                    continue
+                if gap + r < 0.0 and not edge_covers(e, -nx, -ny, -nz, edge_faces, normal):
+                    continue
+                if part >= STRAIGHT:
+                    x, y, z = to_local(R, s, nx, ny, nz)
+                    if kind[s] == BOX:
+                        if not _box_allows(part - STRAIGHT, x, y, z):
+                            continue
+                    elif not _line_allows(part - STRAIGHT, x, y, z, lines, line_start[s], neighbour, triangle[s]):
+                        continue
+                if not edge_allows(e, -nx, -ny, -nz, leaning, nodes, edges, edge_faces, triangles, normal):
+                    continue
+                x = nodes[i, 0] + w * (nodes[j, 0] - nodes[i, 0])
+                y = nodes[i, 1] + w * (nodes[j, 1] - nodes[i, 1])
+                z = nodes[i, 2] + w * (nodes[j, 2] - nodes[i, 2])
+                if put(
+                    real[t], whole[t], count, s, shapes + body[f], nx, ny, nz, x, y, z, gap, first_rigid + part,
+                    first + e,
+                ):  # fmt: skip
+                    real[t, count, 7], real[t, count, 8], real[t, count, HEIGHT] = 1.0 - w, w, gap + r
+                    whole[t, count, NODE], whole[t, count, NODE + 1] = i, j
+                count += 1
+    counts[t] = count
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _parts(kind, lines):
+    """First of the features of a shape that meet edges, and one past the last; lines: straight edges it has."""
+    if kind == SPHERE:
+        return BALLS, BALLS + 1
+    if kind == CAPSULE:
+        return BALLS, AXIS + 1
+    if kind == CYLINDER:
+        return AXIS, STRAIGHT
+    if kind == BOX:
+        return STRAIGHT, STRAIGHT + 12
+    if kind in (CONVEX, TRIANGLE):
+        return STRAIGHT, STRAIGHT + lines
+    return STRAIGHT, STRAIGHT
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _ball(end, s, position, R, size, kind, nodes, i, j):
+    """(there, normal, gap, weight of node j): the point of edge (i, j) nearest to a sphere or to a capsule's end."""
+    h = 0.0
+    if kind != SPHERE:
+        h = -size[s, 1] if end == 0 else size[s, 1]
+    x, y, z = position[s, 0] - nodes[i, 0], position[s, 1] - nodes[i, 1], position[s, 2] - nodes[i, 2]
+    x, y, z = x + h * R[s, 0, 2], y + h * R[s, 1, 2], z + h * R[s, 2, 2]
+    vx, vy, vz = nodes[j, 0] - nodes[i, 0], nodes[j, 1] - nodes[i, 1], nodes[j, 2] - nodes[i, 2]
+    w = (x * vx + y * vy + z * vz) / (vx * vx + vy * vy + vz * vz)
+    x, y, z = w * vx - x, w * vy - y, w * vz - z
+    d = math.sqrt(x * x + y * y + z * z)
+    return ON_EDGE < w < 1.0 - ON_EDGE and d > 0.0, x / d, y / d, z / d, d - size[s, 0], w
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _straight(part, s, position, R, size, kind, vertex, first, lines, line_start):
+    """(middle, direction, half length, radius) of a straight edge of shape s, or of its axis; first, line_start: its
+    first vertex and its first edge, see Geometry.edge."""
+    x, y, z = position[s, 0], position[s, 1], position[s, 2]
+    if part == AXIS:
+        return x, y, z, R[s, 0, 2], R[s, 1, 2], R[s, 2, 2], size[s, 1], size[s, 0]
+    part -= STRAIGHT
+    if kind == BOX:  # four along each axis
+        k = part // 4
+        one, two = (k + 1) % 3, (k + 2) % 3
+        a, b = (size[s, one] if part & 1 else -size[s, one]), (size[s, two] if part & 2 else -size[s, two])
+        x, y, z = x + a * R[s, 0, one], y + a * R[s, 1, one], z + a * R[s, 2, one]
+        x, y, z = x + b * R[s, 0, two], y + b * R[s, 1, two], z + b * R[s, 2, two]
+        return x, y, z, R[s, 0, k], R[s, 1, k], R[s, 2, k], size[s, k], 0.0
+    line = line_start + part
+    v, half = first + np.int64(lines[line, 0]), 0.5 * lines[line, 10]
+    ux, uy, uz = lines[line, 1], lines[line, 2], lines[line, 3]
+    px, py, pz = to_world(R, s, vertex[v, 0] + half * ux, vertex[v, 1] + half * uy, vertex[v, 2] + half * uz)
+    ux, uy, uz = to_world(R, s, ux, uy, uz)
+    return x + px, y + py, z + pz, ux, uy, uz, half, 0.0
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _crossing(px, py, pz, ux, uy, uz, half, radius, e, mesh):
+    """(there, normal, gap, weight of the second node) where edge e crosses p + t u, |t| ≤ half, with a radius around.
+    The normal is against the faces at the edge, so the gap goes on below zero when the two have passed each other."""
+    nodes, edges, edge_faces, normal = mesh
+    i, j = edges[e, 0], edges[e, 1]
+    vx, vy, vz = nodes[j, 0] - nodes[i, 0], nodes[j, 1] - nodes[i, 1], nodes[j, 2] - nodes[i, 2]
+    length = math.sqrt(vx * vx + vy * vy + vz * vz)
+    vx, vy, vz = vx / length, vy / length, vz / length
+    nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+    sine = math.sqrt(nx * nx + ny * ny + nz * nz)
+    if not sine > _PARALLEL:  # also of an edge without length
+        return False, 0.0, 0.0, 0.0, 0.0, 0.0
+    mx, my, mz = 0.5 * (nodes[i, 0] + nodes[j, 0]), 0.5 * (nodes[i, 1] + nodes[j, 1]), 0.5 * (nodes[i, 2] + nodes[j, 2])
+    a, b = segments_nearest(px, py, pz, ux, uy, uz, half, mx, my, mz, vx, vy, vz, 0.5 * length)
+    there = abs(a) < half * (1.0 - ON_EDGE) and abs(b) < 0.5 * length * (1.0 - ON_EDGE)
+    ox, oy, oz = edge_normal_sum(e, edge_faces, normal)
+    if nx * ox + ny * oy + nz * oz > 0.0:
+        sine = -sine
+    nx, ny, nz = nx / sine, ny / sine, nz / sine
+    gap = nx * (mx - px) + ny * (my - py) + nz * (mz - pz) - radius
+    return there, nx, ny, nz, gap, 0.5 + b / length
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _box_allows(part, x, y, z):
+    """Whether the normal (x, y, z), in the frame of a box, leans over neither face at its edge `part`."""
+    k = part // 4
+    one, two = (y, z) if k == 0 else ((z, x) if k == 1 else (x, y))
+    return (one if part & 1 else -one) >= -LEANING and (two if part & 2 else -two) >= -LEANING
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _line_allows(part, x, y, z, lines, line_start, neighbour, t):
+    """The same for edge `part` of a hull, or of triangle t of a mesh: there the edge must stick out, too, and be this
+    triangle's to report.  t: −1 for hulls."""
+    line = line_start + part
+    ux, uy, uz = lines[line, 1], lines[line, 2], lines[line, 3]
+    for c in range(4, 8, 3):
+        mx, my, mz = lines[line, c], lines[line, c + 1], lines[line, c + 2]
+        # p, across the edge into its face: (u × p) × u
+        px, py, pz = my * uz - mz * uy, mz * ux - mx * uz, mx * uy - my * ux
+        if x * px + y * py + z * pz > LEANING:
+            return False
+    if t < 0:
+        return True
+    mx, my, mz = lines[line, 4], lines[line, 5], lines[line, 6]  # the triangle's normal
+    if neighbour[t, part, 3] % 2.0 != 1.0 or x * mx + y * my + z * mz < FACING:
+        return False
+    ox, oy, oz = neighbour[t, part, 0], neighbour[t, part, 1], neighbour[t, part, 2]
+    if ox == 0.0 and oy == 0.0 and oz == 0.0:
+        return True
+    return ox * mx + oy * my + oz * mz > ON_EDGE and x * ox + y * oy + z * oz > -LEANING
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _rim(part, s, position, R, size, nodes, i, j):
+    """(there, normal, gap, weight of node j) where edge (i, j) comes in over the end of a cylinder, or leaves it: two
+    crossings of two ends."""
+    r, up = size[s, 0], (1.0 if part & 1 else -1.0)
+    x, y, z = to_local(R, s, nodes[i, 0] - position[s, 0], nodes[i, 1] - position[s, 1], nodes[i, 2] - position[s, 2])
+    vx, vy, vz = to_local(R, s, nodes[j, 0] - nodes[i, 0], nodes[j, 1] - nodes[i, 1], nodes[j, 2] - nodes[i, 2])
+    a, b, c = vx * vx + vy * vy, x * vx + y * vy, x * x + y * y - r * r
+    root = math.sqrt(max(0.0, b * b - a * c))
+    w = (-b + (root if part & 2 else -root)) / a if root > 0.0 and a > 0.0 else -1.0
+    height = up * (z + w * vz)
+    there = ON_EDGE < w < 1.0 - ON_EDGE and height > 0.0
+    return there, up * R[s, 0, 2], up * R[s, 1, 2], up * R[s, 2, 2], height - size[s, 1], w
