@@ -91,7 +91,15 @@ class Moreau(Integrator):
         self.weight = STIFFLY if theta is None else self.theta
 
 
-INTEGRATORS: dict[str, type[Integrator]] = {"euler": SemiImplicitEuler, "moreau": Moreau}
+class IteratedEuler(SemiImplicitEuler):
+    """Implicit Euler with forces as they are at the end of the step, by Newton's method over it (Mangoni, thesis,
+    §3.4); rows stay where they are. Without forces that have derivatives it is the semi-implicit one."""
+
+    is_iterated = True
+    tangents = ("exact", "clamped")  # Newton's method wants the first
+
+
+INTEGRATORS: dict[str, type[Integrator]] = {"euler": SemiImplicitEuler, "moreau": Moreau, "iterated": IteratedEuler}
 """Every integrator by name."""
 
 
@@ -104,6 +112,6 @@ def integrator(name: str, theta: float | None = None) -> Integrator:
     given = numbers(theta)
     if given.shape != () or not 0.5 <= given <= 1.0:
         raise SettingsError(f"theta is {theta!r}: give a number from 0.5 (second order) to 1, or None")
-    if name == "euler" and given != 1.0:
-        raise SettingsError(f"theta is {theta!r} with integrator 'euler', which is θ = 1: give integrator='moreau'")
+    if name != "moreau" and given != 1.0:
+        raise SettingsError(f"theta is {theta!r} with integrator {name!r}, which is θ = 1: give integrator='moreau'")
     return INTEGRATORS[name](float(given))

@@ -4,8 +4,10 @@ energy."""
 import numpy as np
 import pytest
 
-from delassus import ModelBuilder, Motor, State, StepSettings, step
+from delassus import ModelBuilder, Motor, Plane, Sphere, State, StepSettings, step
 from delassus.errors import SettingsError
+from delassus.forces import Configuration
+from delassus.integrators import moved
 from delassus.simulation.compiled.layout import why_not
 
 SPD = np.diag([400.0, 300.0, 500.0, 20.0, 30.0, 25.0]) + 5.0 * np.ones((6, 6))
@@ -146,3 +148,63 @@ def test_theta_is_checked_and_steps_with_one_are_not_compiled():
     model, _ = driven_arm()
     assert "θ" in why_not(model, StepSettings(theta=0.5))
     assert why_not(model, StepSettings()) is None
+
+
+def pulled_far():
+    """A rod on a stiff spring that turns by a third of a radian in a step, above a plane it meets."""
+    builder = ModelBuilder()
+    builder.fixed("ground", shapes=[Plane()])
+    rod = builder.body(
+        "rod", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(0, 0, 0.15), shapes=[Sphere(0.1)],
+        velocity=(2.0, 0, -1.0), angular_velocity=(0, 3.0, 0),
+    )  # fmt: skip
+    builder.spring("world", rod, at=((0, 0, 0.8), (0.3, 0, 0.15)), stiffness=2e4, rest_length=0.6)
+    return builder.build()
+
+
+def momentum_error(integrator):
+    """What M(u⁺ − u) − h f(q + h u⁺, u⁺) − Jᵀλ of a step is off by, worst of 30 steps [N s]."""
+    model, state = pulled_far()
+    worst, most, touches = 0.0, 0, 0
+    for _ in range(30):
+        after, report = step(model, state, None, StepSettings(h=0.02, integrator=integrator))
+        assert report.solution.converged
+        (group,) = model.forces.groups(Configuration(moved(state.q, after.u, 0.02), after.u))
+        force = group.force[0, 6:] + np.append(model.gravity, np.zeros(3))
+        J = report.problem.delassus.jacobian()
+        change = np.append(after.u[0, :3] - state.u[0, :3], 0.1 * (after.u[0, 3:] - state.u[0, 3:]))
+        worst = max(worst, abs(change - 0.02 * force - J.T @ report.solution.reactions).max())
+        most, touches = max(most, report.rounds), touches + (report.solution.reactions > 0).any()
+        state = after
+    assert touches > 3
+    return worst, most
+
+
+def test_the_iterated_step_is_implicit_euler_and_the_first_round_is_not():
+    iterated, rounds = momentum_error("iterated")
+    once, one = momentum_error("euler")
+    print(f"momentum is off by {iterated:.1e} N s after {rounds} rounds at most, by {once:.1e} after one")
+    assert iterated < 1e-4  # of 2 N s
+    assert once > 1e-2
+    assert 2 < rounds < 20
+    assert one == 1
+
+
+def test_a_newton_iteration_that_does_not_end_says_so():
+    """A force that jumps to and fro: no velocity stays."""
+
+    class Switch:
+        def force(self, at):
+            return np.array([1e3 if at.u[0, 0] <= 0.0 else -1e3, 0, 0, 0, 0, 0])
+
+        def dq(self, at):
+            return np.zeros((6, 6))
+
+        dv = dq
+
+    builder = ModelBuilder()
+    builder.force(Switch(), on=builder.body("body", mass=1.0, inertia=(1, 1, 1)))
+    model, state = builder.build()
+    _, report = step(model, state, None, StepSettings(h=0.01, integrator="iterated"))
+    assert report.solution.status.value == "stalled"
+    assert report.rounds == 20

@@ -114,6 +114,18 @@ class ImplicitStep:
             momentum += implicit.mass_times(self.model, self.mass, self.u - u)
         self._momentum, self._base = momentum, base
 
+    def is_settled(self, before: np.ndarray, after: np.ndarray, tol: float) -> bool:
+        """Are these velocities (n,) the same up to a fraction tol of themselves, or of what falls in a step, in the
+        norm of the masses?"""
+
+        def energy(u: np.ndarray) -> float:
+            return float(u @ self.implicit.mass_times(self.model, self.mass, u))
+
+        down = np.zeros_like(after)
+        down[: self.implicit.rigid_count].reshape(-1, 6)[:, :3] = self.h * self.model.gravity
+        down[self.implicit.rigid_count :].reshape(-1, 3)[:] = self.h * self.model.gravity
+        return energy(after - before) <= tol**2 * max(energy(after), energy(down))
+
     def _masses(self, rotation: np.ndarray) -> Masses:
         """What the step resolves of springs and their like."""
         model, flexible = self.model, self.model.flexible

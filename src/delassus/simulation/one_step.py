@@ -1,5 +1,6 @@
 """One step, one screen: from a state to the next, through one problem solved to a stated accuracy."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -30,6 +31,8 @@ from delassus.spatial import rotations_of
 from delassus.status import Status
 
 _FINE = 1e-3  # of the tolerances, where rows next to their bounds go to and fro within them
+_MOST_ROUNDS = 20  # of Newton's method over a step, of which three to six are taken
+_SAME = 10.0  # tolerances: what solves to them leave of differences
 _DEFAULT = StepSettings()
 _ALL = np.empty(0, bool)
 
@@ -40,7 +43,8 @@ class StepReport:
     error of hard joints before it [m, rad]; penetration: deepest [m]; times: seconds by stage; t: time after it and h:
     its length [s]; held_back: coordinates whose drives are at the limits of their efforts, or whose prescribed motion
     the joint's limits stop; warnings: sentences about what does not make sense, although solved; at: (n_b, 7) poses
-    where the rows were evaluated; solved: poses and velocities before joints were closed."""
+    where the rows were evaluated; solved: poses and velocities before joints were closed; rounds: how often forces were
+    linearised, once but for the integrator "iterated"."""
 
     rows: Rows
     problem: Problem
@@ -56,6 +60,7 @@ class StepReport:
     warnings: tuple[str, ...] = ()
     at: np.ndarray = field(default_factory=lambda: np.zeros((0, 7)))
     solved: tuple[np.ndarray, np.ndarray] | None = None
+    rounds: int = 1
 
     @property
     def ok(self) -> bool:
@@ -127,13 +132,10 @@ def step(
 
     problem = reduced()
     clock.stage("assembly")
-    solution = _solve(problem, guess, settings)
-    while held is not None and not held.is_done(solution, _allowed_speed(problem, settings)):
-        problem = reduced()
-        spent, solution = solution.iterations, _solve(problem, solution.point, settings, held.is_late)
-        solution.iterations += spent
-    if held is not None and not held.is_settled:
-        solution.status = Status.STALLED
+    problem, solution = _settled(problem, reduced, held, guess, settings)
+    rounds = 1
+    if scheme.is_iterated and posed is not None:
+        problem, solution, rounds = _iterated(posed, problem, solution, reduced, held, settings)
     assert solution.body_velocities is not None
     clock.stage("solve")
     u = swung(model, turned, solution.body_velocities[: half.size].reshape(-1, 6), 0.5 * h)
@@ -152,12 +154,48 @@ def step(
         drift_of(rows.residual, _hard_rows(softness, len(rows.residual))), deepest(contacts.gap),
         clock.times, after.t, h, _held_back(model, rows, held),
         warnings_of(model, state, after, rows, solution, contacts, softness.hard_rows, closes, settings), at,
-        solved,
+        solved, rounds,
     )  # fmt: skip
     if memory is not None:
         memory.store(rows, solution.point)
     clock.stage("advance")
     return after, report
+
+
+def _settled(
+    problem: Problem, reduced: Callable[[], Problem], held: Held | None, guess: np.ndarray | None,
+    settings: StepSettings,
+) -> tuple[Problem, Solution]:  # fmt: skip
+    """The problem and its solution, with bounded rows where they belong.  reduced: makes it anew of what is held."""
+    solution = _solve(problem, guess, settings)
+    while held is not None and not held.is_done(solution, _allowed_speed(problem, settings)):
+        problem = reduced()
+        spent, solution = solution.iterations, _solve(problem, solution.point, settings, held.is_late)
+        solution.iterations += spent
+    if held is not None and not held.is_settled:
+        solution.status = Status.STALLED
+    return problem, solution
+
+
+def _iterated(
+    posed: ImplicitStep, problem: Problem, solution: Solution, reduced: Callable[[], Problem], held: Held | None,
+    settings: StepSettings,
+) -> tuple[Problem, Solution, int]:  # fmt: skip
+    """Newton's method over the step, contacts inside (Mangoni, thesis, §3.4): forces are linearised about the last
+    velocities until these stay. The third is how often. Without an end in sight the step is stalled."""
+    for rounds in range(2, _MOST_ROUNDS + 1):
+        if not solution.converged:
+            return problem, solution, rounds - 1
+        before, spent = solution.body_velocities, solution.iterations
+        assert before is not None
+        posed.linearise(before)
+        problem, solution = _settled(reduced(), reduced, held, solution.point, settings)
+        solution.iterations += spent
+        assert solution.body_velocities is not None
+        if posed.is_settled(before, solution.body_velocities, _SAME * settings.tol):
+            return problem, solution, rounds
+    solution.status = Status.STALLED
+    return problem, solution, _MOST_ROUNDS
 
 
 def _solve(problem: Problem, guess: np.ndarray | None, settings: StepSettings, is_fine: bool = False) -> Solution:

@@ -32,7 +32,8 @@ class StepSettings:
     tol_velocity: largest error of velocity of such a step, as a factor of the larger of its island's free velocities
         and h g [-]; "auto": the same number as tol; None: not asked.
     max_iter: iterations of the solver at most.
-    integrator: "moreau" (midpoint, second order) or "euler" (semi-implicit, first order).
+    integrator: "moreau" (midpoint, second order), "euler" (semi-implicit, first order) or "iterated" (implicit Euler,
+        forces with derivatives linearised again until they stay).
     theta: weight of the end of the step in everything that pushes, from 0.5 (second order) to 1, under "moreau"; None:
         the integrator's own, 0.5 for "moreau", whose springs and drives lean to the end where they are stiff, see
         docs/forces.md.
