@@ -12,10 +12,13 @@ def report_text(report: "StepReport") -> str:
     """What happened in a step, a line for each thing worth knowing."""
     solution, cone = report.solution, report.rows.cone
     residuals = solution.residuals
-    joint_rows, rubbing = len(report.rows.residual), report.rows.friction_count
+    held, welded, rubbing = len(report.rows.residual), report.rows.weld_rows, report.rows.friction_count
+    touched = report.contacts.nodes
+    soft = 0 if touched is None else int((touched >= 0).any(axis=1).sum())
     counts = (
-        (joint_rows, "joint rows"), (cone.bilateral_rows - joint_rows - rubbing, "drives"),
-        (cone.unilateral, "limits"), (report.rows.contact_count, "contacts"), (rubbing, "joint frictions"),
+        (held - welded, "joint rows"), (welded // 3, "welded nodes"), (cone.bilateral_rows - held - rubbing, "drives"),
+        (cone.unilateral, "limits"), (report.rows.contact_count - soft, "contacts"),
+        (soft, "contacts of flexible bodies"), (rubbing, "joint frictions"),
     )  # fmt: skip
     kinetic, potential = report.energy
     lines = {

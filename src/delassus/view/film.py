@@ -11,38 +11,37 @@ from delassus.collision.arrays import ShapeArrays
 from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, GIVEN, PLANE, SPHERE, TRIANGLE
 from delassus.model.model import Model
 from delassus.spatial import quaternion_to_matrix
+from delassus.view.surfaces import LIGHT, Polygon, surface_polygons, triangles_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ROUND = 24  # corners of a circle
+_MOST_LINED = 4000  # polygons: the edges of more would hide what is between them
 _BOX_FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
-_LIGHT = np.array([0.3, -0.5, 0.8]) / math.sqrt(0.98)
 _FIXED = (0.75, 0.75, 0.75)
 _COLOURS = ((0.30, 0.47, 0.66), (0.95, 0.56, 0.17), (0.35, 0.63, 0.31), (0.88, 0.34, 0.35), (0.46, 0.72, 0.70),
             (0.93, 0.79, 0.28), (0.69, 0.48, 0.63))  # fmt: skip
 
-Polygon = tuple[float, np.ndarray, tuple[float, ...]]
-"""How far away, corners (k, 2) in the picture, colour."""
-
 
 def write_film(
-    path: Path, model: Model, q: np.ndarray, t: np.ndarray, *, fps: float, azimuth: float, elevation: float
-) -> None:
-    """A frame for each of these states.  q: (N, n_b, 7); t: (N,) [s], written into the picture; fps: frames a second;
-    azimuth, elevation: where it is looked at from [degrees]."""
+    path: Path, model: Model, q: np.ndarray, t: np.ndarray, nodes: np.ndarray, *, fps: float, azimuth: float,
+    elevation: float,
+) -> None:  # fmt: skip
+    """A frame for each of these states.  q: (N, n_b, 7); t: (N,) [s], written into the picture; nodes: (N, n_n, 3) of
+    flexible bodies; fps: frames a second; azimuth, elevation: where it is looked at from [degrees]."""
     from matplotlib.animation import PillowWriter
     from matplotlib.figure import Figure
 
-    camera = _camera(azimuth, elevation)
+    camera = camera_at(azimuth, elevation)
     figure = Figure(figsize=(6.4, 4.8), dpi=100, layout="constrained")
     axes = figure.subplots()
-    low, high = _bounds(model, q, camera)
+    low, high = bounds_of(model, q, camera, nodes)
     writer = PillowWriter(fps=fps)  # type: ignore[arg-type]  # any number will do
     with writer.saving(figure, str(path), dpi=100):
         for k in range(len(q)):
             axes.clear()
-            draw_state(axes, model, q[k], camera, low, high)
+            draw_state(axes, model, q[k], camera, low, high, nodes[k])
             axes.set_title(f"t = {t[k]:.2f} s", fontsize=9)
             writer.grab_frame()
 
@@ -52,13 +51,13 @@ class Window:
 
     def __init__(self, model: Model, q: np.ndarray, *, azimuth: float = -70.0, elevation: float = 15.0):
         """q: (n_b, 7) the poses that say how large it is; azimuth, elevation: where it is looked at from [degrees]."""
-        self.camera = _camera(azimuth, elevation)
-        low, high = _bounds(model, q[None], self.camera)
+        self.camera = camera_at(azimuth, elevation)
+        low, high = bounds_of(model, q[None], self.camera)
         self.half = 0.75 * (high - low)  # half as much again as the mechanism takes
 
     def around(self, model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(2,) each: its lower left and upper right corner around these poses."""
-        low, high = _bounds(model, q[None], self.camera)
+        low, high = bounds_of(model, q[None], self.camera)
         middle = 0.5 * (low + high)
         return middle - self.half, middle + self.half
 
@@ -75,7 +74,7 @@ def picture_of(model: Model, q: np.ndarray, window: Window) -> np.ndarray:
     return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
 
 
-def _camera(azimuth: float, elevation: float) -> np.ndarray:
+def camera_at(azimuth: float, elevation: float) -> np.ndarray:
     """(3, 3) rows: right, up and towards the eye."""
     a, e = math.radians(azimuth), math.radians(elevation)
     eye = np.array([math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)])
@@ -83,24 +82,32 @@ def _camera(azimuth: float, elevation: float) -> np.ndarray:
     return np.stack([right, np.cross(eye, right), eye])
 
 
-def _bounds(model: Model, q: np.ndarray, camera: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What the picture shows, (2,) each: all places bodies ever are at, and their shapes around them."""
+def bounds_of(
+    model: Model, q: np.ndarray, camera: np.ndarray, nodes: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the picture shows, (2,) each: all places bodies ever are at, and their shapes around them; nodes: (…, 3) of
+    flexible ones."""
     arm = model.shapes.pace.arm
     reach = np.zeros(model.body_count)
     for s, b in enumerate(model.shapes.body):
         if b >= 0:
             reach[b] = max(reach[b], arm[s])
-    at = q[..., :3] @ camera[:2].T if q.size else np.zeros((1, 1, 2))
-    far = reach[:, None] if q.size else np.ones((1, 1))
+    soft = np.zeros((0, 2)) if nodes is None else nodes.reshape(-1, 3) @ camera[:2].T
+    at = q[..., :3] @ camera[:2].T if q.size else soft[:1, None] if len(soft) else np.zeros((1, 1, 2))
+    far = reach[:, None] if q.size else np.zeros((1, 1)) if len(soft) else np.ones((1, 1))
     low, high = (at - far).min(axis=(0, 1)), (at + far).max(axis=(0, 1))
+    if len(soft):
+        low, high = np.minimum(low, soft.min(axis=0)), np.maximum(high, soft.max(axis=0))
     edge = 0.05 * float((high - low).max()) + 1e-3
     return low - edge, high + edge
 
 
 def draw_state(
-    axes: "Axes", model: Model, q: np.ndarray, camera: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> None:
-    """All shapes at these poses (n_b, 7), the far ones first."""
+    axes: "Axes", model: Model, q: np.ndarray, camera: np.ndarray, low: np.ndarray, high: np.ndarray,
+    nodes: np.ndarray | None = None, colours: np.ndarray | None = None,
+) -> None:  # fmt: skip
+    """All shapes at these poses (n_b, 7), the far ones first; nodes: (n_n, 3) of flexible bodies, colours: (F, 3) of
+    their surfaces, instead of one a body."""
     from matplotlib.collections import PolyCollection
 
     found: list[Polygon] = []
@@ -110,12 +117,17 @@ def draw_state(
         x = shapes.local_position[s] if b < 0 else q[b, :3] + rotation[b] @ shapes.local_position[s]
         colour = _FIXED if b < 0 else _COLOURS[b % len(_COLOURS)]
         found += _polygons(shapes, s, R, x, camera, colour, (low, high))
+    if model.flexible is not None and nodes is not None:
+        triangles, owner = triangles_of(model.flexible.elements)
+        if colours is None:
+            colours = np.array([_COLOURS[(model.body_count + k) % len(_COLOURS)] for k in owner])
+        found += surface_polygons(triangles, nodes, camera, colours)
     found.sort(key=lambda polygon: polygon[0])
     axes.add_collection(
         PolyCollection(
             [corners for _, corners, _ in found],
             facecolors=[colour for _, _, colour in found],
-            edgecolors="0.25",
+            edgecolors="0.25" if len(found) <= _MOST_LINED else "face",
             linewidths=0.4,
         )  # fmt: skip
     )
@@ -143,7 +155,7 @@ def _polygons(
     for face in faces:
         normal = np.cross(world[face[1]] - world[face[0]], world[face[2]] - world[face[0]])
         if normal @ camera[2] > 0.0 or kind == TRIANGLE:
-            shade = 0.75 + 0.25 * float(normal @ _LIGHT) / max(float(np.linalg.norm(normal)), 1e-300)
+            shade = 0.75 + 0.25 * float(normal @ LIGHT) / max(float(np.linalg.norm(normal)), 1e-300)
             depth.append((seen[:, 2].mean(), seen[list(face), :2], tuple(shade * c for c in colour)))
     return depth
 

@@ -33,6 +33,9 @@ def write_film_of(
     frames = np.minimum(np.searchsorted(t, wanted - 1e-9), len(t) - 1)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_film(path, world.model, history.q[frames], t[frames], fps=fps, azimuth=azimuth, elevation=elevation)
+        write_film(
+            path, world.model, history.q[frames], t[frames], history.nodes[frames], fps=fps, azimuth=azimuth,
+            elevation=elevation,
+        )  # fmt: skip
     except OSError as error:
         raise FileError(f"{label(path)}: cannot be written ({error.strerror or error}): choose another place") from None

@@ -70,6 +70,12 @@ def run(
             help="Write the problems of steps as FCLIB files for `delassus solve`: when-failed, 'every N' or never.",
         ),
     ] = FAILED,
+    vtu: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Write flexible bodies after every N steps for ParaView, as DIR/vtu/flexible.pvd."
+        ),
+    ] = None,
     json: Annotated[
         Path | None, typer.Option(metavar="OUT", help="Write parameters, settings, summary and checks as JSON.")
     ] = None,
@@ -77,7 +83,8 @@ def run(
     """Simulate a scene, record every step, and check what came out against physics.
 
     The recording (HDF5: states, contact forces, joint reactions, energies, solver reports) is written as the run goes;
-    Ctrl-C keeps every completed step. summary.png shows penetration, residual, drift, energy, iterations and contacts.
+    Ctrl-C keeps every completed step. summary.png shows penetration, residual, drift, energy, iterations and contacts;
+    flexible.png, where bodies bend, stresses, forces and energies.
 
     \b
       delassus run four-bar
@@ -90,7 +97,9 @@ def run(
     given = {"dt": dt, "solver": solver, "tol": tol, "tol_velocity": tol_velocity, "integrator": integrator,
              "threads": threads, "law": None if law is None else law.value}  # fmt: skip
     settings = {key: value for key, value in given.items() if value is not None}
-    options = RunOptions(scene, parameters or [], steps, duration, settings, out, resume, overwrite, keep_problem, json)
+    options = RunOptions(
+        scene, parameters or [], steps, duration, settings, out, resume, overwrite, keep_problem, json, vtu
+    )
     raise typer.Exit(_carry_out(make_plan(options)))
 
 

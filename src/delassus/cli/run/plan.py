@@ -37,12 +37,13 @@ class RunOptions:
     overwrite: bool
     keep: str
     json: Path | None
+    vtu: int | None = None
 
 
 @dataclass(frozen=True)
 class RunPlan:
     """Build with `make_plan`. steps: that the recording is to have in the end; keep_every: write every so many-th
-    problem, 0: those that failed, None: none."""
+    problem, 0: those that failed, None: none; vtu: write flexible bodies after every so many steps, None: never."""
 
     scene: "Scene"
     setup: "Setup"
@@ -55,6 +56,7 @@ class RunPlan:
     keep_every: int | None
     json: Path | None
     resume_command: str
+    vtu: int | None = None
 
 
 def make_plan(given: RunOptions) -> RunPlan:
@@ -98,8 +100,22 @@ def _assembled(
     about = About.of(setup.model, setup.state, step_settings, scene=scene.name, parameters=setup.parameters, goal=steps)
     return RunPlan(
         scene, replace(setup, settings=step_settings), step_settings, about, steps, out, given.resume,
-        given.overwrite, keep_every, given.json, _resume_command(given, scene, out),
+        given.overwrite, keep_every, given.json, _resume_command(given, scene, out), _checked_vtu(given.vtu, setup),
     )  # fmt: skip
+
+
+def _checked_vtu(every: int | None, setup: "Setup") -> int | None:
+    if every is None:
+        return None
+    if every < 1:
+        raise SettingsError(f"--vtu is {every}: give a whole number of steps from 1 on")
+    if setup.model.flexible is None:
+        raise SettingsError("--vtu writes flexible bodies, and this scene has none: leave it out")
+    from importlib.util import find_spec
+
+    if find_spec("meshio") is None:
+        raise SettingsError("--vtu needs meshio: pip install 'delassus[mesh]'")
+    return every
 
 
 def _alike(found: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
@@ -180,4 +196,6 @@ def _resume_command(given: RunOptions, scene: "Scene", out: Path) -> str:
         words += ["--keep-problem", given.keep]
     if given.json is not None:
         words += ["--json", str(given.json)]
+    if given.vtu is not None:
+        words += ["--vtu", str(given.vtu)]
     return shlex.join(words)

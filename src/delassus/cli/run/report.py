@@ -5,6 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from delassus.cli import console, files, tables
 from delassus.cli.run.plan import RunPlan
 from delassus.cli.tables import Column, print_facts, print_table
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
     from delassus.io.recording import Trajectory
     from delassus.scenes import Check
 
-FIGURE = "summary.png"
+FIGURE, FLEXIBLE, VTU = "summary.png", "flexible.png", "vtu"
+_LOOKED_AT = 50  # instants at most whose stresses are computed for the card
 
 
 def report(
@@ -37,9 +40,12 @@ def report(
         out.print(
             f"{len(problems)} problems kept; look at one with: delassus solve {problems[0]} {how}", soft_wrap=True
         )
-    figure = write_figure(plan, recording) if recording.step_count else None
-    out.print(f"recording: {plan.out}" + (f", figure: {figure}" if figure else ""), soft_wrap=True)
-    write_result(plan, facts, checks, problems, figure, interrupted)
+    figures = write_figures(plan, recording) if recording.step_count else []
+    shown = f", figure: {' and '.join(map(str, figures))}" if figures else ""
+    out.print(f"recording: {plan.out}{shown}", soft_wrap=True)
+    if plan.vtu is not None:
+        out.print(f"for ParaView: {recording.write_vtu(plan.out / VTU, every=plan.vtu)[0]}", soft_wrap=True)
+    write_result(plan, facts, checks, problems, figures, interrupted)
     if interrupted:
         return console.INTERRUPTED
     is_fine = facts["not_converged"] == facts["suspicious"] == 0
@@ -67,7 +73,27 @@ def summary(run: "Trajectory", seconds: float) -> dict[str, Any]:
         "not_converged": int((~run.converged).sum()) if run.step_count else 0,
         "stage_seconds_mean": {stage: _mean(values) for stage, values in run.times.items()},
         "wall_seconds": seconds,
+        **(_flexible_facts(run) if run.node_count else {}),
     }
+
+
+def _flexible_facts(run: "Trajectory") -> dict[str, Any]:
+    """Sizes of the meshes, nodes that are welded, contacts of flexible bodies, the largest stress of some instants."""
+    from delassus.view.flexible import sampled
+
+    states = sampled(run, _LOOKED_AT)
+    stress = [float(run.von_mises(int(k)).max()) for k in states]
+    soft: Any = np.zeros(0, bool)
+    if run.step_count:
+        soft = (run.array("contacts/flexible") >= 0).any(axis=1)
+    step = np.repeat(np.arange(run.step_count), run.contact_counts)
+    return {
+        "flexible": len(run.flexible_names), "nodes": run.node_count, "elements": run.elements.element_count,
+        "welded_nodes": len(run.array("mesh/weld_node")), "stress_max": max(stress),
+        "stress_max_time": float(run.t[states[np.argmax(stress)]]),
+        "strain_energy_last": float(run.strain_energy(-1).sum()),
+        "flexible_contacts_max": int(np.bincount(step[soft], minlength=1).max()),
+    }  # fmt: skip
 
 
 def print_summary(facts: dict[str, Any], run: "Trajectory", taken: int, out: "Console") -> None:
@@ -90,6 +116,15 @@ def print_summary(facts: dict[str, Any], run: "Trajectory", taken: int, out: "Co
         ("energy", f"{facts['energy_first']:.6g} J to {facts['energy_last']:.6g} J ({change:+.3g} J)"),
         ("time per step", per_step or tables.MISSING),
     ]
+    if "flexible" in facts:
+        lines[4:4] = [
+            (
+                "flexible",
+                f"{facts['flexible']} bodies of {facts['nodes']} nodes and {facts['elements']} elements, "
+                f"{facts['welded_nodes']} nodes welded, {facts['flexible_contacts_max']} contacts at most",
+            ),
+            ("largest stress", f"{facts['stress_max']:.4g} Pa (von Mises) at t = {facts['stress_max_time']:.4g} s"),
+        ]
     print_facts(lines, out)
     for text in _advice(run):
         out.print(text, soft_wrap=True)
@@ -113,17 +148,22 @@ def print_checks(checks: "list[Check]", out: "Console") -> None:
     print_table(columns, out)
 
 
-def write_figure(plan: RunPlan, run: "Trajectory") -> Path:
-    """summary.png beside the recording."""
+def write_figures(plan: RunPlan, run: "Trajectory") -> list[Path]:
+    """summary.png beside the recording, and flexible.png where bodies bend."""
     from delassus.view.summary import draw
 
-    path = plan.out / FIGURE
-    files.write_figure(path, draw(run, title=plan.scene.name, tol=plan.settings.tol))
-    return path
+    paths = [plan.out / FIGURE]
+    files.write_figure(paths[0], draw(run, title=plan.scene.name, tol=plan.settings.tol))
+    if run.node_count:
+        from delassus.view.flexible import draw_flexible
+
+        paths.append(plan.out / FLEXIBLE)
+        files.write_figure(paths[1], draw_flexible(run, plan.setup.model, title=plan.scene.name))
+    return paths
 
 
 def write_result(
-    plan: RunPlan, facts: dict[str, Any], checks: "list[Check]", problems: list[Path], figure: Path | None,
+    plan: RunPlan, facts: dict[str, Any], checks: "list[Check]", problems: list[Path], figures: list[Path],
     interrupted: bool,
 ) -> None:  # fmt: skip
     """The JSON file, where asked for."""
@@ -135,7 +175,8 @@ def write_result(
         "model": about.model, "goal": plan.steps, "complete": facts["steps"] >= plan.steps, "interrupted": interrupted,
         "summary": facts,
         "checks": [asdict(check) | {"passed": check.passed} for check in checks],
-        "recording": str(plan.out), "figure": None if figure is None else str(figure),
+        "recording": str(plan.out), "figure": str(figures[0]) if figures else None,
+        "figures": [str(path) for path in figures],
         "problems": [str(path) for path in problems],
     }  # fmt: skip
     files.write_json(plan.json, data)
