@@ -89,7 +89,7 @@ def _flexible_facts(run: "Trajectory") -> dict[str, Any]:
     step = np.repeat(np.arange(run.step_count), run.contact_counts)
     return {
         "flexible": len(run.flexible_names), "nodes": run.node_count, "elements": run.elements.element_count,
-        "welded_nodes": len(run.array("mesh/weld_node")), "stress_max": max(stress),
+        "welded_nodes": run.flexible.welds.count, "stress_max": max(stress),
         "stress_max_time": float(run.t[states[np.argmax(stress)]]),
         "strain_energy_last": float(run.strain_energy(-1).sum()),
         "flexible_contacts_max": int(np.bincount(step[soft], minlength=1).max()),

@@ -31,6 +31,19 @@ class BodyRecord:
 
 
 @dataclass(frozen=True, eq=False)
+class FlexibleRecord:
+    """A flexible body over N steps.  t: (N + 1,) [s]; position [m], velocity [m/s]: (N + 1, 3) of its centre of mass;
+    strain_energy: (N + 1,) [J]; contact_force: (N, 3) resultant of all contacts in each step [N]."""
+
+    name: str
+    t: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    strain_energy: np.ndarray
+    contact_force: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class JointRecord:
     """A joint over N steps.  t: (N,) at the end of each [s]; coordinates: by name, (N,) [m, rad]; reaction: (N, rows)
     of its constraints [N, N m]."""
@@ -64,11 +77,41 @@ def body_record(recording: "Recording", name: str) -> BodyRecord:
     origin = q[:, :3]
     if recording.has_model:
         origin = origin - quaternion_to_matrix(q[:, 3:]) @ recording.model.centre[b]
+    total = _resultant(recording, b)
+    return BodyRecord(name, recording.t, origin, q[:, :3], q[:, 3:], u[:, :3], u[:, 3:], total)
+
+
+def flexible_record(recording: "Recording", name: str) -> FlexibleRecord:
+    """`Recording.body` of a flexible one."""
+    flexible = recording.flexible
+    k, own = flexible.names.index(name), flexible.nodes_of(name)
+    share = flexible.elements.nodal_mass[own] / flexible.elements.nodal_mass[own].sum()
+    position, velocity = np.empty((recording.step_count + 1, 3)), np.empty((recording.step_count + 1, 3))
+    energy = np.empty(recording.step_count + 1)
+    for n in range(recording.step_count + 1):
+        state = recording.state(n)
+        position[n], velocity[n] = share @ state.nodes[own], share @ state.node_velocity[own]
+        energy[n] = flexible.elements.strain_energy(state.nodes)[k]
+    total = _resultant(recording, len(recording.about.bodies) + k)
+    return FlexibleRecord(name, recording.t, position, velocity, energy, total)
+
+
+def _resultant(recording: "Recording", number: int) -> np.ndarray:
+    """(N, 3) of all contacts of a body, by its number as `_sides` has it [N]."""
     total = np.zeros((recording.step_count, 3))
     for side, sign in ((0, -1.0), (1, 1.0)) if recording.step_count else ():
-        mine = recording.array("contacts/bodies")[:, side] == b
+        mine = _sides(recording)[:, side] == number
         np.add.at(total, _steps(recording)[mine], sign * recording.array("contacts/force")[mine])
-    return BodyRecord(name, recording.t, origin, q[:, :3], q[:, 3:], u[:, :3], u[:, 3:], total)
+    return total
+
+
+def _sides(recording: "Recording") -> np.ndarray:
+    """(n, 2) the bodies of each contact: −1 for the world, flexible ones numbered after the moving ones."""
+    bodies = recording.array("contacts/bodies")
+    if not recording.node_count:
+        return bodies
+    soft = recording.array("contacts/flexible")
+    return np.where(soft >= 0, len(recording.about.bodies) + soft, bodies)
 
 
 def joint_record(recording: "Recording", name: str) -> JointRecord:
@@ -85,10 +128,10 @@ def joint_record(recording: "Recording", name: str) -> JointRecord:
 
 def pair_record(recording: "Recording", first: str, second: str) -> PairRecord:
     """`Recording.between`."""
-    known = (*recording.about.bodies, WORLD)
+    known = (*recording.about.bodies, *recording.flexible_names, WORLD)
     a, b = (-1 if name == WORLD else _find(name, known, "body") for name in (first, second))
     empty = not recording.step_count
-    bodies = np.zeros((0, 2), np.int32) if empty else recording.array("contacts/bodies")
+    bodies = np.zeros((0, 2), np.int32) if empty else _sides(recording)
     forward, back = (bodies == (a, b)).all(axis=1), (bodies == (b, a)).all(axis=1)
     mine = np.flatnonzero(forward | back)
     sign = np.where(back[mine], -1.0, 1.0)[:, None]

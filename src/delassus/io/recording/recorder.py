@@ -13,7 +13,6 @@ from delassus.io.place import label
 from delassus.io.recording.about import About
 from delassus.io.recording.columns import Arrays, Columns, memory_arrays, start_arrays
 from delassus.io.recording.model_file import FILE, write_model
-from delassus.io.recording.nodes import mesh_arrays
 from delassus.io.recording.parts import part_path, part_paths, write_part
 from delassus.io.recording.recording import FOLDER, Recording
 from delassus.model.model import Model
@@ -147,10 +146,7 @@ class Recorder:
         self._columns.clear(self._state)
 
     def _write(self) -> None:
-        model = self._columns.model
-        arrays = start_arrays(model, self._columns.start) | self._columns.arrays()
-        if self._first == 0 and model.flexible is not None:
-            arrays |= mesh_arrays(model)
+        arrays = start_arrays(self._columns.model, self._columns.start) | self._columns.arrays()
         write_part(part_path(self.folder, self._first), self.about.to_text(), arrays | memory_arrays(self._memory))
 
     def __enter__(self) -> "Recorder":

@@ -10,7 +10,16 @@ import numpy as np
 from delassus.errors import FileError
 from delassus.io.place import label
 from delassus.io.recording.about import About
-from delassus.io.recording.by_name import BodyRecord, JointRecord, PairRecord, body_record, joint_record, pair_record
+from delassus.io.recording.by_name import (
+    BodyRecord,
+    FlexibleRecord,
+    JointRecord,
+    PairRecord,
+    body_record,
+    flexible_record,
+    joint_record,
+    pair_record,
+)
 from delassus.io.recording.columns import STATUSES, is_ragged
 from delassus.io.recording.model_file import FILE, read_model
 from delassus.io.recording.parts import STEM, Part, part_paths
@@ -104,9 +113,9 @@ class Recording(Trajectory):
             raise FileError(f"{self._label}: {FILE} is the model of another run: damaged")
         return found
 
-    def body(self, name: str) -> BodyRecord:
-        """Where a moving body was, how fast, and the resultant of its contacts, over all steps."""
-        return body_record(self, name)
+    def body(self, name: str) -> BodyRecord | FlexibleRecord:
+        """Where a body was, moving or flexible, how fast, and the resultant of its contacts, over all steps."""
+        return flexible_record(self, name) if name in self.flexible_names else body_record(self, name)
 
     def joint(self, name: str) -> JointRecord:
         """Coordinates and reactions of a joint over all steps."""
@@ -149,7 +158,7 @@ class Recording(Trajectory):
         return self._part_in_hand[2][k - 1 - self._firsts[p]]
 
     def _read(self, name: str) -> np.ndarray:
-        only_first = name.startswith(("start/", "mesh/"))
+        only_first = name.startswith("start/")
         parts = []
         is_turns = name in ("turns", "start/turns")
         whole = list(zip(self._paths, self._shapes, self._formats))
@@ -208,7 +217,7 @@ def _step_count(part: Part, shapes: dict[str, tuple[int, ...]], about: About) ->
     groups = [group for group in ("contacts", "limits", "exact") if f"{group}/count" in shapes]
     totals = {group: int(part.read(f"{group}/count").sum()) for group in groups}
     for name, shape in shapes.items():
-        if name.startswith(("start/", "memory/", "mesh/")):
+        if name.startswith(("start/", "memory/")):
             continue
         wanted = totals.get(name.partition("/")[0], -1) if is_ragged(name) else steps
         if not shape or shape[0] != wanted:

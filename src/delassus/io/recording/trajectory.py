@@ -9,8 +9,10 @@ import numpy as np
 
 from delassus.errors import FileError, SettingsError, nearest
 from delassus.io.recording.columns import STAGES, STATUSES, Columns, start_arrays
-from delassus.io.recording.nodes import OF_CONTACTS, elements_from, mesh_arrays, texts
+from delassus.io.recording.nodes import OF_CONTACTS
 from delassus.io.recording.vtu import write_series
+from delassus.model.flexible import Flexible
+from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.status import Status
 
@@ -70,18 +72,21 @@ class Trajectory:
 
     `array(name)` gives any column (names: `names`); the common ones are attributes."""
 
-    _label = "run"
-
-    def __init__(self, arrays: dict[str, np.ndarray]):
-        self._arrays = arrays
+    def __init__(self, arrays: dict[str, np.ndarray], model: Model | None = None):
+        self._arrays, self._model = arrays, model
 
     @classmethod
     def of(cls, columns: Columns) -> "Trajectory":
         """What was collected in memory."""
         arrays = start_arrays(columns.model, columns.start) | columns.arrays()
-        if columns.model.flexible is not None:
-            arrays |= mesh_arrays(columns.model)
-        return cls({name: array.copy() for name, array in arrays.items()})
+        return cls({name: array.copy() for name, array in arrays.items()}, columns.model)
+
+    @property
+    def model(self) -> Model:
+        """What moved."""
+        if self._model is None:
+            raise SettingsError("this run does not know its model: give Trajectory(arrays, model)")
+        return self._model
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -200,15 +205,22 @@ class Trajectory:
     @cached_property
     def flexible_names(self) -> tuple[str, ...]:
         """Of the flexible bodies."""
-        return texts(self._load("mesh/names")) if "mesh/names" in self.names else ()
+        return self.flexible.names if self.node_count else ()
 
-    @cached_property
-    def elements(self) -> "Elements":
-        """The finite elements of the flexible bodies, made again from what was recorded."""
-        if "mesh/names" not in self.names:
+    @property
+    def flexible(self) -> Flexible:
+        """The flexible bodies of the model."""
+        found = self.model.flexible if self.node_count else None
+        if found is None:
             raise SettingsError("this run has no flexible bodies: it has no elements, stresses or strains")
-        kept = {name.removeprefix("mesh/"): self._load(name) for name in self.names if name.startswith("mesh/")}
-        return elements_from(kept, self._label)
+        if found.node_count != self.node_count:
+            raise FileError(f"nodes of {self.node_count} were kept, the model has {found.node_count}: damaged")
+        return found
+
+    @property
+    def elements(self) -> "Elements":
+        """The finite elements of all flexible bodies."""
+        return self.flexible.elements
 
     def von_mises(self, k: int) -> np.ndarray:
         """(e,) von Mises' stress of all elements after k steps [Pa]."""
@@ -221,10 +233,10 @@ class Trajectory:
     @property
     def weld_forces(self) -> dict[str, np.ndarray]:
         """(N, 3) force [N] of each rigid body that nodes are welded to, and of the "world", on those nodes."""
-        if "mesh/weld_names" not in self.names or not self.step_count:
+        if not self.node_count or not self.step_count:
             return {}
-        holders, force = np.array(texts(self._load("mesh/weld_names"))), self._load("welds/force")
-        return {str(name): force[:, holders == name].sum(axis=1) for name in dict.fromkeys(holders)}
+        holders, force = np.array(self.flexible.welds.names), self._load("welds/force")
+        return {name: force[:, holders == name].sum(axis=1) for name in dict.fromkeys(self.flexible.welds.names)}
 
     def write_vtu(self, folder: str | Path, *, every: int = 1) -> list[Path]:
         """Flexible bodies after every so many steps as a series of files that ParaView opens: displacement, velocity,
