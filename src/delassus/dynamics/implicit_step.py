@@ -182,19 +182,16 @@ class ImplicitStep:
             delassus, J @ u_f + bias, rows.cone, self.law, u_f=u_f, bias=bias, rest_speed=fall, before=self.u
         )
 
-    def nodes_after(
-        self, at: np.ndarray, q: np.ndarray, u: np.ndarray, velocities: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def nodes_after(self, at: np.ndarray, q: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Nodes and their velocities at the end of the step, (n_n, 3) each; those that are held are where they are
-        held.  at: (n_n, 3) where rows are evaluated; q, u: of the rigid bodies at the end; velocities: (n,) of the
-        solution."""
+        held.  at: (n_n, 3) where rows are evaluated; q: (n_b, 7) at the end; velocities: (n,) of the solution."""
         velocity = velocities[self.implicit.rigid_count :].reshape(-1, 3).copy()
         nodes = at + self.theta * self.h * velocity
         flexible = self.model.flexible
         if flexible is not None and flexible.welds.count:
             welds = flexible.welds
             where = welds.at(self.state.t + self.h)
-            place_welded(welds.node, welds.body, where, q, rotations_of(q), u, welds.velocity, nodes, velocity)
+            place_welded(welds.node, welds.body, where, q, rotations_of(q), welds.velocity, nodes, velocity)
         return nodes, velocity
 
 

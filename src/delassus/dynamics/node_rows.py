@@ -156,21 +156,17 @@ def set_surface_biases(
 
 
 @njit(cache=True, error_model="numpy")
-def place_welded(node, body, point, q, rotation, u, own, nodes, velocity):
-    """Nodes that are held, moved to where they are held, and with that velocity."""
+def place_welded(node, body, point, q, rotation, own, nodes, velocity):
+    """Nodes that are held, moved to where they are held. Their velocities stay those of the solve, whose momentum is
+    balanced, but where the world holds them."""
     for w in range(len(node)):
         b = body[w]
         for i in range(3):
-            x, v = point[w, i], own[w, i]
+            x = point[w, i]
             if b >= 0:
-                x = v = 0.0
-                j, k = (i + 1) % 3, (i + 2) % 3
-                arm_j = arm_k = 0.0
+                x = q[b, i]
                 for m in range(3):
                     x += rotation[b, i, m] * point[w, m]
-                    v += rotation[b, i, m] * own[w, m]
-                    arm_j += rotation[b, j, m] * point[w, m]
-                    arm_k += rotation[b, k, m] * point[w, m]
-                x += q[b, i]
-                v += u[b, i] + u[b, 3 + j] * arm_k - u[b, 3 + k] * arm_j
-            nodes[node[w], i], velocity[node[w], i] = x, v
+            else:
+                velocity[node[w], i] = own[w, i]
+            nodes[node[w], i] = x

@@ -148,7 +148,7 @@ def step(
     if posed is None:
         after = State(q, u, state.t + h, turns)
     else:
-        after = State(q, u, state.t + h, turns, *posed.nodes_after(nodes, q, u, solution.body_velocities))
+        after = State(q, u, state.t + h, turns, *posed.nodes_after(nodes, q, solution.body_velocities))
     report = StepReport(
         rows, problem, solution, contacts, total_energy(model, after),
         drift_of(rows.residual, _hard_rows(softness, len(rows.residual))), deepest(contacts.gap),
