@@ -173,6 +173,7 @@ def test_a_reset_that_is_refused_changes_nothing():
         (lambda w: w.reset(np.array([1, 0])), "mask"),
         (lambda w: w.reset(states={"x": 1}), "'x'"),
         (lambda w: Worlds(*arm(), count=0), "count"),
+        (lambda w: Worlds(*arm(), count=10**15), "make fewer at a time"),  # an array of them is beyond any machine
     ],
 )
 def test_mistakes_are_one_sentence(what, message):

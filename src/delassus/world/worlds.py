@@ -15,8 +15,8 @@ from delassus.linalg.operators.delassus import ODD_MASSES
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation import Memory, StepSettings, step
-from delassus.simulation.compiled.layout import first_room, memory_for, stages_of, why_not, work_for, world_of
-from delassus.simulation.compiled.stages import addresses_of
+from delassus.simulation.compiled.layout import first_room, memory_for, why_not, work_for, world_of
+from delassus.simulation.compiled.stages import addresses_of, stages_of
 from delassus.simulation.compiled.step import FAMILY, ROOM
 from delassus.simulation.compiled.worlds import advance_worlds
 from delassus.simulation.settings import changed_settings, check_arguments
@@ -85,6 +85,21 @@ class Worlds:
         self._settings = changed_settings(settings, changes, "Worlds")
         self.rng = np.random.default_rng(seed)
         self.start = state
+        self.troubles: dict[int, str] = {}
+        self._factors: dict[str, np.ndarray] = {}
+        self._models: dict[int, Model] = {}
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
+        self._contacts = first_room(model)
+        try:
+            self._make_arrays(state)
+            self._prepare()
+        except MemoryError:
+            raise SettingsError(
+                f"Worlds: there is no memory for {count} worlds of {model.body_count} bodies: make fewer at a time"
+            ) from None
+
+    def _make_arrays(self, state: State) -> None:
+        model = self.model
         n, bodies, free = self.count, model.body_count, model.joints.coordinate_count
         self._arrays = {
             "q": np.repeat(state.q[None], n, axis=0), "u": np.repeat(state.u[None], n, axis=0),
@@ -96,15 +111,9 @@ class Worlds:
         }  # fmt: skip
         self._time, self.contact_wrench = np.full((n, 1), float(state.t)), np.zeros((n, bodies, 6))
         self.status, self.not_converged = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        self.troubles: dict[int, str] = {}
-        self._factors: dict[str, np.ndarray] = {}
-        self._models: dict[int, Model] = {}
-        self._pool: tuple[int, ThreadPoolExecutor] | None = None
-        self._contacts = first_room(model)
         room = memory_for(model, self._contacts)
         self._names, self._reactions = (np.repeat(part[None], n, axis=0) for part in room[:2])
         self._known = np.zeros((n, 1), np.int64)
-        self._prepare()
 
     def _prepare(self) -> None:
         model = self.model

@@ -10,8 +10,8 @@ from delassus.dynamics import Inputs
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
-from delassus.simulation.compiled.layout import first_room, memory_for, nowhere, stages_of, why_not, work_for, world_of
-from delassus.simulation.compiled.stages import Arrays, address_for, addresses_of, to_keep
+from delassus.simulation.compiled.layout import Arrays, first_room, memory_for, nowhere, why_not, work_for, world_of
+from delassus.simulation.compiled.stages import address_for, addresses_of, stages_of, to_keep
 from delassus.simulation.compiled.step import FAMILY, ROOM, TAKEN, take_step
 from delassus.simulation.memory import Memory
 from delassus.simulation.settings import StepSettings

@@ -12,6 +12,7 @@ Named tuples would read better, and Numba would type each of them anew in Python
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -25,28 +26,14 @@ from delassus.law import Law
 from delassus.linalg.operators.delassus import ODD_MASSES
 from delassus.model.model import Model
 from delassus.residuals import RESIDUAL_COUNT
-from delassus.simulation.compiled.stages import (
-    CLOSE,
-    COORDINATES,
-    FOLLOW,
-    JOINTS,
-    MANY,
-    MEASURE,
-    MOVE,
-    REDUCE,
-    REST,
-    SOFT_CONTACTS,
-    SOFT_JOINTS,
-    SOLVE,
-    TURNS,
-    Arrays,
-)
 from delassus.simulation.settings import StepSettings
 from delassus.softening import HARD
 from delassus.solvers.auto.island_loop import RULE
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.small import MOST_ROWS, most_iterations
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS
+
+Arrays = tuple[Any, ...]
 
 _CONTACTS_EACH = 8  # per shape, where shapes are many: more room is made when it is needed
 
@@ -91,7 +78,7 @@ def world_of(model: Model, settings: StepSettings) -> Arrays:
         (shapes.body, shapes.pace.arm, float(shapes.pace.least), shapes.radius, shapes.surface),
         (softness.joints, softness.shapes),
         (
-            float(h), lead * h, float(stabilisation.closure) if _closes(model, settings) else -1.0,
+            float(h), lead * h, float(stabilisation.closure) if closes(model, settings) else -1.0,
             tuple(map(float, stabilisation.pushing(model.gravity, h, lead * h))),
             tuple(map(float, stabilisation.plain)),
             h * math.sqrt(float(model.gravity @ model.gravity)), (1.0 - lead) * h * h,
@@ -103,28 +90,8 @@ def world_of(model: Model, settings: StepSettings) -> Arrays:
     )  # fmt: skip
 
 
-def stages_of(model: Model, settings: StepSettings) -> set[int]:
-    """The stages that steps of this model have."""
-    joints, softness = model.joints, softness_of(model, settings.softening)
-    has = {
-        CLOSE: _closes(model, settings),
-        JOINTS: joints.count > 0,
-        SOFT_JOINTS: softness.hard_rows is not None,
-        COORDINATES: joints.drive_count + joints.friction_count + joints.limit_count > 0,
-        SOFT_CONTACTS: softness.is_any_shape_soft,
-        FOLLOW: model.shapes.count > 0 and model.shapes.few,
-        MANY: not model.shapes.few,
-        REST: not model.shapes.few or _most_rows(model) > MOST_ROWS,
-        SOLVE: joints.count > 0 or model.shapes.count > 0,
-        TURNS: joints.any_counted,
-        REDUCE: True,
-        MEASURE: joints.count > 0 or model.shapes.count > 0,
-        MOVE: True,
-    }
-    return {stage for stage, is_there in has.items() if is_there}
-
-
-def _closes(model: Model, settings: StepSettings) -> bool:
+def closes(model: Model, settings: StepSettings) -> bool:
+    """Are joints closed at the end of a step?"""
     rows = softness_of(model, settings.softening).closed.row_count
     return 0 < rows <= MOST_CLOSED and math.isfinite(settings.stabilisation.closure)
 
@@ -151,7 +118,8 @@ def _most_blocks(model: Model, contacts: int) -> int:
     return joints.count + joints.drive_count + joints.friction_count + joints.limit_count + contacts
 
 
-def _most_rows(model: Model) -> int:
+def most_rows(model: Model) -> int:
+    """Of a step that needs no more room than there is at first."""
     joints = model.joints
     singles = joints.drive_count + joints.friction_count + joints.limit_count
     return joints.row_count + singles + 3 * first_room(model)

@@ -16,17 +16,18 @@ from delassus.collision.sweep.follow import follow_few
 from delassus.dynamics.closure import close
 from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
 from delassus.dynamics.moving import move_free
-from delassus.dynamics.softness import soften_contacts, soften_joints
+from delassus.dynamics.softness import soften_contacts, soften_joints, softness_of
 from delassus.dynamics.step_problem import reduce_rows
 from delassus.dynamics.turns import count_turns
 from delassus.integrators import STIFFLY
 from delassus.kernel import njit
+from delassus.model.model import Model
 from delassus.problem.problem import measure_rigid
 from delassus.simulation.compiled.detect import detect_many
+from delassus.simulation.compiled.layout import Arrays, closes, most_rows
+from delassus.simulation.settings import StepSettings
 from delassus.solvers.auto.island_loop import solve_resting
-from delassus.solvers.newton.small import solve_small
-
-Arrays = tuple[Any, ...]
+from delassus.solvers.newton.small import MOST_ROWS, solve_small
 
 CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, FOLLOW, SOLVE, TURNS, MANY, REST, REDUCE, MEASURE, MOVE = range(
     13
@@ -167,6 +168,27 @@ def to_keep(world, q, u, turns, time, iterations, count, work, room):
         (names, start, blocks, errors[0], hard, coordinates[0]), problem[5], problem[6],
         (pairs, point, frame, gap, mu, feature), room,
     )  # fmt: skip
+
+
+def stages_of(model: Model, settings: StepSettings) -> set[int]:
+    """The stages that steps of this model have."""
+    joints, softness = model.joints, softness_of(model, settings.softening)
+    has = {
+        CLOSE: closes(model, settings),
+        JOINTS: joints.count > 0,
+        SOFT_JOINTS: softness.hard_rows is not None,
+        COORDINATES: joints.drive_count + joints.friction_count + joints.limit_count > 0,
+        SOFT_CONTACTS: softness.is_any_shape_soft,
+        FOLLOW: model.shapes.count > 0 and model.shapes.few,
+        MANY: not model.shapes.few,
+        REST: not model.shapes.few or most_rows(model) > MOST_ROWS,
+        SOLVE: joints.count > 0 or model.shapes.count > 0,
+        TURNS: joints.any_counted,
+        REDUCE: True,
+        MEASURE: joints.count > 0 or model.shapes.count > 0,
+        MOVE: True,
+    }
+    return {stage for stage, is_there in has.items() if is_there}
 
 
 def address_for(kernel: Any, arguments_of: Any, given: Arrays) -> int:

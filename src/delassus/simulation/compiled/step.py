@@ -26,34 +26,8 @@ from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import max_abs
 from delassus.model.state import FINE, first_wrong
 from delassus.residuals import RESIDUAL_COUNT
+from delassus.simulation.compiled import stages
 from delassus.simulation.compiled.detect import BAD_POSE, NO_KERNEL
-from delassus.simulation.compiled.stages import (
-    CLOSE,
-    COORDINATES,
-    FOLLOW,
-    JOINTS,
-    MANY,
-    MEASURE,
-    MOVE,
-    REDUCE,
-    REST,
-    SOFT_CONTACTS,
-    SOFT_JOINTS,
-    SOLVE,
-    TURNS,
-    to_close,
-    to_count_turns,
-    to_detect_many,
-    to_fill_coordinates,
-    to_fill_joints,
-    to_follow,
-    to_move,
-    to_reduce,
-    to_soften_contacts,
-    to_soften_joints,
-    to_solve,
-    to_solve_resting,
-)
 from delassus.simulation.memory import recall_reactions, sort_names, store_reactions
 from delassus.simulation.signs import examine, is_suspicious
 from delassus.solvers.auto.island_loop import WHOLE
@@ -91,8 +65,8 @@ def take_step(world, inputs, q, u, turns, time, memory, work):
         return BAD, 0, 0
     if _is_odd(world, q, u, sizes, work):
         return SUSPICIOUS, 0, 0
-    if world[7][TURNS]:
-        call_kernel(world[7][TURNS], to_count_turns(world, work, turns))
+    if world[7][stages.TURNS]:
+        call_kernel(world[7][stages.TURNS], stages.to_count_turns(world, work, turns))
     _copy(new_q, q)
     _copy(new_u, u)
     time[0] += world[6][0]
@@ -134,14 +108,14 @@ def _meet(world, wrench, q, u, work):
             further = reach_of
     _copy(predicted, at)
     if closure > 0.0:
-        call_kernel(world[7][CLOSE], to_close(world, at, work[3][8], work))  # poses alone
+        call_kernel(world[7][stages.CLOSE], stages.to_close(world, at, work[3][8], work))  # poses alone
     matrices_of(at, 3, rotation)
     matrices_of(predicted, 3, turned)  # masses are those of the prediction: see one_step.py
     swing(inertia, turned, u, 0.5 * h, half)
     if len(reach[0]) == 0:
         return TAKEN, 0
-    if world[7][MANY]:
-        count = call_kernel(world[7][MANY], to_detect_many(world, at, further, work))
+    if world[7][stages.MANY]:
+        count = call_kernel(world[7][stages.MANY], stages.to_detect_many(world, at, further, work))
         if count < 0:
             return BAD if count == BAD_POSE else FAMILY if count == NO_KERNEL else ROOM, 0
     else:
@@ -166,18 +140,18 @@ def _fill_rows(world, inputs, q, u, turns, t, count, work):
     block, row, limits, is_soft = 0, 0, 0, False
     for i in range(len(compliance)):
         compliance[i], bound[i] = 0.0, np.inf
-    if addresses[JOINTS]:
-        call_kernel(addresses[JOINTS], to_fill_joints(world, q, u, turns, work))
+    if addresses[stages.JOINTS]:
+        call_kernel(addresses[stages.JOINTS], stages.to_fill_joints(world, q, u, turns, work))
         block, row = len(plain[0]), plain[4][-1]
-        if addresses[SOFT_JOINTS]:
-            call_kernel(addresses[SOFT_JOINTS], to_soften_joints(world, work))
+        if addresses[stages.SOFT_JOINTS]:
+            call_kernel(addresses[stages.SOFT_JOINTS], stages.to_soften_joints(world, work))
             is_soft = True
-    if addresses[COORDINATES]:
+    if addresses[stages.COORDINATES]:
         since = inputs[4][0]
         late = t + ahead - since if since == since else ahead  # not a number: the start of the step
         for d in range(len(stopped)):
             stopped[d] = False
-        call_kernel(addresses[COORDINATES], to_fill_coordinates(world, inputs, u, late, block, row, work))
+        call_kernel(addresses[stages.COORDINATES], stages.to_fill_coordinates(world, inputs, u, late, block, row, work))
         limits, is_soft = counts[1], is_soft or counts[2] != 0
         row += counts[0] - block + limits
         block = counts[0]
@@ -185,8 +159,8 @@ def _fill_rows(world, inputs, q, u, turns, t, count, work):
         of, _, point, frame, gap, _, restitution, feature = contacts[0]
         touching = (of, point, frame, gap[:count], restitution)
         fill_contacts(touching, feature, poses[1], u, h, pushing, block + limits, row, (pairs, names, rows, bias))
-        if addresses[SOFT_CONTACTS]:
-            gives = call_kernel(addresses[SOFT_CONTACTS], to_soften_contacts(world, u, count, row, work))
+        if addresses[stages.SOFT_CONTACTS]:
+            gives = call_kernel(addresses[stages.SOFT_CONTACTS], stages.to_soften_contacts(world, u, count, row, work))
             is_soft = is_soft or gives != 0
     counts[3] = block + limits + count
     fill_block_start(sizes[:block], limits, start[: counts[3] + 1])
@@ -260,17 +234,20 @@ def _solve_once(world, inputs, sizes, held, work):
         for i in range(m):
             bias[i], soft[i] = table[3][i], compliance[i]
     bounded = index[: held if is_held else 0]
-    call_kernel(world[7][REDUCE], to_reduce(world, inputs, pairs, start, rows, bias, m, bounded, impulse, soft, work))
+    call_kernel(
+        world[7][stages.REDUCE],
+        stages.to_reduce(world, inputs, pairs, start, rows, bias, m, bounded, impulse, soft, work),
+    )
     flat = u_f.reshape(-1)
     if m == 0:
         for i in range(len(flat)):
             found[RESIDUAL_COUNT + i] = flat[i]
         return 0
-    if m > MANY_ROWS and world[7][REST] == 0:
+    if m > MANY_ROWS and world[7][stages.REST] == 0:
         return FAILED
     rigid = (pairs, start, rows[:m], response[:m], soft)
     scale = scale[: len(pairs)]
-    call_kernel(world[7][MEASURE], (rigid, len(mass), block, free[:m], fall, blocks, scale, whole))
+    call_kernel(world[7][stages.MEASURE], (rigid, len(mass), block, free[:m], fall, blocks, scale, whole))
     mu = contacts[0][5][:count]
     judged_by = (mu, start, block, start[block], limits, blocks, scale, True, whole[0], whole[1])
     end = RESIDUAL_COUNT + m + len(flat)
@@ -281,8 +258,8 @@ def _solve_once(world, inputs, sizes, held, work):
             return FAILED
         before, most_systems = poses[4].reshape(-1), settings[9][2]
         judged = call_kernel(
-            world[7][REST],
-            to_solve_resting(
+            world[7][stages.REST],
+            stages.to_solve_resting(
                 settings, rigid, len(mass), flat, free[:m], bias[:m], before, judged_by, reactions[:m], told, found
             ),
         )
@@ -290,8 +267,8 @@ def _solve_once(world, inputs, sizes, held, work):
             return FAILED
     if judged == WHOLE:
         judged = call_kernel(
-            world[7][SOLVE],
-            to_solve(settings, most_systems, rigid, flat, free[:m], judged_by, reactions[:m], found, none),
+            world[7][stages.SOLVE],
+            stages.to_solve(settings, most_systems, rigid, flat, free[:m], judged_by, reactions[:m], found, none),
         )
     if judged == 0 or not (found[0] <= tols[0] and found[RESIDUAL_COUNT - 1] <= tols[1]):
         return FAILED
@@ -320,16 +297,16 @@ def _move(world, u, sizes, work):
     else:
         columns, soft = contacts[0], compliance[:m] if is_soft else compliance[:0]
         touching = (columns[0], columns[1], columns[4][:count], start[block + limits], rows, problem[0][3], soft)
-        if call_kernel(addresses[MOVE], to_move(world, u, touching, False, work)) == 0:
+        if call_kernel(addresses[stages.MOVE], stages.to_move(world, u, touching, False, work)) == 0:
             if not _is_way_free(world, predicted, new_u, left, count, work):
                 return FAST
-            call_kernel(addresses[MOVE], to_move(world, u, touching, True, work))
+            call_kernel(addresses[stages.MOVE], stages.to_move(world, u, touching, True, work))
         if len(lack) and lacks_of(joint_bodies, freedoms, hard, values, rates, u, new_u, elapsed, h, plain, lack):
             for d in range(len(lack)):
                 lack[d] = 0.0
             return LIMITS
     if closure > 0.0:
-        call_kernel(addresses[CLOSE], to_close(world, new_q, new_u, work))
+        call_kernel(addresses[stages.CLOSE], stages.to_close(world, new_q, new_u, work))
     return TAKEN
 
 
@@ -337,9 +314,9 @@ def _move(world, u, sizes, work):
 def _flights(world, q, horizon, work):
     """How many pairs come near each other fast, none of them hitting or overlapping, so that all bodies fly on; −1
     where some do. How much further than usual contacts of those that touch are looked for is written: see `foresee`."""
-    if world[7][FOLLOW] == 0:
+    if world[7][stages.FOLLOW] == 0:
         return -1
-    near = call_kernel(world[7][FOLLOW], to_follow(world, q, horizon, work))
+    near = call_kernel(world[7][stages.FOLLOW], stages.to_follow(world, q, horizon, work))
     body, arm, (path, swept, reach) = world[4][0], world[4][1], work[1][3]
     found, verdict = swept[4], swept[6]
     for s in range(len(reach)):
@@ -381,14 +358,14 @@ def _are_passing(world, near, count, work):
 def _is_way_free(world, q, u, left, count, work):
     """Do bodies hit nothing but what they touch on their paths from q on?"""
     columns, _, _, (path, swept, _), _ = work[1]
-    if world[7][FOLLOW] == 0:
+    if world[7][stages.FOLLOW] == 0:
         return False
     for b in range(len(u)):
         for i in range(6):
             path[b, i] = left[b] * u[b, i]
         for i in range(6, 9):
             path[b, i] = 0.0
-    near = call_kernel(world[7][FOLLOW], to_follow(world, q, 1.0, work))
+    near = call_kernel(world[7][stages.FOLLOW], stages.to_follow(world, q, 1.0, work))
     known, found, verdict = columns[1], swept[4], swept[6]
     for p in range(near):
         is_known = verdict[p] != HIT
