@@ -142,6 +142,15 @@ def test_few_and_many_nodes_give_the_same_frequencies(monkeypatch):
     monkeypatch.setattr("delassus.fem.vibration._DENSE", 10**6)
     dense = fem.frequencies(elements, mesh.sets["x-"], 5)
     np.testing.assert_allclose(sparse.frequency, dense.frequency, rtol=1e-8)
+    stiffness = np.empty((len(elements.pattern[1]), 3, 3))
+    elements.evaluate(elements.rest, stiffness=stiffness)
+    indptr, indices = elements.pattern
+    rows = np.repeat(np.arange(elements.node_count), np.diff(indptr))
+    for found in (sparse, dense):  # K φ = ω² M φ, against every shape
+        square = np.square(2.0 * np.pi * found.frequency)
+        energies = np.einsum("knx,nxy,lny->kl", found.shape[:, rows], stiffness, found.shape[:, indices])
+        np.testing.assert_allclose(energies, np.diag(square), atol=1e-6 * square.max())
+        np.testing.assert_allclose(np.diag(energies), square, rtol=1e-6)
 
 
 def test_a_pressed_beam_loses_its_stiffness_at_eulers_load():

@@ -339,6 +339,22 @@ def test_the_same_input_gives_the_same_bits():
         np.testing.assert_array_equal(one, other)
 
 
+@both
+def test_how_many_points_are_taken_at_a_time_changes_nothing(monkeypatch, is_quadratic):
+    elements = of_one(is_quadratic)
+    x = bent(elements)
+    whole, stress = evaluated(elements, x), elements.stress(x)
+    assert whole[2].worst_element >= 5  # beyond the first of the parts below
+    monkeypatch.setattr("delassus.fem.elements._CHUNK", 5)
+    for one, other in zip(evaluated(elements, x)[:2], whole):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(elements.stress(x), stress)
+    found = elements.evaluate(x)
+    assert found[1:] == whole[2][1:]
+    assert found.energy == pytest.approx(whole[2].energy, rel=1e-13)
+    assert elements.strain_energy(x) == pytest.approx(whole[2].energy, rel=1e-13)
+
+
 def test_an_element_inside_out_is_named_and_finds_its_way_back():
     for law in ("corotational", "neo-hookean"):
         elements = of_one(law=law)

@@ -192,9 +192,9 @@ def gmsh(path):
     meshio = pytest.importorskip("meshio")
     points = np.concatenate([[[9.0, 9.0, 9.0]], CORNERS])
     cells = [("triangle", [[1, 2, 3]]), ("tetra", [[1, 2, 3, 4]])]
-    tags = [np.array([7]), np.array([9])]
+    tags = [np.array([7]), np.array([7])]  # a surface and a volume may have the same
     data = {"gmsh:physical": tags, "gmsh:geometrical": tags}
-    names = {"foot": np.array([7, 2]), "all": np.array([9, 3])}
+    names = {"foot": np.array([7, 2]), "all": np.array([7, 3])}
     meshio.Mesh(points, cells, cell_data=data, field_data=names).write(path, file_format="gmsh22", binary=False)
 
 

@@ -15,7 +15,10 @@ FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
 """Corners of the four faces, anticlockwise seen from outside."""
 _MIDDLE = {tuple(sorted(edge)): 4 + k for k, edge in enumerate(EDGES.tolist())}
 _SLOPE_OF_CORNERS = np.array([[-1.0, -1.0, -1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-_DEGREE_OF_MASS = 5  # products of two quadratic functions have degree 4, volumes of curved elements 3
+_LINEAR_MASS, _QUADRATIC_MASS = (
+    2,
+    5,
+)  # degrees that must be exact: of products of two shape functions, of curved volumes
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +76,12 @@ def _kinds() -> dict[int, ElementKind]:
     four = np.full((4, 3), near) + (far - near) * np.concatenate([np.zeros((1, 3)), np.eye(3)])
     whole = FACES[:, None, :]
     divided = np.array([_divide(face) for face in FACES.tolist()])
-    mass_points, mass_weights = _product_rule(_DEGREE_OF_MASS)
+    few, few_weights = _product_rule(_LINEAR_MASS)
+    many, many_weights = _product_rule(_QUADRATIC_MASS)
     return {
-        4: ElementKind("tetra", 4, _linear(centre)[1], sixth, *_linear(mass_points), mass_weights, whole),
+        4: ElementKind("tetra", 4, _linear(centre)[1], sixth, *_linear(few), few_weights, whole),
         10: ElementKind(
-            "tetra10", 10, _quadratic(four)[1], np.full(4, 1.0 / 24.0), *_quadratic(mass_points), mass_weights, divided
+            "tetra10", 10, _quadratic(four)[1], np.full(4, 1.0 / 24.0), *_quadratic(many), many_weights, divided
         ),
     }
 
