@@ -7,7 +7,7 @@ import numpy as np
 
 from delassus.collision.instances import FIXTURES
 from delassus.collision.surface.skin import Skin
-from delassus.collision.surface.tree import grow_tree
+from delassus.collision.surface.tree import branch_bodies, grow_tree
 from delassus.errors import ProblemError
 
 
@@ -32,6 +32,7 @@ class SurfaceArrays:
     owned: np.ndarray  # (F, 6) the surface nodes and the edges looked at with a triangle, −1: none
     order: np.ndarray  # (F,) of the triangles in the leaves of the tree (tree.py)
     levels: int
+    branch_body: np.ndarray  # (2^(levels + 1),) the body of all triangles of a branch, −1: several
     material: np.ndarray  # (bodies, 4) margin [m], mu, restitution, mean length of an edge [m]: no deeper is inside
     group: np.ndarray  # (bodies,) bits
     mask: np.ndarray  # (bodies,) bits
@@ -100,13 +101,14 @@ def surface_arrays(
         owned=np.concatenate([_first_of(rank[triangles]), _first_of(on)], axis=1),
         order=order,
         levels=levels,
+        branch_body=branch_bodies(order, levels, body),
         material=np.column_stack([[(skin.margin, skin.mu, skin.restitution) for skin in skins], deep]),
         group=np.array([skin.group for skin in skins], np.uint32),
         mask=np.array([skin.mask for skin in skins], np.uint32),
         self_contact=np.array([skin.self_contact for skin in skins], np.bool_),
         excluded=_excluded(exclude, exclude_fixed, len(skins)),
         names=tuple(skin.name for skin in skins),
-        hint=[2 * len(triangles) + 64, len(triangles) // 4 + 64],
+        hint=[2 * len(triangles) + 64, len(triangles) // 4 + 64, len(triangles) + 64],
     )
 
 

@@ -7,18 +7,19 @@ import numpy as np
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.contacts import Contacts
 from delassus.collision.detect import bad_pose_error, too_few_error
-from delassus.collision.layout import BOX, CONVEX, CYLINDER
+from delassus.collision.layout import BOX, CONVEX, CYLINDER, PLANE
 from delassus.collision.machine import share_out
 from delassus.collision.narrow.families import scratch_rows
 from delassus.collision.placement import place
 from delassus.collision.surface.arrays import SurfaceArrays
+from delassus.collision.surface.between import edges_on_edges, near_each_other, nodes_on_faces
 from delassus.collision.surface.corners import corners_on_edges
 from delassus.collision.surface.edges import STRAIGHT, edges_on_shapes
 from delassus.collision.surface.faces import corners_on_faces
 from delassus.collision.surface.hidden import mark_hidden, nearest_faces
 from delassus.collision.surface.nodes import nodes_on_shapes
 from delassus.collision.surface.pairs import near_shapes
-from delassus.collision.surface.rows import HEIGHT, ON_RIM, REALS, WHOLES, make_contacts
+from delassus.collision.surface.rows import FEATURE_A, FEATURE_B, HEIGHT, REALS, WHOLES, make_contacts
 from delassus.collision.surface.tree import DEEP, widen
 from delassus.errors import ProblemError
 
@@ -55,6 +56,8 @@ def detect_surface(
     placed = _placed(shapes, np.ascontiguousarray(q))
     pairs = _near(surface, nodes, grow, boxes, shapes, placed, reaches, threads)
     found, features = _on_shapes(surface, nodes, grow, boxes, normal, shapes, placed, pairs, reaches, threads)
+    if surface.body_count > 1 or surface.self_contact.any():
+        found += _each_other(surface, nodes, grow, boxes, normal, shapes.count, threads)
     return make_contacts(surface, shapes, features, *(np.concatenate(column) for column in zip(*found)))
 
 
@@ -80,20 +83,50 @@ def _on_shapes(
         surface.around, surface.around_start, normal,
     )  # fmt: skip
     on_nodes = _with_room(surface, nodes_on_shapes, threads, (pairs, own, geometry, reach))
+    of = shapes.kind[pairs[:, 0]]
+    solids = pairs[of != PLANE]  # planes meet nodes alone
     over = ((nodes, grow, *mesh, faces_first), (geometry, shapes.radius - shapes.surface[:, 0]))
-    arguments: tuple[Any, ...] = (pairs, np.empty((threads, corners + 1, 3)), *over, reach)
+    arguments: tuple[Any, ...] = (solids, np.empty((threads, corners + 1, 3)), *over, reach)
     on_faces = _inside(surface, nodes, boxes, *_with_room(surface, corners_on_faces, threads, arguments))
-    keep = nearest_faces(*on_faces)
+    keep = nearest_faces(*on_faces, on_faces[1][:, FEATURE_A])
     edges = (nodes, grow, surface.edges, surface.edge_faces, *mesh, surface.owned, nodes_first)
-    arguments = (pairs, corners + 2, edges, geometry, reach)
+    arguments = (solids, corners + 2, edges, geometry, reach)
     on_edges = _inside(surface, nodes, boxes, *_with_room(surface, edges_on_shapes, threads, arguments))
-    found = [on_nodes, (on_faces[0][keep], on_faces[1][keep]), on_edges]
-    if np.isin(shapes.kind, (BOX, CYLINDER, CONVEX)).any():
-        found.append(_with_room(surface, corners_on_edges, threads, arguments))
-    for real, whole in found:
-        real[:, HEIGHT], whole[:, ON_RIM] = 0.0, -1
+    sharp = pairs[(of == BOX) | (of == CYLINDER) | (of == CONVEX)]
+    nearest = _with_room(surface, corners_on_edges, threads, (sharp, *arguments[1:]))
     most = max(12, int(np.diff(shapes.vertices[9]).max(initial=0)))
+    found = [on_nodes, (on_faces[0][keep], on_faces[1][keep]), on_edges, nearest]
     return found, corners + 2 + STRAIGHT + most
+
+
+def _each_other(
+    surface: SurfaceArrays,
+    nodes: np.ndarray,
+    grow: np.ndarray,
+    boxes: np.ndarray,
+    normal: np.ndarray,
+    shapes: int,
+    threads: int,
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Rows of the contacts of surfaces with each other and with themselves."""
+    triangles, body, owned, material = surface.triangles, surface.triangle_body, surface.owned, surface.material
+    own = (nodes, triangles, body, surface.order, surface.levels, grow)
+    filters = (surface.group, surface.mask, surface.self_contact)
+    pairs = _pairs(surface, 2, near_each_other, threads, (own, filters, boxes, surface.branch_body))
+    faces_first = len(surface.nodes) + len(surface.edges)
+    mesh: tuple[Any, ...] = (
+        nodes, surface.rest, grow, surface.nodes, owned, triangles, body, material, surface.around,
+        surface.around_start, normal, faces_first,
+    )  # fmt: skip
+    real, whole = _inside(surface, nodes, boxes, *_with_room(surface, nodes_on_faces, threads, (pairs, shapes, mesh)))
+    node = np.where(whole[:, FEATURE_A] < faces_first, whole[:, FEATURE_A], whole[:, FEATURE_B])
+    keep = nearest_faces(real, whole, node)
+    mesh = (
+        nodes, surface.rest, grow, surface.edges, surface.edge_faces, owned, triangles, body, material, normal,
+        len(surface.nodes),
+    )  # fmt: skip
+    across = _with_room(surface, edges_on_edges, threads, (pairs, shapes, mesh))
+    return [(real[keep], whole[keep]), _inside(surface, nodes, boxes, *across)]
 
 
 def _inside(
@@ -101,6 +134,8 @@ def _inside(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows without those of points behind the surface that are not inside."""
     hidden, stack = np.empty(len(real), np.bool_), np.empty(DEEP, np.int64)
+    if not (real[:, HEIGHT] < 0.0).any():
+        return real, whole
     mark_hidden(real, nodes, surface.triangles, boxes, surface.order, surface.levels, stack, hidden)
     return real[~hidden], whole[~hidden]
 
@@ -129,19 +164,27 @@ def _near(
     own = (nodes, surface.triangles, surface.triangle_body, surface.order, surface.levels, grow)
     filters = (surface.group, surface.mask, surface.excluded)
     others = (shapes.kind, shapes.owner, shapes.group, shapes.mask, *placed)
+    return _pairs(surface, 0, near_shapes, threads, (own, filters, boxes, others, reach))
+
+
+def _pairs(surface: SurfaceArrays, hint: int, kernel: Any, threads: int, arguments: tuple[Any, ...]) -> np.ndarray:
+    """(p, 2) what kernel(t, threads, *arguments, scratch, found, counts) finds, with as much room as it takes."""
     scratch = (np.empty((threads, DEEP), np.int64), np.empty((threads, 6)))
     while True:
-        found, counts = np.empty((threads, surface.hint[0], 2), np.int64), np.zeros(threads, np.int64)
-        share_out(near_shapes, threads, own, filters, boxes, scratch, others, reach, found, counts)
+        found, counts = np.empty((threads, surface.hint[hint], 2), np.int64), np.zeros(threads, np.int64)
+        share_out(kernel, threads, *arguments, scratch, found, counts)
         if counts.max() <= found.shape[1]:
             return np.concatenate([found[t, : counts[t]] for t in range(threads)])
-        surface.hint[0] = int(1.2 * counts.max())
+        surface.hint[hint] = int(1.2 * counts.max())
 
 
 def _with_room(
     surface: SurfaceArrays, kernel: Any, threads: int, arguments: tuple[Any, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that kernel(t, threads, *arguments, real, whole, counts) writes, with as much room as it takes."""
+    """The rows that kernel(t, threads, *arguments, real, whole, counts) writes, with as much room as it takes.  The
+    first argument: the pairs; without any, nothing has to be compiled."""
+    if not len(arguments[0]):
+        return np.empty((0, REALS)), np.empty((0, WHOLES), np.int64)
     while True:
         room = surface.hint[1]
         real, whole = np.empty((threads, room, REALS)), np.empty((threads, room, WHOLES), np.int64)

@@ -56,7 +56,7 @@ def edges_on_shapes(t, threads, pairs, first_rigid, surface, geometry, reach, re
                     x, y, z, ux, uy, uz, half, r = _straight(
                         part, s, position, R, size, kind[s], vertex, vertex_start[s], lines, line_start[s]
                     )
-                    there, nx, ny, nz, gap, w = _crossing(x, y, z, ux, uy, uz, half, r, e, mesh)
+                    there, nx, ny, nz, gap, w = crossing(x, y, z, ux, uy, uz, half, r, e, mesh)
                     deep += r
                 else:
                     there, nx, ny, nz, gap, w = _rim(part - RIMS, s, position, R, size, nodes, i, j)
@@ -141,7 +141,7 @@ def _straight(part, s, position, R, size, kind, vertex, first, lines, line_start
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _crossing(px, py, pz, ux, uy, uz, half, radius, e, mesh):
+def crossing(px, py, pz, ux, uy, uz, half, radius, e, mesh):
     """(there, normal, gap, weight of the second node) where edge e crosses p + t u, |t| ≤ half, with a radius around.
     The normal is against the faces at the edge, so the gap goes on below zero when the two have passed each other."""
     nodes, edges, edge_faces, normal = mesh

@@ -66,7 +66,7 @@ def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real,
             gap = mx * (x - ax) + my * (y - ay) + mz * (z - az)
             if gap > min(limit, lowest + slack) or gap < -deep:
                 continue
-            w0, w1, w2 = _weights(nodes, i, j, k, mx, my, mz, x, y, z)
+            w0, w1, w2 = weights_above(nodes, i, j, k, mx, my, mz, x, y, z)
             least = min(w0, w1, w2)
             if least < -ON_EDGE:
                 continue
@@ -104,7 +104,7 @@ def _add(corners, many, x, y, z):
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _weights(nodes, i, j, k, mx, my, mz, x, y, z):
+def weights_above(nodes, i, j, k, mx, my, mz, x, y, z):
     """Barycentric coordinates of a point projected along the unit normal m of triangle (i, j, k)."""
     ux, uy, uz = nodes[j, 0] - nodes[i, 0], nodes[j, 1] - nodes[i, 1], nodes[j, 2] - nodes[i, 2]
     wx, wy, wz = nodes[k, 0] - nodes[i, 0], nodes[k, 1] - nodes[i, 1], nodes[k, 2] - nodes[i, 2]

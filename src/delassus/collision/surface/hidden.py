@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from delassus.collision.surface.rows import FEATURE_A, HEIGHT, ON_RIM, SIDE_A, SIDE_B
+from delassus.collision.surface.rows import HEIGHT, ON_RIM, SIDE_A, SIDE_B
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
-_HERE = 1e-9  # of the segment: the faces that it begins on do not cross it
+_HERE = 1e-9  # of the segment: the faces where it begins and ends do not cross it
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
@@ -64,16 +64,16 @@ def _crosses(f, px, py, pz, dx, dy, dz, nodes, triangles):
     gx, gy, gz = sy * uz - sz * uy, sz * ux - sx * uz, sx * uy - sy * ux
     w = (dx * gx + dy * gy + dz * gz) / det
     t = (wx * gx + wy * gy + wz * gz) / det
-    return v >= 0.0 and w >= 0.0 and v + w <= 1.0 and _HERE < t <= 1.0
+    return v >= 0.0 and w >= 0.0 and v + w <= 1.0 and _HERE < t < 1.0 - _HERE
 
 
-def nearest_faces(real: np.ndarray, whole: np.ndarray) -> np.ndarray:
+def nearest_faces(real: np.ndarray, whole: np.ndarray, point: np.ndarray) -> np.ndarray:
     """Which rows of points above faces count, (n,): all faces that a point is in front of, and the face that it is
     behind where none is nearer: that is the one it came through. A point above the rim of several faces counts once.
-    Hidden ones have been taken out."""
+    point: (n,) the number of each; hidden ones have been taken out."""
     height, rim = np.abs(real[:, HEIGHT]), whole[:, ON_RIM] == 1
-    order = np.lexsort((np.arange(len(real)), height, whole[:, FEATURE_A], whole[:, SIDE_B], whole[:, SIDE_A]))
-    key = whole[order][:, [SIDE_A, SIDE_B, FEATURE_A]]
+    order = np.lexsort((np.arange(len(real)), height, point, whole[:, SIDE_B], whole[:, SIDE_A]))
+    key = np.column_stack([whole[:, SIDE_A], whole[:, SIDE_B], point])[order]
     nearest = np.append(True, (key[1:] != key[:-1]).any(axis=1))[: len(order)]
     group = np.cumsum(nearest) - 1
     on_rim = rim[order]

@@ -9,7 +9,7 @@ from delassus.linalg.borrowed import BORROWED
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
-def near_shapes(t, threads, surface, filters, boxes, scratch, placed, reach, found, counts):
+def near_shapes(t, threads, surface, filters, boxes, placed, reach, scratch, found, counts):
     """Pairs (shape, triangle) that are near each other into found[t], by share t of the shapes, and how many into
     counts[t]; goes on counting when out of room.
 

@@ -12,16 +12,12 @@ from delassus.errors import ProblemError
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
-REALS = 11
-"""Columns of `real`: normal from A to B, point [m], gap [m], four weights."""
-HEIGHT = 10
-"""In the place of the fourth weight, while shapes are looked at: how far above the surface the point of the shape is,
-or the core of a round one [m]."""
-SIDE_A, SIDE_B, NODE, FEATURE_A, FEATURE_B = 0, 1, 2, 6, 7
-WHOLES = 8
-"""Columns of `whole`: the two shapes, four nodes (−1: none), the feature of A and of B."""
-ON_RIM = 5
-"""In the place of the fourth node, while shapes are looked at: 1 where a point is above the rim of a face."""
+HEIGHT, REALS = 11, 12
+"""Columns of `real`: normal from A to B, point [m], gap [m], four weights, and how far above the surface the other's
+point is, or the core of a round shape [m]."""
+SIDE_A, SIDE_B, NODE, FEATURE_A, FEATURE_B, ON_RIM, WHOLES = 0, 1, 2, 6, 7, 8, 9
+"""Columns of `whole`: the two shapes, four nodes (−1: none), the feature of A and of B, and 1 where a point is above
+the rim of a face."""
 _FIRST_FEATURE = 1 << 60  # feature ids of flexible bodies begin here: beyond those of rigid pairs
 _SHAPES_MAX = 1 << 20  # shapes whose pairs have feature ids below _FIRST_FEATURE
 
@@ -35,6 +31,7 @@ def put(real, whole, k, a, b, nx, ny, nz, x, y, z, gap, feature_a, feature_b):
     real[k, 3], real[k, 4], real[k, 5] = x - 0.5 * gap * nx, y - 0.5 * gap * ny, z - 0.5 * gap * nz
     real[k, 6] = gap
     whole[k, SIDE_A], whole[k, SIDE_B], whole[k, FEATURE_A], whole[k, FEATURE_B] = a, b, feature_a, feature_b
+    real[k, HEIGHT], whole[k, ON_RIM] = gap, 0
     for c in range(4):
         real[k, 7 + c] = 0.0
         whole[k, NODE + c] = -1
@@ -64,7 +61,7 @@ def make_contacts(
         given[pair, 1].max(axis=1),
         feature[order],
         whole[:, NODE : NODE + 4].copy(),
-        real[:, 7:].copy(),
+        real[:, 7:11].copy(),
     )
 
 

@@ -32,6 +32,18 @@ def grow_tree(rest: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, int]
     return order, levels
 
 
+def branch_bodies(order: np.ndarray, levels: int, body: np.ndarray) -> np.ndarray:
+    """(2^(levels + 1),) the body of all triangles below each node of the tree, −1 where there are several."""
+    count, result = len(order), np.full(2 << levels, -1)
+    start = (count * np.arange((1 << levels) + 1)) >> levels
+    low, high = np.minimum.reduceat(body[order], start[:-1]), np.maximum.reduceat(body[order], start[:-1])
+    for level in range(levels, -1, -1):
+        result[1 << level : 2 << level] = np.where(low == high, low, -1)
+        if level:
+            low, high = np.minimum(low[::2], low[1::2]), np.maximum(high[::2], high[1::2])
+    return result
+
+
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
 def widen(nodes, triangles, order, levels, grow, boxes, normal):
     """Boxes (2^(levels + 1), 6) lowest and highest corners, and normals (F, 3), outward, zero where a triangle is flat.
