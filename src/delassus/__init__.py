@@ -28,6 +28,7 @@ _HOME = {
     "ModelBuilder": "delassus.builder",
     "Imposed": "delassus.builder",
     "Motor": "delassus.builder",
+    "Penalty": "delassus.dynamics",
     "Plane": "delassus.shapes",
     "Recording": "delassus.io.recording",
     "Softening": "delassus.softening",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from delassus.builder import Motor as Motor
     from delassus.cones import ProductCone as ProductCone
     from delassus.dynamics import Inputs as Inputs
+    from delassus.dynamics import Penalty as Penalty
     from delassus.dynamics import Stabilisation as Stabilisation
     from delassus.errors import DelassusError as DelassusError
     from delassus.io import load_problem as load_problem

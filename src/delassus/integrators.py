@@ -99,7 +99,16 @@ class IteratedEuler(SemiImplicitEuler):
     tangents = ("exact", "clamped")  # Newton's method wants the first
 
 
-INTEGRATORS: dict[str, type[Integrator]] = {"euler": SemiImplicitEuler, "moreau": Moreau, "iterated": IteratedEuler}
+class PenaltyEuler(SemiImplicitEuler):
+    """Contacts as explicit springs (dynamics/penalty.py), all else as under implicit Euler: to compare with, and
+    limited by the stiffness of these springs."""
+
+    is_penalty = True
+
+
+INTEGRATORS: dict[str, type[Integrator]] = {
+    "euler": SemiImplicitEuler, "moreau": Moreau, "iterated": IteratedEuler, "penalty": PenaltyEuler,
+}  # fmt: skip
 """Every integrator by name."""
 
 

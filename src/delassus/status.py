@@ -7,7 +7,8 @@ class Status(Enum):
     """A closed list; `value` is the name used in files and tables, `advice` what to do about it.
 
     Methods do not name their own outcome: the driver and `solve` do, and `CONVERGED` only after `residuals` judged the
-    returned point. `INFEASIBLE` needs a proof, which only the interior-point methods look for.
+    returned point. `INFEASIBLE` needs a proof, which only the interior-point methods look for. `PENALTY` is said of
+    steps alone, whose contacts are springs.
     """
 
     CONVERGED = "converged"
@@ -17,6 +18,7 @@ class Status(Enum):
     DIVERGED = "diverged"
     INFEASIBLE = "infeasible"
     UNSUPPORTED = "unsupported"
+    PENALTY = "penalty"
 
     @property
     def advice(self) -> str:
@@ -37,4 +39,6 @@ _ADVICE = {
     "or motors that push bodies into each other.",
     Status.UNSUPPORTED: "This solver does not treat this law or this kind of row: `delassus solvers` lists what each "
     "one takes.",
+    Status.PENALTY: "Contacts were explicit springs, for which nothing is solved: such a step is no solution of the "
+    "contact law; take another integrator for that, or compare results of shorter steps.",
 }

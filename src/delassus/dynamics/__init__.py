@@ -3,6 +3,7 @@
 from delassus.dynamics.forces import energy_of as energy_of
 from delassus.dynamics.forces import momentum_of as momentum_of
 from delassus.dynamics.inputs import Inputs as Inputs
+from delassus.dynamics.penalty import Penalty as Penalty
 from delassus.dynamics.rows import Rows as Rows
 from delassus.dynamics.stabilisation import Stabilisation as Stabilisation
 from delassus.dynamics.step_problem import assemble as assemble

@@ -1,7 +1,7 @@
 """One step, one screen: from a state to the next, through one problem solved to a stated accuracy."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import numpy as np
@@ -14,10 +14,12 @@ from delassus.dynamics.forces import swung
 from delassus.dynamics.impacts import foresee, meeting
 from delassus.dynamics.implicit_step import ImplicitStep, total_energy, touching_surfaces
 from delassus.dynamics.moving import move_on, return_to_limits
+from delassus.dynamics.penalty import press
 from delassus.dynamics.softness import Softness, softness_of
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
 from delassus.kernel import njit
+from delassus.law import Law
 from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
 from delassus.model.state import State
@@ -64,8 +66,9 @@ class StepReport:
 
     @property
     def ok(self) -> bool:
-        """Was the one-step problem solved, and does what came out make sense?"""
-        return self.solution.converged and not self.warnings
+        """Was the one-step problem solved, and does what came out make sense? A penalty step has no contact problem: it
+        is fine where its joints, limits and drives were solved, although it never converged."""
+        return self.solution.status in (Status.CONVERGED, Status.PENALTY) and not self.warnings
 
     def __str__(self) -> str:
         return report_text(self)
@@ -92,22 +95,27 @@ def step(
     inputs = inputs or Inputs.none(model)
     h, scheme = settings.h, settings.scheme
     clock = _Clock()
+    stabilisation = settings.stabilisation
+    if scheme.is_penalty:  # springs push things out of each other, and nobody looks ahead
+        stabilisation = replace(stabilisation, through_velocities=True)
 
     softness = softness_of(model, settings.softening)
-    closes = 0 < softness.closed.row_count <= MOST_ROWS and np.isfinite(settings.stabilisation.closure)
+    closes = 0 < softness.closed.row_count <= MOST_ROWS and np.isfinite(stabilisation.closure)
     at = predicted = scheme.predict(state.q, state.u, h)
-    flight = foresee(model, state, inputs, at, h, scheme.lead, settings.stabilisation)
+    flight = foresee(model, state, inputs, at, h, scheme.lead, stabilisation)
     if flight is not None:
         at = predicted = flight.at
     if closes:
         # off its path an over-constrained linkage is rigid, and its rows ask for the impossible
-        at, _ = close_joints(model, predicted, POSES_ALONE, tol=settings.stabilisation.closure, joints=softness.closed)
+        at, _ = close_joints(model, predicted, POSES_ALONE, tol=stabilisation.closure, joints=softness.closed)
     rotation = rotations_of(at)
-    contacts = meeting(model, state, inputs, at, h, scheme.lead, settings.stabilisation, flight, settings.threads)
+    contacts = meeting(model, state, inputs, at, h, scheme.lead, stabilisation, flight, settings.threads)
     nodes = state.nodes
     if model.flexible is not None:
         nodes = nodes + scheme.lead * h * state.node_velocity
         contacts = touching_surfaces(model, state, contacts, at, nodes, h, settings.threads)
+    if scheme.is_penalty:
+        contacts = contacts.where(contacts.gap < 0.0)
     clock.stage("collision")
     # Masses are those of the prediction: a body turned along its own velocity keeps its kinetic energy, one that is
     # moved to close its joints does not, and the difference would be an error of first order.
@@ -115,20 +123,22 @@ def step(
     half = swung(model, turned, state.u, 0.5 * h)
     elapsed = np.full(model.body_count, scheme.lead * h) if flight is None else flight.elapsed
     rows = assemble(
-        model, at, rotation, state, contacts, h, inputs, settings.stabilisation, softness, half,
+        model, at, rotation, state, contacts, h, inputs, stabilisation, softness, half,
         scheme.lead * h, elapsed, scheme.weight, nodes,
     )  # fmt: skip
     if flight is not None:
-        flight.set_impacts(model, state, rows, h, settings.stabilisation)
+        flight.set_impacts(model, state, rows, h, stabilisation)
     guess = memory.recall(rows) if memory is not None and settings.warm_start else None
     held = Held(rows, guess, half) if rows.bound is not None else None
-    posed = None
+    posed, known = None, rows
+    if scheme.is_penalty:
+        known, inputs = press(model, state, rows, inputs, h, settings.penalty, settings.law is Law.FRICTIONLESS)
     if model.is_implicit:
-        posed = ImplicitStep(model, state, turned, half, rows, inputs, h, scheme, settings.law)
+        posed = ImplicitStep(model, state, turned, half, known, inputs, h, scheme, settings.law)
 
     def reduced() -> Problem:
         law = settings.law
-        return reduce(model, turned, half, rows, inputs, h, law, held) if posed is None else posed.problem(held)
+        return reduce(model, turned, half, known, inputs, h, law, held) if posed is None else posed.problem(held)
 
     problem = reduced()
     clock.stage("assembly")
@@ -136,11 +146,13 @@ def step(
     rounds = 1
     if scheme.is_iterated and posed is not None:
         problem, solution, rounds = _iterated(posed, problem, solution, reduced, held, settings)
+    if scheme.is_penalty and solution.converged:
+        solution.status = Status.PENALTY  # what was solved is joints, limits and drives alone
     assert solution.body_velocities is not None
     clock.stage("solve")
     u = swung(model, turned, solution.body_velocities[: half.size].reshape(-1, 6), 0.5 * h)
-    q = move_on(model, predicted, state.u, u, elapsed, h, rows, problem, settings.stabilisation, solution.reactions)
-    q, coordinates = return_to_limits(model, q, state.u, u, elapsed, h, rows, settings.stabilisation, softness)
+    q = move_on(model, predicted, state.u, u, elapsed, h, rows, problem, stabilisation, solution.reactions)
+    q, coordinates = return_to_limits(model, q, state.u, u, elapsed, h, rows, stabilisation, softness)
     solved = q, u
     if closes:
         q, u = close_joints(model, q, u, tol=settings.stabilisation.closure, joints=softness.closed)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from delassus.dynamics import Inputs, Softening, Stabilisation
+from delassus.dynamics import Inputs, Penalty, Softening, Stabilisation
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.integrators import Integrator, integrator
 from delassus.law import Law
@@ -32,11 +32,13 @@ class StepSettings:
     tol_velocity: largest error of velocity of such a step, as a factor of the larger of its island's free velocities
         and h g [-]; "auto": the same number as tol; None: not asked.
     max_iter: iterations of the solver at most.
-    integrator: "moreau" (midpoint, second order), "euler" (semi-implicit, first order) or "iterated" (implicit Euler,
-        forces with derivatives linearised again until they stay).
+    integrator: "moreau" (midpoint, second order), "euler" (semi-implicit, first order), "iterated" (implicit Euler,
+        forces with derivatives linearised again until they stay); "penalty" has springs in the place of contacts, to
+        compare with: such steps never converge.
     theta: weight of the end of the step in everything that pushes, from 0.5 (second order) to 1, under "moreau"; None:
         the integrator's own, 0.5 for "moreau", whose springs and drives lean to the end where they are stiff, see
         docs/forces.md.
+    penalty: the springs of contacts under "penalty", see `Penalty`.
     stabilisation: how errors of joints, limits and contacts are removed, see `Stabilisation`.
     softening: which rows are soft, and how, where joints and materials say nothing themselves, see `Softening`; None:
         none.
@@ -56,6 +58,7 @@ class StepSettings:
     warm_start: bool = True
     threads: int = 1
     theta: float | None = None
+    penalty: Penalty = field(default_factory=Penalty)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "law", Law.of(self.law))
@@ -67,7 +70,7 @@ class StepSettings:
             value = getattr(self, name)
             if not (isinstance(value, (int, np.integer)) and value > 0):
                 raise SettingsError(f"{name} is {value!r}: give a whole number from 1 on")
-        for name, kind in (("stabilisation", Stabilisation), ("softening", Softening)):
+        for name, kind in (("stabilisation", Stabilisation), ("softening", Softening), ("penalty", Penalty)):
             value = getattr(self, name)
             if not isinstance(value, kind) and not (name == "softening" and value is None):
                 raise SettingsError(f"{name} is {value!r}: give {kind.__name__}(…)")

@@ -40,7 +40,9 @@ def run(
     ] = None,
     integrator: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Time integrator: moreau, euler or iterated.  [default: the scene's]"),
+        typer.Option(
+            metavar="NAME", help="Time integrator: moreau, euler, iterated or penalty.  [default: the scene's]"
+        ),
     ] = None,
     law: Annotated[Law | None, typer.Option(help="Contact law.  [default: ncp]")] = None,
     threads: Annotated[

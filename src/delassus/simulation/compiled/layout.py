@@ -45,6 +45,8 @@ def why_not(model: Model, settings: StepSettings) -> str | None:
         return "only the default solver under exact friction is compiled"
     if not settings.warm_start:
         return "only steps with a warm start are compiled"
+    if settings.scheme.is_penalty:
+        return "steps with contacts as springs are not compiled"
     if settings.theta is not None:
         return "only steps with the integrator's own θ are compiled"
     if model.is_implicit:
