@@ -1,8 +1,10 @@
 """Problems from FCLIB files and into them; solutions into copies of the files they solve.
 
 A problem of contacts and joints without compliance is written in the global form (M, H, G, f, w, b), which keeps the
-bodies. FCLIB knows neither compliance nor limits: a problem that has them is written in the local form, with E folded
-into W and each limit as a contact without friction whose tangential rows are zero.
+bodies. FCLIB knows neither compliance nor limits. A problem of rigid bodies that has them is written in the local form,
+with E folded into W and each limit as a contact without friction whose tangential rows are zero. One of flexible
+bodies, whose W would be full, keeps its sparse matrices: a row that gives by E is a hard one with a velocity of its
+own, of mass 1/E, beside those of the bodies.
 """
 
 from dataclasses import replace
@@ -105,22 +107,41 @@ def save_problem(path: str | Path, problem: Problem, solution: Solved | None = N
 
 def problem_file(problem: Problem, solution: Solved | None = None, *, title: str = "") -> FclibFile:
     """The problem as raw FCLIB arrays; solution: stored in the file's solution group."""
-    hard = problem.delassus.is_primal and problem.delassus.is_hard and not problem.cone.unilateral
-    file = _to_global(problem) if hard and problem.u_f is not None else _to_local(problem)
+    delassus = problem.delassus
+    hard = delassus.is_hard and not problem.cone.unilateral
+    fits = delassus.is_primal and problem.u_f is not None and (hard or delassus.rigid is None)
+    file = _to_global(problem) if fits else _to_local(problem)
     info = FclibInfo(title=title or None, description=f"one step, law {problem.law.value}; impulses in N s, m/s")
     return replace(file, info=info, solution=_point(problem, solution, file) if solution is not None else None)
 
 
 def _to_global(problem: Problem) -> FclibFile:
     assert problem.u_f is not None
-    H, first = problem.delassus.mass_matrix(), problem.cone.contact_start
+    H, first, u_f = problem.delassus.mass_matrix(), problem.cone.bilateral_rows, problem.u_f
     J = sp.csc_array(problem.delassus.jacobian().T)
+    giving, compliance = _giving(problem)
+    if len(giving):
+        own = sp.csc_array((np.ones(len(giving)), (np.arange(len(giving)), giving)), shape=(len(giving), J.shape[1]))
+        H = sp.csr_array(sp.block_diag([H, sp.diags_array(1.0 / compliance)]))
+        J, u_f = sp.csc_array(sp.vstack([J, own])), np.concatenate([u_f, np.zeros(len(giving))])
+    contacts, bias, mu = J[:, first:], problem.bias[first:], problem.mu
+    if problem.cone.unilateral:
+        spread = _spread(problem)
+        contacts, bias = sp.csc_array(contacts @ spread.T), spread @ bias
+        mu = np.concatenate([np.zeros(problem.cone.unilateral), mu])
     bilateral: dict[str, Any] = {"G": FclibMatrix.from_sparse(J[:, :first]), "b": problem.bias[:first]} if first else {}
     return FclibFile(
-        "global", mu=problem.mu, M=FclibMatrix.from_sparse(H),
-        H=FclibMatrix.from_sparse(J[:, first:]), f=H @ problem.u_f, w=problem.bias[first:],
+        "global", mu=mu, M=FclibMatrix.from_sparse(H), H=FclibMatrix.from_sparse(contacts), f=H @ u_f, w=bias,
         **bilateral,
     )  # fmt: skip
+
+
+def _giving(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that give, and by how much [1/kg]."""
+    compliance = problem.delassus.compliance
+    if compliance is None:
+        return np.zeros(0, np.int64), np.zeros(0)
+    return np.flatnonzero(compliance), compliance[compliance != 0.0]
 
 
 def _to_local(problem: Problem) -> FclibFile:
@@ -146,8 +167,12 @@ def _spread(problem: Problem) -> sp.csr_array:
 
 def _point(problem: Problem, solution: Solved, file: FclibFile) -> FclibPoint:
     first, spread, low = problem.cone.bilateral_rows, _spread(problem), solution.reactions_low
+    v = solution.body_velocities if file.form == "global" else None
+    if v is not None:
+        giving, compliance = _giving(problem)
+        v = np.concatenate([v, compliance * solution.reactions[giving]])
     return FclibPoint(
-        v=solution.body_velocities if file.form == "global" else None,
+        v=v,
         u=spread @ solution.velocities[first:],
         r=spread @ solution.reactions[first:],
         l=solution.reactions[:first] if first else None,
