@@ -19,7 +19,7 @@ With v = D λ + v_f and w = v + Γ(v) (Γ = 0 under CCP and FRICTIONLESS, μ = 0
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def measure(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = No
             _NONE, _NONE, _NONE,
         )  # fmt: skip
         return Measure(found[0], found[2])
-    return Measure(*measure_at(reactions, problem.constraint_velocity(reactions), problem.judged_by))
+    return Measure(*measure_at(reactions, problem.constraint_velocity(reactions), _judged_by(problem, reactions)))
 
 
 def velocities(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None) -> np.ndarray:
@@ -119,8 +119,15 @@ def evaluate_with_velocities(
         )  # fmt: skip
         return Residuals(*out.tolist()), v, u
     v, velocities = problem.velocities(reactions)
-    _evaluate_at(reactions, v, problem.judged_by, out)
+    _evaluate_at(reactions, v, _judged_by(problem, reactions), out)
     return Residuals(*out.tolist()), v, velocities
+
+
+def _judged_by(problem: Problem, reactions: np.ndarray) -> tuple[Any, ...]:
+    """What a point is judged by: of flexible bodies that touch nothing D is not formed to find that out."""
+    if problem.delassus.has_blocks_at_hand or reactions.any() or not problem.is_free:
+        return problem.judged_by
+    return problem.judged_free
 
 
 def _measure_pairs(

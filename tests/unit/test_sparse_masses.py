@@ -1,5 +1,8 @@
 """Problems with a general sparse H, as finite elements give: one factorisation, D formed once or never."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -219,3 +222,39 @@ def test_the_interior_point_takes_every_system(library, compliance):
         assert found.status is Status.CONVERGED
         np.testing.assert_allclose(found.velocities, want.velocities, atol=1e-7)
         assert found.iterations <= want.iterations + 3
+
+
+@pytest.mark.parametrize("law", ["ncp", "ccp"])
+def test_what_touches_nothing_needs_no_delassus_operator(monkeypatch, law):
+    """Contacts within reach that stay open: zero is the solution, and the judge says so as if it knew D."""
+    given = standing(welds=0, law=law)
+    v = given.free_velocity.copy()
+    v[given.cone.contact_start :: 3] = 0.5 + np.abs(v).max()
+    v[: given.cone.contact_start] = 0.1
+    zero = np.zeros(given.row_count)
+    want = residuals.evaluate(Problem.dual(given.delassus.dense(), v, cone=given.cone, law=law), zero)
+    fresh = SparseDelassus(given.delassus.given, given.delassus.J, None, given.delassus.factor)
+    monkeypatch.setattr(SparseDelassus, "_between", lambda self, J: pytest.fail("D was formed"))
+    problem = Problem(fresh, v, given.cone, law, u_f=given.u_f, bias=given.bias)
+    found = solve(problem, "auto", np.ones(problem.row_count), tol=1e-10)
+    assert found.status is Status.CONVERGED
+    assert not found.reactions.any()
+    assert found.residuals == want
+    np.testing.assert_array_equal(found.body_velocities, given.u_f)
+    v[given.cone.contact_start] = -1e-3  # one contact closes
+    assert not Problem(fresh, v, given.cone, law, u_f=given.u_f, bias=given.bias).is_free
+
+
+@pytest.mark.parametrize(("solver", "law"), [("ipm", "ccp"), ("auto", "ncp"), ("ipm+desaxce", "ncp"), ("nbgs", "ncp")])
+def test_a_solve_leaves_nothing_behind(solver, law):
+    """Arrays as large as D must not wait for the garbage collector, which does not see how large they are: steps of a
+    large body left 100 MB behind, each."""
+    gc.disable()
+    try:
+        problem = standing(law=law)
+        kept = weakref.ref(problem.delassus)
+        solve(problem, solver, tol=1e-6)
+        del problem
+        assert kept() is None
+    finally:
+        gc.enable()

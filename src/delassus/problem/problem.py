@@ -24,6 +24,7 @@ from delassus.linalg.operators.rigid import fill_diagonal_blocks
 from delassus.problem.storage import Matrix, dual_storage, free_velocity_of, primal_storage, rigid_storage, vector
 
 _SLOW = 1e-6  # of the largest free velocity of all: an island slower than that is compared with this much of it
+_APART = 1e-9  # of the sliding velocity: what separates by as much does not touch by rounding
 _TINY = 1e-100  # [m/s]: squares of less underflow, and no method distinguishes them from zero
 _ROUNDING = 1e-14  # of the largest free velocity: an island slower than that is at rest, and its figure rounding
 
@@ -32,7 +33,14 @@ PACKED = 4
 """Entries at the beginning of `Problem.packed` that tell sizes and kind."""
 
 _LAWS = {law: number for number, law in enumerate(Law)}
-_OF_V_F = ("judged_by", "free_speed", "packed", "_packing")  # what is kept of a problem and follows from v_f
+_OF_V_F = (
+    "judged_by",
+    "judged_free",
+    "is_free",
+    "free_speed",
+    "packed",
+    "_packing",
+)  # what is kept of a problem and follows from v_f
 
 
 class Problem:
@@ -209,6 +217,27 @@ class Problem:
         return (
             self.mu, cone.block_start, cone.bilateral.size, cone.bilateral_rows, cone.unilateral,
             self.diagonal_blocks, self.velocity_scale, self.law is Law.NCP, self.rho, self.free_speed,
+        )  # fmt: skip
+
+    @cached_property
+    def is_free(self) -> bool:
+        """Does the free motion break no constraint, by more than rounding? Then no reactions are a solution, whatever D
+        is."""
+        cone, v = self.cone, self.free_velocity
+        contacts = v[cone.contact_start :].reshape(-1, 3)
+        slip = self.mu * np.hypot(contacts[:, 1], contacts[:, 2])
+        least = _APART * slip if self.law is Law.NCP else (1.0 + _APART) * slip
+        limits = v[cone.bilateral_rows : cone.contact_start]
+        return not cone.bilateral_rows and bool((limits >= 0.0).all() and (contacts[:, 0] >= least).all())
+
+    @cached_property
+    def judged_free(self) -> tuple[Any, ...]:
+        """What stands for `judged_by` where no reactions are a solution: every error is zero, however it is measured,
+        and nothing of D needs to be known."""
+        cone = self.cone
+        return (
+            self.mu, cone.block_start, cone.bilateral.size, cone.bilateral_rows, cone.unilateral,
+            np.ones(cone.block_area), np.ones(cone.block_count), self.law is Law.NCP, 1.0, self.free_speed,
         )  # fmt: skip
 
     def _measure_rigid(self) -> None:

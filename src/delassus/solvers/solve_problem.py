@@ -299,4 +299,6 @@ def start_point(problem: Problem, guess: ArrayLike | None) -> np.ndarray:
     if not np.isfinite(out).all():
         raise ProblemError("guess holds NaN or Inf: leave it out to start from zero")
     # where nothing moves no reaction is needed, and against velocities of zero nothing else would be small
-    return out if problem.free_speed else np.zeros(problem.row_count)
+    if not problem.free_speed or (not problem.delassus.has_blocks_at_hand and problem.is_free):
+        return np.zeros(problem.row_count)  # nor where flexible bodies touch nothing: to judge others D would be formed
+    return out

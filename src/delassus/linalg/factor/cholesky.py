@@ -8,6 +8,7 @@ import ctypes
 import numpy as np
 from scipy.linalg import lapack
 
+from delassus.kernel import njit
 from delassus.linalg.factor.mkl import mkl
 
 
@@ -22,26 +23,37 @@ class Cholesky:
         """Factor A, (n, n), by rows, of which the lower triangle is read and overwritten; False where it is not
         positive definite."""
         self.L = A
-        if self._call("dpotrf"):
-            return True
         if mkl() is not None:
-            return False
+            return self._call("dpotrf")
+        if not len(A):
+            return True
         self.L, info = lapack.dpotrf(A.T, lower=0, overwrite_a=1)
         self.L = self.L.T
         return bool(info == 0)
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """A⁻¹ right, (n,)."""
+        if mkl() is None:
+            return lapack.dpotrs(self.L.T, right, lower=0)[0] if self.size else right.copy()
         out = right.copy()
-        if self._call("dpotrs", out):
-            return out
-        return lapack.dpotrs(self.L.T, right, lower=0)[0]
+        self._call("dpotrs", out)
+        return out
+
+    def inverse(self) -> np.ndarray:
+        """A⁻¹, (n, n), in place of the factors."""
+        if mkl() is None:
+            self.L = lapack.dpotri(self.L.T, lower=0)[0].T if self.size else self.L
+        else:
+            self._call("dpotri")
+        _mirror(self.L)
+        return self.L
 
     def _call(self, name: str, right: np.ndarray | None = None) -> bool:
-        """Is MKL there, and content? Lower triangles by rows are upper ones by columns, which LAPACK takes."""
+        """Is MKL content? Lower triangles by rows are upper ones by columns, which LAPACK takes."""
         library = mkl()
-        if library is None:
-            return False
+        assert library is not None
+        if not self.size:
+            return True
         n, one, info = ctypes.c_int32(self.size), ctypes.c_int32(1), ctypes.c_int32(0)
         size, L = ctypes.byref(n), ctypes.c_void_p(self.L.ctypes.data)
         arguments = (size, L, size) if right is None else (
@@ -51,3 +63,11 @@ class Cholesky:
         getattr(library, name)(ctypes.c_char_p(b"U"), *arguments, ctypes.byref(info))
         library.MKL_Set_Num_Threads_Local(before)
         return info.value == 0
+
+
+@njit(cache=True)
+def _mirror(A):
+    """The upper triangle like the lower one."""
+    for i in range(len(A)):
+        for j in range(i):
+            A[j, i] = A[i, j]

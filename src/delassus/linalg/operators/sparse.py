@@ -104,6 +104,8 @@ class SparseDelassus(Delassus):
         return v
 
     def velocity(self, reactions: np.ndarray, free: np.ndarray) -> np.ndarray:
+        if self.row_count > FEW_ROWS and not reactions.any():
+            return free.copy()  # D is not worth forming where nothing pushes
         if not self.has_matrix_at_hand:
             return super().velocity(reactions, free)
         v = np.empty(self.row_count)
@@ -113,6 +115,8 @@ class SparseDelassus(Delassus):
     def velocities(
         self, reactions: np.ndarray, free: np.ndarray, u_f: np.ndarray | None, bias: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray | None]:
+        if self.row_count > FEW_ROWS and not reactions.any():
+            return free.copy(), None if u_f is None else u_f.copy()
         if not self.has_matrix_at_hand:
             return super().velocities(reactions, free, u_f, bias)
         return self.velocity(reactions, free), None if u_f is None else u_f + self.body_velocity(reactions)
@@ -189,7 +193,12 @@ class SparseDelassus(Delassus):
     @cached_property
     def _matrix(self) -> sp.csr_array:
         if self.row_count <= MOST_FULL:
-            return sp.csr_array(self.full)
+            full = self.full
+            pointer = np.zeros(len(full) + 1, np.int32)
+            _count_entries(full, pointer)
+            index, data = np.empty(pointer[-1], np.int32), np.empty(pointer[-1])
+            _compress(full, index, data)
+            return sp.csr_array((data, index, pointer), shape=full.shape)
         D = sp.hstack([sp.csc_array(block) for block in self._columns(self.J)])
         if self.compliance is not None:
             D = D + sp.diags_array(self.compliance)
@@ -345,3 +354,23 @@ def skew_part(indptr, indices, data):
             mirror = data[indptr[indices[p]] + at] if at < len(row) and row[at] == i else 0.0
             skew, largest = max(skew, abs(data[p] - mirror)), max(largest, abs(data[p]))
     return skew, largest
+
+
+@njit(cache=True)
+def _count_entries(D, pointer):
+    """pointer: (m + 1,) first entry of each row of D in compressed rows."""
+    for i in range(len(D)):
+        count = 0
+        for j in range(len(D)):
+            count += D[i, j] != 0.0
+        pointer[i + 1] = pointer[i] + count
+
+
+@njit(cache=True)
+def _compress(D, index, data):
+    at = 0
+    for i in range(len(D)):
+        for j in range(len(D)):
+            if D[i, j] != 0.0:
+                index[at], data[at] = j, D[i, j]
+                at += 1

@@ -89,7 +89,7 @@ class DenseSpace:
         self.is_solved = False
         vectors = self.reduced.vectors
         self.x, self.y, self.v = vectors[_X], vectors[_Y], vectors[_V]
-        self.restarts = [] if self.is_empty else [self.carry]  # ways to begin again, each to be used once
+        self.restarts = [] if self.is_empty else ["carry"]  # ways to begin again, each to be used once
 
     @property
     def may_contradict(self) -> bool:

@@ -160,14 +160,14 @@ class InteriorPoint(Explained):
     @property
     def _may_carry(self) -> bool:
         """Is the next restart the one from reactions that carry everything that moves?"""
-        return self.space.restarts[:1] == [self.space.carry]
+        return self.space.restarts[:1] == ["carry"]
 
     def _restart(self, x: np.ndarray) -> bool:
         """The interior phase again, from the next of the space's starting points; False where none is left."""
         space = self.space
         if not space.restarts:
             return False
-        space.restarts.pop(0)(x)
+        getattr(space, space.restarts.pop(0))(x)
         self.may_return = False
         return True
 

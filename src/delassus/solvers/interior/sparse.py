@@ -2,7 +2,6 @@
 `sparse_phases`, and the points they start from."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -37,7 +36,8 @@ class SparseSpace:
     def __init__(self, problem: Problem, settings: Ipm):
         self.problem, self.settings = problem, settings
         self.newton: Polish | None = None
-        self.restarts: list[Callable[[np.ndarray], None]] = []  # ways to begin again, each to be used once
+        # ways to begin again, each to be used once: by name, since bound they would keep this space, D included, alive
+        self.restarts: list[str] = []
 
     def contradiction(self, infeasibility: Infeasibility) -> Contradiction | None:
         """The part of the joints' free velocities that they cannot get rid of, or None."""
@@ -53,9 +53,9 @@ class SparseSpace:
         if self.standard.cone.degree == 0:
             self.begin_polish()
         elif self.problem.delassus.has_odd_masses():
-            self.restarts = [self.carry, self._from_above, self._from_inside]
+            self.restarts = ["carry", "from_above", "from_inside"]
         else:
-            self.restarts = [self._from_above, self._from_inside]
+            self.restarts = ["from_above", "from_inside"]
 
     def _build(self, kept: np.ndarray | None) -> None:
         self.kept = kept
@@ -102,12 +102,12 @@ class SparseSpace:
         self.newton = None
         self.interior_point = self._interior(x, self.standard.from_reactions(speeds) * self.standard.factor**2)
 
-    def _from_above(self, x: np.ndarray) -> None:
+    def from_above(self, x: np.ndarray) -> None:
         """From above the reactions of all blocks alone."""
         x, y, _ = pair_above(self.standard, _LEAST_ABOVE)
         self.newton, self.interior_point = None, self._interior(x, y)
 
-    def _from_inside(self, x: np.ndarray) -> None:
+    def from_inside(self, x: np.ndarray) -> None:
         """Near x, but from far inside."""
         self.newton, self.interior_point = None, self._near(x.copy(), _FROM_INSIDE)
 

@@ -12,6 +12,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
+from delassus.kernel import njit
 from delassus.linalg.dense_product import dense_times
 from delassus.linalg.iterative.conjugate_gradients import dot
 from delassus.linalg.operators.delassus import Delassus
@@ -182,16 +183,15 @@ class SparseRows:
 
     def full(self) -> np.ndarray:
         """D without compliance as a full matrix, (m', m'), which serves products from now on."""
+        out = np.empty((len(self.rows), len(self.rows)))
         if self.own is not None:
-            D = self.own.dense()
+            _fill_scaled(self.own.full, np.arange(len(out)), np.ones(len(out)), out)
         else:
-            D = self.delassus.full[np.ix_(self.rows, self.rows)]
+            _fill_scaled(self.delassus.full, self.rows, self.factor, out)
             if self.delassus.compliance is not None:
-                D.flat[:: len(D) + 1] -= self.delassus.compliance[self.rows]
-            D *= self.factor[:, None]
-            D *= self.factor
-        self.D = 0.5 * (D + D.T)
-        return self.D
+                out.flat[:: len(out) + 1] -= self.factor**2 * self.delassus.compliance[self.rows]
+        self.D = out
+        return out
 
     def matrix(self) -> sp.csr_array:
         """D without compliance, (m', m')."""
@@ -223,6 +223,15 @@ class MatrixRows:
     def matrix(self) -> sp.csr_array:
         """D, (m', m')."""
         return self.D
+
+
+@njit(cache=True)
+def _fill_scaled(D, rows, factor, out):
+    """out = F D F on some rows, made symmetric."""
+    for i in range(len(rows)):
+        for j in range(i + 1):
+            mean = 0.5 * (D[rows[i], rows[j]] + D[rows[j], rows[i]])
+            out[i, j] = out[j, i] = factor[i] * mean * factor[j]
 
 
 def _rms(x: np.ndarray) -> float:
