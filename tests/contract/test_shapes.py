@@ -5,7 +5,7 @@ import pytest
 
 from delassus.collision import Instance, detect, shape_arrays
 from delassus.errors import ProblemError, SettingsError
-from delassus.shapes import SHAPES, Box, Capsule, Compound, Convex, Cylinder, Mesh, Plane, Sphere
+from delassus.shapes import SHAPES, Box, Capsule, Compound, Convex, Cylinder, Ellipsoid, Mesh, Plane, Sphere
 from delassus.spatial import rotation_exp
 
 TURNED = tuple(rotation_exp(np.array([0.3, -0.2, 0.5])))
@@ -15,6 +15,7 @@ EXAMPLES = {
     "box": Box((1.0, 2.0, 0.5)),
     "capsule": Capsule(0.4, 1.3),
     "cylinder": Cylinder(0.6, 1.1),
+    "ellipsoid": Ellipsoid(0.7, 0.4, 1.1),
     "plane": Plane((1.0, 2.0, -0.5), 0.3),
     "convex": Convex(np.random.default_rng(0).normal(size=(30, 3)) + [1.0, 0, 2.0]),
     "mesh": Mesh(TETRAHEDRON, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]),
@@ -40,6 +41,8 @@ def inside(shape, x):
         return np.hypot(np.hypot(x[:, 0], x[:, 1]), x[:, 2] - z) <= shape.radius
     if isinstance(shape, Cylinder):
         return (np.hypot(x[:, 0], x[:, 1]) <= shape.radius) & (np.abs(x[:, 2]) <= shape.length / 2)
+    if isinstance(shape, Ellipsoid):
+        return np.linalg.norm(x / np.array(shape.numbers), axis=1) <= 1.0
     a, b, c = np.moveaxis(shape.vertices[shape.triangles], 1, 0)
     normal = np.cross(b - a, c - a)
     return (x @ normal.T <= np.einsum("ij,ij->i", normal, a)).all(axis=1)

@@ -22,7 +22,7 @@ from delassus.simulation import StepSettings
 from delassus.spatial import quaternion_to_matrix, rotation_exp
 
 SHAPE_FILE = '''
-    """Ellipsoids, boxes with rounded edges, and cones: their numbers and their support functions, nothing else."""
+    """Eggs, boxes with rounded edges, and cones: their numbers and their support functions, nothing else."""
     import math
     from dataclasses import dataclass
     from typing import ClassVar
@@ -30,11 +30,11 @@ SHAPE_FILE = '''
     from delassus.shapes import Shape
 
     @dataclass(frozen=True)
-    class Ellipsoid(Shape):
+    class Egg(Shape):
         x: float
         y: float
         z: float
-        kind: ClassVar[str] = "ellipsoid"
+        kind: ClassVar[str] = "egg"
 
         @property
         def numbers(self):
@@ -96,10 +96,10 @@ def own(tmp_path_factory):
     spec = importlib.util.spec_from_file_location("own_shapes", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    for shape in (module.Ellipsoid, module.RoundedBox, module.Cone):
+    for shape in (module.Egg, module.RoundedBox, module.Cone):
         delassus.register(shape)
     yield module
-    for kind in ("ellipsoid", "rounded-box", "cone"):
+    for kind in ("egg", "rounded-box", "cone"):
         SHAPES.remove(kind)
 
 
@@ -111,7 +111,7 @@ def pose(rng, distance):
 
 def test_mass_properties_by_default(own):
     a, b, c = 0.3, 0.4, 0.2
-    shape = own.Ellipsoid(a, b, c)
+    shape = own.Egg(a, b, c)
     volume = 4.0 / 3.0 * math.pi * a * b * c
     assert shape.volume == pytest.approx(volume, rel=DIRECTIONS)
     exact = 0.2 * volume * np.diag([b * b + c * c, a * a + c * c, a * a + b * b])
@@ -139,7 +139,7 @@ OTHERS = {
 def test_a_ball_by_its_support_function_is_a_sphere(own, other):
     """Gap, normal and point of an ellipsoid with equal axes are those of the sphere's own kernels, apart or sunk in."""
     rng, ours, theirs = np.random.default_rng(11), [], []
-    ball, sphere = own.Ellipsoid(0.4, 0.4, 0.4), Sphere(0.4)
+    ball, sphere = own.Egg(0.4, 0.4, 0.4), Sphere(0.4)
     arrays = [shape_arrays([Instance(OTHERS[other]), Instance(shape, body=0, margin=0.3)]) for shape in (ball, sphere)]
     for _ in range(300):
         position, quaternion = pose(rng, rng.uniform(0.4, 1.1))
@@ -190,7 +190,7 @@ def falling(shape, floor, height, *, velocity=(0.0, 0.0, 0.0), restitution=0.0, 
 
 
 @pytest.mark.parametrize("floor", ["plane", "box"])
-@pytest.mark.parametrize(("name", "sizes", "rest"), [("Ellipsoid", (0.3, 0.4, 0.2), 0.2),
+@pytest.mark.parametrize(("name", "sizes", "rest"), [("Egg", (0.3, 0.4, 0.2), 0.2),
                                                      ("RoundedBox", (0.6, 0.5, 0.4, 0.05), 0.2),
                                                      ("Cone", (0.3, 0.4), 0.1)])  # fmt: skip
 def test_it_falls_and_rests_at_its_height(own, name, sizes, rest, floor):
@@ -214,7 +214,7 @@ def test_it_falls_and_rests_at_its_height(own, name, sizes, rest, floor):
 def test_fast_ones_do_not_pass(own, floor):
     """A metre in a step, onto a plate of two centimetres: it comes back as restitution says."""
     speed, h = 200.0, 5e-3
-    for shape, low in ((own.Ellipsoid(0.3, 0.3, 0.2), 0.2), (own.RoundedBox(0.4, 0.4, 0.4, 0.1), 0.2)):
+    for shape, low in ((own.Egg(0.3, 0.3, 0.2), 0.2), (own.RoundedBox(0.4, 0.4, 0.4, 0.1), 0.2)):
         setup = falling(shape, floor, 1.7, velocity=(0, 0, -speed), restitution=0.5, gravity=0.0)
         run = setup.run(steps=6)
         assert run.converged.all()
@@ -225,7 +225,7 @@ def test_fast_ones_do_not_pass(own, floor):
 
 def test_it_runs_and_is_recorded_like_any_other(own, tmp_path):
     def build(*, height: Annotated[float, "of its middle at the start [m]"] = 0.25) -> Setup:
-        return falling(own.Ellipsoid(0.3, 0.4, 0.2), "box", height)
+        return falling(own.Egg(0.3, 0.4, 0.2), "box", height)
 
     def check(setup, run) -> list[Check]:
         return [Check("penetration", run.penetration.max(), 1e-4, "m")]
@@ -243,7 +243,7 @@ def test_it_runs_and_is_recorded_like_any_other(own, tmp_path):
 def test_models_know_which_shape_it_is(own):
     """Two kinds with the same numbers are two models; a copy of one is the same."""
     egg, brick = (
-        falling(own.Ellipsoid(0.3, 0.4, 0.2), "box", 0.5),
+        falling(own.Egg(0.3, 0.4, 0.2), "box", 0.5),
         falling(own.RoundedBox(0.6, 0.8, 0.4, 0.0), "box", 0.5),
     )
     assert egg.model.hash != brick.model.hash
@@ -256,7 +256,7 @@ def test_models_know_which_shape_it_is(own):
 
 
 def test_as_part_of_a_compound_it_is_where_it_should_be(own):
-    pair = delassus.Compound(((own.Ellipsoid(0.2, 0.2, 0.1), (0.5, 0, 0), None), (Sphere(0.1), (-0.5, 0, 0), None)))
+    pair = delassus.Compound(((own.Egg(0.2, 0.2, 0.1), (0.5, 0, 0), None), (Sphere(0.1), (-0.5, 0, 0), None)))
     contacts = detect(
         shape_arrays([Instance(Plane(), margin=0.01), Instance(pair, body=0)]), [[0, 0, 0.1]], [[1, 0, 0, 0]]
     )
@@ -264,16 +264,16 @@ def test_as_part_of_a_compound_it_is_where_it_should_be(own):
 
 
 def test_what_cannot_work_is_said(own):
-    class Twin(own.Ellipsoid):
+    class Twin(own.Egg):
         pass
 
     class Flat(Shape):
         kind = "flat"
 
-    class Stranger(own.Ellipsoid):
+    class Stranger(own.Egg):
         kind = "stranger"
 
-    with pytest.raises(SettingsError, match="there is a shape 'ellipsoid' already"):
+    with pytest.raises(SettingsError, match="there is a shape 'egg' already"):
         delassus.register(Twin)
     with pytest.raises(SettingsError, match="no support function"):
         delassus.register(Flat)

@@ -68,6 +68,15 @@ class Material:
         raise ProblemError(f"{name}: material is {given!r}: give a Material, or a number for its friction coefficient")
 
 
+@dataclass(frozen=True)
+class Surface:
+    """What one shape of a body is like, where it differs from the body: material; group, mask: which it touches."""
+
+    material: Material
+    group: int
+    mask: int
+
+
 @dataclass(eq=False)
 class Body:
     """A handle the builder gives out. Poses are of the body's own frame, wherever the user put it."""
@@ -87,6 +96,7 @@ class Body:
     mask: int
     fixture: int = 0  # number among the fixed bodies, which all have the index of the world
     colour: np.ndarray = field(default_factory=lambda: np.full(4, np.nan))  # red, green, blue, opacity; NaN: any
+    surfaces: dict[int, "Surface"] = field(default_factory=dict)  # of single shapes, by their number among `shapes`
 
     @property
     def is_fixed(self) -> bool:
@@ -154,6 +164,7 @@ def mass_properties(
     mass: float | None,
     inertia: ArrayLike | None,
     density: float | None,
+    centre: ArrayLike | None = None,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """(mass, centre of mass in the body's frame, inertia about it), from what was given."""
     given: tuple[float, np.ndarray, np.ndarray] | None = None
@@ -167,18 +178,22 @@ def mass_properties(
     if (density is not None or (mass is not None and inertia is None)) and parts:
         volume = sum(shape.volume for shape, _, _ in parts)
         rho = density if density is not None else mass / volume
-        centre = sum(s.volume * (p + rotate(q, s.centre_of_mass)) for s, p, q in parts) / volume
+        middle = sum(s.volume * (p + rotate(q, s.centre_of_mass)) for s, p, q in parts) / volume
         theta = np.zeros((3, 3))
         for s, p, q in parts:
-            R, d = quaternion_to_matrix(q), p + rotate(q, s.centre_of_mass) - centre
+            R, d = quaternion_to_matrix(q), p + rotate(q, s.centre_of_mass) - middle
             theta += rho * (R @ s.inertia_per_density @ R.T + s.volume * (d @ d * np.eye(3) - np.outer(d, d)))
-        given = rho * volume, centre, theta
+        given = rho * volume, middle, theta
     elif mass is not None and inertia is not None:
         theta = numbers(inertia)
         given = float(mass), np.zeros(3), np.diag(theta) if theta.ndim == 1 else theta
     if given is None:
         raise ProblemError(f"{name}: give density and shapes, mass and shapes, or mass and inertia")
-    m, centre, theta = given
+    m, middle, theta = given
+    if centre is not None:
+        if mass is None or inertia is None:
+            raise ProblemError(f"{name}: centre is given and follows from shapes: give mass and inertia, too")
+        middle = vector(centre, f"{name}: centre", 3)
     if theta.shape != (3, 3) or not np.isfinite(theta).all() or not np.allclose(theta, theta.T, rtol=1e-8):
         raise ProblemError(f"{name}: inertia must be a symmetric 3×3 matrix or three principal moments [kg m²]")
     a, b, c = np.linalg.eigvalsh(theta)
@@ -189,4 +204,4 @@ def mass_properties(
             f"{name}: no distribution of mass has the principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m²: the largest "
             "must not exceed the sum of the others"
         )
-    return m, centre, theta
+    return m, middle, theta

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.builder.body import WORLD, Body, Material, bits, colour_of, mass_properties, placed_shapes
+from delassus.builder.body import WORLD, Body, Material, Surface, bits, colour_of, mass_properties, placed_shapes
+from delassus.builder.coupling import CouplingMethods, model_couplings
 from delassus.builder.flexible import FlexibleBody, FlexibleParts
 from delassus.builder.force import GivenForce, GivenOwn, model_forces
 from delassus.builder.force_methods import ForceMethods
@@ -25,7 +26,7 @@ from delassus.spatial import axis_frame, quaternion_multiply, rotate
 _REACH = 0.05  # default of `ModelBuilder(reach=…)`
 
 
-class ModelBuilder(FlexibleParts, ForceMethods):
+class ModelBuilder(FlexibleParts, ForceMethods, CouplingMethods):
     """Collects bodies, joints and forces (`spring`, `bushing`, …: builder/force_methods.py); `build()` gives the
     constant `Model` and its first `State`.
 
@@ -64,7 +65,8 @@ class ModelBuilder(FlexibleParts, ForceMethods):
         self.mass = mass
         self.forces: list[GivenForce] = []
         self.own_forces: list[GivenOwn] = []
-        self._names: dict[str, set[str]] = {"bodies": set(), "joints": set(), "forces": set()}
+        self.couplings: list[tuple[str, Any]] = []
+        self._names: dict[str, set[str]] = {"bodies": set(), "joints": set(), "forces": set(), "couplings": set()}
 
     # -- bodies --------------------------------------------------------------------------------------------------------
 
@@ -79,6 +81,7 @@ class ModelBuilder(FlexibleParts, ForceMethods):
         mass: float | None = None,
         inertia: ArrayLike | None = None,
         density: float | None = None,
+        centre: ArrayLike | None = None,
         shapes: Any = (),
         material: Material | float | None = None,
         group: int = 1,
@@ -86,7 +89,7 @@ class ModelBuilder(FlexibleParts, ForceMethods):
         colour: ArrayLike | None = None,
     ) -> Body:
         """A moving body: from density [kg/m³] and shapes, mass [kg] and shapes it is spread over, or mass and inertia
-        (3, 3) or (3,) [kg m²] about the centre of mass.
+        (3, 3) or (3,) [kg m²] about the centre of mass, which is the origin, or at centre (3,) [m] in the body's frame.
 
         position: of the body's own frame [m]; orientation: unit quaternion (w, x, y, z) or rotation matrix; velocity
         [m/s] of its origin and angular_velocity [rad/s], world frame. shapes: one or a list, each alone or as (shape,
@@ -95,7 +98,7 @@ class ModelBuilder(FlexibleParts, ForceMethods):
         shapes in pictures, red, green, blue and, if given, opacity, 0 … 1."""
         name = self._name(name, "body", "bodies")
         parts = placed_shapes(name, shapes)
-        m, centre, theta = mass_properties(name, parts, mass, inertia, density)
+        m, centre, theta = mass_properties(name, parts, mass, inertia, density, centre)
         position = vector(position, f"{name}: position", 3)
         quaternion = unit_quaternion(orientation, f"{name}: orientation")
         made = Body(
@@ -124,12 +127,38 @@ class ModelBuilder(FlexibleParts, ForceMethods):
         made = Body(
             name, WORLD, vector(position, f"{name}: position", 3), unit_quaternion(orientation, f"{name}: orientation"),
             np.zeros(3), 0.0, np.zeros((3, 3)), np.zeros(3), np.zeros(3), placed_shapes(name, shapes),
-            Material.of(material, name), bits(group, f"{name}: group"), bits(mask, f"{name}: mask"), len(self.fixtures),
-            colour_of(colour, name),
+            Material.of(material, name), bits(group, f"{name}: group"), bits(mask, f"{name}: mask"),
+            fixture=len(self.fixtures), colour=colour_of(colour, name),
         )  # fmt: skip
         self.fixtures.append(made)
         self._names["bodies"].add(name)
         return made
+
+    def attach(
+        self,
+        body: Body | str,
+        shape: Any,
+        *,
+        position: ArrayLike = (0, 0, 0),
+        orientation: ArrayLike = (1, 0, 0, 0),
+        material: Material | float | None = None,
+        group: int | None = None,
+        mask: int | None = None,
+    ) -> None:
+        """One more shape on a body, at its place in the body's frame, with a surface of its own: what is not given is
+        the body's. Masses stay as they are."""
+        body = self._body(body, "attach")
+        placed = placed_shapes(body.name, [(shape, position, orientation)])
+        if shape.static_only and not body.is_fixed:
+            raise ProblemError(
+                f"{body.name}: planes and meshes belong to fixed bodies; a moving body needs solid shapes"
+            )
+        body.surfaces[len(body.shapes)] = Surface(
+            body.material if material is None else Material.of(material, body.name),
+            body.group if group is None else bits(group, f"{body.name}: group"),
+            body.mask if mask is None else bits(mask, f"{body.name}: mask"),
+        )
+        body.shapes += placed
 
     def exclude(self, first: Any, second: Any) -> None:
         """Never test these two bodies (or their names) for contact; one of them may be fixed, or flexible."""
@@ -165,6 +194,9 @@ class ModelBuilder(FlexibleParts, ForceMethods):
         limit_restitution: ArrayLike = 0.0,
         softening: Softening | Spring | None = None,
         limit_softening: Softening | Spring | None = None,
+        stiffness: ArrayLike = 0.0,
+        rest: ArrayLike = 0.0,
+        armature: ArrayLike = 0.0,
         collide: bool = False,
     ) -> str:
         """Join follower to base (bodies or their names; None, "world" or a fixed body: the world), as placed now.
@@ -176,8 +208,10 @@ class ModelBuilder(FlexibleParts, ForceMethods):
         turns from there as their limits ask for; motor: Motor, "imposed" or Imposed per coordinate; damping
         [N s/m, N m s], dry friction [N, N m] and restitution at the limits (Newton's, 0 … 1): one number or one per
         coordinate. softening, limit_softening: `Softening` or `Spring` of its rows and its limits, False for hard, None
-        for what the settings of the step say. collide: let the pair touch; otherwise the two bodies are excluded from
-        contact, a fixed base with its own shapes only."""
+        for what the settings of the step say. stiffness [N/m, N m/rad] of a spring of the joint's own, which pulls to
+        rest [m, rad] beside any motor; armature [kg, kg m²]: inertia that moves with the coordinate alone, such as a
+        geared rotor's: one number or one per coordinate. collide: let the pair touch; otherwise the two bodies are
+        excluded from contact, a fixed base with its own shapes only."""
         if kind not in JOINTS:
             raise ProblemError(f"unknown joint {kind!r}; {nearest(str(kind), list(JOINTS))}")
         if base is not None:
@@ -194,7 +228,9 @@ class ModelBuilder(FlexibleParts, ForceMethods):
         other_axes = axes if follower_frame is None else rotation_matrix(follower_frame, f"{where}: follower_frame")
         far = float(np.linalg.norm(other - origin)) if length is None else length
         far = number(far, f"{where}: length", "m", positive=JOINTS[kind].has_length)
-        options = coordinate_options(name, kind, limits, motor, damping, friction, limit_restitution)
+        options = coordinate_options(
+            name, kind, limits, motor, damping, friction, limit_restitution, stiffness, rest, armature
+        )
         softness = [
             plain_softness(given, f"{where}: {what}")
             for what, given in (("softening", softening), ("limit_softening", limit_softening))
@@ -224,19 +260,21 @@ class ModelBuilder(FlexibleParts, ForceMethods):
             u[k] = [*(body.velocity + np.cross(body.angular_velocity, arm)), *body.angular_velocity]
         shapes = self._shape_arrays()
         colours = [body.colour for body in self.bodies + self.fixtures for _ in body.shapes]
+        joints = joint_arrays(self.joints)
         model = Model(
             tuple(body.name for body in self.bodies),
             tuple(body.name for body in self.fixtures),
             np.array([body.mass for body in self.bodies]),
             np.array([body.inertia for body in self.bodies]).reshape(count, 3, 3),
             self.gravity,
-            joint_arrays(self.joints),
+            joints,
             shapes,
             np.array([body.centre for body in self.bodies]).reshape(count, 3),
             np.array([[*body.position, *body.quaternion] for body in self.fixtures]).reshape(-1, 7),
             self._flexible_arrays(self.mass),
             model_forces(self.forces, self.own_forces, count, sum(len(one.mesh.nodes) for one in self.flexibles)),
             np.array(colours).reshape(-1, 4)[shapes.instance],
+            couplings=model_couplings(self.couplings, joints),
         )
         if assemble:
             q, u = assembled(model, q, u)
@@ -250,17 +288,19 @@ class ModelBuilder(FlexibleParts, ForceMethods):
     def _shape_arrays(self) -> ShapeArrays:
         instances = []
         for body in self.bodies + self.fixtures:
-            for shape, position, quaternion in body.shapes:
+            plain = Surface(body.material, body.group, body.mask)
+            for k, (shape, position, quaternion) in enumerate(body.shapes):
                 if body.is_fixed:
                     position = body.position + rotate(body.quaternion, position)
                     quaternion = quaternion_multiply(body.quaternion, quaternion)
                 else:
                     position = position - body.centre
                 margin = 0.0 if shape.static_only else self.reach * shape.bounding_radius
-                m = body.material
+                own = body.surfaces.get(k, plain)
+                m = own.material
                 instances.append(
                     Instance(
-                        shape, body.index, position, quaternion, m.mu, m.restitution, body.group, body.mask, margin,
+                        shape, body.index, position, quaternion, m.mu, m.restitution, own.group, own.mask, margin,
                         body.fixture, m.softness,
                     )
                 )  # fmt: skip

@@ -89,11 +89,15 @@ def coordinate_options(
     damping: ArrayLike,
     friction: ArrayLike,
     limit_restitution: ArrayLike = 0.0,
+    stiffness: ArrayLike = 0.0,
+    rest: ArrayLike = 0.0,
+    armature: ArrayLike = 0.0,
 ) -> list[dict[str, Any]]:
-    """Limits, drive, damping and friction of each coordinate of a joint, checked."""
+    """Limits, drive, damping, friction, spring and armature of each coordinate of a joint, checked."""
     coordinates = JOINTS[kind].coordinates
     count = len(coordinates)
-    if count == 0 and (limits is not None or motor is not None or np.any(damping) or np.any(friction)):
+    passive = (damping, friction, stiffness, armature)
+    if count == 0 and (limits is not None or motor is not None or any(np.any(value) for value in passive)):
         raise ProblemError(f"joint {name}: a {kind} joint has no coordinates to limit, drive or damp")
     names = ", ".join(c.name for c in coordinates)
     motors = list(motor) if isinstance(motor, (list, tuple)) else [motor] * count
@@ -103,10 +107,17 @@ def coordinate_options(
             f"joint {name}: motor has {len(motors)} entries, a {kind} joint has {count} coordinates ({names})"
         )
     pairs = limit_pairs(name, kind, limits)
-    dampings, frictions, bounces = (
+    dampings, frictions, bounces, springs, armatures = (
         _per_coordinate(value, f"joint {name}: {what}", count, names)
-        for what, value in (("damping", damping), ("friction", friction), ("limit_restitution", limit_restitution))
-    )
+        for what, value in (
+            ("damping", damping), ("friction", friction), ("limit_restitution", limit_restitution),
+            ("stiffness", stiffness), ("armature", armature),
+        )
+    )  # fmt: skip
+    rests = numbers(rest)
+    if rests.shape not in ((), (count,)) or not np.isfinite(rests).all():
+        raise ProblemError(f"joint {name}: rest is {rest!r}: give finite numbers, one for all or one each ({names})")
+    rests = np.broadcast_to(rests, count)
     if max(bounces, default=0.0) > 0.0 and not np.isfinite(pairs).any():
         raise ProblemError(f"joint {name}: limit_restitution is given and no limits: give limits=(lower, upper) too")
     for k in range(count):
@@ -123,7 +134,8 @@ def coordinate_options(
         drive = PASSIVE if motor is None else IMPOSED if isinstance(motor, Imposed) else PD
         out.append({"lower": lower, "upper": upper, "damping": dampings[k], "friction": frictions[k], "drive": drive,
                     "stiffness": gains.stiffness, "rate_gain": gains.damping, "effort": effort,
-                    "limit_restitution": bounces[k]})  # fmt: skip
+                    "limit_restitution": bounces[k], "spring": springs[k], "rest": rests[k] if springs[k] else 0.0,
+                    "armature": armatures[k]})  # fmt: skip
     return out
 
 
@@ -231,6 +243,7 @@ def joint_arrays(joints: list[Joint]) -> JointArrays:
         effort=column("effort"), limit_restitution=column("limit_restitution"),
         softening=np.array([joint.softening for joint in joints]).reshape(-1, WIDTH),
         limit_softening=np.array([joints[j].limit_softening for j, _ in coordinates]).reshape(-1, WIDTH),
+        spring=column("spring"), rest=column("rest"), armature=column("armature"),
     )  # fmt: skip
 
 

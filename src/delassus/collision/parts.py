@@ -156,7 +156,7 @@ class Polyhedra:
             lo, hi = shape.bounds
             middle = 0.5 * (lo + hi)
             local = shape.vertices - middle
-            normal = np.array([_normal(local[f]) for f in shape.faces])
+            normal = _normals(local, shape.faces)
             self.known[id(shape)] = local, middle, hi - middle, normal, _edges(local, shape.faces, normal)
         local, middle, parts.half[s], normal, lines = self.known[id(shape)]
         parts.size[s, :3] = parts.half[s]
@@ -209,11 +209,17 @@ def _starts(counts: np.ndarray) -> np.ndarray:
     return start
 
 
-def _normal(polygon: np.ndarray) -> np.ndarray:
-    """Unit normal of a flat polygon, by its area vector."""
-    a = polygon - polygon[0]
-    n = np.cross(a[1:-1], a[2:]).sum(axis=0)
-    return n / np.linalg.norm(n)
+def _normals(vertices: np.ndarray, faces: list[np.ndarray]) -> np.ndarray:
+    """(n, 3) unit normals of flat polygons, by their area vectors."""
+    out = np.empty((len(faces), 3))
+    sizes = np.array([len(f) for f in faces])
+    for size in np.unique(sizes):
+        which = np.flatnonzero(sizes == size)
+        corners = vertices[np.array([faces[k] for k in which])]
+        a = corners - corners[:, :1]
+        out[which] = np.cross(a[:, 1:-1], a[:, 2:]).sum(axis=1)
+    # one by one: with axis=1 the last bit differs, and hashes of models with it
+    return np.array([n / np.linalg.norm(n) for n in out])
 
 
 def _edges(vertices: np.ndarray, faces: list[np.ndarray], normal: np.ndarray) -> np.ndarray:

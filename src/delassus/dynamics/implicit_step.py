@@ -10,7 +10,7 @@ from delassus.dynamics.bounded import Held
 from delassus.dynamics.forces import energy_of
 from delassus.dynamics.implicit import Implicit
 from delassus.dynamics.inputs import Inputs
-from delassus.dynamics.node_rows import jacobian, place_welded
+from delassus.dynamics.node_rows import jacobian, place_welded, wide_rows
 from delassus.dynamics.rows import Rows
 from delassus.errors import ProblemError
 from delassus.forces import Masses
@@ -86,6 +86,8 @@ class ImplicitStep:
         self.J = jacobian(
             rows.bodies, rows.cone.block_start, rows.rows, rows.nodes, self.implicit.count, self.implicit.rigid_count
         )
+        if rows.wide is not None:
+            self.J = self.J + wide_rows(*rows.wide, self.J.shape)
         self.linearise()
 
     def linearise(self, u: np.ndarray | None = None) -> None:

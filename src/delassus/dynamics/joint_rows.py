@@ -1,5 +1,10 @@
-"""Rows of the joints, and of the coordinates they leave: motors, damping and prescribed motion, dry friction, limits
-that are near."""
+"""Rows of the joints, and of the coordinates they leave: motors, damping, springs, armature and prescribed motion, dry
+friction, limits that are near.
+
+Armature a, what a geared rotor adds, is the momentum a q̇ of the coordinate itself: λ = −a (q̇⁺ − q̇⁻), a row of
+compliance 1/a. Masses of bodies stay blocks of 6×6. What acts along one coordinate side by side (motor, spring, damper,
+armature) is one row whose reaction is their sum.
+"""
 
 import math
 
@@ -16,7 +21,7 @@ from delassus.linalg.borrowed import BORROWED
 from delassus.softening import HARD, SPRING
 from delassus.spatial import matrices_of
 
-_DAMPER = np.uint64(1 << 32)  # added to the name of a drive whose damping has a row of its own
+_DAMPER = np.uint64(1 << 32)  # added to the name of a drive whose damping, spring and armature have a row of their own
 _LIMIT_HORIZON = 4.0  # a limit enters the problem when it could be reached within this many steps at the present rate
 _LIMIT_MARGIN = 1e-3  # … or is this near [m, rad]
 
@@ -123,21 +128,30 @@ def _fill_drives(
     joint_bodies, freedoms, coordinates, u, half, h, weight, stab, rotation, masses, start, placed, bias,
     compliance, bound, stopped,
 ):  # fmt: skip
-    """Motors, damping and prescribed motion; returns (next row, is any compliant?)."""
-    joint, _, _, _, lower, upper, damping, _, drive, stiffness, rate_gain, effort, _ = freedoms
+    """Motors, damping, springs, armature and prescribed motion; returns (next row, is any compliant?)."""
+    joint, _, _, _, lower, upper, damping, _, drive, stiffness, rate_gain, effort, _, spring, rest, armature = freedoms
     values, rates, rates_before, target, target_rate, late = coordinates
     target = nearest_rotations(freedoms, values, target)
     row, is_soft = start[1], False
     for d in range(len(joint)):
         gains = stiffness[d] + rate_gain[d] if drive[d] == PD else 0.0
-        if drive[d] != IMPOSED and gains + damping[d] <= 0.0:
+        passive = damping[d] + spring[d] + armature[d] > 0.0
+        if drive[d] != IMPOSED and gains <= 0.0 and not passive:
             continue
         j = joint[d]
         own = row_mobility(joint_bodies, j, rates, d, rotation, masses)
+        own /= 1.0 + armature[d] * own
         speed = row_rate(joint_bodies, j, rates, d, half)
         error = target[d] + late * target_rate[d] - values[d]
-        # damping counts neither against a limited effort nor does it change a prescribed motion
-        alone = damping[d] > 0.0 and (drive[d] == IMPOSED or math.isfinite(effort[d]))
+        # what is passive counts neither against a limited effort nor does it change a prescribed motion
+        alone = passive and (drive[d] == IMPOSED or math.isfinite(effort[d]))
+        together = gains > 0.0 and not alone  # dampers beside motors are theirs
+        pulled, given = 0.0, 0.0
+        if passive:
+            pulled, given = _passive_row(
+                spring[d], 0.0 if together else damping[d], armature[d], rest[d] - values[d], speed,
+                row_rate(joint_bodies, j, rates_before, d, u), own, h, weight,
+            )  # fmt: skip
         if drive[d] == IMPOSED:
             near = max(lower[d] - values[d], min(error, upper[d] - values[d]))
             rate = target_rate[d] if near == error else 0.0  # a target beyond the limits waits at them
@@ -146,22 +160,51 @@ def _fill_drives(
             stopped[d] = near != error or wanted != asked
             bias[row] = speed - row_rate(joint_bodies, j, rates_before, d, u) - wanted
             compliance[row] = NEARLY_HARD * own if math.isfinite(effort[d]) else 0.0
-        elif gains > 0.0 or not alone:
+        elif gains > 0.0:
             bias[row], compliance[row] = spring_row(
                 stiffness[d], rate_gain[d], 0.0 if alone else damping[d], error, target_rate[d], speed, own, h,
                 weight,
             )  # fmt: skip
+            if not alone:
+                bias[row], compliance[row] = _side_by_side(bias[row], compliance[row], pulled, given)
+        elif not alone:
+            bias[row], compliance[row] = pulled, given
         if drive[d] == IMPOSED or gains > 0.0 or not alone:
             bound[row] = h * effort[d]
             _place(start[0] + row - start[1], row, joint_bodies, j, rates, d, 1.0, DRIVE + np.uint64(d), placed)
             is_soft = is_soft or compliance[row] > 0.0
             row += 1
         if alone:
-            bias[row], compliance[row] = spring_row(0.0, 0.0, damping[d], 0.0, 0.0, speed, own, h, weight)
+            bias[row], compliance[row] = pulled, given
             name = DRIVE + _DAMPER + np.uint64(d)
             _place(start[0] + row - start[1], row, joint_bodies, j, rates, d, 1.0, name, placed)
             row, is_soft = row + 1, True
     return row, is_soft
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _passive_row(stiffness, damping, armature, error, speed, before, mobility, h, weight):
+    """(bias, compliance) of a spring, a damper and armature side by side, compliance 0 for none of them.
+
+    error: of the spring [m, rad]; speed: of the row before its impulses, before: at the start of the step."""
+    bias, compliance = 0.0, 0.0
+    if stiffness + damping > 0.0:
+        bias, compliance = spring_row(stiffness, 0.0, damping, error, 0.0, speed, mobility, h, weight)
+    if armature > 0.0:
+        # the rate at the end of the step is the row's and what rows turned since its start, as with dry friction
+        bias, compliance = _side_by_side(bias, compliance, speed - 2.0 * before, 1.0 / armature)
+    return bias, compliance
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _side_by_side(bias, compliance, other_bias, other):
+    """(bias, compliance) of the row whose reaction is the sum of two, λ = −(v + b)/E each; E = 0: there is none."""
+    if compliance == 0.0:
+        return other_bias, other
+    if other == 0.0:
+        return bias, compliance
+    share = other / (compliance + other)  # of the first
+    return share * bias + (1.0 - share) * other_bias, share * compliance
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
@@ -171,7 +214,7 @@ def _fill_limits(
 ):  # fmt: skip
     """Unilateral rows of the limits that are near (Tsounis et al. 2024, eq. 28–31); returns (how many, is any
     compliant?)."""
-    joint, _, _, _, lower, upper, _, _, drive, _, _, effort, bounce = freedoms
+    joint, _, _, _, lower, upper, _, _, drive, _, _, effort, bounce, _, _, _ = freedoms
     values, rates, rows = coordinates[0], coordinates[1], placed[2]
     count, is_soft = 0, False
     for side in range(2):

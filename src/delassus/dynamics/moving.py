@@ -184,7 +184,7 @@ def return_to_limits(
 def lacks_of(bodies, freedoms, hard, coordinates, rates, before, u, elapsed, h, plain, lack):
     """What each coordinate lacks to where it should be, into `lack`; returns whether any does.  plain: of
     Stabilisation."""
-    joint, _, _, _, lower, upper, _, _, drive, _, _, effort, _ = freedoms
+    joint, lower, upper, drive, effort = freedoms[0], freedoms[4], freedoms[5], freedoms[8], freedoms[11]
     lacks = False
     for d in range(len(lack)):
         if not hard[d] or (drive[d] == IMPOSED and not math.isfinite(effort[d])):

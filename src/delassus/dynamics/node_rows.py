@@ -58,6 +58,12 @@ def jacobian(
     return sp.csr_array((data, indices, indptr), shape=(len(rows), columns))
 
 
+def wide_rows(which: np.ndarray, rows: np.ndarray, shape: tuple[int, int]) -> sp.csr_array:
+    """Rows over all rigid bodies, (n, 6 n_b), as a matrix of this shape, at these numbers."""
+    at, column = np.nonzero(rows)
+    return sp.csr_array((rows[at, column], (which[at], column)), shape=shape)
+
+
 @njit(cache=True, error_model="numpy")
 def _count_entries(bodies, start, of_block, nodes, indptr):
     for k in range(len(bodies)):

@@ -1,7 +1,7 @@
 """The rows of one step, with bias, compliance and names; the rate and mobility of one of them.
 
-Blocks in the order of the problem's cone: bilateral (joints, then welds of nodes, drives, dry friction of joints),
-unilateral (limits), triples (contacts, those of flexible surfaces last).
+Blocks in the order of the problem's cone: bilateral (joints, then welds of nodes, couplings, drives, dry friction of
+joints), unilateral (limits), triples (contacts, those of flexible surfaces last).
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from delassus.dynamics.node_rows import NodeRows
 
 # The top bits say what kind of thing a block's name belongs to, so that no two kinds share one.
-JOINT, DRIVE, LIMIT, CONTACT, FRICTION, WELD, SURFACE = (np.uint64(k << 61) for k in range(7))
+JOINT, DRIVE, LIMIT, CONTACT, FRICTION, WELD, SURFACE, COUPLING = (np.uint64(k << 61) for k in range(8))
 
 NEARLY_HARD = (
     1e-9  # compliance, in mobilities, of rows that are hard up to a bound: two of them may contradict each other
@@ -34,7 +34,8 @@ class Rows:
     errors of joints and welds [m, rad]; contacts: what the triples are; coordinates: (n_d,) [m, rad], turns counted,
     and their rate rows: (n_d, 12); bound: (m,) largest reactions [N s], infinite for most, None for all; stopped:
     (n_d,) does a limit stop the prescribed motion? friction_count: the last bilateral rows are of dry friction; nodes:
-    what rows say about nodes of flexible bodies, None where there are none."""
+    what rows say about nodes of flexible bodies, None where there are none; wide: (numbers of rows, rows over all
+    velocities of rigid bodies) of couplings that tie more than two bodies, None where there are none."""
 
     bodies: np.ndarray
     rows: np.ndarray
@@ -50,6 +51,7 @@ class Rows:
     stopped: np.ndarray
     friction_count: int = 0
     nodes: "NodeRows | None" = None
+    wide: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def contact_count(self) -> int:

@@ -16,7 +16,7 @@ from delassus.dynamics.forces import fill_free_velocity
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
 from delassus.dynamics.node_rows import fill_welds, node_rows, set_surface_biases
-from delassus.dynamics.rows import CONTACT, WELD, Rows, row_rate
+from delassus.dynamics.rows import CONTACT, COUPLING, WELD, Rows, row_rate
 from delassus.dynamics.softness import Softness, soften_contacts, soften_joints
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias, weight_along
 from delassus.kernel import ADDRESSED, njit
@@ -47,12 +47,13 @@ def assemble(
     free, row, block = joints.coordinate_count, joints.row_count, joints.count
     most_single = joints.drive_count + joints.friction_count + joints.limit_count
     triples, welds = len(contacts.gap), NO_WELDS if model.flexible is None else model.flexible.welds
-    most_blocks = block + welds.count + most_single + triples
-    most_rows = row + most_single + 3 * (welds.count + triples)
+    ties = 0 if model.couplings is None else model.couplings.count
+    most_blocks = block + welds.count + ties + most_single + triples
+    most_rows = row + ties + most_single + 3 * (welds.count + triples)
     bodies, names = np.empty((most_blocks, 2), np.int64), np.empty(most_blocks, np.uint64)
     rows, bias, compliance = np.empty((most_rows, 12)), np.empty(most_rows), np.zeros(most_rows)
-    residual, coordinates, rates = np.empty(row + 3 * welds.count), np.empty(free), np.empty((free, 12))
-    stopped, bound = np.zeros(free, np.bool_), None
+    residual, coordinates, rates = np.empty(row + 3 * welds.count + ties), np.empty(free), np.empty((free, 12))
+    stopped, bound, wide = np.zeros(free, np.bool_), None, None
     bilateral, limits, is_soft = block, 0, False
     if block:
         errors, bend, rates_before = np.empty(row), np.empty(row), np.empty((free, 12))
@@ -72,6 +73,12 @@ def assemble(
             block, row, WELD, (bodies, names, rows, bias), residual,
         )  # fmt: skip
         block, row, bilateral = block + welds.count, row + 3 * welds.count, block + welds.count
+    if model.couplings is not None:
+        wide = _fill_couplings(
+            model, state, (coordinates, rates, rates_before), half, h, pushing[0], block, row,
+            (bodies, names, rows, bias), residual[-ties:],
+        )  # fmt: skip
+        block, row, bilateral = block + ties, row + ties, block + ties
     if most_single:
         bound = np.full(most_rows, np.inf)
         late = ahead if inputs.time is None else state.t + ahead - inputs.time
@@ -114,8 +121,33 @@ def assemble(
         bodies[:blocks], rows[:count], bias[:count], compliance[:count] if is_soft else None, cone, names[:blocks],
         residual, contacts, coordinates, rates,
         bound[:count] if bound is not None and is_soft and joints.is_bounded else None, stopped, joints.friction_count,
-        held,
+        held, wide,
     )  # fmt: skip
+
+
+def _fill_couplings(
+    model: Model, state: State, coordinates: tuple[np.ndarray, ...], half: np.ndarray, h: float, feedback: float,
+    block: int, row: int, out: tuple[np.ndarray, ...], residual: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray] | None:  # fmt: skip
+    """Rows of the couplings, one each, and what `Rows.wide` holds of them. Errors and what rows turned since the start
+    of the step are as with joints (`fill_joints`)."""
+    couplings, joints, n = model.couplings, model.joints, model.body_count
+    assert couplings is not None
+    values, rates, rates_before = coordinates
+    bodies, names, rows, bias = out
+    residual[:], before = couplings.evaluate(joints, state.coordinates(model), rates_before, n)
+    _, now = couplings.evaluate(joints, values, rates, n)
+    own = slice(row, row + couplings.count)
+    bias[own] = feedback * residual / h + now @ half.ravel() - before @ state.u.ravel()
+    bodies[block : block + couplings.count] = couplings.bodies
+    names[block : block + couplings.count] = COUPLING + np.arange(couplings.count, dtype=np.uint64)
+    rows[own] = 0.0
+    for side in range(2):
+        for c in np.flatnonzero(couplings.bodies[:, side] >= 0):
+            b = couplings.bodies[c, side]
+            rows[row + c, 6 * side : 6 * side + 6] = now[c, 6 * b : 6 * b + 6]
+    which = np.flatnonzero(couplings.wide)
+    return (row + which, now[which]) if len(which) else None
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

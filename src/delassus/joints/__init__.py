@@ -9,6 +9,7 @@ from delassus.joints import (
     planar,
     prismatic,
     revolute,
+    rolling,
     spherical,
     universal,
 )
@@ -21,7 +22,18 @@ JOINTS: Table[JointKind] = Table(
     name_of=lambda kind: kind.name,
     lines=[
         module.KIND
-        for module in (fixed, revolute, prismatic, cylindrical, universal, spherical, planar, cartesian, distance)
+        for module in (
+            fixed,
+            revolute,
+            prismatic,
+            cylindrical,
+            universal,
+            spherical,
+            planar,
+            cartesian,
+            distance,
+            rolling,
+        )
     ],
 )
 """Every kind of joint by name; the contract tests run over it."""

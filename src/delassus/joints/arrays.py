@@ -24,7 +24,9 @@ class JointArrays:
     angular (n_d,): measured in rad; lower, upper: limits [m, rad], infinite where free; damping [N s/m, N m s];
     friction: dry [N, N m];
     drive (n_d,): PASSIVE, PD or IMPOSED; stiffness, rate_gain: PD gains [N/m, N s/m or with rad]; effort: largest of
-    the drive [N, N m], infinite where it has no limit; limit_restitution: of impacts at the limits [-].
+    the drive [N, N m], infinite where it has no limit; limit_restitution: of impacts at the limits [-]; spring:
+    stiffness towards rest [N/m, N m/rad], rest: where it pulls to [m, rad]; armature: inertia of what turns or slides
+    with the coordinate, geared rotors [kg, kg m²].
     softening: (n_j, 8), limit_softening: (n_d, 8): how soft joints and limits are, see softening.py.
     """
 
@@ -55,6 +57,9 @@ class JointArrays:
     limit_restitution: np.ndarray
     softening: np.ndarray
     limit_softening: np.ndarray
+    spring: np.ndarray
+    rest: np.ndarray
+    armature: np.ndarray
 
     @property
     def count(self) -> int:
@@ -99,7 +104,7 @@ class JointArrays:
         return (
             self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis, self.counted,
             self.lower, self.upper, self.damping, self.friction, self.drive, self.stiffness, self.rate_gain,
-            self.effort, self.limit_restitution,
+            self.effort, self.limit_restitution, self.spring, self.rest, self.armature,
         )  # fmt: skip
 
     @cached_property
@@ -131,17 +136,22 @@ class JointArrays:
         )
 
     @cached_property
+    def passive(self) -> np.ndarray:
+        """(n_d,) coordinates with damping, a spring or armature."""
+        return (self.damping > 0.0) | (self.spring > 0.0) | (self.armature > 0.0)
+
+    @cached_property
     def drive_count(self) -> int:
-        """Rows of motors, prescribed motion and damping: two where damping must not count against a limited effort, or
-        the motion is prescribed."""
-        damped, driven = self.damping > 0.0, self.drive != PASSIVE
+        """Rows of motors, prescribed motion, damping, springs and armature: two where the latter must not count against
+        a limited effort, or the motion is prescribed."""
+        damped, driven = self.passive, self.drive != PASSIVE
         own_row = (self.drive == IMPOSED) | np.isfinite(self.effort)
         return int((driven | damped).sum() + (driven & damped & own_row).sum())
 
     @cached_property
     def driven_rows(self) -> int:
         """The same, without motors that have no gains: how many a step really has (dynamics/joint_rows.py)."""
-        damped, imposed = self.damping > 0.0, self.drive == IMPOSED
+        damped, imposed = self.passive, self.drive == IMPOSED
         pushed = (self.drive == PD) & (self.stiffness + self.rate_gain > 0.0)
         alone = damped & (imposed | np.isfinite(self.effort))
         return int((imposed | pushed | (damped & ~alone)).sum() + alone.sum())

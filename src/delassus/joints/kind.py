@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from delassus.errors import SettingsError
-from delassus.joints.primitives import COUNTED, DISTANCE, DOT, FIRST, POINT, ROTVEC, SECOND, SLIDE, TURN
+from delassus.joints.primitives import COUNTED, DISTANCE, DOT, EVEN, FIRST, POINT, ROTVEC, SECOND, SLIDE, TURN
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ NO_ROTATION = (Row(DOT, 0, 1), Row(DOT, 1, 2), Row(DOT, 2, 0))
 """The frames do not turn against each other: three right angles, non-singular up to a quarter turn."""
 
 DISTANCE_ROW = Row(DISTANCE)
+EVEN_Y = Row(EVEN, 1)
+"""Both frames are turned by the same angle against the line between their origins, which is along x at zero."""
 
 
 def slide(name: str, axis: int) -> Coordinate:

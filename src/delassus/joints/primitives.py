@@ -8,6 +8,7 @@ fixed to their bodies, whose centres of mass are at c_a and c_b. With d = x_b �
 | POINT i | d · a_i | the follower's origin does not leave the base along a_i [m] |
 | DOT i j | a_i · b_j | the two axes stay at right angles [rad] |
 | DISTANCE L | ‖d‖ − L | the origins keep their distance [m] |
+| EVEN i | d · (a_i + b_i) | both frames are turned alike against the line between their origins [m] |
 
 | coordinate | value | rate |
 |---|---|---|
@@ -27,7 +28,7 @@ import numpy as np
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
-POINT, DOT, DISTANCE = 0, 1, 2
+POINT, DOT, DISTANCE, EVEN = 0, 1, 2, 3
 SLIDE, TURN, FIRST, SECOND, ROTVEC = 0, 1, 2, 3, 4
 COUNTED = (TURN, FIRST, SECOND)
 """Angles that count turns (dynamics/turns.py)."""
@@ -106,6 +107,16 @@ def constraint_row(kind, i, j, length, xa, A, ca, xb, B, cb, row):
         # the axis turns with the base: its arm reaches to x_b, not to x_a
         line(e0, e1, e2, xb, ca, xb, cb, row)
         return d0 * e0 + d1 * e1 + d2 * e2
+    if kind == EVEN:
+        # d · a_i changes with the turning base, too, and d · b_i with the turning follower: by ω · (a_i × d)
+        f0, f1, f2 = A[0, i] + B[0, i], A[1, i] + B[1, i], A[2, i] + B[2, i]
+        line(f0, f1, f2, xa, ca, xb, cb, row)
+        for side in range(2):
+            M = A if side == 0 else B
+            row[6 * side + 3] += M[1, i] * d2 - M[2, i] * d1
+            row[6 * side + 4] += M[2, i] * d0 - M[0, i] * d2
+            row[6 * side + 5] += M[0, i] * d1 - M[1, i] * d0
+        return d0 * f0 + d1 * f1 + d2 * f2
     norm = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
     if norm > 0.0:
         e0, e1, e2 = d0 / norm, d1 / norm, d2 / norm

@@ -9,6 +9,7 @@ import numpy as np
 
 from delassus.collision import ShapeArrays
 from delassus.joints.arrays import JointArrays
+from delassus.joints.couplings import Couplings
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.model.flexible import Flexible
@@ -18,6 +19,7 @@ from delassus.softening import NOT_SAID
 # hash, and their recordings resume.
 _NEUTRAL = {
     "effort": np.inf, "limit_restitution": 0.0, "softening": NOT_SAID, "limit_softening": NOT_SAID, "given_kinds": (),
+    "spring": 0.0, "rest": 0.0, "armature": 0.0,
 }  # fmt: skip
 # Where the user put frames, what things look like and where they come from: nothing moves otherwise for it, so
 # recordings resume whatever they are.
@@ -34,7 +36,7 @@ class Model:
     what is fixed, position [m] and quaternion; flexible: the bodies of finite elements, see model/flexible.py; forces:
     springs, bushings and forces of the user's own, see forces/; None where there are none; colours: (n_s, 4) red,
     green, blue and opacity, 0 … 1, of each row of `shapes`, NaN where none was chosen; source: the file it was read
-    from, "name sha256:…", or nothing."""
+    from, "name sha256:…", or nothing; couplings: of joint coordinates, None where there are none."""
 
     body_names: tuple[str, ...]
     fixed_names: tuple[str, ...]
@@ -49,6 +51,7 @@ class Model:
     forces: Any = None
     colours: np.ndarray = field(default_factory=lambda: np.zeros((0, 4)))
     source: str = ""
+    couplings: Couplings | None = None
 
     def __post_init__(self) -> None:
         if len(self.colours) != self.shapes.count:
@@ -69,8 +72,10 @@ class Model:
 
     @property
     def is_implicit(self) -> bool:
-        """Do forces act whose derivatives belong to the masses of a step? Then H is sparse instead of 6×6 blocks."""
-        return self.flexible is not None or self.forces is not None
+        """Do forces act whose derivatives belong to the masses of a step, or rows that tie more than two bodies? Then H
+        and J are sparse instead of 6×6 blocks and twelve numbers per row."""
+        wide = self.couplings is not None and self.couplings.is_wide
+        return wide or self.flexible is not None or self.forces is not None
 
     @cached_property
     def inverse_mass(self) -> np.ndarray:
@@ -108,7 +113,7 @@ class Model:
                     is_array = isinstance(piece, np.ndarray)
                     digest.update(f"{piece.dtype} {piece.shape}".encode() if is_array else repr(piece).encode())
                     digest.update(piece.tobytes() if is_array else b"")
-        for more in (self.flexible, self.forces):
+        for more in (self.flexible, self.forces, self.couplings):
             if more is not None:
                 digest.update(more.hash.encode())
         return digest.hexdigest()[:16]

@@ -12,6 +12,7 @@ from delassus.shapes.capsule import Capsule
 from delassus.shapes.compound import Compound
 from delassus.shapes.convex import Convex
 from delassus.shapes.cylinder import Cylinder
+from delassus.shapes.ellipsoid import Ellipsoid
 from delassus.shapes.mesh import Mesh
 from delassus.shapes.plane import Plane
 from delassus.shapes.sphere import Sphere
@@ -32,8 +33,20 @@ SHAPES: Table[type[Shape]] = Table(
     "shape",
     is_line=lambda line: isinstance(line, type) and issubclass(line, Shape),
     name_of=lambda shape: getattr(shape, "kind", ""),
-    lines=(Sphere, Box, Capsule, Cylinder, Plane, Convex, Mesh, Compound),
+    lines=(Sphere, Box, Capsule, Cylinder, Ellipsoid, Plane, Convex, Mesh, Compound),
     check=_check,
 )
 
-__all__ = ["SHAPES", "Box", "Capsule", "Compound", "Convex", "Cylinder", "Mesh", "Plane", "Shape", "Sphere"]
+__all__ = [
+    "SHAPES",
+    "Box",
+    "Capsule",
+    "Compound",
+    "Convex",
+    "Cylinder",
+    "Ellipsoid",
+    "Mesh",
+    "Plane",
+    "Shape",
+    "Sphere",
+]

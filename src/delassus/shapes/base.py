@@ -4,11 +4,11 @@ A kind is a class in a file of its own and a line of `SHAPES`. Those with kernel
 everything by formulas. Any other convex solid says its `numbers` and its `support` function; the rest has defaults:
 
     @dataclass(frozen=True)
-    class Ellipsoid(Shape):
+    class Egg(Shape):
         x: float
         y: float
         z: float
-        kind: ClassVar[str] = "ellipsoid"
+        kind: ClassVar[str] = "egg"
 
         @property
         def numbers(self):

@@ -53,11 +53,21 @@ class Convex(Shape):
         area = np.linalg.norm(normal, axis=1)
         size = self.bounding_radius
         faces, done = [], area <= FLAT**2 * size**2  # slivers lie inside a neighbour's plane
+        flat = FLAT * size
+        # most faces of a hull of many points are one triangle each: their planes pass no fourth corner
+        unit = normal / np.where(done, 1.0, area)[:, None]
+        alone = np.array([(np.abs((vertices - x) @ n) <= flat).sum() == 3 for x, n in zip(a, unit)])
+        lowest = triangles.argmin(axis=1)
+        turned = triangles[np.arange(len(triangles))[:, None], (lowest[:, None] + [-1, 0, 1]) % 3]
         for k in np.argsort(-area, kind="stable"):
             if done[k]:
                 continue
-            n = normal[k] / area[k]
-            on = np.flatnonzero(np.abs((vertices - a[k]) @ n) <= FLAT * size)
+            if alone[k]:
+                faces.append(turned[k].astype(np.int64))
+                done[k] = True
+                continue
+            n = unit[k]
+            on = np.flatnonzero(np.abs((vertices - a[k]) @ n) <= flat)
             done |= np.isin(triangles, on).all(axis=1)
             middle = vertices[on].mean(axis=0)
             x = vertices[on[0]] - middle

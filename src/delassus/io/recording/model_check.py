@@ -11,7 +11,7 @@ from delassus.collision.layout import CONVEX, GIVEN, KIND_COUNT, PLANE, SHAPES_M
 from delassus.errors import FileError
 from delassus.joints import JOINTS
 from delassus.joints.arrays import IMPOSED, PASSIVE
-from delassus.joints.primitives import DISTANCE, ROTVEC
+from delassus.joints.primitives import EVEN, ROTVEC
 
 _PER_JOINT = ("bodies", "origin", "axes", "length", "softening", "names", "kinds")
 _UNBOUNDED = ("lower", "upper", "effort")  # the only constants of joints that may be infinite
@@ -38,7 +38,7 @@ def check_joints(found: dict[str, Any], bodies: int) -> None:
             if is_wrong.any() and "softening" not in name:  # whose words for nothing said are no numbers
                 fail(f"joints/{name}", "holds NaN or Inf")
     within("joints/bodies", found["bodies"], -1, bodies)
-    within("joints/row_primitive", found["row_primitive"], 0, DISTANCE + 1)
+    within("joints/row_primitive", found["row_primitive"], 0, EVEN + 1)
     within("joints/coordinate_primitive", found["coordinate_primitive"], 0, ROTVEC + 1)
     for name in ("row_base_axis", "row_follower_axis", "coordinate_axis"):
         within(f"joints/{name}", found[name], 0, 3)

@@ -19,6 +19,7 @@ from delassus.collision.layout import Geometry
 from delassus.errors import DelassusError, FileError
 from delassus.io.place import label
 from delassus.io.recording.model_check import check_joints, check_shapes, fail
+from delassus.io.recording.model_couplings import couplings_from, pack_couplings
 from delassus.io.recording.model_soft import flexible_from, forces_from, pack_flexible, pack_forces
 from delassus.io.recording.parts import Part, write_part
 from delassus.joints.arrays import JointArrays
@@ -55,7 +56,7 @@ def pack_model(model: Model) -> Packed:
             texts[f"joints/{field.name}"] = value
     shapes = {name: getattr(model.shapes, name) for name in SAID} | dict(zip(_VERTICES, model.shapes.vertices))
     arrays |= {f"shapes/{name}": value for name, value in shapes.items() if isinstance(value, np.ndarray)}
-    for more in (pack_flexible(model.flexible), pack_forces(model.forces)):
+    for more in (pack_flexible(model.flexible), pack_forces(model.forces), pack_couplings(model.couplings)):
         arrays |= more[0]
         texts |= more[1]
     plain = {name: a.astype(np.uint8) if a.dtype == np.bool_ else a for name, a in arrays.items()}  # no bools in HDF5
@@ -104,7 +105,7 @@ def unpack_model(arrays: dict[str, np.ndarray], texts: dict[str, Any]) -> Model:
     return Model(
         bodies, fixed, own["mass"], own["inertia"], own["gravity"], joints, shapes, own["centre"], own["fixed_pose"],
         flexible, forces_from(arrays, texts, n, nodes), taken(arrays, "model/colours", nan, (shapes.count, 4)),
-        str(texts["source"]),
+        str(texts["source"]), couplings_from(arrays, texts, joints),
     )  # fmt: skip
 
 

@@ -50,7 +50,9 @@ def why_not(model: Model, settings: StepSettings) -> str | None:
     if settings.theta is not None:
         return "only steps with the integrator's own θ are compiled"
     if model.is_implicit:
-        return "flexible bodies, springs and bushings are not compiled"
+        return "flexible bodies, springs, bushings and couplings of many bodies are not compiled"
+    if model.couplings is not None:
+        return "couplings of joints are not compiled"
     if not model.body_count:
         return "nothing moves"
     if model.mass.max() > ODD_MASSES * model.mass.min():

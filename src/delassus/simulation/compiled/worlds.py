@@ -43,6 +43,7 @@ def _world_at(world, varied, w):
     freedoms = (
         of[0], of[1], of[2], of[3], of[4], of[5], damping[_own(damping, w)], friction[_own(friction, w)], of[8],
         stiffness[_own(stiffness, w)], rate_gain[_own(rate_gain, w)], effort[_own(effort, w)], of[12],
+        of[13], of[14], of[15],
     )  # fmt: skip
     return (
         (
