@@ -45,6 +45,7 @@ _BODIES = (
     "dynamics",
     "builder",
     "simulation",
+    "importers",
 )
 _TOP = ("io.recording", "scenes", "view", "world", "envs", "bench", "reproduce", "cli")
 

@@ -80,3 +80,13 @@ def global_sample() -> FclibFile:
         guesses=(_point(rng, v=12, u=300, r=300, l=1),),
         solution=_point(rng, v=12, u=300, r=300, l=1),
     )
+
+
+@pytest.fixture(scope="session")
+def robots_dir() -> Path:
+    """Robots that nobody here wrote: DELASSUS_ROBOTS, else ../shared/data/robots beside the project."""
+    given = os.environ.get("DELASSUS_ROBOTS")
+    place = Path(given) if given else TESTS.parent.parent / "shared" / "data" / "robots"
+    if not (place / "mjcf").is_dir():
+        pytest.skip(f"no robots in {place}: set DELASSUS_ROBOTS to a directory that has mjcf, urdf and usd in it")
+    return place

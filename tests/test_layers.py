@@ -16,7 +16,7 @@ LAYERS = [
     "io.problems", "residuals", "solvers",
     # ---- nothing above this line knows bodies or time ----
     "softening", "shapes", "joints", "fem", "forces", "collision", "model", "integrators", "dynamics", "builder",
-    "simulation",
+    "simulation", "importers",
     "io.recording", "scenes", "view", "world", "envs", "bench", "reproduce", "cli",
 ]  # fmt: skip
 

@@ -20,6 +20,7 @@ _HOME = {
     "Convex": "delassus.shapes",
     "Cylinder": "delassus.shapes",
     "DelassusError": "delassus.errors",
+    "Ellipsoid": "delassus.shapes",
     "Inputs": "delassus.dynamics",
     "Material": "delassus.builder",
     "Mesh": "delassus.shapes",
@@ -45,6 +46,7 @@ _HOME = {
     "ProductCone": "delassus.cones",
     "Solution": "delassus.solvers",
     "Status": "delassus.status",
+    "load_model": "delassus.importers",
     "load_problem": "delassus.io",
     "register": "delassus.tables",
     "residuals": "delassus.residuals",
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from delassus.dynamics import Penalty as Penalty
     from delassus.dynamics import Stabilisation as Stabilisation
     from delassus.errors import DelassusError as DelassusError
+    from delassus.importers import load_model as load_model
     from delassus.io import load_problem as load_problem
     from delassus.io.recording import Recording as Recording
     from delassus.law import Law as Law
@@ -77,6 +80,7 @@ if TYPE_CHECKING:
     from delassus.shapes import Compound as Compound
     from delassus.shapes import Convex as Convex
     from delassus.shapes import Cylinder as Cylinder
+    from delassus.shapes import Ellipsoid as Ellipsoid
     from delassus.shapes import Mesh as Mesh
     from delassus.shapes import Plane as Plane
     from delassus.shapes import Sphere as Sphere

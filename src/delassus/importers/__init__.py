@@ -1,0 +1,56 @@
+"""Models of other programs: one file for each format, and one line of `IMPORTERS`."""
+
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+
+from delassus.errors import FileError, nearest
+from delassus.importers import mjcf, urdf
+from delassus.importers.imported import Imported as Imported
+from delassus.importers.imported import Keyframe as Keyframe
+from delassus.importers.imported import Site as Site
+from delassus.io.place import label
+
+IMPORTERS: dict[str, Callable[..., Imported]] = {
+    ".xml": mjcf.load,
+    ".mjcf": mjcf.load,
+    ".urdf": urdf.load,
+}
+"""What reads a file, by the ending of its name."""
+
+
+def load_model(
+    path: str | PathLike[str],
+    *,
+    keyframe: str | None = None,
+    folders: Iterable[str | PathLike[str]] = (),
+    packages: Mapping[str, str | PathLike[str]] | None = None,
+    floating: bool = False,
+    hold: tuple[float, float] | None = None,
+) -> Imported:
+    """A mechanism from a file: MJCF, URDF.
+
+    keyframe: of the file, to start from; folders: that may be read beside the model's own; packages: folders of ROS
+    packages by name, for package://name/…; floating: let what hangs on nothing in a URDF move freely, instead of being
+    fixed to the world; hold: (stiffness, damping) [N m/rad, N m s/rad, or per m] of servos that plain motors of the
+    file are made into, and all servos start by holding the pose they start from.
+
+    >>> model, state = load_model("robot.xml")  # doctest: +SKIP
+    """
+    where = Path(path)
+    if not where.is_file():
+        raise FileError(f"{label(where)}: no such file: check the path")
+    ending = where.suffix.lower()
+    if ending not in IMPORTERS:
+        what = ending or "files without an ending"
+        raise FileError(f"{label(where)}: no importer reads {what}; {nearest(ending, list(IMPORTERS))}")
+    found = IMPORTERS[ending](
+        where, folders=tuple(Path(folder) for folder in folders),
+        packages={name: Path(folder) for name, folder in (packages or {}).items()}, floating=floating,
+        hold=hold,
+    )  # fmt: skip
+    if keyframe is not None:
+        found = found.at(keyframe)
+    if hold is not None:
+        found.hold()
+    return found

@@ -1,0 +1,103 @@
+"""Geoms of a compiled model as shapes, and which of them may touch."""
+
+from typing import Any
+
+import numpy as np
+
+from delassus.errors import ProblemError
+from delassus.importers.notes import Notes
+from delassus.shapes import Box, Capsule, Convex, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+
+PLANE, FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)
+"""Kinds of geoms, MuJoCo's numbers."""
+_MOST_CLASSES = 32  # bits of a mask
+_HERE = np.zeros(3), np.array([1.0, 0, 0, 0])
+
+
+def shape_of(a: dict[str, Any], g: int, name: str, notes: Notes) -> tuple[Shape | None, np.ndarray, np.ndarray]:
+    """(shape, position, quaternion) of geom g in its body's frame; None where there is no such shape here."""
+    kind, size = int(a["geom_type"][g]), a["geom_size"][g]
+    position, quaternion = a["geom_pos"][g], a["geom_quat"][g] / np.linalg.norm(a["geom_quat"][g])
+    shape: Shape | None = None
+    if kind == PLANE:
+        shape = Plane()
+    elif kind == SPHERE:
+        shape = Sphere(float(size[0]))
+    elif kind == CAPSULE:
+        shape = Capsule(float(size[0]), 2.0 * float(size[1]))
+    elif kind == CYLINDER:
+        shape = Cylinder(float(size[0]), 2.0 * float(size[1]))
+    elif kind == BOX:
+        shape = Box(tuple(2.0 * size))
+    elif kind == ELLIPSOID:
+        shape = Ellipsoid(*map(float, size))
+    elif kind == MESH:
+        shape = _hull(a, int(a["geom_dataid"][g]), name, notes)
+    elif kind == FIELD:
+        shape = _field(a, int(a["geom_dataid"][g]))
+    else:
+        notes.add("geom", name, "has a shape that is not known here and does not touch")
+    return shape, position, quaternion
+
+
+def _hull(a: dict[str, Any], mesh: int, name: str, notes: Notes) -> Shape | None:
+    first, count = int(a["mesh_vertadr"][mesh]), int(a["mesh_vertnum"][mesh])
+    try:
+        return Convex(a["mesh_vert"][first : first + count].astype(float))
+    except ProblemError:
+        notes.add("mesh", name, "is flat and does not touch")
+        return None
+
+
+def _field(a: dict[str, Any], field: int) -> Shape:
+    """A height field as triangles; its base is left out."""
+    rows, columns = int(a["hfield_nrow"][field]), int(a["hfield_ncol"][field])
+    x, y, top, _ = a["hfield_size"][field]
+    first = int(a["hfield_adr"][field])
+    height = top * a["hfield_data"][first : first + rows * columns].astype(float)
+    across, along = np.meshgrid(np.linspace(-x, x, columns), np.linspace(-y, y, rows))
+    vertices = np.stack([across.ravel(), along.ravel(), height], axis=1)
+    corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
+    faces = np.concatenate([
+        np.stack([corner, corner + 1, corner + columns + 1], axis=1),
+        np.stack([corner, corner + columns + 1, corner + columns], axis=1),
+    ])  # fmt: skip
+    return Mesh(vertices, faces)
+
+
+class Touching:
+    """Which geoms may touch: those whose contype and conaffinity fit one way or the other. Each pair of numbers is a
+    class of its own here, with a bit, and the mask of those it touches."""
+
+    def __init__(self, a: dict[str, Any], notes: Notes):
+        self.a = a
+        own, other = a["geom_contype"].astype(np.int64), a["geom_conaffinity"].astype(np.int64)
+        self._class = list(zip(own.tolist(), other.tolist()))
+        kinds = sorted({c for c in self._class if c != (0, 0)})
+        if len(kinds) > _MOST_CLASSES:
+            notes.add("collision filters", "", f"there are {len(kinds)} kinds, of which {_MOST_CLASSES} are told apart")
+        self._number = {c: min(k, _MOST_CLASSES - 1) for k, c in enumerate(kinds)}
+        self._mask = {
+            c: sum({1 << self._number[d] for d in kinds if c[0] & d[1] or d[0] & c[1]}) for c in kinds
+        }  # fmt: skip
+
+    def of(self, body: int) -> list[int]:
+        """Geoms of a body that may touch anything."""
+        found = np.flatnonzero(self.a["geom_bodyid"] == body)
+        return [int(g) for g in found if self._mask.get(self._class[g], 0)]
+
+    def has_shapes(self, body: int) -> bool:
+        """Does it have such geoms?"""
+        return bool(self.of(body))
+
+    def group(self, g: int) -> int:
+        """The bit of its class."""
+        return 1 << self._number[self._class[g]]
+
+    def mask(self, g: int) -> int:
+        """Bits of the classes it touches."""
+        return self._mask[self._class[g]]
+
+    def friction(self, g: int) -> float:
+        """Of sliding; of a pair the larger counts, as does the larger condim, which is 1 where there is no friction."""
+        return float(self.a["geom_friction"][g, 0]) if self.a["geom_condim"][g] > 1 else 0.0
