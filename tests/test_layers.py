@@ -12,8 +12,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "delassus"
 
 # From the ground up: a module may import from its own layer's package and from any layer above it in this list.
 LAYERS = [
-    "errors", "tables", "status", "law", "kernel", "addresses", "spatial", "given", "linalg", "cones", "problem",
-    "io.problems", "residuals", "solvers",
+    "errors", "tables", "status", "law", "kernel", "addresses", "spatial", "given", "linalg", "held", "cones",
+    "problem", "io.problems", "residuals", "solvers",
     # ---- nothing above this line knows bodies or time ----
     "softening", "shapes", "joints", "fem", "forces", "collision", "model", "integrators", "dynamics", "builder",
     "simulation", "importers",

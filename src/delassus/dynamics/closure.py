@@ -214,7 +214,7 @@ def _copy(a, out):
             out[i, j] = a[i, j]
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"}, **BORROWED)
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _fill_response(joints, masses, room):
     """H⁻¹ Jᵀ by rows where these were evaluated last: `form_response` without full blocks of masses."""
     bodies, start, (inverse_mass, inverse_inertia) = joints[0], joints[4], masses

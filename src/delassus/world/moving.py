@@ -4,8 +4,10 @@ Model, poses, velocities, turns, nodes, memory and inputs are plain arrays, and 
 step: the last one can be taken again, from `Before`."""
 
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
+from operator import is_
 from typing import Any, Self
 
 import numpy as np
@@ -35,8 +37,10 @@ class Moving:
     """A world without its names. steps: how many were taken; scene: name and parameters, where it is one; trouble: what
     did not converge or make sense."""
 
-    _before: Before | None
     _report: StepReport | None
+    _started: "Before | Callable[[], Before] | None" = None
+    _remembered: "Memory | Callable[[], Memory]"
+    _left: tuple[Any, ...] = ()  # compiled steps, and where they left the world
     _q: np.ndarray
     _u: np.ndarray
     _turns: np.ndarray
@@ -120,11 +124,41 @@ class Moving:
             del self.__dict__["_stepper"]
         return self._stepper.reason is None
 
+    @property
+    def _before(self) -> Before | None:
+        """Where the last step started from. Compiled steps are asked for it when somebody wants it."""
+        if callable(self._started):
+            self._started = self._started()
+        return self._started
+
+    @_before.setter
+    def _before(self, before: "Before | Callable[[], Before] | None") -> None:
+        self._started = before
+
+    @property
+    def _memory(self) -> Memory:
+        """Where the next solve starts from; out of compiled steps as `_before` is."""
+        if callable(self._remembered):
+            self._remembered = self._remembered()
+        return self._remembered
+
+    @_memory.setter
+    def _memory(self, memory: "Memory | Callable[[], Memory]") -> None:
+        self._remembered = memory
+
+    def _is_where_left(self, stepper: Stepper) -> bool:
+        """Is everything as these compiled steps left it?"""
+        now = stepper, self._q, self._u, self._turns, self._remembered
+        return len(self._left) == len(now) + 1 and all(map(is_, self._left, now)) and self._left[-1] == self._t
+
     def _advance_compiled(self, count: int) -> int:
         """How many of `count` steps were taken; where fewer, the next one is due to `step`."""
         stepper, recorder, taken = self._stepper, self._recorder, 0
-        if not stepper.put(self._q, self._u, self._turns, self._t, self._memory):
+        is_there = self._is_where_left(stepper)
+        if not is_there and not stepper.put(self._q, self._u, self._turns, self._t, self._memory):
             return 0
+        if callable(self._started):
+            self._started = None  # the next step takes its place
         while taken < count:
             asked = min(count - taken, ROOM_OF_CALL if recorder is None else min(recorder.ahead, ROOM_OF_CALL))
             inputs, asked = self._acting_now(stepper, asked)
@@ -136,8 +170,7 @@ class Moving:
             if done < asked:
                 break
         if taken == count:
-            q, u, turns, t, memory = stepper.before
-            self._before = Before(State(q, u, t, turns), memory, inputs, self.settings)
+            self._before = partial(_started, stepper, inputs, self.settings)
         return taken
 
     def _arrive(self, count: int) -> None:
@@ -145,11 +178,15 @@ class Moving:
         calls finds world, history and recording at the same step."""
         stepper = self._stepper
         self._q, self._u, self._turns = stepper.q.copy(), stepper.u.copy(), stepper.turns.copy()
-        self._t, self._memory = float(stepper.time[0]), stepper.memory
+        self._t, self._memory = float(stepper.time[0]), lambda: stepper.memory
+        self._left = stepper, self._q, self._u, self._turns, self._remembered, self._t
         self._before, self._report = None, None
         self.steps += count
         self._acting.passed(count * self.settings.h)
-        self._history.extend(*(room[:count] for room in stepper.trail))
+        if count == 1:
+            self._note()
+        else:
+            self._history.extend(*(room[:count] for room in stepper.trail))
         for trouble in (self.trouble, self._trouble_of_run):
             if trouble is not None:
                 trouble.steps += count
@@ -329,6 +366,11 @@ class Moving:
     @cached_property
     def _shape_names(self) -> ShapeNames:
         return ShapeNames(self.model)
+
+
+def _started(stepper: Stepper, inputs: Inputs, settings: StepSettings) -> Before:
+    q, u, turns, t, memory = stepper.before
+    return Before(State(q, u, t, turns), memory, inputs, settings)
 
 
 def _copied(nodes: np.ndarray) -> np.ndarray:

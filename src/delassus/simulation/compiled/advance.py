@@ -7,7 +7,8 @@ import numpy as np
 
 from delassus.addresses import call_kernel
 from delassus.dynamics import Inputs
-from delassus.kernel import njit
+from delassus.held import Held, caller, contents
+from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
 from delassus.simulation.compiled.layout import Arrays, first_room, memory_for, nowhere, why_not, work_for, world_of
@@ -40,7 +41,18 @@ class Stepper:
             world, stages = world_of(model, settings), stages_of(model, settings)
             self._world = (*world, addresses_of(world, self._inputs, self._work, stages))
             self._keepers: dict[Any, int] = {}  # addresses of what keeps steps
-            self._nowhere = 0, nowhere()
+            self._nowhere, self._kept = Held((0, nowhere())), Held((0, nowhere()))
+            self._hold()
+            self._take = caller(take_steps, self._held, self._nowhere)
+
+    def _hold(self) -> None:
+        """For compiled code: what it reads and writes."""
+        self._held = Held(
+            (
+                self._world, self._inputs, self.q, self.u, self.turns, self.time, self._memory, self._work, self.trail,
+                self._before, self._counts,
+            )
+        )  # fmt: skip
 
     def _make_room(self, contacts: int) -> None:
         """For steps with so many contacts at most; what is remembered is forgotten."""
@@ -59,6 +71,7 @@ class Stepper:
         if self.fate == ROOM or len(memory.names) > len(self._memory[0]):
             self._counts[0] = TAKEN
             self._make_room(2 * max(self._contacts, len(memory.names)))
+            self._hold()
         self.q[:], self.u[:], self.turns[:], self.time[0] = q, u, turns, t
         count = len(memory.names)
         self._memory[0][:count], self._memory[1][:count], self._memory[2][0] = memory.names, memory.reactions, count
@@ -76,20 +89,15 @@ class Stepper:
         for own, other in zip(self._inputs, given):
             own[:] = other
         self._inputs[4][0] = math.nan if inputs.time is None else inputs.time
-        taken = take_steps(
-            self._world, self._inputs, self.q, self.u, self.turns, self.time, self._memory, self._work,
-            min(count, ROOM_OF_CALL), self.trail, self._before, self._counts, self._kept(keeper),
-        )  # fmt: skip
-        return int(taken)
+        kept = self._nowhere if keeper is None else self._kept_by(*keeper)
+        return self._take(self._held.address, kept.address, min(count, ROOM_OF_CALL))
 
-    def _kept(self, keeper: tuple[Any, Arrays] | None) -> Arrays:
-        if keeper is None:
-            return self._nowhere
-        kernel, room = keeper
+    def _kept_by(self, kernel: Any, room: Arrays) -> Held:
         if kernel not in self._keepers:
             given = self._world, self.q, self.u, self.turns, self.time, 0, 0, self._work, room
             self._keepers[kernel] = address_for(kernel, to_keep, given)
-        return self._keepers[kernel], room
+        self._kept.put((self._keepers[kernel], room))
+        return self._kept
 
     @property
     def fate(self) -> int:
@@ -118,18 +126,21 @@ def _copied(memory: tuple[np.ndarray, ...]) -> Memory:
     return Memory(names[:count].copy(), reactions[:count].copy())
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
-def take_steps(world, inputs, q, u, turns, time, memory, work, count, trail, before, counts, kept):
-    """How many of so many steps were taken. The first that cannot be is left to `step`.  trail: (poses, velocities,
-    turns, times) after each step; before: what the last one begins with, memory included; counts: of the last; kept:
-    see layout.py."""
+@njit(cache=True, error_model="numpy", **ADDRESSED, **BORROWED)
+def take_steps(held, keeping, count):
+    """How many of so many steps were taken. The first that cannot be is left to `step`.
+
+    held: world, inputs, state, memory, work (see layout.py), trail: (poses, velocities, turns, times) after each step,
+    before: what the last one begins with, memory included, counts: of the last; keeping: kept, see layout.py."""
+    world, inputs, q, u, turns, time, memory, work, trail, before, counts = contents(held)
+    kept = contents(keeping)
     for k in range(count):
         if k == count - 1:
             _keep(q, u, turns, time, memory, before)
         fate, iterations, contacts = take_step(world, inputs, q, u, turns, time, memory, work)
         counts[0], counts[1], counts[2] = fate, iterations, contacts
         if fate != TAKEN:
-            return k
+            return np.int64(k)
         if kept[0] != 0:
             call_kernel(kept[0], to_keep(world, q, u, turns, time, iterations, contacts, work, kept[1]))
         for b in range(len(q)):
@@ -140,10 +151,10 @@ def take_steps(world, inputs, q, u, turns, time, memory, work, count, trail, bef
         for d in range(len(turns)):
             trail[2][k, d] = turns[d]
         trail[3][k] = time[0]
-    return count
+    return np.int64(count)
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _keep(q, u, turns, time, memory, before):
     for b in range(len(q)):
         for i in range(7):
