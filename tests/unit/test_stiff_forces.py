@@ -49,7 +49,7 @@ def state_after(scene, h, time, **settings):
 
 def rate(scene, **settings):
     """How much smaller the error gets where the step is halved."""
-    coarse, middle, fine = (state_after(scene, 0.004 / k, 0.2, **settings) for k in (1, 2, 4))
+    coarse, middle, fine = (state_after(scene, 0.004 / k, 0.12, **settings) for k in (1, 2, 4))
     return abs(coarse - middle).max() / abs(middle - fine).max()
 
 
@@ -60,7 +60,6 @@ def rate(scene, **settings):
         ({}, 2),
         ({"theta": 0.5}, 2),
         ({"theta": 0.7}, 1),
-        ({"theta": 1.0}, 1),
         ({"integrator": "euler"}, 1),
     ],
 )
@@ -68,6 +67,13 @@ def test_forces_and_drives_are_of_the_order_of_the_scheme(scene, settings, order
     found = rate(scene, **settings)
     print(f"{scene.__name__}, {settings}: errors fall by {found:.2f}")
     assert 0.8 * 2**order < found < 1.3 * 2**order
+
+
+@pytest.mark.parametrize("scene", [spring_pair, bushing, driven_arm])
+def test_theta_of_one_is_euler(scene):
+    np.testing.assert_allclose(
+        state_after(scene, 0.01, 0.1, theta=1.0), state_after(scene, 0.01, 0.1, integrator="euler"), atol=1e-12
+    )
 
 
 H = 0.01

@@ -58,13 +58,13 @@ class Forces:
         if tangent not in TANGENTS:
             raise SettingsError(f"tangent is {tangent!r}: give one of {', '.join(TANGENTS)}")
         at = Configuration.of(at)
-        out = [Group(pairs.index, *pairs.evaluate(at, tangent == "exact", masses)[:3]) for pairs in self.pairs]
+        out = [Group(pairs.index, *pairs.evaluate(at, tangent == "exact", masses)) for pairs in self.pairs]
         return out + [Group(one.index, *one.evaluate(at)) for one in self.own]
 
     def energy(self, at: Configuration) -> float:
         """What is stored in all of them [J]; of the user's own only what they say."""
         at = Configuration.of(at)
-        return sum(float(pairs.evaluate(at)[3].sum()) for pairs in self.pairs) + sum(one.energy(at) for one in self.own)
+        return sum(float(pairs.energy(at).sum()) for pairs in self.pairs) + sum(one.energy(at) for one in self.own)
 
     @property
     def hash(self) -> str:

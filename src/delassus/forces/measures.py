@@ -37,28 +37,42 @@ def cross_matrix(v, sign, out, row, column):
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def distance(d, arm, Y, T, geometric):
-    """‖d‖ [m]; Y, T written.  d: (3,); arm: (2, 3) from the centres of mass to the points; geometric: (12, 12)
-    written, the part of T that is symmetric and not negative, Gᵀ(I − nnᵀ)G/‖d‖ with ḋ = G u."""
-    length = math.sqrt(d[0] ** 2 + d[1] ** 2 + d[2] ** 2)
+def value_of(which, axis, d, axes, p, phi):
+    """The measure itself [m, rad].  d: (3,); axes: (2, 3, 3) as columns; p, phi: quaternion and rotation vector of the
+    second frame seen from the first."""
+    if which == DISTANCE:
+        # never zero, so that without a rest length tension over length is the stiffness, at no length too
+        return max(math.sqrt(d[0] ** 2 + d[1] ** 2 + d[2] ** 2), _NO_LENGTH)
+    if which == SLIDE:
+        return axes[0, 0, axis] * d[0] + axes[0, 1, axis] * d[1] + axes[0, 2, axis] * d[2]
+    if which == ROTVEC:
+        return phi[axis]
+    return 2.0 * math.atan2(p[3], p[0])  # p_w ≥ 0
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def distance(d, arm, length, G, Y, T, geometric):
+    """Y, T of ‖d‖, written.  d: (3,); arm: (2, 3) from the centres of mass to the points; length: of d; G: (12, 3)
+    written, ḋ = Gᵀ u; geometric: (12, 12) written, the part of T that is symmetric and not negative,
+    G (I − nnᵀ) Gᵀ/‖d‖."""
     has_direction = length > _NO_LENGTH
-    own = max(length, _NO_LENGTH)
-    n0, n1, n2 = (d[0] / own, d[1] / own, d[2] / own) if has_direction else (0.0, 0.0, 0.0)
+    n0, n1, n2 = (d[0] / length, d[1] / length, d[2] / length) if has_direction else (0.0, 0.0, 0.0)
     for side in range(2):
         sign, at = 2.0 * side - 1.0, 6 * side
-        r0, r1, r2 = arm[side, 0], arm[side, 1], arm[side, 2]
-        Y[at], Y[at + 1], Y[at + 2] = sign * n0, sign * n1, sign * n2
-        Y[at + 3], Y[at + 4] = sign * (r1 * n2 - r2 * n1), sign * (r2 * n0 - r0 * n2)
-        Y[at + 5] = sign * (r0 * n1 - r1 * n0)
+        r0, r1, r2 = sign * arm[side, 0], sign * arm[side, 1], sign * arm[side, 2]
+        for i in range(3):
+            for j in range(3):
+                G[at + i, j] = sign if i == j else 0.0
+            G[at + 3 + i, i] = 0.0
+        G[at + 3, 1], G[at + 3, 2] = -r2, r1  # e_i × r
+        G[at + 4, 0], G[at + 4, 2] = r2, -r0
+        G[at + 5, 0], G[at + 5, 1] = -r1, r0
+    for a in range(12):
+        Y[a] = G[a, 0] * n0 + G[a, 1] * n1 + G[a, 2] * n2
     for a in range(12):
         for b in range(12):
-            # Gᵀ G, entry by entry, less Y Yᵀ: columns of G are ±e_i and ±(e_i × r)
-            value = 0.0
-            sa, sb = (-1.0 if a < 6 else 1.0), (-1.0 if b < 6 else 1.0)
-            for i in range(3):
-                value += sa * sb * _column(a % 6, i, arm[a // 6]) * _column(b % 6, i, arm[b // 6])
-            geometric[a, b] = (value - Y[a] * Y[b]) / own
-            T[a, b] = geometric[a, b]
+            value = G[a, 0] * G[b, 0] + G[a, 1] * G[b, 1] + G[a, 2] * G[b, 2] - Y[a] * Y[b]
+            T[a, b] = geometric[a, b] = value / length
     for side in range(2):
         sign, at = 2.0 * side - 1.0, 6 * side + 3
         along = arm[side, 0] * n0 + arm[side, 1] * n1 + arm[side, 2] * n2
@@ -67,23 +81,11 @@ def distance(d, arm, Y, T, geometric):
             T[at + i, at + 1] += sign * arm[side, i] * n1
             T[at + i, at + 2] += sign * arm[side, i] * n2
             T[at + i, at + i] -= sign * along
-    return own  # so that without a rest length tension over length is the stiffness, at no length too
-
-
-@njit(cache=True, error_model="numpy", **BORROWED)
-def _column(a, i, arm):
-    """Component i of what the velocity a of a body (three linear, three angular) gives its point."""
-    if a < 3:
-        return 1.0 if a == i else 0.0
-    a -= 3
-    if a == i:
-        return 0.0
-    return -arm[(i + 1) % 3] if (i + 2) % 3 == a else arm[(i + 2) % 3]
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
 def slide(a, d, arm, Y, T):
-    """a · d [m]; Y, T written.  a: (3,) unit, fixed to the first body."""
+    """Y, T of a · d, written.  a: (3,) unit, fixed to the first body."""
     r = arm[1]
     e0, e1, e2 = arm[0, 0] + d[0], arm[0, 1] + d[1], arm[0, 2] + d[2]  # the second point from the first centre
     for i in range(3):
@@ -110,7 +112,6 @@ def slide(a, d, arm, Y, T):
         T[9 + i, 9 + i] -= along
         T[3 + i, 9 + i] += ar
         T[9 + i, 3 + i] += ar
-    return a[0] * d[0] + a[1] * d[1] + a[2] * d[2]
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
@@ -148,8 +149,8 @@ def log_of(p, phi):
 
 @njit(cache=True, error_model="numpy", **BORROWED)
 def rotation_component(i, phi, A, E, N, Y, T):
-    """phi_i; Y, T written.  E: (3, 3) written, phi changes by E ψ where the second frame turns by ψ against the first,
-    seen in the first; N: (3, 3) written, ∂E_i/∂ψ."""
+    """Y, T of phi_i, written.  E: (3, 3) written, phi changes by E ψ where the second frame turns by ψ against the
+    first, seen in the first; N: (3, 3) written, ∂E_i/∂ψ."""
     square = phi[0] ** 2 + phi[1] ** 2 + phi[2] ** 2
     angle = math.sqrt(square)
     if angle < _NEAR:
@@ -186,12 +187,11 @@ def rotation_component(i, phi, A, E, N, Y, T):
                     value -= 0.5
                 N[a, b] += value * E[m, b]
     _turn_rows(E[i], N, A, Y, T)
-    return phi[i]
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
 def twist(p, A, row, N, Y, T):
-    """2 atan2(p_z, p_w) [rad], in (−π, π]; Y, T written.  row: (3,), N: (3, 3) written: its rate and that rate's
+    """Y, T of the twist, written.  row: (3,), N: (3, 3) written: its rate and that rate's
     change by rotations ψ of the second frame against the first, seen in the first."""
     w, x, y, z = p[0], p[1], p[2], p[3]
     D = w * w + z * z
@@ -206,7 +206,6 @@ def twist(p, A, row, N, Y, T):
         N[1, b] = (dy * z + y * dz - dw * x - w * dx - row[1] * dD) / D
         N[2, b] = 0.0
     _turn_rows(row, N, A, Y, T)
-    return 2.0 * math.atan2(z, w)  # w ≥ 0
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

@@ -19,6 +19,7 @@ from delassus.forces.measures import (
     rotation_component,
     slide,
     twist,
+    value_of,
 )
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
@@ -77,19 +78,23 @@ class Pairs:
 
     def evaluate(
         self, at: Configuration, is_exact: bool = True, masses: Masses | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """force (n, 12), dq, dv (n, 12, 12) and energy (n,) [J].  is_exact: else −dq is made positive semi-definite, by
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """force (n, 12), dq, dv (n, 12, 12).  is_exact: else −dq is made positive semi-definite, by
         leaving out what springs under pressure and rotations under load add; masses: for the weights of stiff forces
         in a midpoint step, see `pull_pairs`."""
         n = len(self.bodies)
         force, dq, dv = np.empty((n, 12)), np.empty((n, 12, 12)), np.empty((n, 12, 12))
-        energy = np.empty(n)
         pull_pairs(
             self.measures, (self.bodies, self.nodes, self.origin, self.axes),
             (self.rest, self.stiffness, self.damping), (at.q, at.rotation, at.u, at.nodes, at.node_velocity), is_exact,
-            masses or NO_MASSES, (force, dq, dv, energy),
+            masses or NO_MASSES, (force, dq, dv),
         )  # fmt: skip
-        return force, dq, dv, energy
+        return force, dq, dv
+
+    def energy(self, at: Configuration) -> np.ndarray:
+        """(n,) [J]."""
+        y = self.values(at) - self.rest
+        return 0.5 * np.einsum("ni,nij,nj->n", y, self.stiffness, y)
 
     def values(self, at: Configuration) -> np.ndarray:
         """(n, m) measures [m, rad]."""
@@ -124,17 +129,18 @@ def _place_end(ends, k, side, q, rotation, nodes, point, axes, arm):
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _measure(which, axis, d, axes, arm, p, phi, column, E, N, Y, T, geometric):
-    """One measure of two placed ends [m, rad]; Y (12,), T (12, 12) and, of distances, geometric (12, 12) written."""
+def _differentiate(which, axis, value, d, axes, arm, p, phi, column, G, E, N, Y, T, geometric):
+    """Y (12,), T (12, 12) and, of distances, geometric (12, 12) of one measure of two placed ends, written."""
     if which == DISTANCE:
-        return distance(d, arm, Y, T, geometric)
-    if which == SLIDE:
+        distance(d, arm, value, G, Y, T, geometric)
+    elif which == SLIDE:
         for i in range(3):
             column[i] = axes[0, i, axis]
-        return slide(column, d, arm, Y, T)
-    if which == ROTVEC:
-        return rotation_component(axis, phi, axes[0], E, N, Y, T)
-    return twist(p, axes[0], column, N, Y, T)
+        slide(column, d, arm, Y, T)
+    elif which == ROTVEC:
+        rotation_component(axis, phi, axes[0], E, N, Y, T)
+    else:
+        twist(p, axes[0], column, N, Y, T)
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
@@ -160,9 +166,7 @@ def measure_pairs(measures, ends, where, out):
     which, axis = measures
     q, rotation, nodes = where
     point, axes, arm = np.empty((2, 3)), np.empty((2, 3, 3)), np.empty((2, 3))
-    d, p, phi, column = np.empty(3), np.empty(4), np.empty(3), np.empty(3)
-    E, N, Y = np.empty((3, 3)), np.empty((3, 3)), np.empty(12)
-    T, geometric = np.empty((12, 12)), np.empty((12, 12))
+    d, p, phi = np.empty(3), np.empty(4), np.empty(3)
     for k in range(len(out)):
         for side in range(2):
             _place_end(ends, k, side, q, rotation, nodes, point[side], axes[side], arm[side])
@@ -171,13 +175,13 @@ def measure_pairs(measures, ends, where, out):
         relative_rotation(axes[0], axes[1], p)
         log_of(p, phi)
         for m in range(len(which)):
-            out[k, m] = _measure(which[m], axis[m], d, axes, arm, p, phi, column, E, N, Y, T, geometric)
+            out[k, m] = value_of(which[m], axis[m], d, axes, p, phi)
 
 
 @njit(cache=True, error_model="numpy")
 def pull_pairs(measures, ends, laws, where, is_exact, masses, out):
-    """Forces of all pairs, their derivatives and energies, see `Pairs.evaluate`.  laws: rest, stiffness, damping;
-    where: q, rotation, u, nodes, node_velocity; out: force, dq, dv, energy, written.
+    """Forces of all pairs and their derivatives, see `Pairs.evaluate`.  laws: rest, stiffness, damping;
+    where: q, rotation, u, nodes, node_velocity; out: force, dq, dv, written.
 
     With s = K (y − y₀) + C Y u the force is −Yᵀ s, so that dq = −Yᵀ (K Y + C ∂(Y u)/∂q) − Σ sᵢ Tᵢ, dv = −Yᵀ C Y.
 
@@ -188,11 +192,11 @@ def pull_pairs(measures, ends, laws, where, is_exact, masses, out):
     which, axis = measures
     rest, stiffness, damping = laws
     q, rotation, u, nodes, node_velocity = where
-    force, dq, dv, energy = out
+    force, dq, dv = out
     count = len(which)
     point, axes, arm = np.empty((2, 3)), np.empty((2, 3, 3)), np.empty((2, 3))
     d, p, phi, column = np.empty(3), np.empty(4), np.empty(3), np.empty(3)
-    E, N = np.empty((3, 3)), np.empty((3, 3))
+    G, E, N = np.empty((12, 3)), np.empty((3, 3)), np.empty((3, 3))
     Y, T, geometric = np.empty((count, 12)), np.empty((count, 12, 12)), np.empty((12, 12))
     y, rate, s, own = np.empty(count), np.empty(count), np.empty(count), np.empty(12)
     bent, pulled, damped = np.empty((count, 12)), np.empty((count, 12)), np.empty((count, 12))
@@ -208,16 +212,18 @@ def pull_pairs(measures, ends, laws, where, is_exact, masses, out):
         relative_rotation(axes[0], axes[1], p)
         log_of(p, phi)
         for m in range(count):
-            y[m] = _measure(which[m], axis[m], d, axes, arm, p, phi, column, E, N, Y[m], T[m], geometric) - rest[k, m]
+            y[m] = value_of(which[m], axis[m], d, axes, p, phi)
+            _differentiate(
+                which[m], axis[m], y[m], d, axes, arm, p, phi, column, G, E, N, Y[m], T[m], geometric
+            )  # fmt: skip
+            y[m] -= rest[k, m]
             rate[m] = 0.0
             for a in range(12):
                 rate[m] += Y[m, a] * own[a]
-        energy[k] = 0.0
         for m in range(count):
             s[m] = 0.0
             for j in range(count):
                 s[m] += stiffness[k, m, j] * y[j] + damping[k, m, j] * rate[j]
-                energy[k] += 0.5 * y[m] * stiffness[k, m, j] * y[j]
         if masses.h > 0.0:
             for m in range(count):
                 w = _mobility(ends, k, Y[m], masses)
