@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from delassus import Box, ModelBuilder, Plane, World, fem
+from delassus.dynamics import Penalty
 from delassus.errors import FileError, SettingsError
 from delassus.io.recording import About, Columns, Recorder, Recording, Trajectory
 from delassus.io.recording.parts import part_paths
@@ -98,6 +99,27 @@ def test_what_a_world_says_is_recorded(tmp_path: Path) -> None:
     on_nodes = last.node_forces(run.node_count)
     np.testing.assert_allclose(on_nodes.sum(axis=0), last.force_on_flexible(1), rtol=1e-9)
     assert not on_nodes[world.model.flexible.nodes_of("beam")].any()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        StepSettings(h=1e-2, integrator="euler"),
+        StepSettings(h=1e-2, theta=0.75),
+        StepSettings(h=1e-2, integrator="iterated"),
+        StepSettings(h=2e-4, integrator="penalty", penalty=Penalty(stiffness=3e4)),
+    ],
+    ids=["euler", "theta", "iterated", "penalty"],
+)
+def test_every_integrator_goes_on(tmp_path: Path, settings: StepSettings) -> None:
+    """A world that was built, loaded again from its recording: the same bits as if it had not stopped."""
+    world = World(*scene(), settings)
+    world.run(6, record=tmp_path)
+    loaded = World.load(tmp_path)
+    for one in (world, loaded):
+        one.run(6)
+    assert loaded.settings == world.settings
+    assert loaded.state.hash == world.state.hash
 
 
 def test_runs_in_memory_know_the_same(folder: Path) -> None:
