@@ -144,7 +144,7 @@ def growth(repeats: int) -> dict[str, float]:
 def memory(elements: fem.Elements) -> int:
     """Bytes of all arrays that elements keep."""
     held = [elements.rest, elements.mass_blocks, elements.nodal_mass, *elements.pattern, elements._rows]
-    held += [elements._alpha, elements._beta]
+    held += [elements._alpha]
     for group in elements._groups:
         held += [value for value in vars(group).values() if isinstance(value, np.ndarray)]
     return sum(array.nbytes for array in held)

@@ -307,20 +307,52 @@ def test_bodies_do_not_notice_each_other():
     assert min(worst) == (found.least_determinant, found.worst_element)
 
 
-def test_damping_is_that_of_rayleigh_for_each_body():
+def test_damping_at_rest_is_that_of_rayleigh_for_each_body():
     meshes, materials = three()
     elements = fem.Elements(meshes, materials)
     shape = (len(elements.pattern[1]), 3, 3)
     K, C, only = np.empty(shape), np.empty(shape), np.empty(shape)
+    for R in (np.eye(3), HALF_TURN):
+        elements.evaluate(elements.rest @ R.T, stiffness=K, damping=C)
+        elements.evaluate(elements.rest @ R.T, damping=only)
+        np.testing.assert_array_equal(C, only)
+        M = elements.mass_blocks[:, None, None] * np.eye(3)
+        rows = np.repeat(np.arange(elements.node_count), np.diff(elements.pattern[0]))
+        for body, (alpha, beta) in enumerate(m.damping for m in materials):
+            at = (rows >= elements.node_start[body]) & (rows < elements.node_start[body + 1])
+            np.testing.assert_allclose(C[at], alpha * M[at] + beta * K[at], atol=1e-14)
+    assert elements.is_damped
+    assert not of_one().is_damped
+
+
+@both
+@each_law
+def test_damping_resists_strains_and_no_rotations(law, is_quadratic):
+    """At any shape: no force against rigid motions, no momentum, no energy from nowhere."""
+    elements = fem.Elements([a_mesh(is_quadratic)], [fem.Elastic(1.0, 0.3, 1.0, law, (0.0, 0.1))])
     x = bent(elements)
-    elements.evaluate(x, stiffness=K, damping=C)
-    elements.evaluate(x, damping=only)
-    np.testing.assert_array_equal(C, only)
-    M = elements.mass_blocks[:, None, None] * np.eye(3)
-    rows = np.repeat(np.arange(elements.node_count), np.diff(elements.pattern[0]))
-    for body, (alpha, beta) in enumerate(m.damping for m in materials):
-        at = (rows >= elements.node_start[body]) & (rows < elements.node_start[body + 1])
-        np.testing.assert_allclose(C[at], alpha * M[at] + beta * K[at], atol=1e-15)
+    blocks = np.empty((len(elements.pattern[1]), 3, 3))
+    elements.evaluate(x, damping=blocks)
+    C = dense(elements, blocks)
+    spin = np.cross([1.0, -2.0, 3.0], x) + [0.3, 0.2, 0.1]
+    np.testing.assert_allclose(C @ spin.ravel(), 0.0, atol=1e-14)
+    way = np.random.default_rng(1).standard_normal(x.shape)
+    force = (C @ way.ravel()).reshape(x.shape)
+    np.testing.assert_allclose(force.sum(axis=0), 0.0, atol=1e-13)
+    np.testing.assert_allclose(np.cross(x, force).sum(axis=0), 0.0, atol=1e-13)
+    lowest = np.linalg.eigvalsh(C)
+    assert lowest[0] > -1e-14
+    assert lowest[6] > 1e-5
+    elements.evaluate(x * [1.0, 1.0, -0.2], damping=blocks)  # inside out
+    assert np.linalg.eigvalsh(dense(elements, blocks))[0] > -1e-14
+
+
+@pytest.mark.parametrize("mass", ["lumped", "consistent"])
+def test_mass_times_velocities(mass):
+    elements = fem.Elements(*three(), mass=mass)
+    v = np.random.default_rng(0).standard_normal(elements.rest.shape)
+    M = dense(elements, elements.mass_blocks[:, None, None] * np.eye(3))
+    np.testing.assert_allclose(elements.mass_times(v).ravel(), M @ v.ravel(), atol=1e-14)
 
 
 def test_the_pattern_is_sorted_symmetric_and_has_every_diagonal():
@@ -345,7 +377,7 @@ def test_how_many_points_are_taken_at_a_time_changes_nothing(monkeypatch, is_qua
     x = bent(elements)
     whole, stress = evaluated(elements, x), elements.stress(x)
     assert whole[2].worst_element >= 5  # beyond the first of the parts below
-    monkeypatch.setattr("delassus.fem.elements._CHUNK", 5)
+    monkeypatch.setattr("delassus.fem.group._CHUNK", 5)
     for one, other in zip(evaluated(elements, x)[:2], whole):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(elements.stress(x), stress)

@@ -7,8 +7,9 @@ contact, mechanisms or time steps.
     elements.evaluate(x, force=force, stiffness=stiffness)"""
 
 from delassus.fem.elastic import Elastic
-from delassus.fem.elements import TANGENTS, Elements, Evaluation
+from delassus.fem.elements import Elements, Evaluation
 from delassus.fem.files import read_mesh, write_vtu
+from delassus.fem.group import TANGENTS
 from delassus.fem.kinds import KINDS, ElementKind
 from delassus.fem.laws import LAWS, Law, Response
 from delassus.fem.mesh import Mesh

@@ -1,26 +1,19 @@
 """All elements of a world at once: mass, forces, stiffness, damping, energy, stress."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from delassus.errors import ProblemError, SettingsError, nearest
-from delassus.fem.assembly import add_forces, add_stiffness, cauchy_stress
 from delassus.fem.elastic import Elastic
+from delassus.fem.group import TANGENTS, Group, Points
 from delassus.fem.kinds import KINDS, gradients, mass_matrices
-from delassus.fem.laws import LAWS, Response, clamp, warp
 from delassus.fem.mesh import Mesh
 from delassus.fem.pattern import block_slots, node_pattern
-from delassus.fem.stretch import stretches
 
-TANGENTS = ("exact", "clamped", "warped")
-"""Of stiffness: the derivative of the forces; the same with negative eigenvalues of each point set to zero; that of
-small strains in axes that turn with the element. The last two are positive semi-definite."""
 MASSES = ("lumped", "consistent")
-_CHUNK = 512  # points at a time: what is known of them stays in a core's own cache, some 170 kB
 
 
 class Evaluation(NamedTuple):
@@ -30,51 +23,6 @@ class Evaluation(NamedTuple):
     energy: float
     least_determinant: float
     worst_element: int
-
-
-class _Points(NamedTuple):
-    """What is known of some elements' points of quadrature: F = U diag(sigma) Vᵀ, and what the law says."""
-
-    first: int
-    elements: int
-    U: np.ndarray
-    sigma: np.ndarray
-    V: np.ndarray
-    determinant: np.ndarray
-    response: Response
-
-
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Elements of one kind and one law, of any bodies.  number: (e,) their numbers among all elements; connectivity:
-    (e, N) int32; gradient: (e, Q, N, 3) [1/m]; volume: (e, Q) [m³]; mu, lam: (e Q,) [Pa]; slots: (e, N, N)."""
-
-    law: str
-    number: np.ndarray
-    connectivity: np.ndarray
-    gradient: np.ndarray
-    volume: np.ndarray
-    mu: np.ndarray
-    lam: np.ndarray
-    slots: np.ndarray
-
-    def points(self, x: np.ndarray) -> Iterator[_Points]:
-        """At places x (n, 3), a few hundred points at a time, always in the same arrays."""
-        width = self.gradient.shape[1]
-        law = LAWS.find(self.law).evaluate
-        step = max(_CHUNK // width, 1)
-        room = min(step, len(self.number)) * width
-        U, sigma, V, determinant = np.empty((room, 3, 3)), np.empty((room, 3)), np.empty((room, 3, 3)), np.empty(room)
-        response = Response.of(room)
-        for first in range(0, len(self.number), step):
-            count = min(step, len(self.number) - first)
-            p = count * width
-            if p < room:
-                U, sigma, V, determinant = U[:p], sigma[:p], V[:p], determinant[:p]
-                response = Response(*(array[:p] for array in response))
-            stretches(x, self.connectivity, self.gradient, first, count, U, sigma, V, determinant)
-            law(sigma, self.mu[first * width :][:p], self.lam[first * width :][:p], response)
-            yield _Points(first, count, U, sigma, V, determinant, response)
 
 
 class Elements:
@@ -104,8 +52,7 @@ class Elements:
             self._add_mass(group)
         self.nodal_mass = np.bincount(self._rows, weights=self.mass_blocks, minlength=self.node_count)
         body = np.repeat(np.arange(len(self.meshes)), np.diff(self.node_start))[self._rows]
-        damping = np.array([m.damping for m in self.materials]).reshape(-1, 2)[body]
-        self._alpha, self._beta = damping[:, 0].copy(), damping[:, 1].copy()
+        self._alpha = np.array([m.damping[0] for m in self.materials])[body]
 
     @property
     def node_count(self) -> int:
@@ -126,8 +73,8 @@ class Elements:
         tangent: str = "exact",
     ) -> Evaluation:
         """At places x (n, 3) [m], overwrite what is given: force (n, 3) [N] of the elements on their nodes; stiffness
-        K = −∂force/∂x (blocks, 3, 3) [N/m]; damping C = α M + β K (blocks, 3, 3) [N s/m], so that velocities v are
-        damped by the force −C v.  tangent: a name of TANGENTS, which K is taken."""
+        K = −∂force/∂x (blocks, 3, 3) [N/m]; damping C (blocks, 3, 3) [N s/m], α M + β K at rest (`laws.viscosity` tells
+        how it goes on), so that velocities v are damped by the force −C v.  tangent: a name of TANGENTS, which K."""
         x = self._places(x)
         if tangent not in TANGENTS:
             raise SettingsError(f"unknown tangent {tangent!r}; {nearest(str(tangent), list(TANGENTS))}")
@@ -138,8 +85,7 @@ class Elements:
             ("damping", damping, blocks),
         ):
             _check_output(name, array, shape)
-        K = damping if stiffness is None else stiffness
-        for array in (force, K):
+        for array in (force, stiffness, damping):
             if array is not None:
                 array[:] = 0.0
         energy, least, worst = 0.0, np.inf, -1
@@ -151,16 +97,15 @@ class Elements:
                 if points.determinant[low] < least:
                     least = float(points.determinant[low])
                     worst = int(group.number[points.first + low // group.volume.shape[1]])
-                _add(group, points, force, K, tangent)
-        if damping is not None and K is not None:
-            np.multiply(K, self._beta[:, None, None], out=damping)
+                group.add(points, force, stiffness, damping, tangent)
+        if damping is not None:
             damping.reshape(-1, 9)[:, ::4] += (self._alpha * self.mass_blocks)[:, None]
         return Evaluation(energy, least, worst)
 
     @property
     def is_damped(self) -> bool:
         """Does any body lose energy by itself?"""
-        return bool(self._alpha.any() or self._beta.any())
+        return any(m.damping[0] > 0.0 or m.damping[1] > 0.0 for m in self.materials)
 
     def mass_times(self, v: np.ndarray) -> np.ndarray:
         """M v, (n, 3) [kg m/s].  v: (n, 3) [m/s]."""
@@ -171,13 +116,13 @@ class Elements:
     def strain_energy(self, x: np.ndarray) -> np.ndarray:
         """Energy stored in each body (bodies,) [J]."""
         of_element = np.zeros(self.element_count)
-        self._each(x, lambda group, points: _energies(group, points, of_element))
+        self._each(x, lambda group, points: group.energies(points, of_element))
         return np.array([of_element[a:b].sum() for a, b in zip(self.element_start, self.element_start[1:])])
 
     def stress(self, x: np.ndarray) -> np.ndarray:
         """Cauchy's stress (e, 3, 3) [Pa] in world axes, the mean of each element."""
         stress = np.empty((self.element_count, 3, 3))
-        self._each(x, lambda group, points: _stresses(group, points, stress))
+        self._each(x, lambda group, points: group.stresses(points, stress))
         return stress
 
     def von_mises(self, x: np.ndarray) -> np.ndarray:
@@ -186,7 +131,7 @@ class Elements:
         deviator = stress - np.trace(stress, axis1=1, axis2=2)[:, None, None] / 3.0 * np.eye(3)
         return np.sqrt(1.5 * np.einsum("eij,eij->e", deviator, deviator))
 
-    def _each(self, x: np.ndarray, do: Callable[[_Group, _Points], Any]) -> None:
+    def _each(self, x: np.ndarray, do: Callable[[Group, Points], Any]) -> None:
         x = self._places(x)
         for group in self._groups:
             for points in group.points(x):
@@ -204,17 +149,17 @@ class Elements:
             dict.fromkeys((mesh.kind.nodes, material.law) for mesh, material in zip(self.meshes, self.materials))
         )
 
-    def _group(self, nodes: int, law: str, connectivity: list[np.ndarray]) -> _Group:
+    def _group(self, nodes: int, law: str, connectivity: list[np.ndarray]) -> Group:
         bodies = [b for b, m in enumerate(self.materials) if m.law == law and self.meshes[b].kind.nodes == nodes]
         number = np.concatenate([np.arange(*self.element_start[b : b + 2]) for b in bodies])
         elements = np.concatenate([connectivity[b] for b in bodies]).astype(np.int32)
         gradient, volume = gradients(KINDS[nodes], self.rest[elements])
         each = np.diff(self.element_start)[bodies] * volume.shape[1]
-        mu = np.repeat([self.materials[b].shear_modulus for b in bodies], each)
-        lam = np.repeat([self.materials[b].lame for b in bodies], each)
-        return _Group(law, number, elements, gradient, volume, mu, lam, block_slots(elements, *self.pattern))
+        made_of = [self.materials[b] for b in bodies]
+        mu, lam, beta = np.repeat([(m.shear_modulus, m.lame, m.damping[1]) for m in made_of], each, axis=0).T.copy()
+        return Group(law, number, elements, gradient, volume, mu, lam, beta, block_slots(elements, *self.pattern))
 
-    def _add_mass(self, group: _Group) -> None:
+    def _add_mass(self, group: Group) -> None:
         """Lumped: the diagonal of the consistent matrix, scaled to the mass of the element (Hinton, Rock and
         Zienkiewicz 1976), which is positive for quadratic elements, too."""
         body = np.searchsorted(self.element_start, group.number, side="right") - 1
@@ -227,33 +172,6 @@ class Elements:
             np.add.at(self.mass_blocks, np.einsum("eaa->ea", group.slots), scaled)
         else:
             np.add.at(self.mass_blocks, group.slots, matrices)
-
-
-def _add(group: _Group, points: _Points, force: np.ndarray | None, K: np.ndarray | None, tangent: str) -> None:
-    first, count, U, _, V, _, response = points
-    if force is not None:
-        add_forces(group.connectivity, group.gradient, group.volume, first, count, U, response.slope, V, force)
-    if K is not None:
-        if tangent == "clamped":
-            clamp(response)
-        elif tangent == "warped":
-            at = slice(first * group.volume.shape[1], None)
-            warp(group.mu[at][: len(U)], group.lam[at][: len(U)], response)
-        add_stiffness(group.slots, group.gradient, group.volume, first, count, U, V, response, K)
-
-
-def _energies(group: _Group, points: _Points, of_element: np.ndarray) -> None:
-    at = slice(points.first, points.first + points.elements)
-    volume = group.volume[at]
-    of_element[group.number[at]] = (points.response.energy.reshape(volume.shape) * volume).sum(axis=1)
-
-
-def _stresses(group: _Group, points: _Points, stress: np.ndarray) -> None:
-    first, count, U, sigma, _, determinant, response = points
-    volume = group.volume[first : first + count]
-    part = np.empty((count, 3, 3))
-    cauchy_stress(volume, U, sigma, response.slope, determinant, part)
-    stress[group.number[first : first + count]] = part
 
 
 def _check_output(name: str, array: np.ndarray | None, shape: tuple[int, ...]) -> None:

@@ -20,6 +20,7 @@ from delassus.fem.stretch import eigenvectors
 from delassus.kernel import njit
 from delassus.tables import Table
 
+_LEAST_STRETCH = 0.1  # for viscosity: of elements that are flatter, or inside out, that of a tenth of their thickness
 _LEAST_SUM = 1e-6  # of two stretches: below, an element is a line, and what turns it is not defined
 
 
@@ -161,6 +162,27 @@ def warp(mu, lam, response):
             for j in range(3):
                 response.curvature[p, i, j] = 2.0 * mu[p] + lam[p] if i == j else lam[p]
             response.shear[p, i] = 2.0 * mu[p]
+            response.spin[p, i] = 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def viscosity(sigma, mu, lam, beta, V, response):
+    """The same by rates: stress β (2μ D + λ tr(D) I) in the deformed body, D the symmetric part of the velocity's
+    gradient there. At rest that is β times the stiffness; at any shape it resists no rotation, has no moment and adds
+    no energy, which β times the stiffness of a stressed body would. Derivatives by the place in the deformed body are
+    those at rest over the stretches: the columns of V (p, 3, 3) become those of V diag(1/σ), and volumes grow by the
+    determinant."""
+    for p in range(len(sigma)):
+        volume = beta[p]
+        for k in range(3):
+            stretch = max(sigma[p, k], _LEAST_STRETCH)
+            volume *= stretch
+            for i in range(3):
+                V[p, i, k] /= stretch
+        for i in range(3):
+            for j in range(3):
+                response.curvature[p, i, j] = volume * (2.0 * mu[p] + lam[p] if i == j else lam[p])
+            response.shear[p, i] = volume * 2.0 * mu[p]
             response.spin[p, i] = 0.0
 
 
