@@ -153,14 +153,14 @@ class Table(dict[str, Line]):
 
 
 def register(line: Line) -> Line:
-    """Add a solver, scene, task, shape, joint or force of one's own to its table; returns it, so that a class can be
-    decorated. Lasts for this process: what others shall find is an entry point (see the module)."""
+    """Add a solver, scene, task, shape, joint, force or elastic law of one's own to its table; returns it, so that a
+    class can be decorated. Lasts for this process: what others shall find is an entry point (see the module)."""
     for table in _tables:
         if table.is_line(line):
             table.register(line)
             return line
     kinds = (
         "a delassus.solvers.Solver, a delassus.scenes.Scene, a delassus.envs.Task, a class of shapes, a "
-        "delassus.joints.JointKind or a delassus.forces.ForceKind"
+        "delassus.joints.JointKind, a delassus.forces.ForceKind or a delassus.fem.Law"
     )
     raise SettingsError(f"{line!r} cannot be registered: give {kinds}")
