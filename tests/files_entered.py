@@ -69,7 +69,9 @@ CASES: dict[str, Callable[[Path], Callable[[], object]]] = {
     "ipm": lambda folder: solve_with("ipm", "ccp"),
     "prox-ssn": lambda folder: solve_with("prox-ssn", "ncp"),
     "solve FILE": lambda folder: command("solve", str(DATA / "Example-GFC3D-1.hdf5")),
-    "run": lambda folder: command("run", "four-bar", "--steps", "5", "--out", str(folder / "run.h5"), "--overwrite"),
+    "run": lambda folder: command(
+        "run", "four-bar", "--steps", "5", "--out", str(folder / "run.h5"), "--overwrite", "--no-pictures"
+    ),
 }
 
 

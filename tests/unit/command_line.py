@@ -6,8 +6,10 @@ from delassus.cli.main import app
 
 
 def delassus(*arguments):
-    """What `delassus …` prints and returns."""
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    """What `delassus …` prints and returns. Runs are not rendered unless asked: a picture takes longer than the run."""
+    words = [str(argument) for argument in arguments]
+    plain = words[:1] == ["run"] and "--pictures" not in words and not {"-h", "--help"} & set(words)
+    return CliRunner().invoke(app, [*words, "--no-pictures"] if plain else words)
 
 
 def assert_refused(result, *words):

@@ -13,6 +13,7 @@ from delassus.cli import console
 
 COMMANDS = {
     "run": ("delassus.cli.run.command", "Simulate a scene, record and check it."),
+    "render": ("delassus.cli.render", "Draw a recording: a film or pictures, without a screen."),
     "scenes": ("delassus.cli.scenes", "List the scenes and their parameters."),
     "solve": ("delassus.cli.solve.command", "Solve problem files and verify the accuracy."),
     "info": ("delassus.cli.info", "Say what makes problem files easy or hard."),
@@ -33,6 +34,10 @@ Simulate a scene, record it, check it against physics, continue it:
   delassus run four-bar
   delassus run sphere-pile --set n=200 --duration 2 --out runs/pile
   delassus run sphere-pile --out runs/pile --resume --duration 4
+
+\b
+Look at what happened (extras `render` and `view`):
+  delassus render runs/pile --out pile.mp4
 
 \b
 Solve a file, compare solvers, keep the figures and the forces:

@@ -1,6 +1,6 @@
 """One run at a glance: penetration, residual, joint drift, energy, iterations and contacts over time."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,15 +11,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FLOOR = 1e-16  # smallest value on logarithmic axes: exact zeros are drawn there
+_WIDTH, _HEIGHT = 12.0, 7.5  # inches, without pictures
 _POINTS = 4000  # more than a figure can show; long runs are drawn by the extremes of stretches of steps
 
 
-def draw(run: Trajectory, *, title: str, tol: float) -> "Figure":
-    """Six panels over simulated time; steps that did not converge are marked in red."""
+def draw(run: Trajectory, *, title: str, tol: float, strip: np.ndarray | None = None) -> "Figure":
+    """Six panels over simulated time; steps that did not converge are marked in red.  strip: (height, width, 3) bytes,
+    pictures of the run that stand above them."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 7.5), dpi=110, layout="constrained")
-    panels = figure.subplots(3, 2, sharex=True).ravel()
+    tall = 0.0 if strip is None else _WIDTH * strip.shape[0] / strip.shape[1]
+    figure = Figure(figsize=(_WIDTH, _HEIGHT + tall), dpi=110, layout="constrained")
+    plots: Any = figure
+    if strip is not None:
+        both: Any = figure.subfigures(2, 1, height_ratios=[tall, _HEIGHT])
+        above, plots = both
+        shown = above.add_axes((0.0, 0.0, 1.0, 1.0))
+        shown.imshow(strip, aspect="auto")
+        shown.set_axis_off()
+    panels = plots.subplots(3, 2, sharex=True).ravel()
     t = run.t[1:]
     _logarithmic(panels[0], t, run.penetration, "penetration [m]", "no penetration")
     _logarithmic(panels[1], t, run.residual, "relative natural map [-]", "nothing to solve")
@@ -45,7 +55,7 @@ def draw(run: Trajectory, *, title: str, tol: float) -> "Figure":
     for panel in panels[4:]:
         panel.set_xlabel("simulated time [s]")
     marks = f"; {len(failed)} did not converge (red crosses)" if len(failed) else ""
-    figure.suptitle(f"{title}: {run.step_count} steps{marks}", fontsize=11)
+    plots.suptitle(f"{title}: {run.step_count} steps{marks}", fontsize=11)
     return figure
 
 

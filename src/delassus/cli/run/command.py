@@ -81,6 +81,9 @@ def run(
     json: Annotated[
         Path | None, typer.Option(metavar="OUT", help="Write parameters, settings, summary and checks as JSON.")
     ] = None,
+    pictures: Annotated[
+        bool, typer.Option(help="Put five rendered pictures above the plots, where the extra `render` is installed.")
+    ] = True,
 ) -> None:
     """Simulate a scene, record every step, and check what came out against physics.
 
@@ -100,7 +103,7 @@ def run(
              "threads": threads, "law": None if law is None else law.value}  # fmt: skip
     settings = {key: value for key, value in given.items() if value is not None}
     options = RunOptions(
-        scene, parameters or [], steps, duration, settings, out, resume, overwrite, keep_problem, json, vtu
+        scene, parameters or [], steps, duration, settings, out, resume, overwrite, keep_problem, json, vtu, pictures
     )
     raise typer.Exit(_carry_out(make_plan(options)))
 

@@ -38,6 +38,7 @@ class RunOptions:
     keep: str
     json: Path | None
     vtu: int | None = None
+    pictures: bool = True
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class RunPlan:
     json: Path | None
     resume_command: str
     vtu: int | None = None
+    pictures: bool = True
 
 
 def make_plan(given: RunOptions) -> RunPlan:
@@ -101,6 +103,7 @@ def _assembled(
     return RunPlan(
         scene, replace(setup, settings=step_settings), step_settings, about, steps, out, given.resume,
         given.overwrite, keep_every, given.json, _resume_command(given, scene, out), _checked_vtu(given.vtu, setup),
+        given.pictures,
     )  # fmt: skip
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from delassus.io.recording import Trajectory
     from delassus.scenes import Check
 
+_PICTURES = 5  # above the plots
+_PICTURE_SIZE = (400, 300)  # pixels of each
 FIGURE, FLEXIBLE, VTU = "summary.png", "flexible.png", "vtu"
 _LOOKED_AT = 50  # instants at most whose stresses are computed for the card
 
@@ -153,13 +155,26 @@ def write_figures(plan: RunPlan, run: "Trajectory") -> list[Path]:
     from delassus.view.summary import draw
 
     paths = [plan.out / FIGURE]
-    files.write_figure(paths[0], draw(run, title=plan.scene.name, tol=plan.settings.tol))
+    strip = _strip(plan, run) if plan.pictures else None
+    files.write_figure(paths[0], draw(run, title=plan.scene.name, tol=plan.settings.tol, strip=strip))
     if run.node_count:
         from delassus.view.flexible import draw_flexible
 
         paths.append(plan.out / FLEXIBLE)
         files.write_figure(paths[1], draw_flexible(run, plan.setup.model, title=plan.scene.name))
     return paths
+
+
+def _strip(plan: RunPlan, run: "Trajectory") -> Any:
+    """Five pictures of the run side by side, where the extra `render` is installed."""
+    from delassus.view.render.extra import is_installed
+
+    if not is_installed():
+        return None
+    from delassus.view.render.film import strip_of
+    from delassus.view.render.stage import Look
+
+    return strip_of(run, plan.setup.model, _PICTURES, Look(_PICTURE_SIZE))
 
 
 def write_result(

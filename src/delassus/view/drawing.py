@@ -1,0 +1,243 @@
+"""What of a model and a state there is to draw: solids with poses and colours, planes, joints, contacts, flexible
+surfaces. Nothing here knows how it is drawn."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from delassus.collision.layout import PLANE
+from delassus.io.recording import StepContacts
+from delassus.model.model import Model
+from delassus.spatial import quaternion_to_matrix
+from delassus.view.triangles import EACH, TOGETHER, UNIT, Triangles
+
+PALETTE = np.array(
+    [(0.30, 0.47, 0.66), (0.95, 0.56, 0.17), (0.35, 0.63, 0.31), (0.88, 0.34, 0.35), (0.46, 0.72, 0.70),
+     (0.93, 0.79, 0.28), (0.69, 0.48, 0.63)]
+)  # fmt: skip
+"""Of moving bodies whose colours were not chosen, by number."""
+FIXED = (0.72, 0.72, 0.74)
+STATUS_COLOURS = np.array([(0.55, 0.55, 0.58), (0.13, 0.47, 0.90), (0.92, 0.28, 0.16)])
+"""Of contacts that are open, stick and slip."""
+STATUS_NAMES = ("open", "stick", "slip")
+_HEAT = np.array([(0.23, 0.30, 0.75), (0.55, 0.69, 0.99), (0.87, 0.87, 0.87), (0.96, 0.60, 0.48), (0.71, 0.02, 0.15)])
+_LONGEST_ARROW = 0.35  # of the size of the scene: a large force of a recording; larger ones are drawn no longer than
+_CUT_ARROW = 1.5  # times as long
+_LOOKS = 12  # states whose solids say how large the picture must be
+_MANY = 20  # bodies, of which some may leave the picture
+_LARGE = 0.9  # quantile of forces that is drawn that long: impacts are few, and would make all others invisible
+
+
+@dataclass(frozen=True, eq=False)
+class Solids:
+    """k solids of the same triangles.  rows: (k,) of the model's shapes, the first of those that make a surface
+    together; body: (k,), −1 for the world; position (k, 3) [m] and rotation (k, 3, 3) in the body's frame at its centre
+    of mass; scale: (k, 3) the triangles are stretched by, along their axes; colour: (k, 4) 0 … 1."""
+
+    triangles: Triangles
+    rows: np.ndarray
+    body: np.ndarray
+    position: np.ndarray
+    rotation: np.ndarray
+    scale: np.ndarray
+    colour: np.ndarray
+
+    def placed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (k, 3) [m] and rotations (k, 3, 3) in the world, bodies at poses q (n_b, 7)."""
+        x, R = self.position.copy(), self.rotation.copy()
+        moving = self.body >= 0
+        own = q[self.body[moving]]
+        turned = quaternion_to_matrix(own[:, 3:]).reshape(-1, 3, 3)
+        x[moving] = own[:, :3] + np.einsum("kij,kj->ki", turned, self.position[moving])
+        R[moving] = turned @ self.rotation[moving]
+        return x, R
+
+    def vertices(self, q: np.ndarray) -> np.ndarray:
+        """(k, v, 3) all corners in the world [m]."""
+        x, R = self.placed(q)
+        return np.einsum("kij,kvj->kvi", R, self.triangles.vertices * self.scale[:, None]) + x[:, None]
+
+
+class GroundPlane(NamedTuple):
+    """A plane of the world: a point of it [m], and axes (3, 3) as columns, the third its normal."""
+
+    point: np.ndarray
+    axes: np.ndarray
+
+
+class Arrows(NamedTuple):
+    """Contact forces.  start: (n, 3) [m]; along: (n, 3) [m], as long as they are drawn; colour: (n, 3)."""
+
+    start: np.ndarray
+    along: np.ndarray
+    colour: np.ndarray
+
+
+class Drawing:
+    """What is drawn of a model.  bounds: (2, 3) lowest and highest corner of all that moves, of what is fixed where
+    nothing does [m]; size: half their distance [m]."""
+
+    def __init__(self, model: Model, q: np.ndarray, nodes: np.ndarray | None = None):
+        """q: (N, n_b, 7) and nodes: (N, n_n, 3): some states, all of which are to be seen."""
+        self.model = model
+        self.bounds = self._bounds(q, nodes)
+        self.size = max(0.5 * float(np.linalg.norm(self.bounds[1] - self.bounds[0])), 1e-3)
+
+    @cached_property
+    def solids(self) -> list[Solids]:
+        """Everything rigid but planes, grouped by the triangles that it shares."""
+        shapes, out = self.model.shapes, []
+        for kind, (unit, scale) in UNIT.items():
+            rows = np.flatnonzero(shapes.kind == kind)
+            if len(rows):
+                out.append(self._group(unit(len(rows)), rows, scale(shapes.size[rows])))
+        for kind, one in EACH.items():
+            shared: dict[bytes, tuple[Triangles, list[int]]] = {}
+            for s in np.flatnonzero(shapes.kind == kind):
+                made = one(shapes, int(s))
+                shared.setdefault(made.vertices.tobytes(), (made, []))[1].append(int(s))
+            for made, own in shared.values():
+                out.append(self._group(made, np.array(own), np.ones((len(own), 3))))
+        for kind, together in TOGETHER.items():
+            rows = np.flatnonzero(shapes.kind == kind)
+            for number in np.unique(shapes.instance[rows]):
+                own = rows[shapes.instance[rows] == number]
+                made = together(shapes, own)
+                first, one3 = own[:1], np.ones((1, 3))
+                zero, still = np.zeros((1, 3)), np.eye(3)[None]
+                out.append(Solids(made, first, shapes.body[first], zero, still, one3, self._colour(first)))
+        return out
+
+    def _group(self, triangles: Triangles, rows: np.ndarray, scale: np.ndarray) -> Solids:
+        shapes = self.model.shapes
+        return Solids(
+            triangles, rows, shapes.body[rows], shapes.local_position[rows], shapes.local_rotation[rows], scale,
+            self._colour(rows),
+        )  # fmt: skip
+
+    def _colour(self, rows: np.ndarray) -> np.ndarray:
+        body, chosen = self.model.shapes.body[rows], self.model.colours[rows]
+        default = np.where((body < 0)[:, None], FIXED, PALETTE[body % len(PALETTE)])
+        return np.where(np.isnan(chosen), np.column_stack([default, np.ones(len(rows))]), chosen)
+
+    @cached_property
+    def planes(self) -> list[GroundPlane]:
+        """Planes of the world."""
+        shapes = self.model.shapes
+        rows = np.flatnonzero(shapes.kind == PLANE)
+        return [GroundPlane(shapes.local_position[s], shapes.local_rotation[s]) for s in rows]
+
+    def owner(self, row: int) -> str:
+        """The name of the body that has this shape."""
+        from delassus.collision.instances import FIXTURES
+
+        model, body = self.model, int(self.model.shapes.body[row])
+        if body >= 0:
+            return model.body_names[body]
+        fixture = int(model.shapes.owner[row]) - FIXTURES
+        return model.fixed_names[fixture] if fixture < len(model.fixed_names) else "world"
+
+    # -- joints --------------------------------------------------------------------------------------------------------
+
+    def joint_frames(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (n_j, 3) [m] and axes (n_j, 3, 3), as columns, of the joints on their base; the third is that about
+        or along which most kinds move."""
+        joints = self.model.joints
+        if not joints.count:
+            return np.zeros((0, 3)), np.zeros((0, 3, 3))
+        rotation = quaternion_to_matrix(q[:, 3:]).reshape(-1, 3, 3)
+        origin, axes, _ = joints.frames(np.ascontiguousarray(q), rotation)
+        return origin[:, 0], axes[:, 0]
+
+    def joint_errors(self, q: np.ndarray) -> np.ndarray:
+        """(n_j,) largest residual of each joint [m, rad]."""
+        joints = self.model.joints
+        if not joints.row_count:
+            return np.zeros(joints.count)
+        rotation = quaternion_to_matrix(q[:, 3:]).reshape(-1, 3, 3)
+        residual, _ = joints.constraints(joints.frames(np.ascontiguousarray(q), rotation))
+        return np.array([abs(residual[a:b]).max(initial=0.0) for a, b in zip(joints.row_start, joints.row_start[1:])])
+
+    # -- contacts ------------------------------------------------------------------------------------------------------
+
+    def arrows(self, contacts: StepContacts, metres_per_newton: float, *, values: np.ndarray | None = None) -> Arrows:
+        """Forces of contacts on the second body, coloured by whether they stick; values: (n,) from 0 to 1, of the heat
+        that colours them instead."""
+        colour = STATUS_COLOURS[contacts.status] if values is None else heat(values)
+        along = contacts.force * metres_per_newton
+        most = _CUT_ARROW * _LONGEST_ARROW * self.size
+        length = np.linalg.norm(along, axis=1, keepdims=True)
+        return Arrows(contacts.point, along * np.minimum(1.0, most / np.maximum(length, 1e-300)), colour)
+
+    # -- flexible bodies -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def surface(self) -> np.ndarray:
+        """(F, 3) triangles of all flexible bodies, numbers of nodes."""
+        flexible = self.model.flexible
+        if flexible is None:
+            return np.zeros((0, 3), np.int64)
+        start = flexible.elements.node_start
+        return np.concatenate([start[b] + mesh.surface for b, mesh in enumerate(flexible.elements.meshes)])
+
+    def node_stress(self, nodes: np.ndarray) -> np.ndarray:
+        """(n_n,) von Mises' stress at the nodes [Pa]: the mean over the elements around each."""
+        flexible = self.model.flexible
+        if flexible is None or not len(nodes):
+            return np.zeros(len(nodes))
+        elements = flexible.elements
+        stress = elements.von_mises(nodes)
+        total, count = np.zeros(len(nodes)), np.zeros(len(nodes))
+        for b, mesh in enumerate(elements.meshes):
+            own = elements.node_start[b] + mesh.elements
+            here = stress[elements.element_start[b] : elements.element_start[b + 1]]
+            np.add.at(total, own, here[:, None])
+            np.add.at(count, own, 1.0)
+        return total / np.maximum(count, 1.0)
+
+    # -- how large -----------------------------------------------------------------------------------------------------
+
+    def _bounds(self, q: np.ndarray, nodes: np.ndarray | None) -> np.ndarray:
+        shapes, low, high = self.model.shapes, [], []
+        if q.size and q.shape[1] > _MANY:  # what flies away from among many does not count
+            reach, moving = np.zeros(self.model.body_count), shapes.body >= 0
+            np.maximum.at(reach, shapes.body[moving], shapes.pace.arm[moving])
+            low.append(np.quantile((q[..., :3] - reach[:, None]).reshape(-1, 3), 0.01, axis=0))
+            high.append(np.quantile((q[..., :3] + reach[:, None]).reshape(-1, 3), 0.99, axis=0))
+        seen = [q[..., :3].reshape(-1, 3)] if q.size and not low else []
+        if nodes is not None and nodes.size:
+            seen.append(nodes.reshape(-1, 3))
+        if q.size and not low:
+            seen += [
+                s.vertices(x)[s.body >= 0].reshape(-1, 3) for x in q[:: max(1, len(q) // _LOOKS)] for s in self.solids
+            ]
+        if not low and not seen:
+            fixed = [s.vertices(np.zeros((0, 7))).reshape(-1, 3) for s in self.solids if (s.body < 0).all()]
+            seen = [*fixed, np.array([(-1.0, -1.0, 0.0), (1.0, 1.0, 1.0)])]
+        low += [x.min(axis=0) for x in seen if len(x)]
+        high += [x.max(axis=0) for x in seen if len(x)]
+        return np.array([np.min(low, axis=0), np.max(high, axis=0)])
+
+
+def heat(values: np.ndarray) -> np.ndarray:
+    """(n, 3) colours of values from 0 (blue) to 1 (red); others are drawn as the nearest of these."""
+    at = np.clip(np.nan_to_num(values), 0.0, 1.0) * (len(_HEAT) - 1)
+    below = np.minimum(at.astype(np.int64), len(_HEAT) - 2)
+    share = (at - below)[:, None]
+    return (1.0 - share) * _HEAT[below] + share * _HEAT[below + 1]
+
+
+def logarithmic(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Values as numbers from 0 (at or below low) to 1 (at or above high), by their logarithms."""
+    with np.errstate(divide="ignore"):
+        return np.clip((np.log10(np.abs(values)) - math.log10(low)) / (math.log10(high) - math.log10(low)), 0.0, 1.0)
+
+
+def arrow_scale(forces: np.ndarray, size: float) -> float:
+    """Metres a newton is drawn long, where forces (n, 3) [N] are all there are and the scene is so large [m]."""
+    norms = np.linalg.norm(forces, axis=1)
+    large = float(np.quantile(norms[norms > 0.0], _LARGE)) if (norms > 0.0).any() else 1.0
+    return _LONGEST_ARROW * size / large
