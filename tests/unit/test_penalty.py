@@ -133,6 +133,20 @@ def test_scenes_run_so_from_the_command_line_and_say_what_they_are(tmp_path):
     assert "penalty in 5 steps" in " ".join(out.output.split())
 
 
+def test_a_recording_goes_on_with_its_springs_and_its_theta(tmp_path):
+    model, state = ball()
+    for k, settings in enumerate(
+        (StepSettings(integrator="penalty", penalty=Penalty(2e4, law="hertz")), StepSettings(theta=0.6))
+    ):
+        world = World(model, state, settings=settings)
+        world.run(steps=5, record=tmp_path / str(k))
+        again = World.load(tmp_path / str(k))
+        assert again.settings == settings
+        world.run(steps=5)
+        again.run(steps=5)
+        assert again.state.hash == world.state.hash
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -57,7 +57,7 @@ class Penalty:
 
 
 def press(
-    model: Model, state: State, rows: Rows, inputs: Inputs, h: float, penalty: Penalty, frictionless: bool
+    model: Model, state: State, rows: Rows, inputs: Inputs, h: float, penalty: Penalty, is_frictionless: bool
 ) -> tuple[Rows, Inputs]:
     """Rows whose contacts say no more than that their impulses are those of springs, E λ + b = 0, and inputs that hold
     these."""
@@ -65,7 +65,7 @@ def press(
     rigid = 6 * model.body_count
     J = jacobian(rows.bodies, rows.cone.block_start, rows.rows, rows.nodes, rigid + 3 * model.node_count, rigid)[first:]
     u = np.concatenate([state.u.ravel(), state.node_velocity.ravel()])
-    mu = np.zeros_like(rows.contacts.mu) if frictionless else rows.contacts.mu
+    mu = np.zeros_like(rows.contacts.mu) if is_frictionless else rows.contacts.mu
     force = penalty.forces(rows.contacts.gap, (J @ u).reshape(-1, 3), mu).ravel()
     total = J.T @ force
     pushed = replace(inputs, wrench=inputs.wrench + total[:rigid].reshape(-1, 6))

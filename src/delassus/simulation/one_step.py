@@ -14,7 +14,7 @@ from delassus.dynamics.forces import swung
 from delassus.dynamics.impacts import foresee, meeting
 from delassus.dynamics.implicit_step import ImplicitStep, total_energy, touching_surfaces
 from delassus.dynamics.moving import move_on, return_to_limits
-from delassus.dynamics.penalty import press
+from delassus.dynamics.penalty import Penalty, press
 from delassus.dynamics.softness import Softness, softness_of
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
@@ -132,7 +132,8 @@ def step(
     held = Held(rows, guess, half) if rows.bound is not None else None
     posed, known = None, rows
     if scheme.is_penalty:
-        known, inputs = press(model, state, rows, inputs, h, settings.penalty, settings.law is Law.FRICTIONLESS)
+        springs, is_frictionless = settings.penalty or Penalty(), settings.law is Law.FRICTIONLESS
+        known, inputs = press(model, state, rows, inputs, h, springs, is_frictionless)
     if model.is_implicit:
         posed = ImplicitStep(model, state, turned, half, known, inputs, h, scheme, settings.law)
 

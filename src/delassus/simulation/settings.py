@@ -38,7 +38,7 @@ class StepSettings:
     theta: weight of the end of the step in everything that pushes, from 0.5 (second order) to 1, under "moreau"; None:
         the integrator's own, 0.5 for "moreau", whose springs and drives lean to the end where they are stiff, see
         docs/forces.md.
-    penalty: the springs of contacts under "penalty", see `Penalty`.
+    penalty: the springs of contacts under "penalty", see `Penalty`; None: `Penalty()`.
     stabilisation: how errors of joints, limits and contacts are removed, see `Stabilisation`.
     softening: which rows are soft, and how, where joints and materials say nothing themselves, see `Softening`; None:
         none.
@@ -58,7 +58,7 @@ class StepSettings:
     warm_start: bool = True
     threads: int = 1
     theta: float | None = None
-    penalty: Penalty = field(default_factory=Penalty)
+    penalty: Penalty | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "law", Law.of(self.law))
@@ -72,7 +72,7 @@ class StepSettings:
                 raise SettingsError(f"{name} is {value!r}: give a whole number from 1 on")
         for name, kind in (("stabilisation", Stabilisation), ("softening", Softening), ("penalty", Penalty)):
             value = getattr(self, name)
-            if not isinstance(value, kind) and not (name == "softening" and value is None):
+            if not isinstance(value, kind) and (name == "stabilisation" or value is not None):
                 raise SettingsError(f"{name} is {value!r}: give {kind.__name__}(…)")
         Limits(self.tol, self.velocity_factor, self.max_iter, None)
         integrator(self.integrator, self.theta)
