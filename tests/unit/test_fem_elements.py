@@ -162,6 +162,7 @@ def test_at_rest_all_laws_and_tangents_have_the_stiffness_of_small_strains(law, 
     np.testing.assert_allclose(lowest[:6], 0.0, atol=1e-14)
 
 
+@pytest.mark.peer
 def test_stiffness_is_that_of_another_program():
     skfem = pytest.importorskip("skfem")
     from skfem.models.elasticity import lame_parameters, linear_elasticity

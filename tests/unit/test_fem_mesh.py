@@ -146,6 +146,12 @@ def test_quadratic_elements_must_not_be_folded():
     wrong = good.elements.copy()
     wrong[0, [4, 9]] = wrong[0, [9, 4]]
     refused("element 0 is folded, nodes .* near the middles of the edges", good.nodes, wrong)
+    two = fem.block((1.0, 1.0, 1.0), (1, 1, 1)).quadratic()
+    torn, owner = two.elements.copy(), np.argwhere(two.elements[:, 4:] == two.elements[0, 4])
+    torn[owner[-1, 0], 4 + owner[-1, 1]] = len(two.nodes)
+    nodes = np.concatenate([two.nodes, two.nodes[two.elements[:1, 4]]])
+    assert len(owner) > 1
+    refused("elements .* share the edge of nodes .*, but not its middle", nodes, torn)
     mirrored = fem.Mesh(good.nodes * [-1.0, 1.0, 1.0], good.elements, orient=True)
     assert mirrored.volume == pytest.approx(good.volume)
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from delassus.errors import ProblemError
-from delassus.fem.kinds import KINDS
+from delassus.fem.kinds import EDGES, KINDS
 
 MOST_ELEMENTS = 5_000_000  # some 5 GB of stiffness and constant arrays; blocks of quadratic ones still count in int32
 FLAT = 1e-9  # volume over the cube of the longest edge below which an element has no usable gradients
@@ -50,7 +50,25 @@ def checked_elements(given: Any, node_count: int) -> np.ndarray:
             "it, nothing would hold it"
         )
     _check_one_piece(elements, node_count)
+    if elements.shape[1] > 4:
+        _check_middles(elements)
     return elements
+
+
+def _check_middles(elements: np.ndarray) -> None:
+    """Elements with an edge in common must have its middle in common, or the body would gape there."""
+    ends = np.sort(elements[:, EDGES].reshape(-1, 2), axis=1)
+    middle = elements[:, 4:].ravel()
+    order = np.lexsort((middle, ends[:, 1], ends[:, 0]))
+    ends, middle = ends[order], middle[order]
+    differs = (ends[1:] == ends[:-1]).all(axis=1) & (middle[1:] != middle[:-1])
+    if differs.any():
+        k = int(np.argmax(differs))
+        one, other = order[k] // len(EDGES), order[k + 1] // len(EDGES)
+        raise ProblemError(
+            f"Mesh: elements {one} and {other} share the edge of nodes {ends[k].tolist()}, but not its middle, nodes "
+            f"{middle[k]} and {middle[k + 1]}: give both the same one"
+        )
 
 
 def _check_one_piece(elements: np.ndarray, node_count: int) -> None:
