@@ -6,7 +6,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from delassus.dynamics import Penalty
 from delassus.errors import FileError
 from delassus.io.place import label
 from delassus.io.recording import About, Recorder, Recording
@@ -63,19 +62,13 @@ def load_recording(path: Path) -> "World":
 
 def _settings(found: dict[str, Any], default: StepSettings) -> StepSettings:
     """Settings of steps as a recording keeps them, where plain values say them."""
-<<<<<<< HEAD
     words = ("h", "law", "tol", "tol_velocity", "max_iter", "integrator", "theta", "warm_start", "threads")
-=======
-    words = ("h", "law", "tol", "tol_velocity", "max_iter", "integrator", "warm_start", "threads", "theta")
->>>>>>> 16fa3a4 (Recordings go on with their θ and penalty springs; settings that are not given leave older recordings alone)
     plain = {key: found[key] for key in words if key in found}
     if isinstance(found.get("penalty"), dict):
         plain["penalty"] = replace(default.penalty, **found["penalty"])
     solver = found.get("solver")
     if isinstance(solver, str):
         plain["solver"] = solver
-    if isinstance(found.get("penalty"), dict):
-        plain["penalty"] = Penalty(**found["penalty"])
     return replace(default, **plain)
 
 
