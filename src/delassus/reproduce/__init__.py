@@ -25,6 +25,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "delassus.reproduce.experiments.warm_start",
         "delassus.reproduce.experiments.box_size",
         "delassus.reproduce.experiments.stacks",
+        "delassus.reproduce.experiments.three_point_bending",
         "delassus.reproduce.experiments.heap_table",
         "delassus.reproduce.experiments.heap_size",
         "delassus.reproduce.experiments.heavy_cylinder",
