@@ -64,8 +64,6 @@ def _settings(found: dict[str, Any], default: StepSettings) -> StepSettings:
     """Settings of steps as a recording keeps them, where plain values say them."""
     words = ("h", "law", "tol", "tol_velocity", "max_iter", "integrator", "theta", "warm_start", "threads")
     plain = {key: found[key] for key in words if key in found}
-    if isinstance(found.get("penalty"), dict):
-        plain["penalty"] = replace(default.penalty, **found["penalty"])
     solver = found.get("solver")
     if isinstance(solver, str):
         plain["solver"] = solver
