@@ -162,6 +162,22 @@ def test_the_judge_never_forms_what_is_large(monkeypatch):
     assert len(made) == 1
 
 
+@pytest.mark.parametrize("law", ["ncp", "ccp"])
+def test_what_is_too_large_to_be_formed(monkeypatch, law):
+    """An interior point goes through the nodes, and `auto` knows; whoever needs D says so at once, in one sentence."""
+    want = solve(standing(law=law), "auto", tol=1e-9)
+    monkeypatch.setattr(sparse, "MOST_FULL", 20)
+    monkeypatch.setattr(SparseDelassus, "_matrix", property(lambda self: pytest.fail("D was formed")))
+    problem = standing(law=law)
+    found = solve(problem, "auto", tol=1e-9)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.velocities, want.velocities, atol=1e-6)
+    for name in ("nbgs", "prox-ssn", "ags", "jacobi", "gpminres"):
+        refused = solve(problem, name)
+        assert refused.status is Status.UNSUPPORTED
+        assert "so many rows" in refused.message
+
+
 def test_a_factor_that_went_on_is_noticed():
     """Two problems share a `Definite`: the first must not be solved with the masses of the second."""
     given = standing()

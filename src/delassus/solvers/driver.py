@@ -55,6 +55,7 @@ class Solver:
     advice: str
     start: Callable[[Problem, Settings, np.ndarray], Method]  # a subclass of Method, or a function that picks one
     most_rows: int | None = None  # where the method's cost or memory would get out of hand
+    forms_delassus: bool = False  # needs D as a matrix where bodies are flexible: refused where that is too large
     is_map: bool = False  # iterates one map on its reactions, or on the `point` it offers: can be accelerated
     ignores_guess: bool = False  # starts from a point of its own: see `Method`
     also: Callable[[Problem], bool] = lambda problem: True  # what else a problem must be for the method to take it
@@ -83,6 +84,8 @@ class Solver:
     def takes(self, problem: Problem) -> bool:
         """Does the method treat this law, these kinds of rows and this many of them?"""
         if self.most_rows is not None and problem.row_count > self.most_rows:
+            return False
+        if self.forms_delassus and not problem.delassus.has_matrix_at_hand:
             return False
         if self.rows is ALL_ROWS:
             return problem.law in self.laws and self.also(problem)

@@ -56,7 +56,16 @@ def _start_double_double(problem: Problem, settings: Settings, reactions: np.nda
 
 
 def _splitting(name: str, laws: tuple[Law, ...], paper: str, advice: str, **settings: Any) -> Solver:
-    return Solver(Splitting(solver=name, **settings), laws, ALL_ROWS, paper, advice, start_splitting, is_map=True)
+    return Solver(
+        Splitting(solver=name, **settings),
+        laws,
+        ALL_ROWS,
+        paper,
+        advice,
+        start_splitting,
+        is_map=True,
+        forms_delassus=True,
+    )
 
 
 def _admm(name: str, laws: tuple[Law, ...], paper: str, advice: str, **settings: Any) -> Solver:
@@ -79,11 +88,11 @@ _LINES = [
                local="slip", omega=1.6, omega_after=1, omega_min=0.8, omega_backoff=0.7),
     Solver(Direct(solver="nbgs-direct"), _ANY, ALL_ROWS, "Tsounis et al. 2025, Alg. 4–5; joints eliminated",
            "mechanisms: all joints by one dense factorisation, contacts by nbgs; up to some thousand rows",
-           _start_direct, most_rows=4000, at_once=joints_at_once, joints_at_once=True),
+           _start_direct, most_rows=4000, forms_delassus=True, at_once=joints_at_once, joints_at_once=True),
     Solver(ProxSsn(solver="prox-ssn"), _ANY, ALL_ROWS, "Newton on Alart and Curnier's function, proximal; ours",
            "any law to 1e-8 and beyond: accelerated sweeps, then Newton where they crawl: stacks, mass ratios, loops",
-           partial(start_prox_ssn, borrowed=Borrowed(interior_start)), most_rows=30_000, at_once=prox_ssn_at_once,
-           batch_at_once=prox_ssn_batch),
+           partial(start_prox_ssn, borrowed=Borrowed(interior_start)), most_rows=30_000, forms_delassus=True,
+           at_once=prox_ssn_at_once, batch_at_once=prox_ssn_batch),
     Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "Mangoni, PhD thesis, ch. 4; Mangoni and Tasora",
            "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
            start_ipm, at_once=dense_at_once, hands_on=hands_on),
@@ -119,31 +128,31 @@ _LINES = [
           penalty="spectral"),
     Solver(Prox(solver="prox"), _EXACT, ALL_ROWS, "Tsounis et al. 2025, §VI-D",
            "exact Coulomb friction by the cheapest sweeps; converges where exact local solves cycle",
-           ProxMethod),
+           ProxMethod, forms_delassus=True),
     Solver(Apgd(solver="apgd"), _CONVEX, ALL_ROWS, "Mazhar et al. 2015",
            "the convex law on large heaps to 1e-3…1e-6, in parallel; for exact friction apgd+desaxce",
-           ApgdMethod),
+           ApgdMethod, forms_delassus=True),
     Solver(Ags(solver="ags"), _ANY, ALL_ROWS, "Gauß–Seidel with Nesterov's momentum and restarts",
            "heaps too large to factorise, exact friction or the convex law, to 1e-3…1e-6; in parallel, same bits",
-           AgsMethod),
+           AgsMethod, forms_delassus=True),
     Solver(SpgFb(solver="spg-fb"), _CONVEX, ALL_ROWS, "Heyn et al. 2013, §4.3",
            "the convex law, fast at first; returns the best iterate however soon it is stopped",
-           SpgFbMethod),
+           SpgFbMethod, forms_delassus=True),
     Solver(Gpminres(solver="gpminres"), _ANY, ALL_ROWS, "Heyn et al. 2013, §4.2; friction ours",
            "heaps without friction to any accuracy in the fewest products; with friction apgd is faster on heaps",
-           GpminresMethod),
+           GpminresMethod, forms_delassus=True),
     Solver(GpminresP(solver="gpminres-p"), _ANY, ALL_ROWS, "Heyn et al. 2013, §4.2; friction ours",
            "small convex problems, and heaps without friction, in tens of factorisations; D is formed",
-           GpminresPMethod, most_rows=12_000),
+           GpminresPMethod, most_rows=12_000, forms_delassus=True),
     Solver(Kucera(solver="kucera"), _ANY, ALL_ROWS, "Heyn et al. 2013, §4.4; Kučera 2008; ncp by Tresca",
            "heaps without friction; proved to converge with cones too, slowly where many contacts slide",
-           KuceraMethod),
+           KuceraMethod, forms_delassus=True),
     Solver(Jacobi(solver="jacobi"), _ANY, ALL_ROWS, "Heyn et al. 2013, eq. 12; Kleinert et al. 2014, §5.2.4",
            "the reference that Heyn et al. and Kleinert et al. compare with (PGJ): parallel and slow",
-           JacobiMethod, is_map=True),
+           JacobiMethod, is_map=True, forms_delassus=True),
     Solver(IpmInexact(solver="ipm-inexact"), _CONVEX, ALL_ROWS, "Kleinert et al. 2014",
            "interior point with Krylov directions: large heaps to 1e-2…1e-4; space=body, linear=cg is the fastest",
-           start_ipm_inexact),
+           start_ipm_inexact, forms_delassus=True),
 ]  # fmt: skip
 
 ALIASES = {"gauss-seidel": "nbgs"}

@@ -20,6 +20,7 @@ from delassus.solvers.admm.iteration import iterate_dense, iterate_sparse
 from delassus.solvers.admm.penalty import largest_eigenvalue, largest_eigenvalue_dense, power_start
 
 _DENSE_ROWS = 250  # rows up to which a full inverse of D + σ I costs less than sparse factors
+_DENSE_FLEXIBLE = 2000  # the same between flexible bodies, where D is full and their nodes are many more than rows
 _BODY_ROWS = 60  # rows from which solving for the bodies' velocities instead may cost less
 _LOCKED = 1e-12  # a block whose mobility falls below this fraction when joints are eliminated is locked by them
 
@@ -109,7 +110,8 @@ class SparseReduced:
 
 def reduced(problem: Problem, joints: str, is_scaled: bool) -> DenseReduced | SparseReduced:
     """The problem as the iteration sees it; joints: "exact" or "split"."""
-    if problem.row_count <= _DENSE_ROWS and not _has_few_bodies(problem):
+    is_flexible = problem.delassus.is_primal and problem.delassus.rigid is None
+    if problem.row_count <= (_DENSE_FLEXIBLE if is_flexible else _DENSE_ROWS) and not _has_few_bodies(problem):
         return DenseReduced(problem, joints == "exact", is_scaled)
     return SparseReduced(problem, joints == "exact", is_scaled)
 

@@ -59,14 +59,14 @@ Stages = tuple[tuple[Solver, Settings, int], ...]
 def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
     """What `solver="auto"` tries on this problem, one after the other, until one of them converges, with which settings
     and for how many iterations each; the last one has no bound.  tol: of the relative natural map."""
+    is_exact, has_both = problem.law is Law.NCP, 0 < problem.cone.bilateral_rows < problem.row_count
+    if _is_flexible(problem):
+        return _for_flexible(problem.law, problem.delassus.has_matrix_at_hand, is_exact and has_both)
     is_heap = problem.contact_count >= _heap_from(problem.law, tol) and problem.delassus.rigid is not None
     if not SOLVERS["prox-ssn"].takes(problem):
         return _for_many_rows(problem.law)
     if problem.law is not Law.NCP and is_small(problem):
         return ((SOLVERS["ipm"], SOLVERS["ipm"].settings, 0),)
-    is_exact, has_both = problem.law is Law.NCP, 0 < problem.cone.bilateral_rows < problem.row_count
-    if _is_flexible(problem):
-        return _for_flexible(problem.law, problem.delassus.has_matrix_at_hand, is_exact and has_both)
     return _stages(problem.law, is_exact and shares_loads(problem), is_heap, is_exact and has_both)
 
 
