@@ -14,6 +14,7 @@ from delassus.io.recording.parts import part_paths
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation import Memory, StepSettings, simulate
+from delassus.view.flexible import contact_forces
 
 SETTINGS = StepSettings(h=1e-2)
 SOFT = fem.Elastic(young=1e5, poisson=0.3, density=1000.0, damping=(0.0, 1e-3))
@@ -180,6 +181,9 @@ def test_bodies_and_pairs_by_name(folder: Path) -> None:
         pair = run.between(other, "block")
         np.add.at(total, pair.step, pair.force)
     np.testing.assert_allclose(total, block.contact_force, atol=1e-9)
+    shown = contact_forces(run, run.model)  # as the figure has them: of one flexible body that touches all of them
+    np.testing.assert_allclose(shown["lid"] + shown["the world"], block.contact_force, atol=1e-9)
+    assert not shown["hand"].any()
     assert not len(run.between("world", "lid").step)  # a flexible side is not the world
     np.testing.assert_allclose(lid.contact_force[-1], -run.between("lid", "block").force[
         run.between("lid", "block").step == 29].sum(axis=0))  # fmt: skip

@@ -1,6 +1,7 @@
 """Flexible bodies in a world: by name, pushed, touched, kept, copied and taken back."""
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -193,6 +194,32 @@ def test_what_is_welded_is_not_torn() -> None:
         world.body("hand").set(position=(1, 0, 0))
     world.run(3)  # falls freely: nothing pulls
     np.testing.assert_allclose(world.body("soft").reactions["hand"], 0.0, atol=1e-9)
+
+
+def test_forces_are_watched() -> None:
+    world = World(*two_bodies().build(), h=1e-2)
+    world.watch("body:block.contact_force")
+    world.watch("clamp", lambda world: world.body("beam").reaction("x-"))
+    world.run(8)
+    np.testing.assert_array_equal(
+        world.history("body:block.contact_force").values[-1], world.body("block").contact_force
+    )
+    np.testing.assert_array_equal(world.history("clamp").values[-1], world.body("beam").reactions["world"])
+    assert world.history("clamp").values.shape == (8, 3)
+
+
+def test_films_show_what_bends(tmp_path: Path) -> None:
+    pictures = []
+    for young in (1e5, 1e9):
+        builder = ModelBuilder()
+        beam = builder.flexible("beam", fem.block(size=(0.4, 0.1, 0.1), cells=(4, 1, 1)), fem.Elastic(young))
+        builder.weld(beam, "x-")
+        world = World(*builder.build(), h=1e-2)
+        world.run(10)
+        world.film(tmp_path / "film.gif", fps=10)
+        pictures.append((tmp_path / "film.gif").read_bytes())
+    assert pictures[0].startswith(b"GIF")
+    assert pictures[0] != pictures[1]
 
 
 def test_histories_of_many_nodes_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:

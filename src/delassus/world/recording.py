@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from delassus.dynamics import Penalty
 from delassus.errors import FileError
 from delassus.io.place import label
 from delassus.io.recording import About, Recorder, Recording
@@ -64,6 +65,8 @@ def _settings(found: dict[str, Any], default: StepSettings) -> StepSettings:
     """Settings of steps as a recording keeps them, where plain values say them."""
     words = ("h", "law", "tol", "tol_velocity", "max_iter", "integrator", "theta", "warm_start", "threads")
     plain = {key: found[key] for key in words if key in found}
+    if isinstance(found.get("penalty"), dict):
+        plain["penalty"] = Penalty(**found["penalty"])
     solver = found.get("solver")
     if isinstance(solver, str):
         plain["solver"] = solver
