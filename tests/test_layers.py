@@ -75,6 +75,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "stretch": set(),
         "laws": {"stretch"},
         "elastic": {"laws"},
+        "section": {"elastic"},
         "pattern": set(),
         "assembly": set(),
         "group": {"stretch", "laws", "assembly"},

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.builder.beam import BeamMethods
 from delassus.builder.body import WORLD, Body, Material, Surface, bits, colour_of, mass_properties, placed_shapes
 from delassus.builder.coupling import CouplingMethods, model_couplings
 from delassus.builder.flexible import FlexibleBody, FlexibleParts
@@ -26,7 +27,7 @@ from delassus.spatial import axis_frame, quaternion_multiply, rotate
 _REACH = 0.05  # default of `ModelBuilder(reach=…)`
 
 
-class ModelBuilder(FlexibleParts, ForceMethods, CouplingMethods):
+class ModelBuilder(FlexibleParts, BeamMethods, ForceMethods, CouplingMethods):
     """Collects bodies, joints and forces (`spring`, `bushing`, …: builder/force_methods.py); `build()` gives the
     constant `Model` and its first `State`.
 

@@ -13,6 +13,7 @@ from delassus.fem.group import TANGENTS
 from delassus.fem.kinds import KINDS, ElementKind
 from delassus.fem.laws import LAWS, Law, Response
 from delassus.fem.mesh import Mesh
+from delassus.fem.section import Section
 from delassus.fem.solids import block, cylinder
 from delassus.fem.statics import Equilibrium, equilibrium
 from delassus.fem.vibration import Vibrations, frequencies
@@ -29,6 +30,7 @@ __all__ = [
     "Law",
     "Mesh",
     "Response",
+    "Section",
     "Vibrations",
     "block",
     "cylinder",
