@@ -277,6 +277,27 @@ def test_files_that_are_no_meshes_are_refused(tmp_path):
     assert fem.read_mesh(tmp_path / "turned.vtu", orient=True).volume == pytest.approx(1.0 / 6.0)
 
 
+@pytest.mark.filterwarnings("ignore")  # of what is in the file
+@pytest.mark.parametrize("name", ["part.inp", "part.mesh", "part.msh"])
+def test_damaged_files_are_meshes_or_refused(tmp_path, name):
+    """With bytes changed, left out or doubled, at random: nothing but our own exceptions, in one line."""
+    meshio = pytest.importorskip("meshio")
+    mesh = fem.block()
+    kind = {"file_format": "gmsh22", "binary": True} if name.endswith("msh") else {}
+    meshio.Mesh(mesh.nodes, [("tetra", mesh.elements)]).write(tmp_path / name, **kind)
+    whole, rng, outcomes = (tmp_path / name).read_bytes(), np.random.default_rng(0), set()
+    for _ in range(60):
+        at, length, what = int(rng.integers(len(whole))), int(rng.integers(1, 20)), int(rng.integers(3))
+        middle = (bytes(rng.integers(0, 256, length, np.uint8)), b"", 2 * whole[at : at + length])[what]
+        (tmp_path / name).write_bytes(whole[:at] + middle + whole[at + length :])
+        try:
+            fem.read_mesh(tmp_path / name)
+            outcomes.add("read")
+        except (FileError, ProblemError) as error:
+            outcomes.add("two lines" if "\n" in str(error) else "refused")
+    assert outcomes == {"read", "refused"}
+
+
 def test_without_meshio_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "meshio", None)
     with pytest.raises(SettingsError, match=r"pip install 'delassus\[mesh\]'"):
