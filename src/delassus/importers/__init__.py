@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 
 from delassus.errors import FileError, nearest
-from delassus.importers import mjcf, urdf
+from delassus.importers import mjcf, urdf, usd
 from delassus.importers.imported import Imported as Imported
 from delassus.importers.imported import Keyframe as Keyframe
 from delassus.importers.imported import Site as Site
@@ -15,6 +15,10 @@ IMPORTERS: dict[str, Callable[..., Imported]] = {
     ".xml": mjcf.load,
     ".mjcf": mjcf.load,
     ".urdf": urdf.load,
+    ".usd": usd.load,
+    ".usda": usd.load,
+    ".usdc": usd.load,
+    ".usdz": usd.load,
 }
 """What reads a file, by the ending of its name."""
 
@@ -28,7 +32,7 @@ def load_model(
     floating: bool = False,
     hold: tuple[float, float] | None = None,
 ) -> Imported:
-    """A mechanism from a file: MJCF, URDF.
+    """A mechanism from a file: MJCF, URDF or USD.
 
     keyframe: of the file, to start from; folders: that may be read beside the model's own; packages: folders of ROS
     packages by name, for package://name/…; floating: let what hangs on nothing in a URDF move freely, instead of being

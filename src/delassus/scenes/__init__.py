@@ -30,6 +30,8 @@ from delassus.scenes import (
     stacked_spheres,
     wall,
 )
+from delassus.scenes.file_scene import file_scene as file_scene
+from delassus.scenes.file_scene import is_file as is_file
 from delassus.scenes.flexible import (
     ball_into_block,
     cantilever,
@@ -89,5 +91,7 @@ SCENES: Table[Scene] = Table(
 )
 """Every scene by name, plug-ins included."""
 
-find = SCENES.find
-"""The scene of that name."""
+
+def find(name: str) -> Scene:
+    """The scene of that name, or the model in the file of that name."""
+    return file_scene(name) if is_file(name) else SCENES.find(name)

@@ -25,7 +25,8 @@ def file_scene(path: str) -> Scene:
     ) -> Setup:
         found = load_model(path, keyframe=keyframe or None, hold=_gains(hold))
         found.set_ctrl(_controls(ctrl))
-        return Setup(found.model, found.state, 5.0, found.settings, found.inputs if found.actuators else None)
+        inputs = found.inputs if found.actuators else None
+        return Setup(found.model, found.state, 5.0, found.settings, inputs, notes=found.not_carried)
 
     def judge(setup: Setup, run: Trajectory) -> list[Check]:
         return [all_converged(run), closed_joints(run)]

@@ -72,7 +72,7 @@ class Setup:
 
     inputs: (t, state) → what acts from outside at time t [s] of the step that starts from the state, the middle of the
     step under Moreau's scheme; a function of nothing else so that a run can be resumed; None: nothing. duration [s]:
-    how long it takes to see what the scene is about."""
+    how long it takes to see what the scene is about; notes: what a file says and the model does not."""
 
     model: Model
     state: State
@@ -80,6 +80,7 @@ class Setup:
     settings: StepSettings = field(default_factory=StepSettings)
     inputs: Callable[[float, State], Inputs | None] | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def steps(self, duration: float | None = None, settings: StepSettings | None = None) -> int:
         """Steps that a duration [s] takes, the last one perhaps going a little beyond."""

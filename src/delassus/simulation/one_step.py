@@ -9,7 +9,8 @@ import numpy as np
 from delassus.collision import Contacts
 from delassus.dynamics import Inputs, Rows, assemble, reduce
 from delassus.dynamics.bounded import Held
-from delassus.dynamics.closure import MOST_ROWS, POSES_ALONE, close_joints
+from delassus.dynamics.closure import MOST_ROWS, POSES_ALONE
+from delassus.dynamics.coupled_closure import close_model
 from delassus.dynamics.forces import swung
 from delassus.dynamics.impacts import foresee, meeting
 from delassus.dynamics.implicit_step import ImplicitStep, total_energy, touching_surfaces
@@ -36,6 +37,7 @@ _FINE = 1e-3  # of the tolerances, where rows next to their bounds go to and fro
 _MOST_ROUNDS = 20  # of Newton's method over a step, of which three to six are taken
 _SAME = 10.0  # tolerances: what solves to them leave of differences
 _DEFAULT = StepSettings()
+_NOWHERE = np.zeros(0)
 _ALL = np.empty(0, bool)
 
 
@@ -107,7 +109,8 @@ def step(
         at = predicted = flight.at
     if closes:
         # off its path an over-constrained linkage is rigid, and its rows ask for the impossible
-        at, _ = close_joints(model, predicted, POSES_ALONE, tol=stabilisation.closure, joints=softness.closed)
+        here = _NOWHERE if model.couplings is None else state.coordinates(model)
+        at, _ = close_model(model, predicted, POSES_ALONE, tol=stabilisation.closure, joints=softness.closed, near=here)
     rotation = rotations_of(at)
     contacts = meeting(model, state, inputs, at, h, scheme.lead, stabilisation, flight, settings.threads)
     nodes = state.nodes
@@ -156,7 +159,8 @@ def step(
     q, coordinates = return_to_limits(model, q, state.u, u, elapsed, h, rows, stabilisation, softness)
     solved = q, u
     if closes:
-        q, u = close_joints(model, q, u, tol=settings.stabilisation.closure, joints=softness.closed)
+        closure = settings.stabilisation.closure
+        q, u = close_model(model, q, u, tol=closure, joints=softness.closed, near=coordinates)
     turns = turns_after(model.joints, q, u, coordinates, rows.rates, h - elapsed)
     if posed is None:
         after = State(q, u, state.t + h, turns)

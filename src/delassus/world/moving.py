@@ -53,6 +53,7 @@ class Moving:
         self.model = model
         self.settings = settings
         self.scene: tuple[str, dict[str, Any]] | None = None
+        self.imported: Any = None  # what `load_model` returned, where it is from a file
         self._function = inputs
         self._q, self._u, self._t = state.q.copy(), state.u.copy(), float(state.t)
         self._turns = model.joints.turns_of(state.turns).copy()

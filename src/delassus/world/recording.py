@@ -1,13 +1,13 @@
 """Worlds on disk: recorded as they run, and back from a recording or from a file that an importer reads."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from delassus.dynamics import Penalty
-from delassus.errors import FileError
+from delassus.errors import FileError, SettingsError
+from delassus.importers import load_model
 from delassus.io.place import label
 from delassus.io.recording import About, Recorder, Recording
 from delassus.io.recording.parts import part_paths
@@ -73,20 +73,23 @@ def _settings(found: dict[str, Any], default: StepSettings) -> StepSettings:
     return replace(default, **plain)
 
 
-IMPORTERS: "dict[str, Callable[[Path], World]]" = {"": load_recording}
-"""What `World.load` reads, by the ending of its name, one line each; "": a folder with a recording."""
+def load_file(path: Path, options: dict[str, Any]) -> "World":
+    """The mechanism in a file; its controls are in `world.imported.ctrl`.  options: of `load_model`."""
+    from delassus.world.world import World
+
+    found = load_model(path, **options)
+    world = World(found.model, found.state, found.settings, inputs=found.inputs if found.actuators else None)
+    world.imported = found
+    return world
 
 
-def load(given: str | PathLike[str]) -> "World":
+def load(given: str | PathLike[str], options: dict[str, Any]) -> "World":
     """`World.load`."""
     path = Path(given)
     if not path.exists():
         raise FileError(f"{label(path)}: no such file or folder: check the path")
-    ending = "" if path.is_dir() else path.suffix.lower()
-    if ending not in IMPORTERS or (ending == "" and not path.is_dir()):
-        known = ", ".join("folders with a recording" if e == "" else e for e in IMPORTERS)
-        raise FileError(
-            f"{label(path)}: no importer reads {ending or 'files without an ending'} yet, only {known}: build it with "
-            "ModelBuilder, or take a scene: World.from_scene(…)"
-        )
-    return IMPORTERS[ending](path)
+    if not path.is_dir():
+        return load_file(path, options)
+    if options:
+        raise SettingsError(f"World.load: {', '.join(options)} are for files of models, {label(path)} is a recording")
+    return load_recording(path)

@@ -65,9 +65,10 @@ class World(Moving):
         return world
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> "World":
-        """From a file, or from the folder of a recording of a scene, to go on where it ends."""
-        return load(path)
+    def load(cls, path: str | PathLike[str], **options: Any) -> "World":
+        """From a file of a model (MJCF, URDF, USD, meshes; options: of `delassus.load_model`, whose result is
+        `world.imported`), or from the folder of a recording, to go on where it ends."""
+        return load(path, options)
 
     # -- moving --------------------------------------------------------------------------------------------------------
 

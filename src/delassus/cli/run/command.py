@@ -13,10 +13,31 @@ from delassus.law import Law
 
 
 def run(
-    scene: Annotated[str, typer.Argument(metavar="SCENE", help="Name of a scene; see `delassus scenes`.")],
+    scene: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENE",
+            help="Name of a scene, see `delassus scenes`; or the file of a model (MJCF, URDF, USD).",
+        ),
+    ],
     parameters: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene; see `delassus scenes SCENE`."),
+    ] = None,
+    keyframe: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the file, to start from.  [default: its initial pose]")
+    ] = None,
+    ctrl: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Control of an actuator of the file.  [default: the keyframe's, or 0]"),
+    ] = None,
+    hold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K,D",
+            help="Actuators hold the pose they start from: plain motors of the file as servos of this stiffness and "
+            "damping [N m/rad, N m s/rad].",
+        ),
     ] = None,
     steps: Annotated[int | None, typer.Option(metavar="N", help="Steps in all.")] = None,
     duration: Annotated[
@@ -96,14 +117,17 @@ def run(
       delassus run sphere-pile --set n=200 --duration 2 --dt 2e-3
       delassus run wall --out runs/fast --set speed=20 --json wall.json
       delassus run wall --out runs/fast --resume --duration 4
+      delassus run robot.xml --keyframe home --ctrl knee=0.5
 
     Exit code: 0 all steps converged, none is suspicious and all checks pass, 1 not so, 2 bad input, 130 interrupted.
     """
     given = {"dt": dt, "solver": solver, "tol": tol, "tol_velocity": tol_velocity, "integrator": integrator,
              "threads": threads, "law": None if law is None else law.value}  # fmt: skip
     settings = {key: value for key, value in given.items() if value is not None}
+    of_file = {"keyframe": keyframe, "ctrl": ",".join(ctrl or []), "hold": hold}
+    pairs = [*(parameters or []), *(f"{key}={value}" for key, value in of_file.items() if value)]
     options = RunOptions(
-        scene, parameters or [], steps, duration, settings, out, resume, overwrite, keep_problem, json, vtu, pictures
+        scene, pairs, steps, duration, settings, out, resume, overwrite, keep_problem, json, vtu, pictures
     )
     raise typer.Exit(_carry_out(make_plan(options)))
 
@@ -113,6 +137,8 @@ def _carry_out(plan: RunPlan) -> int:
     from delassus.cli.run.steps import Problems, open_recording, take_steps
     from delassus.simulation.many_steps import Trouble
 
+    for note in plan.setup.notes:
+        typer.echo(f"not carried over: {note}", err=True)
     recorder, state, memory = open_recording(plan)
     before, problems, trouble = recorder.step_count, Problems(plan), Trouble()
     if before >= plan.steps:

@@ -76,7 +76,7 @@ def make_plan(given: RunOptions) -> RunPlan:
         raise SettingsError(f"--steps is {given.steps}: give 1 to {MOST_STEPS}")
     scene = find(given.scene)
     parameters = scene.parsed(key_values(given.pairs, "mu=0.3"))
-    out = given.out or Path("runs") / scene.name
+    out = given.out or Path("runs") / Path(scene.name).stem
     with looking_at(out):
         _check_place(out, given)
     return _assembled(given, scene, parameters, out, keep_every)
