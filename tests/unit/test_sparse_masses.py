@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from delassus import residuals
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
-from delassus.linalg.factor import mkl
+from delassus.linalg.factor import complement, mkl
 from delassus.linalg.factor.cholesky import Cholesky
 from delassus.linalg.factor.definite import Definite, definite_of
 from delassus.linalg.operators import sparse
@@ -26,6 +27,7 @@ from delassus.status import Status
 SAME = 1e-10  # condition of H about 1e4
 
 
+@cache
 def lattice(count, stiffness=30.0):
     """H = M + K, (n, n) with n = 3 count³, of a cubic lattice of unit masses with springs between neighbours that are
     three times as stiff along the spring: blocks of 3×3, all of them full."""
@@ -88,9 +90,10 @@ def test_one_pattern_serves_many_values(library):
     assert factor.number == 2
 
 
-@pytest.mark.parametrize("rows", [70, 330])
-def test_what_lies_between_rows(library, rows):
-    """By solves and by a Schur complement, both against a full inverse."""
+@pytest.mark.parametrize(("rows", "few"), [(70, 1000), (200, 1000), (200, 0), (400, 0)])
+def test_what_lies_between_rows(library, rows, few, monkeypatch):
+    """By solves and by Schur complements, on touched unknowns or on rows, all against a full inverse."""
+    monkeypatch.setattr(complement, "_FEW_TOUCHED", few)
     H, rng = lattice(5), np.random.default_rng(2)
     J = sp.csr_array(sp.random_array((rows, H.shape[0]), density=0.02, rng=rng))
     J.sort_indices()
@@ -99,6 +102,28 @@ def test_what_lies_between_rows(library, rows):
     found = factor.between(J)
     np.testing.assert_allclose(found, want, atol=SAME * np.abs(want).max())
     np.testing.assert_array_equal(found, found.T)
+
+
+@pytest.mark.skipif(mkl.mkl() is None, reason="MKL is not installed")
+def test_an_elimination_is_analysed_once_and_keeps_its_bits(monkeypatch):
+    """As long as the same unknowns are touched, whatever the values: a step that is resumed sees no difference."""
+    H, rng = lattice(5), np.random.default_rng(9)
+    columns = rng.permutation(H.shape[0])[:240]
+    J = sp.csr_array((rng.normal(size=240), (np.arange(240), columns)), shape=(240, H.shape[0]))
+    phases, plain = [], mkl.PardisoHandle.call
+    monkeypatch.setattr(mkl.PardisoHandle, "call", lambda self, phase: phases.append(phase) or plain(self, phase))
+    factor = definite_of(H)
+    blocks = H.tobsr((3, 3))
+    blocks.sort_indices()
+    factor.between(J)
+    assert factor.factor(3.0 * blocks.data)
+    again = factor.between(sp.csr_array(-2.0 * J))
+    assert phases.count(mkl.ANALYSE) == 2  # of H, and of what is left of it
+    np.testing.assert_array_equal(again, definite_of(sp.csr_array(3.0 * H)).between(sp.csr_array(-2.0 * J)))
+    factor.between(sp.csr_array(J[:200]))  # touches others
+    assert phases.count(mkl.ANALYSE) == 5
+    want = J @ np.linalg.solve(H.toarray(), J.T.toarray())
+    np.testing.assert_allclose(again, 4.0 / 3.0 * want, atol=SAME * np.abs(want).max())
 
 
 def test_what_is_not_definite_is_refused_in_one_sentence(library):

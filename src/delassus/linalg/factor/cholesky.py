@@ -45,7 +45,7 @@ class Cholesky:
             self.L = lapack.dpotri(self.L.T, lower=0)[0].T if self.size else self.L
         else:
             self._call("dpotri")
-        _mirror(self.L)
+        mirror(self.L)
         return self.L
 
     def _call(self, name: str, right: np.ndarray | None = None) -> bool:
@@ -66,7 +66,7 @@ class Cholesky:
 
 
 @njit(cache=True)
-def _mirror(A):
+def mirror(A):
     """The upper triangle like the lower one."""
     for i in range(len(A)):
         for j in range(i):

@@ -9,14 +9,16 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from delassus.linalg.factor.complement import complement
+from delassus.linalg.factor.complement import Complement
 from delassus.linalg.factor.pardiso import Pardiso
 from delassus.linalg.factor.symmetric import Pattern, factorisation
 
 _BLOCK = 3  # side of the blocks of finite elements, and of halves of rigid bodies
 _FILLED = 0.6  # share of entries that blocks must have to be factored as such: their order is found far sooner
 _SOLVED_AT_ONCE = 64  # right sides, which bounds memory to as many times n doubles
-_COMPLEMENT_ROWS = 180  # rows from which on a Schur complement takes less time than solving for one after the other
+# Rows from which on a Schur complement takes less time than solving for one after the other: 60 where the order of the
+# last one serves again, 180 where it does not.
+_COMPLEMENT_ROWS = 120
 
 
 class Definite:
@@ -56,7 +58,8 @@ class Definite:
     def between(self, J: sp.csr_array) -> np.ndarray:
         """J A⁻¹ Jᵀ in full, (m, m), symmetric.  J: (m, n), sorted."""
         if J.shape[0] >= _COMPLEMENT_ROWS and isinstance(self.factors, Pardiso):
-            found = complement(self._upper_rows(), J, self.threads)
+            eliminate, source = self._complement
+            found = eliminate.between(self.values.reshape(-1)[source], J)
             if found is not None:
                 return found
         out = np.empty((J.shape[0],) * 2)
@@ -65,20 +68,15 @@ class Definite:
             out[part] = (J @ self.factors.solve_many(J[part].toarray()).T).T
         return 0.5 * (out + out.T)
 
-    def _upper_rows(self) -> sp.csr_array:
-        """The upper triangle of A in compressed rows."""
-        indptr, indices, source = self._plain_pattern
-        return sp.csr_array((self.values.reshape(-1)[source], indices, indptr), shape=(self.size, self.size))
-
     @cached_property
-    def _plain_pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Compressed rows of the upper triangle without blocks, and where its values lie among those of the blocks."""
+    def _complement(self) -> tuple[Complement, np.ndarray]:
+        """Eliminations on the upper triangle without blocks, and where its values lie among those of the blocks."""
         pattern = self.pattern
         counted = np.arange(1.0, self.values.size + 1.0).reshape(-1, pattern.block, pattern.block)
         blocks = sp.bsr_array((counted, pattern.indices, pattern.indptr), shape=(self.size, self.size))
         upper = sp.csr_array(sp.triu(blocks.tocsr()))
         upper.sort_indices()
-        return upper.indptr, upper.indices, upper.data.astype(np.int64) - 1
+        return Complement(upper.indptr, upper.indices, self.threads), upper.data.astype(np.int64) - 1
 
 
 def definite_of(A: sp.csr_array, *, backend: str = "auto", threads: int = 1) -> Definite | None:

@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
-ANALYSE, FACTOR, SOLVE, RELEASE = 11, 22, 33, -1
-"""Phases of PARDISO."""
+ANALYSE, FACTOR, SOLVE, FORGET, RELEASE = 11, 22, 33, 0, -1
+"""Phases of PARDISO; the last two give back the memory of the factors, and all of it."""
 
 
 @cache
