@@ -84,7 +84,6 @@ class Moreau(Integrator):
     are too stiff for the step are weighted towards its end, unless θ is given."""
 
     own_theta = 0.5
-    tangents = ("exact", "clamped")  # another tangent would cost the second order
 
     def __init__(self, theta: float | None = None):
         super().__init__(theta)

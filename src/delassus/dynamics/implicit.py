@@ -9,10 +9,11 @@ where the step begins:
 (q_k, u_k) with q_k = q + θh ((1 − θ) u + θ u_k), it reads  H (u⁺ − u_k) = M (u − u_k) + h f(q_k, …) + Jᵀλ : Newton's
 method over the step (thesis, §3.4).
 
-Springs, bushings and forces of the user's own (forces/) are evaluated at (q + θh u, u) instead, where Newton's method
-with u_k = u begins:  H (u⁺ − u) = h f(q + θh u, u) + Jᵀλ. With θ = ½ that is where the rows are, and second order
-whatever is left out of H. Linearised where the step begins, a stiff spring (k h²/m = 1e4) that turns by 5 mrad in a
-step lost half of its energy of rotation in a second under θ = 1, and gained without bound under θ = ½.
+Springs, bushings and forces of the user's own (forces/), and all else under θ < 1, are evaluated at (q + θh u, u)
+instead, where Newton's method with u_k = u begins:  H (u⁺ − u) = h f(q + θh u, u) + Jᵀλ. With θ = ½ that is where the
+rows are, and of second order whatever is left out of H. Linearised where the step begins, a stiff spring (k h²/m = 1e4)
+that turns by 5 mrad in a step lost half of its energy of rotation in a second under θ = 1, and gained without bound
+under θ = ½; a bar of elements that turns by 50 mrad in a step lost 44 % of its energy in 300 steps, now 3 %.
 
 Rigid bodies come first, as two blocks of three velocities each, then nodes, one block each. The pattern of H is that of
 the model, so that a factorisation's analysis serves every step.
@@ -83,16 +84,18 @@ class Implicit:
     def linearise(
         self, model: Model, mass: np.ndarray, configuration: Any, u: np.ndarray | None, h: float, theta: float,
         tangent: str, predicted: Any, is_clamped: bool = False, masses: Masses | None = None,
+        element_theta: float | None = None,
     ) -> Linearised:  # fmt: skip
         """mass: (n_b, 6, 6) of the rigid bodies; configuration: where elements are evaluated; u: (n,) velocities before
         the step where that is its start, None elsewhere; tangent: of the elements, "exact", "clamped" or "warped";
         predicted: where springs and other forces are evaluated; is_clamped: leave out of H what makes it indefinite of
-        them, too; masses: for the weights of stiff ones."""
+        them, too; masses: for the weights of stiff ones; element_theta: θ of the elements, where it is another."""
         H, momentum = np.zeros((len(self.indices), 3, 3)), np.zeros(self.count)
         _put_masses(mass, self._body_slot, H)
         energy, least = 0.0, np.inf
         if model.flexible is not None:
-            energy, least = self._elements(model, configuration, u, h, theta, tangent, H, momentum)
+            own = theta if element_theta is None else element_theta
+            energy, least = self._elements(model, configuration, u, h, own, tangent, H, momentum)
         if model.forces is not None:
             groups = model.forces.groups(predicted, "clamped" if is_clamped else "exact", masses)
             for (index, force, dq, dv), slot in zip(groups, self._slots):
