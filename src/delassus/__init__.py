@@ -38,6 +38,8 @@ _HOME = {
     "State": "delassus.model.state",
     "StepReport": "delassus.simulation",
     "StepSettings": "delassus.simulation",
+    "equilibrate": "delassus.simulation",
+    "fem": "delassus.fem",
     "simulate": "delassus.simulation",
     "step": "delassus.simulation",
     "Law": "delassus.law",
@@ -58,6 +60,7 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
+    from delassus import fem as fem
     from delassus import residuals as residuals
     from delassus.builder import Imposed as Imposed
     from delassus.builder import Material as Material
@@ -87,6 +90,7 @@ if TYPE_CHECKING:
     from delassus.simulation import Memory as Memory
     from delassus.simulation import StepReport as StepReport
     from delassus.simulation import StepSettings as StepSettings
+    from delassus.simulation import equilibrate as equilibrate
     from delassus.simulation import simulate as simulate
     from delassus.simulation import step as step
     from delassus.softening import Softening as Softening
@@ -109,7 +113,7 @@ def __getattr__(name: str) -> Any:
 
         raise AttributeError(f"module 'delassus' has no attribute {name!r}; {nearest(name, __all__)}")
     module = import_module(_HOME[name])
-    value = module if name == "residuals" else getattr(module, name)
+    value = module if name in ("residuals", "fem") else getattr(module, name)
     globals()[name] = value  # found at once the next time: this look-up takes as long as a tenth of a small solve
     return value
 

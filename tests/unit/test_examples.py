@@ -73,3 +73,10 @@ def test_the_pile_is_recorded_and_filmed(monkeypatch, tmp_path, capsys):
             frames.append(np.asarray(film.convert("RGB"), dtype=int))
     assert (abs(frames[0] - frames[1]) > 60).any(axis=2).mean() > 0.02, "it moved"
     assert (tmp_path / "runs" / "pile-energy.png").exists()
+
+
+def test_the_soft_block_carries_the_ball(monkeypatch, tmp_path):
+    world = run("soft_block", monkeypatch, tmp_path)["world"]
+    ball = world.body("ball")
+    assert ball.contact_force[2] == pytest.approx(9.81 * ball.mass, rel=0.02)
+    assert 0.002 < 0.16 - ball.position[2] < 0.03
