@@ -190,6 +190,17 @@ def test_materials_refuse_what_is_none():
         fem.Elements([fem.block()], ["steel"])
 
 
+def test_what_they_say_of_themselves():
+    """Short, and the same for the same material however its numbers are given: hashes of models are made of it."""
+    beam = fem.block((1.0, 0.1, 0.1), (2, 1, 1))
+    assert repr(beam) == "Mesh(12 nodes, 12 linear tetrahedra, 0.01 m³, sets x-, x+, y-, y+, z-, z+)"
+    assert repr(fem.Elements([beam], [fem.Elastic(1.0)])) == "Elements(1 bodies, 12 nodes, 12 elements, lumped mass)"
+    given = fem.Elastic(np.float64(1000), 0, np.int64(7), damping=[0, np.float32(1)])
+    assert given == fem.Elastic(1e3, 0.0, 7.0, damping=(0.0, 1.0))
+    assert repr(given) == repr(fem.Elastic(1e3, 0.0, 7.0, damping=(0.0, 1.0)))
+    assert hash(given) == hash(fem.Elastic(1e3, 0.0, 7.0, damping=(0.0, 1.0)))
+
+
 # ---- files
 
 

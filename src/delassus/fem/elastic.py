@@ -36,9 +36,12 @@ class Elastic:
                 f"Elastic: damping is {self.damping!r}, expected two numbers (α [1/s] of the mass, β [s] of the "
                 "stiffness)"
             )
-        mass, stiffness = self.damping
-        number(mass, "Elastic: damping of the mass", "1/s")
-        number(stiffness, "Elastic: damping of the stiffness", "s")
+        mass = number(self.damping[0], "Elastic: damping of the mass", "1/s")
+        stiffness = number(self.damping[1], "Elastic: damping of the stiffness", "s")
+        # plain numbers, so that the same material reads the same, and a model made of it has the same hash
+        for name in ("young", "poisson", "density"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        object.__setattr__(self, "damping", (mass, stiffness))
 
     @property
     def shear_modulus(self) -> float:

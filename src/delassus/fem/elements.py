@@ -54,6 +54,10 @@ class Elements:
         body = np.repeat(np.arange(len(self.meshes)), np.diff(self.node_start))[self._rows]
         self._alpha = np.array([m.damping[0] for m in self.materials])[body]
 
+    def __repr__(self) -> str:
+        bodies = len(self.meshes)
+        return f"Elements({bodies} bodies, {self.node_count} nodes, {self.element_count} elements, {self.mass} mass)"
+
     @property
     def node_count(self) -> int:
         """Of all bodies."""

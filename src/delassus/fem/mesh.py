@@ -39,6 +39,11 @@ class Mesh:
         object.__setattr__(self, "sets", sets)
         self.surface  # noqa: B018 - faces that three elements share are refused here and not later
 
+    def __repr__(self) -> str:
+        kind = "quadratic" if self.kind.nodes == 10 else "linear"
+        sets = f", sets {', '.join(self.sets)}" if self.sets else ""
+        return f"Mesh({len(self.nodes)} nodes, {len(self.elements)} {kind} tetrahedra, {self.volume:.4g} m³{sets})"
+
     @property
     def kind(self) -> ElementKind:
         """Linear or quadratic."""
