@@ -21,6 +21,7 @@ from delassus.dynamics.step_problem import reduce_rows
 from delassus.dynamics.turns import count_turns
 from delassus.integrators import STIFFLY
 from delassus.kernel import njit
+from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.model.model import Model
 from delassus.problem.problem import measure_rigid
 from delassus.simulation.compiled.detect import detect_many
@@ -28,10 +29,12 @@ from delassus.simulation.compiled.layout import Arrays, closes, most_rows
 from delassus.simulation.settings import StepSettings
 from delassus.solvers.auto.island_loop import solve_resting
 from delassus.solvers.newton.small import MOST_ROWS, solve_small
+from delassus.solvers.parts.at_once import solve_alone
 
-CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, FOLLOW, SOLVE, TURNS, MANY, REST, REDUCE, MEASURE, MOVE = range(
-    13
-)
+(
+    CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, FOLLOW, SOLVE, TURNS, MANY, REST, REDUCE, MEASURE, MOVE,
+    ALONE,
+) = range(14)  # fmt: skip
 """Numbers of the stages."""
 
 
@@ -113,6 +116,12 @@ def to_solve(settings, most, rigid, u_f, v_f, judged_by, reactions, found, none)
 
 
 @njit(cache=True, inline="always")
+def to_solve_alone(settings, most, rigid, u_f, v_f, judged_by, reactions, found):
+    """What `solve_alone` is called with.  most: iterations."""
+    return rigid, v_f, u_f, judged_by, settings[8], most, reactions, found
+
+
+@njit(cache=True, inline="always")
 def to_solve_resting(settings, rigid, bodies, u_f, v_f, bias, before, judged_by, reactions, told, found):
     """What `solve_resting` is called with."""
     tols, (_, newton, _, most, rule) = settings[8], settings[9]
@@ -187,6 +196,7 @@ def stages_of(model: Model, settings: StepSettings) -> set[int]:
         REDUCE: True,
         MEASURE: joints.count > 0 or model.shapes.count > 0,
         MOVE: True,
+        ALONE: 0 < joints.row_count <= CARRY_ROWS,
     }
     return {stage for stage, is_there in has.items() if is_there}
 
@@ -202,7 +212,7 @@ def _as_given(*arguments: Any) -> Arrays:
 
 
 def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) -> np.ndarray:
-    """(13,) of the stages that are needed, compiled now or loaded; 0 for the others."""
+    """(14,) of the stages that are needed, compiled now or loaded; 0 for the others."""
     poses, _, table, problem, _ = work
     q, u, turns = poses[0], poses[4], np.zeros(0, np.int64)
     (_, _, u_f, response, free), _, (blocks, scale), _, _, reactions, found, _, none, _, _ = problem
@@ -218,6 +228,11 @@ def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) 
         SOFT_CONTACTS: (soften_contacts, to_soften_contacts, (world, u, 0, 0, work)),
         FOLLOW: (follow_few, to_follow, (world, q, 1.0, work)),
         SOLVE: (solve_small, to_solve, (world[6], 0, rigid, u_f.reshape(-1), free, judged_by, reactions, found, none)),
+        ALONE: (
+            solve_alone,
+            to_solve_alone,
+            (world[6], 0, rigid, u_f.reshape(-1), free, judged_by, reactions, found),
+        ),
         TURNS: (count_turns, to_count_turns, (world, work, turns)),
         MANY: (detect_many, to_detect_many, (world, q, work[1][3][2], work)),
         REDUCE: (

@@ -24,6 +24,7 @@ from delassus.integrators import move
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import max_abs
+from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.model.state import FINE, first_wrong
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.simulation.compiled import stages
@@ -265,6 +266,11 @@ def _solve_once(world, inputs, sizes, held, work):
         )
         if judged == WHOLE and m > ALWAYS_LEAST:
             return FAILED
+    if judged == WHOLE and start[block] == m <= CARRY_ROWS:  # joints alone
+        given = stages.to_solve_alone(settings, most_systems, rigid, flat, free[:m], judged_by, reactions[:m], found)
+        judged = call_kernel(world[7][stages.ALONE], given)
+        if judged == 0:
+            judged = WHOLE
     if judged == WHOLE:
         judged = call_kernel(
             world[7][stages.SOLVE],

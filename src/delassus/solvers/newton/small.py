@@ -18,7 +18,14 @@ from delassus.solvers.newton.iteration import proximal_phase
 from delassus.solvers.newton.least_norm import least_of
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import accelerated_phase
-from delassus.solvers.parts.at_once import finish_dense, finish_rigid, judgements_in, known, solve_joints
+from delassus.solvers.parts.at_once import (
+    finish_dense,
+    finish_rigid,
+    joints_at_once,
+    judgements_in,
+    known,
+    solve_joints,
+)
 from delassus.solvers.parts.batch import Kernel, problem_of, room_of
 from delassus.solvers.parts.block_sweeps import sweep_constants
 from delassus.solvers.parts.threes import cut_dense, cut_rigid, place_rows, scale_threes, triples_of
@@ -65,6 +72,10 @@ def small_at_once(
     plain: of `ProxSsn`; takes_least, tols: of `solve_small`; found: of an `Attempt`."""
     if not is_small(problem) or not len(reactions):
         return 0
+    # a kernel of its own, so that a mechanism that touches nothing waits for no other
+    count = joints_at_once(problem, None, reactions, tols, most_iterations(problem.row_count, max_iter), found)
+    if count:
+        return count
     rigid = problem.delassus.rigid
     return solve_small(
         _NO_MATRIX if rigid is not None else problem.delassus.full, _NO_BODIES if rigid is None else rigid.plain,

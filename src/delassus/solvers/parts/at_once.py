@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from delassus.kernel import njit
+from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry
 from delassus.linalg.operators.rigid import form_dense
@@ -152,7 +152,7 @@ def finish_rigid(rigid, v_f, u_f, reactions, judged_by, found):
 
 def joints_at_once(
     problem: Problem,
-    settings: Settings,
+    settings: Settings | None,
     reactions: np.ndarray,
     tols: tuple[float, float],
     max_iter: int,
@@ -166,19 +166,20 @@ def joints_at_once(
     rows = len(reactions)
     if cone.bilateral_rows != rows or not 0 < rows <= CARRY_ROWS or rigid is None:
         return 0
-    return _joints_at_once(
+    return solve_alone(
         rigid.plain, problem.free_velocity, known(problem.u_f), problem.judged_by, tols, max_iter, reactions, found
     )
 
 
-@njit(cache=True, error_model="numpy")
-def _joints_at_once(rigid, v_f, u_f, judged_by, tols, most, reactions, found):
+@njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED)
+def solve_alone(rigid, v_f, u_f, judged_by, tols, most, reactions, found):
+    """The same for whoever is compiled too."""
     D = np.empty((len(v_f), len(v_f)))
     form_dense(rigid, False, D)
     count = solve_joints(D, v_f, judged_by, tols, most, reactions, judgements_in(found))
     if count > 0:
         finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
-    return count
+    return np.int64(count)
 
 
 @njit(cache=True, error_model="numpy")
