@@ -39,7 +39,7 @@ class SurfaceArrays:
     self_contact: np.ndarray  # (bodies,)
     excluded: np.ndarray  # sorted keys of pairs (flexible body, owner of shapes) that never touch
     names: tuple[str, ...]
-    hint: list[int]  # room for pairs and contacts, from the last detection; changes no result
+    hint: list[int]  # room for pairs with shapes, contacts, pairs of triangles, as it was needed; changes no result
 
     @property
     def body_count(self) -> int:
@@ -108,7 +108,7 @@ def surface_arrays(
         self_contact=np.array([skin.self_contact for skin in skins], np.bool_),
         excluded=_excluded(exclude, exclude_fixed, len(skins)),
         names=tuple(skin.name for skin in skins),
-        hint=[2 * len(triangles) + 64, len(triangles) // 4 + 64, len(triangles) + 64],
+        hint=[len(triangles) // 8 + 256, len(triangles) // 64 + 256, len(triangles) // 8 + 256],
     )
 
 

@@ -3,9 +3,9 @@
 import math
 
 from delassus.collision.narrow.triangle import ON_EDGE
-from delassus.collision.surface.edges import crossing
+from delassus.collision.surface.edges import OUTSIDE, crossing
 from delassus.collision.surface.faces import weights_above
-from delassus.collision.surface.facing import LEANING, edge_allows, edge_covers, node_allows
+from delassus.collision.surface.facing import LEANING, SHALLOW, edge_allows, edge_covers, node_allows, node_is_nearest
 from delassus.collision.surface.rows import HEIGHT, NODE, ON_RIM, put
 from delassus.collision.surface.tree import boxes_meet, triangle_box
 from delassus.kernel import njit
@@ -21,9 +21,10 @@ def near_each_other(t, threads, surface, filters, boxes, branch_body, scratch, f
     """Pairs of triangles f < g that are near each other into found[t], by share t of the triangles, and how many into
     counts[t]; goes on counting when out of room.
 
-    surface: (nodes (n, 3), triangles, triangle_body, order, levels, grow); filters: (group, mask, self_contact) of the
-    bodies; boxes, branch_body: of the tree; scratch: (threads, DEEP) whole numbers and (threads, 6)."""
-    nodes, triangles, body, order, levels, grow = surface
+    surface: (nodes (n, 3), triangles, triangle_body, order, levels, grow, normal); filters: (group, mask,
+    self_contact) of the bodies; boxes, branch_body: of the tree; scratch: (threads, DEEP) whole numbers and
+    (threads, 6)."""
+    nodes, triangles, body, order, levels, grow, normal = surface
     group, mask, self_contact = filters
     stack, box = scratch[0][t], scratch[1][t]
     count, leaves, seen, room = len(order), 1 << levels, 0, found.shape[1]
@@ -46,7 +47,7 @@ def near_each_other(t, threads, surface, filters, boxes, branch_body, scratch, f
             for q in range((count * k) >> levels, (count * (k + 1)) >> levels):
                 g = order[q]
                 other = body[g]
-                if g <= f or (own == other and not self_contact[own]):
+                if g <= f or (own == other and (not self_contact[own] or _are_neighbours(f, g, triangles, normal))):
                     continue
                 if (group[own] & mask[other]) == 0 or (group[other] & mask[own]) == 0:
                     continue
@@ -55,6 +56,18 @@ def near_each_other(t, threads, surface, filters, boxes, branch_body, scratch, f
                         found[t, seen, 0], found[t, seen, 1] = f, g
                     seen += 1
     counts[t] = seen
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _are_neighbours(f, g, triangles, normal):
+    """Whether triangles of one body share a node and look the same way: they are not what touches there."""
+    if normal[f, 0] * normal[g, 0] + normal[f, 1] * normal[g, 1] + normal[f, 2] * normal[g, 2] < 0.0:
+        return False
+    for c in range(3):
+        v = triangles[f, c]
+        if v in (triangles[g, 0], triangles[g, 1], triangles[g, 2]):
+            return True
+    return False
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
@@ -159,9 +172,10 @@ def edges_on_edges(t, threads, pairs, shapes, surface, real, whole, counts):
                 if not edge_allows(a, nx, ny, nz, LEANING, nodes, edges, edge_faces, triangles, normal):
                     continue
                 if gap < 0.0:
-                    if not edge_covers(b, -nx, -ny, -nz, edge_faces, normal):
-                        continue
-                    if not edge_covers(a, nx, ny, nz, edge_faces, normal):
+                    if gap < -SHALLOW * material[body[f], 3] and not (
+                        edge_covers(b, -nx, -ny, -nz, edge_faces, normal)
+                        and edge_covers(a, nx, ny, nz, edge_faces, normal)
+                    ):
                         continue
                     if body[f] == body[g] and not _were_apart(rest, i, k, material[body[f], 3]):
                         continue
@@ -180,6 +194,72 @@ def edges_on_edges(t, threads, pairs, shapes, surface, real, whole, counts):
                     _put_node(real[t], count, 3, whole[t], m, w)
                     real[t, count, HEIGHT] = gap
                 count += 1
+    counts[t] = count
+
+
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def nodes_on_ridges(t, threads, pairs, shapes, surface, real, whole, counts):
+    """The same of nodes with edges and with other nodes, where these are what is nearest: only while there is a gap.
+    surface: (nodes, grow, which, edges, edge_faces, owned, triangles, triangle_body, around, around_start, normal)."""
+    nodes, grow, which, edges, edge_faces, owned, triangles, body, around, around_start, normal = surface
+    count, n = 0, len(pairs)
+    for p in range(n * t // threads, n * (t + 1) // threads):
+        for turn in range(2):
+            f, g = pairs[p, turn], pairs[p, 1 - turn]
+            for c in range(3):
+                node = owned[f, c]
+                if node < 0:
+                    continue
+                v = which[node]
+                for d in range(3 * turn, 6):  # two nodes meet once
+                    e = owned[g, d]
+                    if e < 0:
+                        continue
+                    i, j = (which[e], which[e]) if d < 3 else (edges[e, 0], edges[e, 1])
+                    if v in (i, j):
+                        continue
+                    x, y, z = nodes[v, 0] - nodes[i, 0], nodes[v, 1] - nodes[i, 1], nodes[v, 2] - nodes[i, 2]
+                    w = 0.0
+                    if d >= 3:
+                        ux, uy, uz = nodes[j, 0] - nodes[i, 0], nodes[j, 1] - nodes[i, 1], nodes[j, 2] - nodes[i, 2]
+                        w = (x * ux + y * uy + z * uz) / (ux * ux + uy * uy + uz * uz)
+                        if not (ON_EDGE < w < 1.0 - ON_EDGE):
+                            continue
+                        x, y, z = x - w * ux, y - w * uy, z - w * uz
+                    gap = math.sqrt(x * x + y * y + z * z)
+                    if gap == 0.0 or gap > grow[v] + max(grow[i], grow[j]):
+                        continue
+                    x, y, z = x / gap, y / gap, z / gap  # from the edge or the other node to the node
+                    if not node_allows(node, x, y, z, around, around_start, normal):
+                        continue
+                    if not node_is_nearest(node, v, -x, -y, -z, nodes, triangles, around, around_start):
+                        continue
+                    if d < 3:
+                        if not node_allows(e, -x, -y, -z, around, around_start, normal):
+                            continue
+                        if not node_is_nearest(e, i, x, y, z, nodes, triangles, around, around_start):
+                            continue
+                    elif not edge_allows(e, x, y, z, OUTSIDE, nodes, edges, edge_faces, triangles, normal):
+                        continue
+                    feature = e if d < 3 else len(which) + e
+                    if body[f] < body[g]:  # the node is side A
+                        there = put(
+                            real[t], whole[t], count, shapes + body[f], shapes + body[g], -x, -y, -z,
+                            nodes[v, 0] - gap * x, nodes[v, 1] - gap * y, nodes[v, 2] - gap * z, gap, node, feature,
+                        )  # fmt: skip
+                        sign = -1.0
+                    else:
+                        there = put(
+                            real[t], whole[t], count, shapes + body[g], shapes + body[f], x, y, z, nodes[v, 0],
+                            nodes[v, 1], nodes[v, 2], gap, feature, node,
+                        )  # fmt: skip
+                        sign = 1.0
+                    if there:
+                        _put_node(real[t], count, 0, whole[t], v, sign)
+                        _put_node(real[t], count, 1, whole[t], i, sign * (w - 1.0))
+                        if d >= 3:
+                            _put_node(real[t], count, 2, whole[t], j, -sign * w)
+                    count += 1
     counts[t] = count
 
 

@@ -1,4 +1,4 @@
-"""Edges of flexible surfaces against corners of boxes and hulls and rims of cylinders, where these are what is nearest.
+"""Edges of flexible surfaces against corners of boxes, hulls, meshes and rims of cylinders, where these are nearest.
 
 Only while there is a gap: what touches, touches at a face or across an edge. The distance is convex along an edge, so
 its least is found by halving."""
@@ -10,9 +10,9 @@ import numpy as np
 from delassus.collision.layout import BOX, CONVEX, CYLINDER, MARGIN, to_local, to_world
 from delassus.collision.narrow.distance import point_box, point_convex, point_cylinder
 from delassus.collision.narrow.triangle import ON_EDGE
-from delassus.collision.surface.edges import NEAREST
+from delassus.collision.surface.edges import BALLS, NEAREST
 from delassus.collision.surface.facing import LEANING, edge_allows
-from delassus.collision.surface.rows import HEIGHT, NODE, put
+from delassus.collision.surface.rows import NODE, put
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
@@ -74,10 +74,64 @@ def corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, r
                 real[t], whole[t], count, s, shapes + body[f], nx, ny, nz, x, y, z, d, np.int64(first_rigid + NEAREST),
                 first + e,
             ):  # fmt: skip
-                real[t, count, 7], real[t, count, 8], real[t, count, HEIGHT] = 1.0 - w, w, d
+                real[t, count, 7], real[t, count, 8] = 1.0 - w, w
                 whole[t, count, NODE], whole[t, count, NODE + 1] = i, j
             count += 1
     counts[t] = count
+
+
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def mesh_corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, real, whole, counts):
+    """The same for the corners of mesh triangles."""
+    nodes, grow, edges, edge_faces, triangles, body, _, normal, owned, first = surface
+    position, R, _, kind, vertex, vertex_start, _, _, _, _, neighbour, triangle, _, _, _ = geometry
+    count, n, shapes = 0, len(pairs), len(kind)
+    for p in range(n * t // threads, n * (t + 1) // threads):
+        s, f = pairs[p, 0], pairs[p, 1]
+        for corner in range(3):
+            if neighbour[triangle[s], corner, 3] < 2.0:
+                continue  # another triangle has this corner
+            v = vertex_start[s] + corner
+            cx, cy, cz = to_world(R, s, vertex[v, 0], vertex[v, 1], vertex[v, 2])
+            cx, cy, cz = cx + position[s, 0], cy + position[s, 1], cz + position[s, 2]
+            for c in range(3, 6):
+                e = owned[f, c]
+                if e < 0:
+                    continue
+                i, j = edges[e, 0], edges[e, 1]
+                vx, vy, vz = nodes[j, 0] - nodes[i, 0], nodes[j, 1] - nodes[i, 1], nodes[j, 2] - nodes[i, 2]
+                x, y, z = nodes[i, 0] - cx, nodes[i, 1] - cy, nodes[i, 2] - cz
+                w = -(x * vx + y * vy + z * vz) / (vx * vx + vy * vy + vz * vz)
+                x, y, z = x + w * vx, y + w * vy, z + w * vz
+                d = math.sqrt(x * x + y * y + z * z)
+                limit = position[s, MARGIN] + reach[s] + max(grow[i], grow[j])
+                if d > limit or d == 0.0 or not (ON_EDGE < w < 1.0 - ON_EDGE):
+                    continue
+                nx, ny, nz = x / d, y / d, z / d
+                lx, ly, lz = to_local(R, s, nx, ny, nz)
+                if not _corner_allows(corner, lx, ly, lz, vertex, vertex_start[s]):
+                    continue
+                if not edge_allows(e, -nx, -ny, -nz, LEANING, nodes, edges, edge_faces, triangles, normal):
+                    continue
+                if put(
+                    real[t], whole[t], count, s, shapes + body[f], nx, ny, nz, cx + x, cy + y, cz + z, d,
+                    np.int64(first_rigid + BALLS + corner), first + e,
+                ):  # fmt: skip
+                    real[t, count, 7], real[t, count, 8] = 1.0 - w, w
+                    whole[t, count, NODE], whole[t, count, NODE + 1] = i, j
+                count += 1
+    counts[t] = count
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _corner_allows(corner, x, y, z, vertex, first):
+    """Whether the normal (x, y, z), in the frame of a mesh triangle, leans over neither of its edges at this corner."""
+    for other in range(1, 3):
+        v, w = first + corner, first + (corner + other) % 3
+        ux, uy, uz = vertex[w, 0] - vertex[v, 0], vertex[w, 1] - vertex[v, 1], vertex[w, 2] - vertex[v, 2]
+        if x * ux + y * uy + z * uz > LEANING * math.sqrt(ux * ux + uy * uy + uz * uz):
+            return False
+    return True
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

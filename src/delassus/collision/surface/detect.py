@@ -7,15 +7,17 @@ import numpy as np
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.contacts import Contacts
 from delassus.collision.detect import bad_pose_error, too_few_error
-from delassus.collision.layout import BOX, CONVEX, CYLINDER, PLANE
+from delassus.collision.layout import BOX, CONVEX, CYLINDER, GIVEN, PLANE, TRIANGLE
 from delassus.collision.machine import share_out
 from delassus.collision.narrow.families import scratch_rows
+from delassus.collision.narrow.gjk import WITNESS
 from delassus.collision.placement import place
 from delassus.collision.surface.arrays import SurfaceArrays
-from delassus.collision.surface.between import edges_on_edges, near_each_other, nodes_on_faces
-from delassus.collision.surface.corners import corners_on_edges
+from delassus.collision.surface.between import edges_on_edges, near_each_other, nodes_on_faces, nodes_on_ridges
+from delassus.collision.surface.corners import corners_on_edges, mesh_corners_on_edges
 from delassus.collision.surface.edges import STRAIGHT, edges_on_shapes
 from delassus.collision.surface.faces import corners_on_faces
+from delassus.collision.surface.given import on_given, with_probes
 from delassus.collision.surface.hidden import mark_hidden, nearest_faces
 from delassus.collision.surface.nodes import nodes_on_shapes
 from delassus.collision.surface.pairs import near_shapes
@@ -78,7 +80,7 @@ def _on_shapes(
     mesh = (surface.triangles, surface.triangle_body, surface.material, normal)
     nodes_first, faces_first = len(surface.nodes), len(surface.nodes) + len(surface.edges)
     corners = scratch_rows(shapes.vertices[3])
-    own = (
+    own: tuple[Any, ...] = (
         nodes, grow, surface.nodes, surface.owned, surface.triangles, surface.triangle_body, surface.material,
         surface.around, surface.around_start, normal,
     )  # fmt: skip
@@ -95,7 +97,16 @@ def _on_shapes(
     sharp = pairs[(of == BOX) | (of == CYLINDER) | (of == CONVEX)]
     nearest = _with_room(surface, corners_on_edges, threads, (sharp, *arguments[1:]))
     most = max(12, int(np.diff(shapes.vertices[9]).max(initial=0)))
-    found = [on_nodes, (on_faces[0][keep], on_faces[1][keep]), on_edges, nearest]
+    of_meshes = _with_room(surface, mesh_corners_on_edges, threads, (pairs[of == TRIANGLE], *arguments[1:]))
+    found = [on_nodes, (on_faces[0][keep], on_faces[1][keep]), on_edges, nearest, of_meshes]
+    if (of == GIVEN).any():
+        own = (
+            nodes, grow, surface.nodes, surface.owned, surface.edges, surface.edge_faces, surface.triangles,
+            surface.triangle_body, surface.around, surface.around_start, normal,
+        )  # fmt: skip
+        probed, scratch = with_probes(shapes, placed[0], placed[1], threads), np.empty((threads, WITNESS, 3))
+        arguments = (pairs[of == GIVEN], corners + 2, own, probed, reach, scratch)
+        found.append(_with_room(surface, on_given, threads, arguments))
     return found, corners + 2 + STRAIGHT + most
 
 
@@ -110,7 +121,7 @@ def _each_other(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Rows of the contacts of surfaces with each other and with themselves."""
     triangles, body, owned, material = surface.triangles, surface.triangle_body, surface.owned, surface.material
-    own = (nodes, triangles, body, surface.order, surface.levels, grow)
+    own = (nodes, triangles, body, surface.order, surface.levels, grow, normal)
     filters = (surface.group, surface.mask, surface.self_contact)
     pairs = _pairs(surface, 2, near_each_other, threads, (own, filters, boxes, surface.branch_body))
     faces_first = len(surface.nodes) + len(surface.edges)
@@ -126,7 +137,12 @@ def _each_other(
         len(surface.nodes),
     )  # fmt: skip
     across = _with_room(surface, edges_on_edges, threads, (pairs, shapes, mesh))
-    return [(real[keep], whole[keep]), _inside(surface, nodes, boxes, *across)]
+    mesh = (
+        nodes, grow, surface.nodes, surface.edges, surface.edge_faces, owned, triangles, body, surface.around,
+        surface.around_start, normal,
+    )  # fmt: skip
+    ridges = _with_room(surface, nodes_on_ridges, threads, (pairs, shapes, mesh))
+    return [(real[keep], whole[keep]), _inside(surface, nodes, boxes, *across), ridges]
 
 
 def _inside(

@@ -12,7 +12,7 @@ import numpy as np
 from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, MARGIN, SPHERE, TRIANGLE, to_local, to_world
 from delassus.collision.narrow.distance import segments_nearest
 from delassus.collision.narrow.triangle import ON_EDGE
-from delassus.collision.surface.facing import FACING, LEANING, edge_allows, edge_covers, edge_normal_sum
+from delassus.collision.surface.facing import FACING, LEANING, SHALLOW, edge_allows, edge_covers, edge_normal_sum
 from delassus.collision.surface.rows import HEIGHT, NODE, put
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
@@ -21,7 +21,7 @@ NEAREST, BALLS, AXIS, RIMS, STRAIGHT = 0, 1, 3, 4, 8
 """Numbers of a shape's features that meet edges: the corner or the point of a rim that is nearest (corners.py), two
 balls, the axis, two crossings of each rim, the straight edges."""
 _PARALLEL = 1e-6  # sine: edges closer to parallel than this do not cross
-_OUTSIDE = -1e-12  # sine: no more than rounding over a face, where balls are nearer to the face
+OUTSIDE = -1e-12  # sine: no more than rounding over a face, where balls are nearer to the face
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
@@ -51,7 +51,7 @@ def edges_on_shapes(t, threads, pairs, first_rigid, surface, geometry, reach, re
                 deep, leaning, r = material[body[f], 3], LEANING, 0.0
                 if part < AXIS:
                     there, nx, ny, nz, gap, w = _ball(part - BALLS, s, position, R, size, kind[s], nodes, i, j)
-                    leaning = _OUTSIDE
+                    leaning = OUTSIDE
                 elif part == AXIS or part >= STRAIGHT:
                     x, y, z, ux, uy, uz, half, r = _straight(
                         part, s, position, R, size, kind[s], vertex, vertex_start[s], lines, line_start[s]
@@ -62,7 +62,7 @@ def edges_on_shapes(t, threads, pairs, first_rigid, surface, geometry, reach, re
                     there, nx, ny, nz, gap, w = _rim(part - RIMS, s, position, R, size, nodes, i, j)
                 if not there or gap > limit or gap < -deep:
                     continue
-                if gap + r < 0.0 and not edge_covers(e, -nx, -ny, -nz, edge_faces, normal):
+                if gap + r < -SHALLOW * material[body[f], 3] and not edge_covers(e, -nx, -ny, -nz, edge_faces, normal):
                     continue
                 if part >= STRAIGHT:
                     x, y, z = to_local(R, s, nx, ny, nz)
@@ -187,11 +187,11 @@ def _line_allows(part, x, y, z, lines, line_start, neighbour, t):
     if t < 0:
         return True
     mx, my, mz = lines[line, 4], lines[line, 5], lines[line, 6]  # the triangle's normal
-    if neighbour[t, part, 3] % 2.0 != 1.0 or x * mx + y * my + z * mz < FACING:
+    if neighbour[t, part, 3] % 2.0 != 1.0:
         return False
     ox, oy, oz = neighbour[t, part, 0], neighbour[t, part, 1], neighbour[t, part, 2]
     if ox == 0.0 and oy == 0.0 and oz == 0.0:
-        return True
+        return x * mx + y * my + z * mz > FACING
     return ox * mx + oy * my + oz * mz > ON_EDGE and x * ox + y * oy + z * oz > -LEANING
 
 

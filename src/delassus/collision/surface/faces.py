@@ -47,10 +47,6 @@ def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real,
         slack = _SLACK * radius[s]
         if lowest > limit or lowest + slack < -deep:
             continue
-        if kind[s] == TRIANGLE:
-            nx, ny, nz = to_local(R, s, mx, my, mz)
-            if not _looks_at(vertex, vertex_start[s], nx, ny, nz):
-                continue
         many, _ = looking_face(
             position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given, s, -mx,
             -my, -mz, corners,
@@ -60,8 +56,10 @@ def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real,
             x, y, z = core_point(s, s, kind, size, vertex, vertex_start, given, position, R, -mx, -my, -mz)
             many = _add(corners, many, x, y, z)
         for c in range(many):
-            if kind[s] == TRIANGLE and edge_normal[triangle[s], c, 3] < 2.0:
-                continue  # another triangle of the mesh has this corner
+            if kind[s] == TRIANGLE:
+                nx, ny, nz = to_local(R, s, mx, my, mz)
+                if not _sticks_out(c, nx, ny, nz, vertex, vertex_start[s], edge_normal, triangle[s]):
+                    continue
             x, y, z = corners[c, 0], corners[c, 1], corners[c, 2]
             gap = mx * (x - ax) + my * (y - ay) + mz * (z - az)
             if gap > min(limit, lowest + slack) or gap < -deep:
@@ -84,12 +82,21 @@ def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real,
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _looks_at(vertex, v, mx, my, mz):
-    """Whether a mesh triangle with corners v, v + 1, v + 2 looks against m, which is in its frame."""
+def _sticks_out(c, mx, my, mz, vertex, v, neighbour, t):
+    """Whether corner c of mesh triangle t is its own to report, and can poke into a face with normal m, in its frame:
+    it looks there, or one of its edges at the corner sticks out.  v: its first vertex."""
+    if neighbour[t, c, 3] < 2.0:
+        return False
     ux, uy, uz = vertex[v + 1, 0] - vertex[v, 0], vertex[v + 1, 1] - vertex[v, 1], vertex[v + 1, 2] - vertex[v, 2]
     wx, wy, wz = vertex[v + 2, 0] - vertex[v, 0], vertex[v + 2, 1] - vertex[v, 1], vertex[v + 2, 2] - vertex[v, 2]
     nx, ny, nz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
-    return nx * mx + ny * my + nz * mz < -FACING * math.sqrt(nx * nx + ny * ny + nz * nz)
+    length = math.sqrt(nx * nx + ny * ny + nz * nz)
+    if nx * mx + ny * my + nz * mz < -FACING * length:
+        return True
+    for e in (c, (c + 2) % 3):
+        if neighbour[t, e, 0] * nx + neighbour[t, e, 1] * ny + neighbour[t, e, 2] * nz > ON_EDGE * length:
+            return True
+    return False
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

@@ -10,6 +10,7 @@ from delassus.linalg.borrowed import BORROWED
 
 FACING = 0.2  # cosine between the normal of a contact on a node and that of a face there, at least
 LEANING = 0.15  # sine of how far the normal of a contact on an edge may lean over a face there
+SHALLOW = 0.1  # of the mean length of an edge: what is less deep behind an edge has just come through it
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

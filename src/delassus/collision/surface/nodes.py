@@ -51,10 +51,9 @@ def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, co
                 continue
             nx, ny, nz = to_world(rotation, s, ox, oy, oz)
             if kind[s] != PLANE:
-                if is_sharp:
-                    if not node_is_nearest(k, v, -nx, -ny, -nz, nodes, triangles, around, around_start):
-                        continue
-                elif not node_allows(k, nx, ny, nz, around, around_start, normal):
+                if is_sharp and not node_is_nearest(k, v, -nx, -ny, -nz, nodes, triangles, around, around_start):
+                    continue
+                if not node_allows(k, nx, ny, nz, around, around_start, normal):
                     if d >= 0.0 or kind[s] == TRIANGLE:
                         continue
                     d, nx, ny, nz = _way_out(

@@ -1,0 +1,84 @@
+"""Nodes and edges of flexible surfaces against solids that are given by their support function alone: by GJK.
+
+A probe stands for the node or the edge: a hull of two corners, one row after the shapes for every thread."""
+
+from typing import Any
+
+import numpy as np
+
+from delassus.collision.arrays import ShapeArrays
+from delassus.collision.layout import CONVEX, MARGIN
+from delassus.collision.narrow.gjk import WITNESS, signed_distance
+from delassus.collision.narrow.triangle import ON_EDGE
+from delassus.collision.surface.edges import NEAREST
+from delassus.collision.surface.facing import LEANING, edge_allows, node_allows
+from delassus.collision.surface.rows import NODE, put
+from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
+
+
+def with_probes(shapes: ShapeArrays, position: np.ndarray, rotation: np.ndarray, threads: int) -> tuple[Any, ...]:
+    """(position, rotation, size, kind, vertex, vertex_start, given) of the shapes and of a probe for every thread."""
+    vertex, start = shapes.vertices[0], shapes.vertices[1]
+    return (
+        np.concatenate([position, np.zeros((threads, position.shape[1]))]),
+        np.concatenate([rotation, np.tile(np.eye(3), (threads, 1, 1))]),
+        np.concatenate([shapes.size, np.zeros((threads, shapes.size.shape[1]))]),
+        np.concatenate([shapes.kind, np.full(threads, CONVEX, shapes.kind.dtype)]),
+        np.concatenate([vertex, np.zeros((2 * threads, 3))]),
+        np.concatenate([start, start[-1] + 2 * np.arange(1, threads + 1)]),
+        np.concatenate([shapes.given, np.zeros(threads, np.int64)]),
+    )
+
+
+@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+def on_given(t, threads, pairs, first_rigid, surface, probed, reach, scratch, real, whole, counts):
+    """Contacts of the nodes and edges that come with share t of the pairs (p, 2) of a shape that is GIVEN and a
+    triangle, into real[t] and whole[t]; goes on counting when out of room.
+
+    first_rigid: as of `edges_on_shapes`; surface: (nodes (n, 3), grow (n,), which (S,), owned, edges, edge_faces,
+    triangles, triangle_body, around, around_start, normal); probed: `with_probes`; scratch: (threads, WITNESS, 3)."""
+    nodes, grow, which, owned, edges, edge_faces, triangles, body, around, around_start, normal = surface
+    position, R, size, kind, vertex, vertex_start, given = probed
+    W, count, n, shapes = scratch[t], 0, len(pairs), len(kind) - threads
+    probe = shapes + t
+    first = vertex_start[probe]
+    for p in range(n * t // threads, n * (t + 1) // threads):
+        s, f = pairs[p, 0], pairs[p, 1]
+        for c in range(6):
+            k = owned[f, c]
+            if k < 0:
+                continue
+            i, j = (which[k], which[k]) if c < 3 else (edges[k, 0], edges[k, 1])
+            limit = position[s, MARGIN] + reach[s] + max(grow[i], grow[j])
+            half = 0.0
+            for a in range(3):
+                position[probe, a] = 0.5 * (nodes[i, a] + nodes[j, a])
+                along = 0.5 * (nodes[j, a] - nodes[i, a])
+                vertex[first, a], vertex[first + 1, a] = -along, along
+                half += along * along
+            gap, nx, ny, nz = signed_distance(s, probe, kind, size, vertex, vertex_start, given, position, R, W)
+            if gap > limit:
+                continue
+            w, feature = 0.0, np.int64(0)
+            if c < 3:
+                if not node_allows(k, nx, ny, nz, around, around_start, normal):
+                    continue
+            else:
+                for a in range(3):
+                    w += (W[WITNESS - 1, a] - nodes[i, a]) * (nodes[j, a] - nodes[i, a])
+                w /= 4.0 * half
+                if not (ON_EDGE < w < 1.0 - ON_EDGE):
+                    continue
+                if not edge_allows(k, -nx, -ny, -nz, LEANING, nodes, edges, edge_faces, triangles, normal):
+                    continue
+                feature, k = np.int64(first_rigid + NEAREST), k + len(which)
+            x = nodes[i, 0] + w * (nodes[j, 0] - nodes[i, 0])
+            y = nodes[i, 1] + w * (nodes[j, 1] - nodes[i, 1])
+            z = nodes[i, 2] + w * (nodes[j, 2] - nodes[i, 2])
+            if put(real[t], whole[t], count, s, shapes + body[f], nx, ny, nz, x, y, z, gap, feature, k):
+                real[t, count, 7], whole[t, count, NODE] = 1.0 - w, i
+                if c >= 3:
+                    real[t, count, 8], whole[t, count, NODE + 1] = w, j
+            count += 1
+    counts[t] = count
