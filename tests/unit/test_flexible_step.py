@@ -7,8 +7,8 @@ import pytest
 
 from delassus import fem
 from delassus.builder import ModelBuilder
+from delassus.dynamics.forces import total_energy
 from delassus.dynamics.implicit import Implicit
-from delassus.dynamics.implicit_step import total_energy
 from delassus.errors import ProblemError
 from delassus.shapes import Box, Plane, Sphere
 from delassus.simulation import Memory, StepSettings, equilibrate, step

@@ -196,6 +196,25 @@ def test_what_is_welded_is_not_torn() -> None:
     np.testing.assert_allclose(world.body("soft").reactions["hand"], 0.0, atol=1e-9)
 
 
+def test_welds_beside_joints_and_couplings() -> None:
+    """Rows of joints, welds and couplings: each weld has its own, and what is held falls with nothing pulling."""
+    builder = ModelBuilder()
+    hands = [builder.body(f"hand-{k}", position=(0, k, 0), mass=1.0, inertia=(1, 1, 1)) for k in range(2)]
+    for k, hand in enumerate(hands):
+        builder.joint("prismatic", "world", hand, axis=(0, 0, 1), name=f"slide-{k}")
+    builder.coupling({"slide-0": 1.0, "slide-1": -1.0})
+    soft = builder.flexible("soft", fem.block(size=(0.2, 0.1, 0.1), cells=(2, 1, 1)), STICKY, position=(0.1, 0, 0))
+    builder.weld(soft, "x-", to=hands[0])
+    builder.weld(soft, "x+")
+    world = World(*builder.build(), h=2e-2)
+    world.run(400)
+    forces = world.body("soft").reactions
+    total = (world.body("soft").mass + 2.0) * GRAVITY  # one clamp carries it all, the slides bear nothing upwards
+    assert forces["world"][2] == pytest.approx(total, rel=1e-6)
+    assert forces["hand-0"][2] == pytest.approx(-2.0 * GRAVITY, rel=1e-6)
+    assert "8 welded nodes" in str(world.report)
+
+
 def test_forces_are_watched() -> None:
     world = World(*two_bodies().build(), h=1e-2)
     world.watch("body:block.contact_force")

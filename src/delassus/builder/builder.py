@@ -17,6 +17,7 @@ from delassus.collision import Instance, shape_arrays
 from delassus.collision.arrays import MIXING, ShapeArrays
 from delassus.collision.instances import ALL
 from delassus.errors import ProblemError, SettingsError, nearest
+from delassus.forces import Forces
 from delassus.given import direction, number, rotation_matrix, unit_quaternion, vector
 from delassus.joints import JOINTS
 from delassus.model.model import Model
@@ -163,7 +164,7 @@ class ModelBuilder(FlexibleParts, BeamMethods, ForceMethods, CouplingMethods):
 
     def exclude(self, first: Any, second: Any) -> None:
         """Never test these two bodies (or their names) for contact; one of them may be fixed, or flexible."""
-        if self._exclude_flexible(first, second):
+        if self.flexibles and self._exclude_flexible(first, second):
             return
         first, second = self._body(first, "exclude"), self._body(second, "exclude")
         if first.is_fixed:
@@ -272,10 +273,10 @@ class ModelBuilder(FlexibleParts, BeamMethods, ForceMethods, CouplingMethods):
             shapes,
             np.array([body.centre for body in self.bodies]).reshape(count, 3),
             np.array([[*body.position, *body.quaternion] for body in self.fixtures]).reshape(-1, 7),
-            self._flexible_arrays(self.mass),
-            model_forces(self.forces, self.own_forces, count, sum(len(one.mesh.nodes) for one in self.flexibles)),
+            self._flexible_arrays(self.mass) if self.flexibles else None,
+            self._model_forces() if self.forces or self.own_forces else None,
             np.array(colours).reshape(-1, 4)[shapes.instance],
-            couplings=model_couplings(self.couplings, joints),
+            couplings=model_couplings(self.couplings, joints) if self.couplings else None,
         )
         if assemble:
             q, u = assembled(model, q, u)
@@ -285,6 +286,10 @@ class ModelBuilder(FlexibleParts, BeamMethods, ForceMethods, CouplingMethods):
             return model, State(q, u, turns=starting_turns(model, q))
         nodes, velocity = (np.concatenate(x) for x in zip(*((b.mesh.nodes, b.velocity) for b in self.flexibles)))
         return model, State(q, u, turns=starting_turns(model, q), nodes=nodes, node_velocity=velocity)
+
+    def _model_forces(self) -> Forces:
+        nodes = sum(len(one.mesh.nodes) for one in self.flexibles)
+        return model_forces(self.forces, self.own_forces, len(self.bodies), nodes)
 
     def _shape_arrays(self) -> ShapeArrays:
         instances = []

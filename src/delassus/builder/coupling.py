@@ -36,10 +36,8 @@ class CouplingMethods:
         return name
 
 
-def model_couplings(given: list[tuple[str, Any]], joints: JointArrays) -> Couplings | None:
-    """All couplings of a mechanism, None for none."""
-    if not given:
-        return None
+def model_couplings(given: list[tuple[str, Any]], joints: JointArrays) -> Couplings:
+    """All couplings of a mechanism."""
     number = {name: d for d, name in enumerate(joints.coordinate_names)}
     return couplings_of([name for name, _ in given], [[(number[c], p) for c, p in some] for _, some in given], joints)
 

@@ -181,9 +181,7 @@ class FlexibleParts:
         pairs.append((flexible.index, rigid.fixture if rigid.is_fixed else rigid.index))
         return True
 
-    def _flexible_arrays(self, mass: str) -> Flexible | None:
-        if not self.flexibles:
-            return None
+    def _flexible_arrays(self, mass: str) -> Flexible:
         bodies = self.flexibles
         elements = Elements([body.mesh for body in bodies], [body.elastic for body in bodies], mass)
         start = elements.node_start

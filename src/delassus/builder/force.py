@@ -102,12 +102,8 @@ def symmetric(value: Any, what: str, unit: str, sizes: Sequence[int]) -> np.ndar
     return out
 
 
-def model_forces(
-    given: Sequence[GivenForce], own: Sequence[GivenOwn], body_count: int, node_count: int
-) -> Forces | None:
-    """All forces of a model, those between two ends by kind; None where there are none."""
-    if not given and not own:
-        return None
+def model_forces(given: Sequence[GivenForce], own: Sequence[GivenOwn], body_count: int, node_count: int) -> Forces:
+    """All forces of a model, those between two ends by kind."""
     pairs, names = [], []
     for kind in dict.fromkeys(one.kind for one in given):
         some = [one for one in given if one.kind == kind]

@@ -13,6 +13,7 @@ import numpy as np
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
+from delassus.model.state import State
 
 _STEPS = 20  # Newton's, of which two or three are taken; a spin that turns by more than a radian in a step needs more
 _ROUNDING = 1e-15
@@ -43,6 +44,20 @@ def energy_of(model: Model, rotation: np.ndarray, position: np.ndarray, u: np.nd
     """Kinetic and potential energy [J]; potential with respect to the origin.  position: (n_b, 3) or poses
     (n_b, 7)."""
     return energy_at(model.mass, model.inertia, model.gravity, rotation, position, u)
+
+
+def total_energy(model: Model, state: State) -> tuple[float, float]:
+    """Kinetic and potential energy [J] of all bodies: weight, strain of elements and springs included."""
+    kinetic, potential = energy_of(model, state.rotation, state.q, state.u)
+    if model.flexible is not None:
+        elements = model.flexible.elements
+        kinetic += 0.5 * float((state.node_velocity * elements.mass_times(state.node_velocity)).sum())
+        potential += float(elements.strain_energy(state.nodes).sum())
+        potential -= float(elements.nodal_mass @ state.nodes @ model.gravity)
+        potential -= float((model.flexible.load * state.nodes).sum())
+    if model.forces is not None:
+        potential += model.forces.energy(state)
+    return kinetic, potential
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

@@ -7,7 +7,6 @@ import numpy as np
 
 from delassus.collision import Contacts
 from delassus.dynamics.bounded import Held
-from delassus.dynamics.forces import energy_of
 from delassus.dynamics.implicit import Implicit
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.node_rows import jacobian, place_welded, wide_rows
@@ -221,17 +220,3 @@ def fastest_spin(model: Model, state: State) -> float:
         inertia = (m * x * x).sum() * np.eye(3) - (m * x).T @ x
         fastest = max(fastest, float(np.linalg.norm(np.linalg.solve(inertia, (m * np.cross(x, v)).sum(axis=0)))))
     return fastest
-
-
-def total_energy(model: Model, state: State) -> tuple[float, float]:
-    """Kinetic and potential energy [J] of all bodies: weight, strain of elements and springs included."""
-    kinetic, potential = energy_of(model, state.rotation, state.q, state.u)
-    if model.flexible is not None:
-        elements = model.flexible.elements
-        kinetic += 0.5 * float((state.node_velocity * elements.mass_times(state.node_velocity)).sum())
-        potential += float(elements.strain_energy(state.nodes).sum())
-        potential -= float(elements.nodal_mass @ state.nodes @ model.gravity)
-        potential -= float((model.flexible.load * state.nodes).sum())
-    if model.forces is not None:
-        potential += model.forces.energy(state)
-    return kinetic, potential

@@ -58,9 +58,11 @@ class Rows:
         return len(self.contacts.gap)
 
     @property
-    def weld_rows(self) -> int:
-        """Rows of welds: they follow those of the joints, and `residual` ends with theirs."""
-        return 0 if self.nodes is None else 3 * int((self.nodes.block < self.cone.bilateral.size).sum())
+    def welds(self) -> slice:
+        """Rows of welds, three a node: they follow those of the joints."""
+        count = 0 if self.nodes is None else int((self.nodes.block < self.cone.bilateral.size).sum())
+        first = 0 if self.nodes is None or not count else int(self.cone.block_start[self.nodes.block[0]])
+        return slice(first, first + 3 * count)
 
     def __repr__(self) -> str:
         soft = 0 if self.compliance is None else int(np.count_nonzero(self.compliance))

@@ -24,7 +24,6 @@ from delassus.law import Law
 from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.operators.rigid import RigidDelassus, form_response, multiply_rows
-from delassus.model.flexible import NO_WELDS
 from delassus.model.model import Model, form_mass_blocks
 from delassus.model.state import State
 from delassus.problem import Problem
@@ -46,13 +45,14 @@ def assemble(
     joints, u, masses = model.joints, state.u, (model.inverse_mass, model.inverse_inertia)
     free, row, block = joints.coordinate_count, joints.row_count, joints.count
     most_single = joints.drive_count + joints.friction_count + joints.limit_count
-    triples, welds = len(contacts.gap), NO_WELDS if model.flexible is None else model.flexible.welds
+    triples, welds = len(contacts.gap), None if model.flexible is None else model.flexible.welds
+    welded = 0 if welds is None else welds.count
     ties = 0 if model.couplings is None else model.couplings.count
-    most_blocks = block + welds.count + ties + most_single + triples
-    most_rows = row + ties + most_single + 3 * (welds.count + triples)
+    most_blocks = block + welded + ties + most_single + triples
+    most_rows = row + ties + most_single + 3 * (welded + triples)
     bodies, names = np.empty((most_blocks, 2), np.int64), np.empty(most_blocks, np.uint64)
     rows, bias, compliance = np.empty((most_rows, 12)), np.empty(most_rows), np.zeros(most_rows)
-    residual, coordinates, rates = np.empty(row + 3 * welds.count + ties), np.empty(free), np.empty((free, 12))
+    residual, coordinates, rates = np.empty(row + 3 * welded + ties), np.empty(free), np.empty((free, 12))
     stopped, bound, wide = np.zeros(free, np.bool_), None, None
     bilateral, limits, is_soft = block, 0, False
     if block:
@@ -67,12 +67,12 @@ def assemble(
                 joints.plain, softness.joints, rows, errors, bend, half, rotation, masses, h, weight, bias, compliance
             )
             is_soft = True
-    if welds.count:
+    if welds is not None and welded:
         fill_welds(
             welds.node, welds.body, welds.at(state.t + ahead), welds.velocity, at, rotation, nodes, h, pushing[0],
             block, row, WELD, (bodies, names, rows, bias), residual,
         )  # fmt: skip
-        block, row, bilateral = block + welds.count, row + 3 * welds.count, block + welds.count
+        block, row, bilateral = block + welded, row + 3 * welded, block + welded
     if model.couplings is not None:
         wide = _fill_couplings(
             model, state, (coordinates, rates, rates_before), half, h, pushing[0], block, row,
@@ -102,7 +102,7 @@ def assemble(
             )  # fmt: skip
             is_soft = is_soft or bool(gives)
     held = None
-    if model.flexible is not None:
+    if welds is not None:
         held = node_rows(welds, joints.count, contacts, block)
         if contacts.nodes is not None:
             set_surface_biases(
@@ -115,7 +115,7 @@ def assemble(
     if bilateral > joints.count:
         sizes = np.ones(bilateral, np.int64)
         sizes[: joints.count] = joints.row_sizes
-        sizes[joints.count : joints.count + welds.count] = 3
+        sizes[joints.count : joints.count + welded] = 3
     cone = ProductCone.trusted(sizes, limits, contacts.mu)
     return Rows(
         bodies[:blocks], rows[:count], bias[:count], compliance[:count] if is_soft else None, cone, names[:blocks],

@@ -11,9 +11,9 @@ from delassus.dynamics import Inputs, Rows, assemble, reduce
 from delassus.dynamics.bounded import Held
 from delassus.dynamics.closure import MOST_ROWS, POSES_ALONE
 from delassus.dynamics.coupled_closure import close_model
-from delassus.dynamics.forces import swung
+from delassus.dynamics.forces import swung, total_energy
 from delassus.dynamics.impacts import foresee, meeting
-from delassus.dynamics.implicit_step import ImplicitStep, total_energy, touching_surfaces
+from delassus.dynamics.implicit_step import ImplicitStep, touching_surfaces
 from delassus.dynamics.moving import move_on, return_to_limits
 from delassus.dynamics.penalty import Penalty, press
 from delassus.dynamics.softness import Softness, softness_of

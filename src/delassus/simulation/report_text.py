@@ -12,7 +12,8 @@ def report_text(report: "StepReport") -> str:
     """What happened in a step, a line for each thing worth knowing."""
     solution, cone = report.solution, report.rows.cone
     residuals = solution.residuals
-    held, welded, rubbing = len(report.rows.residual), report.rows.weld_rows, report.rows.friction_count
+    held, rubbing, welds = len(report.rows.residual), report.rows.friction_count, report.rows.welds
+    welded = welds.stop - welds.start
     touched = report.contacts.nodes
     soft = 0 if touched is None else int((touched >= 0).any(axis=1).sum())
     counts = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from delassus.dynamics.implicit_step import total_energy
+from delassus.dynamics.forces import total_energy
 from delassus.errors import ProblemError, nearest
 from delassus.model.model import Model
 from delassus.model.state import State

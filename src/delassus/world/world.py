@@ -4,7 +4,7 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
-from delassus.dynamics.implicit_step import total_energy
+from delassus.dynamics.forces import total_energy
 from delassus.errors import ProblemError
 from delassus.model.model import Model
 from delassus.model.state import State

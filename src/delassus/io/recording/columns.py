@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from delassus.collision import Contacts
-from delassus.dynamics.implicit_step import total_energy
+from delassus.dynamics.forces import total_energy
 from delassus.io.recording import nodes
 from delassus.io.recording.keeping import COUNTS, NUMBERS, keep_contacts, keep_step, keep_taken
 from delassus.model.model import Model

@@ -11,10 +11,8 @@ from delassus.joints.couplings import Couplings, couplings_of
 _ARRAYS = ("start", "coordinate", "powers")
 
 
-def pack_couplings(couplings: Couplings | None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Arrays and texts of all couplings; nothing for none."""
-    if couplings is None:
-        return {}, {}
+def pack_couplings(couplings: Couplings) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Arrays and texts of all couplings."""
     return {f"couplings/{name}": getattr(couplings, name) for name in _ARRAYS}, {"couplings/names": couplings.names}
 
 

@@ -56,9 +56,14 @@ def pack_model(model: Model) -> Packed:
             texts[f"joints/{field.name}"] = value
     shapes = {name: getattr(model.shapes, name) for name in SAID} | dict(zip(_VERTICES, model.shapes.vertices))
     arrays |= {f"shapes/{name}": value for name, value in shapes.items() if isinstance(value, np.ndarray)}
-    for more in (pack_flexible(model.flexible), pack_forces(model.forces), pack_couplings(model.couplings)):
-        arrays |= more[0]
-        texts |= more[1]
+    packs: dict[Any, Any] = {
+        pack_flexible: model.flexible, pack_forces: model.forces, pack_couplings: model.couplings,
+    }  # fmt: skip
+    for pack, what in packs.items():
+        if what is not None:
+            more = pack(what)
+            arrays |= more[0]
+            texts |= more[1]
     plain = {name: a.astype(np.uint8) if a.dtype == np.bool_ else a for name, a in arrays.items()}  # no bools in HDF5
     return plain, texts
 

@@ -17,10 +17,8 @@ _PAIRS = ("bodies", "nodes", "origin", "axes", "rest", "stiffness", "damping")
 _UPPER = 32  # bits of the second number of an excluded pair
 
 
-def pack_flexible(flexible: Flexible | None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def pack_flexible(flexible: Flexible) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """(arrays, texts) of the flexible bodies."""
-    if flexible is None:
-        return {}, {}
     elements, surface = flexible.elements, flexible.surface
     sets = [(b, name, nodes) for b, mesh in enumerate(elements.meshes) for name, nodes in mesh.sets.items()]
     arrays = {
@@ -113,10 +111,8 @@ def _surface(arrays: dict[str, np.ndarray], said: dict[str, Any], rest: np.ndarr
     )  # fmt: skip
 
 
-def pack_forces(forces: Forces | None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def pack_forces(forces: Forces) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """(arrays, texts) of springs, bushings and their like."""
-    if forces is None:
-        return {}, {}
     arrays = {f"force-{k}/{name}": getattr(p, name) for k, p in enumerate(forces.pairs) for name in _PAIRS}
     kinds = [[pairs.kind.name, list(names)] for pairs, names in zip(forces.pairs, forces.pair_names)]
     return arrays, {"forces": kinds, "own_forces": [one.name for one in forces.own]}

@@ -37,8 +37,7 @@ def contact_room(model: Model, n: int) -> tuple[np.ndarray, ...]:
 
 def welding(report: StepReport) -> np.ndarray:
     """(n_w, 3) mean force of each weld on its node in one step [N]."""
-    last = len(report.rows.residual)
-    return report.solution.reactions[last - report.rows.weld_rows : last].reshape(-1, 3) / report.h
+    return report.solution.reactions[report.rows.welds].reshape(-1, 3) / report.h
 
 
 def keep_nodes(
