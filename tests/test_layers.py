@@ -25,7 +25,7 @@ LAYERS = [
 WORDS = {"settings", "method"}  # what whoever writes a solver needs
 FAMILIES = {"splitting", "newton", "interior", "gradient", "active_set", "admm", "double_double"}
 SHARED_BY_COMMANDS = {"console", "files", "options", "tables", "ranking"}
-COMMANDS = {"bench", "info", "render", "report", "reproduce", "run", "scenes", "solve", "solvers"}
+COMMANDS = {"bench", "info", "render", "report", "reproduce", "run", "scenes", "solve", "solvers", "view"}
 ROOMS: dict[str, dict[str, set[str]]] = {
     "solvers": {
         "settings": set(),

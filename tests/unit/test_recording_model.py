@@ -153,3 +153,10 @@ def test_damaged_models_are_one_sentence(tmp_path, rich):
         path.write_bytes(text)
         with pytest.raises(FileError):
             read_model(tmp_path)
+
+
+def test_constants_that_came_later_say_nothing_in_older_files(rich):
+    arrays, texts = pack_model(SCENES["four-bar"].build().model)
+    older = {name: array for name, array in arrays.items() if name not in ("joints/spring", "joints/armature")}
+    found = unpack_model(older, json.loads(json.dumps(texts)))
+    assert found.hash == texts["hash"]

@@ -123,7 +123,9 @@ def test_arrows_are_forces_and_their_colours_the_state_of_contact(tmp_path):
     drawing = Drawing(run.model, run.q)
     scale = arrow_scale(run.array("contacts/force"), drawing.size)
     arrows = drawing.arrows(contacts, scale)
-    assert arrows.along == pytest.approx(scale * contacts.force)
+    on_block = np.where(contacts.bodies[:, 1] == 0, 1.0, -1.0)[:, None] * contacts.force
+    assert arrows.along == pytest.approx(scale * on_block)
+    assert (arrows.along[contacts.status > 0, 2] > 0.0).all()  # the ground pushes upwards
     assert (arrows.colour == STATUS_COLOURS[contacts.status]).all()
     assert (contacts.status == 2).any()
     hot = drawing.arrows(contacts, scale, values=np.linspace(0, 1, len(contacts.gap))).colour

@@ -14,6 +14,7 @@ from delassus.cli import console
 COMMANDS = {
     "run": ("delassus.cli.run.command", "Simulate a scene, record and check it."),
     "render": ("delassus.cli.render", "Draw a recording: a film or pictures, without a screen."),
+    "view": ("delassus.cli.view", "Show a recording, or a world that moves, in the browser."),
     "scenes": ("delassus.cli.scenes", "List the scenes and their parameters."),
     "solve": ("delassus.cli.solve.command", "Solve problem files and verify the accuracy."),
     "info": ("delassus.cli.info", "Say what makes problem files easy or hard."),
@@ -37,6 +38,7 @@ Simulate a scene, record it, check it against physics, continue it:
 
 \b
 Look at what happened (extras `render` and `view`):
+  delassus view runs/pile
   delassus render runs/pile --out pile.mp4
 
 \b

@@ -17,7 +17,7 @@ from delassus.softening import NOT_SAID
 
 # Constants that came after the first recordings, with the value that says nothing: models that say nothing keep their
 # hash, and their recordings resume.
-_NEUTRAL = {
+NEUTRAL = {
     "effort": np.inf, "limit_restitution": 0.0, "softening": NOT_SAID, "limit_softening": NOT_SAID, "given_kinds": (),
     "spring": 0.0, "rest": 0.0, "armature": 0.0,
 }  # fmt: skip
@@ -104,7 +104,7 @@ class Model:
         digest = hashlib.sha256()
         for part in (self, self.joints, self.shapes):
             for name, value in constants(part).items():
-                if name in _NOT_MECHANICS or (name in _NEUTRAL and np.all(value == _NEUTRAL[name])):
+                if name in _NOT_MECHANICS or (name in NEUTRAL and np.all(value == NEUTRAL[name])):
                     continue
                 digest.update(name.encode())
                 if name == "vertices":

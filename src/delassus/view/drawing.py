@@ -11,7 +11,7 @@ import numpy as np
 from delassus.collision.layout import PLANE
 from delassus.io.recording import StepContacts
 from delassus.model.model import Model
-from delassus.spatial import quaternion_to_matrix
+from delassus.spatial import matrix_to_quaternion, quaternion_multiply, quaternion_to_matrix
 from delassus.view.triangles import EACH, TOGETHER, UNIT, Triangles
 
 PALETTE = np.array(
@@ -23,6 +23,7 @@ FIXED = (0.72, 0.72, 0.74)
 STATUS_COLOURS = np.array([(0.55, 0.55, 0.58), (0.13, 0.47, 0.90), (0.92, 0.28, 0.16)])
 """Of contacts that are open, stick and slip."""
 STATUS_NAMES = ("open", "stick", "slip")
+SLIP = 2
 _HEAT = np.array([(0.23, 0.30, 0.75), (0.55, 0.69, 0.99), (0.87, 0.87, 0.87), (0.96, 0.60, 0.48), (0.71, 0.02, 0.15)])
 _LONGEST_ARROW = 0.35  # of the size of the scene: a large force of a recording; larger ones are drawn no longer than
 _CUT_ARROW = 1.5  # times as long
@@ -54,6 +55,22 @@ class Solids:
         x[moving] = own[:, :3] + np.einsum("kij,kj->ki", turned, self.position[moving])
         R[moving] = turned @ self.rotation[moving]
         return x, R
+
+    @cached_property
+    def quaternion(self) -> np.ndarray:
+        """(k, 4) of `rotation`."""
+        still = (self.rotation == np.eye(3)).all(axis=(1, 2))
+        out = np.tile((1.0, 0.0, 0.0, 0.0), (len(still), 1))
+        for k in np.flatnonzero(~still):
+            out[k] = matrix_to_quaternion(self.rotation[k])
+        return out
+
+    def poses(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `placed`, with quaternions (k, 4)."""
+        turned = self.quaternion.copy()
+        moving = self.body >= 0
+        turned[moving] = quaternion_multiply(q[self.body[moving], 3:], self.quaternion[moving]).reshape(-1, 4)
+        return self.placed(q)[0], turned
 
     def vertices(self, q: np.ndarray) -> np.ndarray:
         """(k, v, 3) all corners in the world [m]."""
@@ -164,10 +181,11 @@ class Drawing:
     # -- contacts ------------------------------------------------------------------------------------------------------
 
     def arrows(self, contacts: StepContacts, metres_per_newton: float, *, values: np.ndarray | None = None) -> Arrows:
-        """Forces of contacts on the second body, coloured by whether they stick; values: (n,) from 0 to 1, of the heat
-        that colours them instead."""
+        """Forces of contacts on the second body, or on the first where the second is fixed, coloured by whether they
+        stick; values: (n,) from 0 to 1, of the heat that colours them instead."""
         colour = STATUS_COLOURS[contacts.status] if values is None else heat(values)
-        along = contacts.force * metres_per_newton
+        on_first = (contacts.bodies[:, 1] < 0) & (contacts.bodies[:, 0] >= 0)
+        along = np.where(on_first, -metres_per_newton, metres_per_newton)[:, None] * contacts.force
         most = _CUT_ARROW * _LONGEST_ARROW * self.size
         length = np.linalg.norm(along, axis=1, keepdims=True)
         return Arrows(contacts.point, along * np.minimum(1.0, most / np.maximum(length, 1e-300)), colour)
@@ -234,6 +252,20 @@ def logarithmic(values: np.ndarray, low: float, high: float) -> np.ndarray:
     """Values as numbers from 0 (at or below low) to 1 (at or above high), by their logarithms."""
     with np.errstate(divide="ignore"):
         return np.clip((np.log10(np.abs(values)) - math.log10(low)) / (math.log10(high) - math.log10(low)), 0.0, 1.0)
+
+
+def law_errors(contacts: StepContacts) -> np.ndarray:
+    """(n,) by how much each force misses Coulomb's law, over the largest of the step: what lies outside the cone, and
+    in slip what is not μ λ_n against the slip."""
+    n = contacts.normal
+    pressing = np.einsum("ij,ij->i", contacts.force, n)
+    friction = contacts.force - pressing[:, None] * n
+    outside = np.maximum(np.linalg.norm(friction, axis=1) - contacts.mu * pressing, -pressing)
+    speed = np.linalg.norm(contacts.slip, axis=1)
+    against = contacts.slip / np.maximum(speed, 1e-300)[:, None]
+    sliding = np.linalg.norm(friction + (contacts.mu * pressing)[:, None] * against, axis=1)
+    error = np.maximum(np.maximum(outside, 0.0), np.where(contacts.status == SLIP, sliding, 0.0))
+    return error / max(float(np.linalg.norm(contacts.force, axis=1).max(initial=0.0)), 1e-300)
 
 
 def arrow_scale(forces: np.ndarray, size: float) -> float:

@@ -23,7 +23,7 @@ from delassus.io.recording.model_couplings import couplings_from, pack_couplings
 from delassus.io.recording.model_soft import flexible_from, forces_from, pack_flexible, pack_forces
 from delassus.io.recording.parts import Part, write_part
 from delassus.joints.arrays import JointArrays
-from delassus.model.model import Model
+from delassus.model.model import NEUTRAL, Model
 
 FILE = "model.hdf5"
 MOST_BYTES = 1024**3  # of the file: a mesh of ten million triangles has as many
@@ -119,7 +119,10 @@ def _joints(arrays: dict[str, np.ndarray], texts: dict[str, Any], bodies: int) -
     found: dict[str, Any] = {}
     for field in fields(JointArrays):
         like = getattr(empty, field.name)
-        if isinstance(like, np.ndarray):
+        if field.name in NEUTRAL and f"joints/{field.name}" not in arrays:  # the file is older than this constant
+            count = len(names_of(texts, "joints/coordinate_names"))
+            found[field.name] = np.full((count, *like.shape[1:]), NEUTRAL[field.name], like.dtype)
+        elif isinstance(like, np.ndarray):
             found[field.name] = taken(arrays, f"joints/{field.name}", like)
         else:
             found[field.name] = names_of(texts, f"joints/{field.name}")

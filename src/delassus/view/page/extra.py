@@ -1,0 +1,29 @@
+"""The package behind `delassus[view]`, or one sentence; and a server that nobody else reaches."""
+
+import importlib.util
+from contextlib import redirect_stdout
+from io import StringIO
+from typing import Any
+
+from delassus.errors import SettingsError
+
+LOOPBACK = "127.0.0.1"
+
+
+def is_installed() -> bool:
+    """Can a page be served here?"""
+    return importlib.util.find_spec("viser") is not None
+
+
+def serve(port: int, title: str) -> Any:
+    """A `viser.ViserServer` on loopback; it hands out its own page and what is drawn, and reads no file."""
+    if not is_installed():
+        raise SettingsError("the viewer needs the package of an extra: pip install 'delassus[view]'")
+    import viser
+
+    with redirect_stdout(StringIO()):  # it greets with a table
+        server = viser.ViserServer(host=LOOPBACK, port=port, label=title, verbose=False)
+    server.scene.set_up_direction("+z")
+    server.scene.configure_environment_map(hdri=None)  # pictures of surroundings would come from the network
+    server.scene.add_light_ambient("/light/ambient", intensity=1.1)
+    return server

@@ -1,0 +1,87 @@
+"""What a page says of a step and of what was clicked, as Markdown: the numbers of the recording and no others."""
+
+import numpy as np
+
+from delassus.io.recording import Trajectory
+from delassus.io.recording.columns import STATUSES
+from delassus.model.model import Model
+from delassus.model.state import State
+from delassus.view.drawing import STATUS_NAMES, Drawing
+
+PLOTS = ("penetration [m]", "relative natural map", "joint drift [m, rad]", "energy [J]", "iterations", "contacts")
+"""As in summary.png."""
+_LOGARITHMIC = 3  # the first so many of PLOTS: decades are plotted
+_FLOOR = 1e-16  # exact zeros are plotted there
+_POINTS = 600  # of a plot: the worst of every stretch of steps
+
+
+def facts(run: Trajectory, k: int) -> list[tuple[str, str]]:
+    """Of step k, which led to state k; of the first state its time alone."""
+    out = [("step", f"{k} of {run.step_count}"), ("time", f"{run.t[k]:.6g} s")]
+    kinetic, potential = run.energy[k]
+    if not k:
+        return [*out, ("energy", f"{kinetic + potential:.6g} J ({kinetic:.4g} kinetic)")]
+    status = STATUSES[int(run.array("solver/status")[k - 1])].value.replace("_", " ")
+    solver = bytes(run.array("solver/name")[k - 1]).decode("utf-8", "replace").strip()
+    contacts = run.contacts(k - 1)
+    counts = ", ".join(f"{int((contacts.status == s).sum())} {STATUS_NAMES[s]}" for s in (1, 2, 0))
+    seconds = [(stage, float(values[k - 1])) for stage, values in run.times.items()]
+    known = ", ".join(f"{stage} {1e6 * value:.0f} µs" for stage, value in seconds if value == value)
+    return [
+        *out,
+        ("status", status),
+        ("solver", f"{solver}, {int(run.iterations[k - 1])} iterations"),
+        ("natural map", f"{run.residual[k - 1]:.3e}"),
+        ("worst velocity", f"{run.array('solver/worst_velocity')[k - 1]:.3e} m/s"),
+        ("contacts", f"{len(contacts.gap)}: {counts}"),
+        ("penetration", f"{run.penetration[k - 1]:.3e} m"),
+        ("joint drift", f"{run.drift[k - 1]:.3e} m, rad"),
+        ("energy", f"{kinetic + potential:.6g} J ({kinetic:.4g} kinetic)"),
+        ("seconds", known or "taken many at once"),
+    ]
+
+
+def markdown(rows: list[tuple[str, str]]) -> str:
+    """A table of two columns."""
+    return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows)
+
+
+def about_row(drawing: Drawing, row: int, state: State) -> list[tuple[str, str]]:
+    """Of the body that a shape, which was clicked, belongs to."""
+    model, body = drawing.model, int(drawing.model.shapes.body[row])
+    name, mu = drawing.owner(row), model.shapes.surface[row, 1]
+    if body < 0:
+        return [("body", f"{name} (fixed)"), ("friction", f"{mu:g}")]
+    x, u = state.q[body], state.u[body]
+    return [
+        ("body", name), ("mass", f"{model.mass[body]:.6g} kg"), ("friction", f"{mu:g}"),
+        ("centre of mass", f"{_vector(x[:3])} m"), ("orientation", _vector(x[3:])),
+        ("velocity", f"{_vector(u[:3])} m/s"), ("angular velocity", f"{_vector(u[3:])} rad/s"),
+    ]  # fmt: skip
+
+
+def about_contact(run: Trajectory, model: Model, k: int, c: int) -> list[tuple[str, str]]:
+    """Of contact c of the step that led to state k."""
+    contacts = run.contacts(k - 1)
+    names = [model.body_names[b] if b >= 0 else "world" for b in contacts.bodies[c]]
+    return [
+        ("contact", " – ".join(names)), ("state", STATUS_NAMES[int(contacts.status[c])]),
+        ("force", f"{_vector(contacts.force[c])} N"), ("slip", f"{_vector(contacts.slip[c])} m/s"),
+        ("gap", f"{contacts.gap[c]:.3e} m"), ("friction", f"{contacts.mu[c]:g}"),
+    ]  # fmt: skip
+
+
+def plots(run: Trajectory) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Times (n,) and values (n,) of PLOTS, thinned; decades of what is plotted logarithmically."""
+    n = run.step_count
+    start = np.arange(0, n, max(1, -(-n // _POINTS)))
+    columns = (run.penetration, run.residual, run.drift, run.total_energy[1:], run.iterations, run.contact_counts)
+    found = {}
+    for number, (name, values) in enumerate(zip(PLOTS, columns)):
+        worst = np.maximum.reduceat(np.asarray(values, float), start) if n else np.zeros(0)
+        found[name] = np.log10(np.maximum(worst, _FLOOR)) if number < _LOGARITHMIC else worst
+    return run.t[1:][start] if n else np.zeros(0), found
+
+
+def _vector(values: np.ndarray) -> str:
+    return "(" + ", ".join(f"{x:.4g}" for x in values) + ")"

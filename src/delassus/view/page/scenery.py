@@ -1,0 +1,132 @@
+"""A drawing in the scene of a page: put there once, then moved from state to state."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from delassus.io.recording import StepContacts
+from delassus.model.state import State
+from delassus.spatial import matrix_to_quaternion
+from delassus.view.drawing import STATUS_COLOURS, Drawing, Solids, heat, law_errors, logarithmic
+from delassus.view.triangles import shaded
+
+COLOURINGS = ("stick, slip, open", "error of Coulomb's law", "penetration")
+"""Of contacts."""
+_ERRORS = (1e-12, 1e-2)  # of Coulomb's law over the largest force: blue and red
+_GRID_CELLS = 40
+
+
+class Scenery:
+    """What is drawn of a model on a page.  server: of viser, or a client's; metres_per_newton, most_stress [Pa],
+    deepest [m]: how long forces are drawn, and what is red; picked: called with ("body", name) when one is clicked."""
+
+    def __init__(
+        self, server: Any, drawing: Drawing, metres_per_newton: float, most_stress: float, deepest: float,
+        picked: Callable[[str, int], None] | None = None,
+    ):  # fmt: skip
+        self.server, self.scene, self.drawing = server, server.scene, drawing
+        self.scale, self.most_stress, self.deepest = metres_per_newton, max(most_stress, 1e-300), max(deepest, 1e-9)
+        self.picked = picked
+        self.colouring, self.show_forces, self.heat_joints = COLOURINGS[0], True, False
+        self.solids = [self._add(k, solids) for k, solids in enumerate(drawing.solids)]
+        for k, plane in enumerate(drawing.planes):
+            size = 10.0 * drawing.size
+            self.scene.add_grid(
+                f"/planes/{k}", size, size, cell_size=size / _GRID_CELLS, section_size=size / 8, position=plane.point,
+                wxyz=matrix_to_quaternion(plane.axes),
+                cell_color=(205, 205, 205), section_color=(185, 185, 185),
+            )  # fmt: skip
+        self.joints: Any = None
+        self.centres: Any = None
+        self.visible = {"joints": False, "centres of mass": False}
+
+    def _add(self, k: int, solids: Solids) -> tuple[Solids, Any]:
+        made, n = shaded(solids.triangles), len(solids.rows)
+        handle = self.scene.add_batched_meshes_simple(
+            f"/solids/{k}", made.vertices.astype(np.float32), made.faces.astype(np.uint32),
+            np.tile(np.array((1, 0, 0, 0), np.float32), (n, 1)), np.zeros((n, 3), np.float32),
+            batched_scales=solids.scale.astype(np.float32), batched_colors=_bytes(solids.colour[:, :3]),
+            batched_opacities=None if (solids.colour[:, 3] == 1.0).all() else solids.colour[:, 3].astype(np.float32),
+            lod="off",
+        )  # fmt: skip
+        if self.picked is not None:
+            picked = self.picked
+            handle.on_click(lambda event: picked("row", int(solids.rows[event.instance_index or 0])))
+        return solids, handle
+
+    def move(self, state: State, contacts: StepContacts | None) -> None:
+        """To a state, with the contacts of the step that led there."""
+        with self.server.atomic():
+            for solids, handle in self.solids:
+                if (solids.body >= 0).any() or not handle.batched_positions.any():
+                    x, turned = solids.poses(state.q)
+                    handle.batched_positions = x.astype(np.float32)
+                    handle.batched_wxyzs = turned.astype(np.float32)
+            self._move_joints(state)
+            self._move_soft(state)
+            self._move_contacts(contacts)
+
+    def _move_joints(self, state: State) -> None:
+        drawing, size = self.drawing, self.drawing.size
+        if self.visible["joints"] and drawing.model.joints.count:
+            origin, axes = drawing.joint_frames(state.q)
+            wxyz = np.array([matrix_to_quaternion(R) for R in axes], np.float32)
+            self.scene.add_batched_axes(
+                "/joints", wxyz, origin.astype(np.float32), axes_length=0.12 * size, axes_radius=0.006 * size
+            )
+        if self.heat_joints and drawing.model.joints.count:
+            origin, _ = drawing.joint_frames(state.q)
+            colour = heat(logarithmic(drawing.joint_errors(state.q), 1e-12, 1e-3))
+            self._dots("/drift", origin, colour, 0.03 * size)
+        if self.visible["centres of mass"] and len(state.q):
+            self._dots("/centres", state.q[:, :3], np.tile((0.1, 0.1, 0.1), (len(state.q), 1)), 0.02 * size)
+
+    def _dots(self, name: str, points: np.ndarray, colours: np.ndarray, size: float) -> None:
+        self.scene.add_point_cloud(
+            name, points.astype(np.float32), _bytes(colours), point_size=size, point_shape="circle"
+        )
+
+    def hide(self, name: str) -> None:
+        """Take a layer away: "/joints", "/drift", "/centres" or "/contacts"."""
+        self.scene.remove_by_name(name)
+
+    def _move_soft(self, state: State) -> None:
+        if not len(self.drawing.surface):
+            return
+        import trimesh  # comes with viser
+
+        stress = heat(self.drawing.node_stress(state.nodes) / self.most_stress)
+        colour = np.column_stack([stress, np.ones(len(stress))])
+        mesh = trimesh.Trimesh(state.nodes, self.drawing.surface, vertex_colors=_bytes(colour), process=False)
+        self.scene.add_mesh_trimesh("/flexible", mesh)
+
+    def _move_contacts(self, contacts: StepContacts | None) -> None:
+        if contacts is None or not len(contacts.gap) or not self.show_forces:
+            self.scene.remove_by_name("/contacts")
+            return
+        values = self._values(contacts)
+        arrows = self.drawing.arrows(contacts, self.scale, values=values)
+        size = self.drawing.size
+        ends = np.stack([arrows.start, arrows.start + arrows.along], axis=1).astype(np.float32)
+        shown = np.linalg.norm(arrows.along, axis=1) > 1e-3 * size
+        if shown.any():
+            self.scene.add_arrows(
+                "/contacts/forces", ends[shown], _bytes(arrows.colour[shown]), shaft_radius=0.006 * size,
+                head_radius=0.016 * size, head_length=0.04 * size,
+            )  # fmt: skip
+        else:
+            self.scene.remove_by_name("/contacts/forces")
+        colour = STATUS_COLOURS[contacts.status] if values is None else heat(values)
+        self._dots("/contacts/points", contacts.point, colour, 0.015 * size)
+
+    def _values(self, contacts: StepContacts) -> np.ndarray | None:
+        if self.colouring == COLOURINGS[1]:
+            return logarithmic(law_errors(contacts), *_ERRORS)
+        if self.colouring == COLOURINGS[2]:
+            return np.maximum(-contacts.gap, 0.0) / self.deepest
+        return None
+
+
+def _bytes(colour: np.ndarray) -> np.ndarray:
+    return np.rint(255.0 * colour).astype(np.uint8)

@@ -1,0 +1,160 @@
+"""The page shows the recording: its numbers, its bodies where they are, to this machine alone."""
+
+import socket
+import threading
+import time
+
+import numpy as np
+import pytest
+from browser import CHROMIUM, Browser
+from command_line import assert_refused, delassus
+
+from delassus import Recording, Sphere, World
+from delassus.builder import ModelBuilder
+from delassus.io.recording.columns import STATUSES
+from delassus.view.page import extra, panel
+
+pytestmark = pytest.mark.skipif(not extra.is_installed(), reason="the extra `view` is not installed")
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A block that slides and stops."""
+    folder = tmp_path_factory.mktemp("block")
+    World.from_scene("sliding-block").run(150, record=folder)
+    return folder
+
+
+@pytest.fixture
+def player(place):
+    from delassus.view.page.player import Player
+
+    run = Recording(place)
+    made = Player(run, run.model, title="block", port=0)
+    yield made
+    if not made._stopped.is_set():
+        made.stop()
+
+
+def test_the_panel_says_what_the_recording_holds(place):
+    run = Recording(place)
+    for k in (0, 1, 70, 150):
+        said = dict(panel.facts(run, k))
+        assert said["time"] == f"{run.t[k]:.6g} s"
+        assert said["energy"].startswith(f"{run.total_energy[k]:.6g} J")
+        if k:
+            assert said["status"] == STATUSES[run.array("solver/status")[k - 1]].value
+            assert said["natural map"] == f"{run.residual[k - 1]:.3e}"
+            assert said["solver"].endswith(f" {run.iterations[k - 1]} iterations")
+            assert said["penetration"] == f"{run.penetration[k - 1]:.3e} m"
+            assert said["contacts"].startswith(f"{run.contact_counts[k - 1]}: ")
+    contact = dict(panel.about_contact(run, run.model, 10, 0))
+    assert contact["state"] in ("stick", "slip", "open")
+    assert "world" in contact["contact"]
+    t, values = panel.plots(run)
+    assert tuple(values) == panel.PLOTS
+    assert values["iterations"].max() == run.iterations.max()
+    assert 10 ** values["relative natural map"].max() == pytest.approx(run.residual.max())
+    assert len(t) == 150
+
+
+def test_what_is_clicked_is_told(player):
+    player._pick("row", int(np.flatnonzero(player.model.shapes.body == 0)[0]))
+    assert player.model.body_names[0] in player.about_picked.content
+    player.show(80)
+    assert f"{player.run.q[80, 0, 0]:.4g}" in player.about_picked.content
+    assert "80 of 150" in player.about_step.content
+
+
+def test_time_goes_on_and_begins_again(player):
+    player.speed.value = "1"
+    t = player.advance(0.0, 0.05)
+    assert t == pytest.approx(0.05)
+    assert player.run.t[player.step] == pytest.approx(0.05, abs=2e-3)
+    player.loop.value = False
+    assert player.advance(t, 100.0) == player.run.t[-1]
+    assert (player.step, player.play.value) == (150, False)
+    player.loop.value = True
+    assert player.advance(player.run.t[-1], 1.0) == player.run.t[0]
+
+
+def test_nobody_else_is_served(player):
+    with socket.create_connection(("127.0.0.1", player.port), timeout=5):
+        pass
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outside:
+        outside.connect(("192.0.2.1", 9))  # no packet is sent: it tells our own address
+        own = outside.getsockname()[0]
+    if not own.startswith("127."):
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection((own, player.port), timeout=5)
+
+
+def test_worlds_are_stepped_and_dragged():
+    from delassus.view.page.live import Live
+
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    builder.body("ball", mass=2.0, shapes=[Sphere(0.1)])
+    live = Live(World(*builder.build()), title="ball", port=0)
+    try:
+        live.advance(0.01)
+        assert live.world.time == pytest.approx(0.01)
+        live._pick("row", 0)
+        live.handle.position = (1.0, 0.0, 0.0)
+        for _ in range(15):
+            live.advance(0.1)
+        assert live.world.body("ball").position == pytest.approx([1.0, 0.0, 0.0], abs=1e-3)  # critically damped
+        live._restart()
+        live.advance(0.001)
+        assert abs(live.world.body("ball").position).max() < 1e-9
+        assert live.held == -1
+    finally:
+        live.stop()
+
+
+def test_what_cannot_be_shown_is_one_sentence(place, tmp_path, monkeypatch):
+    assert_refused(delassus("view", place, "--export", tmp_path / "x.pdf"), "ends in .html")
+    assert_refused(delassus("view", "bouncing-ball", "--export", tmp_path / "x.html"), "--export")
+    assert_refused(delassus("view", "bouncing-bal"), "bouncing-ball")
+    assert_refused(delassus("view", place, "--port", 70000), "--port")
+    monkeypatch.setattr(extra, "is_installed", lambda: False)
+    assert_refused(delassus("view", place), "pip install 'delassus[view]'")
+
+
+@pytest.mark.slow
+@needs_browser
+def test_the_page_shows_and_moves(player, tmp_path):
+    player.show(0)
+    with Browser(f"http://127.0.0.1:{player.port}", tmp_path) as page:
+        page.wait(lambda: "0 of 150" in (page.value("document.body.innerText") or ""), 60)
+        time.sleep(3.0)
+        before = page.picture()
+        assert before.std() > 2.0
+        player.show(150)
+        wanted = f"{player.run.residual[149]:.3e}"
+        page.wait(lambda: wanted in (page.value("document.body.innerText") or ""), 60)
+        time.sleep(2.0)
+        assert (abs(page.picture() - before).max(axis=2) > 40).sum() > 50
+        clock = threading.Thread(target=player.play_on, daemon=True)
+        clock.start()
+        player.play.value = True
+        page.wait(lambda: player.step not in (0, 150), 30)
+        assert page.errors == []
+    player.stop()
+    clock.join(20)
+
+
+@pytest.mark.slow
+@needs_browser
+def test_the_exported_page_plays_offline(place, tmp_path):
+    path = tmp_path / "block.html"
+    done = delassus("view", place, "--export", path)
+    assert done.exit_code == 0, done.output
+    assert 5e5 < path.stat().st_size < 5e6
+    with Browser(path.as_uri(), tmp_path / "profile") as page:
+        page.wait(lambda: page.value("document.querySelectorAll('canvas').length > 0"), 60)
+        time.sleep(2.0)
+        first = page.picture()
+        assert first.std() > 2.0
+        page.wait(lambda: (abs(page.picture() - first).max(axis=2) > 40).sum() > 50, 120)
+        assert page.errors == []
