@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 
-from delassus.errors import FileError, nearest
-from delassus.importers import mjcf, urdf, usd
+from delassus.errors import DelassusError, FileError, nearest
+from delassus.importers import meshes, mjcf, urdf, usd
+from delassus.importers.child import one_line
 from delassus.importers.imported import Imported as Imported
 from delassus.importers.imported import Keyframe as Keyframe
 from delassus.importers.imported import Site as Site
+from delassus.importers.meshes import load_shape as load_shape
 from delassus.io.place import label
 
 IMPORTERS: dict[str, Callable[..., Imported]] = {
@@ -19,6 +21,7 @@ IMPORTERS: dict[str, Callable[..., Imported]] = {
     ".usda": usd.load,
     ".usdc": usd.load,
     ".usdz": usd.load,
+    **dict.fromkeys(meshes.ENDINGS, meshes.load),
 }
 """What reads a file, by the ending of its name."""
 
@@ -31,13 +34,15 @@ def load_model(
     packages: Mapping[str, str | PathLike[str]] | None = None,
     floating: bool = False,
     hold: tuple[float, float] | None = None,
+    decompose: bool | float = False,
 ) -> Imported:
-    """A mechanism from a file: MJCF, URDF or USD.
+    """A mechanism from a file: MJCF, URDF, USD, or one body that is a mesh (STL, OBJ, PLY, GLB).
 
     keyframe: of the file, to start from; folders: that may be read beside the model's own; packages: folders of ROS
     packages by name, for package://name/…; floating: let what hangs on nothing in a URDF move freely, instead of being
     fixed to the world; hold: (stiffness, damping) [N m/rad, N m s/rad, or per m] of servos that plain motors of the
-    file are made into, and all servos start by holding the pose they start from.
+    file are made into, and all servos start by holding the pose they start from; decompose: a mesh file as convex
+    parts, see `load_shape`.
 
     >>> model, state = load_model("robot.xml")  # doctest: +SKIP
     """
@@ -48,11 +53,17 @@ def load_model(
     if ending not in IMPORTERS:
         what = ending or "files without an ending"
         raise FileError(f"{label(where)}: no importer reads {what}; {nearest(ending, list(IMPORTERS))}")
-    found = IMPORTERS[ending](
-        where, folders=tuple(Path(folder) for folder in folders),
-        packages={name: Path(folder) for name, folder in (packages or {}).items()}, floating=floating,
-        hold=hold,
-    )  # fmt: skip
+    try:
+        found = IMPORTERS[ending](
+            where, folders=tuple(Path(folder) for folder in folders),
+            packages={name: Path(folder) for name, folder in (packages or {}).items()}, floating=floating, hold=hold,
+            decompose=decompose,
+        )  # fmt: skip
+    except FileError:
+        raise
+    except (DelassusError, ValueError, TypeError, LookupError, ArithmeticError) as error:
+        # what a compiler lets through need not be a mechanism: numbers that are none, loops that do not close
+        raise FileError(f"{label(where)}: cannot be built: {one_line(str(error))}") from None
     if keyframe is not None:
         found = found.at(keyframe)
     if hold is not None:

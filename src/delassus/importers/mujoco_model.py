@@ -1,7 +1,6 @@
 """A model compiled by MuJoCo → `Imported`: the mechanism, its loops and couplings, actuators, keyframes and sites."""
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,25 +18,19 @@ from delassus.model.state import State
 from delassus.simulation import StepSettings
 from delassus.spatial import quaternion_multiply, rotate
 
-Mimic = tuple[str, str, float, float]
-
 _MOVED = 1e-4  # [m]: loops of a keyframe that were open by less are rounding of its numbers
 
 
 def imported_of(
-    arrays: dict[str, Any], table: dict[str, Any], source: str, notes: Notes, hold: Hold = None,
-    mimics: Sequence[Mimic] = (),
-) -> Imported:  # fmt: skip
-    """arrays, table: of programs/compile_mujoco.py; hold: see `load_model`; mimics: (joint, the one it follows,
-    multiplier, offset) each."""
+    arrays: dict[str, Any], table: dict[str, Any], source: str, notes: Notes, hold: Hold = None
+) -> Imported:
+    """arrays, table: of programs/compile_mujoco.py; hold: see `load_model`."""
     _note_options(arrays, table, notes)
     touching = Touching(arrays, notes)
     made = Mechanism(arrays, table, notes)
     made.drives = drives_of(arrays, made, hold)
     made.build_bodies(touching)
     add_equalities(made)
-    for follower, leader, factor, offset in mimics:
-        _mimic(made, follower, leader, factor, offset)
     _exclude(made)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", DelassusWarning)
@@ -61,15 +54,6 @@ def imported_of(
         model, state, StepSettings(h=float(table["timestep"])), keyframes, tuple(actuators),
         dict.fromkeys(controls, 0.0), _sites(made), joints, notes.texts, source, states.of,
     )  # fmt: skip
-
-
-def _mimic(made: Mechanism, follower: str, leader: str, factor: float, offset: float) -> None:
-    """q of the follower = factor · q of the leader + offset."""
-    known = {made.name("joint", j): freedom for j, freedom in made.freedoms.items()}
-    if follower not in known or leader not in known or not factor:
-        made.notes.add("mimic", follower, "is left out: it follows no joint of one degree of freedom")
-        return
-    made.builder.coupling({known[follower].name: (-offset, 1.0), known[leader].name: -factor}, name=f"mimic {follower}")
 
 
 class States:

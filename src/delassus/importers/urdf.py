@@ -1,4 +1,4 @@
-"""URDF, through MuJoCo's compiler; `mimic` joints as couplings."""
+"""URDF, through MuJoCo's compiler; it makes equalities of `mimic` joints."""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def load(
             notes.add("velocity limit", joint.get("name", ""), "is left out")
     if root.find("transmission") is not None:
         notes.add("transmission", "", "is left out: give efforts or motors to joints")
-    return imported_of(arrays, table, label(path), notes, hold, mimics(root))
+    return imported_of(arrays, table, label(path), notes, hold)
 
 
 def float_of(element: Element, key: str) -> float:
@@ -40,14 +40,3 @@ def float_of(element: Element, key: str) -> float:
         return float(element.get(key, "0"))
     except ValueError:
         return 0.0
-
-
-def mimics(root: Element) -> list[tuple[str, str, float, float]]:
-    """(joint, the one it follows, multiplier, offset [m, rad]) each."""
-    found = []
-    for joint in root.findall("joint"):
-        mimic = joint.find("mimic")
-        if mimic is not None:
-            factor = float_of(mimic, "multiplier") if "multiplier" in mimic.attrib else 1.0
-            found.append((joint.get("name", ""), mimic.get("joint", ""), factor, float_of(mimic, "offset")))
-    return found

@@ -51,8 +51,12 @@ def main() -> None:
 
 def answer(request: dict[str, Any], files: dict[str, bytes]) -> bytes:
     """The arrays as NPZ, with names and options in one of them as JSON."""
-    import mujoco
     import numpy as np
+
+    try:
+        import mujoco
+    except ImportError:
+        raise ImportError("MJCF and URDF need mujoco: pip install 'delassus[import]'") from None
 
     main = files.pop(request["main"]).decode()
     include = {name: content for name, content in files.items() if name.endswith(".xml")}
