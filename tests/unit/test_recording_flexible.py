@@ -184,6 +184,7 @@ def test_bodies_and_pairs_by_name(folder: Path) -> None:
     shown = contact_forces(run, run.model)  # as the figure has them: of one flexible body that touches all of them
     np.testing.assert_allclose(shown["lid"] + shown["the world"], block.contact_force, atol=1e-9)
     assert not shown["hand"].any()
+    np.testing.assert_allclose(run.contacts(-1).force_on(-1), -shown["the world"][-1], atol=1e-9)
     assert not len(run.between("world", "lid").step)  # a flexible side is not the world
     np.testing.assert_allclose(lid.contact_force[-1], -run.between("lid", "block").force[
         run.between("lid", "block").step == 29].sum(axis=0))  # fmt: skip

@@ -41,8 +41,11 @@ class StepContacts:
     weights: np.ndarray | None = None
 
     def force_on(self, body: int) -> np.ndarray:
-        """Resultant on one body, (3,) [N], world frame."""
-        return self.force[self.bodies[:, 1] == body].sum(axis=0) - self.force[self.bodies[:, 0] == body].sum(axis=0)
+        """Resultant on one body, (3,) [N], world frame; −1: on all that is fixed."""
+        is_its = self.bodies == body
+        if self.flexible is not None:
+            is_its &= self.flexible < 0
+        return self.force[is_its[:, 1]].sum(axis=0) - self.force[is_its[:, 0]].sum(axis=0)
 
     def force_on_flexible(self, number: int) -> np.ndarray:
         """Resultant on one flexible body, (3,) [N], world frame."""
