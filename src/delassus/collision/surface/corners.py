@@ -41,8 +41,8 @@ def corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, r
             vx, vy, vz = to_local(R, s, vx, vy, vz)
             half = 0.5 * math.sqrt(vx * vx + vy * vy + vz * vz)
             low, high, w, d, ox, oy, oz = 0.0, 1.0, 0.5, 0.0, 0.0, 0.0, 0.0
-            for _ in range(_HALVINGS):
-                w = 0.5 * (low + high)
+            for turn in range(_HALVINGS + 2):  # both ends first: where the distance grows from one, it is least there
+                w = 0.5 * (low + high) if turn > 1 else 1.0 * turn
                 px, py, pz = x + w * vx, y + w * vy, z + w * vz
                 if kind[s] == BOX:
                     d, ox, oy, oz = point_box(px, py, pz, size[s, 0], size[s, 1], size[s, 2])
@@ -53,9 +53,12 @@ def corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, r
                         vertex, face, face_start, face_normal, vertex_start[s], shape_face[s], shape_face[s + 1], px,
                         py, pz,
                     )  # fmt: skip
-                if d > limit + (high - low) * half:
+                slope = ox * vx + oy * vy + oz * vz
+                if d <= 0.0 or d > limit + 2.0 * (high - low) * half or (turn == 0 and slope >= 0.0):
                     break
-                if ox * vx + oy * vy + oz * vz < 0.0:
+                if turn == 1 and slope <= 0.0:
+                    break
+                if slope < 0.0:
                     low = w
                 else:
                     high = w
