@@ -192,7 +192,8 @@ class Moving:
             if trouble is not None:
                 trouble.steps += count
         if self._recorder is not None:
-            self._recorder.add_taken(count, self.state, self._memory.copy())
+            now = partial(State, self._q, self._u, self._t, self._turns, self._nodes, self._node_velocity)
+            self._recorder.add_taken(count, now, stepper.memory)
 
     def _acting_now(self, stepper: Stepper, count: int) -> tuple[Inputs, int]:
         """What acts on the next steps, and on how many of at most `count`: on one, where it changes from step to

@@ -15,6 +15,7 @@ Steps that were taken many in one compiled call have no seconds by stage: not a 
 
 import math
 from collections.abc import Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ class Columns:
         self._node_contacts: tuple[np.ndarray, ...] = ()
         if model.flexible is not None:
             self._nodes, self._node_contacts = nodes.step_room(model, _ROOM), nodes.contact_room(model, _ROOM)
+        self._room: Arrays | None = None  # for compiled code: the same tuple as long as its arrays are
         self._written = np.zeros(4, np.int64)  # rows that compiled code has come to
         self._numbers, self._counts = np.full(NUMBERS + len(STAGES), math.nan), np.zeros(COUNTS, np.int64)
 
@@ -107,8 +109,11 @@ class Columns:
         self._written[:] = self.filled
         self._counts[1] = _NUMBER_OF[Status.CONVERGED]
         self._counts[2] = self._solvers.setdefault(_OF_COMPILED, len(self._solvers))
-        room = self._written, self._numbers, self._counts, self._steps, self._touching, self._limits, self._exact
-        return keep_taken, room
+        if self._room is None:
+            self._room = (
+                self._written, self._numbers, self._counts, self._steps, self._touching, self._limits, self._exact,
+            )  # fmt: skip
+        return keep_taken, self._room
 
     @property
     def written(self) -> tuple[int, int, int, int]:
@@ -123,6 +128,7 @@ class Columns:
 
     def _make_room(self, steps: int, touching: int, limits: int, exact: int) -> None:
         filled = self.filled
+        before = self._steps, self._touching, self._limits, self._exact
         if steps > len(self._steps[0]):
             self._steps = _grown(self._steps, filled[0], steps)
             self._nodes = _grown(self._nodes, filled[0], steps)
@@ -133,6 +139,8 @@ class Columns:
             self._limits = _grown(self._limits, filled[2], limits)
         if exact > len(self._exact):
             (self._exact,) = _grown((self._exact,), filled[3], exact)
+        if not all(map(is_, before, (self._steps, self._touching, self._limits, self._exact))):
+            self._room = None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """One array per name, steps (or contacts, limits) first; what is added or cleared later may change them."""

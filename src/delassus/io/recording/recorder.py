@@ -1,5 +1,6 @@
 """Writing a recording while a simulation runs."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -39,7 +40,7 @@ class Recorder:
         self._first = first  # number of the first step not yet written
         self._columns = Columns(model, state, float(about.settings["h"]))
         self._memory = memory
-        self._state = state
+        self._state: State | Callable[[], State] = state
         self._saved = 0  # steps of the part that are on disk
         self._last_save = self._last_look = monotonic()
         self.ahead = 1
@@ -107,8 +108,9 @@ class Recorder:
         contacts: that each may have."""
         return self._columns.keeper(steps, contacts)
 
-    def add_taken(self, steps: int, state: State, memory: Memory) -> None:
-        """The steps that the `keeper` has kept count from now on; state, memory: after them, not changed later."""
+    def add_taken(self, steps: int, state: Callable[[], State], memory: Memory) -> None:
+        """The steps that the `keeper` has kept count from now on; state, memory: after them, not changed later; the
+        state is asked for where a part ends."""
         columns, filled = self._columns, self._columns.written
         columns.filled, self._state, self._memory = filled, state, memory  # no calls here: an interrupt may come in one
         now = monotonic()
@@ -143,6 +145,8 @@ class Recorder:
     def _next_part(self) -> None:
         self._first += self._saved
         self._saved = 0
+        if callable(self._state):
+            self._state = self._state()
         self._columns.clear(self._state)
 
     def _write(self) -> None:

@@ -41,7 +41,7 @@ class Stepper:
             world, stages = world_of(model, settings), stages_of(model, settings)
             self._world = (*world, addresses_of(world, self._inputs, self._work, stages))
             self._keepers: dict[Any, int] = {}  # addresses of what keeps steps
-            self._nowhere, self._kept = Held((0, nowhere())), Held((0, nowhere()))
+            self._nowhere, self._kept, self._room_kept = Held((0, nowhere())), Held((0, nowhere())), nowhere()
             self._hold()
             self._take = caller(take_steps, self._held, self._nowhere)
 
@@ -96,7 +96,9 @@ class Stepper:
         if kernel not in self._keepers:
             given = self._world, self.q, self.u, self.turns, self.time, 0, 0, self._work, room
             self._keepers[kernel] = address_for(kernel, to_keep, given)
-        self._kept.put((self._keepers[kernel], room))
+        if self._room_kept is not room:
+            self._kept.put((self._keepers[kernel], room))
+            self._room_kept = room
         return self._kept
 
     @property
