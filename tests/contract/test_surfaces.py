@@ -8,7 +8,7 @@ import pytest
 
 from delassus.collision import Instance, Skin, detect_surface, shape_arrays, surface_arrays
 from delassus.errors import ProblemError
-from delassus.shapes import SHAPES, Box, Capsule, Compound, Convex, Cylinder, Mesh, Plane, Sphere
+from delassus.shapes import SHAPES, Box, Capsule, Compound, Convex, Cylinder, Ellipsoid, Mesh, Plane, Sphere
 from delassus.spatial import quaternion_to_matrix, rotation_exp
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
@@ -21,6 +21,7 @@ EXAMPLES = {
     "box": Box((0.3, 0.2, 0.25)),
     "capsule": Capsule(0.1, 0.3),
     "cylinder": Cylinder(0.1, 0.3),
+    "ellipsoid": Ellipsoid(0.1, 0.2, 0.15),
     "plane": Plane((1.0, 2.0, -0.5), 0.1),
     "convex": Convex(SPIKY),
     "mesh": Mesh(0.4 * CUBE, CUBE_FACES),
@@ -150,9 +151,11 @@ def test_moving_everything_changes_nothing(kind):
         two = detect_surface(surface, NODES @ R.T + shift, shapes, q, reach=REACH)
         assert one.feature.tolist() == two.feature.tolist()
         assert np.allclose(one.gap, two.gap, atol=1e-12)
-        assert np.allclose(one.weights, two.weights, atol=1e-9)
-        assert np.allclose(one.normal @ R.T, two.normal, atol=1e-9)
-        assert np.allclose(one.point @ R.T + shift, two.point, atol=1e-9)
+        # points that GJK finds on round solids have half the digits of the distance
+        digits = 1e-9 if shape.support is None else 1e-5
+        assert np.allclose(one.weights, two.weights, atol=digits)
+        assert np.allclose(one.normal @ R.T, two.normal, atol=digits)
+        assert np.allclose(one.point @ R.T + shift, two.point, atol=digits)
 
 
 @every

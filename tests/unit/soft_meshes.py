@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from delassus.shapes import Box, Capsule, Compound, Convex, Cylinder, Mesh, Plane, Sphere
+from delassus.shapes import Box, Capsule, Compound, Convex, Cylinder, Ellipsoid, Mesh, Plane, Sphere
 from delassus.spatial import quaternion_to_matrix
 
 
@@ -46,6 +46,18 @@ def signed_distance(shape, x):
         else:
             d = np.stack([np.hypot(x[:, 0], x[:, 1]) - shape.radius, np.abs(x[:, 2]) - shape.length / 2], axis=1)
         return np.linalg.norm(np.maximum(d, 0), axis=1) + np.minimum(d.max(axis=1), 0)
+    if isinstance(shape, Ellipsoid):
+        square, low, high = (
+            np.array(shape.numbers) ** 2,
+            np.zeros(len(x)),
+            np.linalg.norm(x, axis=1) * max(shape.numbers),
+        )
+        for _ in range(80):  # the nearest point is square x / (square + t), with t such that it is on the surface
+            t = 0.5 * (low + high)
+            outside = (square * (x / (square + t[:, None])) ** 2).sum(axis=1) > 1
+            low, high = np.where(outside, t, low), np.where(outside, high, t)
+        off = np.linalg.norm(x * t[:, None] / (square + t[:, None]), axis=1)
+        return np.where((x * x / square).sum(axis=1) > 1, off, -1e-3)  # how deep does not matter here
     if isinstance(shape, Compound):
         turned = ((x - p) @ quaternion_to_matrix(q) for _, p, q in shape.parts)
         return np.min([signed_distance(s, y) for (s, _, _), y in zip(shape.parts, turned)], axis=0)
