@@ -26,4 +26,5 @@ def serve(port: int, title: str) -> Any:
     server.scene.set_up_direction("+z")
     server.scene.configure_environment_map(hdri=None)  # pictures of surroundings would come from the network
     server.scene.add_light_ambient("/light/ambient", intensity=1.1)
+    server.gui.main_panel.dock_right()
     return server
