@@ -141,6 +141,7 @@ def test_meshes_are_hulls(tmp_path, ending):
     np.testing.assert_allclose(model.mass, 24.0, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_mesh_that_is_not_convex_is_cut_into_parts(tmp_path):
     """An angle of two boxes: its hull is larger than itself, its parts are not."""
     pytest.importorskip("coacd")
@@ -246,7 +247,7 @@ def try_mutations(tmp_path, count, seed):
 
 
 def test_mutated_files_are_models_or_one_sentence(tmp_path):
-    assert try_mutations(tmp_path, 12, 1) > 2
+    assert try_mutations(tmp_path, 8, 1) > 1
 
 
 @pytest.mark.slow

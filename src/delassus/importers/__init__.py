@@ -42,10 +42,7 @@ def load_model(
     packages by name, for package://name/…; floating: let what hangs on nothing in a URDF move freely, instead of being
     fixed to the world; hold: (stiffness, damping) [N m/rad, N m s/rad, or per m] of servos that plain motors of the
     file are made into, and all servos start by holding the pose they start from; decompose: a mesh file as convex
-    parts, see `load_shape`.
-
-    >>> model, state = load_model("robot.xml")  # doctest: +SKIP
-    """
+    parts, see `load_shape`."""
     where = Path(path)
     if not where.is_file():
         raise FileError(f"{label(where)}: no such file: check the path")
