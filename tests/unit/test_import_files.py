@@ -60,6 +60,7 @@ def test_several_joints_of_one_body(arm):
     assert model.joints.rest[1] == pytest.approx(np.radians(20))
     assert model.mass[0] / model.mass[:2].sum() == pytest.approx(1e-5)
     assert found.sites["tip"].body == "slider"
+    assert model.source.startswith("arm.xml sha256:")
     assert any("light" in text or "links between" in text for text in found.not_carried)
 
 

@@ -1,6 +1,8 @@
 """Models of other programs: one file for each format, and one line of `IMPORTERS`."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -61,6 +63,8 @@ def load_model(
     except (DelassusError, ValueError, TypeError, LookupError, ArithmeticError) as error:
         # what a compiler lets through need not be a mechanism: numbers that are none, loops that do not close
         raise FileError(f"{label(where)}: cannot be built: {one_line(str(error))}") from None
+    digest = hashlib.sha256(where.read_bytes()).hexdigest()[:16]
+    found.model = replace(found.model, source=f"{label(where.name)} sha256:{digest}")
     if keyframe is not None:
         found = found.at(keyframe)
     if hold is not None:
