@@ -81,6 +81,17 @@ def test_large_deflections_are_those_of_the_elastica():
     assert (gaps[1] < gaps[0]).all()
 
 
+@pytest.mark.parametrize("h", [1e-2, 1e-3, 1e-4])
+def test_where_a_beam_comes_to_rest_does_not_depend_on_the_step(h):
+    """A step too short for anything to fall is no sign of rest."""
+    builder, nodes = clamped(8, gravity=(0.0, 0.0, -9.81))
+    model, state = builder.build()
+    rest = equilibrate(model, state, settings=StepSettings(h=h))
+    load = 9.81 * STEEL.density * SLENDER.area
+    sinks = load / (8.0 * STEEL.young * SLENDER.about_y)
+    assert rest.q[nodes[-1].index, 2] == pytest.approx(-sinks, rel=0.02)
+
+
 def test_a_beam_lies_on_the_ground_it_falls_to():
     builder = ModelBuilder()
     builder.fixed("ground", shapes=Plane(), material=0.5)

@@ -20,6 +20,8 @@ _LITTLE = 0.2  # of the motion in the step before: less is a gain
 _FAR = 0.1  # of the size of what moves: a step that moves something further was too long
 _SMALL = 1e-7  # of that size: motion in a step that counts as none
 _NEAR = 1e-5  # of that size: what moves less is near enough, and longer steps only blur it
+_G = 9.81  # [m/s²]: in a step too short for anything to fall, to move little says nothing, so that
+_NONE_OF_A_FALL, _LITTLE_OF_A_FALL = 1e-4, 1e-2  # of a free fall are the most that count as none and as near
 _TOL = 1e-9  # of the solves: what they leave moves things, h times as far
 
 
@@ -49,9 +51,14 @@ def equilibrate(
             factor, memory = 0.25 * factor, Memory()
             continue
         here = _at_rest(after, state)
-        if max(way, last) <= _SMALL * size:
+        fall = _G * (usual * factor) ** 2
+        if max(way, last) <= min(_SMALL * size, _NONE_OF_A_FALL * fall):
             return here
-        factor, last = factor if way < max(_LITTLE * last, _NEAR * size) else _GROWTH * factor, way
+        if way >= max(_LITTLE * last, min(_NEAR * size, _LITTLE_OF_A_FALL * fall)):
+            factor *= _GROWTH
+        elif way >= last:  # what is left is the error of the solves, h times as far
+            factor /= _GROWTH
+        last = way
     raise ProblemError(
         f"equilibrate: after {most} steps {_fastest(model, after)} still moves: hold it, add friction or damping, "
         "or simulate it"
