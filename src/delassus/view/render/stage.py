@@ -176,9 +176,9 @@ class Stage:
         return self.pv.PolyData(np.array(ends), lines=lines)
 
     def _cast(self, mesh: Any) -> None:
-        """A shadow of this mesh on each plane that light falls on."""
+        """A shadow of this mesh on the ground: one on every wall would take longer than all the rest."""
         for plane in self.ground:
-            if plane.axes[:, 2] @ _LIGHT > 0.0:
+            if plane.axes[2, 2] >= _STEEP and plane.axes[:, 2] @ _LIGHT > 0.0:
                 shadow = self.pv.PolyData(np.zeros((mesh.n_points, 3)), np.asarray(mesh.faces))
                 self.shadows.append((shadow, mesh, plane))
                 self.plotter.add_mesh(shadow, color=_SHADOW, lighting=False)
