@@ -213,12 +213,12 @@ def test_a_factor_that_went_on_is_noticed():
     J = given.delassus.jacobian()
     first = SparseDelassus(H, J, None, factor)
     x = np.random.default_rng(6).normal(size=given.row_count)
-    want = given.delassus.product(x)
-    np.testing.assert_allclose(first.product(x), want, atol=SAME * np.abs(want).max())
+    want = given.delassus.body_velocity(x)
+    np.testing.assert_allclose(first.body_velocity(x), want, atol=SAME * np.abs(want).max())
     assert factor.factor(2.0 * H.data)
-    np.testing.assert_allclose(first.product(x), want, atol=SAME * np.abs(want).max())
+    np.testing.assert_allclose(first.body_velocity(x), want, atol=SAME * np.abs(want).max())
     second = SparseDelassus(2.0 * H, J, None, factor)
-    np.testing.assert_allclose(second.product(x), 0.5 * want, atol=SAME * np.abs(want).max())
+    np.testing.assert_allclose(second.body_velocity(x), 0.5 * want, atol=SAME * np.abs(want).max())
 
 
 def test_related_operators_need_no_other_factorisation(monkeypatch):
