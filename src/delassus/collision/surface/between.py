@@ -7,79 +7,12 @@ from delassus.collision.surface.edges import OUTSIDE, crossing
 from delassus.collision.surface.faces import weights_above
 from delassus.collision.surface.facing import LEANING, SHALLOW, edge_allows, edge_covers, node_allows, node_is_nearest
 from delassus.collision.surface.rows import HEIGHT, NODE, ON_RIM, put
-from delassus.collision.surface.tree import boxes_meet, triangle_box
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 _APART = 4.0
 """Mean lengths of an edge: nodes of one body that are further apart at rest have met by bending, and may be behind each
 other's faces; of nearer ones the one is simply on the other side of the body."""
-
-
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
-def near_each_other(t, threads, surface, filters, boxes, branch_body, scratch, found, counts):
-    """Pairs of triangles f < g that are near each other into found[t], by share t of the triangles, and how many into
-    counts[t]; goes on counting when out of room.
-
-    surface: (nodes (n, 3), triangles, triangle_body, order, levels, grow, normal); filters: (group, mask,
-    self_contact) of the bodies; boxes, branch_body: of the tree; scratch: (threads, DEEP) whole numbers and
-    (threads, 6)."""
-    nodes, triangles, body, order, levels, grow, normal = surface
-    group, mask, self_contact = filters
-    stack, box = scratch[0][t], scratch[1][t]
-    count, leaves, seen, room = len(order), 1 << levels, 0, found.shape[1]
-    for p in range(count * t // threads, count * (t + 1) // threads):
-        f = order[p]
-        own = body[f]
-        triangle_box(nodes, triangles, grow, f, box)
-        top = 1
-        stack[0] = 1
-        while top:
-            top -= 1
-            i = stack[top]
-            if (branch_body[i] == own and not self_contact[own]) or not boxes_meet(boxes, i, box):
-                continue
-            if i < leaves:
-                stack[top], stack[top + 1] = 2 * i + 1, 2 * i
-                top += 2
-                continue
-            k = i - leaves
-            for q in range((count * k) >> levels, (count * (k + 1)) >> levels):
-                g = order[q]
-                other = body[g]
-                if g <= f or (own == other and (not self_contact[own] or _are_neighbours(f, g, triangles, normal))):
-                    continue
-                if (group[own] & mask[other]) == 0 or (group[other] & mask[own]) == 0:
-                    continue
-                if _is_near(nodes, triangles, grow, g, box):
-                    if seen < room:
-                        found[t, seen, 0], found[t, seen, 1] = f, g
-                    seen += 1
-    counts[t] = seen
-
-
-@njit(cache=True, error_model="numpy", **BORROWED)
-def _are_neighbours(f, g, triangles, normal):
-    """Whether triangles of one body share a node and look the same way: they are not what touches there."""
-    if normal[f, 0] * normal[g, 0] + normal[f, 1] * normal[g, 1] + normal[f, 2] * normal[g, 2] < 0.0:
-        return False
-    for c in range(3):
-        v = triangles[f, c]
-        if v in (triangles[g, 0], triangles[g, 1], triangles[g, 2]):
-            return True
-    return False
-
-
-@njit(cache=True, error_model="numpy", **BORROWED)
-def _is_near(nodes, triangles, grow, g, box):
-    """Whether the box of triangle g and box (6,) have a point in common."""
-    i, j, k = triangles[g, 0], triangles[g, 1], triangles[g, 2]
-    for c in range(3):
-        low = min(nodes[i, c] - grow[i], nodes[j, c] - grow[j], nodes[k, c] - grow[k])
-        high = max(nodes[i, c] + grow[i], nodes[j, c] + grow[j], nodes[k, c] + grow[k])
-        if low > box[3 + c] or high < box[c]:
-            return False
-    return True
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED)

@@ -13,14 +13,14 @@ from delassus.collision.narrow.families import scratch_rows
 from delassus.collision.narrow.gjk import WITNESS
 from delassus.collision.placement import place
 from delassus.collision.surface.arrays import SurfaceArrays
-from delassus.collision.surface.between import edges_on_edges, near_each_other, nodes_on_faces, nodes_on_ridges
+from delassus.collision.surface.between import edges_on_edges, nodes_on_faces, nodes_on_ridges
 from delassus.collision.surface.corners import corners_on_edges, mesh_corners_on_edges
 from delassus.collision.surface.edges import STRAIGHT, edges_on_shapes
 from delassus.collision.surface.faces import corners_on_faces
 from delassus.collision.surface.given import on_given, with_probes
 from delassus.collision.surface.hidden import mark_hidden, nearest_faces
 from delassus.collision.surface.nodes import nodes_on_shapes
-from delassus.collision.surface.pairs import near_shapes
+from delassus.collision.surface.pairs import near_each_other, near_shapes
 from delassus.collision.surface.rows import FEATURE_A, FEATURE_B, HEIGHT, REALS, WHOLES, make_contacts
 from delassus.collision.surface.tree import DEEP, widen
 from delassus.errors import ProblemError
