@@ -307,9 +307,9 @@ def test_words_that_are_not_there_suggest_others(mistake, complaint):
         mistake(arm())
 
 
-def test_files_that_nothing_reads_yet_are_said_so(tmp_path):
-    (tmp_path / "robot.xml").write_text("<robot/>")
-    with pytest.raises(FileError, match=r"no importer reads .xml yet"):
-        World.load(tmp_path / "robot.xml")
+def test_files_that_nothing_reads_are_said_so(tmp_path):
+    (tmp_path / "robot.sdf").write_text("<robot/>")
+    with pytest.raises(FileError, match=r"robot.sdf"):
+        World.load(tmp_path / "robot.sdf")
     with pytest.raises(FileError, match="holds no recording"):
         World.load(tmp_path)

@@ -9,7 +9,7 @@ import numpy as np
 from delassus.collision import Contacts
 from delassus.dynamics import Inputs, Rows, assemble, reduce
 from delassus.dynamics.bounded import Held
-from delassus.dynamics.closure import MOST_ROWS, POSES_ALONE
+from delassus.dynamics.closure import MOST_ROWS, POSES_ALONE, close_joints
 from delassus.dynamics.coupled_closure import close_model
 from delassus.dynamics.forces import swung, total_energy
 from delassus.dynamics.impacts import foresee, meeting
@@ -110,7 +110,7 @@ def step(
     if closes:
         # off its path an over-constrained linkage is rigid, and its rows ask for the impossible
         here = _NOWHERE if model.couplings is None else state.coordinates(model)
-        at, _ = close_model(model, predicted, POSES_ALONE, tol=stabilisation.closure, joints=softness.closed, near=here)
+        at, _ = _closed(model, predicted, POSES_ALONE, stabilisation.closure, softness, here)
     rotation = rotations_of(at)
     contacts = meeting(model, state, inputs, at, h, scheme.lead, stabilisation, flight, settings.threads)
     nodes = state.nodes
@@ -160,7 +160,7 @@ def step(
     solved = q, u
     if closes:
         closure = settings.stabilisation.closure
-        q, u = close_model(model, q, u, tol=closure, joints=softness.closed, near=coordinates)
+        q, u = _closed(model, q, u, closure, softness, coordinates)
     turns = turns_after(model.joints, q, u, coordinates, rows.rates, h - elapsed)
     if posed is None:
         after = State(q, u, state.t + h, turns)
@@ -234,6 +234,15 @@ def _solve(problem: Problem, guess: np.ndarray | None, settings: StepSettings, i
     if solution.status is Status.UNSUPPORTED:
         raise SettingsError(f"solver {solution.solver!r} cannot take this step: {solution.status.advice}")
     return solution
+
+
+def _closed(
+    model: Model, q: np.ndarray, u: np.ndarray, tol: float, softness: Softness, near: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Poses and velocities that obey joints and couplings.  near: (n_d,) coordinates, by which turns are counted."""
+    if model.couplings is None:
+        return close_joints(model, q, u, tol=tol, joints=softness.closed)
+    return close_model(model, q, u, tol=tol, joints=softness.closed, near=near)
 
 
 def _hard_rows(softness: Softness, count: int) -> np.ndarray:
