@@ -28,3 +28,9 @@ def serve(port: int, title: str) -> Any:
     server.scene.add_light_ambient("/light/ambient", intensity=1.1)
     server.gui.main_panel.dock_right()
     return server
+
+
+def stop(server: Any) -> None:
+    """End it without a word, as it began."""
+    with redirect_stdout(StringIO()):
+        server.stop()

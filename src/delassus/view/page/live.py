@@ -14,7 +14,7 @@ from delassus.model.state import State
 from delassus.simulation import StepReport, StepSettings
 from delassus.view.drawing import Drawing, arrow_scale
 from delassus.view.page import panel
-from delassus.view.page.extra import serve
+from delassus.view.page.extra import serve, stop
 from delassus.view.page.player import look_at
 from delassus.view.page.scenery import Scenery
 
@@ -145,7 +145,7 @@ class Live:
     def stop(self) -> None:
         """The server, and the world."""
         self._stopped.set()
-        self.server.stop()
+        stop(self.server)
 
 
 def _stress_scale(model: Model) -> float:

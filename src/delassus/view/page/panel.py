@@ -10,8 +10,10 @@ from delassus.view.drawing import STATUS_NAMES, Drawing
 
 PLOTS = ("penetration [m]", "relative natural map", "joint drift [m, rad]", "energy [J]", "iterations", "contacts")
 """As in summary.png."""
-_LOGARITHMIC = 3  # the first so many of PLOTS: decades are plotted
-_FLOOR = 1e-16  # exact zeros are plotted there
+DECADES = PLOTS[:3]
+"""Those of PLOTS of which decades are plotted."""
+FLOOR = 1e-16
+"""Where exact zeros are plotted."""
 _POINTS = 600  # of a plot: the worst of every stretch of steps
 
 
@@ -71,16 +73,24 @@ def about_contact(run: Trajectory, model: Model, k: int, c: int) -> list[tuple[s
     ]  # fmt: skip
 
 
+def columns(run: Trajectory) -> list[np.ndarray]:
+    """One value a step of each of PLOTS."""
+    found = (run.penetration, run.residual, run.drift, run.total_energy[1:], run.iterations, run.contact_counts)
+    return [np.asarray(values, float) for values in found]
+
+
+def stretches(run: Trajectory) -> np.ndarray:
+    """First steps of the stretches that are a point of a plot each."""
+    return np.arange(0, run.step_count, max(1, -(-run.step_count // _POINTS)))
+
+
 def plots(run: Trajectory) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Times (n,) and values (n,) of PLOTS, thinned; decades of what is plotted logarithmically."""
-    n = run.step_count
-    start = np.arange(0, n, max(1, -(-n // _POINTS)))
-    columns = (run.penetration, run.residual, run.drift, run.total_energy[1:], run.iterations, run.contact_counts)
-    found = {}
-    for number, (name, values) in enumerate(zip(PLOTS, columns)):
-        worst = np.maximum.reduceat(np.asarray(values, float), start) if n else np.zeros(0)
-        found[name] = np.log10(np.maximum(worst, _FLOOR)) if number < _LOGARITHMIC else worst
-    return run.t[1:][start] if n else np.zeros(0), found
+    start, found = stretches(run), {}
+    for name, values in zip(PLOTS, columns(run)):
+        worst = np.maximum.reduceat(values, start) if len(start) else np.zeros(0)
+        found[name] = np.log10(np.maximum(worst, FLOOR)) if name in DECADES else worst
+    return run.t[1:][start] if len(start) else np.zeros(0), found
 
 
 def _vector(values: np.ndarray) -> str:

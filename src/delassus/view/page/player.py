@@ -10,7 +10,7 @@ from delassus.io.recording import Trajectory
 from delassus.model.model import Model
 from delassus.view.drawing import Drawing, arrow_scale
 from delassus.view.page import panel
-from delassus.view.page.extra import serve
+from delassus.view.page.extra import serve, stop
 from delassus.view.page.scenery import COLOURINGS, Scenery
 
 _SPEEDS = ("0.01", "0.1", "0.25", "0.5", "1", "2", "5")
@@ -42,7 +42,7 @@ class Player:
 
     def _build(self) -> None:
         gui, run = self.server.gui, self.run
-        gui.configure_theme(dark_mode=False)
+        self.darken(False)
         with gui.add_folder("timeline"):
             self.slider = gui.add_slider("step", 0, max(run.step_count, 1), 1, 0)
             self.play = gui.add_checkbox("play", False)
@@ -82,19 +82,24 @@ class Player:
 
         for handle in (forces, colouring, joints, drift, centres):
             handle.on_update(changed)
-        dark.on_update(lambda _: gui.configure_theme(dark_mode=dark.value))
+        dark.on_update(lambda _: self.darken(dark.value))
 
     def _plots(self) -> None:
         self.plot_t, values = panel.plots(self.run)
         self.plots = {}
         for name, series in values.items() if len(self.plot_t) else ():
-            label = f"log10 {name}" if name in panel.PLOTS[:3] else name
+            label = f"log10 {name}" if name in panel.DECADES else name
             here = {"label": "now", "stroke": "#e11d48", "points": {"show": True, "size": 9, "fill": "#e11d48"}}
             self.plots[name] = (series, self.server.gui.add_uplot(
                 (self.plot_t, series, np.full(len(series), np.nan)),
                 ({"label": "t"}, {"label": label, "stroke": "#2563eb", "width": 1}, here),
                 scales={"x": {"time": False}}, title=label, aspect=2.6, legend={"show": False},
             ))  # fmt: skip
+
+    def darken(self, dark: bool) -> None:
+        """White on black, or black on white."""
+        self.server.gui.configure_theme(dark_mode=dark)
+        self.scenery.darken(dark)
 
     # -- showing -------------------------------------------------------------------------------------------------------
 
@@ -161,7 +166,7 @@ class Player:
     def stop(self) -> None:
         """The server, and the clock."""
         self._stopped.set()
-        self.server.stop()
+        stop(self.server)
 
 
 def drawing_of(run: Trajectory, model: Model) -> Drawing:

@@ -15,6 +15,7 @@ COLOURINGS = ("stick, slip, open", "error of Coulomb's law", "penetration")
 """Of contacts."""
 _ERRORS = (1e-12, 1e-2)  # of Coulomb's law over the largest force: blue and red
 _GRID_CELLS = 40
+_LINES_ON_WHITE, _LINES_ON_BLACK = (205, 185), (60, 90)  # grey of cells and of sections
 
 
 class Scenery:
@@ -30,13 +31,15 @@ class Scenery:
         self.picked = picked
         self.colouring, self.show_forces, self.heat_joints = COLOURINGS[0], True, False
         self.solids = [self._add(k, solids) for k, solids in enumerate(drawing.solids)]
-        for k, plane in enumerate(drawing.planes):
-            size = 10.0 * drawing.size
+        size = 10.0 * drawing.size
+        self.grids = [
             self.scene.add_grid(
                 f"/planes/{k}", size, size, cell_size=size / _GRID_CELLS, section_size=size / 8, position=plane.point,
                 wxyz=matrix_to_quaternion(plane.axes),
-                cell_color=(205, 205, 205), section_color=(185, 185, 185),
-            )  # fmt: skip
+            )
+            for k, plane in enumerate(drawing.planes)
+        ]  # fmt: skip
+        self.darken(False)
         self.joints: Any = None
         self.centres: Any = None
         self.visible = {"joints": False, "centres of mass": False}
@@ -54,6 +57,12 @@ class Scenery:
             picked = self.picked
             handle.on_click(lambda event: picked("row", int(solids.rows[event.instance_index or 0])))
         return solids, handle
+
+    def darken(self, dark: bool) -> None:
+        """Lines of the ground that do not shine on black."""
+        cell, section = _LINES_ON_BLACK if dark else _LINES_ON_WHITE
+        for grid in self.grids:
+            grid.cell_color, grid.section_color = (cell,) * 3, (section,) * 3
 
     def move(self, state: State, contacts: StepContacts | None) -> None:
         """To a state, with the contacts of the step that led there."""
