@@ -45,6 +45,28 @@ def test_every_node_over_a_plane_is_a_contact():
     assert len(detect_surface(surface, nodes + [0, 0, 0.006], shapes, STILL, reach=0.002)) == len(nodes)
 
 
+@pytest.mark.parametrize("far", [0.0, 1000.0])
+def test_a_corner_a_hair_inside_a_face_is_not_lost(far):
+    """Whatever the depth: the face that a corner came through does not hide it. One of 5 nm was lost, so that what
+    rested on a soft body on its corners fell for a step, again and again."""
+    rng = np.random.default_rng(5)
+    flat, triangles = sheet((6, 4), (1.2, 0.4))
+    tilt = quaternion_to_matrix(rotation_exp(np.array([0.3, -0.2, 0.1])))
+    nodes = flat @ tilt.T + [far, 0, 0]
+    surface = surface_arrays(nodes, [Skin(triangles)])
+    shapes = shape_arrays([Instance(Box((0.1, 0.1, 0.1)), body=0)])
+    turn = rotation_exp(np.array([0.4, 0.5, 0.0]))
+    corner = (quaternion_to_matrix(turn) @ (np.array(list(np.ndindex(2, 2, 2))) * 0.1 - 0.05).T).T @ tilt[:, 2]
+    lowest = quaternion_to_matrix(turn) @ (np.array(list(np.ndindex(2, 2, 2)))[corner.argmin()] * 0.1 - 0.05)
+    for depth in np.logspace(-12, -4, 33):
+        if depth < 1e-14 * far:
+            continue
+        for x, y in rng.uniform((0.2, 0.1), (1.0, 0.3), (10, 2)):
+            place = tilt @ [x, y, -depth] + [far, 0, 0] - lowest
+            contacts = detect_surface(surface, nodes, shapes, np.array([[*place, *turn]]))
+            assert contacts.gap.min() == pytest.approx(-depth, rel=1e-6, abs=1e-15 * (1 + far)), depth
+
+
 @pytest.mark.parametrize("kind", list(SLIDERS))
 def test_what_slides_over_a_flat_mesh_feels_no_nodes(kind):
     """Between nodes, across edges, a hair above and a hair inside: the least gap is always the height."""

@@ -56,6 +56,11 @@ def test_forces_balance_weights(rested: World) -> None:
     assert len(rested.contacts.of("block", "lid").touching) >= 1
 
 
+def test_contacts_of_a_body_with_itself_are_not_those_with_others(rested: World) -> None:
+    assert len(rested.contacts.of("block", "ground")) > 0
+    assert len(rested.contacts.of("block", "block")) == 0
+
+
 def test_names_and_words(rested: World) -> None:
     beam = rested.body("beam")
     assert rested.body_names == ("lid", "ground", "beam", "block")

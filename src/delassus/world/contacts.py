@@ -48,6 +48,11 @@ class Contact:
         return self.force * ((body == self.bodies[1]) - (body == self.bodies[0]))
 
 
+def _are(bodies: tuple[str, str], wanted: list[str]) -> bool:
+    """Whether a contact is between those wanted, one or two."""
+    return wanted[0] in bodies if len(wanted) == 1 else bodies in ((wanted[0], wanted[1]), (wanted[1], wanted[0]))
+
+
 class ContactTable:
     """All contacts, one row each: a sequence of `Contact`, and its columns as arrays of the same names."""
 
@@ -64,11 +69,11 @@ class ContactTable:
         return self._rows[k]
 
     def of(self, body: str, other: str | None = None) -> "ContactTable":
-        """Those of a body, or of two bodies with each other."""
+        """Those of a body, or of two bodies with each other; a flexible body, given twice: with itself."""
         wanted = [body] if other is None else [body, other]
         for name in wanted:
             find(name, self._names, "body")
-        return ContactTable([row for row in self._rows if all(name in row.bodies for name in wanted)], self._names)
+        return ContactTable([row for row in self._rows if _are(row.bodies, wanted)], self._names)
 
     @property
     def touching(self) -> "ContactTable":

@@ -1,5 +1,7 @@
 """Points of other bodies behind a surface: which of them are inside, and which surface they came through."""
 
+import math
+
 import numpy as np
 
 from delassus.collision.surface.rows import HEIGHT, ON_RIM, SIDE_A, SIDE_B
@@ -7,6 +9,7 @@ from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 _HERE = 1e-9  # of the segment: the faces where it begins and ends do not cross it
+_ROUNDING = 1e-14  # of the coordinates and the faces' edges: nor does a face this near to its ends
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
@@ -27,6 +30,7 @@ def mark_hidden(real, nodes, triangles, boxes, order, levels, stack, hidden):
 def _is_hidden(px, py, pz, dx, dy, dz, nodes, triangles, boxes, order, levels, stack):
     """Whether a triangle crosses the segment from p, on the surface, to p + d."""
     count, leaves, top = len(order), 1 << levels, 1
+    far = max(abs(px), abs(py), abs(pz)) / math.sqrt(dx * dx + dy * dy + dz * dz)
     stack[0] = 1
     while top:
         top -= 1
@@ -44,14 +48,15 @@ def _is_hidden(px, py, pz, dx, dy, dz, nodes, triangles, boxes, order, levels, s
         k = i - leaves
         for q in range((count * k) >> levels, (count * (k + 1)) >> levels):
             f = order[q]
-            if _crosses(f, px, py, pz, dx, dy, dz, nodes, triangles):
+            if _crosses(f, px, py, pz, dx, dy, dz, far, nodes, triangles):
                 return True
     return False
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _crosses(f, px, py, pz, dx, dy, dz, nodes, triangles):
-    """Whether the segment from p to p + d crosses triangle f (Möller and Trumbore 1997)."""
+def _crosses(f, px, py, pz, dx, dy, dz, far, nodes, triangles):
+    """Whether the segment from p to p + d crosses triangle f (Möller and Trumbore 1997).  far: largest coordinate of p
+    over |d|: what is a hair inside must not be told from rounding by where the face it came through seems to be."""
     a, b, c = triangles[f, 0], triangles[f, 1], triangles[f, 2]
     ux, uy, uz = nodes[b, 0] - nodes[a, 0], nodes[b, 1] - nodes[a, 1], nodes[b, 2] - nodes[a, 2]
     wx, wy, wz = nodes[c, 0] - nodes[a, 0], nodes[c, 1] - nodes[a, 1], nodes[c, 2] - nodes[a, 2]
@@ -64,7 +69,11 @@ def _crosses(f, px, py, pz, dx, dy, dz, nodes, triangles):
     gx, gy, gz = sy * uz - sz * uy, sz * ux - sx * uz, sx * uy - sy * ux
     w = (dx * gx + dy * gy + dz * gz) / det
     t = (wx * gx + wy * gy + wz * gz) / det
-    return v >= 0.0 and w >= 0.0 and v + w <= 1.0 and _HERE < t < 1.0 - _HERE
+    if not (v >= 0.0 and w >= 0.0 and v + w <= 1.0 and _HERE < t < 1.0 - _HERE):
+        return False
+    edges = math.sqrt((ux * ux + uy * uy + uz * uz + wx * wx + wy * wy + wz * wz) / (dx * dx + dy * dy + dz * dz))
+    here = _ROUNDING * (far + edges)
+    return here < t < 1.0 - here
 
 
 def nearest_faces(real: np.ndarray, whole: np.ndarray, point: np.ndarray) -> np.ndarray:
