@@ -162,6 +162,8 @@ def _tie(rng, links, base: int, follower: int) -> Tie:
         other = other + frame[:, axis] * rng.uniform(-0.1, 0.1)
     if kind == "distance":
         other = position + _direction(rng) * rng.uniform(0.05, 0.3)
+    if kind == "rolling":
+        other = position + frame[:, 0] * rng.uniform(0.05, 0.3)
     for axis in _TURNING.get(kind, ""):
         angle = rng.uniform(-1.0, 1.0) if kind == "spherical" else rng.uniform(-3.0, 3.0)
         other_frame = other_frame @ quaternion_to_matrix(

@@ -39,6 +39,8 @@ def tumble(kind, duration):
     builder.joint("spherical", None, first, position=(0, 0, 0))
     if kind == "distance":
         builder.joint(kind, first, second, position=(1, 0, 0), follower_position=(1.25, 0.4, 0.15))
+    elif kind == "rolling":
+        builder.joint(kind, first, second, position=(1, 0, 0), follower_position=(1.2, 0, 0))
     else:
         builder.joint(kind, first, second, position=(1, 0, 0), axis=(0.2, 0.3, 1.0))
     return simulate(*builder.build(assemble=True), duration, h=1e-3)

@@ -20,7 +20,8 @@ ONE = np.array([1.0, 0, 0, 0])
 
 
 def same_bits(a: Contacts, b: Contacts) -> bool:
-    return all(getattr(a, f.name).tobytes() == getattr(b, f.name).tobytes() for f in fields(Contacts))
+    columns = [(getattr(a, f.name), getattr(b, f.name)) for f in fields(Contacts)]
+    return all((x is None and y is None) or x.tobytes() == y.tobytes() for x, y in columns)
 
 
 def random_heap(rng, count):

@@ -107,7 +107,7 @@ MISTAKES = [
     (lambda: ModelBuilder(mixing="mean"), "mixing is 'mean'"),
     (lambda: ModelBuilder(reach=-1.0), "reach is -1.0"),
     # joints
-    (joint("hinge", "ground", "arm"), "unknown joint 'hinge'; known: fixed, revolute"),
+    (joint("hinge", "ground", "arm"), "unknown joint 'hinge'; did you mean 'revolute'?"),
     (joint("revolute", "groun", "arm"), "there is no body 'groun'; did you mean 'ground'"),
     (joint("revolute", None, 3), "3 is no body: give what body"),
     (joint("revolute", "ground", None), "None is no body"),

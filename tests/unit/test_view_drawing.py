@@ -1,5 +1,7 @@
 """What is drawn is what is there: triangles against the shapes they stand for, poses against the engine's own."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,7 @@ def sample(kind):
     if kind in SAMPLES:
         return SAMPLES[kind]
     made = SHAPES[kind]
-    return made(*np.linspace(0.1, 0.3, len(made.__dataclass_fields__)))
+    return made(*np.linspace(0.1, 0.3, len(fields(made))))
 
 
 @pytest.mark.parametrize("kind", [kind for kind, shape in SHAPES.items() if not shape.static_only])

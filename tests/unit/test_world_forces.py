@@ -103,7 +103,8 @@ def chain(seed, base="ground"):
             shapes=(Box(tuple(rng.uniform(0.08, 0.2, 3))), rng.uniform(-0.05, 0.05, 3)), material=0.5,
         )  # fmt: skip
         if last is not None:
-            options = {"follower_position": at + (0.1, 0, 0)} if kind == "distance" else {}
+            apart = {"distance": np.array([0.1, 0, 0]), "rolling": 0.1 * frame[:, 0]}
+            options = {"follower_position": at + apart[kind]} if kind in apart else {}
             builder.joint(kind, last, f"link-{k}", position=at, frame=frame, name=kind, **options)
         last = f"link-{k}"
     return World(*builder.build(check=False))

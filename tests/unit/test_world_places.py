@@ -34,8 +34,10 @@ def tree(seed, kinds=None, tied=True):
             f"body-{k}", position=rng.normal(size=3), orientation=random_frame(rng), density=500.0,
             shapes=(Box(tuple(rng.uniform(0.1, 0.3, 3))), rng.uniform(-0.3, 0.3, 3)),
         )  # fmt: skip
-        builder.joint(kind, names[rng.integers(len(names))], f"body-{k}", position=at, frame=random_frame(rng),
-                      name=f"{kind}-{k}")  # fmt: skip
+        frame = random_frame(rng)
+        other = at + 0.1 * frame[:, 0] if kind == "rolling" else at
+        builder.joint(kind, names[rng.integers(len(names))], f"body-{k}", position=at, frame=frame,
+                      follower_position=other, name=f"{kind}-{k}")  # fmt: skip
         names.append(f"body-{k}")
     world = World(*builder.build(check=False))
     for joint in world.joints:

@@ -11,7 +11,7 @@ from delassus.builder.coupling import CouplingMethods, model_couplings
 from delassus.builder.flexible import FlexibleBody, FlexibleParts
 from delassus.builder.force import GivenForce, GivenOwn, model_forces
 from delassus.builder.force_methods import ForceMethods
-from delassus.builder.joint import Joint, coordinate_options, joint_arrays
+from delassus.builder.joint import ELSEWHERE, Joint, coordinate_options, joint_arrays
 from delassus.builder.start import assembled, check_start, starting_turns
 from delassus.collision import Instance, shape_arrays
 from delassus.collision.arrays import MIXING, ShapeArrays
@@ -215,7 +215,9 @@ class ModelBuilder(FlexibleParts, BeamMethods, ForceMethods, CouplingMethods):
         geared rotor's: one number or one per coordinate. collide: let the pair touch; otherwise the two bodies are
         excluded from contact, a fixed base with its own shapes only."""
         if kind not in JOINTS:
-            raise ProblemError(f"unknown joint {kind!r}; {nearest(str(kind), list(JOINTS))}")
+            meant = ELSEWHERE.get(kind) if isinstance(kind, str) else None
+            hint = f"did you mean {meant!r}?" if meant else nearest(str(kind), list(JOINTS))
+            raise ProblemError(f"unknown joint {kind!r}; {hint}")
         if base is not None:
             base = None if base == "world" and not self._has("world") else self._body(base, f"joint {name or kind}")
         follower = self._body(follower, f"joint {name or kind}")

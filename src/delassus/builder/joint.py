@@ -17,6 +17,9 @@ from delassus.joints.primitives import ROTVEC, SLIDE
 from delassus.softening import WIDTH
 from delassus.spatial import quaternion_to_matrix
 
+ELSEWHERE = {"hinge": "revolute", "slide": "prismatic", "slider": "prismatic", "ball": "spherical", "weld": "fixed"}
+"""What joints are called in other programs."""
+
 
 @dataclass(frozen=True)
 class Motor:
