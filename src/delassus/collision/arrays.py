@@ -62,7 +62,7 @@ class ShapeArrays:
     group: np.ndarray  # (n,) bits
     mask: np.ndarray  # (n,) bits
     mixing: int
-    vertices: tuple[Any, ...]  # the fields of Geometry from `vertex` to `shape_edge`
+    vertices: tuple[Any, ...]  # the fields of Geometry from `vertex` to `corner_start`
     excluded: np.ndarray  # sorted keys of pairs of owners that never touch
     body_count: int  # bodies the arrays know of: one more than the largest index
     common: np.ndarray  # shapes tested against everything

@@ -35,6 +35,8 @@ class Geometry(NamedTuple):
     edge: np.ndarray  # (e, 11) of hulls and triangles, in the shape's frame: number of its first corner, unit vector u
     # along it, u × p for the unit vectors p across it into the two faces that meet there, length [m]
     shape_edge: np.ndarray  # (n + 1,) first edge of each shape
+    corner: np.ndarray  # (c, 3) normals and edges of mesh corners, see Mesh.corner_directions
+    corner_start: np.ndarray  # (3 n_t + 1,) first of them of each mesh triangle and corner
     given: np.ndarray  # (n,) address of the support function of what is GIVEN, else 0
 
 

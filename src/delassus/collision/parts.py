@@ -135,7 +135,7 @@ def _put_plane(shape: Plane, s: int, parts: Parts) -> None:
 
 class Polyhedra:
     """Collects corners, edges and faces of hulls and mesh triangles: the fields of Geometry from `vertex` to
-    `shape_edge`, for n shapes added in order."""
+    `corner_start`, for n shapes added in order."""
 
     def __init__(self, n: int):
         self.vertex_count = np.zeros(n, np.int64)
@@ -147,6 +147,8 @@ class Polyhedra:
         self.edges: list[np.ndarray] = []
         self.lines: list[np.ndarray] = []
         self.line_count = np.zeros(n, np.int64)
+        self.corners: list[np.ndarray] = []
+        self.corner_counts: list[np.ndarray] = []
         self.triangles = 0
         self.known: dict[int, tuple[Any, ...]] = {}  # hulls by identity: many bodies may share one
 
@@ -184,11 +186,14 @@ class Polyhedra:
         self.triangles += m
         self.vertices.append(local.reshape(-1, 3))
         self.edges.append(shape.edge_directions())
+        at_corners, counts = shape.corner_directions()
+        self.corners.append(at_corners)
+        self.corner_counts.append(counts.ravel())
         self.lines.append(_triangle_edges(local))
         self.line_count[rows] = 3
 
     def arrays(self) -> tuple[Any, ...]:
-        """The fields of Geometry from `vertex` to `shape_edge`."""
+        """The fields of Geometry from `vertex` to `corner_start`."""
         return (
             np.concatenate([np.zeros((0, 3)), *self.vertices]),
             _starts(self.vertex_count),
@@ -200,6 +205,8 @@ class Polyhedra:
             self.triangle,
             np.concatenate([np.zeros((0, 11)), *self.lines]),
             _starts(self.line_count),
+            np.concatenate([np.zeros((0, 3)), *self.corners]),
+            _starts(np.concatenate([np.zeros(0, np.int64), *self.corner_counts])),
         )
 
 

@@ -86,6 +86,35 @@ class Mesh(StaticShape):
         flat[first, 3] += 2.0
         return result
 
+    def corner_directions(self) -> tuple[np.ndarray, np.ndarray]:
+        """What a triangle that reports a corner must know of all that meet there: (rows (c, 3), count (m, 3) of them
+        for each triangle and corner). First the normal, of the triangles weighted by their angles at the corner (its
+        sign tells outside from inside for all that is nearest to the corner: Bærentzen and Aanæs 2005), then the unit
+        vectors along the edges away from it. Corners that another triangle reports have none."""
+        corners = self.vertices[self.faces]
+        edges = np.stack([np.roll(corners, -1, axis=1), np.roll(corners, 1, axis=1)]) - corners
+        ahead, back = edges / np.linalg.norm(edges, axis=3, keepdims=True)
+        normal = np.cross(ahead, back)
+        sine = np.linalg.norm(normal, axis=2, keepdims=True)
+        normal *= np.arctan2(sine, (ahead * back).sum(axis=2, keepdims=True)) / sine
+        _, first, which = np.unique(self.faces.ravel(), return_index=True, return_inverse=True)
+        summed = np.stack([np.bincount(which, x) for x in normal.reshape(-1, 3).T], axis=1)
+        length = np.linalg.norm(summed, axis=1, keepdims=True)
+        normals = summed / np.where(length > 0.0, length, 1.0)
+        # every edge once from each of its ends, in the order of the triangles that report these
+        ends = np.concatenate([np.roll(self.faces, -1, axis=1), np.roll(self.faces, 1, axis=1)]).ravel()
+        _, edge = np.unique(np.tile(which, 2) * len(self.vertices) + ends, return_index=True)
+        at = first[np.tile(which, 2)[edge]]
+        order = np.argsort(at, kind="stable")
+        count = np.bincount(at, minlength=self.faces.size)
+        count[first] += 1
+        is_first = np.zeros(count.sum(), bool)
+        is_first[(np.cumsum(count) - count)[first]] = True
+        rows = np.empty((len(is_first), 3))
+        rows[is_first] = normals[np.argsort(first)]
+        rows[~is_first] = np.concatenate([ahead, back]).reshape(-1, 3)[edge[order]]
+        return rows, count.reshape(-1, 3)
+
 
 def _check_sides(faces: np.ndarray) -> None:
     """Refuse neighbours that face opposite sides: triangles carry on one side only, bodies would fall through. Two that

@@ -55,7 +55,7 @@ def _sphere_solid(t, threads, count, pairs, dealt, geometry, out, scratch):
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _sphere_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, _, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, _, _, _, _ = geometry
+    position, R, _, kind, vertex, vertex_start, face, face_start, shape_face, face_normal = geometry[:10]
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == SPHERE_HULL:
@@ -70,12 +70,15 @@ def _sphere_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _sphere_triangle(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, _, kind, vertex, vertex_start, _, _, _, _, edge_normal, triangle, _, _, _ = geometry
+    (position, R, _, kind, vertex, vertex_start, _, _, _, _, edge_normal, triangle, _, _, corner, corner_start,
+     _) = geometry  # fmt: skip
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == SPHERE_TRIANGLE:
             a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = sphere_triangle(position, R, vertex, vertex_start, edge_normal, triangle, a, b, limit, out, slot)
+            n = sphere_triangle(
+                position, R, vertex, vertex_start, edge_normal, triangle, corner, corner_start, a, b, limit, out, slot
+            )
             dealt[p, COUNT] = n
             total += n
     return total
@@ -109,7 +112,7 @@ def _plane_round(t, threads, count, pairs, dealt, geometry, out, scratch):
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _plane_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, _, kind, vertex, vertex_start, _, _, _, _, _, _, _, _, _ = geometry
+    position, R, _, kind, vertex, vertex_start = geometry[:6]
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == PLANE_HULL:
@@ -162,7 +165,8 @@ def _capsules(t, threads, count, pairs, dealt, geometry, out, scratch):
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _plane_given(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, size, kind, _, _, _, _, _, _, _, _, _, _, given = geometry
+    position, R, size, kind = geometry[:4]
+    given = geometry[-1]
     corners = scratch[t, 0]
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
@@ -177,7 +181,7 @@ def _plane_given(t, threads, count, pairs, dealt, geometry, out, scratch):
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
 def _solids(t, threads, count, pairs, dealt, geometry, out, scratch):
     (position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges, triangle, edge,
-     shape_edge, given) = geometry  # fmt: skip
+     shape_edge, _, _, given) = geometry  # fmt: skip
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == SOLIDS:
@@ -216,7 +220,8 @@ def family_address(family: int) -> int:
     geometry = [numbers, cubes, numbers, types.int8[::1]]
     if family in POLYHEDRAL:
         several = index[::1]
-        geometry += [numbers, several, several, several, several, numbers, cubes, several, numbers, several, several]
+        geometry += [numbers, several, several, several, several, numbers, cubes, several, numbers, several]
+        geometry += [numbers, several, several]
     return kernel_address(
         KERNELS[family],
         (index, index, index, pairs, pairs, types.Tuple(geometry), numbers, number[:, :, :, ::1]),

@@ -65,11 +65,13 @@ def sphere_hull(position, R, vertex, vertex_start, face, face_start, shape_face,
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def sphere_triangle(position, R, vertex, vertex_start, edge_normal, triangle, a, b, limit, out, k):
+def sphere_triangle(
+    position, R, vertex, vertex_start, edge_normal, triangle, corner, corner_start, a, b, limit, out, k
+):
     """Sphere a against mesh triangle b."""
     x, y, z = _from(position, R, a, b)
     v, e = vertex_start[b], triangle[b]
-    counts, d, ox, oy, oz = point_triangle(vertex, v, edge_normal, e, x, y, z, position[a, 3])
+    counts, d, ox, oy, oz = point_triangle(vertex, v, edge_normal, corner, corner_start, e, x, y, z, position[a, 3])
     if not counts:
         return 0
     return _put_at(position, R, a, b, d, ox, oy, oz, limit, out, k)

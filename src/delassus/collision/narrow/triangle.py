@@ -2,7 +2,9 @@
 
 A ball that rolls over a flat mesh must not feel its edges. So a contact on an edge counts only where the direction from
 the edge to the ball lies outside both triangles at that edge (the edge's own Voronoi region, empty at flat and concave
-edges), and the lower numbered of the two reports it; likewise at corners. See Mesh.edge_directions for edge_normal."""
+edges), and the lower numbered of the two reports it; a contact at a corner only where that direction leans over none of
+the edges that meet there, and the lowest numbered triangle reports it. See Mesh.edge_directions for edge_normal,
+Mesh.corner_directions for corner."""
 
 import math
 
@@ -14,9 +16,10 @@ ON_EDGE = 1e-9  # barycentric coordinates below this are zero
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def point_triangle(vertex, v, edge_normal, e, x, y, z, reach):
+def point_triangle(vertex, v, edge_normal, corner, corner_start, e, x, y, z, reach):
     """(counts, distance, ox, oy, oz) of a point in the frame of triangle e, whose corners are v, v + 1, v + 2; behind
-    the surface by less than `reach` the distance is negative, further behind it does not count."""
+    the surface by less than `reach` the distance is negative, further behind it does not count. corner, corner_start:
+    of Geometry."""
     ax, ay, az = vertex[v, 0], vertex[v, 1], vertex[v, 2]
     ux, uy, uz = vertex[v + 1, 0] - ax, vertex[v + 1, 1] - ay, vertex[v + 1, 2] - az
     wx, wy, wz = vertex[v + 2, 0] - ax, vertex[v + 2, 1] - ay, vertex[v + 2, 2] - az
@@ -36,32 +39,47 @@ def point_triangle(vertex, v, edge_normal, e, x, y, z, reach):
         return False, 0.0, nx, ny, nz
     d = math.sqrt(square)
     dx, dy, dz = dx / d, dy / d, dz / d
-    # Edge i runs from corner i to the next: it is the one whose opposite corner has weight zero.
-    counts, front = True, nx * dx + ny * dy + nz * dz > -ON_EDGE
-    owner = 0.0
-    for i in range(3):
-        opposite = l2 if i == 0 else (l0 if i == 1 else l1)
-        if opposite >= ON_EDGE:
-            continue
-        if zeros == 1:
-            owner = edge_normal[e, i, 3] % 2.0
-        else:
-            corner = l0 if i == 0 else (l1 if i == 1 else l2)
-            if corner >= ON_EDGE and edge_normal[e, i, 3] >= 2.0:
-                owner = 1.0
-        ox, oy, oz = edge_normal[e, i, 0], edge_normal[e, i, 1], edge_normal[e, i, 2]
-        if ox != 0.0 or oy != 0.0 or oz != 0.0:
-            counts = counts and ox * dx + oy * dy + oz * dz > -ON_EDGE
-            p, q = v + i, v + (i + 1) % 3
-            tx, ty, tz = vertex[p, 0] - vertex[q, 0], vertex[p, 1] - vertex[q, 1], vertex[p, 2] - vertex[q, 2]
-            # the neighbour's normal is o × t, with t along its own direction of the edge
-            fx, fy, fz = oy * tz - oz * ty, oz * tx - ox * tz, ox * ty - oy * tx
-            front = front or fx * dx + fy * dy + fz * dz > 0.0
+    if zeros == 1:
+        # Edge i runs from corner i to the next: it is the one whose opposite corner has weight zero.
+        i = 0 if l2 < ON_EDGE else (1 if l0 < ON_EDGE else 2)
+        counts, front = _edge_region(vertex, v, i, edge_normal, e, nx, ny, nz, dx, dy, dz)
+    else:
+        i = 0 if l0 >= ON_EDGE else (1 if l1 >= ON_EDGE else 2)
+        counts, front = _corner_region(corner, corner_start[3 * e + i], corner_start[3 * e + i + 1], dx, dy, dz)
     if front:
-        return counts and owner > 0.0, d, dx, dy, dz
+        return counts, d, dx, dy, dz
     # Behind: only straight below a flat edge, where the ball has sunk in and the face would have been asked.
     flat = height < 0.0 and d < reach and -height > (1.0 - ON_EDGE) * d
-    return flat and counts and owner > 0.0, -d, -dx, -dy, -dz
+    return flat and counts, -d, -dx, -dy, -dz
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _edge_region(vertex, v, i, edge_normal, e, nx, ny, nz, dx, dy, dz):
+    """(triangle e with normal n reports what lies in direction d of its edge i, d leads out of the surface)."""
+    ox, oy, oz = edge_normal[e, i, 0], edge_normal[e, i, 1], edge_normal[e, i, 2]
+    if ox != 0.0 or oy != 0.0 or oz != 0.0:
+        p, q = v + i, v + (i + 1) % 3
+        tx, ty, tz = vertex[p, 0] - vertex[q, 0], vertex[p, 1] - vertex[q, 1], vertex[p, 2] - vertex[q, 2]
+        length = math.sqrt(tx * tx + ty * ty + tz * tz)
+        # the neighbour's normal is o × t, with t along its own direction of the edge; in the edge's region the sum of
+        # both normals tells outside from inside, one of them does not where the edge is sharp
+        nx += (oy * tz - oz * ty) / length
+        ny += (oz * tx - ox * tz) / length
+        nz += (ox * ty - oy * tx) / length
+    counts = edge_normal[e, i, 3] % 2.0 > 0.0 and ox * dx + oy * dy + oz * dz > -ON_EDGE
+    return counts, nx * dx + ny * dy + nz * dz > -ON_EDGE
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _corner_region(corner, begin, end, dx, dy, dz):
+    """The same for a corner, with rows begin … end of Geometry.corner: d leans over none of the edges that meet there.
+    Without rows another triangle reports."""
+    if begin == end:
+        return False, True
+    for k in range(begin + 1, end):
+        if corner[k, 0] * dx + corner[k, 1] * dy + corner[k, 2] * dz > ON_EDGE:
+            return False, True
+    return True, corner[begin, 0] * dx + corner[begin, 1] * dy + corner[begin, 2] * dz > -ON_EDGE
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

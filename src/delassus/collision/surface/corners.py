@@ -23,7 +23,7 @@ _HALVINGS = 60  # of an edge: to the last digit
 def corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, real, whole, counts):
     """Contacts of share t of the pairs, into real[t] and whole[t]; arguments as of `edges_on_shapes`."""
     nodes, grow, edges, edge_faces, triangles, body, _, normal, owned, first = surface
-    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, _, _, _, _ = geometry
+    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal = geometry[:10]
     count, n, shapes = 0, len(pairs), len(kind)
     for p in range(n * t // threads, n * (t + 1) // threads):
         s, f = pairs[p, 0], pairs[p, 1]
@@ -87,12 +87,14 @@ def corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, r
 def mesh_corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, real, whole, counts):
     """The same for the corners of mesh triangles."""
     nodes, grow, edges, edge_faces, triangles, body, _, normal, owned, first = surface
-    position, R, _, kind, vertex, vertex_start, _, _, _, _, neighbour, triangle, _, _, _ = geometry
+    (position, R, _, kind, vertex, vertex_start, _, _, _, _, _, triangle, _, _, at_corner, corner_start,
+     _) = geometry  # fmt: skip
     count, n, shapes = 0, len(pairs), len(kind)
     for p in range(n * t // threads, n * (t + 1) // threads):
         s, f = pairs[p, 0], pairs[p, 1]
         for corner in range(3):
-            if neighbour[triangle[s], corner, 3] < 2.0:
+            begin, end = corner_start[3 * triangle[s] + corner], corner_start[3 * triangle[s] + corner + 1]
+            if begin == end:
                 continue  # another triangle has this corner
             v = vertex_start[s] + corner
             cx, cy, cz = to_world(R, s, vertex[v, 0], vertex[v, 1], vertex[v, 2])
@@ -112,7 +114,7 @@ def mesh_corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, rea
                     continue
                 nx, ny, nz = x / d, y / d, z / d
                 lx, ly, lz = to_local(R, s, nx, ny, nz)
-                if not _corner_allows(corner, lx, ly, lz, vertex, vertex_start[s]):
+                if not _corner_allows(at_corner, begin, end, lx, ly, lz):
                     continue
                 if not edge_allows(e, -nx, -ny, -nz, LEANING, nodes, edges, edge_faces, triangles, normal):
                     continue
@@ -127,12 +129,11 @@ def mesh_corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, rea
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _corner_allows(corner, x, y, z, vertex, first):
-    """Whether the normal (x, y, z), in the frame of a mesh triangle, leans over neither of its edges at this corner."""
-    for other in range(1, 3):
-        v, w = first + corner, first + (corner + other) % 3
-        ux, uy, uz = vertex[w, 0] - vertex[v, 0], vertex[w, 1] - vertex[v, 1], vertex[w, 2] - vertex[v, 2]
-        if x * ux + y * uy + z * uz > LEANING * math.sqrt(ux * ux + uy * uy + uz * uz):
+def _corner_allows(at_corner, begin, end, x, y, z):
+    """Whether the normal (x, y, z), in the frame of a mesh, leans over no edge at a corner. begin, end: its rows of
+    Geometry.corner."""
+    for k in range(begin + 1, end):
+        if x * at_corner[k, 0] + y * at_corner[k, 1] + z * at_corner[k, 2] > LEANING:
             return False
     return True
 

@@ -33,7 +33,8 @@ def edges_on_shapes(t, threads, pairs, first_rigid, surface, geometry, reach, re
     edge_faces, triangles, triangle_body, material, normal, owned, number of the first edge among features); geometry,
     reach: as in nodes.py."""
     nodes, grow, edges, edge_faces, triangles, body, material, normal, owned, first = surface
-    position, R, size, kind, vertex, vertex_start, _, _, _, _, neighbour, triangle, lines, line_start, _ = geometry
+    (position, R, size, kind, vertex, vertex_start, _, _, _, _, neighbour, triangle, lines, line_start, _, _,
+     _) = geometry  # fmt: skip
     mesh = (nodes, edges, edge_faces, normal)
     count, n, shapes = 0, len(pairs), len(kind)
     for p in range(n * t // threads, n * (t + 1) // threads):

@@ -29,8 +29,8 @@ def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real,
     scratch: (threads, ·, 3), room for corners; surface: (nodes (n, 3), grow (n,), triangles, triangle_body, material,
     normal, number of the first triangle among features); geometry, reach: as in nodes.py, and the shapes' radii."""
     nodes, grow, triangles, body, material, normal, first = surface
-    (position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edge_normal, triangle,
-     _, _, given) = geometry[0]  # fmt: skip
+    (position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, triangle, _, _,
+     corner, corner_start, given) = geometry[0]  # fmt: skip
     radius = geometry[1]
     corners, count, n, shapes = scratch[t], 0, len(pairs), len(kind)
     for p in range(n * t // threads, n * (t + 1) // threads):
@@ -58,7 +58,7 @@ def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real,
         for c in range(many):
             if kind[s] == TRIANGLE:
                 nx, ny, nz = to_local(R, s, mx, my, mz)
-                if not _sticks_out(c, nx, ny, nz, vertex, vertex_start[s], edge_normal, triangle[s]):
+                if not _sticks_out(c, nx, ny, nz, vertex, vertex_start[s], corner, corner_start, triangle[s]):
                     continue
             x, y, z = corners[c, 0], corners[c, 1], corners[c, 2]
             gap = mx * (x - ax) + my * (y - ay) + mz * (z - az)
@@ -82,10 +82,11 @@ def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real,
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _sticks_out(c, mx, my, mz, vertex, v, neighbour, t):
+def _sticks_out(c, mx, my, mz, vertex, v, corner, corner_start, t):
     """Whether corner c of mesh triangle t is its own to report, and can poke into a face with normal m, in its frame:
-    it looks there, or one of its edges at the corner sticks out.  v: its first vertex."""
-    if neighbour[t, c, 3] < 2.0:
+    it looks there, or an edge at the corner leads behind it.  v: its first vertex."""
+    begin, end = corner_start[3 * t + c], corner_start[3 * t + c + 1]
+    if begin == end:
         return False
     ux, uy, uz = vertex[v + 1, 0] - vertex[v, 0], vertex[v + 1, 1] - vertex[v, 1], vertex[v + 1, 2] - vertex[v, 2]
     wx, wy, wz = vertex[v + 2, 0] - vertex[v, 0], vertex[v + 2, 1] - vertex[v, 1], vertex[v + 2, 2] - vertex[v, 2]
@@ -93,8 +94,8 @@ def _sticks_out(c, mx, my, mz, vertex, v, neighbour, t):
     length = math.sqrt(nx * nx + ny * ny + nz * nz)
     if nx * mx + ny * my + nz * mz < -FACING * length:
         return True
-    for e in (c, (c + 2) % 3):
-        if neighbour[t, e, 0] * nx + neighbour[t, e, 1] * ny + neighbour[t, e, 2] * nz > ON_EDGE * length:
+    for k in range(begin + 1, end):
+        if corner[k, 0] * nx + corner[k, 1] * ny + corner[k, 2] * nz < -ON_EDGE * length:
             return True
     return False
 

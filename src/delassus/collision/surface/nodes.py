@@ -22,7 +22,7 @@ def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, co
     around_start, normal); geometry: the fields of Geometry; reach: (n_s,) [m]."""
     nodes, grow, which, owned, triangles, body, material, around, around_start, normal = surface
     (position, rotation, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edge_normal,
-     triangle, _, _, _) = geometry  # fmt: skip
+     triangle, _, _, corner, corner_start, _) = geometry  # fmt: skip
     count, n, shapes = 0, len(pairs), len(kind)
     for p in range(n * t // threads, n * (t + 1) // threads):
         s, f = pairs[p, 0], pairs[p, 1]
@@ -37,7 +37,7 @@ def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, co
             x, y, z = to_local(rotation, s, x, y, z)
             if kind[s] == TRIANGLE:
                 there, d, ox, oy, oz = point_triangle(
-                    vertex, vertex_start[s], edge_normal, triangle[s], x, y, z, limit + deep
+                    vertex, vertex_start[s], edge_normal, corner, corner_start, triangle[s], x, y, z, limit + deep
                 )
                 if not there:
                     continue

@@ -92,9 +92,10 @@ def _check_vertices(kind: np.ndarray, v: dict[str, np.ndarray]) -> None:
     within("shapes/triangle", v["triangle"], -1, len(v["edge_normal"]))
     if len(v["triangle"]) != n or (v["triangle"][kind == TRIANGLE] < 0).any():
         fail("shapes/triangle", "leaves triangles without a number")
+    starts("shapes/corner_start", v["corner_start"], 3 * len(v["edge_normal"]), len(v["corner"]))
     of_edge = np.repeat(np.arange(n), np.diff(v["shape_edge"]))
     within("shapes/edge", v["edge"][:, 0], 0, corners[of_edge])
-    if not all(np.isfinite(v[name]).all() for name in ("vertex", "face_normal", "edge_normal", "edge")):
+    if not all(np.isfinite(v[name]).all() for name in ("vertex", "face_normal", "edge_normal", "edge", "corner")):
         fail("shapes/vertex", "holds NaN or Inf")
 
 
