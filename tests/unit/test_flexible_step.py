@@ -242,3 +242,41 @@ def test_mistakes_are_named():
     model, state = builder.build()
     with pytest.raises(ProblemError, match="state has 0 nodes and the model 27"):
         step(model, replace(state, nodes=np.zeros((0, 3)), node_velocity=np.zeros((0, 3))))
+
+
+def test_equilibrate_finds_where_a_limp_strip_hangs() -> None:
+    """It turns by a right angle on its way: one round of Newton's method a step goes past it for ever."""
+    builder = ModelBuilder()
+    limp = fem.Elastic(young=1e5, poisson=0.3, density=1000.0)
+    strip = builder.flexible("strip", fem.block(size=(1.0, 0.05, 0.05), cells=(12, 1, 1)), limp)
+    builder.weld(strip, "x-")
+    model, state = builder.build()
+    rest = equilibrate(model, state, settings=StepSettings(theta=0.6))
+    assert rest.nodes[:, 2].min() < -0.9
+    after, _ = step(model, rest, None, StepSettings(h=5e-3, integrator="euler"), Memory())
+    assert np.abs(after.node_velocity).max() < 1e-6
+
+
+def test_equilibrate_says_what_a_force_of_ones_own_did_wrong() -> None:
+    class Wrong:
+        def force(self, at):
+            return np.append(-10 * at.q[0, :3], np.zeros(3))
+
+        def dq(self, at):
+            return np.zeros((6, 6))
+
+        dv = dq
+
+    builder = ModelBuilder()
+    builder.force(Wrong(), on=builder.body("ball", mass=1.0, inertia=(1, 1, 1)))
+    with pytest.raises(ProblemError, match="mend dq"):
+        equilibrate(*builder.build())
+
+
+def test_a_body_crushed_into_a_point_is_stepped_or_refused_in_words() -> None:
+    builder = ModelBuilder()
+    builder.flexible("cube", fem.block(size=(1, 1, 1), cells=(1, 1, 1)), fem.Elastic(1e5, 0.3, 1000.0))
+    model, state = builder.build()
+    crushed = replace(state, nodes=np.zeros_like(state.nodes))
+    after, _ = step(model, crushed, None, StepSettings(), Memory())
+    assert np.isfinite(after.nodes).all()

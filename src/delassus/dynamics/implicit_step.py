@@ -218,5 +218,6 @@ def fastest_spin(model: Model, state: State) -> float:
         m, x, v = elements.nodal_mass[own, None], state.nodes[own], state.node_velocity[own]
         x, v = x - (m * x).sum(axis=0) / m.sum(), v - (m * v).sum(axis=0) / m.sum()
         inertia = (m * x * x).sum() * np.eye(3) - (m * x).T @ x
-        fastest = max(fastest, float(np.linalg.norm(np.linalg.solve(inertia, (m * np.cross(x, v)).sum(axis=0)))))
+        if np.linalg.det(inertia) > 0.0:  # not of nodes in one point or on one line
+            fastest = max(fastest, float(np.linalg.norm(np.linalg.solve(inertia, (m * np.cross(x, v)).sum(axis=0)))))
     return fastest

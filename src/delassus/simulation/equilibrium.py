@@ -12,7 +12,7 @@ from delassus.errors import ProblemError
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation.memory import Memory
-from delassus.simulation.one_step import StepReport, step
+from delassus.simulation.one_step import step
 from delassus.simulation.settings import StepSettings
 
 _GROWTH = 2.0  # of steps, as long as they gain little: the longer they are, the less do tolerances of velocity say
@@ -34,20 +34,30 @@ def equilibrate(
         model, state = builder.build()
         state = equilibrate(model, state)
     """
-    given = settings or StepSettings()
+    given = replace(settings or StepSettings(), integrator="euler", theta=None)
+    try:
+        return _rest(model, state, inputs, given, most)
+    except ProblemError:
+        # Where things turn far before they rest, the first of Newton's rounds leads past the goal again and again.
+        if model.flexible is None and model.forces is None:
+            raise
+    return _rest(model, state, inputs, replace(given, integrator="iterated"), most)
+
+
+def _rest(model: Model, state: State, inputs: Inputs | None, given: StepSettings, most: int) -> State:
     usual = given.h
     size = _size(state)
     here, memory, factor, last = _at_rest(state, state), Memory(), 1.0, np.inf
     for _ in range(most):
-        taken = replace(given, h=usual * factor, integrator="euler", tol=min(given.tol, _TOL))
+        taken = replace(given, h=usual * factor, tol=min(given.tol, _TOL))
         try:
             after, report = step(model, here, inputs, taken, memory)
-            way = _way(here, after)
-        except ProblemError:  # too long for the shape at hand
-            way, report = np.inf, None
+            way, said = _way(here, after), f"the solver says {report.solution.status.value}"
+        except ProblemError as error:  # too long for the shape at hand
+            way, report, said = np.inf, None, str(error)
         if report is None or not report.solution.converged or way > _FAR * size:
             if factor < 1e-3:
-                raise ProblemError(f"equilibrate: no step of {usual * factor:.2g} s finds a way: {_said(report)}")
+                raise ProblemError(f"equilibrate: no step of {usual * factor:.2g} s finds a way: {said}")
             factor, memory = 0.25 * factor, Memory()
             continue
         here = _at_rest(after, state)
@@ -63,10 +73,6 @@ def equilibrate(
         f"equilibrate: after {most} steps {_fastest(model, after)} still moves: hold it, add friction or damping, "
         "or simulate it"
     )
-
-
-def _said(report: StepReport | None) -> str:
-    return "H is not positive definite" if report is None else f"the solver says {report.solution.status.value}"
 
 
 def _at_rest(state: State, start: State) -> State:
