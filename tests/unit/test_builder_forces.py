@@ -6,7 +6,7 @@ import pytest
 from delassus import ModelBuilder, StepSettings, step
 from delassus.errors import ProblemError
 from delassus.fem import Elastic, block
-from delassus.forces import Configuration
+from delassus.forces import Configuration, Force
 from delassus.spatial import rotation_exp
 
 
@@ -110,6 +110,21 @@ def test_a_force_of_ones_own_acts_on_what_it_is_given(builder):
         assert report.ok
     assert state.u[0, 0] == pytest.approx(np.exp(-3.0), rel=1e-3)
     assert model.forces.names == ("wind",)
+
+
+def test_three_methods_make_a_force():
+    """As forces.md says: what it acts on may be said by on=, so `velocities` is no part of the protocol."""
+
+    class Nothing:
+        def force(self, at):
+            return np.zeros(6)
+
+        def dq(self, at):
+            return np.zeros((6, 6))
+
+        dv = dq
+
+    assert isinstance(Nothing(), Force)
 
 
 def soft_bar():

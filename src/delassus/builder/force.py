@@ -72,7 +72,7 @@ class GivenOwn:
     def velocities(self, body_count: int) -> Any:
         """(k,), see `forces.Configuration`."""
         if not self.on:
-            return self.force.velocities
+            return getattr(self.force, "velocities", None)
         return np.concatenate(
             [6 * one.index + np.arange(6) if isinstance(one, Body) else 6 * body_count + 3 * one + np.arange(3)
              for one in self.on]

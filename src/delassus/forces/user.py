@@ -15,16 +15,14 @@ _ROUNDING = 1e-14  # of a force, in its own arithmetic
 
 @runtime_checkable
 class Force(Protocol):
-    """A force of one's own; any object with these names, given to `ModelBuilder.force`.
+    """A force of one's own; any object with these methods, given to `ModelBuilder.force`.
 
-    velocities: (k,) numbers of the velocities it acts on, see `Configuration`. Each method is given a `Configuration`
-    and returns an array: force (k,) [N, N m]; dq (k, k), its derivative by displacements along those velocities
-    (translations; rotation vectors in the world's axes); dv (k, k), its derivative by the velocities. A method
-    energy(configuration), its potential [J], may be there too. What depends on anything else than its velocities'
-    bodies and nodes is stepped with half its derivative: list all it depends on. Derivatives are compared with finite
-    differences when the force is first used."""
-
-    velocities: Any
+    What it acts on is said there, or by an attribute `velocities`: (k,) numbers of velocities, see `Configuration`.
+    Each method is given a `Configuration` and returns an array: force (k,) [N, N m]; dq (k, k), its derivative by
+    displacements along those velocities (translations; rotation vectors in the world's axes); dv (k, k), its derivative
+    by the velocities. A method energy(configuration), its potential [J], may be there too. What depends on anything
+    else than its velocities' bodies and nodes is stepped with half its derivative: list all it depends on. Derivatives
+    are compared with finite differences when the force is first used."""
 
     def force(self, configuration: Configuration, /) -> np.ndarray: ...
     def dq(self, configuration: Configuration, /) -> np.ndarray: ...
