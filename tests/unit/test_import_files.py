@@ -28,7 +28,7 @@ ARM = """<mujoco model="arm">
         <body name="hand" pos="0.1 0 0"><geom type="mesh" mesh="wedge"/><geom type="capsule" size="0.02 0.05"/></body>
       </body>
     </body>
-    <body name="ball" pos="2 0 1"><freejoint/><geom type="sphere" size="0.1"/></body>
+    <body name="ball" pos="2 0 1"><freejoint/><geom type="sphere" size="0.1" rgba="1 .2 0 .5"/></body>
   </worldbody>
   <tendon><fixed name="both"><joint joint="roll" coef="1"/><joint joint="pitch" coef="-0.5"/></fixed></tendon>
   <equality><joint joint1="pitch" joint2="turn" polycoef="0 0.5 0.1 0 0"/></equality>
@@ -62,6 +62,14 @@ def test_several_joints_of_one_body(arm):
     assert found.sites["tip"].body == "slider"
     assert model.source.startswith("arm.xml sha256:")
     assert any("light" in text or "links between" in text for text in found.not_carried)
+
+
+def test_colours_are_carried_over(arm):
+    """Of geoms that have one; the others get one where they are drawn."""
+    model = delassus.load_model(arm).model
+    is_ball = model.shapes.body == model.body_names.index("ball")
+    assert model.colours[is_ball] == pytest.approx(np.array([[1.0, 0.2, 0.0, 0.5]]))
+    assert np.isnan(model.colours[~is_ball]).all()
 
 
 def test_coordinates_of_a_keyframe_are_those_of_the_file(arm):

@@ -1,6 +1,8 @@
 """Pictures and films of recordings: something is seen, it moves, and it is where the bodies are."""
 
+import dataclasses
 import subprocess
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from command_line import assert_refused, delassus
 
 from delassus import Box, ModelBuilder, Recording, World, fem
 from delassus.view.render import extra
+from delassus.view.source import title_of
 
 pytestmark = pytest.mark.skipif(not extra.is_installed(), reason="the extra `render` is not installed")
 SIZE = "200x150"
@@ -100,3 +103,15 @@ def test_recordings_of_scenes_without_a_model_are_drawn_too(ball, tmp_path):
     (tmp_path / "old" / "recording" / "model.hdf5").unlink()
     assert not Recording(tmp_path / "old").has_model
     assert delassus("render", tmp_path / "old", "--out", tmp_path / "o.png", "--size", SIZE).exit_code == 0
+
+
+def test_captions_name_the_file_and_stay_in_the_picture(ball, tmp_path):
+    from delassus.view.drawing import Drawing
+    from delassus.view.render.stage import Look, Stage
+
+    run = Recording(ball)
+    named = dataclasses.replace(run.about, scene="/home/somebody/robots/arm/scene.xml")
+    assert title_of(SimpleNamespace(about=named)) == "arm/scene.xml"
+    stage = Stage(Drawing(run.model, run.q), Look((200, 150)), 1.0, 1.0)
+    assert stage._in_lines("bouncing-ball   t = 0.1 s   1 contacts") == "bouncing-ball\nt = 0.1 s   1 contacts"
+    stage.close()

@@ -53,12 +53,12 @@ def render(
     need()
     from delassus.io.recording import Recording
     from delassus.view.render import film
-    from delassus.view.source import model_of
+    from delassus.view.source import model_of, title_of
 
     look = _look(size, azimuth, elevation, zoom, forces, joints, stress)
     run = Recording(recording)
     model = model_of(run)
-    title = run.about.scene if captions else None
+    title = title_of(run) if captions else None
     if out.suffix.lower() == ".mp4":
         steps = film.frames_between(run, start, end, fps, speed)
         with console.Display(len(steps)) as display:

@@ -52,14 +52,14 @@ def _show_recording(path: Path, port: int, target: Path | None, dark: bool) -> N
     from delassus.io.recording import Recording
     from delassus.view.page.export import export
     from delassus.view.page.player import Player
-    from delassus.view.source import model_of
+    from delassus.view.source import model_of, title_of
 
     if target is not None:
         if target.suffix.lower() not in (".html", ".htm"):
             raise FileError(f"{target}: give a name that ends in .html")
         files.check_output(target, [path])
     run = Recording(path)
-    model, title = model_of(run), run.about.scene or path.name
+    model, title = model_of(run), title_of(run) or path.name
     if target is not None:
         count = export(target, run, model, title=title, dark=dark)
         typer.echo(f"written: {target} ({count} states)")

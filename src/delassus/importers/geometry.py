@@ -11,6 +11,7 @@ from delassus.shapes import Box, Capsule, Convex, Cylinder, Ellipsoid, Mesh, Pla
 PLANE, FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)
 """Kinds of geoms, MuJoCo's numbers."""
 _MOST_CLASSES = 32  # bits of a mask
+_UNSAID = (0.5, 0.5, 0.5, 1.0)  # colour of a geom without one
 _HERE = np.zeros(3), np.array([1.0, 0, 0, 0])
 
 
@@ -89,6 +90,11 @@ class Touching:
     def has_shapes(self, body: int) -> bool:
         """Does it have such geoms?"""
         return bool(self.of(body))
+
+    def colour(self, body: int) -> np.ndarray | None:
+        """Red, green, blue, opacity: what the first geom says that says any and is seen."""
+        said = [self.a["geom_rgba"][g] for g in self.of(body)]
+        return next((np.clip(x, 0.0, 1.0) for x in said if x[3] > 0.0 and not np.allclose(x, _UNSAID)), None)
 
     def group(self, g: int) -> int:
         """The bit of its class."""

@@ -82,7 +82,7 @@ class Mechanism:
             return
         at = self.bodies_at[b]
         name = "world" if b == 0 else self._free_name(self.name("body", b))
-        body = self.builder.fixed(name, position=at.position, orientation=at.quaternion)
+        body = self.builder.fixed(name, position=at.position, orientation=at.quaternion, colour=touching.colour(b))
         self._shapes(b, body, b, touching)
 
     def _moving(self, b: int, touching: Touching) -> None:
@@ -99,6 +99,7 @@ class Mechanism:
             body = self.builder.body(
                 name if last else self._free_name(f"{name}~{k + 1}"), position=link.position,
                 orientation=link.quaternion, mass=share * mass, inertia=share * inertia, centre=centre,
+                colour=touching.colour(b),
             )  # fmt: skip
             self.links.append((b, -1 if last else step[-1]))
             if last:

@@ -1,4 +1,6 @@
-"""The model behind a recording, those included that were made before recordings held it."""
+"""The model behind a recording, those included that were made before recordings held it; and what it is called."""
+
+from pathlib import PurePath
 
 from delassus.errors import FileError
 from delassus.io.recording import Recording
@@ -17,3 +19,8 @@ def model_of(recording: Recording) -> Model:
             f"{recording}: holds no model, and the scene {about.scene!r} is another one by now: record it again"
         )
     return model
+
+
+def title_of(recording: Recording) -> str:
+    """The scene's name; of a model from a file its name and its folder's, not where it lies on somebody's disk."""
+    return "/".join(PurePath(recording.about.scene).parts[-2:])

@@ -13,7 +13,7 @@ from delassus.io.recording.columns import STATUSES
 from delassus.model.model import Model
 from delassus.view.drawing import Drawing, arrow_scale
 from delassus.view.render.extra import need
-from delassus.view.render.stage import Look, Stage
+from delassus.view.render.stage import GAP, Look, Stage
 
 MOST_FRAMES = 20_000
 _LOOKS = 200  # states that say what the picture shows, and how large forces and stresses are
@@ -57,7 +57,7 @@ def caption_of(run: Trajectory, k: int, title: str | None) -> str:
         status = STATUSES[int(run.array("solver/status")[k - 1])].value.replace("_", " ")
         words.append(f"{int(run.contact_counts[k - 1])} contacts, {slipping} slip")
         words.append(f"{status}, residual {run.residual[k - 1]:.0e}")
-    return "   ".join(words)
+    return GAP.join(words)
 
 
 def frames_between(run: Trajectory, first: float | None, last: float | None, fps: float, speed: float) -> np.ndarray:

@@ -20,6 +20,9 @@ _WIDE = 5.0  # ground that is drawn, in radii of the scene
 _WALL = 1.2  # the same of walls,
 _STEEP = 0.5  # planes whose normals rise less than this
 _LETTERS = 8  # size of the caption
+_LETTER_WIDTH, _INDENT = 8, 12  # pixels: about a letter's of that size, and left of the caption
+GAP = "   "
+"""Between the parts of a caption."""
 _VIEW_ANGLE = 40.0  # degrees, of the height
 _MARGIN = 1.12  # more than what is needed to see all
 _LINES = 24  # of the grid, about
@@ -93,7 +96,7 @@ class Stage:
             self._solid(self.batch.mesh)
             self._cast(self.batch.mesh)
         self.soft = self._soft()
-        self.caption = self.plotter.add_text(" ", position=(12, 10), font_size=_LETTERS, color=_INK)
+        self.caption = self.plotter.add_text(" ", position=(_INDENT, 10), font_size=_LETTERS, color=_INK)
         self._camera(drawing.bounds)
         self.arrows: Any = None
         self.axes: Any = None
@@ -114,9 +117,20 @@ class Stage:
             self._draw_arrows(contacts)
         if self.look.joints:
             self._draw_axes(state.q)
-        self.caption.SetInput(caption)
+        self.caption.SetInput(self._in_lines(caption))
         self.plotter.render()
         return np.asarray(self.plotter.screenshot(None, return_img=True))[..., :3]
+
+    def _in_lines(self, caption: str) -> str:
+        """Broken between its parts, where it is wider than the picture."""
+        lines = [""]
+        for part in caption.split(GAP):
+            longer = lines[-1] + GAP + part if lines[-1] else part
+            if lines[-1] and _LETTER_WIDTH * len(longer) > self.look.size[0] - 2 * _INDENT:
+                lines.append(part)
+            else:
+                lines[-1] = longer
+        return "\n".join(lines)
 
     def close(self) -> None:
         """Give its memory back."""
