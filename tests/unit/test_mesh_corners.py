@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from delassus.collision import Instance, detect, shape_arrays
+from delassus.collision import Instance, Skin, detect, detect_surface, shape_arrays, surface_arrays
 from delassus.shapes import Mesh, Sphere
 
 EXACT = 1e-12  # distances of order one, a few rounding errors
@@ -80,6 +80,9 @@ CONVEX = {
     "needle": hull(np.array([[0, 0, 0], [0.1, 0, 0], [0.05, 0.1, 0], [0.05, 0.03, 1.2]])),
     **{f"hull {k}": hull(np.random.default_rng(k).normal(size=(12, 3))) for k in range(2)},
 }
+SHARP = ("hull 0", "hull 1", "spike", "pit")
+"""More than three faces at a sharp corner: what overlaps it by much may be behind one that is no neighbour of those it
+is in front of, by less than its radius, and this face, which knows only its neighbours, counts as well."""
 OTHERS = {"L": l_shape(), "spike": pointed(1.5), "pit": pointed(0.1)}
 
 
@@ -134,7 +137,7 @@ def balls_at(points, mesh, at_once=2000):
 def test_balls_near_corners_and_edges(name):
     rng = np.random.default_rng(7)
     mesh = (CONVEX | OTHERS)[name]
-    points = around(mesh, 200 if len(mesh.faces) > 40 else 2000, rng)
+    points = around(mesh, 2000 if len(mesh.faces) <= 12 else 600 if len(mesh.faces) <= 20 else 200, rng)
     true = distances(points, mesh)
     gap, normal, ball = balls_at(points, mesh)
     count, outside = np.bincount(ball, minlength=len(points)), true > 0
@@ -144,9 +147,7 @@ def test_balls_near_corners_and_edges(name):
     off = np.full(len(points), np.inf)
     np.minimum.at(off, ball, np.abs(gap - (true - RADIUS)[ball]))
     assert off[outside & reached].max() <= EXACT
-    # Balls that overlap a sharp solid by much may be behind another of its faces by less than their radius, which then
-    # counts as well: faces know nothing of each other.
-    is_sharp = name not in ("cube", "cube of 48", "icosphere", "L")
+    is_sharp = name in SHARP
     sure = outside & (true > RADIUS) if is_sharp else outside
     assert (sure & reached).sum() > 0.05 * len(points)
     assert (gap - (true - RADIUS)[ball])[sure[ball]].min() >= -EXACT
@@ -213,3 +214,52 @@ def test_what_a_corner_knows(name):
         assert (np.abs(known[1:, None] - along).max(axis=2).min(axis=0) < EXACT).all()
         if name in CONVEX:
             assert known[0] @ (v - mesh.vertices.mean(axis=0)) > 0
+
+
+def fanned():
+    """A block whose top is a fan of triangles from one corner; the first triangle there has flat edges only."""
+    outline = np.array([[0, 0], [1, 0], [1, 0.5], [1, 1], [0.5, 1], [0, 1]])
+    fan = [[0, k, k + 1] for k in (2, 1, 3, 4)]
+    vertices, faces = prism(outline, fan, sorted(fan))
+    return Mesh(vertices, np.roll(faces, -12, axis=0))  # the sides last
+
+
+def soft_body(what, tip, d):
+    """(nodes, triangles) of a flexible body that reaches `tip` from direction d with a node, an edge or a face."""
+    t = np.cross(d, [0.3, -0.5, 0.7])
+    t /= np.linalg.norm(t)
+    b = np.cross(d, t)
+    if what == "face":
+        ends = np.array([t + b, t - b, -t - b, -t + b])
+        return tip + 0.1 * ends + 0.01 * t, np.array([[0, 1, 2], [0, 2, 3]])  # the corner is over no edge
+    ends = [0 * t, d + t, d - 0.5 * t + b, d - 0.5 * t - b] if what == "node" else [t, -t, d + b, d - b]
+    nodes, triangles = tip + 0.1 * np.array(ends), np.array([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]])
+    x = nodes[triangles]
+    out = (np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]) * (x.mean(axis=1) - nodes.mean(axis=0))).sum(axis=1) > 0
+    triangles[~out] = triangles[~out, ::-1]
+    return nodes, triangles
+
+
+@pytest.mark.parametrize("what", ["node", "edge", "face"])
+@pytest.mark.parametrize("name", ["cube", "tetrahedron", "hull 0", "fanned"])
+def test_flexible_bodies_meet_corners(what, name):
+    mesh = CONVEX.get(name) or fanned()
+    shapes, rng, least = shape_arrays([Instance(mesh)]), np.random.default_rng(1), 0.01
+    tried = 0
+    for corner in mesh.vertices[:12]:
+        along = mesh.vertices - corner
+        along = along[np.linalg.norm(along, axis=1) > 0]
+        along /= np.linalg.norm(along, axis=1, keepdims=True)
+        d = rng.normal(size=(400, 3))
+        d /= np.linalg.norm(d, axis=1, keepdims=True)
+        for way in d[(d @ along.T).max(axis=1) < -0.02][:20]:
+            nodes, triangles = soft_body(what, corner + least * way, way)
+            surface = surface_arrays(nodes, [Skin(triangles, margin=0.02)])
+            contacts = detect_surface(surface, nodes, shapes, np.zeros((0, 7)))
+            nearest = np.flatnonzero(np.abs(contacts.gap - least) < 1e-9)
+            if name not in SHARP:
+                assert contacts.gap.min(initial=np.inf) > least - 1e-9, (what, corner, way)
+            assert len(nearest) == 1, (what, corner, way)
+            assert np.allclose(contacts.normal[nearest], way, atol=1e-7)
+            tried += 1
+    assert tried > 40

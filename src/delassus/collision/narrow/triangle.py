@@ -33,7 +33,8 @@ def point_triangle(vertex, v, edge_normal, corner, corner_start, e, x, y, z, rea
     height = nx * (x - ax) + ny * (y - ay) + nz * (z - az)
     zeros = (1 if l0 < ON_EDGE else 0) + (1 if l1 < ON_EDGE else 0) + (1 if l2 < ON_EDGE else 0)
     if zeros == 0:
-        return height > -reach, height, nx, ny, nz
+        behind = height < 0.0 and _is_past_neighbour(vertex, v, edge_normal, e, nx, ny, nz, x, y, z)
+        return height > -reach and not behind, height, nx, ny, nz
     square = dx * dx + dy * dy + dz * dz
     if square <= TINY:
         return False, 0.0, nx, ny, nz
@@ -51,6 +52,21 @@ def point_triangle(vertex, v, edge_normal, corner, corner_start, e, x, y, z, rea
     # Behind: only straight below a flat edge, where the ball has sunk in and the face would have been asked.
     flat = height < 0.0 and d < reach and -height > (1.0 - ON_EDGE) * d
     return flat and counts, -d, -dx, -dy, -dz
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _is_past_neighbour(vertex, v, edge_normal, e, nx, ny, nz, x, y, z):
+    """Whether a point behind triangle e with normal n has left the solid again, through a neighbour at a sharp edge."""
+    for i in range(3):
+        ox, oy, oz = edge_normal[e, i, 0], edge_normal[e, i, 1], edge_normal[e, i, 2]
+        if ox * nx + oy * ny + oz * nz <= 0.0:
+            continue  # none, flat or concave
+        p, q = v + i, v + (i + 1) % 3
+        tx, ty, tz = vertex[p, 0] - vertex[q, 0], vertex[p, 1] - vertex[q, 1], vertex[p, 2] - vertex[q, 2]
+        fx, fy, fz = oy * tz - oz * ty, oz * tx - ox * tz, ox * ty - oy * tx
+        if fx * (x - vertex[p, 0]) + fy * (y - vertex[p, 1]) + fz * (z - vertex[p, 2]) > 0.0:
+            return True
+    return False
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
