@@ -10,7 +10,7 @@ from delassus.collision.layout import PLANE
 from delassus.shapes import SHAPES
 from delassus.shapes.polyhedron import mass_properties
 from delassus.view.drawing import STATUS_COLOURS, Drawing, arrow_scale, heat
-from delassus.view.triangles import shaded
+from delassus.view.triangles import shaded, unit_sphere
 
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * (0.1, 0.2, 0.3)
 SAMPLES = {
@@ -64,6 +64,15 @@ def test_normals_are_of_unit_length_and_point_outwards(kind):
         across = np.einsum("fi,fki->fk", np.cross(b - a, c - a), made.normals[made.faces])
         assert (across > 0.0).all()
         assert np.einsum("ij,ij->i", made.vertices, made.normals).min() > 0.0  # solids that hold their origin
+
+
+def test_spheres_have_no_edges_however_few_triangles_they_get():
+    few = unit_sphere(10_000)
+    made = shaded(few)
+    assert len(made.vertices) == len(few.vertices) < len(unit_sphere(1).vertices)
+    assert np.einsum("ij,ij->i", made.normals, made.vertices) == pytest.approx(
+        np.linalg.norm(made.vertices, axis=1), rel=0.02
+    )
 
 
 def _first(builder):

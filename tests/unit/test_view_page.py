@@ -177,3 +177,38 @@ def test_the_exported_page_plays_offline(place, tmp_path, dark):
         assert (abs(after - before).max(axis=2) > 40).sum() > 50
         assert page.value("performance.getEntriesByType('resource').filter(e => e.name.startsWith('http')).length") == 0
         assert page.errors == []
+
+
+COUNT = """for (const name of ['drawElementsInstanced', 'drawArraysInstanced']) {
+  const draw = WebGL2RenderingContext.prototype[name];
+  WebGL2RenderingContext.prototype[name] = function (...given) {
+    window.most = Math.max(window.most ?? 0, given[given.length - 1]);
+    return draw.apply(this, given);
+  };
+}"""
+
+
+@pytest.mark.slow
+@needs_browser
+def test_ten_thousand_spheres_are_drawn_at_once(tmp_path):
+    """One call of the graphics for all of them, and no shadows: what keeps many bodies quick."""
+    from delassus.view.page.player import Player
+
+    builder = ModelBuilder()
+    for k, at in enumerate(np.ndindex(20, 25, 20)):
+        builder.body(f"ball{k}", mass=1.0, shapes=[Sphere(0.4)], position=at)
+    World(*builder.build(), h=0.01).run(20, record=tmp_path / "run")
+    run = Recording(tmp_path / "run")
+    player = Player(run, run.model, title="many", port=0)
+    try:
+        with Browser("about:blank", tmp_path / "profile") as page:
+            page.call("Page.addScriptToEvaluateOnNewDocument", source=COUNT)
+            page.call("Page.navigate", url=f"http://127.0.0.1:{player.port}")
+            page.wait(lambda: page.value("window.most") == 10_000, 120)
+            before = page.picture()
+            player.show(20)
+            page.wait(lambda: (abs(page.picture() - before).max(axis=2) > 40).sum() > 50, 120)
+            assert not player.scenery.solids[0][1].cast_shadow
+            assert page.errors == []
+    finally:
+        player.stop()

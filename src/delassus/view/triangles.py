@@ -25,14 +25,16 @@ _BOX_FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 
 
 
 class Triangles(NamedTuple):
-    """vertices: (v, 3) [m]; faces: (f, 3), anticlockwise seen from outside."""
+    """vertices: (v, 3) [m]; faces: (f, 3), anticlockwise seen from outside; smooth: cosine of the angle from which
+    on two of them meet in an edge, −1 where none is one."""
 
     vertices: np.ndarray
     faces: np.ndarray
+    smooth: float = _SMOOTH
 
     def scaled(self, factor: np.ndarray) -> "Triangles":
         """Stretched along its axes by (3,)."""
-        return Triangles(self.vertices * factor, self.faces)
+        return self._replace(vertices=self.vertices * factor)
 
 
 class Shaded(NamedTuple):
@@ -46,10 +48,10 @@ class Shaded(NamedTuple):
 
 def shaded(triangles: Triangles) -> Shaded:
     """With unit normals that change smoothly, except over edges: each corner of a triangle has the mean of the normals
-    of those triangles around it that meet its own at less than `_SMOOTH`, weighted by their areas."""
+    of those triangles around it that meet its own without an edge, weighted by their areas."""
     from scipy.sparse import csr_array
 
-    vertices, faces = triangles
+    vertices, faces, smooth = triangles
     a, b, c = np.moveaxis(vertices[faces], 1, 0)
     area = np.cross(b - a, c - a)
     unit = area / np.maximum(np.linalg.norm(area, axis=1, keepdims=True), 1e-300)
@@ -57,7 +59,7 @@ def shaded(triangles: Triangles) -> Shaded:
     at = csr_array((np.ones(len(corner)), (np.arange(len(corner)), corner)), shape=(len(corner), len(vertices)))
     pairs = (at @ at.T).tocoo()
     one, two = pairs.row // 3, pairs.col // 3
-    near = np.einsum("ij,ij->i", unit[one], unit[two]) > _SMOOTH
+    near = np.einsum("ij,ij->i", unit[one], unit[two]) > smooth
     normals = np.zeros((len(corner), 3))
     np.add.at(normals, pairs.row[near], area[two[near]])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
@@ -95,7 +97,7 @@ def unit_sphere(count: int = 1) -> Triangles:
     vertices, faces = direction_triangles(_SPHERE_ROUNDS - (count > _MANY_SPHERES))
     a, b, c = np.moveaxis(vertices[faces], 1, 0)
     volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
-    return Triangles(vertices * (4.0 / 3.0 * math.pi / volume) ** (1.0 / 3.0), faces)
+    return Triangles(vertices * (4.0 / 3.0 * math.pi / volume) ** (1.0 / 3.0), faces, -1.0)
 
 
 def unit_box(count: int = 1) -> Triangles:

@@ -15,6 +15,7 @@ COLOURINGS = ("stick, slip, open", "error of Coulomb's law", "penetration")
 """Of contacts."""
 _ERRORS = (1e-12, 1e-2)  # of Coulomb's law over the largest force: blue and red
 _GRID_CELLS = 40
+_MOST_SHADOWED = 2000  # of a shape; a shadow is one more picture of all of them in every frame, or several
 _LINES_ON_WHITE, _LINES_ON_BLACK = (205, 185), (60, 90)  # grey of cells and of sections
 
 
@@ -51,7 +52,7 @@ class Scenery:
             np.tile(np.array((1, 0, 0, 0), np.float32), (n, 1)), np.zeros((n, 3), np.float32),
             batched_scales=solids.scale.astype(np.float32), batched_colors=_bytes(solids.colour[:, :3]),
             batched_opacities=None if (solids.colour[:, 3] == 1.0).all() else solids.colour[:, 3].astype(np.float32),
-            lod="off",
+            lod="off", cast_shadow=n <= _MOST_SHADOWED, receive_shadow=n <= _MOST_SHADOWED,
         )  # fmt: skip
         if self.picked is not None:
             picked = self.picked
