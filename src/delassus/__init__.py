@@ -52,6 +52,7 @@ _HOME = {
     "load_problem": "delassus.io",
     "register": "delassus.tables",
     "residuals": "delassus.residuals",
+    "save_model": "delassus.importers",
     "solve": "delassus.solvers",
     "solve_batch": "delassus.solvers",
     "SOLVERS": "delassus.solvers",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from delassus.dynamics import Stabilisation as Stabilisation
     from delassus.errors import DelassusError as DelassusError
     from delassus.importers import load_model as load_model
+    from delassus.importers import save_model as save_model
     from delassus.io import load_problem as load_problem
     from delassus.io.recording import Recording as Recording
     from delassus.law import Law as Law

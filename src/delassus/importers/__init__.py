@@ -13,6 +13,10 @@ from delassus.importers.imported import Imported as Imported
 from delassus.importers.imported import Keyframe as Keyframe
 from delassus.importers.imported import Site as Site
 from delassus.importers.meshes import load_shape as load_shape
+from delassus.importers.writers import WRITERS as WRITERS
+from delassus.importers.writers import save_model as save_model
+from delassus.importers.writers import write_mjcf as write_mjcf
+from delassus.importers.writers import write_urdf as write_urdf
 from delassus.io.place import label
 
 IMPORTERS: dict[str, Callable[..., Imported]] = {

@@ -22,6 +22,8 @@ from delassus.spatial import quaternion_multiply, quaternion_to_matrix, rotate
 SHARE = 1e-5
 """Of a body's mass that each link between its joints takes. Less makes reactions harder to compute: they are known to
 rounding over the ratio of masses."""
+NO_LIMIT = 1e10
+"""[m, rad]: an end of a range that is none."""
 _PARALLEL = 1e-9  # of unit vectors, and of lengths over the body's arm: axes that differ by less are the same
 CONNECT, WELD, JOINT_EQUALITY, TENDON_EQUALITY = 0, 1, 2, 3
 
@@ -220,7 +222,9 @@ class Mechanism:
             out["rest"].append(factor * float(a["qpos_spring"][p]))
             out["armature"].append(float(a["dof_armature"][d]))
             limited = bool(a["jnt_limited"][j])
-            out["limits"].append(tuple(factor * a["jnt_range"][j]) if limited else None)
+            # the largest number that MuJoCo takes stands for none: ranges have two ends there
+            ends = [factor * x if abs(x) < NO_LIMIT else np.copysign(np.inf, x) for x in a["jnt_range"][j]]
+            out["limits"].append(tuple(ends) if limited else None)
         return out
 
     def _single(self, j: int, base: Body | None, body: Body) -> None:

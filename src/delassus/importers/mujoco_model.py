@@ -18,6 +18,12 @@ from delassus.model.state import State
 from delassus.simulation import StepSettings
 from delassus.spatial import quaternion_multiply, rotate
 
+_FILTER_PARENT = "mjDSBL_FILTERPARENT"
+_NOTHING_HERE = (
+    _FILTER_PARENT, "mjDSBL_WARMSTART", "mjDSBL_REFSAFE", "mjDSBL_SENSOR", "mjDSBL_MIDPHASE", "mjDSBL_EULERDAMP",
+    "mjDSBL_AUTORESET", "mjDSBL_NATIVECCD", "mjDSBL_ISLAND", "mjDSBL_MULTICCD",
+)  # fmt: skip
+"""Flags that are heeded, or that say how MuJoCo computes."""
 _MOVED = 1e-4  # [m]: loops of a keyframe that were open by less are rounding of its numbers
 
 
@@ -31,7 +37,7 @@ def imported_of(
     made.drives = drives_of(arrays, made, hold)
     made.build_bodies(touching)
     add_equalities(made)
-    _exclude(made)
+    _exclude(made, filter_parents=_FILTER_PARENT not in table["disabled"])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", DelassusWarning)
         model, _ = made.builder.build(check=False)
@@ -96,11 +102,12 @@ class States:
         return turns
 
 
-def _exclude(made: Mechanism) -> None:
-    """Bodies that never touch: a body and the one it hangs on, unless that is the world, and those the file names."""
+def _exclude(made: Mechanism, filter_parents: bool) -> None:
+    """Bodies that never touch: a body and the one it hangs on, unless that is the world or the file says otherwise, and
+    those the file names."""
     a, weld = made.a, made.a["body_weldid"]
     for b in range(1, made.tree.body_count):
-        if weld[b] == b:
+        if weld[b] == b and filter_parents:
             base = made.root(int(a["body_parentid"][b]))
             if base is not None:
                 made.builder.exclude(base, made.bodies[b])
@@ -137,6 +144,9 @@ def _sites(made: Mechanism) -> dict[str, Site]:
 
 def _note_options(a: dict[str, Any], table: dict[str, Any], notes: Notes) -> None:
     names = table["names"]
+    for flag in table["disabled"]:
+        if flag not in _NOTHING_HERE:
+            notes.add("disabled", flag.removeprefix("mjDSBL_").lower(), "acts here all the same")
     if table["density"] or table["viscosity"] or any(table["wind"]):
         notes.add("medium", "", "density, viscosity and wind are left out: nothing flows here")
     if table["flexes"]:

@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 from delassus.importers.actuators import Hold
 from delassus.importers.child import ask
 from delassus.importers.imported import Imported
+from delassus.importers.mechanism import NO_LIMIT
 from delassus.importers.mujoco_model import imported_of
 from delassus.importers.notes import Notes
 from delassus.importers.xml_files import urdf_files
@@ -27,7 +28,7 @@ def load(
     notes = Notes()
     for joint in root.iter("joint"):
         limit = joint.find("limit")
-        if limit is not None and float_of(limit, "velocity") > 0.0:
+        if limit is not None and 0.0 < float_of(limit, "velocity") < NO_LIMIT:
             notes.add("velocity limit", joint.get("name", ""), "is left out")
     if root.find("transmission") is not None:
         notes.add("transmission", "", "is left out: give efforts or motors to joints")

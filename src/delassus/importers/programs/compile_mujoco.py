@@ -73,10 +73,13 @@ def answer(request: dict[str, Any], files: dict[str, bytes]) -> bytes:
         kind: [getattr(model, kind)(k).name for k in range(getattr(model, count))] for kind, count in KINDS.items()
     }
     option = model.opt
+    flags = mujoco.mjtDisableBit
+    bits = {name: int(getattr(flags, name)) for name in dir(flags) if name.startswith("mjDSBL_")}
     table = {
         "names": names, "gravity": option.gravity.tolist(), "timestep": option.timestep,
         "density": option.density, "viscosity": option.viscosity, "wind": option.wind.tolist(),
-        "disabled": int(option.disableflags), "flexes": int(getattr(model, "nflex", 0)),
+        "disabled": [name for name, bit in bits.items() if option.disableflags & bit],
+        "flexes": int(getattr(model, "nflex", 0)),
         "plugins": int(model.nplugin), "version": mujoco.__version__, "mass": float(model.body_mass.sum()),
     }  # fmt: skip
     arrays["table"] = np.frombuffer(json.dumps(table).encode(), np.uint8)
