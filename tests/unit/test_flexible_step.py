@@ -280,3 +280,18 @@ def test_a_body_crushed_into_a_point_is_stepped_or_refused_in_words() -> None:
     crushed = replace(state, nodes=np.zeros_like(state.nodes))
     after, _ = step(model, crushed, None, StepSettings(), Memory())
     assert np.isfinite(after.nodes).all()
+
+
+@pytest.mark.parametrize("is_quadratic", [False, True])
+def test_tractions_of_the_builder_are_those_of_the_mesh(is_quadratic):
+    """In quadratic faces the middles of the edges carry all of an even load."""
+    builder = ModelBuilder()
+    mesh = fem.block(size=(0.2, 0.2, 0.2), cells=(2, 2, 2))
+    mesh = mesh.quadratic() if is_quadratic else mesh
+    builder.flexible("block", mesh, RUBBER)
+    builder.traction("block", "x+", (100.0, 0.0, 50.0))
+    builder.traction("block", "z+", 200.0)
+    model, _ = builder.build()
+    wanted = mesh.traction("x+", (100.0, 0.0, 50.0)) + mesh.traction("z+", 200.0)
+    assert model.flexible.load == pytest.approx(wanted, abs=1e-12)
+    assert model.flexible.load.sum(axis=0) == pytest.approx([4.0, 0.0, 2.0 - 8.0], abs=1e-12)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from delassus.collision.instances import ALL
-from delassus.errors import ProblemError
+from delassus.errors import ProblemError, nearest
 from delassus.given import number, numbers, unit_quaternion, vector
 from delassus.softening import Softening, Spring, plain_softness
 from delassus.spatial import quaternion_to_matrix, rotate
@@ -116,6 +116,41 @@ def colour_of(given: ArrayLike | None, name: str) -> np.ndarray:
     if colour.shape not in ((3,), (4,)) or not ((colour >= 0.0) & (colour <= 1.0)).all():
         raise ProblemError(f"{name}: colour is {given!r}: give red, green, blue and, if wanted, opacity, each 0 … 1")
     return np.array([*colour, 1.0])[:4]
+
+
+class NamedBodies:
+    """Those of a builder.  bodies, fixtures: in the order they were given; _names: those taken, by what they name."""
+
+    bodies: list[Body]
+    fixtures: list[Body]
+    _names: dict[str, set[str]]
+
+    def _name(self, name: str | None, stem: str, among: str) -> str:
+        used = self._names[among]
+        if name is None:
+            name = f"{stem}-{len(used) + 1}"
+            while name in used:
+                name += "+"
+        if not isinstance(name, str) or not name:
+            raise ProblemError(f"the name of a {stem} is {name!r}: give a text, and all else by keyword (shapes=…)")
+        if name in used:
+            raise ProblemError(f"the name {name!r} is taken: names must be unique")
+        return name
+
+    def _body(self, given: Body | str, what: str) -> Body:
+        """A body of this builder, by itself or by its name."""
+        known = self.bodies + self.fixtures
+        if isinstance(given, str):
+            found = [body for body in known if body.name == given]
+            if not found:
+                raise ProblemError(f"{what}: there is no body {given!r}; {nearest(given, [b.name for b in known])}")
+            return found[0]
+        if not isinstance(given, Body):
+            raise ProblemError(f"{what}: {given!r} is no body: give what body() or fixed() returned, or its name")
+        mine, k = (self.fixtures, given.fixture) if given.is_fixed else (self.bodies, given.index)
+        if not (k < len(mine) and mine[k] is given):
+            raise ProblemError(f"{what}: body {given.name!r} does not belong to this builder")
+        return given
 
 
 def placed_shapes(name: str, shapes: Any) -> list[tuple[Any, np.ndarray, np.ndarray]]:

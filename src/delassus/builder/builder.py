@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from delassus.builder.beam import BeamMethods
 from delassus.builder.body import WORLD, Body, Material, Surface, bits, colour_of, mass_properties, placed_shapes
 from delassus.builder.coupling import CouplingMethods, model_couplings
-from delassus.builder.flexible import FlexibleBody, FlexibleParts
+from delassus.builder.flexible import FlexibleBody
 from delassus.builder.force import GivenForce, GivenOwn, model_forces
 from delassus.builder.force_methods import ForceMethods
 from delassus.builder.joint import ELSEWHERE, Joint, coordinate_options, joint_arrays
@@ -28,7 +28,7 @@ from delassus.spatial import axis_frame, quaternion_multiply, rotate
 _REACH = 0.05  # default of `ModelBuilder(reach=…)`
 
 
-class ModelBuilder(FlexibleParts, BeamMethods, ForceMethods, CouplingMethods):
+class ModelBuilder(BeamMethods, ForceMethods, CouplingMethods):
     """Collects bodies, joints and forces (`spring`, `bushing`, …: builder/force_methods.py); `build()` gives the
     constant `Model` and its first `State`.
 
@@ -313,30 +313,3 @@ class ModelBuilder(FlexibleParts, BeamMethods, ForceMethods, CouplingMethods):
                     )
                 )  # fmt: skip
         return shape_arrays(instances, exclude=self.excluded, exclude_fixed=self.excluded_fixed, mixing=self.mixing)
-
-    def _name(self, name: str | None, stem: str, among: str) -> str:
-        used = self._names[among]
-        if name is None:
-            name = f"{stem}-{len(used) + 1}"
-            while name in used:
-                name += "+"
-        if not isinstance(name, str) or not name:
-            raise ProblemError(f"the name of a {stem} is {name!r}: give a text, and all else by keyword (shapes=…)")
-        if name in used:
-            raise ProblemError(f"the name {name!r} is taken: names must be unique")
-        return name
-
-    def _body(self, given: Body | str, what: str) -> Body:
-        """A body of this builder, by itself or by its name."""
-        known = self.bodies + self.fixtures
-        if isinstance(given, str):
-            found = [body for body in known if body.name == given]
-            if not found:
-                raise ProblemError(f"{what}: there is no body {given!r}; {nearest(given, [b.name for b in known])}")
-            return found[0]
-        if not isinstance(given, Body):
-            raise ProblemError(f"{what}: {given!r} is no body: give what body() or fixed() returned, or its name")
-        mine, k = (self.fixtures, given.fixture) if given.is_fixed else (self.bodies, given.index)
-        if not (k < len(mine) and mine[k] is given):
-            raise ProblemError(f"{what}: body {given.name!r} does not belong to this builder")
-        return given

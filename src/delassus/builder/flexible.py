@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.builder.body import Body, Material, bits
+from delassus.builder.body import Body, Material, NamedBodies, bits
 from delassus.collision.instances import ALL
 from delassus.errors import ProblemError, nearest
 from delassus.fem import Elastic, Elements, Mesh
@@ -51,14 +51,13 @@ class FlexibleBody:
         return f"FlexibleBody({self.name!r}, {len(self.mesh.nodes)} nodes, {len(self.mesh.elements)} elements)"
 
 
-class FlexibleParts:
+class FlexibleParts(NamedBodies):
     """What a `ModelBuilder` can say of flexible bodies."""
 
     flexibles: list[FlexibleBody]
     excluded_flexible: list[tuple[int, int]]  # flexible and rigid body that never touch
     excluded_flexible_fixed: list[tuple[int, int]]  # flexible body and fixture
     reach: float
-    _names: dict[str, set[str]]
 
     def flexible(
         self,
@@ -140,23 +139,12 @@ class FlexibleParts:
         flexible.load[chosen] += vector(force, f"load on {flexible.name}: force", 3) / len(chosen)
 
     def traction(self, flexible: FlexibleBody | str, nodes: Nodes, traction: ArrayLike) -> None:
-        """A constant force per area of the mesh at rest, (3,) [Pa], on the faces of the surface whose corners are all
-        among the nodes."""
+        """A constant force per area of the mesh at rest, (3,) [Pa], or a pressure against it, one number [Pa], on the
+        faces of the surface whose nodes are all among these."""
         flexible = self._flexible(flexible, "traction")
-        faces, x = flexible.mesh.faces_of(flexible.nodes(nodes)), flexible.mesh.nodes
-        if not len(faces):
-            raise ProblemError(f"traction: no face of {flexible.name!r} has all its corners among {nodes!r}")
-        area = 0.5 * np.linalg.norm(np.cross(x[faces[:, 1]] - x[faces[:, 0]], x[faces[:, 2]] - x[faces[:, 0]]), axis=1)
-        share = np.bincount(faces.ravel(), np.repeat(area / 3.0, 3), len(x))
-        flexible.load += share[:, None] * vector(traction, f"traction on {flexible.name}: traction", 3)
+        flexible.load += flexible.mesh.traction(flexible.nodes(nodes), traction)
 
     # -- of the builder ------------------------------------------------------------------------------------------------
-
-    def _name(self, name: str | None, stem: str, among: str) -> str:
-        raise NotImplementedError
-
-    def _body(self, given: Body | str, what: str) -> Body:
-        raise NotImplementedError
 
     def _flexible(self, given: FlexibleBody | str, what: str) -> FlexibleBody:
         """One of this builder, by itself or by its name."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from delassus.builder.body import Body
-from delassus.builder.flexible import FlexibleBody
+from delassus.builder.flexible import FlexibleParts
 from delassus.builder.force import End, GivenForce, GivenOwn, symmetric
 from delassus.errors import ProblemError
 from delassus.forces import FORCES, Force
@@ -14,26 +14,13 @@ from delassus.given import direction, number, numbers, rotation_matrix, vector
 from delassus.spatial import axis_frame
 
 
-class ForceMethods:
+class ForceMethods(FlexibleParts):
     """What `ModelBuilder` says about forces. Ends are bodies or their names, None or "world" for the world, and
     (flexible body, node) for a node, by its number in the mesh or by the name of a set with one node. All of them are
     implicit in the step, and stable at any stiffness."""
 
-    bodies: list[Body]
-    fixtures: list[Body]
-    flexibles: list[FlexibleBody]
     forces: list[GivenForce]
     own_forces: list[GivenOwn]
-    _names: dict[str, set[str]]
-
-    def _name(self, name: str | None, stem: str, among: str) -> str:
-        raise NotImplementedError  # the builder's
-
-    def _body(self, given: Body | str, what: str) -> Body:
-        raise NotImplementedError  # the builder's
-
-    def _flexible(self, given: FlexibleBody | str, what: str) -> FlexibleBody:
-        raise NotImplementedError  # the builder's
 
     def spring(
         self,
