@@ -105,9 +105,15 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "vector": {"task", "episodes", "extra", "single"},
     },
     "reproduce": {
-        "experiment": set(),
-        "measure": {"experiment"},
-        "experiments": {"experiment", "measure"},
+        "criterion": set(),
+        "claim": {"criterion"},
+        "papers": set(),
+        "outcome": {"claim"},
+        "experiment": {"claim", "outcome"},
+        "old": {"claim", "outcome", "experiment"},
+        "pages": {"criterion", "claim", "papers", "outcome", "experiment"},
+        "measure": {"criterion", "claim", "outcome", "experiment"},
+        "experiments": {"criterion", "claim", "outcome", "experiment", "measure", "old"},
     },
 }  # fmt: skip
 

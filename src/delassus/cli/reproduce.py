@@ -14,11 +14,13 @@ def reproduce(
         str | None, typer.Argument(metavar="[NAME|all]", help="An experiment; without one, list them.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smaller version of the same.")] = False,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the page and pictures go.")] = Path("reproduced"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where pages and pictures go.")] = Path("reproduced"),
 ) -> None:
     """Run an experiment of the papers and print the paper's figure beside ours.
 
-    Every line says what it was held against before the run; where it differs, the page says what we think is behind it.
+    Every claim is judged by a criterion that the paper's own numbers pass: agrees, differs, differs (better), not
+    tested. The paper's method with its settings stands beside our best. Pages are made from all experiments the folder
+    holds, one page per paper and index.html; what an interrupted `all` has finished stays.
 
     \b
       delassus reproduce
@@ -28,33 +30,39 @@ def reproduce(
     Exit code: 0 done, whatever came out; 2 bad input.
     """
     from delassus.reproduce import EXPERIMENTS, find_experiment
-    from delassus.reproduce.experiment import page
+    from delassus.reproduce.pages import headline, write_pages
+    from delassus.reproduce.papers import PAPERS
 
     if name is None:
         lines = list(EXPERIMENTS.values())
-        columns = [Column("name", [x.name for x in lines]), Column("paper", [x.paper for x in lines]),
+        cited = [", ".join(PAPERS[key].cited if key in PAPERS else key for key in x.papers) for x in lines]
+        columns = [Column("name", [x.name for x in lines]), Column("paper", cited),
+                   Column("shows", [", ".join(x.shows) for x in lines], narrow=30),
                    Column("what", [x.title for x in lines], narrow=40)]  # fmt: skip
         print_table(columns, console.stdout())
         return
     chosen = list(EXPERIMENTS.values()) if name == "all" else [find_experiment(name)]
-    done = []
-    for experiment in chosen:
-        console.stderr().print(f"{experiment.name}: {experiment.title}…", style="dim")
+    for k, experiment in enumerate(chosen):
+        of = f" ({k + 1} of {len(chosen)})" if len(chosen) > 1 else ""
+        console.stderr().print(f"{experiment.name}{of}: {experiment.title}…", style="dim")
         outcome = experiment.carry_out(out, quick)
-        done.append((experiment, outcome))
+        path = write_pages(out, EXPERIMENTS)
         _print(outcome)
-    path = out / "index.html"
-    path.write_text(page(done), encoding="utf-8")
+        console.stdout().print(
+            f"{experiment.name}: {headline(outcome.lines)} ({outcome.seconds:.0f} s)", soft_wrap=True
+        )
     console.stdout().print(f"page: {path}", soft_wrap=True)
 
 
 def _print(outcome: Any) -> None:
     lines = outcome.lines
     columns = [
-        Column("what", [line.what for line in lines], narrow=40),
-        Column("paper", [line.paper for line in lines]),
-        Column("ours", [line.ours for line in lines], narrow=24),
+        Column("place", [line.place for line in lines]),
+        Column("what", [f"{line.says} ({line.quantity})" for line in lines], narrow=36),
+        Column("paper", [line.printed for line in lines], narrow=14),
+        Column("published method", [line.published for line in lines], narrow=20),
+        Column("ours", [line.ours for line in lines], narrow=14),
         Column("verdict", [line.verdict for line in lines]),
-        Column("criterion", [line.criterion + (f" ({line.why})" if line.why else "") for line in lines], narrow=30),
+        Column("agrees if", [line.criterion + (f" ({line.why})" if line.why else "") for line in lines], narrow=30),
     ]
     print_table(columns, console.stdout())

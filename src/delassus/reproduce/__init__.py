@@ -1,12 +1,10 @@
-"""The papers' experiments as functions: what the paper says, what came out here, and whether that agrees by a criterion
-that was written down before the run."""
+"""The papers' experiments: what a paper claims, what came out here with its published method and with ours, and whether
+that agrees by a criterion that the paper's own numbers pass."""
 
 from importlib import import_module
 
 from delassus.errors import SettingsError, nearest
 from delassus.reproduce.experiment import Experiment
-from delassus.reproduce.experiment import Line as Line
-from delassus.reproduce.experiment import Outcome as Outcome
 
 
 def experiment_in(module: str) -> Experiment:

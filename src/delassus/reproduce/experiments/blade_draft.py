@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from delassus.model.state import State
-from delassus.reproduce.experiment import Experiment, Line, Outcome
 from delassus.reproduce.measure.snapshot import draw_snapshots
+from delassus.reproduce.old import Experiment, Line, Outcome
 from delassus.scenes.blade import SCENE
 from delassus.scenes.scene import Setup
 from delassus.simulation import Memory, StepReport, StepSettings, step

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from delassus.reproduce.experiment import Experiment, Line, Outcome
 from delassus.reproduce.measure.interior_runs import MANGONI_TASORA, THESIS, Rule, iterations, method, steps
+from delassus.reproduce.old import Experiment, Line, Outcome
 from delassus.scenes import find
 
 TABLE_5_3: dict[int, tuple[float, float]] = {64: (884, 17.2), 280: (3878, 17.9), 595: (8301, 17.7), 1190: (16798, 17.8)}

@@ -9,7 +9,7 @@ from delassus.bench.figures import write_profile_png
 from delassus.bench.metrics import scores
 from delassus.bench.report import write_report
 from delassus.bench.suites import SUITES
-from delassus.reproduce.experiment import Experiment, Line, Outcome
+from delassus.reproduce.old import Experiment, Line, Outcome
 
 SOLVERS = (
     "pgs-ccp", "pgs-ncp", "nbgs", "raisim", "raisim-ds", "admm-ncp-fp", "admm-ncp-la", "admm-ncp-sa",

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from delassus.problem import Problem
-from delassus.reproduce.experiment import Experiment, Line, Outcome
 from delassus.reproduce.measure.heaps import COLOURS, METHODS, NEW, Curve, follow, ladder, settled, warm_up
+from delassus.reproduce.old import Experiment, Line, Outcome
 
 _CONTACTS = {1000: 3634, 2000: 8507, 4000: 17161}  # the paper's
 _RADIUS = 2.0  # of the cylinder for 1 000 spheres [m]

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from delassus.problem import Problem
-from delassus.reproduce.experiment import Experiment, Line, Outcome
 from delassus.reproduce.measure.heaps import COLOURS, METHODS, Curve, follow, ladder, settled, warm_up
+from delassus.reproduce.old import Experiment, Line, Outcome
 
 _LONG = 43_000  # Jacobi iterations whose objective GPMINRES is to reach
 _SPEEDUP = 14.0

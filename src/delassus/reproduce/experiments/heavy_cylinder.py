@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from delassus.reproduce.experiment import Experiment, Line, Outcome
 from delassus.reproduce.measure.heaps import COLOURS, METHODS, Curve, follow, ladder, settled, warm_up
+from delassus.reproduce.old import Experiment, Line, Outcome
 
 _MASSES = (1000.0, 4000.0, 16000.0)  # [kg]
 _PAPERS = ("jacobi", "gpminres", "spg-fb", "kucera")

@@ -4,9 +4,9 @@ piles, and the number of outer iterations with exact directions."""
 from pathlib import Path
 from typing import Any
 
-from delassus.reproduce.experiment import Experiment, Line, Outcome
 from delassus.reproduce.measure.descent import Descent, descend, draw_descents
 from delassus.reproduce.measure.piles import CONTACTS, FULL, QUICK, Pile, pile_of
+from delassus.reproduce.old import Experiment, Line, Outcome
 
 _GOAL = 1e-3  # error, Kleinert et al. 2014, §5.2.4
 _PART = 0.2  # of PGJ's time: "a little more than a fifth"

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from delassus.reproduce.experiment import Experiment, Line, Outcome
 from delassus.reproduce.measure.descent import Descent, descend, draw_descents
 from delassus.reproduce.measure.piles import FULL, QUICK, Pile, pile_of
+from delassus.reproduce.old import Experiment, Line, Outcome
 
 _GOAL = 1e-4  # error
 _LOW = 1e-3  # cost, the axis of figure 9: "if the accuracy requirements are not too high"

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from delassus.reproduce.experiment import Experiment, Line, Outcome
 from delassus.reproduce.measure.piles import FULL, QUICK, SAND, Pile, pile_of
 from delassus.reproduce.measure.spectrum import NAMES, Range, spectrum
+from delassus.reproduce.old import Experiment, Line, Outcome
 from delassus.solvers import solve
 from delassus.solvers.interior.inexact.regularisation import softness
 from delassus.solvers.interior.standard import Standard

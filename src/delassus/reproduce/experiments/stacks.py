@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from delassus.model.state import State
-from delassus.reproduce.experiment import Experiment, Line, Outcome
 from delassus.reproduce.measure.published_interior import iterations
+from delassus.reproduce.old import Experiment, Line, Outcome
 from delassus.scenes import find
 from delassus.scenes.stacked_spheres import sunk
 from delassus.simulation import Memory, StepReport, step

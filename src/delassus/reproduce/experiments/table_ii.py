@@ -4,7 +4,7 @@ from pathlib import Path
 
 from delassus.joints.arrays import PASSIVE
 from delassus.model.model import Model
-from delassus.reproduce.experiment import Experiment, Line, Outcome
+from delassus.reproduce.old import Experiment, Line, Outcome
 from delassus.scenes import find
 
 COLUMNS = ("bodies", "joints", "total", "passive", "actuated", "constraints", "mass ratio")

@@ -11,7 +11,7 @@ from delassus.dynamics import Penalty
 from delassus.errors import DelassusError
 from delassus.law import Law
 from delassus.model.state import State
-from delassus.reproduce.experiment import Experiment, Line, Outcome
+from delassus.reproduce.old import Experiment, Line, Outcome
 from delassus.scenes import SCENES
 from delassus.simulation import Memory, StepReport, StepSettings, simulate
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from delassus.problem import Problem
-from delassus.reproduce.experiment import Experiment, Line, Outcome
 from delassus.reproduce.measure.interior_runs import MANGONI_TASORA, THESIS, Rule, iterations, method, steps
+from delassus.reproduce.old import Experiment, Line, Outcome
 from delassus.scenes import find
 from delassus.scenes.scene import Setup
 from delassus.solvers.interior.settings import WARM, Ipm

@@ -1,0 +1,96 @@
+"""The five papers: what each says in a sentence, and its tables and numbered figures that show results."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Paper:
+    """cited: author and year, as on pages. results: every table and numbered figure that shows results, and what it
+    shows; sections that only the text discusses may stand here, too. not_tested: why, for those no experiment shows."""
+
+    cited: str
+    title: str
+    says: str
+    results: dict[str, str]
+    not_tested: dict[str, str] = field(default_factory=dict)
+
+
+PAPERS: dict[str, Paper] = {
+    "mangoni": Paper(
+        "Mangoni, PhD thesis",
+        "Interior-point methods for non-smooth multibody dynamics (D. Mangoni, Parma)",
+        "A primal-dual interior point with Mehrotra's predictor-corrector solves contact problems of rigid and "
+        "flexible bodies in a number of iterations that hardly depends on their size, whatever the masses.",
+        {
+            "Table 5.1": "iterations with nothing, velocities or everything taken from the step before",
+            "Figure 5.2": "convergence, balls in the box",
+            "Table 5.3": "iterations over the number of balls",
+            "Figure 5.4": "convergence, three-point bending",
+            "Figure 5.6": "iterations over the height of stacks, equal and odd masses",
+            "§4.5": "sensitivity to the starting point",
+            "§4.11": "fallback where the Newton system cannot be solved",
+            "§5.3.2": "three-point bending: longest stable steps",
+        },
+    ),
+    "mangoni-tasora": Paper(
+        "Mangoni and Tasora",
+        "Solving unilateral contact problems in multibody dynamics using a primal-dual interior point method "
+        "(D. Mangoni and A. Tasora, Parma)",
+        "An interior point solves contacts without friction in a small number of iterations, of any number of bodies.",
+        {
+            "Table 1": "iterations over the size of the matrix, balls in a box",
+            "Table 2": "iterations with warm starts",
+            "§4.3": "redundant constraints and contact stiffness",
+        },
+    ),
+    "heyn": Paper(
+        "Heyn et al. 2013",
+        "Using Krylov subspace and spectral methods for solving complementarity problems in many-body contact dynamics "
+        "simulation (T. Heyn, M. Anitescu, A. Tasora and D. Negrut)",
+        "GPMINRES, preconditioned SPG-FB and Kučera's method scale better than projected Jacobi and Gauß–Seidel.",
+        {
+            "Figure 3": "test problem 1: the settled heap",
+            "Figure 4": "objective over iterations, test problem 1",
+            "Table 1": "objective, largest reaction, time, test problem 1",
+            "Figure 5": "the reactions sorted, test problem 1",
+            "Figure 6": "objective and residual, 1 000 spheres in a cylinder",
+            "Figure 7": "objective and residual, 2 000 spheres",
+            "Figure 8": "objective and residual, 4 000 spheres",
+            "Figure 9": "feasibility in the end",
+            "Figure 10": "size of the active set",
+            "Figure 11": "test problem 3: spheres under a heavy body",
+            "Figure 12": "convergence, light and heavy body",
+            "Figure 13": "convergence over the mass",
+        },
+    ),
+    "tsounis": Paper(
+        "Tsounis et al. 2025",
+        "On solving the dynamics of constrained rigid multi-body systems with kinematic loops "
+        "(V. Tsounis, R. Grandia and M. Bächer)",
+        "Ten solvers of five families on thirteen machines: which of them solve problems that joints and loops couple.",
+        {
+            "Table II": "dimensions of the thirteen systems",
+            "Figure 6": "the metric of a contact's error",
+            "Figure 8": "the suite of machines",
+            "§VII": "metrics and performance profiles over the suite",
+        },
+        {"§VIII": "the experiments' section is missing from the text at hand: no claim can be cited from it"},
+    ),
+    "kleinert": Paper(
+        "Kleinert et al. 2014",
+        "An inexact interior point method for the large-scale simulation of granular material "
+        "(J. Kleinert, B. Simeon and M. Obermayr)",
+        "An interior point whose linear systems are solved by BiCGstab with incomplete Cholesky factors is more "
+        "accurate than projected Gauß–Jacobi in the same time.",
+        {
+            "Figure 1": "a blade through a trench of grains",
+            "Figure 6": "two valid solutions of a hyperstatic contact problem",
+            "Figure 7": "the two test problems",
+            "Figure 8": "spread of the eigenvalues",
+            "Figure 9": "Krylov solvers and preconditioners",
+            "Figure 10": "path-following against potential reduction",
+            "Figure 11": "projected Gauß–Jacobi against interior point, two sizes",
+        },
+    ),
+}  # fmt: skip
+"""By key, in the order of the pages."""
