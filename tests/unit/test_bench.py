@@ -164,6 +164,27 @@ def test_a_late_answer_is_no_false_claim(samples, monkeypatch):
     assert "after the time limit" in late.note
 
 
+def test_a_solve_that_compiles_is_told_and_done_again(samples, monkeypatch):
+    """The other process would end it: kernels that only some problems need are compiled while the clock runs."""
+    import numba
+
+    said, calls = [], []
+
+    def solve(sample, task, guess):
+        calls.append(sample)
+        if len(calls) == 1:
+            numba.njit(lambda x: x + 1)(1)
+        return len(calls)
+
+    monkeypatch.setattr(work, "_solve", solve)
+    pipe = type("Pipe", (), {"send": lambda self, message: said.append(message[0])})()
+    task = work.Task("nbgs", 1e-6, "cold", (0,), 10.0)
+    assert work._timed(samples[0], task, None, pipe, 0) == 2
+    assert said == ["begin", "compiling", "begin"]
+    assert work._timed(samples[0], task, None, pipe, 0) == 3
+    assert said[3:] == ["begin"]
+
+
 def test_metrics_on_a_made_up_race():
     """b is twice as slow as a and misses one of four."""
     rows = [replace(ROW, sample=f"s/{k}", seconds=0.1) for k in range(4)]

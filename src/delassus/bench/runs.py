@@ -130,6 +130,8 @@ class _Worker:
             return
         if kind == "begin":
             self.current, self.deadline = value, perf_counter() + self.task.time_limit + _GRACE
+        elif kind == "compiling":  # which no time limit counts
+            self.deadline = perf_counter() + _START
         elif kind == "row":
             take(value)
             self.current, self.deadline = None, perf_counter() + _START
