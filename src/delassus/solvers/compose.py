@@ -43,6 +43,10 @@ class Composed(Settings):
             return False
         return self.base.is_like(other.base) and self.modifier.is_like(other.modifier)
 
+    @property
+    def own_stop(self) -> tuple[float, float, float] | None:
+        return self.base.own_stop
+
     def __getattr__(self, name: str) -> Any:
         """Settings of the base read as one's own: `settings.threads`."""
         if name.startswith("_") or name == "base":  # asked for while a copy is being made: nothing is there yet

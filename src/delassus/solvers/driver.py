@@ -167,10 +167,14 @@ class Run:
     """State of one drive: the best iterate, what was judged, and the clock.
 
     trace: keep every judgement, or a function called with each: (iteration, seconds, relative natural map, relative
-    worst velocity)."""
+    worst velocity); own_stop: of the settings, see there."""
 
-    def __init__(self, problem: Problem, limits: Limits, start: float, trace: bool | Callable[..., object] = True):
+    def __init__(
+        self, problem: Problem, limits: Limits, start: float, trace: bool | Callable[..., object] = True,
+        own_stop: tuple[float, float, float] | None = None,
+    ):  # fmt: skip
         self.problem = problem
+        self.own_stop = own_stop
         self.limits = limits
         self.start = start
         self.judgements: list[tuple[int, float, float, float]] = []
@@ -200,6 +204,16 @@ class Run:
         self.history.append((iteration, self.best_excess))
         self.seconds += now - before
         return excess
+
+    def is_done(self, excess: float, reactions: np.ndarray) -> bool:
+        """Is this iterate the one to return? With a stop of its own, that is what `best` becomes then."""
+        if self.own_stop is None:
+            return excess <= 1.0
+        found = residuals.evaluate(self.problem, reactions)
+        if not all(r < eps for r, eps in zip((found.primal, found.dual, found.complementarity), self.own_stop)):
+            return False
+        self.best[:], self.best_low = reactions, None
+        return True
 
     def elapsed(self) -> float:
         return clock() - self.start
@@ -251,14 +265,14 @@ def _drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
     method.tols = limits.tol, limits.tol_velocity
     iteration, excess = 0, first
     ordinary = math.inf if method.ignores_guess else max(first, 1.0)
-    while excess > 1.0:
+    while not run.is_done(excess, method.reactions):
         if iteration >= limits.max_iter:
             return Status.MAX_ITERATIONS, iteration
         if run.elapsed() >= limits.time_limit:
             return Status.TIME_LIMIT, iteration
         if method.finished or run.stalled(iteration, method.is_costly):
             return method.verdict or Status.STALLED, iteration
-        count = run.next_batch(iteration, method.is_costly, method.batch_min)
+        count = 1 if run.own_stop else run.next_batch(iteration, method.is_costly, method.batch_min)
         iteration += advanced(method, count, run.rows)
         excess = run.judge(iteration, method.reactions, method.reactions_low)
         if excess == math.inf and not np.isfinite(method.reactions).all():

@@ -152,7 +152,7 @@ def _parts(
             own, mine = places[kinds == kind], [each for each, its in zip(small, kinds) if its == kind]
         first = problems[own[0]]
         line, settings = auto_line(first) if solver == "auto" else find(solver)
-        if line.batch_at_once is not None and line.attempts(first):
+        if line.batch_at_once is not None and settings.own_stop is None and line.attempts(first):
             yield _Part(line, settings, Batch([problems[k] for k in own.tolist()], mine), own, limits)
 
 

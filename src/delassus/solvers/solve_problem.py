@@ -152,7 +152,8 @@ def _solve(
     reactions, low = (point, None) if point.ndim == 1 else (point[0], point[1])
     spent, rows = 0, []
     words: list[str] = []
-    if limits.time_limit > LONGEST_ATTEMPT and line.attempts(problem):
+    own_stop = settings.own_stop
+    if own_stop is None and limits.time_limit > LONGEST_ATTEMPT and line.attempts(problem):
         quick = _at_once(problem, line, settings, reactions.copy(), limits, trace, start)
         if quick is not None and (quick.status is Status.CONVERGED or quick.iterations >= limits.max_iter):
             return quick
@@ -160,13 +161,13 @@ def _solve(
             spent, of, words = quick.iterations, quick.trace, quick.trace.words
             rows = [*zip(of.iterations, of.seconds, of.natural_map_relative, of.worst_velocity_relative)]
             limits = limits.within(limits.max_iter - spent, 0.0)
-    run = Run(problem, limits, start, _continued(trace, spent, 0.0))
+    run = Run(problem, limits, start, _continued(trace, spent, 0.0), own_stop)
     setup, status, iterations = 0.0, Status.CONVERGED, 0
     details: dict[str, list[float]] = {}
     excess = run.judge(0, reactions, low)
     if not line.takes(problem):
         status = Status.UNSUPPORTED
-    elif excess > 1.0:
+    elif excess > 1.0 or own_stop is not None:
         before = clock()
         method = line.start(problem, settings, reactions)
         setup = clock() - before

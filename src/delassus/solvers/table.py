@@ -11,7 +11,7 @@ from delassus.problem import Problem
 from delassus.solvers.active_set.gpminres import Gpminres, GpminresMethod
 from delassus.solvers.active_set.gpminres_p import GpminresP, GpminresPMethod
 from delassus.solvers.active_set.kucera import Kucera, KuceraMethod
-from delassus.solvers.admm.admm import Admm, admm_at_once, admm_batch, start_admm
+from delassus.solvers.admm.admm import PLAIN, Admm, admm_at_once, admm_batch, start_admm
 from delassus.solvers.compose import Modifier, compose
 from delassus.solvers.double_double.settings import DoubleDoubleIpm, takes_pairs
 from delassus.solvers.driver import ALL_ROWS, Solver
@@ -83,9 +83,12 @@ def _admm(name: str, laws: tuple[Law, ...], paper: str, advice: str, **settings:
 
 
 _LINES = [
-    _splitting("nbgs", _ANY, "Tsounis et al. 2025, Alg. 4–5",
+    _splitting("nbgs", _ANY, "exact local solves, over-relaxed; ours, after Tsounis et al. 2025, Alg. 5",
                "one contact after the other, each exactly, to 1e-3…1e-6; slow on tall stacks and large mass ratios",
                local="slip", omega=1.6, omega_after=1, omega_min=0.8, omega_backoff=0.7),
+    _splitting("nbgs-preclik", _EXACT, "Preclik et al. 2018 as in Tsounis et al. 2025, Alg. 4–5",
+               "the published nbgs: contacts by the quartic of eq. 152, which is not Coulomb's law where blocks couple",
+               local="conic"),
     Solver(Direct(solver="nbgs-direct"), _ANY, ALL_ROWS, "Tsounis et al. 2025, Alg. 4–5; joints eliminated",
            "mechanisms: all joints by one dense factorisation, contacts by nbgs; up to some thousand rows",
            _start_direct, most_rows=4000, forms_delassus=True, at_once=joints_at_once, joints_at_once=True),
@@ -106,6 +109,10 @@ _LINES = [
     _splitting("pgs-ncp", _EXACT, "Tsounis et al. 2025, Alg. 3, 5",
                "what game engines do; cheap sweeps, may oscillate on anisotropic contacts",
                local="ncp", omega_min=0.3, omega_backoff=0.7),
+    _splitting("pgs-ccp-plain", _ANY, "Tasora et al. as in Tsounis et al. 2025, Alg. 2, 5",
+               "pgs-ccp as published, without backing off: to compare with", local="ccp"),
+    _splitting("pgs-ncp-plain", _EXACT, "Tsounis et al. 2025, Alg. 3, 5",
+               "pgs-ncp as published, without backing off: to compare with", local="ncp"),
     _splitting("raisim", _EXACT, "Tsounis et al. 2025, Alg. 4–5",
                "bisection on the friction angle without De Saxcé's term: stalls where normal and tangent couple",
                local="bisection"),
@@ -126,6 +133,14 @@ _LINES = [
     _admm("admm-ncp-sa", _EXACT, "Tsounis et al. 2025, Alg. 6, eq. 172",
           "exact friction, the penalty from the spectrum of D: the first choice of the four, to 1e-6…1e-8",
           penalty="spectral"),
+    _admm("admm-ccp-plain", _CONVEX, "Tsounis et al. 2025, Alg. 6",
+          "admm-ccp as published, joints and contacts alike, unscaled: to compare with", eta=0.0, **PLAIN),
+    _admm("admm-ncp-fp-plain", _EXACT, "Tsounis et al. 2025, Alg. 6",
+          "admm-ncp-fp as published, rho = 1 in whatever units: to compare with", **PLAIN),
+    _admm("admm-ncp-la-plain", _EXACT, "Tsounis et al. 2025, Alg. 6, eq. 171",
+          "admm-ncp-la as published: to compare with", penalty="linear", **PLAIN),
+    _admm("admm-ncp-sa-plain", _EXACT, "Carpentier et al. 2024 as in Tsounis et al. 2025, Alg. 6, eq. 172",
+          "admm-ncp-sa as published: to compare with", penalty="spectral", **PLAIN),
     Solver(Prox(solver="prox"), _EXACT, ALL_ROWS, "Tsounis et al. 2025, §VI-D",
            "exact Coulomb friction by the cheapest sweeps; converges where exact local solves cycle",
            ProxMethod, forms_delassus=True),

@@ -10,8 +10,8 @@ block onto its cone, which a penalty ρ and multipliers z pull together. Four me
 | admm-ncp-la | NCP | of the last z | moved by a constant factor (eq. 171) |
 | admm-ncp-sa | NCP | of the last z | from the spectrum of D (eq. 172) |
 
-By default four things differ from the published method, which is `scaled=False, joints="split", every=1, patience=1,
-anderson=0`:
+By default four things differ from the published method, which is `PLAIN` and has lines of its own in the table, called
+admm-ccp-plain and so on:
 
 - Blocks are scaled to unit mobility first, which gives ρ = 1 its meaning.
 - Bilateral rows, whose cone is the whole space, are solved exactly with the linear system instead of being split; a
@@ -42,6 +42,7 @@ from delassus.solvers.settings import (
     NotNegative,
     OneOf,
     Positive,
+    PublishedStop,
     Range,
     Relaxation,
     Settings,
@@ -56,7 +57,7 @@ Joints = Annotated[str, OneOf("exact", "split")]
 
 
 @dataclass(frozen=True)
-class Admm(Settings):
+class Admm(PublishedStop):
     """Settings of the ADMM family; rho, eta and so on in scaled units [1/kg] where `scaled`."""
 
     penalty: Penalty = "fixed"  # how the penalty moves: fixed, linear, spectral
@@ -97,6 +98,11 @@ class Admm(Settings):
                 patience=float(self.patience), moved=float(self.moved), depth=int(self.anderson),
             )
         )  # fmt: skip
+
+
+PLAIN = {"scaled": False, "joints": "split", "every": 1, "patience": 1.0, "moved": 1.0, "anderson": 0}
+"""What makes `Admm` the published method: no scaling, no elimination, no extrapolation, a factorisation for every move
+of the penalty. Tsounis et al. 2025 do not print the over-relaxation; 1.6 lies where Boyd et al. 2011 advise it."""
 
 
 class AdmmMethod(Method):

@@ -14,7 +14,7 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.method import Method
 from delassus.solvers.parts.colouring import colour_blocks
-from delassus.solvers.settings import Count, CountOrNone, NotNegative, OneOf, Relaxation, Settings, Share
+from delassus.solvers.settings import Count, CountOrNone, NotNegative, OneOf, PublishedStop, Relaxation, Settings, Share
 from delassus.solvers.splitting.accelerated import accelerated_sweeps
 from delassus.solvers.splitting.storage import reposed, storage
 from delassus.solvers.splitting.sweeps import LOCAL, sweep_by_colour, sweep_in_order
@@ -29,7 +29,7 @@ Local = Annotated[str, OneOf(*LOCAL)]
 
 
 @dataclass(frozen=True)
-class Splitting(Settings):
+class Splitting(PublishedStop):
     """Settings of the projective splitting family."""
 
     local: Local = "slip"  # one-contact solver, a name of LOCAL; slip and quartic become convex under the ccp law
