@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from delassus.bench import work
 from delassus.bench.benchmark import Benchmark, BenchmarkSettings, machine
 from delassus.bench.extract import Take, extract
+from delassus.bench.figures import extended
 from delassus.bench.metrics import data_profile, performance_profile, scores, shifted_mean, warm_gain
 from delassus.bench.peers import siconos_worker
 from delassus.bench.report import write_report
@@ -204,6 +206,38 @@ def test_metrics_on_a_made_up_race():
     assert math.isnan(shifted_mean([]))
 
 
+def test_a_cold_start_does_not_race_a_warm_one():
+    rows = [replace(ROW, seconds=0.1), replace(ROW, start="warm", seconds=0.01)]
+    assert [score.best for score in scores(rows, 10.0)] == [1.0, 1.0]
+    assert performance_profile(rows, 10.0)["a", "cold"][0].tolist() == [1.0]
+
+
+def test_profiles_go_on_to_the_end_even_of_a_solver_that_always_fails():
+    rows = [replace(ROW, sample=f"s/{k}", seconds=0.1 * (k + 1)) for k in range(3)]
+    rows += [replace(ROW, solver="b", sample=f"s/{k}", seconds=0.1, solved=k == 0) for k in range(3)]
+    rows += [replace(ROW, solver="c", sample=f"s/{k}", solved=False) for k in range(3)]
+    drawn = extended(data_profile(rows, 10.0))
+    assert len({(x[0], x[-1]) for x, _ in drawn.values()}) == 1
+    assert [y[-1] for _, y in drawn.values()] == [1.0, pytest.approx(1 / 3), 0.0]
+    assert extended({}) == {}
+
+
+def test_report_says_which_claims_were_not_confirmed_and_which_runs_failed(tmp_path):
+    false = replace(ROW, sample="s/1", status="converged", solved=False, relative=1e-2)
+    missed = replace(ROW, sample="s/2", status="stalled", solved=True)
+    late = replace(ROW, sample="s/3", status="time_limit", solved=False, seconds=10.0)
+    about = {"time_limit": 10.0, "tol": 1e-6, "suite": "made-up"}
+    page = write_report(tmp_path, [ROW, false, missed, late], about).read_text(encoding="utf-8")
+    claims = page[page.index("<table id='claims'") :].partition("</table>")[0]
+    assert claims.count("<tr data-start") == 2
+    assert "is no solution (relative natural map 1.0e-02 at tol 1e-06" in claims
+    assert "is a solution" in claims
+    every = page[page.index("<table id='rows'") :].partition("</table>")[0]
+    assert every.count("class='failed'") == 3
+    assert every.count("✗ claim not confirmed") == 2
+    assert "10 s (limit)" in every
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A benchmark of two solvers on a handful of samples, run through real processes."""
@@ -262,7 +296,7 @@ def test_report_opens_without_errors(finished, tmp_path):
         "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path}", "--enable-logging=stderr",
         "--virtual-time-budget=8000",
     ]  # fmt: skip
-    for width in (400, 1400):
+    for width in (500, 1400):  # no browser without a screen is narrower than 500
         done = subprocess.run(
             [browser, *flags, f"--window-size={width},900", "--dump-dom", page.as_uri()],
             capture_output=True, text=True, timeout=120,
@@ -270,6 +304,11 @@ def test_report_opens_without_errors(finished, tmp_path):
         assert done.returncode == 0
         assert done.stdout.count('<svg class="main-svg"') >= 4
         assert done.stdout.count("<table") == 3
+        plots = [float(found) for found in re.findall(r'<svg class="main-svg"[^>]*? width="([0-9.]+)"', done.stdout)]
+        assert max(plots) <= (width if width < 1000 else width / 2), "wider than its place"
+        lines = re.findall(r'<tr data-start="(\w+)"([^>]*)>', done.stdout)
+        assert {start for start, rest in lines if "hidden" not in rest} == {"cold"}
+        assert {start for start, rest in lines if "hidden" in rest} == {"warm"}
         assert "CONSOLE" not in done.stderr, [line for line in done.stderr.splitlines() if "CONSOLE" in line][:3]
     assert json.loads((finished[0].out / "about.json").read_text())["suite"] == "tiny"
     assert (finished[0].out / "scores.csv").read_text().startswith("solver,start,count,solved")

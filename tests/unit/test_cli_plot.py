@@ -10,8 +10,6 @@ from command_line import delassus
 from delassus.solvers.solution import Trace
 from delassus.view.convergence import Curve, draw, image
 
-LEGEND_ENTRIES = 28  # what fits beside the panels
-
 
 def curve(file, solver, residuals=(1.0, 1e-3, 1e-7), converged=True):
     trace = Trace()
@@ -44,24 +42,33 @@ def test_figure_formats(kind, start):
     assert image(draw([curve("a", "nbgs")], tol=1e-6), kind).startswith(start)
 
 
-@pytest.mark.parametrize(("files", "solvers"), [(1, 6), (12, 1), (12, 6), (60, 1), (60, 6)])
-def test_every_run_is_drawn_and_the_legend_stays_short(files, solvers):
+@pytest.mark.parametrize(
+    ("files", "solvers", "panels"), [(1, 6, 2), (2, 1, 4), (4, 3, 8), (5, 1, 5), (12, 6, 12), (60, 1, 2), (60, 6, 2)]
+)
+def test_every_run_is_drawn_in_the_panel_of_its_file_and_the_legend_stays_short(files, solvers, panels):
     curves = [curve(f"file-{k}", f"solver-{s}") for k in range(files) for s in range(solvers)]
     figure = draw(curves, tol=1e-6)
+    assert len(figure.axes) == panels
+    drawn = [[line for line in panel.lines if len(line.get_xdata()) == 3] for panel in figure.axes]
+    times = 1 if 4 < files <= 30 else 2  # over seconds only, or over iterations, too
+    assert sum(map(len, drawn)) == times * files * solvers
+    assert {len(lines) for lines in drawn} == {solvers if files <= 30 else files * solvers}
     for panel in figure.axes:
-        lines = [line for line in panel.lines if len(line.get_xdata()) == 3]
-        assert len(lines) == files * solvers
-        tolerance = [line for line in panel.lines if np.allclose(line.get_ydata(), 1e-6)]
-        assert len(tolerance) == 1
-    assert len(figure.legends[0].texts) <= LEGEND_ENTRIES
+        assert sum(np.allclose(line.get_ydata(), 1e-6) for line in panel.lines) == 1  # the tolerance
+    if 1 < files <= 30:
+        assert [panel.get_title() for panel in figure.axes] == [f"file-{k}" for k in range(files)] * times
+    assert len(figure.legends[0].texts) == solvers + 2
     png_size(image(figure, "png"))
 
 
-def test_files_and_solvers_are_told_apart():
+def test_solvers_are_told_apart_and_alike_in_all_panels():
     curves = [curve(f"file-{k}", f"solver-{s}") for k in range(3) for s in range(3)]
-    panel = draw(curves, tol=1e-6).axes[0]
-    looks = {(line.get_color(), line.get_linestyle()) for line in panel.lines if len(line.get_xdata()) == 3}
-    assert len(looks) == 9
+    looks = [
+        [line.get_color() for line in panel.lines if len(line.get_xdata()) == 3]
+        for panel in draw(curves, tol=1e-6).axes
+    ]
+    assert len(set(looks[0])) == 3
+    assert all(colours == looks[0] for colours in looks)
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,42 @@
-"""Profiles as plotly figures for the page and as one PNG."""
+"""Profiles and scatter plots as plotly figures for the page, and the performance profile as one PNG."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from delassus.bench.metrics import data_profile, performance_profile
 from delassus.bench.result import Result
 
 _COLOURS = (
-    "#0b66a8", "#d1495b", "#3a7d44", "#e09f3e", "#7b4fa3", "#2aa1a1", "#8d6a4f", "#555f6b", "#b8336a", "#4f772d",
+    "#0b66a8", "#d1495b", "#3a7d44", "#e09f3e", "#7b4fa3", "#2aa1a1", "#8d6a4f", "#7d8894", "#b8336a", "#4f772d",
 )  # fmt: skip
+_HEIGHT = 420  # [px] of the plot; the legend below it comes on top
+_LEGEND_LINE = 21  # [px]
+
+_DECADES: dict[str, Any] = {  # of time, with their units
+    "tickvals": [10.0**k for k in range(-6, 5)],
+    "ticktext": ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s", "100 s", "1000 s", "10⁴ s"],
+}
+
+Profile = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]
+
+
+class Drawn(NamedTuple):
+    """A profile on the page. x: label of the axis; is_time: in seconds, written with their units; all
+    others are pure numbers, written as powers of ten."""
+
+    title: str
+    x: str
+    is_time: bool
+    of: Callable[[Sequence[Result], float], Profile]
+
+
+PROFILES = (
+    Drawn("Performance profile (Dolan and Moré)", "time over the fastest", False, performance_profile),
+    Drawn("Data profile", "time", True, data_profile),
+)
 
 
 def plotly_script() -> str:
@@ -19,41 +46,71 @@ def plotly_script() -> str:
     return get_plotlyjs()
 
 
-def html_figures(rows: Sequence[Result], limit: float) -> str:
-    """Performance profile, data profile and accuracy over time, each a <div>."""
+def html_figures(rows: Sequence[Result], limit: float, tol: float) -> str:
+    """Every profile, then accuracy over time and time over size, each a <div>. A trace's `meta` is its start: the page
+    shows one start at a time."""
     import plotly.graph_objects as go
 
-    colours = _colour_of(rows)
+    colours, starts = _colour_of(rows), list(dict.fromkeys(row.start for row in rows))
     out = []
-    for title, axis, profile in (
-        ("Performance profile (Dolan and Moré)", "time over the fastest", performance_profile(rows, limit)),
-        ("Data profile", "seconds", data_profile(rows, limit)),
-    ):
+    for drawn in PROFILES:
         figure = go.Figure()
-        for (solver, start), (x, y) in profile.items():
-            line = {"shape": "hv", "color": colours[solver], "dash": "solid" if start == "cold" else "dot"}
-            figure.add_scatter(x=x.tolist(), y=y.tolist(), name=f"{solver} ({start})", mode="lines", line=line)
-        figure.update_yaxes(title="part of the problems solved", range=[0, 1.02])
-        out.append(_div(figure, title, axis))
-    figure = go.Figure()
-    for solver, colour in colours.items():
-        mine = [row for row in rows if row.solver == solver and row.start == rows[0].start]
-        figure.add_scatter(
-            x=[row.seconds for row in mine], y=[max(row.relative, 1e-17) for row in mine], mode="markers", name=solver,
-            text=[row.sample for row in mine], marker={"color": colour, "size": 6},
-        )  # fmt: skip
-    figure.update_yaxes(title="relative natural map of the returned point", type="log")
-    out.append(_div(figure, f"Accuracy and time ({rows[0].start} start)", "seconds"))
-    figure = go.Figure()
-    for solver, colour in colours.items():
-        mine = [row for row in rows if row.solver == solver and row.start == rows[0].start and row.solved]
-        figure.add_scatter(
-            x=[max(1, row.rows) for row in mine], y=[row.seconds for row in mine], mode="markers", name=solver,
-            text=[row.sample for row in mine], marker={"color": colour, "size": 6},
-        )  # fmt: skip
-    figure.update_yaxes(title="seconds, solved problems", type="log")
-    out.append(_div(figure, "Time and size", "rows of the problem"))
+        for (solver, start), (x, y) in extended(drawn.of(rows, limit)).items():
+            figure.add_scatter(
+                x=x.tolist(), y=y.tolist(), name=solver, mode="lines", meta=start, visible=start == starts[0],
+                line={"shape": "hv", "color": colours[solver], "dash": "solid" if start == "cold" else "dot"},
+                hovertemplate="%{y:.0%} within %{x:.3g}",
+            )  # fmt: skip
+        figure.update_yaxes(title="part of the problems solved", range=[-0.02, 1.02], tickformat=".0%")
+        out.append(_div(figure, drawn.title, drawn.x, drawn.is_time, len(colours)))
+    out.append(_accuracy(rows, colours, starts, tol))
+    out.append(_sizes(rows, colours, starts))
     return "".join(out)
+
+
+def extended(profile: Profile) -> Profile:
+    """Curves from the least to the largest x of all: a solver that fails, even always, goes on flat to the end."""
+    ends = [x for x, _ in profile.values() if len(x)]
+    if not ends:
+        return profile
+    first, last = min(x[0] for x in ends), max(x[-1] for x in ends)
+    last = max(1.25 * last, 1.1 * first)  # so that the last step is seen
+    return {
+        key: (np.concatenate([[first], x, [last]]), np.concatenate([[0.0], y, [y[-1] if len(y) else 0.0]]))
+        for key, (x, y) in profile.items()
+    }
+
+
+def _accuracy(rows: Sequence[Result], colours: dict[str, str], starts: list[str], tol: float) -> str:
+    figure = _scatter(rows, colours, starts, lambda row: row.seconds, lambda row: max(row.relative, 1e-17))
+    figure.update_yaxes(title="relative natural map of the returned point", type="log", exponentformat="power")
+    figure.add_hline(y=tol, line={"width": 1, "dash": "dash", "color": "#7d8894"}, annotation_text=f"tol {tol:g}")
+    return _div(figure, "Accuracy and time (crosses: not solved)", "time", True, len(colours))
+
+
+def _sizes(rows: Sequence[Result], colours: dict[str, str], starts: list[str]) -> str:
+    figure = _scatter(rows, colours, starts, lambda row: max(1, row.rows), lambda row: row.seconds)
+    figure.update_yaxes(title="time", type="log", **_DECADES)
+    return _div(figure, "Time and size (crosses: not solved)", "rows of the problem", False, len(colours))
+
+
+def _scatter(
+    rows: Sequence[Result], colours: dict[str, str], starts: list[str],
+    x: Callable[[Result], float], y: Callable[[Result], float],
+) -> Any:  # fmt: skip
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for start in starts:
+        for solver, colour in colours.items():
+            mine = [row for row in rows if row.solver == solver and row.start == start]
+            symbols = ["circle" if row.solved else "x" for row in mine]
+            figure.add_scatter(
+                x=[x(row) for row in mine], y=[y(row) for row in mine], mode="markers", name=solver, meta=start,
+                visible=start == starts[0], text=[f"{row.sample}: {row.status}" for row in mine],
+                marker={"color": colour, "size": 6, "symbol": symbols},
+            )  # fmt: skip
+    return figure
 
 
 def write_profile_png(path: Path, rows: Sequence[Result], limit: float) -> None:
@@ -61,15 +118,14 @@ def write_profile_png(path: Path, rows: Sequence[Result], limit: float) -> None:
     from matplotlib.figure import Figure
 
     colours = _colour_of(rows)
-    figure = Figure(figsize=(8, 5))
+    figure = Figure(figsize=(9, 5), layout="constrained")
     axes = figure.subplots()
-    for (solver, start), (x, y) in performance_profile(rows, limit).items():
+    for (solver, start), (x, y) in extended(performance_profile(rows, limit)).items():
         style = "-" if start == "cold" else ":"
-        axes.step([1.0, *x], [0.0, *y], where="post", label=f"{solver} ({start})", color=colours[solver], ls=style)
-    axes.set(xscale="log", xlabel="time over the fastest", ylabel="part of the problems solved", ylim=(0, 1.02))
-    axes.legend(fontsize=8, loc="lower right")
+        axes.step(x, y, where="post", label=f"{solver} ({start})", color=colours[solver], ls=style)
+    axes.set(xscale="log", xlabel="time over the fastest", ylabel="part of the problems solved", ylim=(-0.02, 1.02))
+    figure.legend(fontsize=8, loc="outside right upper", frameon=False)
     axes.grid(alpha=0.3)
-    figure.tight_layout()
     figure.savefig(path, dpi=130)
 
 
@@ -78,10 +134,16 @@ def _colour_of(rows: Sequence[Result]) -> dict[str, str]:
     return {solver: _COLOURS[k % len(_COLOURS)] for k, solver in enumerate(solvers)}
 
 
-def _div(figure: Any, title: str, axis: str) -> str:
+def _div(figure: Any, title: str, axis: str, is_time: bool, solvers: int) -> str:
+    """The page's script gives it the width of its place; the legend below never takes any from the plot."""
+    below = _LEGEND_LINE * (1 + solvers // 4)
     figure.update_layout(
-        title=title, template="plotly_white", height=420, margin={"l": 60, "r": 10, "t": 45, "b": 50},
-        legend={"font": {"size": 10}},
+        title={"text": title, "font": {"size": 15}}, height=_HEIGHT + below, autosize=True, showlegend=True,
+        margin={"l": 65, "r": 15, "t": 45, "b": 60 + below}, hovermode="closest",
+        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
+        legend={"orientation": "h", "yanchor": "top", "y": -0.17, "x": 0.0, "font": {"size": 11}},
     )  # fmt: skip
-    figure.update_xaxes(title=axis, type="log")
-    return figure.to_html(include_plotlyjs=False, full_html=False, config={"displaylogo": False, "responsive": True})
+    number = _DECADES if is_time else {"exponentformat": "power", "dtick": 1}
+    figure.update_xaxes(title=axis, type="log", **number)
+    plot = figure.to_html(include_plotlyjs=False, full_html=False, config={"displayModeBar": False, "responsive": True})
+    return f"<div class='figure'>{plot}</div>"

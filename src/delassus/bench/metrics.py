@@ -15,7 +15,8 @@ SHIFT = 1e-3  # of the shifted geometric mean [s]: what happens below a millisec
 @dataclass(frozen=True)
 class Score:
     """One solver over many samples. mean: shifted geometric mean of the seconds with failures at the limit; p50, p95,
-    p99 [s]; best: part of the samples on which it was the fastest; iterations: median over the solved ones."""
+    p99 [s]; best: part of the samples on which it was the fastest of its start; iterations: median of the
+    solved ones."""
 
     solver: str
     start: str
@@ -37,12 +38,12 @@ class Score:
 def scores(rows: Sequence[Result], limit: float) -> list[Score]:
     """One line per solver and start, the most solved and fastest first."""
     table = times(rows, limit)
-    fastest = {key: min(column.values()) for key, column in _columns(table).items()}
+    fastest = _fastest(table)
     out = []
     for (solver, start), seconds in table.items():
         mine = [row for row in rows if (row.solver, row.start) == (solver, start)]
         values = np.array([min(t, limit) for t in seconds.values()])
-        wins = sum(t <= fastest[key] and math.isfinite(t) for key, t in seconds.items())
+        wins = sum(t <= fastest[start, key] and math.isfinite(t) for key, t in seconds.items())
         iterations = [row.iterations for row in mine if row.solved]
         p50, p95, p99 = (float(np.quantile(values, q)) for q in (0.5, 0.95, 0.99))
         out.append(Score(
@@ -69,13 +70,15 @@ def shifted_mean(values: ArrayLike, shift: float = SHIFT) -> float:
 
 
 def performance_profile(rows: Sequence[Result], limit: float) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
-    """Dolan and Moré: by solver, (τ, part of the samples solved within τ times the fastest), τ ascending. Samples that
-    no solver solved count for none."""
+    """Dolan and Moré: by solver, (τ, part of the samples solved within τ times the fastest), τ ascending. The fastest
+    among those that started alike: a cold start does not race a warm one. Samples that no solver solved count for
+    none."""
     table = times(rows, limit)
-    fastest = {key: min(column.values()) for key, column in _columns(table).items()}
+    fastest = _fastest(table)
     out = {}
     for solver, seconds in table.items():
-        ratios = np.sort([seconds[key] / fastest[key] if math.isfinite(seconds[key]) else math.inf for key in seconds])
+        start = solver[1]
+        ratios = np.sort([t / fastest[start, key] if math.isfinite(t) else math.inf for key, t in seconds.items()])
         out[solver] = _steps(ratios)
     return out
 
@@ -97,11 +100,12 @@ def warm_gain(rows: Sequence[Result]) -> dict[str, tuple[float, float]]:
     return {solver: tuple(np.exp(np.log(np.array(gains)).mean(axis=0)).tolist()) for solver, gains in pairs.items()}
 
 
-def _columns(table: Mapping[tuple[str, str], Mapping[str, float]]) -> dict[str, dict[tuple[str, str], float]]:
-    out: dict[str, dict[tuple[str, str], float]] = {}
-    for solver, seconds in table.items():
-        for key, value in seconds.items():
-            out.setdefault(key, {})[solver] = value
+def _fastest(table: Mapping[tuple[str, str], Mapping[str, float]]) -> dict[tuple[str, str], float]:
+    """The least seconds of any solver, by start and sample."""
+    out: dict[tuple[str, str], float] = {}
+    for (_, start), seconds in table.items():
+        for sample, value in seconds.items():
+            out[start, sample] = min(value, out.get((start, sample), math.inf))
     return out
 
 

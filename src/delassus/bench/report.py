@@ -7,12 +7,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from delassus.bench import figures
 from delassus.bench.metrics import Score, scores, warm_gain
 from delassus.bench.page import PAGE
-from delassus.bench.result import Result, Results
+from delassus.bench.result import Result, Results, is_in_time
 from delassus.errors import FileError
 
 
@@ -29,9 +29,11 @@ def write_report(folder: Path, rows: Sequence[Result], about: dict[str, Any]) ->
         title=html.escape(f"Delassus benchmark: {about['suite']}"),
         verdict=_verdict(ranking, rows, about),
         about=_about(about),
-        ranking=_ranking(ranking, rows),
+        starts=_starts(rows),
+        ranking=_ranking(ranking, rows, limit),
+        claims=_claims(rows, limit),
         categories=_categories(rows, limit),
-        figures=figures.html_figures(rows, limit),
+        figures=figures.html_figures(rows, limit, float(about["tol"])),
         rows=_row_table(rows, about),
         plotly=figures.plotly_script(),
     )
@@ -72,69 +74,108 @@ def _verdict(ranking: list[Score], rows: Sequence[Result], about: dict[str, Any]
     )
 
 
+def _starts(rows: Sequence[Result]) -> str:
+    """What the reader chooses between: cold, warm, or both."""
+    starts = list(dict.fromkeys(row.start for row in rows))
+    choices = [*starts, "both"] if len(starts) > 1 else starts
+    return "".join(
+        f"<label><input type='radio' name='start' value='{html.escape(start)}'{' checked' if k == 0 else ''}> "
+        f"{html.escape(start)}</label>"
+        for k, start in enumerate(choices)
+    )
+
+
 def _about(about: dict[str, Any]) -> str:
     lines = [f"<dt>{html.escape(str(key))}</dt><dd>{html.escape(str(value))}</dd>" for key, value in about.items()]
     return "<dl>" + "".join(lines) + "</dl>"
 
 
-def _ranking(ranking: list[Score], rows: Sequence[Result]) -> str:
+def _ranking(ranking: list[Score], rows: Sequence[Result], limit: float) -> str:
     gains = warm_gain(rows)
-    head = [
-        "solver",
-        "start",
-        "solved",
-        "mean",
-        "p50",
-        "p95",
-        "p99",
-        "fastest on",
-        "iterations",
-        "warm gain",
-        "claims not confirmed",
-    ]
+    head = ["solver", "start", "solved", "mean", "p50", "p95", "p99", "fastest on", "iterations", "warm gain",
+            "claims not confirmed"]  # fmt: skip
+    fastest = min(score.mean for score in ranking)
     body = []
     for score in ranking:
         gain = gains.get(score.solver)
-        body.append([
-            score.solver, score.start, (score.rate, f"{score.solved} / {score.count}"), (score.mean, _time(score.mean)),
-            (score.p50, _time(score.p50)), (score.p95, _time(score.p95)), (score.p99, _time(score.p99)),
-            (score.best, f"{100 * score.best:.0f} %"), (score.iterations, f"{score.iterations:.0f}"),
-            (gain[0], f"{gain[0]:.1f}×") if gain and score.start == "warm" else "",
-            (score.claims_not_confirmed, str(score.claims_not_confirmed)),
-        ])  # fmt: skip
+        body.append(Row([
+            score.solver, score.start,
+            Cell(score.rate, f"{score.solved} / {score.count}", "good" if score.rate == 1.0 else "bad", score.rate),
+            Cell(score.mean, _time(score.mean), "speed", _part(score.mean, fastest, limit)),
+            *(Cell(t, _time(t), "limit" if t >= limit else "") for t in (score.p50, score.p95, score.p99)),
+            Cell(score.best, f"{100 * score.best:.0f} %", "speed", score.best),
+            Cell(score.iterations, f"{score.iterations:.0f}" if math.isfinite(score.iterations) else "–"),
+            Cell(gain[0], f"{gain[0]:.1f}×") if gain and score.start == "warm" else "",
+            Cell(score.claims_not_confirmed, str(score.claims_not_confirmed),
+                 "false" if score.claims_not_confirmed else ""),
+        ], score.start))  # fmt: skip
     return _table("ranking", head, body)
 
 
+def _part(value: float, least: float, most: float) -> float:
+    """Length of a bar, 0 to 1, on a scale of powers of ten: full for the fastest, empty at the time limit."""
+    if not (0.0 < least < most):
+        return 1.0
+    return 1.0 - min(1.0, max(0.0, math.log(value / least) / math.log(most / least)))
+
+
 def _categories(rows: Sequence[Result], limit: float) -> str:
-    """Solved and mean by category, cold starts."""
+    """Solved and mean by category, a line per solver and start."""
     kinds = sorted({row.category for row in rows})
-    start = "cold" if any(row.start == "cold" for row in rows) else "warm"
-    by = {kind: {s.solver: s for s in scores([r for r in rows if r.category == kind and r.start == start], limit)}
-          for kind in kinds}  # fmt: skip
-    solvers = list(dict.fromkeys(row.solver for row in rows))
+    by = {
+        kind: {(s.solver, s.start): s for s in scores([r for r in rows if r.category == kind], limit)} for kind in kinds
+    }
     body = []
-    for solver in solvers:
-        cells: list[Any] = [solver]
+    for solver, start in dict.fromkeys((row.solver, row.start) for row in rows):
+        cells: list[str | Cell] = [solver, start]
         for kind in kinds:
-            score = by[kind].get(solver)
-            cells.append("" if score is None else (score.mean, f"{score.solved}/{score.count} · {_time(score.mean)}"))
-        body.append(cells)
-    return _table("categories", [f"solver ({start})", *kinds], body)
+            score = by[kind].get((solver, start))
+            cells.append("" if score is None else Cell(
+                score.mean, f"{score.solved}/{score.count} · {_time(score.mean)}",
+                "good" if score.rate == 1.0 else "bad", score.rate,
+            ))  # fmt: skip
+        body.append(Row(cells, start))
+    return _table("categories", ["solver", "start", *kinds], body)
+
+
+def _claims(rows: Sequence[Result], limit: float) -> str:
+    """What it means that a claim is not confirmed, and every case of it."""
+    text = (
+        "<p>A solver that calls itself converged makes a claim. The judge then computes the residuals of the point it "
+        "returned, from the problem alone and in unscaled units. A claim is <em>not confirmed</em> where the two "
+        "differ: either the point is not a solution although the solver says so, or it is one and the solver, which "
+        "stops by a measure of its own, did not see it.</p>"
+    )
+    odd = [row for row in rows if not row.confirmed]
+    if not odd:
+        return text + "<p class='all'>Every claim of this benchmark was confirmed.</p>"
+    body = []
+    for row in odd:
+        limit_said = (
+            f"relative natural map {row.relative:.1e} at tol {row.tol:g}, worst velocity {row.worst_velocity:.1e} m/s"
+        )
+        found = f"is a solution ({limit_said})" if row.solved else f"is no solution ({limit_said})"
+        late = "" if is_in_time(row.seconds, limit) else ", and late"
+        body.append(Row([row.sample, row.solver, row.start, row.status, found + late], row.start, not row.solved))
+    return text + _table("claims", ["problem", "solver", "start", "the solver says", "the judge: the point"], body)
 
 
 def _row_table(rows: Sequence[Result], about: dict[str, Any]) -> str:
-    head = ["problem", "category", "contacts", "rows", "solver", "start", "status", "judged", "relative natural map",
-            "worst velocity m/s", "over its island's", "iterations", "seconds", "repeat"]  # fmt: skip
-    body = []
+    head = ["problem", "solver", "start", "judged", "time", "iterations", "relative natural map", "worst velocity m/s",
+            "over its island's", "status", "category", "contacts", "rows", "repeat"]  # fmt: skip
+    limit, body = float(about["time_limit"]), []
     for row in rows:
-        verdict = ("solved" if row.solved else "not solved") if row.confirmed else "claim not confirmed"
-        body.append([
-            row.sample, row.category, (row.contacts, str(row.contacts)), (row.rows, str(row.rows)), row.solver,
-            row.start, row.status + (f" ({row.note})" if row.note else ""), verdict,
-            (row.relative, f"{row.relative:.1e}"), (row.worst_velocity, f"{row.worst_velocity:.1e}"),
-            (row.worst_velocity_relative, f"{row.worst_velocity_relative:.1e}"),
-            (row.iterations, str(row.iterations)), (row.seconds, _time(row.seconds)), repeat_command(row, about),
-        ])  # fmt: skip
+        verdict = ("✓ solved" if row.solved else "✗ not solved") if row.confirmed else "✗ claim not confirmed"
+        late = row.status == "time_limit"
+        body.append(Row([
+            row.sample, row.solver, row.start, verdict,
+            Cell(row.seconds, _time(row.seconds) + " (limit)" * late, "limit" if row.seconds >= limit else ""),
+            Cell(row.iterations, str(row.iterations)), Cell(row.relative, f"{row.relative:.1e}"),
+            Cell(row.worst_velocity, f"{row.worst_velocity:.1e}"),
+            Cell(row.worst_velocity_relative, f"{row.worst_velocity_relative:.1e}"),
+            row.status + (f" ({row.note})" if row.note else ""), row.category,
+            Cell(row.contacts, str(row.contacts)), Cell(row.rows, str(row.rows)), repeat_command(row, about),
+        ], row.start, not row.solved or not row.confirmed))  # fmt: skip
     return _table("rows", head, body)
 
 
@@ -143,23 +184,43 @@ def repeat_command(row: Result, about: dict[str, Any]) -> str:
     return f"delassus bench {about['suite']} --only '{row.sample}' --solvers '{row.solver}' --tol {row.tol:g}"
 
 
-def _table(name: str, head: list[str], body: list[list[Any]]) -> str:
-    """An HTML table that the page's script sorts and filters; a cell is text, or (sort key, text)."""
+class Cell(NamedTuple):
+    """A number in a table. kind: the class that colours it; part: length of the bar behind it, 0 to 1."""
+
+    key: float
+    text: str
+    kind: str = ""
+    part: float | None = None
+
+
+class Row(NamedTuple):
+    """A line of a table: the page shows those of one start at a time, and failures in red."""
+
+    cells: list[str | Cell]
+    start: str
+    failed: bool = False
+
+
+def _table(name: str, head: list[str], body: list[Row]) -> str:
+    """An HTML table that the page's script sorts and filters."""
     lines = [f"<table id='{name}'><thead><tr>"]
     lines += [f"<th>{html.escape(text)}</th>" for text in head]
     lines.append("</tr></thead><tbody>")
-    for cells in body:
-        lines.append("<tr>" + "".join(_cell(cell) for cell in cells) + "</tr>")
+    for row in body:
+        failed = " class='failed'" if row.failed else ""
+        cells = "".join(_cell(cell) for cell in row.cells)
+        lines.append(f"<tr data-start='{html.escape(row.start)}'{failed}>{cells}</tr>")
     lines.append("</tbody></table>")
     return "".join(lines)
 
 
-def _cell(cell: Any) -> str:
-    if isinstance(cell, tuple):
-        key, text = cell
-        number = key if isinstance(key, int | float) and math.isfinite(key) else 1e300
-        return f"<td class='n' data-k='{number!r}'>{html.escape(text)}</td>"
-    return f"<td>{html.escape(cell)}</td>"
+def _cell(cell: str | Cell) -> str:
+    if isinstance(cell, str):
+        return f"<td>{html.escape(cell)}</td>"
+    number = cell.key if math.isfinite(cell.key) else 1e300
+    bar = "" if cell.part is None else f" style='--part:{cell.part:.3f}'"
+    kind = f"n {cell.kind}" + (" bar" if cell.part is not None else "")
+    return f"<td class='{kind.strip()}' data-k='{number!r}'{bar}>{html.escape(cell.text)}</td>"
 
 
 def _time(seconds: float) -> str:

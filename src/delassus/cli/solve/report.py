@@ -43,7 +43,7 @@ def write_results(plan: Plan, batch: Batch) -> None:
         from delassus.view.convergence import Curve, draw
 
         names, runs = plan.labels, batch.runs
-        curves = [Curve(names[run.file], run.solution.solver, run.trace, run.solution.converged) for run in runs]
+        curves = [Curve(names[run.file], run.asked, run.trace, run.solution.converged) for run in runs]
         followed = [central_path(names[run.file], run.solution, run.trace) for run in runs]
         figure = draw(curves, tol=plan.limits["tol"], paths=[path for path in followed if path is not None])
         files.write_figure(plan.outputs.plot, figure)
@@ -54,6 +54,7 @@ def as_json(run: Run) -> dict[str, Any]:
     solution = run.solution
     return {
         "file": str(run.file),
+        "asked": run.asked,
         "solver": solution.solver,
         "settings": {name: value for name, value in asdict(run.settings).items() if name != "solver"},
         "law": solution.law.value,
@@ -77,7 +78,7 @@ def _columns(runs: list[Run], names: dict[Path, str]) -> list[Column]:
     times = [tables.seconds(run.solution.seconds) for run in runs]
     return [
         Column("file", [Text(names[run.file]) for run in runs], narrow=14),
-        Column("solver", [solution.solver for solution in done]),
+        Column("solver", [run.solver for run in runs]),
         Column("contacts", [tables.count(run.contacts) for run in runs], right=True, spare=True),
         Column("status", [Text(_words(each.status), style=STYLE[each.status]) for each in done], narrow=10),
         Column("iter.", [tables.count(solution.iterations) for solution in done], right=True),

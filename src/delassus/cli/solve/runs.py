@@ -18,14 +18,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """One finished run."""
+    """One finished run. asked: the solver as the command line named it."""
 
     file: Path
+    asked: str
     contacts: int
     settings: "Settings"
     solution: "Solution"
     trace: "Trace"
     solution_file: Path | None
+
+    @property
+    def solver(self) -> str:
+        """What was asked for, and, where that chooses, what it came to: "auto (prox-ssn)"."""
+        return self.asked if self.asked == self.solution.solver else f"{self.asked} ({self.solution.solver})"
 
 
 @dataclass
@@ -133,7 +139,7 @@ def _run(
         save_solution(target, raw, solution, overwrite=plan.outputs.overwrite)
         if not solution.converged:
             display.note(f"note: {target} holds the best point found, which did not converge")
-    return Run(file, problem.contact_count, settings, solution, trace, target)
+    return Run(file, solver, problem.contact_count, settings, solution, trace, target)
 
 
 def _settings_for(plan: Plan, problem: "Problem", name: str) -> "Settings":
