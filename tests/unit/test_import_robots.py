@@ -203,3 +203,20 @@ def test_the_same_bodies_overlap_as_in_mujoco(robots_dir, name):
     found = detect(ours.model.shapes, ours.state.position, ours.state.quaternion)
     names = (*ours.model.body_names, "world")
     assert {frozenset(names[b] for b in pair) for pair, gap in zip(found.bodies, found.gap) if gap < -deep} == theirs
+
+
+def test_the_gripper_closes_on_the_box_and_not_into_it(robots_dir):
+    """The driven links hold the box after it has fallen on the base: 0.7 s, the last 0.4 of them in contact."""
+    world = delassus.World.load(robots_dir / "mjcf/robotiq_2f85/scene.xml")
+    world.imported.set_ctrl({"fingers_actuator": 255})
+    deepest, holds = 0.0, 0
+    while world.time < 0.7:
+        world.step()
+        report = world.report
+        assert report.ok
+        deepest = max(deepest, report.penetration)
+        bodies = {world.model.body_names[b] for pair in report.contacts.bodies for b in pair if b >= 0}
+        holds += world.time > 0.3 and {"object", "left_follower", "right_follower"} <= bodies
+    assert deepest < 1e-5  # [m]
+    assert holds > 0.9 * 0.4 / world.settings.h
+    assert report.drift < 1e-8

@@ -11,7 +11,11 @@ from delassus.given import points_of
 from delassus.shapes.base import Shape
 from delassus.shapes.polyhedron import mass_properties, outward_triangles, triangle_points
 
-FLAT = 1e-7  # of the hull's size: thinner hulls are refused, and facets whose planes differ by less are one face
+FLAT = 1e-7  # of the hull's size: thinner hulls are refused
+# Corners that are off a plane by less than this of the hull's size lie in it: files in single precision have seven
+# digits, and a face that falls apart into slivers touches with one of them alone.
+_ONE_FACE = 1e-6
+_EVEN = 1e-10  # of the hull's size: heights over a plane that differ by less are the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +50,15 @@ class Convex(Shape):
 
     @cached_property
     def faces(self) -> list[np.ndarray]:
-        """Corners of each flat face, anticlockwise from outside: coplanar triangles merged."""
+        """Corners of each flat face, convex and anticlockwise from outside: triangles in one plane merged. The first
+        corner is the one furthest out."""
         vertices, triangles = self._hull
         a, b, c = np.moveaxis(vertices[triangles], 1, 0)
         normal = np.cross(b - a, c - a)
         area = np.linalg.norm(normal, axis=1)
         size = self.bounding_radius
         faces, done = [], area <= FLAT**2 * size**2  # slivers lie inside a neighbour's plane
-        flat = FLAT * size
+        flat = _ONE_FACE * size
         # most faces of a hull of many points are one triangle each: their planes pass no fourth corner
         unit = normal / np.where(done, 1.0, area)[:, None]
         alone = np.array([(np.abs((vertices - x) @ n) <= flat).sum() == 3 for x, n in zip(a, unit)])
@@ -66,14 +71,18 @@ class Convex(Shape):
                 faces.append(turned[k].astype(np.int64))
                 done[k] = True
                 continue
-            n = unit[k]
-            on = np.flatnonzero(np.abs((vertices - a[k]) @ n) <= flat)
+            on, middle, n = _plane(vertices, a[k], unit[k], flat)
             done |= np.isin(triangles, on).all(axis=1)
-            middle = vertices[on].mean(axis=0)
+            done[k] = True
             x = vertices[on[0]] - middle
             y = np.cross(n, x)
             angle = np.arctan2((vertices[on] - middle) @ y, (vertices[on] - middle) @ x)
-            faces.append(on[np.argsort(angle)])
+            around = on[np.argsort(angle)]
+            around = around[_convex(vertices[around] - middle, n, flat)]
+            corners = vertices[around] - middle
+            across = np.cross(corners[:-1], corners[1:]).sum(axis=0) + np.cross(corners[-1], corners[0])
+            height = np.round(corners @ across / (np.linalg.norm(across) * _EVEN * size))
+            faces.append(np.roll(around, -int(height.argmax())))
         return faces
 
     @cached_property
@@ -90,3 +99,34 @@ class Convex(Shape):
 
     def surface_points(self, count: int, rng: np.random.Generator) -> np.ndarray:
         return triangle_points(*self._hull, count, rng)
+
+
+def _plane(
+    vertices: np.ndarray, at: np.ndarray, normal: np.ndarray, flat: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(numbers of the vertices in a plane, their middle, the plane's unit normal): from a triangle's plane, which is
+    known no better than its corners are and leads away from others, to the one that fits all of them best."""
+    on = np.flatnonzero(np.abs((vertices - at) @ normal) <= flat)
+    while True:
+        middle = vertices[on].mean(axis=0)
+        fitted = np.linalg.svd(vertices[on] - middle)[2][2]
+        normal = fitted if fitted @ normal > 0.0 else -fitted
+        more = np.union1d(on, np.flatnonzero(np.abs((vertices - middle) @ normal) <= flat))
+        if len(more) == len(on):
+            return on, middle, normal
+        on = more
+
+
+def _convex(corners: np.ndarray, normal: np.ndarray, flat: float) -> np.ndarray:
+    """Numbers of the corners that a convex polygon keeps, (k, 3) in anticlockwise order about the unit normal: those
+    that stand out by more than `flat` [m] over the line between their neighbours."""
+    kept = np.arange(len(corners))
+    while len(kept) > 3:
+        here, before, after = corners[kept], corners[np.roll(kept, 1)], corners[np.roll(kept, -1)]
+        chord = after - before
+        out = np.cross(here - before, chord) @ normal / np.linalg.norm(chord, axis=1)
+        least = int(out.argmin())
+        if out[least] > flat:
+            break
+        kept = np.delete(kept, least)
+    return kept

@@ -34,7 +34,7 @@ def looking_face(
         for c in range(3):
             for i in range(3):
                 corners[c, i] = vertex[first + c, i]
-        mx, my, mz = area(corners)
+        mx, my, mz = area(corners, 3)
         cosine = (mx * x + my * y + mz * z) / math.sqrt(mx * mx + my * my + mz * mz)
     elif kind[s] == GIVEN:
         count, cosine = given_face(given[s], size, s, x, y, z, corners)
@@ -58,10 +58,12 @@ def looking_face(
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def area(corners):
-    """Twice the area vector of the triangle of the first three corners: across the face."""
-    ax, ay, az = corners[1, 0] - corners[0, 0], corners[1, 1] - corners[0, 1], corners[1, 2] - corners[0, 2]
-    bx, by, bz = corners[2, 0] - corners[0, 0], corners[2, 1] - corners[0, 1], corners[2, 2] - corners[0, 2]
+def area(corners, count):
+    """Twice the area vector of a triangle of three of so many corners, across the face: not of neighbours, since faces
+    are flat to so many digits only."""
+    i, j = count // 3, 2 * count // 3
+    ax, ay, az = corners[i, 0] - corners[0, 0], corners[i, 1] - corners[0, 1], corners[i, 2] - corners[0, 2]
+    bx, by, bz = corners[j, 0] - corners[0, 0], corners[j, 1] - corners[0, 1], corners[j, 2] - corners[0, 2]
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 

@@ -49,7 +49,7 @@ def manifold(
         # face's own, where the gap along it is as good.
         for side in range(2):
             if (flat_one if side == 0 else flat_two) > ALMOST and (one if side == 0 else two) > 2:
-                mx, my, mz = area(corners[side])
+                mx, my, mz = area(corners[side], one if side == 0 else two)
                 length = math.copysign(math.sqrt(mx * mx + my * my + mz * mz), 1.0 - 2.0 * side)
                 mx, my, mz = mx / length, my / length, mz / length
                 far = along(position, R, size, kind, vertex, vertex_start, given, a, b, mx, my, mz)

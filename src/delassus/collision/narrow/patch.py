@@ -2,6 +2,7 @@
 
 import math
 
+from delassus.collision.narrow.faces import area
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
@@ -52,17 +53,7 @@ def patch(one, two, flat_one, flat_two, n, nearest, gap, limit, scale, keep_near
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _height(reference, n, sign, polygon, c):
     """Distance along sign · n from the plane of the reference face to corner c."""
-    ax, ay, az = (
-        reference[1, 0] - reference[0, 0],
-        reference[1, 1] - reference[0, 1],
-        reference[1, 2] - reference[0, 2],
-    )
-    bx, by, bz = (
-        reference[2, 0] - reference[0, 0],
-        reference[2, 1] - reference[0, 1],
-        reference[2, 2] - reference[0, 2],
-    )
-    mx, my, mz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    mx, my, mz = area(reference, len(reference))
     x, y, z = (
         polygon[c, 0] - reference[0, 0],
         polygon[c, 1] - reference[0, 1],

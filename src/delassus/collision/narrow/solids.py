@@ -63,8 +63,6 @@ def solid_solid(
             far, x, y, z, one, two = best_edges(
                 position, R, size, kind, vertex, vertex_start, given, edge, shape_edge, a, b, gap + bias, limit
             )
-            # these are all axes that polyhedra have, but of what is round only some
-            known = gap <= 0.0 and not is_round
             if far > gap + bias:
                 gap, n[0], n[1], n[2] = far, x, y, z
                 if gap > limit:
@@ -72,8 +70,14 @@ def solid_solid(
                 known = (gap >= -_SHALLOW * scale or not is_round) and _edges_cross(
                     position, R, size, kind, vertex, vertex_start, edge, a, b, one, two, n, nearest
                 )
-            if not known:
-                continue
+                if not known:
+                    continue
+            elif gap > 0.0 or is_round:
+                continue  # these are all axes that polyhedra have, but of what is round only some
+            else:
+                # A patch that is less deep than its axis says is not where hulls touch: theirs has several faces, or
+                # another axis is as good. The faces of triangles are as flat as they say.
+                known = kind[b] == TRIANGLE
         else:
             gap = _exactly(
                 position, R, size, kind, vertex, vertex_start, given, a, b, gap, is_round, W, n, nearest, work
