@@ -54,6 +54,28 @@ def no_fill(A, side):
     return L @ U
 
 
+def one_level(A):
+    """L U of a dense matrix, where every entry is dropped that neither A has nor two entries of A make (Saad 2003,
+    Definition 10.5, levels up to one)."""
+    n = len(A)
+    there = A != 0.0
+    level = np.where(there, 0, 9)
+    for k in range(n):
+        for i in range(k + 1, n):
+            for j in range(k + 1, n):
+                level[i, j] = min(level[i, j], level[i, k] + level[k, j] + 1)
+    work = A.copy()
+    for i in range(n):
+        for k in range(i):
+            if level[i, k] <= 1:
+                work[i, k] /= work[k, k]
+                for j in range(k + 1, n):
+                    if level[i, j] <= 1 and level[k, j] <= 1:
+                        work[i, j] -= work[i, k] * work[k, j]
+    work[level > 1] = 0.0
+    return (np.tril(work, -1) + np.eye(n)) @ np.triu(work)
+
+
 def inverse_of(factor, n):
     """M⁻¹ as a matrix."""
     out = np.full((n, n), np.nan)
@@ -92,6 +114,42 @@ def test_tridiagonal_matrices_are_factored_exactly(side):
     factor = IncompleteFactor(pattern)
     assert factor.factor(values)
     assert np.allclose(inverse_of(factor, len(A)), np.linalg.inv(A), rtol=ROUNDING, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("definite", [True, False])
+@pytest.mark.parametrize("fill", [0, 1])
+def test_factors_of_single_entries_are_those_of_full_blocks(definite, fill):
+    """What is dropped is dropped block by block: where blocks are full, scalar elimination, as published, and
+    elimination by blocks differ in rounding, and in what is done about bad pivots."""
+    pattern, values, A = random_blocks(np.random.default_rng(7), 10, 3)
+    order = np.random.default_rng(8).permutation(10)
+    scalar, blocks = (
+        IncompleteFactor(pattern, definite=definite, order=order, fill=fill, scalar=one) for one in (True, False)
+    )
+    assert scalar.factor(values)
+    assert blocks.factor(values)
+    assert (scalar.pattern.block, blocks.pattern.block) == (1, 3)
+    found = inverse_of(scalar, len(A))
+    assert np.allclose(found, inverse_of(blocks, len(A)), rtol=ROUNDING, atol=ROUNDING)
+    assert not np.allclose(found, np.linalg.inv(A), rtol=1e-6, atol=1e-6)
+    if fill == 0:
+        p = (3 * order[:, None] + np.arange(3)).ravel()
+        M = np.empty_like(A)
+        M[np.ix_(p, p)] = no_fill(A[np.ix_(p, p)], 1)
+        assert np.allclose(found, np.linalg.inv(M), rtol=ROUNDING, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_one_level_of_fill(ordered):
+    pattern, values, A = random_blocks(np.random.default_rng(8), 40, 1, density=0.06)
+    order = np.random.default_rng(9).permutation(40) if ordered else None
+    factor = IncompleteFactor(pattern, definite=False, order=order, fill=1)
+    assert factor.factor(values)
+    p = np.arange(40) if order is None else order
+    M = np.empty_like(A)
+    M[np.ix_(p, p)] = one_level(A[np.ix_(p, p)])
+    assert not np.allclose(M, A)
+    assert np.allclose(inverse_of(factor, 40), np.linalg.inv(M), rtol=ROUNDING, atol=ROUNDING)
 
 
 def test_scaling_by_blocks_changes_nothing():

@@ -17,7 +17,8 @@ from delassus.solvers.interior.inexact.body_space import BodySpace
 from delassus.solvers.interior.inexact.contact_space import ContactSpace
 from delassus.solvers.interior.inexact.directions import Scaling
 from delassus.solvers.interior.inexact.method import IpmInexactMethod
-from delassus.solvers.interior.inexact.regularisation import contact_stiffness, normal_over_tangential, softness
+from delassus.solvers.interior.inexact.regularisation import normal_over_tangential, softness
+from delassus.solvers.interior.inexact.settings import contact_stiffness
 from delassus.solvers.interior.inexact.units import Units, between_units
 from delassus.solvers.interior.standard import Standard
 from delassus.solvers.parts import jordan
@@ -269,7 +270,8 @@ def test_directions_need_no_more_than_asked_for():
 def test_details_have_one_entry_per_iteration():
     method = started(mixed())
     method.advance(7)
-    names = {"tau", "step", "beta", "spread", "krylov", "error", "artificial", "shift", "factor", "solve"}
+    names = {"tau", "step", "beta", "spread", "krylov", "products", "error", "artificial", "shift", "factor",
+             "solve"}  # fmt: skip
     assert set(method.details) == names
     assert all(len(series) == 7 for series in method.details.values())
 

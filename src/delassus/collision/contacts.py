@@ -33,6 +33,14 @@ class Contacts:
         kept: Any = (None if column is None else column[keep] for column in columns)
         return Contacts(*kept)
 
+    def rod_lengths(self, q: np.ndarray) -> np.ndarray:
+        """(n,) from the centre of A over the point to the centre of B [m]: the sum of the radii of two spheres; of what
+        touches the world, twice its own part; zero between flexible bodies.  q: (n_b, 7) poses."""
+        known = self.bodies >= 0
+        centres = q[np.where(known, self.bodies, 0), :3]
+        parts = np.where(known, np.linalg.norm(centres - self.point[:, None], axis=2), 0.0)
+        return parts.sum(axis=1) * np.where(known.all(axis=1), 1.0, 2.0)
+
     def __len__(self) -> int:
         return len(self.gap)
 

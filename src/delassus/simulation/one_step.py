@@ -145,11 +145,14 @@ def step(
         return reduce(model, turned, half, known, inputs, h, law, held) if posed is None else posed.problem(held)
 
     problem = reduced()
+    solving, solver = settings, settings.solver
+    if not isinstance(solver, str) and solver.follows_contacts:
+        solving = replace(settings, solver=solver.in_step(h, contacts.rod_lengths(at)))
     clock.stage("assembly")
-    problem, solution = _settled(problem, reduced, held, guess, settings)
+    problem, solution = _settled(problem, reduced, held, guess, solving)
     rounds = 1
     if scheme.is_iterated and posed is not None:
-        problem, solution, rounds = _iterated(posed, problem, solution, reduced, held, settings)
+        problem, solution, rounds = _iterated(posed, problem, solution, reduced, held, solving)
     if scheme.is_penalty and solution.converged:
         solution.status = Status.PENALTY  # what was solved is joints, limits and drives alone
     assert solution.body_velocities is not None

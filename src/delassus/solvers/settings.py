@@ -15,6 +15,8 @@ from functools import cache
 from numbers import Real
 from typing import Annotated, Any, Self, get_args, get_type_hints
 
+import numpy as np
+
 from delassus.errors import SettingsError, nearest
 
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -89,6 +91,16 @@ class Settings:
     def is_like(self, other: "Settings") -> bool:
         """Are both for the same solver?"""
         return type(self) is type(other) and self.solver == other.solver
+
+    @property
+    def follows_contacts(self) -> bool:
+        """Are there settings that a step of a simulation makes of the sizes of its contacts (`in_step`)?"""
+        return False
+
+    def in_step(self, h: float, lengths: np.ndarray) -> Self:
+        """The settings for one step.  h: its length [s]; lengths: (n_c,) from centre to centre of the bodies of each
+        contact [m], see `Contacts.rod_lengths`."""
+        return self
 
     def for_acceleration(self) -> Self:
         """The settings that suit Anderson acceleration around this solver best."""

@@ -55,6 +55,10 @@ def _start_double_double(problem: Problem, settings: Settings, reactions: np.nda
     return DoubleDoubleMethod(problem, settings, reactions)
 
 
+def _start_pgj(problem: Problem, reactions: np.ndarray) -> Method:
+    return JacobiMethod(problem, SOLVERS["jacobi"].settings, reactions)
+
+
 def _splitting(name: str, laws: tuple[Law, ...], paper: str, advice: str, **settings: Any) -> Solver:
     return Solver(
         Splitting(solver=name, **settings),
@@ -165,9 +169,13 @@ _LINES = [
     Solver(Jacobi(solver="jacobi"), _ANY, ALL_ROWS, "Heyn et al. 2013, eq. 12; Kleinert et al. 2014, §5.2.4",
            "the reference that Heyn et al. and Kleinert et al. compare with (PGJ): parallel and slow",
            JacobiMethod, is_map=True, forms_delassus=True),
-    Solver(IpmInexact(solver="ipm-inexact"), _CONVEX, ALL_ROWS, "Kleinert et al. 2014",
+    Solver(IpmInexact(solver="ipm-inexact"), _ANY, ALL_ROWS, "Kleinert et al. 2014; scaling and stopping ours",
            "interior point with Krylov directions: large heaps to 1e-2…1e-4; space=body, linear=cg is the fastest",
-           start_ipm_inexact, forms_delassus=True),
+           partial(start_ipm_inexact, pgj=_start_pgj), forms_delassus=True),
+    Solver(IpmInexact(solver="ipm-kleinert", stop="euclidean", accuracy=1e-5, scalar=True, order="natural",
+                      scaled=False, first=0.1), _ANY, ALL_ROWS, "Kleinert et al. 2014, Algorithm 1, §5.1, §5.2.2",
+           "as published, to compare with: SI units, scalar IC(0), 0.25 N s to start with; exact friction by eq. 13",
+           partial(start_ipm_inexact, pgj=_start_pgj), forms_delassus=True),
 ]  # fmt: skip
 
 ALIASES = {"gauss-seidel": "nbgs"}

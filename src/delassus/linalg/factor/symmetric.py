@@ -36,6 +36,18 @@ class Pattern:
         """Zeros in the shape `factor` takes."""
         return np.zeros(len(self.indices) if self.block == 1 else (len(self.indices), self.block, self.block))
 
+    def entries(self) -> tuple["Pattern", np.ndarray]:
+        """(the same matrix in plain compressed rows, (entries,) where each of its values stands in the flattened
+        ones)."""
+        b, n = self.block, len(self.indptr) - 1
+        row, column, source = (part[: len(self.indices) * b * b] for part in self.full())
+        upper = row <= column
+        row, column, source = row[upper], column[upper], source[upper]
+        order = np.lexsort((column, row))
+        indptr = np.zeros(b * n + 1, np.int32)
+        np.cumsum(np.bincount(row, minlength=b * n), out=indptr[1:])
+        return Pattern(indptr, column[order].astype(np.int32)), source[order]
+
     def full(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(row, column, source) of all entries of both triangles; source: position in the flattened values."""
         b = self.block

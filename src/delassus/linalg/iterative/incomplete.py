@@ -1,8 +1,9 @@
-"""Incomplete factorisation of symmetric block matrices without fill: IC(0) and ILU(0) (Saad 2003, §10.3; Kleinert et
-al. 2014, §5.2.1).
+"""Incomplete factorisation of symmetric block matrices: IC(0) and ILU(0) without fill, IC(1) and ILU(1) with one level
+of it (Saad 2003, §10.3; Kleinert et al. 2014, §5.2.1), of blocks or, as published, of single entries.
 
 With strictly upper blocks U and pivots P_k, A ≈ (P + Uᵀ) P⁻¹ (P + U). Row k of U, once known, is subtracted from the
-rows behind, A_ij −= U_kiᵀ P_k⁻¹ U_kj, wherever A has a block (i, j) itself. For a symmetric matrix the factors of
+rows behind, A_ij −= U_kiᵀ P_k⁻¹ U_kj, wherever A has a block (i, j) itself, or, with one level of fill, where two of
+its blocks meet so. For a symmetric matrix the factors of
 ILU(0) are those of IC(0), so that the upper blocks are enough for both. They differ in what is done about bad pivots:
 Cholesky asks for positive definite ones and begins again with a heavier diagonal where one is not, LU takes them as
 they come. Both are invariant under scaling by a block-diagonal matrix.
@@ -25,20 +26,31 @@ _FIRST_SHIFT, _SHIFT_GROWTH, _SHIFTS = 0.02, 2.0, 16  # of diagonal blocks, rela
 
 
 class IncompleteFactor:
-    """IC(0) (definite) or ILU(0) of matrices of one pattern.  order: (blocks,) of elimination, or None."""
+    """IC (definite) or ILU of matrices of one pattern.  order: (blocks,) of elimination, or None; fill: levels of it, 0
+    or 1; scalar: entries are eliminated one by one, not blocks."""
 
-    def __init__(self, pattern: Pattern, *, definite: bool = True, order: np.ndarray | None = None):
-        self.definite, self.side = definite, side_of(pattern)
+    def __init__(
+        self, pattern: Pattern, *, definite: bool = True, order: np.ndarray | None = None, fill: int = 0,
+        scalar: bool = False,
+    ):  # fmt: skip
+        self.definite = definite
         self.order = np.arange(len(pattern.indptr) - 1) if order is None else order
+        self.entries: np.ndarray | None = None
+        if scalar and pattern.block > 1:
+            self.order = (pattern.block * self.order[:, None] + np.arange(pattern.block)).ravel()
+            pattern, self.entries = pattern.entries()
+        self.side, self.given = side_of(pattern), (len(pattern.indices), pattern.block, pattern.block)
         self.pattern, self.source, self.turned = _arranged(pattern, self.order)
-        self.upper = np.empty((len(pattern.indices), pattern.block, pattern.block))
+        if fill:
+            self.pattern, self.source, self.turned = _filled(self.pattern, self.source, self.turned)
+        self.upper = np.empty((len(self.pattern.indices), pattern.block, pattern.block))
         self.pivots = np.empty((len(self.order), pattern.block, pattern.block))  # inverted
         self.work = np.empty(pattern.size)
         self.shift = 0.0  # of the last factorisation
 
     def factor(self, values: np.ndarray) -> bool:
         """Factor the matrix with these values; False where a pivot is singular (or no shift makes it definite)."""
-        blocks = values.reshape(self.upper.shape)
+        blocks = (values if self.entries is None else values.reshape(-1)[self.entries]).reshape(self.given)
         # what the last matrix needed is close to what this one needs
         self.shift = self.shift / _SHIFT_GROWTH if self.shift > _FIRST_SHIFT else 0.0
         for _ in range(_SHIFTS):
@@ -83,6 +95,23 @@ def _arranged(pattern: Pattern, order: np.ndarray) -> tuple[Pattern, np.ndarray,
     return Pattern(indptr, column[source].astype(np.int32), pattern.block), source, turned[source]
 
 
+def _filled(pattern: Pattern, source: np.ndarray, turned: np.ndarray) -> tuple[Pattern, np.ndarray, np.ndarray]:
+    """What `_arranged` gave with one level of fill: (i, j) where some k before both has (k, i) and (k, j). New blocks
+    come from nowhere, −1."""
+    n = len(pattern.indptr) - 1
+    own = sp.csr_array((np.ones(len(source), np.int32), pattern.indices, pattern.indptr), shape=(n, n))
+    strict = sp.csr_array(sp.triu(own, 1))
+    meet = sp.csr_array(sp.triu(strict.T @ strict) + own)
+    meet.sort_indices()
+    keys, wanted = (
+        n * np.repeat(np.arange(n), np.diff(part.indptr)) + part.indices.astype(np.int64) for part in (pattern, meet)
+    )
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    known = keys[place] == wanted
+    filled = Pattern(meet.indptr.astype(np.int32), meet.indices.astype(np.int32), pattern.block)
+    return filled, np.where(known, source[place], -1), known & turned[place]
+
+
 class BlockDiagonal:
     """Block-Jacobi: the inverses of the diagonal blocks."""
 
@@ -106,6 +135,11 @@ class BlockDiagonal:
 def _arrange(side, source, turned, blocks, out):
     s = len(side)
     for p in range(len(source)):
+        if source[p] < 0:  # fill
+            for a in range(s):
+                for b in range(s):
+                    out[p, a, b] = 0.0
+            continue
         block = blocks[source[p]]
         for a in range(s):
             for b in range(s):

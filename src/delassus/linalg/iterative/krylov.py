@@ -1,7 +1,8 @@
 """Krylov methods for inexact Newton directions: conjugate gradients, BiCGstab, GMRES, preconditioned.
 
 All start from zero and stop when a *measure* of the residual, which the caller chooses, is small enough: what an
-inexact direction may be wrong by is not known in the Euclidean norm.
+inexact direction may be wrong by is not known in the Euclidean norm. Counted are iterations: of BiCGstab each takes two
+products with the matrix, of the others one (`PRODUCTS`).
 """
 
 import math
@@ -14,12 +15,14 @@ from delassus.linalg.iterative.conjugate_gradients import dot
 
 Apply = Callable[[np.ndarray, np.ndarray], None]  # (x, out): out = A x
 Measure = Callable[[np.ndarray], float]  # of a residual
+PRODUCTS = {"cg": 1, "gmres": 1, "bicgstab": 2, "direct": 0}
+"""With the matrix in an iteration, by name of the method."""
 
 
 def cg(
     apply: Apply, precondition: Apply, right: np.ndarray, x: np.ndarray, measure: Measure, tol: float, most: int
 ) -> tuple[int, float]:
-    """A x = right for symmetric positive definite A and preconditioner; (products with A, measure reached)."""
+    """A x = right for symmetric positive definite A and preconditioner; (iterations, measure reached)."""
     x[:] = 0.0
     r, z, p, q = right.copy(), np.empty_like(right), np.zeros_like(right), np.empty_like(right)
     size, rho_last = measure(r), math.inf
@@ -44,7 +47,7 @@ def cg(
 def bicgstab(
     apply: Apply, precondition: Apply, right: np.ndarray, x: np.ndarray, measure: Measure, tol: float, most: int
 ) -> tuple[int, float]:
-    """A x = right for any A (van der Vorst 1992, preconditioned from the right); (products with A, measure reached).
+    """A x = right for any A (van der Vorst 1992, preconditioned from the right); (iterations, measure reached).
 
     Residuals do not fall steadily: the best point seen is returned."""
     x[:] = 0.0
@@ -69,7 +72,7 @@ def bicgstab(
         _subtract(r, alpha, v, s)
         precondition(s, s_hat)
         apply(s_hat, t)
-        done += 2
+        done += 1
         square = dot(t, t)
         omega = dot(t, s) / square if square > 0.0 else 0.0
         _add(alpha, p_hat, x)
@@ -89,7 +92,7 @@ def bicgstab(
 def gmres(
     apply: Apply, precondition: Apply, right: np.ndarray, x: np.ndarray, measure: Measure, tol: float, most: int
 ) -> tuple[int, float]:
-    """A x = right for any A by GMRES, restarted, preconditioned from the right; (products with A, measure reached).
+    """A x = right for any A by GMRES, restarted, preconditioned from the right; (iterations, measure reached).
 
     The recurrence knows the Euclidean norm only; the measure is taken of the true residual at every restart, and
     whenever that norm has fallen as far as the measure was missing."""

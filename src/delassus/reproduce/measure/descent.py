@@ -80,7 +80,7 @@ def descend(
         judged = residuals.evaluate(problem, method.reactions)
         out.iteration.append(done)
         out.seconds.append(spent)
-        out.products.append(float(np.nansum(details.get("krylov", [0.0]))))
+        out.products.append(float(np.nansum(details.get("products", [0.0]))))
         out.error.append(judged.error)
         out.cost.append(judged.cost)
         if judged.error <= goal:

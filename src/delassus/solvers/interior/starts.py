@@ -45,10 +45,15 @@ def pair_above(standard: Standard, least: float) -> tuple[np.ndarray, np.ndarray
 
     In blocks with a weak direction reactions are many times the ordinary size of one. From a point far below them the
     central path runs along the boundary of the cone, and steps become shorter and shorter; from above it is short."""
-    free, limits = standard.free, standard.limits
-    x, y = np.zeros(standard.row_count), np.zeros(standard.row_count)
-    fill_unit(limits, x[free:])
+    x = np.zeros(standard.row_count)
+    fill_unit(standard.limits, x[standard.free :])
     x *= np.maximum(least, _ABOVE * own_reactions(standard))
+    return pair_at(standard, x)
+
+
+def pair_at(standard: Standard, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """(x, y, τ) with x∘y = τ e; y about as large as the velocities of x (Kleinert et al. 2014, eq. 34)."""
+    free, limits, y = standard.free, standard.limits, np.zeros(standard.row_count)
     standard.correct(x)
     tau = float(np.abs(x * standard.velocity(x))[free:].sum()) / standard.cone.degree or 1.0
     invert(limits, x[free:], y[free:])

@@ -53,7 +53,10 @@ class BodySpace:
             return BlockDiagonal(self.pattern)
         if name == "amg":
             return Multigrid(self.pattern)
-        return IncompleteFactor(self.pattern, definite=name == "ic0", order=banded_order(self.pattern))
+        order = banded_order(self.pattern) if self.settings.order == "banded" else None
+        return IncompleteFactor(
+            self.pattern, definite=name == "ic0", order=order, fill=int(name == "ilu1"), scalar=self.settings.scalar
+        )
 
     def factor(self, scaling: Scaling) -> bool:
         """Weights and preconditioner of this scaling; False where that fails."""
@@ -87,7 +90,7 @@ class BodySpace:
         return out
 
     def _correct(self, b: np.ndarray, dx: np.ndarray, tol: float, most: int) -> int:
-        """dx for the right side b; products taken."""
+        """dx for the right side b; iterations taken."""
         op, weights, count = self.operator, self.weights, 0
         apply_blocks(weights.diagonal, weights.blocks, b, self.image)
         self.push[:] = 0.0

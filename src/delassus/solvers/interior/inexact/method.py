@@ -7,15 +7,24 @@ Feasible start by an artificial variable (Kleinert et al. 2014, §4.3): for any 
 s and d are dropped and from then on every iterate is feasible. Since ȳ is always computed from x, an inexact direction
 costs centrality, never feasibility; nor does R, the softness of contacts, change the point approached.
 
+Under the exact law ȳ has De Saxcé's term (Kleinert et al. 2014, eq. 7, 13). It is convex in x and moves along the
+normal, so that ȳ lies no nearer to the boundary than its linear prediction: steps stay inside. That the iteration gets
+to a solution is not known there: the problem is not monotone.
+
 Bilateral rows have no cone: there ȳ begins at zero, W is zero and the target is zero. In units where x∘y = τ e, not 2α
 as in Kleinert et al. 2014; see `jordan`.
 """
 
 import math
+from collections.abc import Callable
 from time import perf_counter
 
 import numpy as np
 
+from delassus import residuals
+from delassus.errors import SettingsError
+from delassus.law import Law
+from delassus.linalg.iterative.krylov import PRODUCTS
 from delassus.problem import Problem
 from delassus.solvers.interior.inexact.barrier import off_centre, reduction
 from delassus.solvers.interior.inexact.body_space import BodySpace
@@ -24,12 +33,12 @@ from delassus.solvers.interior.inexact.directions import Scaling
 from delassus.solvers.interior.inexact.regularisation import softness
 from delassus.solvers.interior.inexact.settings import IpmInexact
 from delassus.solvers.interior.standard import Standard
-from delassus.solvers.interior.starts import best_multiple, pair_above
+from delassus.solvers.interior.starts import best_multiple, pair_above, pair_at
 from delassus.solvers.method import Method
 from delassus.solvers.parts.jordan import centrality, centred_pair, invert, largest_step, smallest_eigenvalue
 from delassus.solvers.settings import Settings
 
-_GAIN = 0.1  # a direction leaves at most this part of its right side, or small corrections would be none at all
+_GAIN = 0.1  # a direction leaves at most this part of its right side
 _GAIN_LINEAR = 1e-10  # … where there are bilateral rows only, which one direction should settle
 _SHORT, _SHORTS = 1e-6, 3  # so many steps in a row shorter than this: nothing will change any more
 _CENTRED = 1e-1  # adaptive: smallest eigenvalue of a product, as a fraction of τ, that a step may leave
@@ -37,19 +46,26 @@ _CENTRED = 1e-1  # adaptive: smallest eigenvalue of a product, as a fraction of 
 # mean square of reactions and velocities, below it falls with the square of the error
 _USEFUL, _FAR, _LEAST_START = 0.3, 0.1, 1e-7
 _LEAST, _MOST = 0.1, 0.9  # adaptive: bounds of β
+_FIRST_SWEEPS = 16  # of projected Gauß–Jacobi before its error is looked at
 
 
 class IpmInexactMethod(Method):
-    """One iteration is one direction.  details: τ, step, β, f_cen ("spread"), products with the matrix ("krylov"),
-    measure of the direction's error, s, shift of the preconditioner's diagonal, and seconds to build it ("factor") and
-    to solve."""
+    """One iteration is one direction.  details: τ, step, β, f_cen ("spread"), iterations of the Krylov method
+    ("krylov"), products with the matrix, measure of the direction's error, s, shift of the preconditioner's diagonal,
+    and seconds to build it ("factor") and to solve."""
 
     def __init__(self, problem: Problem, settings: IpmInexact, reactions: np.ndarray):
         self.settings, self.reactions = settings, reactions
         self.finished, self.is_costly = False, True
         self.details: dict[str, list[float]] = {}
-        self.standard = standard = Standard(problem)
-        self.scaling = Scaling(standard.free, standard.limits, standard.cones)
+        self.standard = standard = Standard(problem, scaled=settings.scaled)
+        is_exact = problem.law is Law.NCP and standard.cones > 0
+        if is_exact:
+            _refuse_symmetric(settings)
+        self.scaling = Scaling(
+            standard.free, standard.limits, standard.cones,
+            euclidean=settings.stop == "euclidean", is_exact_law=is_exact,
+        )  # fmt: skip
         space = ContactSpace if settings.space == "contact" else BodySpace
         self.system: ContactSpace | BodySpace = space(standard, settings, softness(standard, settings))
         self.last_step, self.shorts = 1.0, 0
@@ -66,10 +82,26 @@ class IpmInexactMethod(Method):
         if standard.cone.degree == 0:
             self.y = standard.velocity(self.x)
             return
-        self.x, self.y, self.tau = pair_above(standard, self.settings.start)
+        if self.settings.first is None:
+            self.x, self.y, self.tau = pair_above(standard, self.settings.start)
+        else:
+            self.x, self.y, self.tau = pair_at(standard, self._equal(self.settings.first))
         self.s = self.tau
-        self.d = (self.y - standard.velocity(self.x)) / self.s
+        self.d = (self.y - self._velocity(self.x)) / self.s
         self._drop_artificial()
+
+    def _equal(self, impulse: float) -> np.ndarray:
+        """x with μ λ_n = impulse [N s] on every contact, and on every limit (Kleinert et al. 2014, §5.1)."""
+        standard = self.standard
+        normal = np.zeros(standard.row_count)
+        normal[standard.free : standard.free + standard.limits] = 1.0
+        normal[standard.free + standard.limits :: 3] = 1.0
+        # T of `jordan` has 1/μ there
+        return impulse * standard.cone.factor * normal / (standard.unit * standard.factor)
+
+    def _velocity(self, x: np.ndarray) -> np.ndarray:
+        """D x + q, (m',), with De Saxcé's term under the exact law."""
+        return self.scaling.add_sliding(self.standard.velocity(x))
 
     def _start_near(self, reactions: np.ndarray) -> None:
         """A pair on the central path near a guess (Kleinert et al. 2014, §6), unless that is too far off: one contact
@@ -77,16 +109,16 @@ class IpmInexactMethod(Method):
         standard, free, limits = self.standard, self.standard.free, self.standard.limits
         x = standard.from_reactions(reactions)
         standard.correct(x)
-        error = max(standard.natural_map(x))
+        error = max(standard.natural_map_at(x, self._velocity(x)))
         if error > _USEFUL:
             standard.correct(self.x)
             return
-        difference = (x - standard.velocity(x))[free:]
+        difference = (x - self._velocity(x))[free:]
         self.tau = self.s = max(_LEAST_START, min(1.0, (error / _FAR) ** 2)) * float((difference**2).mean())
         self.x, self.y = x, np.zeros_like(x)
         centred_pair(limits, difference, self.tau, self.x[free:], self.y[free:])
         standard.correct(self.x)
-        self.d = (self.y - standard.velocity(self.x)) / self.s
+        self.d = (self.y - self._velocity(self.x)) / self.s
         self._drop_artificial()
 
     def advance(self, count: int) -> None:
@@ -111,17 +143,18 @@ class IpmInexactMethod(Method):
 
         begin = perf_counter()
         self.scaling.form(self.x[free:], self.y[free:], target)
+        self.scaling.set_slopes(self.y - self.s * self.d)
         if not self.system.factor(self.scaling):
             self.finished = True
             return
         factored = perf_counter()
         dx = np.zeros(standard.row_count)
         gain = _GAIN if standard.cone.degree else _GAIN_LINEAR
-        tol = min(self.settings.accuracy, gain * self.scaling.measure(b))
+        tol = self.scaling.tolerance(b, self.settings.accuracy, gain)
         krylov, error = self.system.solve(b, dx, tol, self.settings.krylov)
         solved = perf_counter()
 
-        dy = self._image(dx) + ds * self.d
+        dy = self.scaling.add_slopes(self._image(dx)) + ds * self.d
         step = self._step(dx, dy)
         if not (math.isfinite(step) and np.isfinite(dx).all()):
             self.finished = True
@@ -130,7 +163,8 @@ class IpmInexactMethod(Method):
         self.shorts = self.shorts + 1 if step < _SHORT else 0
         self.finished = self.shorts >= _SHORTS
         self._record(tau=self.tau, step=step, beta=beta, spread=spread, krylov=krylov, error=error, artificial=self.s,
-                     shift=self.system.shift, factor=factored - begin, solve=solved - factored)  # fmt: skip
+                     products=krylov * PRODUCTS[self.settings.linear], shift=self.system.shift, factor=factored - begin,
+                     solve=solved - factored)  # fmt: skip
 
     def _image(self, dx: np.ndarray) -> np.ndarray:
         """D dx with the problem's own D, which need not be symmetric: the matrix of a direction is, y is not to be
@@ -165,7 +199,7 @@ class IpmInexactMethod(Method):
         self.x = self.x + step * dx
         self.s += step * ds
         standard.correct(self.x)
-        y = standard.velocity(self.x) + self.s * self.d
+        y = self._velocity(self.x) + self.s * self.d
         # computed afresh, so that rounding does not add up, unless rounding itself leaves the cone
         self.y = y if smallest_eigenvalue(limits, y[free:]) > 0.0 else self.y + step * dy
         self._drop_artificial()
@@ -185,7 +219,36 @@ class IpmInexactMethod(Method):
             self.details.setdefault(name, []).append(float(value))
 
 
-def start_ipm_inexact(problem: Problem, settings: Settings, reactions: np.ndarray) -> IpmInexactMethod:
-    """The method."""
+def _refuse_symmetric(settings: IpmInexact) -> None:
+    """De Saxcé's term makes systems that are not symmetric."""
+    if settings.space == "body":
+        raise SettingsError("space='body' has no De Saxcé's term: use space='contact', or the ccp law")
+    if settings.linear == "cg":
+        raise SettingsError("linear='cg' needs symmetric systems, which the ncp law has not: use 'bicgstab' or 'gmres'")
+
+
+Starter = Callable[[Problem, np.ndarray], Method]
+
+
+def start_ipm_inexact(
+    problem: Problem, settings: Settings, reactions: np.ndarray, pgj: Starter | None = None
+) -> IpmInexactMethod:
+    """The method.  pgj: starts projected Gauß–Jacobi, which may go first."""
     assert isinstance(settings, IpmInexact)
+    if settings.pgj and pgj is not None:
+        reactions = _swept(problem, pgj(problem, reactions), settings.pgj)
     return IpmInexactMethod(problem, settings, reactions)
+
+
+def _swept(problem: Problem, method: Method, most: int) -> np.ndarray:
+    """Reactions of a simple method, as long as twice the iterations halve its error (Kleinert et al. 2014, §6: until
+    the convergence rate decreases)."""
+    done, error = 0, math.inf
+    while done < most:
+        count = min(max(_FIRST_SWEEPS, done), most - done)
+        method.advance(count)
+        done, before = done + count, error
+        error = residuals.measure(problem, method.reactions).relative
+        if error > 0.5 * before:
+            break
+    return method.reactions

@@ -5,10 +5,7 @@ impulse a contact of stiffness k answers a unit velocity with, to the matrix of 
 still the rigid one.
 """
 
-import math
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from delassus.errors import SettingsError
 from delassus.solvers.interior.inexact.settings import IpmInexact
@@ -17,21 +14,13 @@ from delassus.solvers.interior.standard import Standard
 _WEAK, _LEAST = 100.0, 1e-4  # blocks of condition below 100 are as soft as asked for; the weakest 10⁴ times less
 
 
-def contact_stiffness(young: float, radii: ArrayLike) -> np.ndarray:
-    """k_n = π/4 E (r_A + r_B) [N/m], the stiffness of an elastic rod between the centres (Kleinert et al. 2014, eq.
-    33).
-
-    young: E [Pa]; radii: sum of the radii of the two bodies [m], any shape."""
-    return 0.25 * math.pi * young * np.asarray(radii)
-
-
 def normal_over_tangential(poisson: float) -> float:
     """k_n / k_t of a material with Poisson's ratio ν (Kleinert et al. 2014, eq. 33)."""
     return (2.0 - poisson) * (1.0 + poisson) / (2.0 * (1.0 - poisson**2))
 
 
-def _weakness(standard: Standard) -> np.ndarray:
-    """(blocks,) least eigenvalue of each contact's block in scaled units, times _WEAK, between _LEAST and one."""
+def _weakness(standard: Standard, mobility: np.ndarray) -> np.ndarray:
+    """(blocks,) least eigenvalue of each contact's block over its mobility, times _WEAK, between _LEAST and one."""
     problem = standard.problem
     out = np.ones(len(standard.start) - 1)
     if standard.cones:
@@ -40,16 +29,27 @@ def _weakness(standard: Standard) -> np.ndarray:
         own = blocks[standard.cone.block[-standard.cones :] - first]
         factor = standard.factor[-3 * standard.cones :].reshape(-1, 3)
         scaled = factor[:, :, None] * 0.5 * (own + own.transpose(0, 2, 1)) * factor[:, None]
-        out[-standard.cones :] = np.clip(_WEAK * np.linalg.eigvalsh(scaled)[:, 0], _LEAST, 1.0)
+        weak = np.linalg.eigvalsh(scaled)[:, 0] / mobility[-standard.cones :]
+        out[-standard.cones :] = np.clip(_WEAK * weak, _LEAST, 1.0)
     return out
+
+
+def _mobility(standard: Standard) -> np.ndarray:
+    """(blocks,) mean diagonal of D in the units of `standard`: one where it is scaled."""
+    if not standard.row_count:
+        return np.ones(0)
+    diagonal = standard.factor**2 * standard.problem.delassus.diagonal[standard.cone.rows]
+    mean = np.add.reduceat(diagonal, standard.start[:-1]) / np.diff(standard.start)
+    return np.where(mean > 0.0, mean, 1.0)
 
 
 def softness(standard: Standard, settings: IpmInexact) -> np.ndarray:
     """The diagonal of R in scaled units, (m',)."""
     problem, cone = standard.problem, standard.cone
     sizes = np.diff(standard.start)
-    # blocks have unit mobility on average, but what is little to that is much to the weak direction of some
-    out = settings.regularisation * np.repeat(_weakness(standard), sizes)
+    # what is little to a block's mobility on average is much to the weak direction of some
+    mobility = _mobility(standard)
+    out = settings.regularisation * np.repeat(mobility * _weakness(standard, mobility), sizes)
     ratio = normal_over_tangential(settings.poisson)
     if settings.stiffness is not None:
         given = np.asarray(settings.stiffness, dtype=float)
