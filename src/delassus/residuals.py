@@ -85,7 +85,7 @@ def measure(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = No
             _NONE, _NONE, _NONE,
         )  # fmt: skip
         return Measure(found[0], found[2])
-    return Measure(*measure_at(reactions, problem.constraint_velocity(reactions), _judged_by(problem, reactions)))
+    return Measure(*measure_at(reactions, problem.constraint_velocity(reactions), judged_by(problem, reactions)))
 
 
 def velocities(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None) -> np.ndarray:
@@ -119,11 +119,26 @@ def evaluate_with_velocities(
         )  # fmt: skip
         return Residuals(*out.tolist()), v, u
     v, velocities = problem.velocities(reactions)
-    _evaluate_at(reactions, v, _judged_by(problem, reactions), out)
+    _evaluate_at(reactions, v, judged_by(problem, reactions), out)
     return Residuals(*out.tolist()), v, velocities
 
 
-def _judged_by(problem: Problem, reactions: np.ndarray) -> tuple[Any, ...]:
+def of_contacts(
+    problem: Problem, reactions: np.ndarray, velocities: np.ndarray, low: np.ndarray | None = None
+) -> np.ndarray:
+    """(n_c, 2) what each contact adds to `worst_velocity` [m/s] and to `worst_velocity_relative` [-], whose largest
+    value over all blocks these are.  reactions, low: as in `measure`; velocities: v of that point, (m,) [m/s]."""
+    out = np.empty((problem.contact_count, 2))
+    if low is not None and low.any() and problem.delassus.rigid is not None and problem.u_f is not None:
+        own, first = _own_steps(problem), len(problem.velocity_scale) - problem.contact_count
+        out[:, 0] = np.sqrt(_pair_gaps(problem, reactions, low, own)[0][:, 1]) / own
+        out[:, 1] = [_ratio(*pair) for pair in zip(out[:, 0].tolist(), problem.velocity_scale[first:].tolist())]
+        return out
+    fill_contact_errors(reactions, velocities, judged_by(problem, reactions), len(out), 0, out[:, 0], out[:, 1])
+    return out
+
+
+def judged_by(problem: Problem, reactions: np.ndarray) -> tuple[Any, ...]:
     """What a point is judged by: of flexible bodies that touch nothing D is not formed to find that out."""
     if problem.delassus.has_blocks_at_hand or reactions.any() or not problem.is_free:
         return problem.judged_by
@@ -142,18 +157,33 @@ def _measure_pairs(
         if velocities is not None:
             velocities = velocities + delassus.body_velocity(low)
         return _measures(high, v, _NO_GAPS, problem.judged_by), v, velocities
+    gaps, v, u = _pair_gaps(problem, high, low, _own_steps(problem))
+    nearest = v[:, 0].copy()
+    return _measures(high, nearest, gaps, problem.judged_by), nearest, u[:, 0].copy()
+
+
+def _pair_gaps(
+    problem: Problem, high: np.ndarray, low: np.ndarray, own: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(squared gaps of contacts for ρ and for their own ρ_k (n_c, 2), v (m, 2), u (n, 2)) of rigid bodies at
+    λ = high + low.  own: (n_c,) ρ_k."""
     # compiled on first use: only masses far apart need them
     from delassus.cones.pairs import fill_gaps
     from delassus.linalg.operators.rigid_pairs import pair_velocities
 
+    rigid = problem.delassus.rigid
+    assert rigid is not None
     v, u = pair_velocities(rigid, problem.u_f, problem.bias, high, low)
-    gaps, count = np.empty((problem.contact_count, 2)), problem.contact_count
-    trace = problem.diagonal_blocks[len(problem.diagonal_blocks) - 9 * count :].reshape(count, 9)[:, ::4].sum(axis=1)
-    own = np.where(trace > 0.0, 3.0 / np.where(trace > 0.0, trace, 1.0), problem.rho)
-    is_exact, first = problem.law is Law.NCP, problem.cone.contact_start
+    gaps, is_exact, first = np.empty((problem.contact_count, 2)), problem.law is Law.NCP, problem.cone.contact_start
     fill_gaps(np.column_stack([high, low]), v, first, problem.mu, is_exact, problem.rho, own, gaps)
-    nearest = v[:, 0].copy()
-    return _measures(high, nearest, gaps, problem.judged_by), nearest, u[:, 0].copy()
+    return gaps, v, u
+
+
+def _own_steps(problem: Problem) -> np.ndarray:
+    """(n_c,) ρ_k = 3 / trace D_kk of the contacts."""
+    count = problem.contact_count
+    trace = problem.diagonal_blocks[len(problem.diagonal_blocks) - 9 * count :].reshape(count, 9)[:, ::4].sum(axis=1)
+    return np.where(trace > 0.0, 3.0 / np.where(trace > 0.0, trace, 1.0), problem.rho)
 
 
 _NONE, _NO_GAPS = np.empty(0), np.empty((0, 2))  # as arguments: nothing is known, nothing is asked for
@@ -273,8 +303,23 @@ def _block_errors(reactions, v, k, offset, judged_by):
         gap = min(reactions[i], step * v[i])  # λ − max(0, λ − ρ v), without cancelling the velocity against λ
         return gap * gap, abs(min(reactions[i], own * v[i])) / own
     c = k - joints - limits
-    error = math.sqrt(_contact_gap(reactions, v, i, mu[c], gamma, own)) / own
-    return _contact_gap(reactions, v, i, mu[c], gamma, step), error
+    return _contact_gap(reactions, v, i, mu[c], gamma, step), _contact_error(reactions, v, i, mu[c], gamma, own)
+
+
+@njit(cache=True, **BORROWED)
+def fill_contact_errors(reactions, v, judged_by, count, row, error, relative):
+    """`of_contacts` for compiled code, of all `count` contacts, written from this row on of error [m/s] and relative
+    [-]."""
+    mu, block_start, joints, _, limits, diagonal_blocks, scale, gamma, step, _ = judged_by
+    offset = 0
+    for k in range(joints + limits):
+        size = block_start[k + 1] - block_start[k]
+        offset += size * size
+    for c in range(count):
+        k = joints + limits + c
+        own = _own_step(diagonal_blocks, offset + 9 * c, 3, step)
+        found = _contact_error(reactions, v, block_start[k], mu[c], gamma, own)
+        error[row + c], relative[row + c] = found, _ratio(found, scale[k])
 
 
 @njit(cache=True, **BORROWED)
@@ -293,6 +338,12 @@ def measure_islands(reactions, v, island, judged_by, table):
         for i in range(block_start[k], block_start[k + 1]):
             table[g, 1] += reactions[i] * reactions[i]
         table[g, 2] = max(table[g, 2], _ratio(error, scale[k]))
+
+
+@njit(cache=True, **BORROWED)
+def _contact_error(reactions, v, i, mu, gamma, own):
+    """Error of velocity [m/s] of the contact whose rows start at i.  own: ρ_k."""
+    return math.sqrt(_contact_gap(reactions, v, i, mu, gamma, own)) / own
 
 
 @njit(cache=True, **BORROWED)

@@ -1,8 +1,12 @@
 """Recordings: what goes in comes out, a run continues to the last bit, a problem of a step can be solved again."""
 
+from dataclasses import replace
+
+import h5py
 import numpy as np
 import pytest
 
+from delassus import World
 from delassus.builder import Material, ModelBuilder, Motor
 from delassus.io.problems import load_problem
 from delassus.io.recording import About, Columns, Recorder, Recording, Trajectory, problem_file, save_problem
@@ -223,3 +227,58 @@ def test_rows_of_drives_are_known_before_the_first_step():
     rows = report.rows
     found = rows.cone.bilateral_rows - len(rows.residual) - rows.friction_count
     assert found == model.joints.driven_rows == 8
+
+
+def largest_residuals(run):
+    return np.array([run.contacts(k).residual.max(initial=0.0) for k in range(run.step_count)])
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("sliding-block", {}),
+        ("heavy-on-light", {"n": 3, "ratio": 1e6}),
+        ("soft-box-drop", {"height": 0.175, "h": 0.02}),
+    ],
+)
+def test_residuals_of_contacts_are_the_judges(name, parameters):
+    """Where nothing but contacts is in the problem, the largest of them is the worst velocity of the step: in one
+    double and in two, of rigid and of flexible bodies."""
+    run = SCENES[name].build(**parameters).run(steps=8)
+    worst = run.array("solver/worst_velocity")
+    assert largest_residuals(run) == pytest.approx(worst, rel=1e-5, abs=1e-30)
+    assert worst.max() > 0.0
+    relative = run.array("contacts/residual_relative")
+    assert ((relative > 0.0) == (run.array("contacts/residual") > 0.0)).all()
+    assert 0.0 < relative.max() < 1e-4
+
+
+def test_residuals_of_contacts_in_steps_that_compiled_code_takes(tmp_path):
+    World.from_scene("sliding-block").run(80, record=tmp_path)
+    run = Recording(tmp_path)
+    assert np.isnan(run.times["solve"][60:]).all()  # taken many at once
+    assert largest_residuals(run) == pytest.approx(run.array("solver/worst_velocity"), rel=1e-5)
+
+
+def test_contacts_of_penalty_steps_are_not_judged():
+    setup = SCENES["sliding-block"].build()
+    run = setup.run(steps=3, settings=replace(setup.settings, integrator="penalty"))
+    assert len(run.array("contacts/residual"))
+    assert np.isnan(run.array("contacts/residual")).all()
+    assert np.isnan(run.array("contacts/residual_relative")).all()
+
+
+def test_recordings_from_before_contacts_were_judged_read_and_go_on(tmp_path):
+    World.from_scene("sliding-block").run(10, record=tmp_path)
+    (part,) = (tmp_path / "recording").glob("part-*")
+    with h5py.File(part, "r+") as file:
+        del file["contacts/residual"], file["contacts/residual_relative"]
+    old = Recording(tmp_path).contacts(-1)
+    assert old.residual is old.residual_relative is None
+    assert len(old.gap)
+    World.load(tmp_path).run(10, record=tmp_path)
+    run = Recording(tmp_path)
+    assert run.step_count == 20
+    assert np.isnan(run.contacts(9).residual).all()
+    assert run.contacts(19).residual == pytest.approx(run.array("solver/worst_velocity")[19], rel=10.0)
+    assert len(run.array("contacts/residual")) == len(run.array("contacts/gap"))

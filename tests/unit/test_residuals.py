@@ -74,6 +74,26 @@ def test_every_residual_equals_its_formula(law):
         assert got["error"] == max(got["cost"], got["feasibility"])
 
 
+@pytest.mark.parametrize("law", list(Law))
+def test_contacts_are_judged_one_by_one(law):
+    """Each contact's share equals that of the problem of this contact alone, with the others' reactions given."""
+    rng = np.random.default_rng(5)
+    problem = random_rigid(rng, bodies=6, contacts=9, joints=2, limits=2, law=law)
+    r = problem.cone.project(rng.normal(size=problem.row_count))
+    found = residuals.of_contacts(problem, r, problem.constraint_velocity(r))
+    D, v, first = problem.delassus.matrix().toarray(), problem.constraint_velocity(r), problem.cone.contact_start
+    for c in range(problem.contact_count):
+        rows = slice(first + 3 * c, first + 3 * c + 3)
+        own = D[rows, rows]
+        alone = Problem.dual(own, v[rows] - own @ r[rows], mu=problem.mu[c : c + 1], law=law)
+        assert found[c, 0] == pytest.approx(residuals.evaluate(alone, r[rows]).worst_velocity, rel=1e-9)
+    scale = problem.velocity_scale[-problem.contact_count :]
+    assert found[:, 1] == pytest.approx(found[:, 0] / scale)
+    whole = residuals.evaluate(problem, r)
+    assert found[:, 0].max() <= whole.worst_velocity
+    assert found[:, 1].max() <= whole.worst_velocity_relative
+
+
 def test_relative_measure_does_not_depend_on_units():
     """Kilograms to grams, metres to millimetres, seconds to milliseconds: the same figure for the same point."""
     rng = np.random.default_rng(12)

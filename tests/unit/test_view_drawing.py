@@ -139,7 +139,7 @@ def test_arrows_are_forces_and_their_colours_the_state_of_contact(tmp_path):
     assert (arrows.along[contacts.status > 0, 2] > 0.0).all()  # the ground pushes upwards
     assert (arrows.colour == STATUS_COLOURS[contacts.status]).all()
     assert (contacts.status == 2).any()
-    hot = drawing.arrows(contacts, scale, values=np.linspace(0, 1, len(contacts.gap))).colour
+    hot = drawing.arrows(contacts, scale, colour=heat(np.linspace(0, 1, len(contacts.gap)))).colour
     assert hot[0] @ (-1, 0, 1) > 0.3  # blue
     assert hot[-1] @ (1, 0, -1) > 0.3  # red
     assert np.linalg.norm(heat(np.array([np.nan])) - heat(np.array([0.0]))) == 0.0

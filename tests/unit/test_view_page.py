@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from command_line import assert_refused, delassus
 from delassus import Recording, Sphere, World
 from delassus.builder import ModelBuilder
 from delassus.io.recording.columns import STATUSES
+from delassus.view.drawing import RESIDUALS, heat, law_errors, logarithmic, residual_colours
 from delassus.view.page import extra, panel
 
 pytestmark = pytest.mark.skipif(not extra.is_installed(), reason="the extra `view` is not installed")
@@ -49,9 +51,6 @@ def test_the_panel_says_what_the_recording_holds(place):
             assert said["solver"].endswith(f" {run.iterations[k - 1]} iterations")
             assert said["penetration"] == f"{run.penetration[k - 1]:.3e} m"
             assert said["contacts"].startswith(f"{run.contact_counts[k - 1]}: ")
-    contact = dict(panel.about_contact(run, run.model, 10, 0))
-    assert contact["state"] in ("stick", "slip", "open")
-    assert "world" in contact["contact"]
     t, values = panel.plots(run)
     assert tuple(values) == panel.PLOTS
     assert values["iterations"].max() == run.iterations.max()
@@ -60,11 +59,66 @@ def test_the_panel_says_what_the_recording_holds(place):
 
 
 def test_what_is_clicked_is_told(player):
-    player._pick("row", int(np.flatnonzero(player.model.shapes.body == 0)[0]))
+    player._pick(int(np.flatnonzero(player.model.shapes.body == 0)[0]))
     assert player.model.body_names[0] in player.about_picked.content
     player.show(80)
     assert f"{player.run.q[80, 0, 0]:.4g}" in player.about_picked.content
     assert "80 of 150" in player.about_step.content
+
+
+def sight(player, c):
+    """From in front of the scene to contact c of the step that is shown."""
+    target = player.run.contacts(player.step - 1).point[c]
+    origin = target + np.array([1.0, -2.0, 1.5])
+    return tuple(origin), tuple(target - origin)
+
+
+def test_contacts_that_are_clicked_are_read(player):
+    """By a line of sight, as the page sends it; they are read again in every step they are in."""
+    player.show(10)
+    contacts, model = player.run.contacts(9), player.model
+    for c in range(len(contacts.gap)):
+        player._click(*sight(player, c))
+        said = player.about_picked.content
+        assert f"{model.body_names[0]}" in said
+        assert "world" in said
+        normal = abs(contacts.force[c] @ contacts.normal[c])
+        assert f"| normal force | {normal:.4g} N |" in said
+        assert f"| tangential force | {np.linalg.norm(np.cross(contacts.force[c], contacts.normal[c])):.4g} N" in said
+        assert f"| gap | {contacts.gap[c]:.3e} m |" in said
+        assert f"| residual | {contacts.residual[c]:.3e} m/s" in said
+        assert f"| state | {('open', 'stick', 'slip')[contacts.status[c]]} |" in said
+        assert f"({contacts.point[c][0]:.4g}, " in said
+    player.show(11)
+    assert f"| residual | {player.run.contacts(10).residual[c]:.3e} m/s" in player.about_picked.content
+    player.show(0)
+    assert "not in this step" in player.about_picked.content
+
+
+def test_clicks_beside_contacts_or_behind_bodies_read_none(player):
+    player.show(10)
+    origin, along = sight(player, 0)
+    player._click(origin, tuple(np.array(along) + (0.0, 0.0, 0.5)))
+    player._click(origin, tuple(-np.array(along)))
+    assert player.picked_contact is None
+    row = int(np.flatnonzero(player.model.shapes.body == 0)[0])
+    below = player.run.contacts(9).point.mean(axis=0)
+    player._pick(row)
+    player._click(tuple(below + (0, 0, 5)), (0.0, 0.0, -1.0))  # on the top of the block, contacts are below it
+    assert player.picked_contact is None
+    assert player.picked_row == row
+
+
+def test_contacts_are_coloured_by_residuals_or_by_what_old_recordings_have(player):
+    contacts = player.run.contacts(9)
+    worse = replace(contacts, residual_relative=np.array([1e-13, 1e-2, np.nan, 1e-7][: len(contacts.gap)]))
+    colours = residual_colours(worse)
+    assert colours[0] == pytest.approx(heat(np.array([0.0]))[0])
+    assert colours[1] == pytest.approx(heat(np.array([1.0]))[0])
+    assert np.ptp(colours[2]) < 0.05  # nobody judged it: grey
+    old = replace(contacts, residual=None, residual_relative=None)
+    assert residual_colours(old) == pytest.approx(heat(logarithmic(law_errors(old), *RESIDUALS)))
+    assert "not recorded" in dict(panel.about_contact(old, player.model, 0))["residual"]
 
 
 def test_time_goes_on_and_begins_again(player):
@@ -95,7 +149,7 @@ def test_worlds_are_stepped_and_dragged():
     try:
         live.advance(0.01)
         assert live.world.time == pytest.approx(0.01)
-        live._pick("row", 0)
+        live._pick(0)
         live.handle.position = (1.0, 0.0, 0.0)
         for _ in range(15):
             live.advance(0.1)

@@ -24,6 +24,9 @@ STATUS_COLOURS = np.array([(0.55, 0.55, 0.58), (0.13, 0.47, 0.90), (0.92, 0.28, 
 """Of contacts that are open, stick and slip."""
 STATUS_NAMES = ("open", "stick", "slip")
 SLIP = 2
+RESIDUALS = (1e-12, 1e-2)
+"""Errors that are drawn blue and red: of contacts over the velocities around them, of Coulomb's law over the largest
+force."""
 _HEAT = np.array([(0.23, 0.30, 0.75), (0.55, 0.69, 0.99), (0.87, 0.87, 0.87), (0.96, 0.60, 0.48), (0.71, 0.02, 0.15)])
 _LONGEST_ARROW = 0.35  # of the size of the scene: a large force of a recording; larger ones are drawn no longer than
 _CUT_ARROW = 1.5  # times as long
@@ -180,10 +183,10 @@ class Drawing:
 
     # -- contacts ------------------------------------------------------------------------------------------------------
 
-    def arrows(self, contacts: StepContacts, metres_per_newton: float, *, values: np.ndarray | None = None) -> Arrows:
-        """Forces of contacts on the second body, or on the first where the second is fixed, coloured by whether they
-        stick; values: (n,) from 0 to 1, of the heat that colours them instead."""
-        colour = STATUS_COLOURS[contacts.status] if values is None else heat(values)
+    def arrows(self, contacts: StepContacts, metres_per_newton: float, *, colour: np.ndarray | None = None) -> Arrows:
+        """Forces of contacts on the second body, or on the first where the second is fixed.  colour: (n, 3); by whether
+        they stick where none is given."""
+        colour = STATUS_COLOURS[contacts.status] if colour is None else colour
         on_first = (contacts.bodies[:, 1] < 0) & (contacts.bodies[:, 0] >= 0)
         along = np.where(on_first, -metres_per_newton, metres_per_newton)[:, None] * contacts.force
         most = _CUT_ARROW * _LONGEST_ARROW * self.size
@@ -266,6 +269,23 @@ def law_errors(contacts: StepContacts) -> np.ndarray:
     sliding = np.linalg.norm(friction + (contacts.mu * pressing)[:, None] * against, axis=1)
     error = np.maximum(np.maximum(outside, 0.0), np.where(contacts.status == SLIP, sliding, 0.0))
     return error / max(float(np.linalg.norm(contacts.force, axis=1).max(initial=0.0)), 1e-300)
+
+
+def residual_colours(contacts: StepContacts) -> np.ndarray:
+    """(n, 3) heat of each contact's residual over the velocities around it, decades from RESIDUALS[0] to RESIDUALS[1];
+    grey where nobody judged. Where recordings hold none, of the error of Coulomb's law."""
+    found = law_errors(contacts) if contacts.residual_relative is None else contacts.residual_relative
+    return np.where(np.isnan(found)[:, None], STATUS_COLOURS[0], heat(logarithmic(found, *RESIDUALS)))
+
+
+def contact_names(model: Model, contacts: StepContacts, c: int) -> tuple[str, str]:
+    """Of the two bodies of a contact; "world" is all that is fixed."""
+    first, second = (
+        model.flexible.names[soft] if soft >= 0 and model.flexible is not None else
+        model.body_names[body] if body >= 0 else "world"
+        for body, soft in zip(contacts.bodies[c], (-1, -1) if contacts.flexible is None else contacts.flexible[c])
+    )  # fmt: skip
+    return first, second
 
 
 def arrow_scale(forces: np.ndarray, size: float) -> float:

@@ -26,6 +26,7 @@ from delassus.io.recording import nodes
 from delassus.io.recording.keeping import COUNTS, NUMBERS, keep_contacts, keep_step, keep_taken
 from delassus.model.model import Model
 from delassus.model.state import State
+from delassus.residuals import fill_contact_errors, judged_by, of_contacts
 from delassus.simulation import Memory, StepReport
 from delassus.status import Status
 
@@ -38,6 +39,10 @@ STAGES = ("collision", "assembly", "solve", "advance")
 _OF_COMPILED = "prox-ssn"  # what solves steps that compiled code takes
 _EMPTY = np.zeros(0)
 _OF_CONTACTS = ("bodies", "status", "point", "normal", "force", "slip", "gap", "mu", "feature")
+JUDGED = ("contacts/residual", "contacts/residual_relative")
+"""What each contact adds to the worst velocity of its step, as the judge measures it (`residuals.of_contacts`) [m/s],
+and over the velocities around it [-]; not a number in penalty steps, which nobody judges. Four bytes each: seven digits
+of an error are enough. Recordings of older versions do not have these columns."""
 
 Arrays = tuple[Any, ...]
 
@@ -96,6 +101,7 @@ class Columns:
             self.filled, (state.q, state.u, state.turns), numbers, counts, sizes, solved, rows.names,
             _plain(contacts), _EMPTY if low is None else low, self._steps, self._touching, self._limits, self._exact,
         )  # fmt: skip
+        _keep_residuals(report, touching, self._touching)
         if self._nodes:
             nodes.keep_nodes(self.model, state, report, steps, touching, self._nodes, self._node_contacts)
         self.filled = after
@@ -190,10 +196,28 @@ def _step_room(model: Model, n: int) -> Arrays:
 
 
 def _contact_room(n: int) -> Arrays:
-    """In the order of `_OF_CONTACTS`. One array each, as files have them: rows of all numbers would have to be sorted
-    into columns at every save."""
+    """In the order of `_OF_CONTACTS` and `JUDGED`. One array each, as files have them: rows of all numbers would have
+    to be sorted into columns at every save."""
     vectors = (np.empty((n, 3)) for _ in range(4))
-    return np.empty((n, 2), np.int32), np.empty(n, np.uint8), *vectors, np.empty(n), np.empty(n), np.empty(n, np.uint64)
+    return (
+        np.empty((n, 2), np.int32), np.empty(n, np.uint8), *vectors, np.empty(n), np.empty(n), np.empty(n, np.uint64),
+        np.empty(n, np.float32), np.empty(n, np.float32),
+    )  # fmt: skip
+
+
+def _keep_residuals(report: StepReport, row: int, room: Arrays) -> None:
+    """How well each contact of a step was solved, from this row on."""
+    solution, count = report.solution, len(report.contacts)
+    if not count:
+        return
+    if solution.status is Status.PENALTY:
+        room[9][row : row + count] = room[10][row : row + count] = math.nan
+    elif solution.reactions_low is None:
+        by = judged_by(report.problem, solution.reactions)
+        fill_contact_errors(solution.reactions, solution.velocities, by, count, row, room[9], room[10])
+    else:
+        found = of_contacts(report.problem, solution.reactions, solution.velocities, solution.reactions_low)
+        room[9][row : row + count], room[10][row : row + count] = found.T
 
 
 def _plain(contacts: Contacts) -> tuple[np.ndarray, ...]:
@@ -201,7 +225,7 @@ def _plain(contacts: Contacts) -> tuple[np.ndarray, ...]:
 
 
 def _contact_columns(*columns: np.ndarray) -> dict[str, np.ndarray]:
-    return {f"contacts/{name}": column for name, column in zip(_OF_CONTACTS, columns)}
+    return dict(zip((*(f"contacts/{name}" for name in _OF_CONTACTS), *JUDGED), columns, strict=True))
 
 
 def contact_columns(report: StepReport) -> dict[str, np.ndarray]:
@@ -211,6 +235,7 @@ def contact_columns(report: StepReport) -> dict[str, np.ndarray]:
     keep_contacts(
         _plain(report.contacts), solution.reactions, solution.velocities, first, report.h, worst, 0, room
     )  # fmt: skip
+    _keep_residuals(report, 0, room)
     return _contact_columns(*room)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from delassus.dynamics.forces import energy_at
 from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.borrowed import BORROWED
-from delassus.residuals import RESIDUAL_COUNT
+from delassus.residuals import RESIDUAL_COUNT, fill_contact_errors
 from delassus.simulation.one_step import deepest, drift_of
 from delassus.spatial import matrices_of
 
@@ -24,12 +24,13 @@ _LOW_BITS = np.uint64((1 << 61) - 1)  # of a block's name: the number within its
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
-def keep_taken(state, bodies, h, iterations, count, rows, reactions, found, contacts, room):
+def keep_taken(state, bodies, h, iterations, count, rows, reactions, found, scales, contacts, room):
     """Write a step that compiled code has just taken into the next rows of its columns; returns 0.
 
     state: q, u, turns, time (1,) after it; bodies: mass, inertia, gravity, and space for rotations (n_b, 3, 3); count:
     of its contacts; rows: names, start per block, numbers of blocks (4,), errors of joints, which of them are hard,
-    coordinates; found: residuals and velocities, as of an `Attempt`; contacts: as for `keep_step`, with more room;
+    coordinates; found: residuals and velocities, as of an `Attempt`; scales: diagonal blocks of D, velocity scales, ρ
+    and ‖v_f‖₂, as of `Problem.judged_by`; contacts: as for `keep_step`, with more room;
     room: rows filled (4,), which move on, numbers and counts of a step, then as for `keep_step`."""
     q, u, turns, time = state
     mass, inertia, gravity, rotation = bodies
@@ -53,6 +54,19 @@ def keep_taken(state, bodies, h, iterations, count, rows, reactions, found, cont
         (h, numbers[6], reactions, velocities, coordinates), names, (of, point, frame, gap[:count], mu, feature),
         reactions[:0], steps, touching, limits, exact,
     )  # fmt: skip
+    judged_by = (
+        mu,
+        start,
+        bilateral,
+        start[bilateral],
+        unilateral,
+        scales[0],
+        scales[1],
+        True,
+        scales[2][0],
+        scales[2][1],
+    )
+    fill_contact_errors(reactions, velocities, judged_by, count, at[1], touching[9], touching[10])
     at[0], at[1], at[2] = at[0] + 1, at[1] + count, at[2] + unilateral
     return np.int64(0)
 
@@ -106,9 +120,10 @@ def keep_step(at, state, numbers, counts, sizes, solved, names, contacts, low, s
 def keep_contacts(contacts, reactions, velocities, first, h, worst, row, out):
     """What contacts did in a step, from this row on: forces [N] and slips [m/s] in the world frame, of the second body
     against the first.  first: row of the problem; worst: velocity [m/s] that is as good as none; out: bodies (…, 2),
-    status, point, normal, force, slip (…, 3), gap, mu, feature."""
+    status, point, normal, force, slip (…, 3), gap, mu, feature; residuals, the last two, are written by
+    `fill_contact_errors`."""
     bodies, point, frame, gap, mu, feature = contacts
-    out_bodies, status, points, normals, forces, slips, gaps, mus, features = out
+    out_bodies, status, points, normals, forces, slips, gaps, mus, features, _, _ = out
     for c in range(len(gap)):
         r, k = first + 3 * c, row + c
         n, t1, t2 = reactions[r] / h, reactions[r + 1] / h, reactions[r + 2] / h

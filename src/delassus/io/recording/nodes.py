@@ -11,6 +11,7 @@ A step takes 48 bytes a node, 24 more where it is welded, and 56 a contact more 
 
 import numpy as np
 
+from delassus.collision import Contacts
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation import StepReport
@@ -40,6 +41,12 @@ def welding(report: StepReport) -> np.ndarray:
     return report.solution.reactions[report.rows.welds].reshape(-1, 3) / report.h
 
 
+def flexible_of(model: Model, contacts: Contacts) -> np.ndarray:
+    """(n, 2) numbers of the flexible bodies of contacts, −1 for others."""
+    first = model.shapes.count  # surfaces of flexible bodies are numbered after all shapes
+    return np.where(contacts.shapes >= first, contacts.shapes - first, -1)
+
+
 def keep_nodes(
     model: Model, state: State, report: StepReport, step: int, contact: int, steps: tuple[np.ndarray, ...],
     touching: tuple[np.ndarray, ...],
@@ -48,8 +55,7 @@ def keep_nodes(
     contacts = report.contacts
     steps[0][step], steps[1][step], steps[2][step] = state.nodes, state.node_velocity, welding(report)
     rows = slice(contact, contact + len(contacts))
-    first = model.shapes.count  # surfaces of flexible bodies are numbered after all shapes
-    touching[0][rows] = np.where(contacts.shapes >= first, contacts.shapes - first, -1)
+    touching[0][rows] = flexible_of(model, contacts)
     if contacts.nodes is None or contacts.weights is None:
         touching[1][rows], touching[2][rows] = -1, 0.0
     else:

@@ -20,7 +20,7 @@ from delassus.io.recording.by_name import (
     joint_record,
     pair_record,
 )
-from delassus.io.recording.columns import STATUSES, is_ragged
+from delassus.io.recording.columns import JUDGED, STATUSES, is_ragged
 from delassus.io.recording.model_file import FILE, read_model
 from delassus.io.recording.parts import STEM, Part, part_paths
 from delassus.io.recording.trajectory import Trajectory
@@ -171,6 +171,8 @@ class Recording(Trajectory):
                     parts.append(part.read(name))
                     if is_turns and parts[-1].dtype != np.int64:
                         part.fail(f"{name} is {parts[-1].dtype}, expected whole numbers: damaged")
+            elif name in JUDGED and "contacts/gap" in shapes:  # written before contacts were judged one by one
+                parts.append(np.full(shapes["contacts/gap"], np.nan, np.float32))
         try:
             out = parts[0] if len(parts) == 1 else np.concatenate(parts)
         except ValueError:

@@ -1,6 +1,7 @@
 """What a run did, as arrays: from memory or from a recording."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Container
+from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,6 @@ import numpy as np
 
 from delassus.errors import FileError, SettingsError, nearest
 from delassus.io.recording.columns import STAGES, STATUSES, Columns, start_arrays
-from delassus.io.recording.nodes import OF_CONTACTS
 from delassus.io.recording.vtu import write_series
 from delassus.model.flexible import Flexible
 from delassus.model.model import Model
@@ -25,7 +25,9 @@ class StepContacts:
     """The n contacts of one step.  bodies: (n, 2), −1 for the world; point, normal: (n, 3) [m]; force: (n, 3) [N],
     world frame, on the second body; slip: (n, 3) [m/s]; gap: (n,) [m]; mu: (n,); status: (n,) 0 open, 1 stick, 2 slip;
     feature: (n,) the same from step to step; flexible: (n, 2) numbers of the flexible bodies, −1 for others; nodes,
-    weights: (n, 4) which of their nodes it touches, −1 for none, and what part of the force acts on each."""
+    weights: (n, 4) which of their nodes it touches, −1 for none, and what part of the force acts on each; residual:
+    (n,) what each adds to the worst velocity of the step, as the judge measures it [m/s], residual_relative: over the
+    velocities around it [-], whose largest is held against the tolerance; None in recordings of older versions."""
 
     bodies: np.ndarray
     point: np.ndarray
@@ -39,6 +41,15 @@ class StepContacts:
     flexible: np.ndarray | None = None
     nodes: np.ndarray | None = None
     weights: np.ndarray | None = None
+    residual: np.ndarray | None = None
+    residual_relative: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, columns: Callable[[str], np.ndarray], names: Container[str]) -> "StepContacts":
+        """Of what there is under these names.  columns: gives one by its name."""
+        always = {field.name for field in fields(cls) if field.default is MISSING}
+        wanted = [(field, f"contacts/{field}") for field in cls.__dataclass_fields__]
+        return cls(**{field: columns(name) for field, name in wanted if name in names or field in always})
 
     def force_on(self, body: int) -> np.ndarray:
         """Resultant on one body, (3,) [N], world frame; −1: on all that is fixed."""
@@ -189,9 +200,7 @@ class Trajectory:
         """Of step k (the one that leads from state k to k + 1)."""
         k = range(self.step_count)[k]
         part = slice(self._contact_start[k], self._contact_start[k + 1])
-        fields = [f"contacts/{name}" for name in StepContacts.__dataclass_fields__]
-        kept = OF_CONTACTS if self.node_count else ()
-        return StepContacts(*(self._load(name)[part] for name in fields if name not in OF_CONTACTS or name in kept))
+        return StepContacts.of(lambda name: self._load(name)[part], self.names)
 
     # -- flexible bodies -----------------------------------------------------------------------------------------------
 

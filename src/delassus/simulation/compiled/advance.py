@@ -133,7 +133,8 @@ def take_steps(held, keeping, count):
     """How many of so many steps were taken. The first that cannot be is left to `step`.
 
     held: world, inputs, state, memory, work (see layout.py), trail: (poses, velocities, turns, times) after each step,
-    before: what the last one begins with, memory included, counts: of the last; keeping: kept, see layout.py."""
+    before: what the last one begins with, memory included, counts: of the last; keeping: kept, see
+    layout.py."""
     world, inputs, q, u, turns, time, memory, work, trail, before, counts = contents(held)
     kept = contents(keeping)
     for k in range(count):

@@ -183,5 +183,6 @@ def nowhere() -> Arrays:
     numbers, counts, small = np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.uint8)
     steps = table, whole, cube, cube, whole, table, table, table, table
     bodies, feature = np.zeros((0, 0), np.int32), np.zeros(0, np.uint64)
-    touching = bodies, small, table, table, table, table, numbers, numbers, feature
+    judged = np.zeros(0, np.float32)
+    touching = bodies, small, table, table, table, table, numbers, numbers, feature, judged, judged
     return counts, numbers, counts, steps, touching, (np.zeros(0, np.int32), small, numbers), table

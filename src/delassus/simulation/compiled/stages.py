@@ -174,7 +174,7 @@ def to_keep(world, q, u, turns, time, iterations, count, work, room):
     _, names, _, _, _, _, errors, coordinates, _, _, start, hard, blocks, _ = table
     return (
         (q, u, turns, time), (mass, inertia, gravity, poses[2]), world[6][0], iterations, count,
-        (names, start, blocks, errors[0], hard, coordinates[0]), problem[5], problem[6],
+        (names, start, blocks, errors[0], hard, coordinates[0]), problem[5], problem[6], (*problem[2], problem[10]),
         (pairs, point, frame, gap, mu, feature), room,
     )  # fmt: skip
 

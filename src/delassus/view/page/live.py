@@ -9,11 +9,12 @@ import numpy as np
 
 from delassus.io.recording import StepContacts
 from delassus.io.recording.columns import contact_columns
+from delassus.io.recording.nodes import flexible_of
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation import StepReport, StepSettings
 from delassus.view.drawing import Drawing, arrow_scale
-from delassus.view.page import panel
+from delassus.view.page import panel, picking
 from delassus.view.page.extra import serve, stop
 from delassus.view.page.player import look_at
 from delassus.view.page.scenery import Scenery
@@ -68,12 +69,18 @@ class Live:
         self.again = gui.add_button("start again")
         self.release = gui.add_button("let go")
         self.about_step = gui.add_markdown("")
-        gui.add_markdown("Click a body, then drag the arrows that appear: a spring pulls it there.")
+        gui.add_markdown(
+            "Click a body, then drag the arrows that appear: a spring pulls it there. Click a contact to read it."
+        )
+        self.about_contact = gui.add_markdown("")
         self.again.on_click(lambda _: self._restart())
         self.release.on_click(lambda _: self._let_go())
+        self.server.scene.on_click()(lambda event: self._click(event.ray_origin, event.ray_direction))
+        self.contacts: StepContacts | None = None  # of the last step
+        self.read: picking.Name | None = None  # the contact that was clicked
         self._restarting, self._stopped = False, Event()
 
-    def _pick(self, what: str, row: int) -> None:
+    def _pick(self, row: int) -> None:
         body = int(self.model.shapes.body[row])
         if body < 0:
             return
@@ -83,6 +90,26 @@ class Live:
             "/hand", scale=0.35 * self.drawing.size, disable_rotations=True, position=position, depth_test=False
         )
         self.held = body
+
+    def _click(self, origin: tuple[float, ...], sight: tuple[float, ...]) -> None:
+        """Anywhere in the scene.  origin [m], sight: of the line of sight."""
+        if self.contacts is not None:
+            along = self.drawing.arrows(self.contacts, self.scenery.scale).along
+            c = picking.contact_at(np.array(origin), np.array(sight), self.contacts, along)
+            self.read = picking.name_of(self.contacts, c) if c >= 0 else None
+            self._tell()
+
+    def _tell(self) -> None:
+        """What is known of the contact that was clicked."""
+        rows: list[tuple[str, str]] = []
+        point, contacts = None, self.contacts
+        if self.read is not None and contacts is not None:
+            c = picking.find(contacts, self.read)
+            rows = [("contact", "not in this step")]
+            if c >= 0:
+                rows, point = panel.about_contact(contacts, self.model, c), contacts.point[c]
+        self.scenery.mark(point)
+        self.about_contact.content = panel.markdown(rows) if rows else ""
 
     def _let_go(self) -> None:
         self.held = -1
@@ -120,10 +147,12 @@ class Live:
         """Where the world is, and how well its last step was solved."""
         state, report = self.world.state, self.world.report
         columns = contact_columns(report)
-        kept = [
-            columns[f"contacts/{name}"] for name in StepContacts.__dataclass_fields__ if f"contacts/{name}" in columns
-        ]
-        self.scenery.move(state, StepContacts(*kept))
+        if self.model.node_count:
+            columns["contacts/flexible"] = flexible_of(self.model, report.contacts)
+        self.contacts = StepContacts.of(columns.__getitem__, columns)
+        self.scenery.move(state, self.contacts)
+        if self.read is not None:
+            self._tell()
         solution = report.solution
         rows = [
             ("time", f"{state.t:.3f} s"), ("status", solution.status.value),

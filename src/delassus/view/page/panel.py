@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from delassus.io.recording import Trajectory
+from delassus.io.recording import StepContacts, Trajectory
 from delassus.io.recording.columns import STATUSES
 from delassus.model.model import Model
 from delassus.model.state import State
-from delassus.view.drawing import STATUS_NAMES, Drawing
+from delassus.view.drawing import STATUS_NAMES, Drawing, contact_names, law_errors
 
 PLOTS = ("penetration [m]", "relative natural map", "joint drift [m, rad]", "energy [J]", "iterations", "contacts")
 """As in summary.png."""
@@ -62,15 +62,26 @@ def about_row(drawing: Drawing, row: int, state: State) -> list[tuple[str, str]]
     ]  # fmt: skip
 
 
-def about_contact(run: Trajectory, model: Model, k: int, c: int) -> list[tuple[str, str]]:
-    """Of contact c of the step that led to state k."""
-    contacts = run.contacts(k - 1)
-    names = [model.body_names[b] if b >= 0 else "world" for b in contacts.bodies[c]]
+def about_contact(contacts: StepContacts, model: Model, c: int) -> list[tuple[str, str]]:
+    """Of contact c of a step; forces are those on the second body."""
+    normal = float(contacts.force[c] @ contacts.normal[c])
+    along = float(np.linalg.norm(contacts.force[c] - normal * contacts.normal[c]))
     return [
-        ("contact", " – ".join(names)), ("state", STATUS_NAMES[int(contacts.status[c])]),
-        ("force", f"{_vector(contacts.force[c])} N"), ("slip", f"{_vector(contacts.slip[c])} m/s"),
-        ("gap", f"{contacts.gap[c]:.3e} m"), ("friction", f"{contacts.mu[c]:g}"),
+        ("contact", " – ".join(contact_names(model, contacts, c))), ("state", STATUS_NAMES[int(contacts.status[c])]),
+        ("position", f"{_vector(contacts.point[c])} m"), ("normal force", f"{normal:.4g} N"),
+        ("tangential force", f"{along:.4g} N of {contacts.mu[c] * max(normal, 0.0):.4g} N"),
+        ("slip", f"{np.linalg.norm(contacts.slip[c]):.3e} m/s"), ("gap", f"{contacts.gap[c]:.3e} m"),
+        ("residual", _residual(contacts, c)), ("friction", f"{contacts.mu[c]:g}"),
     ]  # fmt: skip
+
+
+def _residual(contacts: StepContacts, c: int) -> str:
+    """As the judge measures it; what older recordings can tell instead."""
+    if contacts.residual is None or contacts.residual_relative is None:
+        return f"not recorded; misses Coulomb's law by {law_errors(contacts)[c]:.1e} of the largest force"
+    if np.isnan(contacts.residual[c]):
+        return "not judged"
+    return f"{contacts.residual[c]:.3e} m/s, {contacts.residual_relative[c]:.1e} of velocities around it"
 
 
 def columns(run: Trajectory) -> list[np.ndarray]:

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from delassus.io.recording import Trajectory
+from delassus.io.recording import StepContacts, Trajectory
+from delassus.io.recording.columns import JUDGED
 from delassus.model.model import Model
 from delassus.view.drawing import Drawing, arrow_scale
-from delassus.view.page import panel
+from delassus.view.page import panel, picking
 from delassus.view.page.extra import serve, stop
-from delassus.view.page.scenery import COLOURINGS, Scenery
+from delassus.view.page.scenery import BY_LAW, BY_PENETRATION, BY_RESIDUAL, BY_STATE, Scenery
 
 _SPEEDS = ("0.01", "0.1", "0.25", "0.5", "1", "2", "5")
 _PERIOD = 1.0 / 30.0  # s between two states that are sent
@@ -29,6 +30,8 @@ class Player:
         self.drawing = drawing_of(run, model)
         self._stopped = Event()
         self.step, self.picked_row, self._shown = 0, -1, -1
+        self._in_front = -1  # the row that a click has just hit
+        self.picked_contact: picking.Name | None = None
         forces = run.array("contacts/force") if run.step_count else np.zeros((0, 3))
         self.scenery = Scenery(
             self.server, self.drawing, arrow_scale(forces, self.drawing.size), _most_stress(run, self.drawing),
@@ -52,11 +55,8 @@ class Player:
         with gui.add_folder("this step"):
             self.about_step = gui.add_markdown("")
         with gui.add_folder("clicked"):
-            self.about_picked = gui.add_markdown("Click a body to read it.")
-            self.contact = gui.add_number(
-                "contact", -1, min=-1, step=1, hint="Number of a contact of this step to read."
-            )
-        self.contact.on_update(lambda _: self._read())
+            self.about_picked = gui.add_markdown("Click a body, a contact or its arrow to read it.")
+        self.server.scene.on_click()(lambda event: self._click(event.ray_origin, event.ray_direction))
         with gui.add_folder("layers", expand_by_default=False):
             self._layers()
         with gui.add_folder("plots"):
@@ -65,7 +65,12 @@ class Player:
     def _layers(self) -> None:
         gui, scenery = self.server.gui, self.scenery
         forces = gui.add_checkbox("contact forces", True)
-        colouring = gui.add_dropdown("contacts coloured by", COLOURINGS, initial_value=COLOURINGS[0])
+        is_judged = not self.run.step_count or JUDGED[0] in self.run.names
+        colouring = gui.add_dropdown(
+            "contacts coloured by", (BY_STATE, BY_RESIDUAL if is_judged else BY_LAW, BY_PENETRATION),
+            initial_value=BY_STATE, hint="Residuals of contacts: blue 1e-12, red 1e-2 of the velocities around them."
+            if is_judged else "This recording is of an older version and holds no residuals of contacts.",
+        )  # fmt: skip
         joints = gui.add_checkbox("joints", False)
         drift = gui.add_checkbox("joint drift as heat", False)
         centres = gui.add_checkbox("centres of mass", False)
@@ -113,18 +118,42 @@ class Player:
         self.about_step.content = panel.markdown(panel.facts(self.run, k))
         self._read()
 
-    def _pick(self, what: str, number: int) -> None:
-        self.picked_row = number if what == "row" else -1
+    def _pick(self, row: int) -> None:
+        """A body was clicked; what the click says of contacts comes after this."""
+        self.picked_row, self.picked_contact, self._in_front = row, None, row
         self._read()
 
+    def _click(self, origin: tuple[float, ...], sight: tuple[float, ...]) -> None:
+        """Anywhere in the scene.  origin [m], sight: of the line of sight."""
+        row, self._in_front = self._in_front, -1
+        contacts = self._contacts()
+        if contacts is None or not self.scenery.show_forces:
+            return
+        along = self.drawing.arrows(contacts, self.scenery.scale).along
+        body = int(self.model.shapes.body[row]) if row >= 0 else -1
+        centre = self.run.q[self.step, body, :3] if body >= 0 else None
+        c = picking.contact_at(np.array(origin), np.array(sight), contacts, along, body, centre)
+        if c >= 0:
+            self.picked_contact = picking.name_of(contacts, c)
+            self._read()
+
+    def _contacts(self) -> StepContacts | None:
+        """Of the step that led to the state that is shown."""
+        return self.run.contacts(self.step - 1) if self.step else None
+
     def _read(self) -> None:
-        count = int(self.run.contact_counts[self.step - 1]) if self.step else 0
-        if 0 <= self.contact.value < count:
-            rows = panel.about_contact(self.run, self.model, self.step, int(self.contact.value))
+        """What was clicked, as it is in this step."""
+        contacts, point = self._contacts(), None
+        if self.picked_contact is not None:
+            c = picking.find(contacts, self.picked_contact) if contacts is not None else -1
+            rows = [("contact", "not in this step")]
+            if contacts is not None and c >= 0:
+                rows, point = panel.about_contact(contacts, self.model, c), contacts.point[c]
         elif self.picked_row >= 0:
             rows = panel.about_row(self.drawing, self.picked_row, self.run.state(self.step))
         else:
             return
+        self.scenery.mark(point)
         self.about_picked.content = panel.markdown(rows)
 
     def move_cursor(self) -> None:

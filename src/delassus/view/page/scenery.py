@@ -8,12 +8,14 @@ import numpy as np
 from delassus.io.recording import StepContacts
 from delassus.model.state import State
 from delassus.spatial import matrix_to_quaternion
-from delassus.view.drawing import STATUS_COLOURS, Drawing, Solids, heat, law_errors, logarithmic
+from delassus.view.drawing import STATUS_COLOURS, Drawing, Solids, heat, logarithmic, residual_colours
 from delassus.view.triangles import shaded
 
-COLOURINGS = ("stick, slip, open", "error of Coulomb's law", "penetration")
-"""Of contacts."""
-_ERRORS = (1e-12, 1e-2)  # of Coulomb's law over the largest force: blue and red
+BY_STATE, BY_RESIDUAL, BY_LAW, BY_PENETRATION = (
+    "stick, slip, open", "residual", "error of Coulomb's law", "penetration",
+)  # fmt: skip
+"""How contacts are coloured; by Coulomb's law where recordings of older versions hold no residuals of contacts."""
+_MARK = (255, 214, 10)  # of the contact that was clicked
 _GRID_CELLS = 40
 _MOST_SHADOWED = 2000  # of a shape; a shadow is one more picture of all of them in every frame, or several
 _LINES_ON_WHITE, _LINES_ON_BLACK = (205, 185), (60, 90)  # grey of cells and of sections
@@ -21,16 +23,16 @@ _LINES_ON_WHITE, _LINES_ON_BLACK = (205, 185), (60, 90)  # grey of cells and of 
 
 class Scenery:
     """What is drawn of a model on a page.  server: of viser, or a client's; metres_per_newton, most_stress [Pa],
-    deepest [m]: how long forces are drawn, and what is red; picked: called with ("body", name) when one is clicked."""
+    deepest [m]: how long forces are drawn, and what is red; picked: called with the row of a shape that is clicked."""
 
     def __init__(
         self, server: Any, drawing: Drawing, metres_per_newton: float, most_stress: float, deepest: float,
-        picked: Callable[[str, int], None] | None = None,
+        picked: Callable[[int], None] | None = None,
     ):  # fmt: skip
         self.server, self.scene, self.drawing = server, server.scene, drawing
         self.scale, self.most_stress, self.deepest = metres_per_newton, max(most_stress, 1e-300), max(deepest, 1e-9)
         self.picked = picked
-        self.colouring, self.show_forces, self.heat_joints = COLOURINGS[0], True, False
+        self.colouring, self.show_forces, self.heat_joints = BY_STATE, True, False
         self.solids = [self._add(k, solids) for k, solids in enumerate(drawing.solids)]
         size = 10.0 * drawing.size
         self.grids = [
@@ -56,7 +58,7 @@ class Scenery:
         )  # fmt: skip
         if self.picked is not None:
             picked = self.picked
-            handle.on_click(lambda event: picked("row", int(solids.rows[event.instance_index or 0])))
+            handle.on_click(lambda event: picked(int(solids.rows[event.instance_index or 0])))
         return solids, handle
 
     def darken(self, dark: bool) -> None:
@@ -115,8 +117,8 @@ class Scenery:
         if contacts is None or not len(contacts.gap) or not self.show_forces:
             self.scene.remove_by_name("/contacts")
             return
-        values = self._values(contacts)
-        arrows = self.drawing.arrows(contacts, self.scale, values=values)
+        colour = self._colours(contacts)
+        arrows = self.drawing.arrows(contacts, self.scale, colour=colour)
         size = self.drawing.size
         ends = np.stack([arrows.start, arrows.start + arrows.along], axis=1).astype(np.float32)
         shown = np.linalg.norm(arrows.along, axis=1) > 1e-3 * size
@@ -127,15 +129,24 @@ class Scenery:
             )  # fmt: skip
         else:
             self.scene.remove_by_name("/contacts/forces")
-        colour = STATUS_COLOURS[contacts.status] if values is None else heat(values)
         self._dots("/contacts/points", contacts.point, colour, 0.015 * size)
 
-    def _values(self, contacts: StepContacts) -> np.ndarray | None:
-        if self.colouring == COLOURINGS[1]:
-            return logarithmic(law_errors(contacts), *_ERRORS)
-        if self.colouring == COLOURINGS[2]:
-            return np.maximum(-contacts.gap, 0.0) / self.deepest
-        return None
+    def _colours(self, contacts: StepContacts) -> np.ndarray:
+        if self.colouring in (BY_RESIDUAL, BY_LAW):
+            return residual_colours(contacts)
+        if self.colouring == BY_PENETRATION:
+            return heat(np.maximum(-contacts.gap, 0.0) / self.deepest)
+        return STATUS_COLOURS[contacts.status]
+
+    def mark(self, point: np.ndarray | None) -> None:
+        """Show which contact is read: the one at this point [m]; None: no one is."""
+        if point is None:
+            self.scene.remove_by_name("/read")
+        else:
+            self.scene.add_icosphere(
+                "/read", 0.02 * self.drawing.size, _MARK, subdivisions=1, opacity=0.6, cast_shadow=False,
+                receive_shadow=False, position=tuple(point.tolist()),
+            )  # fmt: skip
 
 
 def _bytes(colour: np.ndarray) -> np.ndarray:

@@ -1,0 +1,49 @@
+"""Which contact a click means, and which one it is in the next step."""
+
+import numpy as np
+
+from delassus.io.recording import StepContacts
+
+_APART = 0.015  # rad between the line of sight and a contact or its arrow: ten pixels in a window of usual size
+
+
+def contact_at(
+    origin: np.ndarray, sight: np.ndarray, contacts: StepContacts, along: np.ndarray, body: int = -1,
+    centre: np.ndarray | None = None,
+) -> int:  # fmt: skip
+    """The contact that a line of sight meets, or whose arrow it meets; −1: none.
+
+    origin [m], sight: (3,) of the line; along: (n, 3) arrows [m]; body: what is in front, if it is a body with a centre
+    [m]: then only its own contacts are meant, and of these the ones on the near side."""
+    if not len(contacts.gap):
+        return -1
+    sight = sight / np.linalg.norm(sight)
+    start = contacts.point - origin
+    # nearest points of the line o + s·sight and of the arrows start + t·along
+    s_along, square = along @ sight, np.einsum("ij,ij->i", along, along)
+    s_start, both = start @ sight, np.einsum("ij,ij->i", along, start)
+    within = square - s_along**2
+    t = np.where(within > 1e-12 * square, (s_along * s_start - both) / np.where(within > 0.0, within, 1.0), 0.0)
+    nearest = start + np.clip(t, 0.0, 1.0)[:, None] * along
+    depth = nearest @ sight
+    angle = np.linalg.norm(nearest - depth[:, None] * sight, axis=1) / np.maximum(depth, 1e-12)
+    is_meant = (depth > 0.0) & (angle < _APART)
+    if centre is not None:
+        is_meant &= (contacts.bodies == body).any(axis=1) & (depth <= (centre - origin) @ sight)
+    return int(np.argmin(np.where(is_meant, angle, np.inf))) if is_meant.any() else -1
+
+
+Name = tuple[int, int, int]
+"""Of a contact, the same from step to step: its bodies and its feature."""
+
+
+def name_of(contacts: StepContacts, c: int) -> Name:
+    """Of contact c."""
+    first, second = contacts.bodies[c].tolist()
+    return first, second, int(contacts.feature[c])
+
+
+def find(contacts: StepContacts, name: Name) -> int:
+    """Its number in this step; −1: there is none."""
+    is_it = (contacts.bodies == name[:2]).all(axis=1) & (contacts.feature == np.uint64(name[2]))
+    return int(np.argmax(is_it)) if is_it.any() else -1
