@@ -14,7 +14,7 @@ import pytest
 
 from delassus.bench import work
 from delassus.bench.benchmark import Benchmark, BenchmarkSettings, machine
-from delassus.bench.extract import Take, extract
+from delassus.bench.extract import Take, errors_of, extract
 from delassus.bench.figures import extended
 from delassus.bench.metrics import data_profile, performance_profile, scores, shifted_mean, warm_gain
 from delassus.bench.peers import siconos_worker
@@ -24,10 +24,13 @@ from delassus.bench.runs import plan
 from delassus.bench.sample import UNKNOWN, Sample
 from delassus.bench.suite_file import read_suite, write_suite
 from delassus.bench.suites import SUITES, Suite
+from delassus.dynamics.rows import DRIVE, JOINT
+from delassus.dynamics.stabilisation import Stabilisation
 from delassus.errors import FileError, ProblemError, SettingsError
 from delassus.problem.describe import describe
-from delassus.problem.random import random_dual
+from delassus.problem.random import random_dual, random_rigid
 from delassus.scenes import SCENES
+from delassus.simulation import simulate
 from delassus.simulation.memory import Memory
 from delassus.solvers import solve
 from delassus.solvers.table import find
@@ -61,6 +64,41 @@ def test_samples_follow_each_other_and_fall_within_the_run(samples):
     assert any(b == a + 1 for a, b in zip(steps, steps[1:]))
 
 
+def test_motors_and_dampers_are_no_joints():
+    """The arm's seven hinges and its mount have 41 rows, its motors seven more; the linkage's motor is one of 27."""
+    for scene, rows in (("arm7d", 41), ("four-bar", 26)):
+        sample = extract(Take(scene, 2, 1, 1))[0]
+        assert int(sample.joint_rows.sum()) == rows < sample.cone.bilateral_rows
+    # joints between two bodies, several of them redundant: with all but the first as motors, what is left is not
+    rigid = random_rigid(rng(), bodies=2, contacts=0, joints=3, redundant_joints=True)
+    count = rigid.cone.bilateral.size
+    joints = Sample("joints", 0, rigid, np.full(count, JOINT))
+    motors = Sample("motors", 0, rigid, np.array([JOINT] + [DRIVE] * (count - 1)))
+    assert (joints.category, motors.category) == ("dense joints", "independent joints")
+
+
+@pytest.mark.parametrize(("scene", "what"), [("four-bar", "drift"), ("wall", "penetration")])
+def test_penetration_is_the_error_of_the_configuration_after_the_step(scene, what):
+    """Steps solved by one sweep, nothing closed afterwards: each step starts with the error that was foretold. Under
+    Euler's scheme, for velocities that a rough step leaves violate the joints in the first half of Moreau's."""
+    setup = SCENES[scene].build()
+    settings = replace(
+        setup.settings, stabilisation=Stabilisation.full(), solver="nbgs", max_iter=1, warm_start=False,
+        integrator="euler",
+    )  # fmt: skip
+    foretold, found = [], []
+
+    def watch(number, state, report, memory):
+        sample = Sample(scene, number, report.problem, report.rows.names, errors_of(setup.model, report.rows, settings))
+        foretold.append(sample.penetration(report.solution.reactions))
+        found.append(getattr(report, what))
+
+    simulate(setup.model, setup.state, setup.inputs, settings, range(40), watch=watch)
+    assert max(found) > 1e-6
+    np.testing.assert_allclose(foretold[10:-1], found[11:], rtol=0.02, atol=0.02 * max(found))
+    assert math.isnan(Sample("file", 0, random_dual(rng(), contacts=2)).penetration(np.zeros(6)))
+
+
 def test_suite_file_gives_back_the_same_bits(samples, tmp_path):
     again = read_suite(write_suite(tmp_path / "suite.hdf5", samples))
     assert [sample.name for sample in again] == [sample.name for sample in samples]
@@ -78,14 +116,16 @@ def test_what_falls_freely_is_judged_as_it_was_in_its_step(tmp_path):
     falling = extract(Take("four-bar-free", 3, 1, 3))
     path = write_suite(tmp_path / "suite.hdf5", falling)
     least = [sample.problem.velocity_scale.min() for sample in read_suite(path)]
+    again, rough = read_suite(path), np.ones(falling[0].problem.row_count)
+    assert [one.penetration(rough) for one in again] == pytest.approx([one.penetration(rough) for one in falling])
     np.testing.assert_allclose(least, 9.81e-3, rtol=1e-9)  # h g
     with h5py.File(path, "r+") as file:
         file["rest_speed"][0] = -1.0
     with pytest.raises(FileError, match="rest_speed is no list of speeds"):
         read_suite(path)
     with h5py.File(path, "r+") as file:
-        del file["rest_speed"]  # as files were before they kept it
-    assert [sample.problem.rest_speed for sample in read_suite(path)] == [0.0] * 3
+        del file["rest_speed"], file["error"]  # as files were before they kept them
+    assert [(sample.problem.rest_speed, sample.errors) for sample in read_suite(path)] == [(0.0, None)] * 3
 
 
 def test_suite_file_is_not_trusted(samples, tmp_path):
@@ -114,7 +154,10 @@ def test_every_take_names_a_scene_and_its_parameters():
     for suite in SUITES.values():
         for take in suite.takes:
             assert set(take.parameters) <= set(SCENES[take.scene].parameters)
-            assert all(0 <= step < take.steps for step in take.wanted())
+            assert take.steps is None  # a whole motion
+            assert sorted(take.wanted(5000))[0] == 0
+            assert max(take.wanted(5000)) == 4999
+            assert len(take.wanted(5000)) == take.count * take.length
 
 
 def test_auto_takes_part_in_every_suite():
@@ -160,7 +203,7 @@ def test_a_late_answer_is_no_false_claim(samples, monkeypatch):
     in_time, _ = work._solve(samples[0], work.Task("nbgs", 1e-6, "cold", (0,), 10.0), None)
     assert (in_time.status, in_time.solved, in_time.confirmed) == ("converged", True, True)
     ticks = iter((0.0, 100.0))
-    monkeypatch.setattr(work, "perf_counter", lambda: next(ticks))
+    monkeypatch.setattr(work, "process_time", lambda: next(ticks))
     late, _ = work._solve(samples[0], work.Task("nbgs", 1e-6, "cold", (0,), 10.0), None)
     assert (late.status, late.solved, late.confirmed) == ("time_limit", False, True)
     assert "after the time limit" in late.note
@@ -181,10 +224,20 @@ def test_a_solve_that_compiles_is_told_and_done_again(samples, monkeypatch):
     monkeypatch.setattr(work, "_solve", solve)
     pipe = type("Pipe", (), {"send": lambda self, message: said.append(message[0])})()
     task = work.Task("nbgs", 1e-6, "cold", (0,), 10.0)
-    assert work._timed(samples[0], task, None, pipe, 0) == 2
+    assert work._timed(samples[0], task, None, 0, pipe) == 2
     assert said == ["begin", "compiling", "begin"]
-    assert work._timed(samples[0], task, None, pipe, 0) == 3
+    assert work._timed(samples[0], task, None, 0, pipe) == 3
     assert said[3:] == ["begin"]
+
+
+def test_methods_of_the_convex_law_are_judged_by_the_law_of_the_sample():
+    """A sliding block: the convex law lifts it. Joints alone: both laws are one."""
+    sliding, linkage = extract(Take("sliding-block", 3, 1, 1))[0], extract(Take("four-bar", 2, 1, 1))[0]
+    task = work.Task("admm-ccp", 1e-6, "cold", (0,), 10.0)
+    row, _ = work._solve(sliding, task, None)
+    assert (row.status, row.solved, row.confirmed, row.note) == ("stalled", False, True, "treats the convex law")
+    row, _ = work._solve(linkage, task, None)
+    assert (row.status, row.solved, row.confirmed) == ("converged", True, True)
 
 
 def test_metrics_on_a_made_up_race():
@@ -201,6 +254,13 @@ def test_metrics_on_a_made_up_race():
     assert ratio.tolist() == pytest.approx([2.0] * 3)
     assert part[-1] == 0.75
     assert data_profile(rows, 10.0)["a", "cold"][1][-1] == 1.0
+    rows = [replace(row, dual=1e-4 if row.solver == "a" else 1e-3, penetration=math.nan) for row in rows]
+    rows[0] = replace(rows[0], dual=0.0)  # exact, but no solver is infinitely better than another
+    ratio, part = performance_profile(rows, 10.0, "dual")["b", "cold"]
+    assert ratio.tolist() == pytest.approx([10.0] * 3 + [1e9])
+    assert part[-1] == 1.0  # accuracy counts, solved or not
+    assert performance_profile(rows, 10.0, "iterations")["b", "cold"][1][-1] == 0.75
+    assert not len(performance_profile(rows, 10.0, "penetration")["a", "cold"][0])
     warm = [replace(row, start="warm", seconds=row.seconds / 4) for row in rows if row.solver == "a"]
     assert warm_gain(rows + warm)["a"][0] == pytest.approx(4.0)
     assert math.isnan(shifted_mean([]))

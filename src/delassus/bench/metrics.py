@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike
 
 from delassus.bench.result import Result, is_in_time
 
+ACCURACY = ("penetration", "dual", "complementarity", "natural_map")
+"""Metrics of Tsounis et al. 2025, §VII-D, fields of `Result`."""
+EXACT = 1e-12  # of the same [m, m/s, J, -]: below, all are as good as each other
 SHIFT = 1e-3  # of the shifted geometric mean [s]: what happens below a millisecond should not decide
 
 
@@ -63,17 +66,35 @@ def times(rows: Iterable[Result], limit: float) -> dict[tuple[str, str], dict[st
     return out
 
 
+def metric(rows: Iterable[Result], name: str, limit: float) -> dict[tuple[str, str], dict[str, float]]:
+    """The same for any of "seconds", "iterations" and ACCURACY. Accuracy is what it is, solved or not; what is unknown
+    is infinite."""
+    if name == "seconds":
+        return times(rows, limit)
+    out: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows:
+        if name == "iterations":
+            value = float(max(row.iterations, 1)) if row.solved else math.inf
+        else:
+            value = max(getattr(row, name), EXACT) if math.isfinite(getattr(row, name)) else math.inf
+        out.setdefault((row.solver, row.start), {})[row.sample] = value
+    return out
+
+
 def shifted_mean(values: ArrayLike, shift: float = SHIFT) -> float:
     """exp mean log(t + s) − s."""
     values = np.asarray(values, float)
     return float(np.exp(np.log(values + shift).mean()) - shift) if len(values) else math.nan
 
 
-def performance_profile(rows: Sequence[Result], limit: float) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
+Profile = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]
+
+
+def performance_profile(rows: Sequence[Result], limit: float, name: str = "seconds") -> Profile:
     """Dolan and Moré: by solver, (τ, part of the samples solved within τ times the fastest), τ ascending. The fastest
     among those that started alike: a cold start does not race a warm one. Samples that no solver solved count for
-    none."""
-    table = times(rows, limit)
+    none.  name: of the `metric`."""
+    table = metric(rows, name, limit)
     fastest = _fastest(table)
     out = {}
     for solver, seconds in table.items():
@@ -83,9 +104,9 @@ def performance_profile(rows: Sequence[Result], limit: float) -> dict[tuple[str,
     return out
 
 
-def data_profile(rows: Sequence[Result], limit: float) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
-    """By solver, (seconds, part of the samples solved by then)."""
-    return {solver: _steps(np.sort(list(seconds.values()))) for solver, seconds in times(rows, limit).items()}
+def data_profile(rows: Sequence[Result], limit: float, name: str = "seconds") -> Profile:
+    """By solver, (seconds, part of the samples solved by then), or the same of another `metric`."""
+    return {solver: _steps(np.sort(list(values.values()))) for solver, values in metric(rows, name, limit).items()}
 
 
 def warm_gain(rows: Sequence[Result]) -> dict[str, tuple[float, float]]:

@@ -15,8 +15,9 @@ _TIME_LIMIT_MARGIN = 0.1  # [s] on top of it: what a call costs around the itera
 class Result:
     """start: "cold" or "warm"; status: what the solver said of itself; relative: natural map recomputed [-];
     worst_velocity [m/s], and relative to the velocities of its island [-]; solved: is the first within tol and the last
-    within what `solve` asks by default; seconds [s]; memory: growth of the peak [MiB]; note: why a run has no
-    result."""
+    within what `solve` asks by default; penetration: ‖f(s)‖∞ after the step [m, rad]; dual [m/s], complementarity [J],
+    natural_map: ∞-norms of Tsounis et al. 2025, eq. 174–176; seconds: of the processor [s]; memory: growth of the peak
+    [MiB]; note: why a run has no result."""
 
     solver: str
     tol: float

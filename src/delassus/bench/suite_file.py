@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from delassus import __version__
-from delassus.bench.sample import Sample
+from delassus.bench.sample import Errors, Sample
 from delassus.cones import ProductCone
 from delassus.errors import FileError, ProblemError
 from delassus.io.recording.parts import Part, write_part
@@ -48,11 +48,20 @@ def write_suite(path: str | Path, samples: Sequence[Sample]) -> Path:
     arrays |= {f"count/{name}": np.cumsum(values) for name, values in counts.items()}
     arrays["step"] = np.array([sample.step for sample in samples], np.int64)
     arrays["rest_speed"] = np.array([sample.problem.rest_speed for sample in samples], np.float64)
+    arrays["error"] = np.concatenate([np.zeros(0), *(_errors(sample).at for sample in samples)])
+    arrays["left"] = np.array([_errors(sample).left for sample in samples], np.float64)
     about = {"format": FORMAT, "version": __version__, "sequences": [sample.sequence for sample in samples],
              "laws": [sample.problem.law.value for sample in samples]}  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
     write_part(path, json.dumps(about), arrays)
     return path
+
+
+def _errors(sample: Sample) -> Errors:
+    """NaN where nothing is known."""
+    if sample.errors is not None:
+        return sample.errors
+    return Errors(np.full(sample.problem.row_count, np.nan), np.nan)
 
 
 # name: (what it is counted by, shape of an entry, type)
@@ -78,7 +87,13 @@ def read_suite(path: str | Path) -> list[Sample]:
         steps = part.read("step")
         rest_speed = part.read("rest_speed") if "rest_speed" in part.shapes() else np.zeros(len(steps))
         arrays = {name: part.read(name) for name in _ARRAYS}
-        count = len(steps)
+        count, rows = len(steps), len(arrays["bias"])
+        has_errors = {"error", "left"} <= set(part.shapes())  # files did not keep them before
+        error = part.read("error") if has_errors else np.full(rows, np.nan)
+        left = part.read("left") if has_errors else np.full(count, np.nan)
+        if error.shape != (rows,) or left.shape != (count,) or error.dtype.kind != "f" or left.dtype.kind != "f":
+            part.fail("error and left are no numbers of each row and sample: damaged, make the suite again")
+        arrays["error"] = error
         if len(about["sequences"]) != count or len(about["laws"]) != count or count > _MOST_SAMPLES:
             part.fail("says how many samples it holds in two ways: damaged, make the suite again")
         if rest_speed.shape != (count,) or not (np.isfinite(rest_speed) & (rest_speed >= 0.0)).all():
@@ -90,7 +105,9 @@ def read_suite(path: str | Path) -> list[Sample]:
             if arrays[name].shape != (int(counts[by][-1]), *shape) or arrays[name].dtype != np.dtype(kind):
                 part.fail(f"{name} has shape {arrays[name].shape}: damaged, make the suite again")
         try:
-            return [_sample(k, about, steps, counts, arrays, float(rest_speed[k])) for k in range(count)]
+            return [
+                _sample(k, about, steps, counts, arrays, float(rest_speed[k]), float(left[k])) for k in range(count)
+            ]
         except (ProblemError, ValueError) as error:
             part.fail(f"holds a problem that is none ({error}): damaged, make the suite again", error)
 
@@ -109,8 +126,10 @@ def _about(part: Part) -> dict[str, Any]:
 
 def _sample(
     k: int, about: dict[str, Any], steps: np.ndarray, counts: dict[str, np.ndarray], arrays: dict[str, np.ndarray],
-    rest_speed: float,
+    rest_speed: float, left: float,
 ) -> Sample:  # fmt: skip
+    own = slice(counts["rows"][k], counts["rows"][k + 1])
+    errors = None if np.isnan(left) else Errors(arrays["error"][own].copy(), left)
     cut = {name: arrays[name][counts[by][k] : counts[by][k + 1]].copy() for name, (by, _, _) in _ARRAYS.items()}
     limits = int(counts["limits"][k + 1] - counts["limits"][k])
     cone = ProductCone(cut["bilateral"], limits, cut["mu"])
@@ -123,7 +142,7 @@ def _sample(
         checked.delassus, checked.free_velocity, cone, checked.law, u_f=checked.u_f, bias=checked.bias,
         rest_speed=rest_speed,
     )  # fmt: skip
-    return Sample(str(about["sequences"][k]), int(steps[k]), problem, cut["name"])
+    return Sample(str(about["sequences"][k]), int(steps[k]), problem, cut["name"], errors)
 
 
 def is_suite(path: str | Path) -> bool:

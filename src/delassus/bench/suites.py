@@ -54,21 +54,21 @@ def file_samples(folder: Path | None) -> Iterator[Sample]:
 
 
 _PRIMITIVES = (
-    Take("box-on-plane", 400), Take("sliding-block", 300), Take("bouncing-ball", 400), Take("rolling-sphere", 300),
-    Take("boxes-fixed", 300), Take("nunchuk", 600), Take("pendulum-chain", 400),
+    Take("box-on-plane"), Take("sliding-block"), Take("bouncing-ball"), Take("rolling-sphere"),
+    Take("boxes-fixed"), Take("nunchuk"), Take("pendulum-chain"),
 )  # fmt: skip
 _LOOPS = (
-    Take("four-bar", 400, 5), Take("four-bar-free", 500, 5), Take("misha", 60, 2), Take("walker", 80, 2),
-    Take("gazelle", 40, 2), Take("ironman", 20, 2, 2),
+    Take("four-bar", count=5), Take("four-bar-free", count=5), Take("misha"), Take("walker"),
+    Take("gazelle"), Take("ironman", length=2),
 )  # fmt: skip
-_ROBOTS = (Take("arm7d", 200), Take("quadruped", 150), Take("bdx", 150), Take("lima", 150))
+_ROBOTS = (Take("arm7d"), Take("quadruped"), Take("bdx"), Take("lima"))
 _GRANULAR = (
-    Take("sphere-pile", 400, 4, 3, {"n": 60}), Take("sphere-pile", 300, 3, 3, {"n": 300}),
-    Take("card-house", 300, 4), Take("wall", 300, 4),
+    Take("sphere-pile", parameters={"n": 60}), Take("sphere-pile", count=3, parameters={"n": 300}),
+    Take("card-house"), Take("wall"),
 )  # fmt: skip
 _QUICK = (
-    Take("box-on-plane", 200, 2), Take("boxes-fixed", 200, 2), Take("nunchuk", 400, 3), Take("four-bar", 200, 2),
-    Take("four-bar-free", 400, 3), Take("card-house", 100, 2), Take("sphere-pile", 150, 2, 3, {"n": 40}),
+    Take("box-on-plane", count=2), Take("boxes-fixed", count=2), Take("nunchuk", count=3), Take("four-bar", count=2),
+    Take("four-bar-free", count=3), Take("card-house", count=2), Take("sphere-pile", count=2, parameters={"n": 40}),
 )  # fmt: skip
 
 SUITES: dict[str, Suite] = {

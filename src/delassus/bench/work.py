@@ -1,9 +1,10 @@
 """What one process of a benchmark does: solve samples one after the other and send a row for each."""
 
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -15,23 +16,29 @@ from delassus.bench.result import Result, is_in_time
 from delassus.bench.sample import Sample
 from delassus.bench.suite_file import is_suite, read_suite
 from delassus.bench.suites import file_samples
+from delassus.law import Law
 from delassus.problem import Problem
 from delassus.simulation.memory import Memory
 from delassus.solvers import solve
 from delassus.solvers.compile_time import spent as compiling
 from delassus.solvers.driver import Limits
+from delassus.solvers.settings import Settings
+from delassus.solvers.table import find
 from delassus.status import Status
 
 
 @dataclass(frozen=True)
 class Task:
-    """Samples (by number, in order) for one solver. start "warm": each begins at the reactions of the one before it."""
+    """Samples (by number, in order) for one solver. start "warm": each begins at the reactions of the one before it.
+    settings: other than the solver's own, None: those."""
 
     solver: str
     tol: float
     start: str
     samples: tuple[int, ...]
     time_limit: float
+    max_iter: int = 10**9
+    settings: Settings | None = None
 
 
 def load_samples(source: Path) -> list[Sample]:
@@ -46,23 +53,33 @@ def work(source: Path, pipe: Any) -> None:
     samples = load_samples(source)
     seen: set[tuple[str, str]] = set()
     while (task := pipe.recv()) is not None:
-        memory = Memory()
-        for number in task.samples:
-            sample = samples[number]
-            kind = task.solver, type(sample.problem.delassus).__name__
-            if kind not in seen:  # compilation is not what is compared
-                seen.add(kind)
-                _solve(sample, task, None, warm_up=True)
-            is_named = task.start == "warm" and sample.names is not None
-            guess = memory.recall(sample) if is_named else None
-            row, reactions = _timed(sample, task, guess, pipe, number)
-            if is_named:
-                memory.store(sample, reactions)
+        for row in in_turn(samples, task, seen, lambda *one: _timed(*one, pipe)):
             pipe.send(("row", row))
         pipe.send(("done", None))
 
 
-def _timed(sample: Sample, task: Task, guess: np.ndarray | None, pipe: Any, number: int) -> tuple[Result, np.ndarray]:
+def in_turn(
+    samples: Sequence[Sample], task: Task, seen: set[tuple[str, str]],
+    once: Callable[[Sample, Task, np.ndarray | None, int], tuple[Result, np.ndarray]] | None = None,
+) -> Iterator[Result]:  # fmt: skip
+    """A row for each sample of a task, in this process.  seen: solvers and storages that were compiled before, which is
+    not what is compared; once: how one of them is solved, None: without anybody who keeps its time limit."""
+    memory = Memory()
+    for number in task.samples:
+        sample = samples[number]
+        kind = task.solver, type(sample.problem.delassus).__name__
+        if kind not in seen:
+            seen.add(kind)
+            _solve(sample, task, None, warm_up=True)
+        is_named = task.start == "warm" and sample.names is not None
+        guess = memory.recall(sample) if is_named else None
+        row, reactions = _solve(sample, task, guess) if once is None else once(sample, task, guess, number)
+        if is_named:
+            memory.store(sample, reactions)
+        yield row
+
+
+def _timed(sample: Sample, task: Task, guess: np.ndarray | None, number: int, pipe: Any) -> tuple[Result, np.ndarray]:
     """A solve within the time limit that the other process keeps. Kernels that only this sample needs are compiled in
     it: the other process is told, and the solve is done again."""
     with compiler.install_listener("numba:compile", _Tells(pipe)):
@@ -94,16 +111,22 @@ class _Tells(compiler.Listener):
 def _solve(sample: Sample, task: Task, guess: np.ndarray | None, *, warm_up: bool = False) -> tuple[Result, np.ndarray]:
     problem = sample.problem
     memory = _peak()
-    start = perf_counter()
+    start = process_time()
     if task.solver.partition(":")[0] in PEERS:
         reactions, iterations, status, seconds, note = peer_solve(task.solver, problem, task.tol, task.time_limit)
     else:
         limit = min(task.time_limit, 1.0) if warm_up else task.time_limit
-        solution = solve(problem, task.solver, guess, tol=task.tol, time_limit=limit, max_iter=5 if warm_up else 10**9)
-        seconds = perf_counter() - start
-        reactions, iterations, status, note = solution.reactions, solution.iterations, solution.status.value, ""
+        posed, note = _posed(problem, task.solver)
+        solution = solve(
+            posed, task.settings or task.solver, guess, tol=task.tol, time_limit=limit,
+            max_iter=5 if warm_up else task.max_iter,
+        )  # fmt: skip
+        seconds = process_time() - start
+        reactions, iterations, status = solution.reactions, solution.iterations, solution.status.value
     judged = residuals.evaluate(problem, reactions)
     is_within, in_time = Limits(task.tol, "auto", 0, None).reached(judged.measure), is_in_time(seconds, task.time_limit)
+    if note and status == Status.CONVERGED.value and not is_within:
+        status = Status.STALLED.value  # at a solution of the law that it treats
     if status == Status.CONVERGED.value and not in_time:  # late, which is not to say that its claim is false
         status, note = Status.TIME_LIMIT.value, "claims convergence, but after the time limit"
     row = Result(
@@ -111,20 +134,20 @@ def _solve(sample: Sample, task: Task, guess: np.ndarray | None, *, warm_up: boo
         step=sample.step, category=sample.category, contacts=problem.contact_count, rows=problem.row_count,
         status=status, solved=is_within and in_time,
         relative=judged.natural_map_relative, worst_velocity=judged.worst_velocity,
-        worst_velocity_relative=judged.worst_velocity_relative, penetration=_penetration(problem, reactions),
+        worst_velocity_relative=judged.worst_velocity_relative, penetration=sample.penetration(reactions),
         dual=judged.dual, complementarity=judged.complementarity, natural_map=judged.natural_map,
         iterations=iterations, seconds=seconds, memory=max(0.0, _peak() - memory), note=note,
     )  # fmt: skip
     return row, reactions
 
 
-def _penetration(problem: Problem, reactions: np.ndarray) -> float:
-    """Worst approach speed left at contacts and limits [m/s]: what penetration grows by per second (Tsounis et al.
-    2025, eq. 173)."""
-    v = problem.constraint_velocity(reactions)
-    first, contacts = problem.cone.bilateral_rows, problem.cone.contact_start
-    normal = np.concatenate([v[first:contacts], v[contacts::3]])
-    return float(max(0.0, -normal.min(initial=0.0)))
+def _posed(problem: Problem, solver: str) -> tuple[Problem, str]:
+    """The problem as the solver takes it, and what to say about that: methods of the convex law alone get that law, and
+    are judged by the one of the sample like everybody."""
+    laws = (problem.law,) if solver == "auto" else find(solver)[0].laws
+    if problem.law in laws or Law.CCP not in laws:
+        return problem, ""
+    return problem.with_law(Law.CCP), "treats the convex law"
 
 
 def _peak() -> float:

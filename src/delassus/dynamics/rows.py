@@ -18,11 +18,18 @@ if TYPE_CHECKING:
     from delassus.dynamics.node_rows import NodeRows
 
 # The top bits say what kind of thing a block's name belongs to, so that no two kinds share one.
-JOINT, DRIVE, LIMIT, CONTACT, FRICTION, WELD, SURFACE, COUPLING = (np.uint64(k << 61) for k in range(8))
+_KINDS = 61  # bits of a name below those of its kind
+JOINT, DRIVE, LIMIT, CONTACT, FRICTION, WELD, SURFACE, COUPLING = (np.uint64(k << _KINDS) for k in range(8))
 
 NEARLY_HARD = (
     1e-9  # compliance, in mobilities, of rows that are hard up to a bound: two of them may contradict each other
 )
+
+
+def are_joints(names: np.ndarray) -> np.ndarray:
+    """Which blocks constrain the motion of bodies for good: joints, welds and couplings; not drives, dampers, springs
+    and dry friction, which are bilateral rows, too.  names: (n,) uint64."""
+    return np.isin(names >> np.uint64(_KINDS), np.array([JOINT, WELD, COUPLING]) >> np.uint64(_KINDS))
 
 
 @dataclass(eq=False)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from delassus.problem.partition import islands
 from delassus.problem.problem import Problem
-from delassus.problem.spectrum import Spectrum, spectrum_of
+from delassus.problem.spectrum import Spectrum, rank_of, spectrum_of
 
 CATEGORIES = (
     "independent joints", "redundant joints", "dense joints", "single contact", "sparse contacts", "dense contacts",
@@ -33,9 +33,9 @@ class Description:
     unilateral_rows: int
     bodies: int | None  # rigid bodies
     dofs: int | None
-    density_joints: float | None  # d_j = bilateral rows / dofs
+    density_joints: float | None  # d_j = rows of joints / dofs; see `joint_rows`
     density_contacts: float | None  # d_c = 3 n_c / dofs
-    density_total: float | None  # d_jc = all rows / dofs
+    density_total: float | None  # d_jc = rows of joints, limits and contacts / dofs
     category: str | None  # sample category of Tsounis et al. 2025, §VII-C
     mass_ratio: float | None  # heaviest over lightest rigid body
     asymmetry: float  # max |A − Aᵀ| / max |A| of D (local) or H (global)
@@ -62,7 +62,9 @@ def describe(problem: Problem) -> Description:
     dofs = _dofs(problem)
     label = islands(problem)
     spectrum = spectrum_of(problem, np.repeat(label, np.diff(cone.block_start)))
-    density = [_ratio(n, dofs) for n in (cone.bilateral_rows, 3 * cone.contact_count, cone.row_count)]
+    joints = int(joint_rows(problem).sum())
+    counts = joints, 3 * cone.contact_count, joints + cone.unilateral + 3 * cone.contact_count
+    density = [_ratio(n, dofs) for n in counts]
     return Description(
         form="local" if dofs is None else "global",
         storage=delassus.kind,
@@ -75,7 +77,7 @@ def describe(problem: Problem) -> Description:
         density_joints=density[0],
         density_contacts=density[1],
         density_total=density[2],
-        category=category(cone.bilateral_rows, cone.unilateral, cone.contact_count, dofs, spectrum.rank),
+        category=category_of(problem),
         mass_ratio=delassus.mass_ratio(),
         asymmetry=_asymmetry(delassus.mass_matrix() if delassus.is_primal else delassus.matrix()),
         friction=(float(cone.mu.min()), float(cone.mu.max())) if cone.contact_count else None,
@@ -84,18 +86,30 @@ def describe(problem: Problem) -> Description:
     )
 
 
-def category_of(problem: Problem) -> str | None:
-    """One of CATEGORIES, or None where bodies are unknown (a dual problem) and they would decide. The same as in its
-    description, without the work that only the description needs: the rank decides only where nothing touches."""
+def joint_rows(problem: Problem) -> np.ndarray:
+    """Which bilateral rows count as joints, (bilateral rows,), where nobody names them: those that do not give. Motors,
+    dampers, springs and dry friction are bilateral rows with compliance, and constrain nothing."""
+    rigid, count = problem.delassus.rigid, problem.cone.bilateral_rows
+    if rigid is None or rigid.compliance is None:
+        return np.ones(count, bool)
+    return rigid.compliance[:count] == 0.0
+
+
+def category_of(problem: Problem, joints: np.ndarray | None = None) -> str | None:
+    """One of CATEGORIES, or None where bodies are unknown (a dual problem) and they would decide. The rank, which
+    decides only where nothing touches, is that of the rows of joints and limits.  joints: which bilateral rows belong
+    to joints, (bilateral rows,); None: `joint_rows`."""
     cone = problem.cone
-    rank = None
-    if cone.contact_count == 0 and cone.bilateral_rows:
-        rank = spectrum_of(problem, np.repeat(islands(problem), np.diff(cone.block_start))).rank
-    return category(cone.bilateral_rows, cone.unilateral, cone.contact_count, _dofs(problem), rank)
+    joints = joint_rows(problem) if joints is None else joints
+    rank, count = None, int(joints.sum())
+    if cone.contact_count == 0 and count:
+        kept = np.append(joints, np.ones(cone.unilateral, bool))
+        rank = rank_of(problem, np.repeat(islands(problem), np.diff(cone.block_start)), kept)
+    return category(count, cone.unilateral, cone.contact_count, _dofs(problem), rank)
 
 
 def category(bilateral: int, unilateral: int, contacts: int, dofs: int | None, rank: int | None) -> str | None:
-    """One of CATEGORIES, or None where the facts do not decide.
+    """One of CATEGORIES, or None where the facts do not decide.  bilateral: rows of joints.
 
     The paper's definitions overlap once joints and contacts meet; a single contact is then called that, as the paper
     treats it as a case of its own, and more contacts are called dense constraints when all rows together exceed dofs.

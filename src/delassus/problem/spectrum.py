@@ -72,6 +72,28 @@ def spectrum_of(problem: Problem, label: np.ndarray) -> Spectrum:
     return Spectrum(method, rank, rank_D == rows, max(nonzero, default=None), min(nonzero, default=None))
 
 
+def rank_of(problem: Problem, label: np.ndarray, kept: np.ndarray) -> int | None:
+    """Rank of some rows of J, of D where only that is known, island by island; None where that would take too long.
+    label: (m,) island of each row; kept: (m,) which rows."""
+    delassus = problem.delassus
+    if np.bincount(label[kept]).max(initial=0) > _SPARSE_ROWS:
+        return None
+    if delassus.entry_bound(problem.cone.block_start) > _SPARSE_ENTRIES:
+        return None
+    rows = sp.csr_array(delassus.jacobian() if delassus.is_primal else delassus.matrix())
+    rank = 0
+    for island in np.unique(label[kept]):
+        mine = np.flatnonzero(kept & (label == island))
+        part = sp.csr_array(rows[mine])
+        if not delassus.is_primal:
+            part = sp.csr_array(part[:, mine])
+        found = _rank_of_rows(part, -1)
+        if found < 0:
+            return None
+        rank += found
+    return rank
+
+
 def _dense_part(D: sp.csr_array) -> tuple[int, float, float]:
     """(rank, largest, smallest nonzero singular value) by a dense decomposition, NumPy's convention for zero."""
     values = scipy.linalg.svdvals(D.toarray())
