@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numba.core import event as compiler
@@ -18,7 +18,7 @@ from delassus.bench.suite_file import is_suite, read_suite
 from delassus.bench.suites import file_samples
 from delassus.law import Law
 from delassus.problem import Problem
-from delassus.simulation.memory import Memory
+from delassus.simulation.memory import Memory, Named
 from delassus.solvers import solve
 from delassus.solvers.compile_time import spent as compiling
 from delassus.solvers.driver import Limits
@@ -53,7 +53,9 @@ def work(source: Path, pipe: Any) -> None:
     samples = load_samples(source)
     seen: set[tuple[str, str]] = set()
     while (task := pipe.recv()) is not None:
-        for row in in_turn(samples, task, seen, lambda *one: _timed(*one, pipe)):
+        for row in in_turn(
+            samples, task, seen, lambda sample, task, guess, number: _timed(sample, task, guess, number, pipe)
+        ):
             pipe.send(("row", row))
         pipe.send(("done", None))
 
@@ -71,11 +73,11 @@ def in_turn(
         if kind not in seen:
             seen.add(kind)
             _solve(sample, task, None, warm_up=True)
-        is_named = task.start == "warm" and sample.names is not None
-        guess = memory.recall(sample) if is_named else None
+        named = cast(Named, sample) if task.start == "warm" and sample.names is not None else None
+        guess = None if named is None else memory.recall(named)
         row, reactions = _solve(sample, task, guess) if once is None else once(sample, task, guess, number)
-        if is_named:
-            memory.store(sample, reactions)
+        if named is not None:
+            memory.store(named, reactions)
         yield row
 
 
