@@ -14,7 +14,8 @@ from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import SOLVERS, solve
 from delassus.solvers.active_set import faces
-from delassus.solvers.active_set.gpminres import KRYLOV, PHASE, RESTART
+from delassus.solvers.active_set.gpminres import KRYLOV, PHASE, PUBLISHED, RESTART
+from delassus.solvers.active_set.gpminres_p import PUBLISHED as PUBLISHED_P
 
 NAMES = ("gpminres", "gpminres-p", "kucera")
 SMALL = 1e-6  # step of finite differences: their error is of that size for these sets of radius about 1
@@ -280,3 +281,45 @@ def test_bad_settings_are_refused():
     ):  # fmt: skip
         with pytest.raises(SettingsError, match=next(iter(values))):
             SOLVERS[name].settings.changed(**values)
+
+
+def heap_without_friction():
+    rng = np.random.default_rng(5)
+    return random_rigid(rng, bodies=40, contacts=110, mass_ratio=10.0, law=Law.FRICTIONLESS)
+
+
+def test_published_gpminres_takes_ten_minres_iterations_on_every_face():
+    """Table 1 of Heyn et al. 2013: 1000 within 100, 10000 within 1000. Only where a face is binding there are more."""
+    rng = np.random.default_rng(5)
+    problem = random_rigid(rng, bodies=60, contacts=300, mass_ratio=1000.0, law=Law.FRICTIONLESS)
+    method = SOLVERS["gpminres"].start(problem, PUBLISHED, np.zeros(problem.row_count))
+    seen = []
+    for _ in range(120):
+        method.advance(1)
+        seen.append((method.minres_count, method.face_count))
+    on_face = [max(steps for steps, k in seen if k == face) for face in (1, 2, 3, 4, 5)]
+    assert on_face == [10, 20, 30, 40, 50]
+
+
+def test_published_gpminres_p_takes_one_on_every_face_in_any_order():
+    problem = heap_without_friction()
+    points = []
+    for ordering in ("natural", "degree"):
+        method = SOLVERS["gpminres-p"].start(
+            problem, PUBLISHED_P.changed(ordering=ordering), np.zeros(problem.row_count)
+        )
+        method.advance(6)
+        assert method.minres_count == method.face_count == 6
+        points.append(objective(problem, method.reactions))
+    assert points[0] == pytest.approx(points[1], rel=1e-9)
+    with pytest.raises(SettingsError, match="unknown ordering 'nested'"):
+        PUBLISHED_P.changed(ordering="nested")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_scaling_the_solution_is_the_same(name):
+    problem = heap_without_friction()
+    found = [solve(problem, SOLVERS[name].settings.changed(scaled=scaled), tol=1e-9) for scaled in (True, False)]
+    assert all(one.converged for one in found)
+    assert objective(problem, found[1].reactions) == pytest.approx(objective(problem, found[0].reactions), rel=1e-9)
+    assert not np.array_equal(found[0].reactions, found[1].reactions)

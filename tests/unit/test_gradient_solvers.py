@@ -245,3 +245,34 @@ def test_gauss_seidel_is_another_name_of_nbgs():
 def test_settings_are_checked_by_name(name, bad):
     with pytest.raises(SettingsError, match=rf"({next(iter(bad))} is|unknown {next(iter(bad))})"):
         SOLVERS[name].settings.changed(**bad)
+
+
+def printed_spg_fb(N, r, count, alpha, tau):
+    """SPG-FB as printed by Heyn et al. 2013, §4.3, without P, for bounds: the fallback point after `count` steps."""
+    x, kept, best, fallback = np.zeros(len(r)), [], np.inf, None
+    g = N @ x + r
+    for j in range(count):
+        kept.append(0.5 * x @ (g + r))
+        w = np.linalg.norm(x - np.maximum(x - tau * g, 0.0)) / tau
+        if w <= best:
+            best, fallback = w, x.copy()
+        d = np.maximum(x - alpha * g, 0.0) - x
+        theta = line_search(kept[-1], g @ d, d @ N @ d, np.array(kept[-10:]), 1e-4)
+        s, y = theta * d, N @ (theta * d)
+        x, g = x + s, g + y
+        alpha = (s @ s) / (s @ y) if j % 2 else (s @ y) / (y @ y)
+    return fallback
+
+
+def test_spg_fb_without_scaling_is_the_printed_method():
+    problem = heap(Law.FRICTIONLESS, bodies=12, contacts=30, mass_ratio=100.0)
+    normal = problem.cone.contact_start + 3 * np.arange(problem.contact_count)
+    N, r = problem.delassus.dense()[np.ix_(normal, normal)], problem.free_velocity[normal]
+    for count in (2, 5, 12):
+        method = started("spg-fb", problem, scaled=False)
+        method.advance(count)
+        wanted = printed_spg_fb(N, r, count, problem.rho, problem.rho)
+        assert np.allclose(method.reactions[normal], wanted, atol=1e-9 * abs(wanted).max())
+    scaled = started("spg-fb", problem)
+    scaled.advance(12)
+    assert not np.allclose(scaled.reactions[normal], wanted, rtol=1e-3)  # masses differ: P matters

@@ -7,6 +7,7 @@ from delassus.cones import ProductCone
 from delassus.problem import Problem
 from delassus.problem.random import random_rigid
 from delassus.solvers import SOLVERS, solve
+from delassus.solvers.active_set.kucera import PUBLISHED
 from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.spectrum import largest_eigenvalue
 
@@ -72,3 +73,13 @@ def test_idle_tangents_cost_no_iterations():
             assert ours.converged
             assert theirs.converged
             assert ours.iterations <= 1.3 * theirs.iterations + 4
+
+
+def test_without_scaling_the_step_of_kucera_is_the_published_one():
+    """α̃ = 1 / ‖N‖ (Heyn et al. 2013, §4.4), N the rows that work."""
+    for problem in problems("frictionless", 4):
+        first = problem.cone.contact_start
+        rows = [*range(first), *range(first, problem.row_count, 3)]
+        norm = np.linalg.eigvalsh(problem.delassus.dense()[np.ix_(rows, rows)])[-1]
+        method = SOLVERS["kucera"].start(problem, PUBLISHED, np.zeros(problem.row_count))
+        assert method.step * problem.rho * norm == pytest.approx(1.0, rel=0.02)

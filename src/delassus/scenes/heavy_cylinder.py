@@ -23,6 +23,7 @@ def build(
     container: Annotated[float, "inner radius of the silo [m]"] = 0.4,
     density: Annotated[float, "of the spheres [kg/m³]"] = 1500.0,
     mu: Annotated[float, "friction [-]"] = 0.4,
+    reach: Annotated[float, "contacts are found this part of a sphere's radius before it touches [-]"] = 0.05,
     seed: Annotated[int, "of the random places [-]"] = 1,
 ) -> Setup:
     need(n >= 1, f"n is {n}: give at least one sphere")
@@ -31,7 +32,7 @@ def build(
     need(container > 1.2 * radius > 0, f"container is {container}: a sphere of radius {radius} does not fit in")
     need(container < 1000 * radius, f"container is {container}: give less than a thousand radii of {radius} m")
     need(seed >= 0, f"seed is {seed}: give zero or more")
-    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81), reach=reach)
     material = Material(mu)
     top = fill(builder, n, radius, container, density, material, np.random.default_rng(seed))
     height = _HEIGHT * container

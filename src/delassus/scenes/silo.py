@@ -24,6 +24,7 @@ def build(
     container: Annotated[float, "inner radius of the cylinder [m]"] = 0.4,
     density: Annotated[float, "of the spheres [kg/m³]"] = 1500.0,
     mu: Annotated[float, "friction [-]"] = 0.4,
+    reach: Annotated[float, "contacts are found this part of a sphere's radius before it touches [-]"] = 0.05,
     seed: Annotated[int, "of the random places [-]"] = 1,
 ) -> Setup:
     need(n >= 1, f"n is {n}: give at least one sphere")
@@ -32,7 +33,7 @@ def build(
     need(container < 1000 * radius, f"container is {container}: give less than a thousand radii of {radius} m")
     need(seed >= 0, f"seed is {seed}: give zero or more")
     rng = np.random.default_rng(seed)
-    builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
+    builder = ModelBuilder(gravity=(0.0, 0.0, -_G), reach=reach)
     material = Material(mu)
     fill(builder, n, radius, container, density, material, rng)
     model, state = builder.build()

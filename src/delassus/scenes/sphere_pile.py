@@ -20,13 +20,14 @@ def build(
     radius: Annotated[float, "mean of the spheres [m]"] = 0.05,
     density: Annotated[float, "of the spheres [kg/m³]"] = 2000.0,
     mu: Annotated[float, "friction [-]"] = 0.4,
+    reach: Annotated[float, "contacts are found this part of a sphere's radius before it touches [-]"] = 0.05,
     seed: Annotated[int, "of the random radii and places [-]"] = 1,
 ) -> Setup:
     need(n >= 1, f"n is {n}: give at least one sphere")
     need_bodies(n, f"n = {n}")
     need(seed >= 0, f"seed is {seed}: give zero or more")
     rng = np.random.default_rng(seed)
-    builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
+    builder = ModelBuilder(gravity=(0.0, 0.0, -_G), reach=reach)
     material = Material(mu)
     side = max(2, round((0.5 * n) ** (1 / 3)) + 1)  # spheres per edge of the box
     cell = 2.4 * radius

@@ -36,7 +36,7 @@ _ROUNDING = 1e-15  # times |g|ᵀ|x|: smaller changes of the objective are round
 _HALVINGS = 20  # of a step, at most: below a millionth of it nothing changes
 NEW, SLOPE, TRY, KRYLOV, SEARCH, CYCLE, RESTART = range(7)
 """Phases: a gradient, the first length of a step, a step, MINRES, the search along its result; new cycle, new face."""
-PHASE, ALPHA, HALVED, USED, SOLVED = 0, 1, 2, 3, 13
+PHASE, ALPHA, HALVED, USED, SOLVED, MINRES, FACES = 0, 1, 2, 3, 13, 14, 15
 _STEPS, _DROP, _RAR, _INNER, _GAIN, _ETA, _LIMIT, _AGE, _WHOLE = range(4, 13)  # the rest of what is kept between calls
 
 
@@ -49,7 +49,12 @@ class Gpminres(Settings):
     slow_minres: Fraction = 0.1  # so does MINRES [η₂]
     gradient_steps: Count = 5  # at most, per cycle [N_GP]
     minres_steps: Count = 20  # at most, per face, at first [N_minres]; as many more on a binding face [N_AI]
+    scaled: bool = True  # scale units by the diagonal of D; published is the method without
     threads: Count = 1  # team of threads for each pass
+
+
+PUBLISHED = Gpminres(solver="gpminres", minres_steps=10, slow_minres=1e-12, scaled=False)
+"""Heyn et al. 2013, §5.1: ten MINRES iterations on every face, no scaling; μ, η₁ and N_GP are not printed."""
 
 
 class GpminresMethod(ActiveSetMethod):
@@ -60,7 +65,7 @@ class GpminresMethod(ActiveSetMethod):
         s = self.settings
         self.limits = s.decrease, s.slow_gradient, s.slow_minres, s.gradient_steps, s.minres_steps
         self.face = np.zeros((len(self.program.operator.scale), 4))  # per unit: face, e₁, e₂, curvature
-        self.state = np.zeros(SOLVED + 1)
+        self.state = np.zeros(FACES + 1)
 
     def run(self, count: int, pause: bool = False) -> tuple[int, bool]:
         """See `ActiveSetMethod`; with `pause` fewer, where MINRES would begin."""
@@ -72,6 +77,16 @@ class GpminresMethod(ActiveSetMethod):
 
     def restart(self) -> None:
         self.state[PHASE] = NEW
+
+    @property
+    def minres_count(self) -> int:
+        """MINRES iterations so far, over all faces: what the paper counts."""
+        return int(self.state[MINRES])
+
+    @property
+    def face_count(self) -> int:
+        """Faces on which MINRES was begun."""
+        return int(self.state[FACES])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -101,6 +116,7 @@ def _advance(t, meeting, parts, data, sets, count, target, pause, limits, kept, 
                 g[i] = q[i] + offset[i]
             s[_AGE] = 0
         elif phase == KRYLOV:  # d = T r
+            s[MINRES] += 1
             if _residual_step(t, meeting, parts, data, sets, s, face, sums, q, w, r, p, ap):
                 s[ALPHA], s[HALVED], s[PHASE] = 1.0, 0, SEARCH
         else:  # d: the projected gradient, or trial − x
@@ -161,6 +177,7 @@ def _prepare(t, meeting, parts, data, sets, limits, s, vectors, face, sums):
         s[_STEPS], s[_DROP], s[_ETA], s[_LIMIT], s[PHASE] = 0, 0.0, limits[2], limits[4], SLOPE
     elif s[PHASE] == RESTART:
         s[_INNER], s[_GAIN], s[_RAR], s[PHASE] = 0, 0.0, 0.0, KRYLOV
+        s[FACES] += 1
         along(t, data, sets, face, g, r)
         for i in range(first, last):
             r[i] = -r[i]

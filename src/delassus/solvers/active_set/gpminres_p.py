@@ -9,6 +9,7 @@ An iteration is one face: MINRES, the projected search, and gradient steps to th
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,9 +19,10 @@ from delassus.kernel import njit
 from delassus.problem import Problem
 from delassus.solvers.active_set import gpminres
 from delassus.solvers.active_set.faces import DISC, NORMAL, NORMAL_RIM, OPEN, RIM, SHUT, SLIDE
-from delassus.solvers.active_set.gpminres import ALPHA, HALVED, PHASE, RESTART, SEARCH, SOLVED
-from delassus.solvers.settings import Count, Positive, Settings
+from delassus.solvers.active_set.gpminres import ALPHA, FACES, HALVED, MINRES, PHASE, RESTART, SEARCH, SOLVED
+from delassus.solvers.settings import Count, OneOf, Positive, Settings
 
+_ORDERINGS = {"degree": "MMD_AT_PLUS_A", "natural": "NATURAL"}
 _MOST_PRODUCTS = 10_000  # between two faces: gradient steps and searches end long before
 
 
@@ -30,6 +32,11 @@ class GpminresP(gpminres.Gpminres):
 
     minres_steps: Count = 2  # per face [N_minres]
     shift: Positive = 1e-4  # of the diagonal that is factored, whose mean is 1
+    ordering: Annotated[str, OneOf(*_ORDERINGS)] = "degree"  # of the factorisation: minimum degree, or natural
+
+
+PUBLISHED = GpminresP(solver="gpminres-p", minres_steps=1, scaled=False, ordering="natural")
+"""Heyn et al. 2013, §4.2 and §5.1: one MINRES iteration on a face, factors in the order of the contacts, no scaling."""
 
 
 class GpminresPMethod(gpminres.GpminresMethod):
@@ -65,7 +72,8 @@ class GpminresPMethod(gpminres.GpminresMethod):
         w[:] = 0.0
         if Z.shape[1]:
             B = sp.csc_array(Z.T @ self.matrix @ Z + sp.diags_array(bending))
-            y = _preconditioned(B, self.settings.shift, -(Z.T @ self.vectors[1]), self.settings.minres_steps)
+            y, steps = _preconditioned(B, self.settings, -(Z.T @ self.vectors[1]))
+            self.state[[MINRES, FACES]] += steps, 1
             w[:] = Z @ (np.sqrt(1.0 + bending) * y)  # in the coordinates of `gpminres`, where T shortens them
         self.state[[PHASE, ALPHA, HALVED]] = SEARCH, 1.0, 0.0
 
@@ -79,20 +87,21 @@ class GpminresPMethod(gpminres.GpminresMethod):
         return sp.csr_array(Z), bending[:columns]
 
 
-def _preconditioned(B: sp.csc_array, shift: float, right: np.ndarray, steps: int) -> np.ndarray:
-    """y after `steps` conjugate residual steps on B y = right, preconditioned by B + shift I, from y = 0."""
-    shifted = sp.csc_matrix(B + shift * sp.eye_array(B.shape[0]))
-    factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+def _preconditioned(B: sp.csc_array, settings: GpminresP, right: np.ndarray) -> tuple[np.ndarray, int]:
+    """y after some conjugate residual steps on B y = right, preconditioned by B + shift I, from y = 0, and how many."""
+    shifted = sp.csc_matrix(B + settings.shift * sp.eye_array(B.shape[0]))
+    order = _ORDERINGS[settings.ordering]
+    factor = splu(shifted, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     y = np.zeros(len(right))
     z = factor.solve(right)
     p, bz = z.copy(), B @ z
     bp = bz.copy()
     zbz = float(z @ bz)
-    for _ in range(steps):
+    for done in range(settings.minres_steps):
         q = factor.solve(bp)
         length = float(bp @ q)
         if not (zbz > 0.0 and length > 0.0):
-            break
+            return y, done
         alpha = zbz / length
         y += alpha * p
         z -= alpha * q
@@ -100,7 +109,7 @@ def _preconditioned(B: sp.csc_array, shift: float, right: np.ndarray, steps: int
         before, zbz = zbz, float(z @ bz)
         p = z + zbz / before * p
         bp = bz + zbz / before * bp
-    return y
+    return y, settings.minres_steps
 
 
 @njit(cache=True)

@@ -42,7 +42,12 @@ class Kucera(Settings):
 
     step: Relaxation = 1.0  # length of projected steps, in units of the inverse largest eigenvalue [α̃ ‖N‖]
     release: Positive = 1.0  # the smaller, the sooner contacts leave the boundary [Γ]
+    scaled: bool = True  # scale units by the diagonal of D; without, the step is the published 1 / ‖N‖
     threads: Count = 1  # team of threads for each pass
+
+
+PUBLISHED = Kucera(solver="kucera", scaled=False)
+"""Heyn et al. 2013, §4.4: α̃ = 1 / ‖N‖, Γ = 1, no scaling."""
 
 
 class KuceraMethod(ActiveSetMethod):

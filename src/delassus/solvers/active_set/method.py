@@ -16,7 +16,7 @@ class ActiveSetMethod(Method, ABC):
 
     def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray, vectors: int):
         super().__init__(problem, settings, reactions)
-        self.program = Program(problem, self.settings.threads)
+        self.program = Program(problem, self.settings.threads, self.settings.scaled)
         self.vectors = tuple(np.zeros((vectors, problem.row_count)))
         self.image = np.zeros(self.program.operator.image_size)
         self.target = self.program.enter(reactions, self.vectors[0])

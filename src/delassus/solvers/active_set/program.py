@@ -5,6 +5,8 @@ Variables are scaled, λ = S^½ x with one factor per unit, so that A = S^½ D S
 stay what they are and discs change their radius. A is symmetric: a skew part of D is left out, and put back by the
 fixed point.
 
+Without `scaled` the factor is the same for all units, which leaves every method what it is on D itself.
+
 - FRICTIONLESS and CCP are such a program, with half-lines and cones;
 - NCP is a fixed point. For known thresholds s, Tresca's law ‖λ_t‖ ≤ s is a program with discs, and s = μ λ_n makes it
   Coulomb's. Heyn, Anitescu, Tasora and Negrut 2013 (§6) announce this without carrying it out.
@@ -36,8 +38,8 @@ class Program:
     data: fields of `passes.Data`, scaled and symmetric, for kernels; sets: (tresca, mu, radius), likewise;
     root: (m,) S^½ [kg^½]; exact: nothing to renew, the program is the problem."""
 
-    def __init__(self, problem: Problem, threads: int):
-        self.operator = Operator(problem, threads)
+    def __init__(self, problem: Problem, threads: int, scaled: bool = True):
+        self.operator = Operator(problem, threads, scaled=scaled)
         self.root = np.sqrt(self.operator.row_scale)
         plain = passes.Data._make(self.operator.data)
         self.tresca = problem.law is Law.NCP and bool((problem.mu > 0.0).any())
@@ -50,12 +52,12 @@ class Program:
         if plain.rigid:
             rows = plain.rows * self.root[:, None]
             compliance = plain.compliance * self.operator.row_scale if len(plain.compliance) else plain.compliance
-            scaled = plain._replace(rows=rows, compliance=compliance, skew=np.zeros((0, 6, 6)))
+            data = plain._replace(rows=rows, compliance=compliance, skew=np.zeros((0, 6, 6)))
         else:
             A = self.matrix()
             index = A.indptr.astype(np.int64), A.indices.astype(np.int64)
-            scaled = plain._replace(pointer=index[0], column=index[1], value=A.data)
-        self.data = tuple(scaled._replace(offset=self.offset))
+            data = plain._replace(pointer=index[0], column=index[1], value=A.data)
+        self.data = tuple(data._replace(offset=self.offset))
         self.exact = self.is_symmetric and not self.tresca
         self._vectors = np.zeros((2, problem.row_count))
         self._image = np.zeros(self.operator.image_size)

@@ -34,6 +34,10 @@ class Jacobi(Settings):
     threads: Count = 1  # team of threads for each pass
 
 
+PUBLISHED = Jacobi(solver="jacobi", omega=0.3)
+"""Heyn et al. 2013, §4.1: "typically for large problems ω ≈ 0.3", and no damping."""
+
+
 class JacobiMethod(GradientMethod):
     """Projected Jacobi at work on one problem."""
 

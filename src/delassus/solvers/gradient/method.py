@@ -11,10 +11,13 @@ from delassus.solvers.settings import Settings
 class GradientMethod(Method):
     """A method whose iterations are passes of a team of threads over `operator`; its settings have `threads`."""
 
-    def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray, *, by_direction: bool = False):
-        """by_direction: see `Operator`."""
+    def __init__(
+        self, problem: Problem, settings: Settings, reactions: np.ndarray, *, by_direction: bool = False,
+        scaled: bool = True,
+    ):  # fmt: skip
+        """by_direction, scaled: see `Operator`."""
         super().__init__(problem, settings, reactions)
-        self.operator = Operator(problem, self.settings.threads, by_direction)
+        self.operator = Operator(problem, self.settings.threads, by_direction, scaled)
 
     def repose(self, problem: Problem) -> bool:
         """Go on from the present point with the free velocity of `problem`, which is otherwise the same."""

@@ -35,14 +35,20 @@ class SpgFb(Settings):
 
     memory: Count = 10  # objective values the line search looks back on; 1 makes it monotone
     armijo: Armijo = 1e-4  # least decrease asked for, as a fraction of what the slope promises
+    scaled: bool = True  # precondition by the diagonal of D, the P of P-SPG-FB; without it the method is SPG-FB
     threads: Count = 1  # team of threads for each pass
+
+
+SPG_FB = SpgFb(solver="spg-fb", scaled=False)
+"""What Heyn et al. 2013, §5.2 and §5.3, call SPG-FB: no preconditioner."""
 
 
 class SpgFbMethod(GradientMethod):
     """P-SPG-FB at work on one problem; `reactions` is the fallback iterate."""
 
     def __init__(self, problem: Problem, settings: Settings, reactions: np.ndarray):
-        super().__init__(problem, settings, reactions)
+        assert isinstance(settings, SpgFb)
+        super().__init__(problem, settings, reactions, scaled=settings.scaled)
         self.step = problem.rho
         self.points = np.zeros((4, problem.row_count))  # λ, the trial P_K(λ − α S v), v and the v before, in turn
         self.images = np.zeros((2, self.operator.image_size))  # of λ and of the trial
@@ -85,7 +91,7 @@ def _advance(t, meeting, parts, data, count, armijo, tau, state, past, points, i
         add_up(t, meeting, parts, values)
         change, gap, objective = values
         if iteration > 0 and bent > 0.0:  # (19) – (23)
-            alpha = weighted / bent if iteration % 2 else theta * theta * bent / change
+            alpha = theta * theta * bent / change if iteration % 2 else weighted / bent
             alpha = min(_STEP_MAX, max(_STEP_MIN, alpha))
         kept[iteration % len(kept)] = objective
         if gap <= best:  # (25), (26)
@@ -127,7 +133,8 @@ def _compare(t, data, tau, x, v, before, values):
             x[i] - tau * v[i], x[i + 1] - tau * v[i + 1], x[i + 2] - tau * v[i + 2], mu[k - singles]
         )
         gap += (x[i] - z0) ** 2 + (x[i + 1] - z1) ** 2 + (x[i + 2] - z2) ** 2
-        for j in range(i, i + 3):
+        working = 3 if mu[k - singles] > 0.0 else 1  # tangents without friction are no variables
+        for j in range(i, i + working):
             change += scale[k] * (v[j] - before[j]) ** 2
             objective += x[j] * (v[j] + offset[j])
     values[0], values[1], values[2] = change, gap / (tau * tau), 0.5 * objective

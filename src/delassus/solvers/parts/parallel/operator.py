@@ -40,12 +40,12 @@ class Operator:
     offset: (m,) v_f [m/s]; may be overwritten in place (De Saxcé's term added, say), `data` sees it;
     scale: (units,) s, one positive factor per unit [kg]: the inverse of the mean diagonal of its block of D, 0 where
         that block vanishes. For contacts without friction only the normal counts. Where `by_direction`, 1 / D_nn, and
-        the tangents have 1 / (stretch² D_nn), the inverse of their own mean;
+        the tangents have 1 / (stretch² D_nn), the inverse of their own mean. Without `scaled` it is ρ for all of them;
     row_scale: (m,) the same per row;
     image_size: length of an image: 6 (n_b + 1) for rigid bodies (the world is the last body), m otherwise.
     """
 
-    def __init__(self, problem: Problem, threads: int = 1, by_direction: bool = False):
+    def __init__(self, problem: Problem, threads: int = 1, by_direction: bool = False, scaled: bool = True):
         self.problem = problem
         self.threads = threads
         self.row_count = problem.row_count
@@ -54,6 +54,8 @@ class Operator:
         cone = problem.cone
         singles = cone.contact_start
         self.scale, stretch = _scales(problem, by_direction)
+        if not scaled:
+            self.scale, stretch = np.where(self.scale > 0.0, problem.rho, 0.0), np.ones_like(stretch)
         factor = np.stack([np.ones_like(stretch), stretch**-2, stretch**-2], axis=1) * self.scale[singles:, None]
         self.row_scale = np.concatenate([self.scale[:singles], factor.ravel()])
         unit_start = np.concatenate([np.arange(singles), np.arange(singles, self.row_count + 1, 3)])
