@@ -38,7 +38,7 @@ _ADVICE = {
     Status.INFEASIBLE: "No reactions can satisfy the constraints: look for bilateral rows that contradict each other "
     "or motors that push bodies into each other.",
     Status.UNSUPPORTED: "This solver does not treat this law, this kind of row or so many rows: `delassus solvers` "
-    "lists what each one takes; between more than 6000 rows of flexible bodies only ipm and ipm+desaxce do.",
+    "lists what each one takes, and the trace's words say which it was.",
     Status.PENALTY: "Contacts were explicit springs, for which nothing is solved: such a step is no solution of the "
     "contact law; take another integrator for that, or compare results of shorter steps.",
 }

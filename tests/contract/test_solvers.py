@@ -317,6 +317,19 @@ def test_a_guess_is_dropped_where_nothing_moves(name, doubles):
     np.testing.assert_array_equal(found.point, np.zeros(3))
 
 
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_refusal_says_what_is_not_taken(name):
+    line = SOLVERS[name]
+    for law, problems in PROBLEMS.items():
+        for kind, problem in problems.items():
+            said = line.refusal(problem)
+            assert (said == "") == line.takes(problem), kind
+            assert not said or said.startswith(name)
+            assert not said or law in line.laws or f"asks for {law.value}: give law=" in said
+            if said:
+                assert solve(problem, name).trace.words == [said]
+
+
 def test_every_status_has_advice():
     assert all(status.advice.endswith(".") for status in Status)
 

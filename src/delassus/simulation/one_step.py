@@ -235,7 +235,7 @@ def _solve(problem: Problem, guess: np.ndarray | None, settings: StepSettings, i
         threads=settings.threads,
     )  # fmt: skip
     if solution.status is Status.UNSUPPORTED:
-        raise SettingsError(f"solver {solution.solver!r} cannot take this step: {solution.status.advice}")
+        raise SettingsError(f"solver {solution.solver!r} cannot take this step: {solution.trace.words[-1]}")
     return solution
 
 

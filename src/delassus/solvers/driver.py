@@ -97,6 +97,32 @@ class Solver:
             and all(kind in self.rows for kind, count in present if count)
         )
 
+    def refusal(self, problem: Problem) -> str:
+        """Why the method does not take this problem and what to do, where `takes` says no; empty where it does."""
+        if self.takes(problem):
+            return ""
+        if problem.law not in self.laws:
+            known = " and ".join(law.value for law in self.laws)
+            return (
+                f"{self.name} solves {known}, the problem asks for {problem.law.value}: give "
+                f"law={self.laws[0].value!r}, or another solver (auto takes every law)"
+            )
+        if self.most_rows is not None and problem.row_count > self.most_rows:
+            return (
+                f"{self.name} takes at most {self.most_rows} rows, there are {problem.row_count}: take another solver"
+            )
+        if self.forms_delassus and not problem.delassus.has_matrix_at_hand:
+            return (
+                f"{self.name} needs D as a matrix, which so many rows of flexible bodies do not form: take ipm (ccp) "
+                "or ipm+desaxce (ncp)"
+            )
+        cone = problem.cone
+        present = [(BILATERAL, cone.bilateral.size), (UNILATERAL, cone.unilateral), (CONTACT, cone.contact_count)]
+        odd = [kind for kind, count in present if count and kind not in self.rows]
+        if odd:
+            return f"{self.name} takes no {' and no '.join(odd)} rows: take another solver (auto takes all)"
+        return f"{self.name} does not take this problem ({self.advice}): take another solver"
+
 
 def limits_of(tol: float, tol_velocity: VelocityTolerance, max_iter: int, time_limit: float | None) -> "Limits":
     """`Limits`, remembered: most solves of a process ask for the same."""

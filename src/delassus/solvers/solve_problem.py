@@ -167,6 +167,7 @@ def _solve(
     excess = run.judge(0, reactions, low)
     if not line.takes(problem):
         status = Status.UNSUPPORTED
+        words.append(line.refusal(problem))
     elif excess > 1.0 or own_stop is not None:
         before = clock()
         method = line.start(problem, settings, reactions)

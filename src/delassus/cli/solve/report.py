@@ -31,7 +31,15 @@ def print_report(plan: Plan, batch: Batch, console: "Console") -> None:
     tables.print_table(_columns(batch.runs, plan.labels), console)
     for status in Status:
         if status is not Status.CONVERGED and any(run.solution.status is status for run in batch.runs):
-            console.print(f"{_words(status)}: {status.advice}", soft_wrap=True)
+            for advice in _advice(status, batch.runs):
+                console.print(f"{_words(status)}: {advice}", soft_wrap=True)
+
+
+def _advice(status: Status, runs: list[Run]) -> list[str]:
+    """What to do about it: of a refusal, what each solver refused, once."""
+    if status is not Status.UNSUPPORTED:
+        return [status.advice]
+    return list(dict.fromkeys(run.solution.trace.words[-1] for run in runs if run.solution.status is status))
 
 
 def write_results(plan: Plan, batch: Batch) -> None:
