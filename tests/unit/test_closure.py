@@ -5,8 +5,10 @@ import pytest
 
 from delassus.builder import ModelBuilder
 from delassus.dynamics.closure import POSES_ALONE, close_joints, joint_error
+from delassus.dynamics.coupled_closure import close_model
 from delassus.integrators import moved
 from delassus.spatial import quaternion_to_matrix
+from delassus.world.loops import dense_rows
 
 TOL = 1e-9  # what a step asks for [m, rad]
 
@@ -86,3 +88,34 @@ def test_what_cannot_close_is_left_at_the_least_error():
     q, _ = close_joints(model, state.q, state.u, tol=TOL)
     assert joint_error(model, q) <= 0.5
     assert np.abs(q[:, :3]).max() < 2.0
+
+
+@pytest.mark.parametrize(("count", "coupled"), [(3, False), (30, False), (3, True)])  # compiled, LAPACK, couplings
+def test_rotors_are_part_of_the_masses(count, coupled):
+    """Velocities change by impulses of joints and couplings alone, (M + Rᵀ a R)(u⁺ − u) = Jᵀ λ: rotors take part."""
+    rng = np.random.default_rng(count)
+    builder, base = ModelBuilder(), None
+    for k in range(count):
+        link = builder.body(position=(k + 0.5, 0, 0), mass=1.0, inertia=(0.01, 0.1, 0.1))
+        axis = rng.standard_normal(3)
+        builder.joint("revolute", base, link, position=(k, 0, 0), axis=axis, name=f"j{k}", armature=0.3 * (k % 3))
+        base = link
+    if coupled:
+        builder.coupling({"j1": [0.0, 1.0], "j2": [0.0, -2.0]})
+    model, state = builder.build()
+    u = rng.standard_normal((count, 6))
+    if coupled:
+        q, after = close_model(model, state.q, u, tol=TOL, joints=model.joints, near=state.coordinates(model))
+    else:
+        q, after = close_joints(model, state.q, u, tol=TOL)
+    J = dense_rows(model, q, np.arange(count))
+    own, R = J[: model.joints.row_count], J[model.joints.row_count :]
+    if coupled:
+        own = np.concatenate([own, R[1:2] - 2.0 * R[2:3]])
+    assert np.abs(own @ after.ravel()).max() < 1e-9
+    mass = model.mass_blocks(quaternion_to_matrix(q[:, 3:]))[0]
+    change = after - u
+    momentum = np.einsum("bij,bj->bi", mass, change).ravel()
+    momentum += (model.joints.armature * (R @ change.ravel())) @ R
+    left = momentum - own.T @ np.linalg.lstsq(own.T, momentum, rcond=None)[0]
+    assert np.abs(left).max() < 1e-9 * np.abs(momentum).max()

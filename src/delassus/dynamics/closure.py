@@ -4,6 +4,10 @@ Velocities obey the joints at one configuration only, so every step of a curved 
 order. Feedback on velocities (Baumgarte) removes it over several steps and feeds it into the motion meanwhile; moving
 the bodies by δ = −H⁻¹ Jᵀ (J H⁻¹ Jᵀ)⁻¹ f(q) removes it at once. The velocities are then made to obey the joints where
 they are now, which keeps redundant rows from contradicting each other in the next step.
+
+Armature is mass of coordinates, H = M + Rᵀ a R, although masses are stored without it: μ = −a R δ act on its rows R
+beside the impulses of the joints, as rows of compliance 1/a. Without them a geared double pendulum lost energy at first
+order under Moreau's scheme, and under Euler's whatever the step.
 """
 
 import math
@@ -12,7 +16,7 @@ import numpy as np
 
 from delassus.integrators import move, moved
 from delassus.joints.arrays import JointArrays
-from delassus.joints.primitives import evaluate_constraints, joint_frames
+from delassus.joints.primitives import evaluate_constraints, evaluate_coordinates, joint_frames
 from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import max_abs
@@ -49,14 +53,14 @@ def close_joints(
     if joints.row_count <= COMPILED:
         q, u = q.copy(), u.copy()
         masses = model.inverse_mass, model.inverse_inertia
-        close(joints.plain, masses, tol, q, u, room_for(joints, len(q)))
+        close(joints.closing, masses, tol, q, u, room_for(joints, len(q)))
         return q, u
     return _close_large(model, joints, q, u, tol)
 
 
 def room_for(joints: JointArrays, bodies: int) -> tuple[np.ndarray, np.ndarray]:
     """What a compiled closing of these joints between so many bodies works in: numbers, and the order of rows."""
-    m = joints.row_count
+    m = joints.row_count + len(joints.geared)
     return np.empty(28 * m + m * m + 31 * bodies + 30 * joints.count), np.empty(m, np.int64)
 
 
@@ -66,8 +70,13 @@ def joint_error(model: Model, q: np.ndarray) -> float:
 
 
 def _errors(joints: JointArrays, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Joint errors (m,) and rows (m, 12) at these poses."""
-    return joints.constraints(joints.frames(q, rotations_of(q)))
+    """Joint errors, then a zero for each geared coordinate, (m,), and rows (m, 12) at these poses."""
+    frames = joints.frames(q, rotations_of(q))
+    residual, rows = joints.constraints(frames)
+    if not len(joints.geared):
+        return residual, rows
+    geared = joints.coordinates(frames)[1][joints.geared]
+    return np.concatenate([residual, np.zeros(len(geared))]), np.concatenate([rows, geared])
 
 
 def _close_large(
@@ -101,10 +110,12 @@ def _close_large(
         return q, u
     if inverse is None:
         operator, inverse = _factored(model, joints, q, rows)
-    here = RigidDelassus(operator.mass, joints.bodies, rows, joints.row_start, mass_inverse=operator.mass_inverse)
+    bodies, start = joints.closing[1]
+    here = RigidDelassus(operator.mass, bodies, rows, start, mass_inverse=operator.mass_inverse)
     enough, before = _ROUNDING * np.abs(u).max(), np.inf
     for _ in range(_PASSES):
         rate = here.rows_times(u.ravel())
+        rate[joints.row_count :] = 0.0
         size = np.abs(rate).max()
         if size <= enough or not size < _STUCK * before:
             break
@@ -115,14 +126,16 @@ def _close_large(
 
 def _factored(model: Model, joints: JointArrays, q: np.ndarray, rows: np.ndarray) -> tuple[RigidDelassus, DenseInverse]:
     mass, mass_inverse = model.mass_blocks(rotations_of(q))
-    operator = RigidDelassus(mass, joints.bodies, rows, joints.row_start, mass_inverse=mass_inverse)
+    _, (bodies, start), _, compliance = joints.closing
+    soft = compliance if len(compliance) else None
+    operator = RigidDelassus(mass, bodies, rows, start, soft, mass_inverse)
     return operator, DenseInverse(operator.dense())
 
 
 @njit(cache=True, error_model="numpy", **ADDRESSED, **BORROWED)
 def close(joints, masses, tol, q, u, room):
     """The same in one compiled call, for small mechanisms; q and u (n_b, 6), or (0, ·), change in place; returns 0.
-    joints: `JointArrays.plain`; masses: inverse masses (n_b,) and inverse inertias (n_b, 3, 3) of bodies in their own
+    joints: `JointArrays.closing`; masses: inverse masses (n_b,) and inverse inertias (n_b, 3, 3) of bodies in their own
     frames; room: of `room_for`."""
     room = _cut(joints, len(q), room)
     change, there = room[8], room[9]
@@ -158,10 +171,11 @@ def close(joints, masses, tol, q, u, room):
 
 @njit(cache=True, inline="always")
 def _cut(joints, n, room):
-    """The room in pieces, for n bodies, m rows, c joints: residuals (m,), rows and how bodies respond to them (m, 12),
-    D (m, m), its order, scales and two vectors (m,), a change (n, 6), poses (n, 7), rotations (n, 3, 3), of joints'
-    frames origins (c, 2, 3), axes (c, 2, 3, 3) and centres (c, 2, 3), inverse inertias (n, 3, 3)."""
-    count, m, (numbers, order) = len(joints[0]), joints[4][-1], room
+    """The room in pieces, for n bodies, m rows with those of armature, c joints: residuals (m,), rows and how bodies
+    respond to them (m, 12), D (m, m), its order, scales and two vectors (m,), a change (n, 6), poses (n, 7), rotations
+    (n, 3, 3), of joints' frames origins (c, 2, 3), axes (c, 2, 3, 3) and centres (c, 2, 3), inverse inertias
+    (n, 3, 3)."""
+    count, m, (numbers, order) = len(joints[0][0]), joints[1][1][-1], room
     a, b, c = 4 * m, 28 * m, 28 * m + m * m
     d, e = c + 31 * n, c + 31 * n + 12 * count
     return (
@@ -177,10 +191,13 @@ def _cut(joints, n, room):
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _project(joints, masses, rank, u, room):
     """Velocities u (n_b, 6) that obey the rows, in place."""
-    residual, rows, change = room[0], room[1], room[8]
+    residual, rows, change, (bodies, start) = room[0], room[1], room[8], joints[1]
+    first = joints[0][4][-1]
     enough, before = _ROUNDING * max_abs(u.reshape(-1)), np.inf
     for _ in range(_PASSES):
-        multiply_rows(joints[0], joints[4], rows, u.reshape(-1), residual)
+        multiply_rows(bodies, start, rows, u.reshape(-1), residual)
+        for i in range(first, len(residual)):
+            residual[i] = 0.0
         size = max_abs(residual)
         if size <= enough or not size < _STUCK * before:
             break
@@ -196,13 +213,19 @@ def _project(joints, masses, rank, u, room):
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _evaluate(joints, q, room):
     """Joint errors and rows at these poses; the worst error."""
-    bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints
+    bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints[0]
+    joint, kind, axis = joints[2]
     residual, rows, rotation, origin, axes, centre = room[0], room[1], room[10], room[11], room[12], room[13]
     matrices_of(q, 3, rotation)
     joint_frames(bodies, local_origin, local_axes, q, rotation, origin, axes, centre)
     evaluate_constraints(
         start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows
     )
+    first = start[-1]
+    if len(joint):
+        evaluate_coordinates(joint, kind, axis, bodies, origin, axes, centre, residual[first:], rows[first:])
+        for i in range(first, len(residual)):
+            residual[i] = 0.0
     return max_abs(residual)
 
 
@@ -217,7 +240,7 @@ def _copy(a, out):
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _fill_response(joints, masses, room):
     """H⁻¹ Jᵀ by rows where these were evaluated last: `form_response` without full blocks of masses."""
-    bodies, start, (inverse_mass, inverse_inertia) = joints[0], joints[4], masses
+    (bodies, start), (inverse_mass, inverse_inertia) = joints[1], masses
     rows, response, R, world = room[1], room[2], room[10], room[14]
     for b in range(len(R)):
         for a in range(3):
@@ -248,7 +271,7 @@ def _factor(joints, masses, room):
     redundant beside those of light ones; returns the rank."""
     rows, response, D, order, scale, push = room[1], room[2], room[3], room[4], room[5], room[6]
     _fill_response(joints, masses, room)
-    form_dense((joints[0], joints[4], rows, response, scale[:0]), True, D)
+    form_dense((joints[1][0], joints[1][1], rows, response, joints[3]), True, D)
     for i in range(len(D)):
         scale[i] = 1.0 / math.sqrt(D[i, i]) if D[i, i] > 0.0 else 1.0
     for i in range(len(D)):
@@ -271,4 +294,4 @@ def _respond(joints, rank, room):
     for b in range(len(change)):
         for i in range(6):
             change[b, i] = 0.0
-    add_response(joints[0], joints[4], response, push, change.reshape(-1))
+    add_response(joints[1][0], joints[1][1], response, push, change.reshape(-1))

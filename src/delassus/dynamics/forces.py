@@ -8,8 +8,12 @@ gained 0.5 % of its energy in 0.2 s at h = 1 ms, an error of first order. Split 
 masses of the step, it keeps kinetic energy exactly, at any spin, and the step is symmetric.
 """
 
+import math
+
 import numpy as np
 
+from delassus.dynamics.rows import row_rate
+from delassus.joints.primitives import evaluate_coordinates, joint_frames
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
@@ -47,8 +51,14 @@ def energy_of(model: Model, rotation: np.ndarray, position: np.ndarray, u: np.nd
 
 
 def total_energy(model: Model, state: State) -> tuple[float, float]:
-    """Kinetic and potential energy [J] of all bodies: weight, strain of elements and springs included."""
+    """Kinetic and potential energy [J] of all bodies and of what turns with joints: weight, strain of elements, springs
+    and armature included."""
     kinetic, potential = energy_of(model, state.rotation, state.q, state.u)
+    joints = model.joints
+    if joints.any_energy:
+        turns = joints.turns_of(state.turns)
+        more = coordinate_energy(joints.plain[:3], joints.plain_coordinates, state.q, state.rotation, state.u, turns)
+        kinetic, potential = kinetic + more[0], potential + more[1]
     if model.flexible is not None:
         elements = model.flexible.elements
         kinetic += 0.5 * float((state.node_velocity * elements.mass_times(state.node_velocity)).sum())
@@ -76,6 +86,26 @@ def energy_at(mass, inertia, gravity, rotation, position, u):
                 for k in range(3):
                     other += rotation[b, k, j] * u[b, 3 + k]
                 kinetic += 0.5 * local * inertia[b, i, j] * other
+    return kinetic, potential
+
+
+@njit(cache=True, error_model="numpy")
+def coordinate_energy(joints, freedoms, q, rotation, u, turns):
+    """Kinetic energy of armature and potential energy of springs of joint coordinates [J].  joints: bodies, origin,
+    axes of `JointArrays`; freedoms: its `plain_coordinates`; q: (n_b, 7), u: (n_b, 6), turns: (n_d,)."""
+    bodies, local_origin, local_axes = joints
+    joint, primitive, axis, spring, rest, armature = (
+        freedoms[0], freedoms[1], freedoms[2], freedoms[13], freedoms[14], freedoms[15],
+    )  # fmt: skip
+    n, count = len(bodies), len(joint)
+    origin, axes, centre = np.empty((n, 2, 3)), np.empty((n, 2, 3, 3)), np.empty((n, 2, 3))
+    values, rates = np.empty(count), np.empty((count, 12))
+    joint_frames(bodies, local_origin, local_axes, q, rotation, origin, axes, centre)
+    evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, values, rates)
+    kinetic, potential = 0.0, 0.0
+    for d in range(count):
+        potential += 0.5 * spring[d] * (values[d] + 2.0 * math.pi * turns[d] - rest[d]) ** 2
+        kinetic += 0.5 * armature[d] * row_rate(bodies, joint[d], rates, d, u) ** 2
     return kinetic, potential
 
 

@@ -71,6 +71,9 @@ def closing_impulses(world: "World") -> tuple[np.ndarray, np.ndarray, np.ndarray
     if not change.any():
         return np.zeros(len(rows)), rows, q
     mass, _ = model.mass_blocks(rotation)
+    geared = model.joints.geared
+    J = dense_rows(model, q, geared)
+    own, of_rotors = J[: len(rows)], J[len(rows) :]
     momentum = np.einsum("bij,bj->bi", mass, change).ravel()
-    J = dense_rows(model, q, np.zeros(0, np.int64))
-    return np.linalg.lstsq(J.T, momentum, rcond=_REDUNDANT)[0], rows, q
+    momentum += (model.joints.armature[geared] * (of_rotors @ change.ravel())) @ of_rotors
+    return np.linalg.lstsq(own.T, momentum, rcond=_REDUNDANT)[0], rows, q

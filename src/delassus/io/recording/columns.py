@@ -23,7 +23,7 @@ import numpy as np
 from delassus.collision import Contacts
 from delassus.dynamics.forces import total_energy
 from delassus.io.recording import nodes
-from delassus.io.recording.keeping import COUNTS, NUMBERS, keep_contacts, keep_step, keep_taken
+from delassus.io.recording.keeping import COUNTS, NUMBERS, add_energies, keep_contacts, keep_step, keep_taken
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.residuals import fill_contact_errors, judged_by, of_contacts
@@ -121,10 +121,13 @@ class Columns:
             )  # fmt: skip
         return keep_taken, self._room
 
-    @property
     def written(self) -> tuple[int, int, int, int]:
-        """Rows that are filled by now, those included that compiled code has written."""
+        """Rows that are filled by now, those included that compiled code has written since `keeper`, whose energies are
+        completed: to be asked for once."""
         steps, touching, limited, exact = self._written.tolist()
+        joints = self.model.joints
+        if joints.any_energy:
+            add_energies(joints.plain[:3], joints.plain_coordinates, self.filled[0], steps, self._steps)
         return steps, touching, limited, exact
 
     def clear(self, state: State) -> None:

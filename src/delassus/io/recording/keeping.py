@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from delassus.dynamics.forces import energy_at
+from delassus.dynamics.forces import coordinate_energy, energy_at
 from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.residuals import RESIDUAL_COUNT, fill_contact_errors
@@ -69,6 +69,19 @@ def keep_taken(state, bodies, h, iterations, count, rows, reactions, found, scal
     fill_contact_errors(reactions, velocities, judged_by, count, at[1], touching[9], touching[10])
     at[0], at[1], at[2] = at[0] + 1, at[1] + count, at[2] + unilateral
     return np.int64(0)
+
+
+@njit(cache=True, error_model="numpy")
+def add_energies(joints, freedoms, first, last, steps):
+    """Add what springs and armature of joints hold to the energies of rows that `keep_taken` has written, which knows
+    of bodies alone.  joints, freedoms: as for `coordinate_energy`; steps: as for `keep_step`."""
+    numbers, q, u, turns = steps[0], steps[2], steps[3], steps[4]
+    rotation = np.empty((q.shape[1], 3, 3))
+    for k in range(first, last):
+        matrices_of(q[k], 3, rotation)
+        kinetic, potential = coordinate_energy(joints, freedoms, q[k], rotation, u[k], turns[k])
+        numbers[k, 1] += kinetic
+        numbers[k, 2] += potential
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

@@ -111,7 +111,7 @@ class Recorder:
     def add_taken(self, steps: int, state: Callable[[], State], memory: Memory) -> None:
         """The steps that the `keeper` has kept count from now on; state, memory: after them, not changed later; the
         state is asked for where a part ends."""
-        columns, filled = self._columns, self._columns.written
+        columns, filled = self._columns, self._columns.written()
         columns.filled, self._state, self._memory = filled, state, memory  # no calls here: an interrupt may come in one
         now = monotonic()
         seconds = now - self._last_look

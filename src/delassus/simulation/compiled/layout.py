@@ -76,7 +76,7 @@ def world_of(model: Model, settings: StepSettings) -> Arrays:
             model.mass, model.inertia, model.inverse_inertia, model.inverse_mass, model.gravity, joints.bodies,
             joints.coordinate_joint,
         ),
-        (joints.plain, joints.plain_coordinates, joints.plain_turns, softness.closed.plain),
+        (joints.plain, joints.plain_coordinates, joints.plain_turns, softness.closed.closing),
         (softness.limits, softness.limits[:, 0] == HARD),
         (shapes.few_constants, few_swept(shapes)[0], shapes.many_constants),
         (shapes.body, shapes.pace.arm, float(shapes.pace.least), shapes.radius, shapes.surface),
