@@ -75,17 +75,26 @@ class Measure(NamedTuple):
 def measure(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None) -> Measure:
     """Relative natural map and relative worst velocity of λ under the problem's law.  reactions: (m,) [N s]; low: (m,),
     what they lack to a second double each, or None."""
+    return measure_with_velocities(problem, reactions, low)[0]
+
+
+def measure_with_velocities(
+    problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None
+) -> tuple[Measure, np.ndarray | None]:
+    """(what `measure` finds, v (m,) [m/s] where it is at hand then and all that `evaluate` needs, or None)."""
     if low is not None and low.any():
         found = _measure_pairs(problem, reactions, low)[0]
-        return Measure(found[0], found[2])
+        return Measure(found[0], found[2]), None
     rigid = problem.delassus.rigid
     if rigid is not None:  # what every step of a simulation asks several times
         found = judge_rigid(
             rigid.plain, problem.free_velocity, rigid.velocity_count, _NONE, reactions, problem.judged_by,
             _NONE, _NONE, _NONE,
         )  # fmt: skip
-        return Measure(found[0], found[2])
-    return Measure(*measure_at(reactions, problem.constraint_velocity(reactions), judged_by(problem, reactions)))
+        return Measure(found[0], found[2]), None
+    v = problem.constraint_velocity(reactions) if reactions.any() else problem.free_velocity.copy()
+    measured = Measure(*measure_at(reactions, v, judged_by(problem, reactions)))
+    return measured, None if problem.delassus.is_primal else v
 
 
 def velocities(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None) -> np.ndarray:
@@ -101,10 +110,10 @@ def evaluate(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = N
 
 
 def evaluate_with_velocities(
-    problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None
+    problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None, known: np.ndarray | None = None
 ) -> tuple[Residuals, np.ndarray, np.ndarray | None]:
     """(every residual of λ, v (m,) [m/s], u (n,) or None for dual problems).  reactions, low: as in `measure`,
-    contiguous."""
+    contiguous; known: v, where `measure_with_velocities` gave it for the same λ."""
     rigid, out = problem.delassus.rigid, np.empty(RESIDUAL_COUNT)
     if low is not None and low.any():
         measured, v, bodies = _measure_pairs(problem, reactions, low)
@@ -118,7 +127,7 @@ def evaluate_with_velocities(
             u, v, out,
         )  # fmt: skip
         return Residuals(*out.tolist()), v, u
-    v, velocities = problem.velocities(reactions)
+    v, velocities = problem.velocities(reactions) if known is None else (known, None)
     _evaluate_at(reactions, v, judged_by(problem, reactions), out)
     return Residuals(*out.tolist()), v, velocities
 

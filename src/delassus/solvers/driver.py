@@ -208,6 +208,7 @@ class Run:
         self.rows = problem.row_count
         self.best: np.ndarray = np.zeros(self.rows)
         self.best_low: np.ndarray | None = None  # its second doubles, from methods that have them
+        self.best_velocities: np.ndarray | None = None  # its v, where the judge had it at hand
         self.best_excess = math.inf
         self.history: list[tuple[int, float]] = []  # (iterations, best excess so far)
         self.seconds = 0.0  # spent judging
@@ -215,14 +216,14 @@ class Run:
     def judge(self, iteration: int, reactions: np.ndarray, low: np.ndarray | None = None) -> float:
         """Measure the iterate, remember it if it is the best, and return its excess over the tolerance."""
         before = clock()
-        measure = residuals.measure(self.problem, reactions, low)
+        measure, velocities = residuals.measure_with_velocities(self.problem, reactions, low)
         excess = self.limits.excess(measure)
         if not math.isfinite(excess):
             excess = math.inf
         if excess < self.best_excess:
             self.best_excess = excess
             self.best[:] = reactions
-            self.best_low = None if low is None else low.copy()
+            self.best_low, self.best_velocities = None if low is None else low.copy(), velocities
         now = clock()
         if self.trace:
             row = iteration, now - self.start, measure.relative, measure.velocity

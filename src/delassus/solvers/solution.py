@@ -70,8 +70,8 @@ class Solution:
         than the solve, so what few callers look at is read out of the attempt when it is asked for."""
         out = cls.__new__(cls)
         out.__dict__ = {
-            "reactions": reactions, "status": status, "iterations": attempt.iterations, "solver": solver,
-            "law": attempt.problem.law, "tol": tol, "tol_velocity": tol_velocity, "_attempt": attempt,
+            "reactions": reactions, "status": status, "solver": solver, "law": attempt.problem.law, "tol": tol,
+            "tol_velocity": tol_velocity, "_attempt": attempt,
         }  # fmt: skip
         return out
 
@@ -154,6 +154,7 @@ def _trace_of(attempt: Any) -> Trace:
 
 
 _LATER: dict[str, Callable[[Any], Any]] = {
+    "iterations": lambda attempt: attempt.iterations,
     "velocities": lambda attempt: attempt.velocities,
     "body_velocities": lambda attempt: attempt.body_velocities,
     "residuals": lambda attempt: attempt.residuals,

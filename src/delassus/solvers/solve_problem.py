@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
+from delassus.solvers.auto.few_contacts import contacts_at_once
 from delassus.solvers.auto.islands import MANY_ROWS, rest_at_once, solve_islands
 from delassus.solvers.auto.stages import auto_line, auto_stages, rescuer, take_least_reactions
 from delassus.solvers.driver import Limits, Run, Solver, VelocityTolerance, check_threads, clock, drive, limits_of
@@ -58,7 +59,13 @@ def solve(
             f"solve: {type(problem).__name__} is no Problem: make one with Problem.dual, .rigid or .primal, or load one"
         )
     limits = limits_of(tol, tol_velocity, max_iter, time_limit)
-    check_threads(threads)
+    if threads != 1 or threads is True:
+        check_threads(threads)
+    if problem.is_small and guess is None and solver == "auto" and limits.time_limit > LONGEST_ATTEMPT:
+        start = clock()
+        quick = contacts_at_once(problem, limits)
+        if quick is not None:
+            return _of_attempt(*quick, limits, trace, start)
     point = start_point(problem, guess)
     stages, fine = _stages(problem, solver, point.ndim == 2, limits.tol)
     apart = None
@@ -179,7 +186,9 @@ def _solve(
     rows += [(spent + count, at, relative, worst) for count, at, relative, worst in run.judgements]
     kept = Trace(*map(list, zip(*rows)))
     kept.words = words
-    solution = _named(problem, line, run.best, limits, status, spent + iterations, times, kept, run.best_low)
+    solution = _named(
+        problem, line, run.best, limits, status, spent + iterations, times, kept, run.best_low, run.best_velocities
+    )
     solution.details = details
     times["total"] = clock() - start
     times["iterate"] = times["total"] - setup - run.seconds
@@ -235,12 +244,14 @@ def _named(
     times: dict[str, float],
     trace: Trace,
     low: np.ndarray | None = None,
+    known: np.ndarray | None = None,
 ) -> Solution:
     """The solution, called what the judge finds this very point to be: one that meets the tolerance is converged,
-    however the run ended. Second doubles are kept only where the first ones do not do."""
+    however the run ended. Second doubles are kept only where the first ones do not do.  known: v (m,), where the judge
+    has found it already."""
     if low is not None and limits.reached(residuals.measure(problem, reactions)):
         low = None
-    judged, velocities, body_velocities = residuals.evaluate_with_velocities(problem, reactions, low)
+    judged, velocities, body_velocities = residuals.evaluate_with_velocities(problem, reactions, low, known)
     if status is not Status.UNSUPPORTED and limits.reached(judged.measure):
         status = Status.CONVERGED
     elif status is Status.CONVERGED:

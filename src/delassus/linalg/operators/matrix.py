@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import exact_times_plus
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.islands import islands_of_full, islands_of_matrix
@@ -132,7 +133,7 @@ def scatter(indptr, indices, data, out):
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def fill_blocks_of_full(D, block_start, out):
     """out: the diagonal blocks of D, held in full, one after the other; how many entries they have."""
     at = 0

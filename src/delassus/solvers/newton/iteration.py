@@ -31,7 +31,7 @@ VECTORS = 16
 # for (see below), which try it is, its steps, is the derivative smoothed, did the other one find no descent, ‖F‖, ‖F‖
 # to reach with ρ = 1; …
 ALPHA, FAILED, RESIDUAL, MODE, TRY, STEPS, SMOOTHED, STUCK, NORM, GOAL = range(10)
-# … systems solved, outer iterations, excess of the best point; is a step asked for outside; where the inner loop is
+# … systems solved, outer iterations, excess of the best point; what a step waits for; where the inner loop is
 # (see below), has anything begun; the last weight of the path, or of a guess that needs none; sweeps to do on the
 # regularised problem; were joints made exact, or is there no room for it (see below)?
 SYSTEMS, OUTER, BEST, WAITS, INNER, BEGUN, LAST, SWEEPS, EXACT = range(10, 19)
@@ -39,12 +39,14 @@ STATE_SIZE = 19
 
 _NOT_BEGUN, _POSED_AGAIN, _BEGUN = 0.0, 1.0, 2.0  # where the inner loop is
 
+_NOT_WAITING, _WAITS_FOR_STEP, _WAITS_FOR_ORDER = 0.0, 1.0, 2.0  # of a step: solved outside, or when order is made
+
 _NOT_YET, _EXACT, _NO_ROOM = 0.0, 1.0, 2.0  # of making joints exact, at the end
 
 # What an inner loop is for: a proximal step, a point of the path to the least reactions, or the correction after it.
 PROXIMAL, PATH, CORRECTION = 0.0, 1.0, 2.0
 
-GO_ON, CONVERGED, NEEDS_STEP, STUCK_FOR_GOOD = 0, 1, 2, 3
+GO_ON, CONVERGED, NEEDS_STEP, STUCK_FOR_GOOD, _NEEDS_SWEEPS, _NEEDS_ORDER = range(6)
 """How a call ends: at its number of systems, at the tolerances, for want of a step, or without hope."""
 
 _HALVINGS = 12  # of a step before Newton's method counts as failed
@@ -99,23 +101,52 @@ def proximal_phase(
     settings: (ρ, first weight, least weight, Newton steps, sweeps before the path); outside: 1.0 where systems are
     solved by the caller; A: (3 n, 3); tols … judgements: of `excess_over`; before: iterations that were done already,
     added to those in the judgements."""
-    n, rows = len(mu), len(v)
-    rho = settings[0]
-    r, x, u, F, step = vectors[CENTRE], vectors[ITERATE], vectors[SPEED], vectors[VALUE], vectors[STEP]
-    reactions, velocities = vectors[VECTORS - 2][: len(place)], vectors[VECTORS - 1][: len(place)]
-    coupled, open_F = vectors[COUPLED], vectors[OPEN_VALUE]
+    n = len(mu)
     # the system: triples that are or were closed in this call, their order, and room for the factors
-    is_member, number, position = np.zeros(n, np.bool_), np.full(n, -1, np.int64), np.zeros(n, np.int64)
-    order, starts, columns = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64)
-    lower, left, seat = np.zeros(1, np.int64), np.zeros(0, np.int64), np.empty(len(column), np.int64)
-    U, inverse, row, b, L = np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(12)
-    end, found = state[SYSTEMS] + most, True
+    is_member, number, position = np.zeros(n, np.bool_), np.empty(n, np.int64), np.zeros(n, np.int64)
+    order, starts, columns = np.empty(0, np.int64), np.empty(1, np.int64), np.empty(0, np.int64)
+    lower, left, seat = np.empty(1, np.int64), np.empty(0, np.int64), np.empty(len(column), np.int64)
+    U, inverse, row, b = np.empty(0), np.empty(0), np.empty(0), np.empty(0)
+    end = state[SYSTEMS] + most
     if state[BEGUN] == 0.0:
         _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
     while True:
-        if state[WAITS] == 0.0:
+        how = _iterate(
+            end, settings, outside, state, vectors, A, is_member, order, starts, columns, lower, left, seat, U, inverse,
+            row, b, pointer, column, value, diagonal, v, mu, convex, best, tols, units, place, judged_by, judgements,
+            before,
+        )  # fmt: skip
+        if how == _NEEDS_SWEEPS:
+            _sweep(state, vectors, pointer, column, value, diagonal, v, mu, convex)
+        elif how == _NEEDS_ORDER:
+            members = _numbered(is_member, number)
+            count = len(members)
+            order, starts = np.empty(count, np.int64), np.empty(count + 1, np.int64)
+            fits, columns, lower, left = order_of(members, number, pointer, column, order, position, starts, _MOST_FILL)
+            if not fits:
+                return STUCK_FOR_GOOD
+            _seat(column, position, is_member, count, seat)
+            U, inverse = np.empty(12 * starts[count] + PADDING), np.zeros(12 * count + PADDING)
+            row, b = np.zeros(12 * count + 24 + PADDING), np.empty(3 * count)
+        else:
+            return how
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _iterate(
+    end, settings, outside, state, vectors, A, is_member, order, starts, columns, lower, left, seat, U, inverse,
+    row, b, pointer, column, value, diagonal, v, mu, convex, best, tols, units, place, judged_by, judgements, before,
+):  # fmt: skip
+    """The iteration up to so many systems in all, without allocating: it also ends where sweeps are due, and where the
+    system has grown and needs another order, to be called again when that is done."""
+    rows, rho = len(v), settings[0]
+    r, x, u, F, step = vectors[CENTRE], vectors[ITERATE], vectors[SPEED], vectors[VALUE], vectors[STEP]
+    reactions, velocities = vectors[VECTORS - 2][: len(place)], vectors[VECTORS - 1][: len(place)]
+    found = True
+    while True:
+        if state[WAITS] == _NOT_WAITING:
             if state[SWEEPS] > 0.0:
-                _sweep(state, vectors, pointer, column, value, diagonal, v, mu, convex)
+                return _NEEDS_SWEEPS
             if state[INNER] == _NOT_BEGUN:
                 velocity(pointer, column, value, diagonal, v, r, u)
                 excess = excess_over(
@@ -153,32 +184,30 @@ def proximal_phase(
                 projection_derivative(x, u, rho, mu, convex, diagonal, A)
             state[SYSTEMS] += 1.0
             if outside > 0.0:
-                state[WAITS] = 1.0
+                state[WAITS] = _WAITS_FOR_STEP
                 return NEEDS_STEP
             if _gather(A, is_member):
-                members = _numbered(is_member, number)
-                count = len(members)
-                order, starts = np.empty(count, np.int64), np.empty(count + 1, np.int64)
-                fits, columns, lower, left = order_of(
-                    members, number, pointer, column, order, position, starts, _MOST_FILL
-                )
-                if not fits:
-                    return STUCK_FOR_GOOD
-                for p in range(len(column)):
-                    k = column[p] // 3
-                    seat[p] = position[k] if is_member[k] else count
-                U, inverse = np.empty(12 * starts[count] + PADDING), np.zeros(12 * count + PADDING)
-                row, b = np.zeros(12 * count + 12 + PADDING), np.empty(3 * count)
-            _couple(pointer, column, value, F, is_member, open_F, coupled, step)
+                state[WAITS] = _WAITS_FOR_ORDER
+                return _NEEDS_ORDER
+        if state[WAITS] == _WAITS_FOR_STEP:
+            found = math.isfinite(step[0])
+        else:
+            _couple(pointer, column, value, F, is_member, vectors[OPEN_VALUE], vectors[COUPLED], step)
             found = block_lu_step(
                 order, starts, columns, lower, left, pointer, seat, value, diagonal, A, rho, vectors[WEIGHT], F,
-                coupled, U, inverse, row, b, L, step,
+                vectors[COUPLED], U, inverse, row, b, row[len(row) - 12 :], step,
             )  # fmt: skip
-        else:
-            state[WAITS] = 0.0
-            found = math.isfinite(step[0])
+        state[WAITS] = _NOT_WAITING
         if found:
             found = _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex)
+
+
+@njit(cache=True, **BORROWED)
+def _seat(column, position, is_member, count, seat):
+    """seat: (blocks,) place of each block's column in the order, behind it for triples that are no members."""
+    for p in range(len(column)):
+        k = column[p] // 3
+        seat[p] = position[k] if is_member[k] else count
 
 
 @njit(cache=True, **BORROWED)
@@ -420,7 +449,7 @@ def _sweep(state, vectors, pointer, column, value, diagonal, v, mu, convex):
             weight = min(alpha, most) if mu[k] < 0.0 else alpha
             own[9 * k + 4 * a] += weight
             shifted[3 * k + a] = v[3 * k + a] - (0.0 if state[MODE] == PATH else weight * r[3 * k + a])
-    sweep_constants(own, mu, 0.0, constants)
+    sweep_constants(own, mu, constants)
     for _ in range(int(state[SWEEPS])):
         sweep_threes(pointer, column, value, own, constants, shifted, mu, convex, x, slip)
     state[SWEEPS] = 0.0

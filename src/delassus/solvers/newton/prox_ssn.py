@@ -37,8 +37,9 @@ from delassus.solvers.method import Method
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.body import BodySystem
 from delassus.solvers.newton.iteration import proximal_phase
-from delassus.solvers.newton.small import PATH_BEGIN, RECORDED, small_at_once, small_batch
+from delassus.solvers.newton.small import PATH_BEGIN, small_at_once, small_batch
 from delassus.solvers.newton.sparse import SparseSystem
+from delassus.solvers.newton.swept import RECORDED
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import accelerated_phase
 from delassus.solvers.parts.batch import Batch, Kernel
@@ -116,7 +117,7 @@ class ProxSsnMethod(Method):
                 min(settings.warm_up, _FEW_SWEEPS) if n < _FEW_CONTACTS else settings.warm_up
             )
             constants = np.empty((n, 12))
-            sweep_constants(self.blocks[3], self.mu, 0.0, constants)
+            sweep_constants(self.blocks[3], self.mu, constants)
             window = (
                 np.empty((sweeps.VECTORS, rows)),
                 np.empty((memory, rows)),

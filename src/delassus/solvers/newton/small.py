@@ -1,12 +1,12 @@
 """Accelerated sweeps and proximal Newton on a small problem, begun, iterated and judged in one compiled call: the
 batches of `ProxSsnMethod` would cost more than the work."""
 
-import math
 from typing import Any
 
 import numpy as np
 
 from delassus.kernel import ADDRESSED, njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.linalg.operators.delassus import FEW_ROWS
@@ -16,8 +16,23 @@ from delassus.residuals import RESIDUAL_COUNT, measure_at
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.iteration import proximal_phase
 from delassus.solvers.newton.least_norm import least_of
+from delassus.solvers.newton.swept import (
+    BEST,
+    FEW_CONTACTS,
+    FRICTION,
+    ROWS,
+    SPEED,
+    UNITS,
+    begin_small,
+    end_small,
+    few_of,
+    place_small,
+    record_in,
+    scratch_of,
+    sweep_contacts,
+    sweep_small,
+)
 from delassus.solvers.parts.anderson import sweeps
-from delassus.solvers.parts.anderson.sweeps import accelerated_phase
 from delassus.solvers.parts.at_once import (
     finish_dense,
     finish_rigid,
@@ -27,8 +42,7 @@ from delassus.solvers.parts.at_once import (
     solve_joints,
 )
 from delassus.solvers.parts.batch import Kernel, problem_of, room_of
-from delassus.solvers.parts.block_sweeps import sweep_constants
-from delassus.solvers.parts.threes import cut_dense, cut_rigid, place_rows, scale_threes, triples_of
+from delassus.solvers.parts.threes import cut_dense, cut_rigid, triples_of
 
 MOST_ROWS = 90
 """Up to which a problem is small: a factorisation then takes up to 60 µs."""
@@ -40,10 +54,6 @@ MOST_ITERATIONS = 150
 
 PATH_BEGIN = 1e-3
 """Weight at which the path to the least reactions begins, in scaled units."""
-
-RECORDED = 64
-"""Judgements that one call writes down; further ones take the place of the last."""
-
 
 _NO_BODIES = np.empty((0, 2), np.int64), np.empty(0, np.int64), np.empty((0, 12)), np.empty((0, 12)), np.empty(0)
 _NO_MATRIX = np.empty((0, 0))
@@ -89,7 +99,8 @@ def small_batch(plain: tuple[float, ...], tols: tuple[float, float], max_iter: i
     most = min(max_iter, MOST_ITERATIONS)
 
     def kernel(*given: Any) -> None:
-        _batch_at_once(*given, _NO_BODIES, known(None), plain, tols, most)  # type: ignore[call-arg]
+        scratch = np.empty(scratch_of(FEW_CONTACTS, int(plain[6])))
+        _batch_at_once(*given, _NO_BODIES, known(None), plain, np.array(plain), tols, most, scratch)  # type: ignore[call-arg]
 
     return kernel
 
@@ -164,99 +175,70 @@ def _judged_guess(full, rigid, v_f, judged_by, tols, most, reactions, found):
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _batch_at_once(batch, first, last, reactions, found, counts, no_bodies, no_u_f, plain, tols, most):
-    """counts: judgements of each problem from `first` to before `last`, none where no attempt is made."""
+def _batch_at_once(
+    batch, first, last, reactions, found, counts, no_bodies, no_u_f, plain, settings, tols, most, scratch
+):
+    """counts: judgements of each problem from `first` to before `last`, none where no attempt is made.  settings:
+    `plain` as an array; scratch: of `sweep_contacts`."""
     blocks = np.empty(FEW_ROWS**2)
     for q in range(first, last):
-        D, v_f, judged_by = problem_of(batch, q, blocks)
-        if len(v_f) > 0:
-            own, room = room_of(batch, q, reactions, found)
-            counts[q] = solve_small(D, no_bodies, no_u_f, v_f, judged_by, tols, most, plain, 0.0, own, room)
+        own, room = room_of(batch, q, reactions, found)
+        if len(own) > 0:
+            counts[q] = _sweep_contacts_of(batch, q, tols, most, settings, own, room, scratch)
+            if counts[q] == 0:
+                D, v_f, judged_by = problem_of(batch, q, blocks)
+                counts[q] = solve_small(D, no_bodies, no_u_f, v_f, judged_by, tols, most, plain, 0.0, own, room)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _sweep_contacts_of(batch, q, tols, most, settings, reactions, found, scratch):
+    """`sweep_contacts` on one problem of a batch; nothing is done where there is more than contacts."""
+    packed, start, numbers, at, _ = batch
+    if len(numbers) > 1 or numbers[0, 0] + numbers[0, 2] > 0:
+        return 0
+    own = packed[at[3, q] : at[3, q + 1]]
+    return sweep_contacts(own, start, tols[0], tols[1], most, settings, reactions, found, scratch)
+
+
+@njit(cache=True, error_model="numpy")
 def solve_at_once(full, rigid, v_f, judged_by, tols, most, plain, reactions, judgements):
     """How many judgements were made. The reactions are those of a guess, and overwritten by the best point.
 
     full, rigid: of `solve_small`; v_f: (m,); judged_by: of the `Problem`; most: iterations, sweeps and systems
     together; plain: (ρ, first weight, least weight, Newton steps, sweeps before the path at most, first sweeps, memory,
     follow the path?); judgements: (3, k)."""
-    mu, start, joints, _, limits, _, _, is_exact, _, _ = judged_by
-    m, n = len(v_f), triples_of(start)
-    place, friction = np.empty(m, np.int64), np.empty(n)
-    place_rows(start, joints, limits, mu, place, friction)
+    n, memory = triples_of(judged_by[1]), int(plain[6])
+    place = np.empty(len(v_f), np.int64)
+    # two arrays for all that is needed: on a few contacts, allocating twenty takes longer than the sweeps
+    room, few = np.empty((ROWS + 2 * memory, 3 * n)), np.zeros(few_of(memory))
+    place_small(judged_by, place, room)
     if len(full) > 0:
         pointer, column, value, diagonal = cut_dense(full, place, n)
     else:
         pointer, column, value, diagonal = cut_rigid(rigid, body_count(rigid[0]), place, n)
-    v, units = np.zeros(3 * n), np.empty((2, 3 * n))
-    for i in range(m):
-        v[place[i]] = v_f[i]
-    scale_threes(pointer, column, value, diagonal, v, units[0], units[1])
-    r, best = np.zeros(3 * n), np.empty(3 * n)
-    for i in range(m):
-        r[place[i]] = reactions[i] / units[0, place[i]]
-    record = np.zeros((4, RECORDED))
-    _solve(
-        tols, most, plain, pointer, column, value, diagonal, v, friction, 0.0 if is_exact else 1.0, r, best, units,
-        place, judged_by, record,
-    )  # fmt: skip
-    for i in range(m):
-        reactions[i] = units[0, place[i]] * best[place[i]]
-    return _copied(record, tols, judgements)
+    begin_small(plain, pointer, column, value, diagonal, v_f, reactions, place, room, few)
+    convex, end = 0.0 if judged_by[7] else 1.0, sweeps.TOO_DEAR
+    while plain[7] == 0.0:
+        end = sweep_small(most, memory, pointer, column, value, diagonal, convex, tols, place, judged_by, room, few)
+        if end != sweeps.NEEDS_PRICE:
+            break
+        few[sweeps.FACTOR_PRICE] = sweeps.factor_price(room[FRICTION][:n], room[BEST], pointer, column)
+    if end == sweeps.TOO_DEAR or (end == sweeps.CONVERGED and judged_by[2] > 0):
+        _newton(most, plain, pointer, column, value, diagonal, convex, tols, place, judged_by, room, few)
+    return end_small(tols, place, room, few, reactions, judgements)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
-def _solve(
-    tols, most, plain, pointer, column, value, diagonal, v, mu, convex, r, best, units, place, judged_by, judgements
-):
-    """From r to `best`, both in scaled units."""
-    n = len(mu)
-    state = np.empty(sweeps.STATE_SIZE)
-    done = 0.0
-    if plain[7] == 0.0:
-        memory = int(plain[6])
-        vectors, G, F = np.empty((sweeps.VECTORS, 3 * n)), np.empty((memory, 3 * n)), np.empty((memory, 3 * n))
-        constants, slip, small = np.empty((n, 12)), np.zeros(n), np.zeros((2 * memory + 3, memory))
-        sweep_constants(diagonal, mu, 0.0, constants)
-        sweeps.begin(state, plain[5])
-        end = accelerated_phase(
-            most, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip,
-            best, tols, units, place, judged_by, judgements,
-        )  # fmt: skip
-        done = state[sweeps.DONE]
-        if end == sweeps.GO_ON or (end == sweeps.CONVERGED and not iteration.has_joints(mu)):
-            return
-    else:
-        for i in range(len(r)):
-            best[i] = r[i]
-    state = np.empty(iteration.STATE_SIZE)
+@njit(cache=True, error_model="numpy")
+def _newton(most, plain, pointer, column, value, diagonal, convex, tols, place, judged_by, room, few):
+    """The proximal iteration from the best point."""
+    n, done, best = room.shape[1] // 3, few[sweeps.DONE] if plain[7] == 0.0 else 0.0, room[BEST]
+    mu, state = room[FRICTION][:n], np.empty(iteration.STATE_SIZE)
     vectors, A = np.empty((iteration.VECTORS, 3 * n)), np.empty((3 * n, 3))
-    for i in range(len(best)):
+    for i in range(3 * n):
         vectors[iteration.CENTRE, i] = best[i]
     iteration.begin(state, PATH_BEGIN if plain[7] > 0.0 else plain[1], plain[7])
     proximal_phase(
         iteration.before_exact(most - done, state, mu), plain, 0.0, state, vectors, A, pointer, column, value,
-        diagonal, v, mu, convex, best, tols, units, place, judged_by, judgements, done,
+        diagonal, room[SPEED], mu, convex, best, tols, room[UNITS : UNITS + 2], place, judged_by,
+        record_in(few), done,
     )  # fmt: skip
-
-
-@njit(cache=True)
-def _copied(record, tols, judgements):
-    """The last of the judgements to those asked for, with that of the best point, which is returned, at their end; how
-    many they are."""
-    count, room, best, least = int(record[3, 0]), judgements.shape[1], 0, math.inf
-    for k in range(count):
-        excess = max(record[1, k] / tols[0], record[2, k] / tols[1])
-        if excess < least:
-            best, least = k, excess
-    last = best == count - 1
-    first = max(count + (0 if last else 1) - room, 0)
-    for k in range(first, count):
-        for a in range(3):
-            judgements[a, k - first] = record[a, k]
-    if last:
-        return count - first
-    at = count - first
-    judgements[0, at], judgements[1, at], judgements[2, at] = record[0, count - 1], record[1, best], record[2, best]
-    return at + 1

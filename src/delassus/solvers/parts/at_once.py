@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from delassus.kernel import ADDRESSED, njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry
 from delassus.linalg.operators.rigid import form_dense
@@ -57,7 +58,7 @@ class Attempt:
     def is_within(self, tol: float, tol_velocity: float) -> bool:
         """Do the residuals of the returned point satisfy both tolerances?"""
         found = self.found
-        return bool(found[0] <= tol and found[RESIDUAL_COUNT - 1] <= tol_velocity)
+        return found.item(0) <= tol and found.item(RESIDUAL_COUNT - 1) <= tol_velocity
 
     @property
     def iterations(self) -> int:
@@ -135,7 +136,7 @@ judgements_in = njit(cache=True, inline="always")(room_for_judgements)
 """The same for compiled code; an array that it returns to Python takes longer to make than NumPy's."""
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, **BORROWED)
 def finish_dense(D, v_f, reactions, judged_by, found):
     """Let the judge write residuals and velocities of the returned point.  D: (m, m) as it was given, v_f: (m,)."""
     judge_dense(D, v_f, reactions, judged_by, found[RESIDUAL_COUNT : RESIDUAL_COUNT + len(v_f)], found[:RESIDUAL_COUNT])

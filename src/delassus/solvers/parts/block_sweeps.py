@@ -1,7 +1,5 @@
 """Gauß–Seidel over triples of rows (`threes`): every contact, limit and joint solved exactly in its turn."""
 
-import numpy as np
-
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.parts.fours import row_times
@@ -11,30 +9,25 @@ from delassus.solvers.parts.one_contact.slip import SLIP_CONSTANTS, slip_at, sli
 _SOFT = 1e-12  # of a joint's mean diagonal, added to it: redundant rows then share their load
 
 
-@njit(cache=True, error_model="numpy")
-def sweep_constants(diagonal, mu, alpha, out):
+@njit(cache=True, error_model="numpy", **BORROWED)
+def sweep_constants(diagonal, mu, out):
     """What the solves of single triples read, (n, 12): constants of the slip rate for contacts and limits, the inverse
-    block by rows for joints.  alpha: added to the diagonal of D."""
-    block = np.empty(9)
+    block by rows for joints."""
     for k in range(len(mu)):
-        for t in range(9):
-            block[t] = diagonal[9 * k + t]
-        for t in range(0, 9, 4):
-            block[t] += alpha
         if mu[k] < 0.0:
-            _invert(block, out[k])
+            _invert(diagonal, 9 * k, out[k])
             continue
-        constants = slip_constants(block, 0)
+        constants = slip_constants(diagonal, 9 * k)
         for t in range(SLIP_CONSTANTS):
             out[k, t] = constants[t]
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _invert(B, out):
-    """Inverse of a 3×3 block by rows, softened a little."""
-    soft = _SOFT * (B[0] + B[4] + B[8]) / 3.0
-    a, e, i = B[0] + soft, B[4] + soft, B[8] + soft
-    b, c, d, f, g, h = B[1], B[2], B[3], B[5], B[6], B[7]
+def _invert(B, o, out):
+    """Inverse of the 3×3 block B[o:o+9] by rows, softened a little."""
+    soft = _SOFT * (B[o] + B[o + 4] + B[o + 8]) / 3.0
+    a, e, i = B[o] + soft, B[o + 4] + soft, B[o + 8] + soft
+    b, c, d, f, g, h = B[o + 1], B[o + 2], B[o + 3], B[o + 5], B[o + 6], B[o + 7]
     A, D, G = e * i - f * h, f * g - d * i, d * h - e * g
     det = a * A + b * D + c * G
     det = 1.0 / det if abs(det) > 0.0 else 0.0

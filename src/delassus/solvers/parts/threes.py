@@ -134,12 +134,20 @@ def cut_matrix(indptr, indices, data, place, n):
 @njit(cache=True, error_model="numpy")
 def cut_dense(D, place, n):
     """The same of D in full; blocks of zeros are left out."""
-    row_of = np.full(3 * n, -1, np.int64)
+    pointer, column = np.empty(n + 1, np.int64), np.empty(n * (n - 1), np.int64)
+    value, diagonal = np.empty(9 * n * (n - 1) + PADDING), np.empty(9 * n)
+    at = fill_dense(D, place, n, np.empty(3 * n, np.int64), pointer, column, value, diagonal)
+    return pointer, column[:at], value[: 9 * at + PADDING], diagonal
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def fill_dense(D, place, n, row_of, pointer, column, value, diagonal):
+    """The same into arrays that are long enough for all blocks; how many there are.  row_of: (3 n,) scratch."""
+    for i in range(3 * n):
+        row_of[i] = -1
     for i in range(len(place)):
         row_of[place[i]] = i
-    pointer, column = np.zeros(n + 1, np.int64), np.empty(n * (n - 1), np.int64)
-    value, diagonal = np.zeros(9 * n * (n - 1) + PADDING), np.zeros(9 * n)
-    at = 0
+    pointer[0] = at = 0
     for k in range(n):
         for other in range(n):
             any_there = False
@@ -157,7 +165,9 @@ def cut_dense(D, place, n):
                 column[at] = 3 * other
                 at += 1
         pointer[k + 1] = at
-    return pointer, column[:at], value[: 9 * at + PADDING], diagonal
+    for t in range(9 * at, 9 * at + PADDING):
+        value[t] = 0.0
+    return at
 
 
 @njit(cache=True, error_model="numpy")

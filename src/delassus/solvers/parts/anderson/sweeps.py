@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
+from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.parts.anderson import step
 from delassus.solvers.parts.anderson.step import NORM, begin_map, end_map
 from delassus.solvers.parts.block_sweeps import sweep_threes
@@ -22,13 +23,14 @@ from delassus.solvers.parts.threes import velocity
 # the last one judged and ‖f‖ then; the best excess and the sweeps at the judgement before; …
 DONE, NEXT, BEST, JUDGED, JUDGED_NORM, BEFORE, BEFORE_DONE = range(step.STATE_SIZE, step.STATE_SIZE + 7)
 # … of the price: sweeps before it is asked for, nanoseconds of a factorisation and of a sweep (zero before), sweeps
-# that the first factorisations are worth, and that the last ones are.
-FIRST, FACTOR_PRICE, SWEEP_PRICE, BUDGET, FAR = range(step.STATE_SIZE + 7, step.STATE_SIZE + 12)
-STATE_SIZE = step.STATE_SIZE + 12
+# that the first factorisations are worth, and that the last ones are; is a judgement under way that asks for it?
+FIRST, FACTOR_PRICE, SWEEP_PRICE, BUDGET, FAR, ASKS = range(step.STATE_SIZE + 7, step.STATE_SIZE + 13)
+STATE_SIZE = step.STATE_SIZE + 13
 VECTORS = 8  # of scratch
 
-GO_ON, CONVERGED, TOO_DEAR = 0, 1, 2
-"""How a call ends: at its number of sweeps, at the tolerances, or because another method would be cheaper."""
+GO_ON, CONVERGED, TOO_DEAR, NEEDS_PRICE = 0, 1, 2, 3
+"""How a call ends: at its number of sweeps, at the tolerances, because another method would be cheaper, or, of
+`sweep_up_to`, for want of a price."""
 
 _RULE = step.GROWTH, math.inf, step.REGULARISATION  # of acceleration: its patience never ends
 _WORTH, _WORTH_CONVERGING = 4.0, 10.0  # factorisations that sweeps may cost; the same where they promise to converge
@@ -46,7 +48,7 @@ def first_state(first: int) -> np.ndarray:
     return state
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def begin(state, first):
     """Write the state before the first sweep."""
     for i in range(STATE_SIZE):
@@ -65,6 +67,24 @@ def accelerated_phase(
 
     vectors: (VECTORS, 3 n), G, F: (memory, 3 n), small: (2 memory + 3, memory), all scratch that state refers to;
     constants, slip: of `sweep_threes`; tols, units, place, judged_by, judgements: of `excess_over`."""
+    end = state[DONE] + most
+    while True:
+        how = sweep_up_to(
+            end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip, best,
+            tols, units, place, judged_by, judgements,
+        )  # fmt: skip
+        if how != NEEDS_PRICE:
+            return how
+        state[FACTOR_PRICE] = factor_price(mu, best, pointer, column)
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def sweep_up_to(
+    end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip, best,
+    tols, units, place, judged_by, judgements,
+):  # fmt: skip
+    """The same up to sweep `end`, for whoever does without allocating: where a factorisation has to be priced, it ends
+    with `NEEDS_PRICE`, to be called again with state[FACTOR_PRICE] written."""
     weight, u = vectors[0], vectors[4]  # u: velocities, where judged; elsewhere what `step` calls the new f
     reactions, velocities, memory = vectors[6][: len(place)], vectors[7][: len(place)], len(G)
     buffers = (
@@ -77,8 +97,12 @@ def accelerated_phase(
             trace = (diagonal[9 * k] + diagonal[9 * k + 4] + diagonal[9 * k + 8]) / 3.0
             root = math.sqrt(trace) if trace > 0.0 else 1.0
             weight[3 * k] = weight[3 * k + 1] = weight[3 * k + 2] = root
-    end = state[DONE] + most
-    while state[DONE] < end:
+    while state[DONE] < end or state[ASKS] != 0.0:
+        if state[ASKS] != 0.0:
+            state[ASKS] = 0.0
+            if _is_too_dear(state, mu, convex, column):
+                return TOO_DEAR
+            continue
         begin_map(state, buffers, r)
         sweep_threes(pointer, column, value, diagonal, constants, v, mu, convex, r, slip)
         state[DONE] += 1.0
@@ -97,8 +121,10 @@ def accelerated_phase(
                 return CONVERGED
             if not math.isfinite(state[NORM]):
                 return TOO_DEAR
-            if state[DONE] >= state[NEXT] and _is_too_dear(state, mu, convex, best, pointer, column):
-                return TOO_DEAR
+            if state[DONE] >= state[NEXT]:
+                state[ASKS] = 1.0
+                if state[SWEEP_PRICE] == 0.0 and 0.0 < state[FIRST] <= state[DONE]:
+                    return NEEDS_PRICE
     return GO_ON
 
 
@@ -110,19 +136,19 @@ def factor_price(mu, r, pointer, column):
     return _PER_PRODUCT * products + _PER_CLOSED * closed
 
 
-@njit(cache=True)
+@njit(cache=True, **BORROWED)
 def sweep_price(blocks, triples, convex):
     """What a sweep costs [ns].  blocks, triples: how many there are."""
     return _PER_BLOCK * blocks + (_PER_CONVEX_TRIPLE if convex > 0.0 else _PER_TRIPLE) * triples
 
 
-@njit(cache=True, error_model="numpy")
-def _is_too_dear(state, mu, convex, best, pointer, column):
-    """At a judgement that was due: would another method be cheaper by now? When to judge next is written."""
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _is_too_dear(state, mu, convex, column):
+    """At a judgement that was due: would another method be cheaper by now? When to judge next is written. A
+    factorisation has been priced if it has to be."""
     done, first = state[DONE], state[FIRST]
     if first > 0.0 and done >= first:
         if state[SWEEP_PRICE] == 0.0:
-            state[FACTOR_PRICE] = factor_price(mu, best, pointer, column)
             state[SWEEP_PRICE] = sweep_price(len(column), len(mu), convex)
             ratio = state[FACTOR_PRICE] / state[SWEEP_PRICE] * (_CONVEX_SHARE if convex > 0.0 else 1.0)
             state[BUDGET], state[FAR] = max(first, _WORTH * ratio), _WORTH_CONVERGING * ratio
