@@ -108,6 +108,8 @@ MUST = {
                               "redundant-joints", "limits-only", "flexible", "dense", "rank-deficient", "empty"]),
     "prox-ssn": (Law.NCP, [kind for kind in PROBLEMS[Law.NCP] if kind != "mass-ratio-1e8"]),
     "ipm": (Law.CCP, list(PROBLEMS[Law.CCP])),
+    "ipm-mangoni": (Law.FRICTIONLESS, ["well-posed", "hyperstatic", "mass-ratio-1e3", "compliant", "joints-only",
+                                       "limits-only", "joints-and-limits", "flexible"]),
     "ipm-dd": (Law.CCP, [kind for kind, problem in PROBLEMS[Law.CCP].items() if SOLVERS["ipm-dd"].takes(problem)]),
     "ipm-dd+desaxce": (Law.NCP, ["well-posed", "hyperstatic", "mass-ratio-1e8", "joints-only", "limits-only"]),
     "admm-ccp": (Law.CCP, list(PROBLEMS[Law.CCP])),

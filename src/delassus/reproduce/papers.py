@@ -30,6 +30,7 @@ PAPERS: dict[str, Paper] = {
             "§4.5": "sensitivity to the starting point",
             "§4.11": "fallback where the Newton system cannot be solved",
             "§5.3.2": "three-point bending: longest stable steps",
+            "§5.3.3": "stacked spheres: how many stand",
         },
     ),
     "mangoni-tasora": Paper(

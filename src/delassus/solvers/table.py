@@ -25,7 +25,7 @@ from delassus.solvers.interior.inexact.method import start_ipm_inexact
 from delassus.solvers.interior.inexact.settings import IpmInexact
 from delassus.solvers.interior.method import hands_on, start_ipm
 from delassus.solvers.interior.newton_start import interior_start
-from delassus.solvers.interior.settings import Ipm
+from delassus.solvers.interior.settings import Ipm, has_masses
 from delassus.solvers.method import Method
 from delassus.solvers.modifiers.anderson import ANDERSON
 from delassus.solvers.modifiers.desaxce import DESAXCE
@@ -103,6 +103,10 @@ _LINES = [
     Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "Mangoni, PhD thesis, ch. 4; Mangoni and Tasora",
            "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
            start_ipm, at_once=dense_at_once, hands_on=hands_on),
+    Solver(Ipm(solver="ipm-mangoni", variant="thesis", linear="saddle", start="nocedal", lengths="separate"),
+           (Law.FRICTIONLESS,), ALL_ROWS, "Mangoni, PhD thesis, §4.5, algorithm 1, as published",
+           "to compare with: the published predictor-corrector with its start and matrix, nothing added; no friction",
+           start_ipm, also=has_masses),
     Solver(DoubleDoubleIpm(solver="ipm-dd"), _CONVEX, ALL_ROWS,
            "Mangoni, PhD thesis, §4.11, in two doubles; polish ours",
            "masses 1e6 to 1e20 apart: up to 50 rigid bodies, hard contacts; `auto` and `ipm` turn to it themselves",

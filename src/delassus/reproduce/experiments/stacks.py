@@ -1,151 +1,232 @@
 """Mangoni, PhD thesis, §5.3.3 and Figure 5.6: stacked spheres, equal ones and each ten times as heavy as the one below.
 
-Quick: fewer numbers of spheres. Either takes less than a minute.
+The published method (`ipm-mangoni`) in ordinary doubles, its matrix factored as a dense one. A stack stands if the
+method ends by its rule and leaves no sphere moving. Quick: fewer numbers of spheres. Either takes less than a minute.
 """
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from delassus.model.state import State
-from delassus.reproduce.measure.published_interior import iterations
-from delassus.reproduce.old import Experiment, Line, Outcome
+from delassus.problem import Problem
+from delassus.reproduce.claim import Claim, Fact, Found
+from delassus.reproduce.criterion import MORE, Between, Order, Same
+from delassus.reproduce.experiment import Experiment, Findings
+from delassus.reproduce.measure.interior_runs import PUBLISHED, THESIS, iterations, method
+from delassus.reproduce.outcome import Picture
 from delassus.scenes import find
 from delassus.scenes.stacked_spheres import sunk
 from delassus.simulation import Memory, StepReport, step
+from delassus.solvers import solve
+from delassus.solvers.interior.settings import Ipm
 
-EQUAL = (100.0, 1e6, 1e12)
+EQUAL = {"100 kg": 100.0, "1e6 kg": 1e6, "1e12 kg": 1e12}
 """Masses of equal spheres [kg]."""
-_GROWING = "10ⁿ kg"
-_COUNTS, _COUNTS_GROWING = (2, 5, 10, 20, 30, 40, 50), (2, 4, 6, 8, 10, 12, 15, 18, 20, 25)
-_FEW, _FEW_GROWING = (2, 5, 10, 20), (2, 5, 10, 15, 20)
-_STEPS, _SUNK = 50, 1e-3
-_SOLVERS = ("auto", "ipm")
-_WHY_GROWTH = (
-    "the start of eq. 4.23 knows no sizes: reactions grow with the height of the stack, and each iteration multiplies "
-    "them by a bounded factor; from reactions of the problem's size the dashed lines come out flat"
-)
-_WHY_TWO = (
-    "8192 N s is one unit in the last place of what 20 spheres press with, 800 m/s of 10 kg: reactions are kept, and "
-    "judged, in two doubles each"
-)
+GROWING = "10ⁿ kg"
+_COUNTS, _COUNTS_QUICK = (5, 10, 20, 30, 40, 50), (5, 10, 20, 50)
+_GROWING = (2, 4, 5, 6, 8, 10, 12, 13, 14, 15, 16, 17, 18, 20)
+_MOST = 15  # spheres of 10ⁿ kg in the thesis
+_SAME = 10  # equal spheres whose weights are compared
+_STILL = 1e-6  # m/s: faster ones do not stand
+_STEPS = 50  # of the library's own step
+_FLAT = 1.2  # "not with the number": at most a fifth more, or less
+_LINE = 0.1  # how far a count may be off the line, of the largest count
+
+CLAIMS = (
+    Claim("weight", "Figure 5.6", "the number of required iterations changes with the spheres' weight",
+          f"iterations, {_SAME} equal spheres", Order(tuple(EQUAL), 1.1)),
+    *(
+        Claim(f"number {name}", "Figure 5.6", f"… not with the number of spheres stacked: {name}",
+              "iterations of 50 spheres over those of 5", Between(1.0 / _FLAT, _FLAT, 1.0))
+        for name in EQUAL
+    ),
+    Claim("linear", "Figure 5.6", "10ⁿ kg: iterations grow linearly with the exponent of the mass",
+          f"largest distance from the best line up to n = {_MOST}, of the largest count", Between(0.0, _LINE, 0.0)),
+    Claim("grows", "Figure 5.6", "10ⁿ kg: iterations grow with the exponent of the mass",
+          "iterations", Order(("n = 5", "n = 10", "n = 15"), 1.2)),
+    Claim("fifteen", "§5.3.3", "only fifteen for the odd mass ratio before meeting instability",
+          "largest stack of 10ⁿ kg that stands", Between(14, 16, _MOST, MORE)),
+    Claim("huge", "§5.3.3", "a huge number of spheres can be stacked where masses are equal",
+          "do 50 spheres of 100, 1e6 and 1e12 kg stand?", Same(True, (False,))),
+)  # fmt: skip
 
 
-def run(folder: Path, quick: bool) -> Outcome:
-    counts = {
-        **{f"{mass:g} kg": _curve(mass, 1.0, _FEW if quick else _COUNTS) for mass in EQUAL},
-        _GROWING: _curve(10.0, 10.0, _FEW_GROWING if quick else _COUNTS_GROWING),
-    }
-    lines = _iteration_lines(counts)
-    height = 10 if quick else 50
-    for mass in EQUAL:
-        for solver in _SOLVERS:
-            lines.append(_standing(height, mass, 1.0, solver, f"{height} spheres of {mass:g} kg"))
-    for count in (15, 20):
-        for solver in _SOLVERS:
-            lines.append(_standing(count, 10.0, 10.0, solver, f"{count} spheres of 10ⁿ kg"))
-    return Outcome(lines, [_picture(folder / "stacked-spheres.png", counts)])
+@dataclass(frozen=True)
+class Run:
+    """One problem: iterations until the rule was met, nan where it was not; do the spheres stand?"""
+
+    iterations: float
+    stands: bool
 
 
-# -- iterations -------------------------------------------------------------------------------------------------------
+def problem_of(n: int, mass: float, ratio: float) -> Problem:
+    """Of the first step."""
+    setup = find("stacked-spheres").build(n=n, mass=mass, ratio=ratio)
+    return step(setup.model, setup.state, None, setup.settings, Memory())[1].problem
 
 
-def _curve(mass: float, ratio: float, counts: tuple[int, ...]) -> dict[int, tuple[int, int]]:
-    """Number of spheres: iterations of the published method from its own start, and from one of the problem's size."""
+def curve(counts: Iterable[int], mass: float, ratio: float, settings: Ipm) -> dict[int, Run]:
+    """By number of spheres."""
     out = {}
     for n in counts:
-        setup = find("stacked-spheres").build(n=n, mass=mass, ratio=ratio)
-        _, report = step(setup.model, setup.state, None, setup.settings, Memory())
-        heaviest = mass * ratio ** (n - 1)
-        out[n] = (
-            iterations(report.problem, published=True),
-            iterations(report.problem, published=False, mass=heaviest),
-        )
+        found = iterations(problem_of(n, mass, ratio), settings, THESIS, most=300)
+        still = bool(np.abs(found.velocities).max(initial=np.inf if not len(found.velocities) else 0.0) < _STILL)
+        out[n] = Run(found.iterations if found.is_met else float("nan"), found.is_met and still)
     return out
 
 
-def _iteration_lines(counts: dict[str, dict[int, tuple[int, int]]]) -> list[Line]:
-    light, middle, heavy = (counts[f"{mass:g} kg"] for mass in EQUAL)
-    first, last = 5, max(light)
-    same = 10
-    found = [curve[same][0] for curve in (light, middle, heavy)]
-    lines = [
-        Line(f"equal spheres, {same} of 100, 1e6 and 1e12 kg: iterations", "change with the weight",
-             ", ".join(map(str, found)), found[0] < found[1] < found[2], "more for heavier ones",
-             "the rule is in joules: heavier spheres start further from it"),
-        Line("the same with start and rule of the problem's size", "–",
-             ", ".join(str(curve[same][1]) for curve in (light, middle, heavy)), None),
-    ]  # fmt: skip
-    for mass, curve in zip(EQUAL, (light, middle, heavy)):
-        growth = curve[last][0] - curve[first][0]
-        small = growth <= 0.2 * curve[first][0]
-        lines.append(
-            Line(f"{mass:g} kg, from {first} to {last} spheres: iterations", "do not change with the number",
-                 f"{curve[first][0]} to {curve[last][0]}", small, "at most a fifth more", "" if small else _WHY_GROWTH)
-        )  # fmt: skip
-    n = np.array(list(counts[_GROWING]))
-    its = np.array([value[0] for value in counts[_GROWING].values()])
-    slope, offset = np.polyfit(n, its, 1)
-    miss = float(np.abs(slope * n + offset - its).max() / its.max())
-    lines.append(
-        Line("10ⁿ kg: iterations over n", "grow linearly with the exponent", f"{slope:.1f} n {offset:+.1f}, "
-             f"{100 * miss:.0f} % off at worst", bool(slope > 0.5 and miss <= 0.1), "a line fits to 10 %")
+def off_line(runs: dict[int, Run]) -> float:
+    """Largest distance of the counts from the best line, of the largest; nan where one did not end."""
+    n, count = np.array(list(runs)), np.array([run.iterations for run in runs.values()])
+    if not np.isfinite(count).all():
+        return float("nan")
+    return float(np.abs(np.polyval(np.polyfit(n, count, 1), n) - count).max() / count.max())
+
+
+def highest(runs: dict[int, Run]) -> int:
+    """Spheres of the largest stack up to which all stand; 0 where none does."""
+    out = 0
+    for n, run in sorted(runs.items()):
+        if not run.stands:
+            break
+        out = n
+    return out
+
+
+def findings(equal: dict[str, dict[int, Run]], growing: dict[int, Run]) -> dict[str, Found]:
+    """What the runs of one method say about every claim."""
+    last, first = max(next(iter(equal.values()))), min(next(iter(equal.values())))
+    up_to = {n: run for n, run in growing.items() if n <= _MOST}
+    out = {f"number {name}": Found(runs[last].iterations / runs[first].iterations) for name, runs in equal.items()}
+    out["weight"] = Found({name: runs[_SAME].iterations for name, runs in equal.items()})
+    out["linear"] = Found(off_line(up_to))
+    out["grows"] = Found({f"n = {n}": up_to[n].iterations for n in (5, 10, 15)})
+    out["fifteen"] = Found(highest(growing))
+    out["huge"] = Found(all(runs[last].stands for runs in equal.values()))
+    return out
+
+
+def measure(folder: Path, quick: bool) -> Findings:
+    settings = method(PUBLISHED, backend="dense")
+    counts = _COUNTS_QUICK if quick else _COUNTS
+    equal = {name: curve(counts, mass, 1.0, settings) for name, mass in EQUAL.items()}
+    growing = curve(_GROWING, 10.0, 10.0, settings)
+    common = {name: curve((5, 50), mass, 1.0, settings.changed(lengths="common")) for name, mass in EQUAL.items()}
+    ours = {name: _ours((5, _SAME, 50), mass, 1.0) for name, mass in EQUAL.items()}
+    odd = _ours((5, 10, 15, 20, 25), 10.0, 10.0)
+    found = findings(equal, growing)
+    for name, runs in equal.items():
+        found[f"number {name}"] = _number(runs, ours[name], common[name])
+    found["weight"] = replace(found["weight"], ours={name: float(k[_SAME]) for name, k in ours.items()})
+    found["grows"] = replace(found["grows"], ours={f"n = {n}": float(odd[n]) for n in (5, 10, 15)})
+    found["fifteen"] = replace(found["fifteen"], ours=max(odd))
+    _draw(folder / "stacked-spheres.png", equal, growing, ours, odd)
+    facts = [*_facts(growing, settings), *_standing(quick)]
+    return Findings({**found}, facts, [
+        Picture("stacked-spheres.png", "Figure 5.6", "Iterations over the number of spheres, as published; crosses: "
+                "the method does not end. Dashed: `ipm-dd`, ours, in two doubles.",
+                "curve not available; fifteen spheres of 10ⁿ kg")
+    ])  # fmt: skip
+
+
+def _ours(counts: tuple[int, ...], mass: float, ratio: float) -> dict[int, int]:
+    """Iterations of `ipm-dd` by number of spheres, where it converges."""
+    solved = {n: solve(problem_of(n, mass, ratio), "ipm-dd", tol=1e-10, tol_velocity=1e-8) for n in counts}
+    return {n: found.iterations for n, found in solved.items() if found.converged}
+
+
+def _number(runs: dict[int, Run], ours: dict[int, int], common: dict[int, Run]) -> Found:
+    last, first = max(runs), min(runs)
+    return Found(
+        runs[last].iterations / runs[first].iterations, ours[50] / ours[5],
+        "the start of eq. 4.23 knows no sizes, while reactions grow with the height",
+        f"from reactions that carry all that moves (`ipm-dd`) {ours[5]} and {ours[50]} iterations; as published "
+        f"{runs[first].iterations:.0f} and {runs[last].iterations:.0f}, with one step length "
+        f"{common[5].iterations:.0f} and {common[50].iterations:.0f}",
     )  # fmt: skip
-    scaled = [value[1] for value in counts[_GROWING].values()]
-    lines.append(Line("the same from a start of the problem's size", "–", f"{min(scaled)} to {max(scaled)}", None))
-    return lines
 
 
-# -- standing ---------------------------------------------------------------------------------------------------------
+def _facts(growing: dict[int, Run], settings: Ipm) -> list[Fact]:
+    common = curve((5, 10, 15, 16), 10.0, 10.0, settings.changed(lengths="common"))
+    told = ", ".join(f"n = {n}: {run.iterations:.0f}" if run.stands else f"n = {n}: does not end"
+                     for n, run in common.items())  # fmt: skip
+    steepness = np.polyfit([n for n in growing if n <= _MOST],
+                           [run.iterations for n, run in growing.items() if n <= _MOST], 1)  # fmt: skip
+    return [
+        Fact("step lengths", "two (algorithm 1), or one (eq. 4.12)", "two"),
+        Fact("10ⁿ kg with one step length", "–", told),
+        Fact("10ⁿ kg: iterations for every power of ten", "–", f"{steepness[0]:.1f}"),
+        *(_one_double(n) for n in (15, 20)),
+    ]  # fmt: skip
 
 
-def _standing(n: int, mass: float, ratio: float, solver: str, what: str) -> Line:
+def _one_double(n: int) -> Fact:
+    """What is left of velocities where reactions have sixteen digits, and what of it their last digit explains."""
+    problem = problem_of(n, 10.0, 10.0)
+    found = solve(problem, method(rescue=False), tol=1e-10, tol_velocity=1e-8)
+    last = np.spacing(np.abs(found.reactions).max())
+    return Fact(
+        f"{n} spheres of 10ⁿ kg, reactions of one double (`ipm`, rescue=false)", "–", "–",
+        f"{found.status.value}, worst velocity {found.residuals.worst_velocity:.1e} m/s; one unit in the last place of "
+        f"the largest reaction moves 10 kg at {last / 10.0:.1e} m/s",
+    )  # fmt: skip
+
+
+def _standing(quick: bool) -> list[Fact]:
     """50 steps with the library's own step: does anything sink?"""
-    setup = find("stacked-spheres").build(n=n, mass=mass, ratio=ratio)
-    norm, worst, converged, two = 0.0, 0.0, 0, 0
+    height = 10 if quick else 50
+    cases = [(height, mass, 1.0, f"{height} spheres of {name}") for name, mass in EQUAL.items()]
+    cases += [(n, 10.0, 10.0, f"{n} spheres of 10ⁿ kg") for n in (_MOST, 20)]
+    out = []
+    for n, mass, ratio, what in cases:
+        setup = find("stacked-spheres").build(n=n, mass=mass, ratio=ratio)
+        converged = two = 0
 
-    def watch(k: int, state: State, report: StepReport, memory: Memory) -> None:
-        nonlocal norm, worst, converged, two
-        del k, state, memory
-        residuals = report.solution.residuals
-        norm, worst = max(norm, residuals.natural_map_relative), max(worst, residuals.worst_velocity)
-        converged += report.solution.converged
-        two += report.solution.reactions_low is not None
+        def watch(k: int, state: State, report: StepReport, memory: Memory) -> None:
+            nonlocal converged, two
+            del k, state, memory
+            converged += report.solution.converged
+            two += report.solution.reactions_low is not None
 
-    settings = replace(setup.settings, solver=solver)
-    run = setup.run(steps=_STEPS, settings=settings, watch=watch)
-    depth = float(sunk(setup, run).max())
-    ours = f"sinks {depth:.0e} d; {converged} of {_STEPS} steps converged, norm {norm:.0e}, worst {worst:.0e} m/s"
-    if two:
-        ours += f"; {two} in two doubles"
-    paper = "stands" if ratio == 1.0 or n <= 15 else "not reached"
-    stands = depth <= _SUNK and converged == _STEPS
-    return Line(f"{what}, {_STEPS} steps, {solver}", paper, ours, stands,
-                f"sinks at most {_SUNK:g} diameters, every step converged", _WHY_TWO if two else "")  # fmt: skip
+        run = setup.run(steps=_STEPS, settings=replace(setup.settings, solver="auto"), watch=watch)
+        depth = float(sunk(setup, run).max())
+        reached = "stands" if ratio == 1.0 or n <= _MOST else "not reached"
+        ours = f"sinks {depth:.0e} diameters, {converged} of {_STEPS} steps converged, {two} in two doubles"
+        out.append(Fact(f"{what}, {_STEPS} steps of 0.05 s by `auto`", reached, "–", ours))
+    return out
 
 
-def _picture(path: Path, counts: dict[str, dict[int, tuple[int, int]]]) -> Path:
+def _draw(
+    path: Path, equal: dict[str, dict[int, Run]], growing: dict[int, Run], ours: dict[str, dict[int, int]],
+    odd: dict[int, int],
+) -> None:  # fmt: skip
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 5))
+    figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
-    for colour, (label, curve) in zip(("#0b66a8", "#3a7d44", "#e09f3e", "#d1495b"), counts.items()):
-        axes.plot(list(curve), [value[0] for value in curve.values()], "o-", color=colour, label=label)
-        axes.plot(list(curve), [value[1] for value in curve.values()], "--", color=colour, lw=1)
-    axes.plot([], [], "k--", lw=1, label="start and rule of the problem's size")
-    axes.axvline(15, color="0.6", lw=0.8, ls=":")
-    axes.text(
-        14.7, 0.97 * axes.get_ylim()[1], "10ⁿ kg: the thesis\nends here", fontsize=8, color="0.35", ha="right", va="top"
-    )
-    axes.set(xlabel="spheres in the stack", ylabel="iterations", xlim=(0, None), ylim=(0, None),
+    lines = [(name, equal[name], ours[name]) for name in equal] + [(GROWING, growing, odd)]
+    top = max(run.iterations for _, runs, _ in lines for run in runs.values() if run.stands)
+    for colour, (name, runs, mine) in zip(("#0b66a8", "#3a7d44", "#e09f3e", "#d1495b"), lines):
+        ends = {n: run.iterations for n, run in runs.items() if run.stands}
+        axes.plot(list(ends), list(ends.values()), "o-", color=colour, label=f"{name}, as published")
+        lost = [n for n, run in runs.items() if not run.stands]
+        axes.plot(lost, [1.05 * top] * len(lost), "x", color=colour)
+        axes.plot(list(mine), list(mine.values()), "--", color=colour, lw=1)
+    axes.plot([], [], "k--", lw=1, label="`ipm-dd`")
+    axes.plot([], [], "kx", label="does not end")
+    axes.axvline(_MOST, color="0.6", lw=0.8, ls=":")
+    axes.text(_MOST + 0.4, 0.6 * top, "10ⁿ kg: fifteen\nin the thesis", fontsize=9, color="0.35")
+    axes.set(xlabel="spheres in the stack", ylabel="iterations", xlim=(0, None), ylim=(0, 1.15 * top),
              title="Figure 5.6: stacked spheres")  # fmt: skip
     axes.locator_params(axis="x", integer=True)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="center right")
     axes.grid(alpha=0.3)
-    figure.tight_layout()
     figure.savefig(path, dpi=130)
-    return path
 
 
-EXPERIMENT = Experiment("stacked-spheres", "Mangoni, PhD thesis, Fig. 5.6", "Stacked spheres with odd mass ratios", run)
+EXPERIMENT = Experiment(
+    "stacked-spheres", ("mangoni",), "Stacked spheres with odd mass ratios", ("Figure 5.6", "§5.3.3"), CLAIMS, measure
+)

@@ -4,22 +4,31 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from delassus.linalg.factor.symmetric import BACKENDS
-from delassus.solvers.settings import Count, CountOrNone, OneOf, Positive, Settings
+from delassus.problem import Problem
+from delassus.solvers.settings import Count, CountOrNone, NotNegative, OneOf, Positive, Settings, Share, require
 
 Variant = Annotated[str, OneOf("fast", "thesis")]
-Linear = Annotated[str, OneOf("auto", "body", "dual", "augmented")]
+Linear = Annotated[str, OneOf("auto", "body", "dual", "augmented", "saddle")]
 Backend = Annotated[str, OneOf(*BACKENDS)]
 Start = Annotated[str, OneOf("two-step", "nocedal", "dapuzzo")]
-WARM = ("none", "partial", "full")
+WARM = ("none", "partial", "full", "centred")
 Warm = Annotated[str, OneOf(*WARM)]
+Lengths = Annotated[str, OneOf("common", "separate")]
 
 
 @dataclass(frozen=True)
 class Ipm(Settings):
-    """Settings of the interior-point method."""
+    """Settings of the interior-point method.
+
+    warm: what the thesis's variant does with a guess of reactions. As published (Mangoni §4.6, §4.11): velocities of
+    the step before, and y that follows from them ("partial"); reactions, too, used as they are ("full"). Where that is
+    not inside the cones, a prediction is made from it and kept away from the boundary, as without a guess (§4.11).
+    "centred" is ours: on the central path next to the guess, as near to its end as the guess is good."""
 
     variant: Variant = "fast"  # "thesis": the published predictor-corrector, nothing added
-    linear: Linear = "auto"  # between bodies ("body"), contacts ("dual") or both ("augmented"); auto: compiled if small
+    # between bodies ("body"), contacts ("dual") or both ("augmented"); auto: compiled if small; thesis also "saddle":
+    # velocities are unknowns of their own, and joints stay joints, as published
+    linear: Linear = "auto"
     backend: Backend = "auto"  # sparse factorisation, a name of linalg.symmetric.BACKENDS
     threads: Count = 1  # of the factorisation (PARDISO)
     presolve: bool = True  # fast: leave out contacts that sweeps predict to stay open; they are checked again later
@@ -29,4 +38,19 @@ class Ipm(Settings):
     rescue: bool = True  # fast: go on as ipm-dd where it stalls and masses are far apart
     joint: Positive = 1e6  # penalty on bilateral rows, refined by their multipliers, in scaled units
     start: Start = "two-step"  # thesis: Mangoni §4.14.4, "nocedal" (eq. 4.23), "dapuzzo" (Mangoni and Tasora, eq. 22)
-    warm: Warm = "none"  # thesis: use a guess for velocities ("partial") or for reactions too ("full"; Mangoni §4.6)
+    ones: Positive = 1.0  # thesis: what velocities, reactions and y of the last two starts have in place of one
+    warm: Warm = "none"  # thesis: see above
+    lengths: Lengths = "common"  # thesis: of steps of velocities and of reactions: Mangoni eq. 4.12, or eq. 4.11
+    # thesis: ends where ‖r_p‖ and ‖r_d‖ per row are below this and τ below ten times this, in SI units (chapter 5:
+    # 1e-10; Mangoni and Tasora, eq. 38: 1e-8); zero: goes on as long as the judge is not content
+    own_tol: NotNegative = 0.0
+    inside: Share = 0.99  # thesis: largest part of the way to the boundary; the published η of §4.12 tends to one
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.variant == "thesis" or self.linear != "saddle", "linear='saddle' is for variant='thesis' alone")
+
+
+def has_masses(problem: Problem) -> bool:
+    """Are velocities known, which the published method has as unknowns?"""
+    return problem.delassus.is_primal and problem.u_f is not None

@@ -78,8 +78,7 @@ class Interior:
             self.standard, self.standard.limits, self.standard.free, tuple(self.work), self.x, self.y,
         )  # fmt: skip
         soft, is_soft = standard.soft, standard.is_soft
-        standard.correct(x)
-        v = standard.velocity(x)
+        v = self._velocity()
         largest, size = begin_iteration(free, limits, soft, is_soft, self.joint, x, y, v, work)
         if len(self.work.roots):
             inverse_roots(limits, self.work.eta, self.work.w[free:], soft[free:], self.work.roots)
@@ -102,9 +101,9 @@ class Interior:
             goes_on, sigma, target, longest = take_direction(
                 stage, free, limits, self.correctors, self.centring, soft, x, y, self.tau, sigma, target, longest, work
             )
-        step, self.tau, self.short_steps = finish_iteration(
-            free, limits, self._fraction(), self.centred, longest, self.short_steps, x, y, work
-        )
+            if stage == 0:
+                sigma, target = self._target(sigma, target)
+        step, self.tau, self.short_steps = self._move(longest)
         self._stiffen(step, v[:free])
         self.details = {
             "tau": self.tau, "step": step, "sigma": sigma, "correctors": float(max(0, stage - 1)),
@@ -122,6 +121,22 @@ class Interior:
         step, sigma = self.details["step"], self.details["sigma"]
         return (
             how_it_ended(step, self.short_steps, sigma, self.tau, norm, worst, goal, goal_velocity), norm, worst
+        )  # fmt: skip
+
+    def _velocity(self) -> np.ndarray:
+        """D x + q, (m',)."""
+        self.standard.correct(self.x)
+        return self.standard.velocity(self.x)
+
+    def _target(self, sigma: float, target: float) -> tuple[float, float]:
+        """σ and σ τ, from those of the predictor."""
+        return sigma, target
+
+    def _move(self, longest: float) -> tuple[float, float, int]:
+        """Step; (its length, the new τ, short steps in a row)."""
+        return finish_iteration(
+            self.standard.free, self.standard.limits, self._fraction(), self.centred, longest, self.short_steps, self.x,
+            self.y, tuple(self.work),
         )  # fmt: skip
 
     def _fraction(self) -> float:

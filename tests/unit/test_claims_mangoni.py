@@ -1,0 +1,147 @@
+"""The claims of Mangoni's thesis and of Mangoni and Tasora: counted as there, and not met by wrong methods."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from delassus.reproduce.claim import Found
+from delassus.reproduce.criterion import AGREES
+from delassus.reproduce.experiments import box_size, stacks, warm_start
+from delassus.reproduce.measure.interior_runs import (
+    MANGONI_TASORA,
+    PUBLISHED,
+    THESIS,
+    carried_on,
+    figures,
+    iterations,
+    method,
+    steps,
+)
+from delassus.scenes import SCENES
+
+
+def sequence(name, count, **parameters):
+    setup = SCENES[name].build(**parameters)
+    return [(r.problem, g) for r, g in steps(setup, replace(setup.settings, tol=1e-10, tol_velocity=1e-9), count)]
+
+
+def verdicts(claims, found):
+    """By key, of claims something was found for."""
+    return {claim.key: claim.criterion.judge(found[claim.key].published) for claim in claims if claim.key in found}
+
+
+class Nothing:
+    """A solver that returns zero: no iteration, no reaction."""
+
+    finished, details = True, {}
+
+    def __init__(self, problem, settings, reactions):
+        self.reactions = np.zeros(problem.row_count)
+
+    def advance(self, count):
+        pass
+
+
+@pytest.fixture
+def nothing(monkeypatch):
+    """Every interior point of the table returns zero."""
+    from delassus.reproduce.measure import interior_runs
+
+    def find(settings):
+        return replace(interior_runs_find(settings)[0], start=Nothing), settings
+
+    interior_runs_find = interior_runs.find
+    monkeypatch.setattr(interior_runs, "find", lambda s: find(s) if not isinstance(s, str) else interior_runs_find(s))
+
+
+def test_figures_of_a_solution_meet_the_rule_and_those_of_nothing_do_not():
+    (problem, _), (_, guess) = sequence("single-brick", 2)
+    assert THESIS.met(figures(problem, guess))
+    zero = figures(problem, np.zeros(problem.row_count))
+    assert zero.primal > 1e-3
+    assert zero.mu == 0.0
+    assert not THESIS.met(zero)
+
+
+def test_the_published_method_is_counted_by_its_own_variables():
+    """r_d of velocities of one is there at the start, and gone at the end."""
+    (problem, _), *_ = sequence("balls-in-the-box", 1, n=10)
+    found = iterations(problem, method(PUBLISHED), THESIS)
+    assert found.is_met
+    assert found.figures[0].momentum > 1e-6
+    assert THESIS.met(found.figures[-1])
+    assert not THESIS.met(found.figures[-2])
+    assert iterations(problem, method(PUBLISHED), MANGONI_TASORA).iterations < found.iterations
+    assert not iterations(problem, method(PUBLISHED), THESIS, most=3).is_met
+
+
+def test_totals_of_table_5_1_leave_calls_without_contacts():
+    for printed in (warm_start.PRINTED["ball"], warm_start.PRINTED["brick"]):
+        c, calls = warm_start.per_call(printed)
+        assert calls < 100
+        assert c * calls == pytest.approx(printed[0], rel=0.01)
+        assert c + calls - 1 == pytest.approx(printed[2], rel=0.01)
+
+
+def test_a_full_warm_start_of_a_resting_body_takes_one_iteration_a_call():
+    setup = SCENES["single-ball"].build(size=1.0)
+    full, none = (
+        [one.iterations for one in carried_on(setup, method(PUBLISHED, warm=warm), THESIS, 6)]
+        for warm in ("full", "none")
+    )
+    assert full[1:] == [1] * 5
+    assert min(none) > 5
+
+
+def test_warm_start_claims_fail_where_nothing_is_solved_and_where_labels_are_swapped(nothing):
+    scene = warm_start.Scene(SCENES["single-ball"].build(size=1.0), 3)
+    assert all(np.isnan(mean) for mean in warm_start.counts(scene, THESIS, method(PUBLISHED)).values())
+    told = {"none": 9.0, "partial": 6.5, "full": 1.1, "centred": 4.0}
+    swapped = told | {"none": told["full"], "full": told["none"]}
+    for found, good in ((told, True), (swapped, False), (dict.fromkeys(told, np.nan), False)):
+        keyed = {f"mangoni-ball-{key}": one for key, one in warm_start.findings(found, 2.0, "").items()}
+        assert (set(verdicts(warm_start.CLAIMS, keyed).values()) == {AGREES}) == good
+
+
+def test_iterations_do_not_grow_with_the_number_of_balls():
+    """Mangoni, PhD thesis, Table 5.3, small: 17.2 to 17.9 there."""
+    given = {n: [p for p, _ in sequence("balls-in-the-box", 3, n=n)] for n in (30, 120)}
+    sizes = [box_size.size_of(problems, method(PUBLISHED, linear="body"), THESIS) for problems in given.values()]
+    assert max(size.fast for size in sizes) <= 15.0
+    assert box_size._spread([size.published for size in sizes]) <= 1.35
+
+
+def test_box_claims_fail_where_nothing_is_solved(nothing):
+    (problem, _), *_ = sequence("balls-in-the-box", 1, n=10)
+    size = box_size.size_of([problem], method(PUBLISHED, linear="body"), THESIS)
+    assert np.isnan(size.published)
+    keyed = {f"mangoni-{n}": box_size._found(size, mean) for n, (_, mean) in box_size.TABLE_5_3.items()}
+    keyed["mangoni-spread"] = Found(box_size._spread([size.published, size.published]))
+    assert AGREES not in verdicts(box_size.CLAIMS, keyed).values()
+
+
+def small_stacks(settings):
+    equal = {name: stacks.curve((5, 10), mass, 1.0, settings) for name, mass in stacks.EQUAL.items()}
+    return stacks.findings(equal, stacks.curve((5, 10, 15, 16), 10.0, 10.0, settings))
+
+
+def test_stacks_of_growing_masses_end_at_fifteen_in_one_double():
+    """Mangoni, thesis, §5.3.3, with its own matrix and velocities; one step length, and none, change what is found."""
+    found = small_stacks(method(PUBLISHED, backend="dense"))
+    told = verdicts(stacks.CLAIMS, found)
+    assert {told[key] for key in ("weight", "linear", "grows", "fifteen", "huge")} == {AGREES}
+    assert found["fifteen"].published == 15
+    swapped = {"weight": Found(dict(zip(stacks.EQUAL, reversed(found["weight"].published.values()))))}
+    assert AGREES not in verdicts(stacks.CLAIMS, swapped).values()
+
+
+def test_velocities_that_follow_from_reactions_end_sooner():
+    """Eliminated, velocities have no digits left beside reactions 1e12 times apart."""
+    runs = stacks.curve((10, 15), 10.0, 10.0, method(PUBLISHED, linear="body"))
+    assert stacks.highest(runs) < 15
+
+
+def test_stack_claims_fail_where_nothing_is_solved(nothing):
+    told = verdicts(stacks.CLAIMS, small_stacks(method(PUBLISHED, backend="dense")))
+    assert AGREES not in told.values()
