@@ -14,7 +14,7 @@ from delassus import Recording, Sphere, World
 from delassus.builder import ModelBuilder
 from delassus.io.recording.columns import STATUSES
 from delassus.view.drawing import RESIDUALS, heat, law_errors, logarithmic, residual_colours
-from delassus.view.page import extra, panel
+from delassus.view.page import extra, panel, scenery
 
 pytestmark = pytest.mark.skipif(not extra.is_installed(), reason="the extra `view` is not installed")
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
@@ -119,6 +119,28 @@ def test_contacts_are_coloured_by_residuals_or_by_what_old_recordings_have(playe
     old = replace(contacts, residual=None, residual_relative=None)
     assert residual_colours(old) == pytest.approx(heat(logarithmic(law_errors(old), *RESIDUALS)))
     assert "not recorded" in dict(panel.about_contact(old, player.model, 0))["residual"]
+
+
+def test_what_moves_is_not_added_anew(player, monkeypatch):
+    """A node that is added again has its shaders compiled again, a second each where there is no GPU."""
+    player.show(1)
+    scene = player.scenery.scene
+    for name in dir(scene):
+        if name.startswith("add_"):
+            monkeypatch.setattr(scene, name, lambda *_, **__: pytest.fail("added anew"))
+    forces = player.scenery.shown["/contacts/forces"]
+    before = forces.points.copy()
+    player.show(60)
+    assert abs(forces.points - before).max() > 1e-3
+    player.show(0)
+    assert not forces.visible
+    player.show(2)
+    assert forces.visible
+    monkeypatch.undo()
+    monkeypatch.setattr(scenery, "_MOST_ARROWS", 1)
+    player.show(3)
+    assert player.scenery.shown["/contacts/needles"].visible
+    assert not forces.visible
 
 
 def test_time_goes_on_and_begins_again(player):

@@ -288,6 +288,15 @@ def contact_names(model: Model, contacts: StepContacts, c: int) -> tuple[str, st
     return first, second
 
 
+def turned_along(along: np.ndarray) -> np.ndarray:
+    """(n, 4) quaternions that turn the third axis along (n, 3) vectors, none of them zero."""
+    x, y, z = (along / np.linalg.norm(along, axis=1, keepdims=True)).T
+    half = np.sqrt(np.maximum(0.5 * (1.0 + z), 0.0))  # cosine of half the angle
+    out = np.column_stack([half, -0.5 * y / np.maximum(half, 1e-9), 0.5 * x / np.maximum(half, 1e-9), 0.0 * x])
+    out[half < 1e-8] = (0.0, 1.0, 0.0, 0.0)  # opposite the axis: about any other
+    return out
+
+
 def arrow_scale(forces: np.ndarray, size: float) -> float:
     """Metres a newton is drawn long, where forces (n, 3) [N] are all there are and the scene is so large [m]."""
     norms = np.linalg.norm(forces, axis=1)

@@ -5,6 +5,7 @@ function alone is drawn by that function, so that a shape of one's own needs not
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ from delassus.shapes.polyhedron import direction_triangles
 ROUND = 24
 """Corners of a circle."""
 _SPHERE_ROUNDS = 2  # 128 triangles, as a unit sphere is cut for spheres
-_MANY_SPHERES = 2000  # from as many on they are drawn with a quarter of the triangles
+_MANY_SPHERES = 2000  # from as many on they are drawn with a quarter of the triangles,
+_MOST_SPHERES = 5000  # and from as many on as icosahedra, with 20
 _SMOOTH = 0.75  # cosine of 41 degrees: surfaces that meet at more have an edge there
 _GIVEN_ROUNDS = 4  # 2048 triangles, whose corners lie in the surface: flat ellipsoids keep 96 % of their volume
 _BOX = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
@@ -95,9 +97,39 @@ def unit_sphere(count: int = 1) -> Triangles:
     """Of radius 1; its corners lie a little outside, so that what it encloses is as large as a ball.  count: how many
     are drawn."""
     vertices, faces = direction_triangles(_SPHERE_ROUNDS - (count > _MANY_SPHERES))
+    if count > _MOST_SPHERES:
+        vertices, faces = _icosahedron()
     a, b, c = np.moveaxis(vertices[faces], 1, 0)
     volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
     return Triangles(vertices * (4.0 / 3.0 * math.pi / volume) ** (1.0 / 3.0), faces, -1.0)
+
+
+def _icosahedron() -> tuple[np.ndarray, np.ndarray]:
+    """Corners (12, 3) and faces (20, 3)."""
+    from scipy.spatial import ConvexHull
+
+    golden = 0.5 * (1.0 + math.sqrt(5.0))
+    flat = np.array([(0.0, a, b * golden) for a in (-1.0, 1.0) for b in (-1.0, 1.0)])
+    corners = np.concatenate([np.roll(flat, k, axis=1) for k in range(3)])
+    faces = ConvexHull(corners).simplices
+    a, b, c = np.moveaxis(corners[faces], 1, 0)
+    is_inward = np.einsum("ij,ij->i", a, np.cross(b, c)) < 0.0
+    return corners, np.where(is_inward[:, None], faces[:, ::-1], faces)
+
+
+@cache
+def needle() -> Shaded:
+    """From the origin to (0, 0, 1), a little wider than nothing where it begins: what is drawn of very many arrows."""
+    angle = 2.0 * math.pi * np.arange(3) / 3.0
+    foot = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(3)])
+    faces = np.array([(0, 1, 3), (1, 2, 3), (2, 0, 3), (0, 2, 1)])
+    return shaded(Triangles(np.vstack([foot, (0.0, 0.0, 1.0)]), faces))
+
+
+@cache
+def dot() -> Shaded:
+    """Of radius 1, of eight triangles."""
+    return shaded(Triangles(*direction_triangles(0), -1.0))
 
 
 def unit_box(count: int = 1) -> Triangles:
