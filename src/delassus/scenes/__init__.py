@@ -41,7 +41,7 @@ from delassus.scenes.flexible import (
     strip_through_rollers,
     three_point_bending,
 )
-from delassus.scenes.machines import animatronics, robots
+from delassus.scenes.machines import arm7d, bdx, gazelle, ironman, lima, misha, quadruped, walker
 from delassus.scenes.scene import MOST_STEPS as MOST_STEPS
 from delassus.scenes.scene import Check as Check
 from delassus.scenes.scene import Scene as Scene
@@ -84,8 +84,14 @@ SCENES: Table[Scene] = Table(
         soft_gripper.SCENE,
         strip_through_rollers.SCENE,
         three_point_bending.SCENE,
-        *robots.SCENES,
-        *animatronics.SCENES,
+        arm7d.SCENE,
+        quadruped.SCENE,
+        bdx.SCENE,
+        lima.SCENE,
+        misha.SCENE,
+        walker.SCENE,
+        gazelle.SCENE,
+        ironman.SCENE,
     ),
     check=check_line,
 )
