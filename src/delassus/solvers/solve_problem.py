@@ -1,5 +1,6 @@
 """solve(): the front door."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -68,11 +69,18 @@ def solve(
             return _of_attempt(*quick, limits, trace, start)
     point = start_point(problem, guess)
     stages, fine = _stages(problem, solver, point.ndim == 2, limits.tol)
-    apart = None
-    if solver == "auto" and problem.row_count > MANY_ROWS and fine == 1.0 and point.ndim == 1:
-        apart = _island_by_island(problem, point, limits, trace, threads)
+    apart = first = None
+    if fine == 1.0 and point.ndim == 1:
+        if solver == "auto" and problem.row_count > MANY_ROWS:
+            apart = _island_by_island(problem, point, limits, trace, threads)
+        else:  # most problems end here, and the loop over methods would take longer than a small one
+            line, settings, most = stages[0]
+            most = min(most, limits.max_iter) if len(stages) > 1 else limits.max_iter
+            first = _first_attempt(problem, line, settings, point, most, limits, trace)
+            if first is not None and first.status is Status.CONVERGED and (solver != "auto" or first.is_least):
+                return first
     if apart is None:
-        solution = _portfolio(problem, stages, point, limits, trace, fine)
+        solution = _portfolio(problem, stages, point, limits, trace, fine, first)
     elif apart.converged or apart.iterations >= limits.max_iter:
         solution = apart
     else:
@@ -133,9 +141,11 @@ def _stages(problem: Problem, solver: str | Settings, is_of_pairs: bool, tol: fl
         stages = ((SOLVERS[solver], SOLVERS[solver].settings, 0),)
     else:
         stages = ((*find(solver), 0),)
+    if not problem.delassus.has_odd_masses():
+        return stages, 1.0
     line, settings, _ = stages[-1]
     hands_on = (lambda settings: True) if solver == "auto" else line.hands_on
-    needs = hands_on is not None and problem.delassus.has_odd_masses() and hands_on(settings)
+    needs = hands_on is not None and hands_on(settings)
     rescue = rescuer(problem) if needs else None
     if rescue is None:
         return stages, 1.0
@@ -153,21 +163,23 @@ def _solve(
     point: np.ndarray,
     limits: Limits,
     trace: bool | Callable[..., object],
+    quick: Solution | None = None,
 ) -> Solution:
-    """One method from one starting point, (m,) or (2, m), which is overwritten."""
-    start = clock()
+    """One method from one starting point, (m,) or (2, m), which is overwritten.  quick: what its attempt at once found,
+    if that has been made."""
+    start = clock() if quick is None else clock() - quick.seconds
     reactions, low = (point, None) if point.ndim == 1 else (point[0], point[1])
     spent, rows = 0, []
     words: list[str] = []
-    own_stop = settings.own_stop
-    if own_stop is None and limits.time_limit > LONGEST_ATTEMPT and line.attempts(problem):
-        quick = _at_once(problem, line, settings, reactions.copy(), limits, trace, start)
-        if quick is not None and (quick.status is Status.CONVERGED or quick.iterations >= limits.max_iter):
+    if quick is None:
+        quick = _first_attempt(problem, line, settings, reactions, limits.max_iter, limits, trace)
+    if quick is not None:
+        if quick.status is Status.CONVERGED or quick.iterations >= limits.max_iter:
             return quick
-        if quick is not None:
-            spent, of, words = quick.iterations, quick.trace, quick.trace.words
-            rows = [*zip(of.iterations, of.seconds, of.natural_map_relative, of.worst_velocity_relative)]
-            limits = limits.within(limits.max_iter - spent, 0.0)
+        spent, of, words = quick.iterations, quick.trace, quick.trace.words
+        rows = [*zip(of.iterations, of.seconds, of.natural_map_relative, of.worst_velocity_relative)]
+        limits = limits.within(limits.max_iter - spent, 0.0)
+    own_stop = settings.own_stop
     run = Run(problem, limits, start, _continued(trace, spent, 0.0), own_stop)
     setup, status, iterations = 0.0, Status.CONVERGED, 0
     details: dict[str, list[float]] = {}
@@ -195,20 +207,24 @@ def _solve(
     return solution
 
 
-def _at_once(
+def _first_attempt(
     problem: Problem,
     line: Solver,
     settings: Settings,
-    reactions: np.ndarray,
+    point: np.ndarray,
+    most: int,
     limits: Limits,
     trace: bool | Callable[..., object],
-    start: float,
 ) -> Solution | None:
     """The attempt of methods that have a compiled call for small problems; None where they make none. What it is
-    called is what the judge found, in that call, of the point it returns."""
-    assert line.at_once is not None
-    attempt, tols = Attempt(problem), (limits.tol, limits.tol_velocity)
-    attempt.count = line.at_once(problem, settings, reactions, tols, limits.max_iter, attempt.found)
+    called is what the judge found, in that call, of the point it returns.  most: iterations."""
+    if line.at_once is None or settings.own_stop is not None or not limits.time_limit > LONGEST_ATTEMPT:
+        return None
+    if not line.attempts(problem):
+        return None
+    start, reactions, attempt = clock(), point.copy(), Attempt(problem)
+    tols = limits.tol, limits.tol_velocity
+    attempt.count = line.at_once(problem, settings, reactions, tols, most, attempt.found)
     if not attempt.count:
         return None
     attempt.is_least = line.ends_least
@@ -269,9 +285,11 @@ def _portfolio(
     limits: Limits,
     trace: bool | Callable[..., object],
     fine: float,
+    first: Solution | None = None,
 ) -> Solution:
     """Methods one after the other until one converges, each from the best point so far; point: (m,) or (2, m),
-    overwritten; stages, fine: see `_stages`."""
+    overwritten; stages, fine: see `_stages`; first: what the attempt at once of the first of them found, if it has been
+    made."""
     solution: Solution | None = None
     last = len(stages) - 1
     for k, (line, settings, most) in enumerate(stages):
@@ -284,7 +302,8 @@ def _portfolio(
                 most = min(most, _TRY_ONE_DOUBLE)  # good enough already: finer is tried, not insisted on
             left = limits.within(min(most, limits.max_iter - spent), seconds, fine if k < last else 1.0)
         begin = point if solution is None else solution.point.copy()
-        found = _solve(problem, line, settings, begin, left, _continued(trace, spent, seconds))
+        found = _solve(problem, line, settings, begin, left, _continued(trace, spent, seconds), first)
+        first = None
         solution = found if solution is None else found.after(solution)
         if solution.status in _FINAL or solution.iterations >= limits.max_iter:
             break
@@ -309,7 +328,7 @@ def start_point(problem: Problem, guess: ArrayLike | None) -> np.ndarray:
     out = np.array(guess, dtype=float)
     if out.shape not in ((problem.row_count,), (2, problem.row_count)):
         raise ProblemError(f"guess has shape {out.shape}, expected ({problem.row_count},): one reaction per row")
-    if not np.isfinite(out).all():
+    if not np.dot(point := out.ravel(), point) < math.inf and not np.isfinite(out).all():  # the first is cheap
         raise ProblemError("guess holds NaN or Inf: leave it out to start from zero")
     # where nothing moves no reaction is needed, and against velocities of zero nothing else would be small
     if not problem.free_speed or (not problem.delassus.has_blocks_at_hand and problem.is_free):

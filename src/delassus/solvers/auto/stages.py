@@ -60,6 +60,8 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
     """What `solver="auto"` tries on this problem, one after the other, until one of them converges, with which settings
     and for how many iterations each; the last one has no bound.  tol: of the relative natural map."""
     is_exact, has_both = problem.law is Law.NCP, 0 < problem.cone.bilateral_rows < problem.row_count
+    if is_exact and problem.row_count <= ALWAYS_LEAST and problem.delassus.rigid is not None:
+        return _for_few_bodies(has_both)  # what follows comes to the same: most steps ask
     if _is_flexible(problem):
         return _for_flexible(problem.law, problem.delassus.has_matrix_at_hand, is_exact and has_both)
     is_heap = problem.contact_count >= _heap_from(problem.law, tol) and problem.delassus.rigid is not None
@@ -99,6 +101,12 @@ def _stages(law: Law, least: bool, is_heap: bool = False, eliminates: bool = Fal
     again = ((newton, newton.settings.changed(least=False), _MOST_EXACT),) if least else ()
     direct = ((*find("nbgs-direct"), _MOST_ELIMINATED),) if eliminates else ()
     return (first, *again, *direct, (*find("ipm+desaxce"), _MOST_INTERIOR), (*find("nbgs+anderson"), 0))
+
+
+@cache
+def _for_few_bodies(eliminates: bool) -> Stages:
+    """Of few rigid bodies under exact friction."""
+    return _stages(Law.NCP, True, eliminates=eliminates)
 
 
 @cache

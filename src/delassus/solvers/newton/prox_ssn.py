@@ -25,7 +25,7 @@ joints leave). It costs no more than the proximal iterations it saves.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +48,7 @@ from delassus.solvers.parts.threes import cut_matrix, cut_rigid, place_rows, sca
 from delassus.solvers.settings import Count, CountOrNone, Positive, Settings, require
 
 _DENSE_ROWS = 3000  # rows of joints alone up to which a full matrix is formed
+_MOST_JOINT_SYSTEMS = 8  # of joints alone, before it is: they are solved by three, or not at all
 _PATH_ROWS = 1000  # rows up to which the path to the least reactions is followed
 _PATH_SWEEPS = 40  # on the regularised problem, before the path, at most
 _FEW_CONTACTS, _FEW_SWEEPS, _FEW_MEMORY, _MEMORY = 20, 8, 5, 8  # small problems are solved or lost within few sweeps
@@ -272,24 +273,43 @@ class ProxSsnMethod(Method):
 
 
 class JointsAlone(Method):
-    """Joints and nothing else: one linear system by a pseudo-inverse, which gives sound reactions even where joints
-    contradict each other and none is a solution."""
+    """Joints and nothing else: one linear system. By factors in blocks of three, nearly those of a tree, with a few
+    corrections of what the weight of redundant joints leaves; where these do not meet the tolerances by a
+    pseudo-inverse, which gives sound reactions even where joints contradict each other and none is a solution."""
 
-    words = ("joints alone: one linear system",)
+    batch_min = 10**9  # it is done in one
+
+    def __init__(self, problem: Problem, settings: ProxSsn, reactions: np.ndarray, borrowed: Borrowed):
+        super().__init__(problem, settings, reactions)
+        self.borrowed = borrowed
 
     def advance(self, count: int) -> int:
         """The one solve there is."""
+        self.finished = True
+        done = 0
+        if count > 1 and self.problem.delassus.rigid is not None:
+            systems = ProxSsnMethod(self.problem, _without_sweeps(self.settings), self.reactions, self.borrowed)
+            systems.tols = self.tols
+            done = systems.advance(min(count - 1, _MOST_JOINT_SYSTEMS))
+            if systems.newton[iteration.BEST] <= 1.0:
+                self.words = [f"joints alone: {sentence}" for sentence in systems.words]
+                return done
         D, v = self.problem.delassus.dense(), self.problem.free_velocity
         Elimination(D, v, len(v)).write_leading(self.reactions)
-        self.finished = True
-        return 1
+        self.words = ["joints alone: one linear system"]
+        return done + 1
+
+
+@cache
+def _without_sweeps(settings: ProxSsn) -> ProxSsn:
+    return settings.changed(warm_up=0, least=False)
 
 
 def start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray, borrowed: Borrowed) -> Method:
     """The method at the given starting point."""
     assert isinstance(settings, ProxSsn)
     if problem.cone.bilateral_rows == problem.row_count <= _DENSE_ROWS:
-        return JointsAlone(problem, settings, reactions)
+        return JointsAlone(problem, settings, reactions, borrowed)
     return ProxSsnMethod(problem, settings, reactions, borrowed)
 
 
