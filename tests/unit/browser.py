@@ -80,3 +80,31 @@ class Browser:
 
         data = base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)[160:540, :560]
+
+    def pixel(self, point):
+        """Where a place of the scene [m] is in the window, by three.js itself; None: out of sight."""
+        x, y, z = (float(c) for c in point)
+        return self.value(f"""(() => {{
+          const {{ camera, canvas, nodeRefFromName }} = window.__viserMutable, box = canvas.getBoundingClientRect();
+          const at = camera.position.clone().set({x}, {y}, {z});
+          at.applyMatrix4(nodeRefFromName[""].matrixWorld).project(camera);
+          const [u, v] = [box.left + box.width * (0.5 + 0.5 * at.x), box.top + box.height * (0.5 - 0.5 * at.y)];
+          return document.elementFromPoint(u, v) === canvas ? [u, v] : null;
+        }})()""")
+
+    def click(self, x, y):
+        """With the left button."""
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            pressed = 1 if kind == "mousePressed" else 0
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=pressed, clickCount=1)
+
+    def text(self):
+        """All that can be read."""
+        return self.value("document.body.innerText") or ""
+
+    def click_on(self, selector):
+        """The middle of the first element of this kind."""
+        where = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
+        self.click(
+            *self.value(f"(() => {{ const b = {where}; return [b.left + b.width / 2, b.top + b.height / 2] }})()")
+        )

@@ -27,7 +27,8 @@ SLIP = 2
 RESIDUALS = (1e-12, 1e-2)
 """Errors that are drawn blue and red: of contacts over the velocities around them, of Coulomb's law over the largest
 force."""
-_HEAT = np.array([(0.23, 0.30, 0.75), (0.55, 0.69, 0.99), (0.87, 0.87, 0.87), (0.96, 0.60, 0.48), (0.71, 0.02, 0.15)])
+HEAT = np.array([(0.23, 0.30, 0.75), (0.55, 0.69, 0.99), (0.87, 0.87, 0.87), (0.96, 0.60, 0.48), (0.71, 0.02, 0.15)])
+"""From blue to red."""
 _LONGEST_ARROW = 0.35  # of the size of the scene: a large force of a recording; larger ones are drawn no longer than
 _CUT_ARROW = 1.5  # times as long
 _LOOKS = 12  # states whose solids say how large the picture must be
@@ -245,10 +246,10 @@ class Drawing:
 
 def heat(values: np.ndarray) -> np.ndarray:
     """(n, 3) colours of values from 0 (blue) to 1 (red); others are drawn as the nearest of these."""
-    at = np.clip(np.nan_to_num(values), 0.0, 1.0) * (len(_HEAT) - 1)
-    below = np.minimum(at.astype(np.int64), len(_HEAT) - 2)
+    at = np.clip(np.nan_to_num(values), 0.0, 1.0) * (len(HEAT) - 1)
+    below = np.minimum(at.astype(np.int64), len(HEAT) - 2)
     share = (at - below)[:, None]
-    return (1.0 - share) * _HEAT[below] + share * _HEAT[below + 1]
+    return (1.0 - share) * HEAT[below] + share * HEAT[below + 1]
 
 
 def logarithmic(values: np.ndarray, low: float, high: float) -> np.ndarray:

@@ -13,13 +13,14 @@ from delassus.io.place import label, place
 from delassus.io.recording import Trajectory
 from delassus.model.model import Model
 from delassus.view.page import panel
+from delassus.view.page.packed import BYTES, packed
 from delassus.view.page.player import Player
 
 _FPS = 20.0
 _FEWEST_FRAMES = 200  # where there are so many states: runs shorter than 10 s are played slower than they were
 _MOST_FRAMES = 600
 _MOST_BYTES = 60 * 1024**2  # of the file; bodies take 28 bytes each in every frame before base64
-_BESIDE = Path(__file__).with_name("beside.html")
+_BESIDE, _CONTACTS = Path(__file__).with_name("beside.html"), Path(__file__).with_name("contacts.html")
 
 
 def export(path: Path, run: Trajectory, model: Model, *, title: str, dark: bool = False) -> int:
@@ -33,11 +34,12 @@ def export(path: Path, run: Trajectory, model: Model, *, title: str, dark: bool 
             player.show(k, again=True)
             serializer.insert_sleep(1.0 / _FPS)
         page = serializer.as_html(dark_mode=dark)
+        contacts = packed(run, model, player.drawing, player.scenery.scale, frames.tolist())
     finally:
         player.stop()
     page = page.replace("<title>", f"<title>{_plain(title)} ", 1)
-    numbers = json.dumps(_numbers(run, frames, title, dark), allow_nan=False).replace("<", "\\u003c")
-    beside = _BESIDE.read_text(encoding="utf-8").replace("@RUN@", numbers)
+    beside = _BESIDE.read_text(encoding="utf-8").replace("@RUN@", _json(_numbers(run, frames, title, dark)))
+    beside += _CONTACTS.read_text(encoding="utf-8").replace("@CONTACTS@", _json(contacts))
     start, _, end = page.rpartition("</body>")
     content = f"{start}{beside}</body>{end}".encode()
     if len(content) > _MOST_BYTES:
@@ -52,7 +54,8 @@ def export(path: Path, run: Trajectory, model: Model, *, title: str, dark: bool 
 def _frames(run: Trajectory, model: Model) -> np.ndarray:
     """Numbers of steps whose states are kept: real time where that is neither too few nor too many."""
     seconds = float(run.t[-1] - run.t[0])
-    per_frame = 28 * (model.shapes.count + 1) + 100 * (float(run.contact_counts.mean()) if run.step_count else 0.0)
+    contacts = float(run.contact_counts.mean()) if run.step_count else 0.0
+    per_frame = 28 * (model.shapes.count + 1) + (100 + BYTES) * contacts
     per_frame += 60 * model.node_count
     most = max(2, min(_MOST_FRAMES, int(0.5 * _MOST_BYTES / max(per_frame, 1.0))))
     count = min(max(int(seconds * _FPS) + 1, _FEWEST_FRAMES), most, run.step_count + 1)
@@ -77,6 +80,11 @@ def _numbers(run: Trajectory, frames: np.ndarray, title: str, dark: bool) -> dic
         "times": run.t[frames].tolist(), "facts": [panel.facts(run, k) for k in steps], "floor": panel.FLOOR,
         "plotted": run.t[1:][start].tolist() if len(start) else [], "plots": plots, "failed": failed.tolist(),
     }  # fmt: skip
+
+
+def _json(value: dict[str, Any]) -> str:
+    """Fit to stand in a page."""
+    return json.dumps(value, allow_nan=False).replace("<", "\\u003c")
 
 
 def _number(value: float) -> float | None:

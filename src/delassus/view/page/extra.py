@@ -8,6 +8,14 @@ from typing import Any
 from delassus.errors import SettingsError
 
 LOOPBACK = "127.0.0.1"
+# In narrow windows, from 36em on, viser's panel is a sheet over most of the picture: put it below.
+_NARROW = """<style>
+@media (max-width: 36em) {
+  #root { height: 55% !important; }
+  #root [style*="max-height: 60%"] { max-height: 45% !important; height: 45% !important; width: 100% !important; }
+  #root [style*="width: 20em"] { width: 100% !important; }
+}
+</style>"""
 
 
 def is_installed() -> bool:
@@ -27,6 +35,7 @@ def serve(port: int, title: str) -> Any:
     server.scene.configure_environment_map(hdri=None)  # pictures of surroundings would come from the network
     server.scene.add_light_ambient("/light/ambient", intensity=1.1)
     server.gui.main_panel.dock_right()
+    server.gui.add_html(_NARROW)
     return server
 
 

@@ -7,14 +7,11 @@ from delassus.io.recording import StepContacts
 _APART = 0.015  # rad between the line of sight and a contact or its arrow: ten pixels in a window of usual size
 
 
-def contact_at(
-    origin: np.ndarray, sight: np.ndarray, contacts: StepContacts, along: np.ndarray, body: int = -1,
-    centre: np.ndarray | None = None,
-) -> int:  # fmt: skip
+def contact_at(origin: np.ndarray, sight: np.ndarray, contacts: StepContacts, along: np.ndarray, body: int = -1) -> int:
     """The contact that a line of sight meets, or whose arrow it meets; −1: none.
 
-    origin [m], sight: (3,) of the line; along: (n, 3) arrows [m]; body: what is in front, if it is a body with a centre
-    [m]: then only its own contacts are meant, and of these the ones on the near side."""
+    origin [m], sight: (3,) of the line; along: (n, 3) arrows [m]; body: what is in front, if it is a body: then
+    only its own contacts are meant."""
     if not len(contacts.gap):
         return -1
     sight = sight / np.linalg.norm(sight)
@@ -28,8 +25,8 @@ def contact_at(
     depth = nearest @ sight
     angle = np.linalg.norm(nearest - depth[:, None] * sight, axis=1) / np.maximum(depth, 1e-12)
     is_meant = (depth > 0.0) & (angle < _APART)
-    if centre is not None:
-        is_meant &= (contacts.bodies == body).any(axis=1) & (depth <= (centre - origin) @ sight)
+    if body >= 0:
+        is_meant &= (contacts.bodies == body).any(axis=1)
     return int(np.argmin(np.where(is_meant, angle, np.inf))) if is_meant.any() else -1
 
 

@@ -131,10 +131,9 @@ class Player:
             return
         along = self.drawing.arrows(contacts, self.scenery.scale).along
         body = int(self.model.shapes.body[row]) if row >= 0 else -1
-        centre = self.run.q[self.step, body, :3] if body >= 0 else None
-        c = picking.contact_at(np.array(origin), np.array(sight), contacts, along, body, centre)
+        c = picking.contact_at(np.array(origin), np.array(sight), contacts, along, body)
         if c >= 0:
-            self.picked_contact = picking.name_of(contacts, c)
+            self.picked_contact, self.picked_row = picking.name_of(contacts, c), row
             self._read()
 
     def _contacts(self) -> StepContacts | None:
@@ -144,15 +143,16 @@ class Player:
     def _read(self) -> None:
         """What was clicked, as it is in this step."""
         contacts, point = self._contacts(), None
+        if self.picked_contact is None and self.picked_row < 0:
+            return
+        rows: list[tuple[str, str]] = []
         if self.picked_contact is not None:
             c = picking.find(contacts, self.picked_contact) if contacts is not None else -1
             rows = [("contact", "not in this step")]
             if contacts is not None and c >= 0:
                 rows, point = panel.about_contact(contacts, self.model, c), contacts.point[c]
-        elif self.picked_row >= 0:
-            rows = panel.about_row(self.drawing, self.picked_row, self.run.state(self.step))
-        else:
-            return
+        if self.picked_row >= 0:  # a click on a contact may have been meant for the body it is on
+            rows = rows + panel.about_row(self.drawing, self.picked_row, self.run.state(self.step))
         self.scenery.mark(point)
         self.about_picked.content = panel.markdown(rows)
 

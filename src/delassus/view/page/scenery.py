@@ -168,7 +168,7 @@ class Scenery:
             self.hide("/contacts/forces")
         if not are_many:
             self.hide("/contacts/needles")
-        self._dots("/contacts/points", contacts.point, colour, 0.015 * size)
+        self._dots("/contacts/points", contacts.point, colour, 0.025 * size)
 
     def _colours(self, contacts: StepContacts) -> np.ndarray:
         if self.colouring in (BY_RESIDUAL, BY_LAW):
