@@ -140,6 +140,59 @@ def test_light_links_are_right_to_their_share(arm):
     assert errors[1] < 1e-2
 
 
+PAIRS = """<mujoco><option gravity="2 0 -9.81"/>
+  <default><geom type="box" size="0.1 0.1 0.1" contype="0" conaffinity="0"/></default>
+  <worldbody><geom name="floor" type="plane"/>
+  <body name="slow" pos="0 0 0.1"><freejoint/><geom name="a"/></body>
+  <body name="held" pos="0 1 0.1"><freejoint/><geom name="b"/></body>
+  <body name="over" pos="0 0 0.5"><freejoint/><geom name="c"/></body></worldbody>
+  <contact><pair geom1="floor" geom2="a" friction="0.1 0.1 0.1 0.1 0.1"/>
+  <pair geom1="floor" geom2="b" friction="0.3 0.3 0.1 0.1 0.1" condim="6"/></contact></mujoco>"""
+
+
+def test_contact_pairs_touch_with_their_own_friction(tmp_path):
+    """Nothing else touches in this file: what slides does so at g_x − μ g, and what no pair names falls."""
+    path = tmp_path / "pairs.xml"
+    path.write_text(PAIRS)
+    world = delassus.World.load(path)
+    world.run(seconds=0.2)
+    assert world.body("slow").velocity[0] == pytest.approx(0.2 * (2.0 - 0.1 * 9.81), rel=1e-6)
+    assert world.body("held").velocity == pytest.approx(0.0, abs=1e-6)
+    assert world.body("over").velocity[2] == pytest.approx(-0.2 * 9.81)
+    assert not any("contact pair" in text for text in world.imported.not_carried)
+    assert any(text.startswith("condim 4 and 6 (floor–b)") for text in world.imported.not_carried)
+    path.write_text(PAIRS.replace('type="plane"', 'type="plane" contype="1" friction="0.7"'))
+    notes = delassus.load_model(path).not_carried
+    assert any("contact pair (floor–a" in text and "0.7, not its own" in text for text in notes)
+
+
+TENDONS = """<mujoco><worldbody>
+  <body name="one"><joint name="p" axis="0 1 0" ref="10"/><geom size="0.1" pos="0.3 0 0"/>
+  <body name="two" pos="0.6 0 0"><joint name="q" axis="0 1 0"/><geom size="0.1" pos="0.3 0 0"/>
+  <body name="three" pos="0.6 0 0"><joint name="r" axis="0 1 0"/><geom size="0.1" pos="0.3 0 0"/></body></body></body>
+  </worldbody>
+  <tendon><fixed name="s" limited="true" range="-1 1"><joint joint="p" coef="1"/><joint joint="q" coef="2"/></fixed>
+  <fixed name="t"><joint joint="r" coef="3"/></fixed></tendon>
+  <equality><tendon tendon1="s" tendon2="t" polycoef="0 0.5 0.2 0 0"/></equality></mujoco>"""
+
+
+def test_equal_tendons_are_couplings(tmp_path):
+    """p − p⁰ + 2 q = ½ (3 r) + 0.2 (3 r)² while they fall; a polynomial of a sum is not known, a limit is listed."""
+    path = tmp_path / "tendons.xml"
+    path.write_text(TENDONS)
+    world = delassus.World.load(path)
+    world.run(seconds=0.3)
+    assert world.ok
+    p, q, r = (world.joint(name).angle for name in "pqr")
+    assert abs(r) > 0.01
+    assert p - np.radians(10) + 2 * q == pytest.approx(1.5 * r + 0.2 * (3 * r) ** 2, abs=1e-8)
+    assert any(text.startswith("tendon limit (s)") for text in world.imported.not_carried)
+    path.write_text(TENDONS.replace('tendon1="s" tendon2="t"', 'tendon1="t" tendon2="s"'))
+    found = delassus.load_model(path)
+    assert found.model.couplings is None
+    assert any("only a linear one" in text for text in found.not_carried)
+
+
 @pytest.mark.parametrize("ending", ["stl", "obj", "ply", "glb"])
 def test_meshes_are_hulls(tmp_path, ending):
     box = trimesh.creation.box((0.2, 0.3, 0.4))

@@ -4,6 +4,7 @@ many turns its angles have made: as many as their limits ask for.
 Soft joints are left alone: they may start as springs under load."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,6 +48,7 @@ def assembled(model: Model, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, n
     hard = softness_of(model, None).closed
     if not hard.row_count:
         return q, u
+    hard = replace(hard, armature=np.zeros_like(hard.armature))  # a pose is looked for, and rotors are nowhere in it
     q, u = close_joints(model, q, u, tol=_CLOSED * max(_size(hard, q), 1.0), joints=hard)
     left = open_joints(hard, q)
     if left:

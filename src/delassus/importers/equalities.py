@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
 from delassus.importers.actuators import tendon_terms
 from delassus.spatial import quaternion_multiply, rotate
@@ -10,6 +11,8 @@ from delassus.spatial import quaternion_multiply, rotate
 if TYPE_CHECKING:
     from delassus.importers.mechanism import Mechanism
 
+Terms = list[tuple[int, float]]
+"""(joint of the file, coefficient) each: a length over joints."""
 CONNECT, WELD, JOINT, TENDON = 0, 1, 2, 3
 """Kinds of equalities, MuJoCo's numbers."""
 _SITE = 6  # mjOBJ_SITE: what the two ends of an equality may be beside bodies
@@ -27,9 +30,18 @@ def add_equalities(made: "Mechanism") -> None:
         elif kind in (CONNECT, WELD):
             _loop(made, e, kind, name)
         elif kind == JOINT:
-            _equal_joints(made, e, name)
+            i, j = int(a["eq_obj1id"][e]), int(a["eq_obj2id"][e])
+            if (i, j) not in made.equal:  # those are one rolling joint of ours
+                _equal_lengths(made, e, name, [(i, 1.0)], [(j, 1.0)] if j >= 0 else [])
+        elif kind == TENDON:
+            ends = [int(a[key][e]) for key in ("eq_obj1id", "eq_obj2id")]
+            lengths = [tendon_terms(a, t) if t >= 0 else [] for t in ends]
+            if lengths[0] is None or lengths[1] is None:
+                made.notes.add("equality", name, "is left out: its tendon is a spatial one")
+            else:
+                _equal_lengths(made, e, name, lengths[0], lengths[1])
         else:
-            made.notes.add("equality", name, "is left out: only connect, weld and joint are known here")
+            made.notes.add("equality", name, "is left out: only connect, weld, joint and tendon are known here")
     _note_tendons(made)
 
 
@@ -64,30 +76,27 @@ def _loop(made: "Mechanism", e: int, kind: int, name: str) -> None:
     )  # fmt: skip
 
 
-def _equal_joints(made: "Mechanism", e: int, name: str) -> None:
-    """q₁ = q₁⁰ + p(q₂ − q₂⁰), or q₁ = q₁⁰ + p₀ without a second joint."""
-    a = made.a
-    i, j = int(a["eq_obj1id"][e]), int(a["eq_obj2id"][e])
-    if (i, j) in made.equal:
-        return  # one rolling joint of ours
-    if i not in made.freedoms or (j >= 0 and j not in made.freedoms):
+def _equal_lengths(made: "Mechanism", e: int, name: str, one: Terms, two: Terms) -> None:
+    """ℓ₁ = ℓ₁⁰ + p(ℓ₂ − ℓ₂⁰) of lengths ℓ = Σ c q, or ℓ₁ = ℓ₁⁰ + p₀ without a second."""
+    if any(j not in made.freedoms for j, _ in one + two):
         made.notes.add("equality", name, "is left out: its joints have several degrees of freedom")
         return
-    first = made.freedoms[i]
-    q1 = float(a["qpos0"][a["jnt_qposadr"][i]])
-    p = a["eq_data"][e, :5].astype(float).copy()
-    terms = {first.name: [0.0, first.factor]}
-    if j < 0:
-        terms[first.name][0] = -(q1 + p[0])
-        made.builder.coupling(terms, name=name)
+    p = Polynomial(made.a["eq_data"][e, :5].astype(float))
+    if len(two) > 1 and p.coef[2:].any():
+        made.notes.add("equality", name, "is left out: of tendons over several joints only a linear one is known here")
         return
-    second = made.freedoms[j]
-    q2 = float(a["qpos0"][a["jnt_qposadr"][j]])
-    shifted = np.polynomial.Polynomial(p)(np.polynomial.Polynomial([-q2, second.factor]))
-    coefficients = -shifted.coef
-    coefficients[0] -= q1
-    terms[second.name] = list(coefficients)
-    made.builder.coupling(terms, name=name)
+    given = [(j, Polynomial([0.0, c])) for j, c in one]
+    if len(two) == 1:
+        given.append((two[0][0], -p(Polynomial([0.0, two[0][1]]))))
+    else:
+        given += [(j, Polynomial([0.0, -p.coef[1] * c])) for j, c in two]
+        given[0] = given[0][0], given[0][1] - p.coef[0]
+    terms: dict[str, Polynomial] = {}
+    for j, of_change in given:  # of q − q⁰, the file's
+        freedom, q0 = made.freedoms[j], float(made.a["qpos0"][made.a["jnt_qposadr"][j]])
+        own = of_change(Polynomial([-q0, freedom.factor]))
+        terms[freedom.name] = terms.get(freedom.name, Polynomial([0.0])) + own
+    made.builder.coupling({key: list(polynomial.coef) for key, polynomial in terms.items()}, name=name)
 
 
 def _note_tendons(made: "Mechanism") -> None:
@@ -95,10 +104,16 @@ def _note_tendons(made: "Mechanism") -> None:
     for t in range(len(a["tendon_adr"])):
         name = made.name("tendon", t)
         if tendon_terms(a, t) is None:
-            made.notes.add("spatial tendon", name, "is left out: only tendons over joints are known here")
+            made.notes.add(
+                "spatial tendon",
+                name,
+                "is left out: only tendons over joints are known here, nothing pulls on its sites",
+            )
             continue
         if a["tendon_limited"][t]:
-            made.notes.add("tendon limit", name, "is left out")
-        for key in ("stiffness", "damping", "frictionloss"):
-            if a[f"tendon_{key}"][t]:
-                made.notes.add(f"tendon {key}", name, "is left out")
+            made.notes.add("tendon limit", name, "is left out: its joints stop at their own limits alone")
+        for key in ("stiffness", "damping", "frictionloss", "armature"):
+            if np.any(a.get(f"tendon_{key}", np.zeros(t + 1))[t]):
+                made.notes.add(
+                    f"tendon {key}", name, "is left out: give it to the joints, by the squares of coefficients"
+                )

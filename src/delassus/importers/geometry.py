@@ -12,6 +12,7 @@ PLANE, FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)
 """Kinds of geoms, MuJoCo's numbers."""
 _MOST_CLASSES = 32  # bits of a mask
 _UNSAID = (0.5, 0.5, 0.5, 1.0)  # colour of a geom without one
+_SAME = 1e-9  # relative: coefficients of friction that differ by less are one
 _HERE = np.zeros(3), np.array([1.0, 0, 0, 0])
 
 
@@ -67,20 +68,33 @@ def _field(a: dict[str, Any], field: int) -> Shape:
 
 
 class Touching:
-    """Which geoms may touch: those whose contype and conaffinity fit one way or the other. Each pair of numbers is a
-    class of its own here, with a bit, and the mask of those it touches."""
+    """Which geoms may touch: those whose contype and conaffinity fit one way or the other, and those of a contact pair.
+    Geoms for which all of this is the same are a class here, with a bit, and the mask of those it touches."""
 
-    def __init__(self, a: dict[str, Any], notes: Notes):
+    def __init__(self, a: dict[str, Any], notes: Notes, names: list[str]):
         self.a = a
-        own, other = a["geom_contype"].astype(np.int64), a["geom_conaffinity"].astype(np.int64)
-        self._class = list(zip(own.tolist(), other.tolist()))
-        kinds = sorted({c for c in self._class if c != (0, 0)})
+        own, other = a["geom_contype"].tolist(), a["geom_conaffinity"].tolist()
+        pairs = list(zip(a["pair_geom1"].tolist(), a["pair_geom2"].tolist()))
+        met: list[set[int]] = [set() for _ in own]  # by pairs
+        for one, two in pairs:
+            met[one].add(two)
+            met[two].add(one)
+        self._class = [(x, y, frozenset(z)) for x, y, z in zip(own, other, met)]
+        members = {c: g for g, c in enumerate(self._class)}  # one of each: all of a class have the same partners
+        kinds = sorted((c for c in members if any(c)), key=lambda c: (c[0], c[1], sorted(c[2])))
         if len(kinds) > _MOST_CLASSES:
             notes.add("collision filters", "", f"there are {len(kinds)} kinds, of which {_MOST_CLASSES} are told apart")
         self._number = {c: min(k, _MOST_CLASSES - 1) for k, c in enumerate(kinds)}
         self._mask = {
-            c: sum({1 << self._number[d] for d in kinds if c[0] & d[1] or d[0] & c[1]}) for c in kinds
+            c: sum({1 << self._number[d] for d in kinds if c[0] & d[1] or d[0] & c[1] or members[d] in c[2]})
+            for c in kinds
         }  # fmt: skip
+        self._only = _friction_of_pairs(a, pairs, self._class)
+        for k, (one, two) in enumerate(pairs):
+            mine = max(self.friction(one), self.friction(two))
+            if abs(mine - _pair_friction(a, k)) > _SAME * mine:
+                named = "–".join(names[g] or f"geom{g}" for g in (one, two))
+                notes.add("contact pair", named, f"has the larger friction of its geoms, {mine:g}, not its own")
 
     def of(self, body: int) -> list[int]:
         """Geoms of a body that may touch anything."""
@@ -106,4 +120,24 @@ class Touching:
 
     def friction(self, g: int) -> float:
         """Of sliding; of a pair the larger counts, as does the larger condim, which is 1 where there is no friction."""
+        if g in self._only:
+            return self._only[g]
         return float(self.a["geom_friction"][g, 0]) if self.a["geom_condim"][g] > 1 else 0.0
+
+
+def _pair_friction(a: dict[str, Any], k: int) -> float:
+    """Of sliding, as contact pair k says."""
+    return float(a["pair_friction"][k, 0]) if a["pair_dim"][k] > 1 else 0.0
+
+
+def _friction_of_pairs(
+    a: dict[str, Any], pairs: list[tuple[int, int]], classes: list[tuple[int, int, frozenset[int]]]
+) -> dict[int, float]:
+    """Friction of geoms that touch in contact pairs alone: the least that these say, as of two geoms the larger
+    counts."""
+    out: dict[int, float] = {}
+    for k, pair in enumerate(pairs):
+        for g in pair:
+            if classes[g][:2] == (0, 0):
+                out[g] = min(out.get(g, np.inf), _pair_friction(a, k))
+    return out

@@ -32,7 +32,7 @@ def imported_of(
 ) -> Imported:
     """arrays, table: of programs/compile_mujoco.py; hold: see `load_model`."""
     _note_options(arrays, table, notes)
-    touching = Touching(arrays, notes)
+    touching = Touching(arrays, notes, table["names"]["geom"])
     made = Mechanism(arrays, table, notes)
     made.drives = drives_of(arrays, made, hold)
     made.build_bodies(touching)
@@ -154,8 +154,15 @@ def _note_options(a: dict[str, Any], table: dict[str, Any], notes: Notes) -> Non
     for b in np.flatnonzero(a["body_gravcomp"]):
         notes.add("gravcomp", names["body"][b], "gravity is not compensated")
     for p in range(len(a["pair_geom1"])):
-        pair = "–".join(names["geom"][int(a[key][p])] or "?" for key in ("pair_geom1", "pair_geom2"))
-        notes.add("contact pair", pair, "is left out: contacts follow contype and conaffinity")
+        one, two = (int(a[key][p]) for key in ("pair_geom1", "pair_geom2"))
+        pair = "–".join(names["geom"][g] or f"geom{g}" for g in (one, two))
+        if a["pair_dim"][p] > 3:
+            notes.add("condim 4 and 6", pair, "friction against twisting and rolling is left out")
+        if a["pair_margin"][p] or a["pair_gap"][p]:
+            notes.add("geom margin and gap", pair, "are left out: contacts act when they touch")
+        bodies = [int(a["body_weldid"][a["geom_bodyid"][g]]) for g in (one, two)]
+        if any(bodies[k] and a["body_weldid"][a["body_parentid"][bodies[k]]] == bodies[1 - k] != 0 for k in range(2)):
+            notes.add("contact pair", pair, "is left out: a body never touches the one it hangs on")
     for g in np.flatnonzero((a["geom_contype"] | a["geom_conaffinity"]) != 0):
         name = names["geom"][g] or f"geom{g}"
         if a["geom_condim"][g] > 3:
