@@ -20,6 +20,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     for experiment in map(experiment_in, (
         "delassus.reproduce.experiments.table_ii",
         "delassus.reproduce.experiments.comparison",
+        "delassus.reproduce.experiments.local_solvers",
+        "delassus.reproduce.experiments.constraint_softening",
         "delassus.reproduce.experiments.warm_start",
         "delassus.reproduce.experiments.box_size",
         "delassus.reproduce.experiments.stacks",
