@@ -99,7 +99,7 @@ def test_feet_go_back_at_the_speed_of_walking_and_come_forward_above_the_ground(
     walk = Walk([LEG], speed=0.2, period=1.0, lift=0.05, duty=0.6, sway=0.1)
 
     def foot(t):
-        thigh, shin, ankle, roll, ankle_roll = walk.targets(t)
+        thigh, shin, ankle, roll, ankle_roll = walk.targets(np.array([[t]]))[0]
         assert thigh + shin + ankle == pytest.approx(0.0, abs=1e-12)
         assert roll == -ankle_roll
         return turned(LEG.upper, thigh) + turned(LEG.lower, thigh + shin)

@@ -51,8 +51,8 @@ class Walk:
         self._foot = upper + lower
         self._phase = np.array([leg.phase for leg in self.legs])
 
-    def targets(self, t: float) -> np.ndarray:
-        """Of the joints there are, leg after leg [rad]."""
+    def targets(self, t: np.ndarray) -> np.ndarray:
+        """Of the joints there are, leg after leg [rad], at times t (k, 1) [s]; (k, joints)."""
         grown = eased(t / self.period - 0.5)  # the first half of a period stands still
         along, up = self._step(t)
         x = self._foot[:, 0] + grown * self.speed * self.duty * self.period * along
@@ -61,14 +61,14 @@ class Walk:
         far = np.minimum(np.hypot(x, z), 0.9999 * (a + b))
         inside = np.arccos((a**2 + far**2 - b**2) / (2.0 * a * far))  # between thigh and the line to the ankle
         fold = np.arccos((far**2 - a**2 - b**2) / (2.0 * a * b))  # between thigh and shin, 0: stretched
-        thigh = _direction(np.stack([x, z], axis=1)) - self._bend * inside - self._start[0]
+        thigh = _direction(np.stack([x, z], axis=-1)) - self._bend * inside - self._start[0]
         shin = self._bend * fold - (self._start[1] - self._start[0])
         away = 2.0 * np.pi * (t / self.period + self._phase[0] - 0.5 * (1.0 + self.duty))  # 0 amid its way in the air
-        side = eased(t / self.period) * self.sway * np.cos(away) * np.ones(len(x))
-        return np.stack([thigh, shin, -(thigh + shin), side, -side], axis=1)[self._is_there]
+        side = eased(t / self.period) * self.sway * np.cos(away) * np.ones_like(x)
+        return np.stack([thigh, shin, -(thigh + shin), side, -side], axis=-1)[:, self._is_there]
 
-    def _step(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Where the feet are between the ends of their way, −½ … ½, and how high, 0 … 1; (n,) each."""
+    def _step(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where the feet are between the ends of their way, −½ … ½, and how high, 0 … 1; (k, n) each."""
         phase = (t / self.period + self._phase) % 1.0
         swing = np.maximum(phase - self.duty, 0.0) / (1.0 - self.duty)  # 0 … 1 through the air
         slope = (self.duty - 1.0) / self.duty  # feet leave the ground, and come back to it, at its own speed
@@ -78,8 +78,8 @@ class Walk:
 
 
 def _direction(way: np.ndarray) -> np.ndarray:
-    """Angle about y that turns −z into the direction of (x, z) ways (n, 2)."""
-    return np.arctan2(-way[:, 0], -way[:, 1])
+    """Angle about y that turns −z into the direction of (x, z) ways (…, 2)."""
+    return np.arctan2(-way[..., 0], -way[..., 1])
 
 
 def biped_leg(

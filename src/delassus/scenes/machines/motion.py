@@ -19,8 +19,8 @@ class Gait(Protocol):
 
     joints: tuple[str, ...]
 
-    def targets(self, t: float) -> np.ndarray:
-        """Of its joints [rad], in order, at time t [s]."""
+    def targets(self, t: np.ndarray) -> np.ndarray:
+        """Of its joints [rad], in order, at times t (k, 1) [s]; (k, joints)."""
 
 
 @dataclass
@@ -44,16 +44,17 @@ class Motion:
 
     def inputs(self, model: Model) -> Callable[[float, State], Inputs]:
         """(t, state) → where the driven joints should be at t, and how fast they should go."""
-        target = self._targets(model)
+        targets, around = self._targets(model), np.array([[-_DIFFERENCE], [0.0], [_DIFFERENCE]])
 
         def inputs(t: float, state: State) -> Inputs:
             del state
-            rate = (target(t + _DIFFERENCE) - target(t - _DIFFERENCE)) / (2.0 * _DIFFERENCE)
-            return Inputs.of(model, target=target(t), target_rate=rate)
+            before, now, after = targets(t + around)
+            return Inputs.of(model, target=now, target_rate=(after - before) / (2.0 * _DIFFERENCE))
 
         return inputs
 
-    def _targets(self, model: Model) -> Callable[[float], np.ndarray]:
+    def _targets(self, model: Model) -> Callable[[np.ndarray], np.ndarray]:
+        """Times (k, 1) → targets of all coordinates (k, n_d)."""
         number = {name: k for k, name in enumerate(model.joints.coordinate_names)}
 
         def places(joints: list[str]) -> np.ndarray:
@@ -68,19 +69,19 @@ class Motion:
         walking = places(list(gait.joints) if gait else [])
         count, turning = model.joints.coordinate_count, 2.0 * np.pi / self.period
 
-        def targets(t: float) -> np.ndarray:
-            out = np.zeros(count)
-            out[waving] = eased(t / self.onset) * (pose + self.wave * share * np.sin(turning * t + phase))
+        def targets(t: np.ndarray) -> np.ndarray:
+            out = np.zeros((len(t), count))
+            out[:, waving] = eased(t / self.onset) * (pose + self.wave * share * np.sin(turning * t + phase))
             if gait:
-                out[walking] += gait.targets(t)
-            out[after] = factor * out[before]  # leaders do not follow anybody
-            out[passive] = 0.0
+                out[:, walking] += gait.targets(t)
+            out[:, after] = factor * out[:, before]  # leaders do not follow anybody
+            out[:, passive] = 0.0
             return out
 
         return targets
 
 
-def eased(x: float) -> float:
+def eased(x: np.ndarray) -> np.ndarray:
     """From 0 at x ≤ 0 to 1 at x ≥ 1, its slope zero at both."""
-    x = min(max(x, 0.0), 1.0)
+    x = np.minimum(np.maximum(x, 0.0), 1.0)
     return x * x * (3.0 - 2.0 * x)
