@@ -7,8 +7,17 @@ import pytest
 
 from delassus.reproduce.claim import Found
 from delassus.reproduce.criterion import AGREES
-from delassus.reproduce.experiments import box_size, stacks, warm_start
+from delassus.reproduce.experiments import (
+    box_size,
+    odd_masses,
+    redundant_contacts,
+    stacks,
+    starting_values,
+    three_point_bending,
+    warm_start,
+)
 from delassus.reproduce.measure.interior_runs import (
+    AS_IN_MANGONI_TASORA,
     MANGONI_TASORA,
     PUBLISHED,
     THESIS,
@@ -145,3 +154,73 @@ def test_velocities_that_follow_from_reactions_end_sooner():
 def test_stack_claims_fail_where_nothing_is_solved(nothing):
     told = verdicts(stacks.CLAIMS, small_stacks(method(PUBLISHED, backend="dense")))
     assert AGREES not in told.values()
+
+
+def test_redundant_contacts_are_solved_and_their_matrix_is_kept_from_being_singular():
+    settings = method(PUBLISHED, backend="dense", **AS_IN_MANGONI_TASORA)
+    hard, soft = (redundant_contacts.conditions(redundant_contacts.brick(4, e), settings) for e in (0.0, 1e-5))
+    found = redundant_contacts.findings({4: (True, 8, 1.0)}, hard, soft)
+    assert set(verdicts(redundant_contacts.CLAIMS, found).values()) == {AGREES}
+    swapped = redundant_contacts.findings({4: (False, 100, 5.0)}, soft, hard)
+    told = verdicts(redundant_contacts.CLAIMS, swapped)
+    assert AGREES not in (told["converges"], told["accuracy"], told["compliance"])
+
+
+def test_redundancy_claims_fail_where_nothing_is_solved(nothing, monkeypatch):
+    monkeypatch.setattr(redundant_contacts, "COPIES", (1, 4))
+    found = redundant_contacts.ends(method(PUBLISHED))
+    assert not any(met for met, _, _ in found.values())
+    assert np.isnan(max(left for _, _, left in found.values()))
+
+
+def test_starting_values_tell_failures():
+    """All but the claim that things fail need runs that end."""
+    fine = {name: dict.fromkeys(starting_values.ONES, 9.0) | {1.0: 6.0} for name in ("ball", "brick")}
+    lost = {name: dict.fromkeys(starting_values.ONES, np.inf) for name in fine}
+    keys = ("sensitive", "unstable", "trivial", "robust")
+    for tables, wanted in (
+        ((fine, fine, fine), (True, False, False, True)),
+        ((lost, lost, lost), (False, True, True, False)),
+        ((fine, lost, fine), (True, False, True, True)),
+    ):
+        told = verdicts(starting_values.CLAIMS, starting_values.findings(*tables))
+        assert tuple(told[key] == AGREES for key in keys) == wanted
+    problem = {"ball": sequence("single-ball", 1)[0][0]}
+    row = starting_values.table(problem, method(PUBLISHED))["ball"]
+    assert row[1e4] > row[1.0]
+
+
+def test_odd_masses_degrade_sweeps_and_not_the_interior_point():
+    names = {"interior point": PUBLISHED, "projected fixed point": "nbgs"}
+    odd, equal = (odd_masses.runs((4,), 10.0, ratio, names) for ratio in (10.0, 1.0))
+    others = ("spectral", "Nesterov's")
+    found = odd_masses.findings(
+        *(runs | {name: runs["projected fixed point"] for name in others} for runs in (odd, equal))
+    )
+    assert set(verdicts(odd_masses.CLAIMS, found).values()) == {AGREES}
+    swapped = {"interior point": "projected fixed point"} | dict.fromkeys(odd_masses.OTHERS, "interior point")
+    turned = odd_masses.findings(*({name: runs[swapped[name]] for name in swapped} for runs in (odd, equal)))
+    told = verdicts(odd_masses.CLAIMS, turned)
+    assert AGREES not in {told[key] for key in told if key != "converges"}
+
+
+def bent(h, force, *, converged=True):
+    t = np.arange(h, 0.3 + 0.5 * h, h)
+    return three_point_bending.Bent(h, t, force(t), t, t, t, 0.1, converged)
+
+
+def test_bending_claims_need_smooth_forces():
+    smooth, noisy = (lambda t: 1e3 * t), (lambda t: 1e3 * (np.arange(len(t)) % 2))
+    (problem, _), *_ = sequence("single-ball", 1)
+    published = iterations(problem, method(PUBLISHED), THESIS)
+    rigid = {h: bent(h, smooth) for h in (0.06, 0.05, 0.01)}
+    springs = {0.005: bent(0.005, noisy), 0.001: bent(0.001, smooth)}
+    found = three_point_bending.findings(rigid, springs, rigid[0.05], published)
+    assert set(verdicts(three_point_bending.CLAIMS, found).values()) == {AGREES}
+    wrong = {h: bent(h, noisy) for h in rigid}
+    nowhere = iterations(problem, method(PUBLISHED), THESIS, most=1)
+    found = three_point_bending.findings(wrong, {h: bent(h, smooth) for h in springs}, wrong[0.05], nowhere)
+    told = verdicts(three_point_bending.CLAIMS, found)
+    assert AGREES not in told.values()
+    unsolved = {h: bent(h, smooth, converged=False) for h in rigid}
+    assert three_point_bending.longest(unsolved) == 0.0

@@ -28,7 +28,7 @@ PAPERS: dict[str, Paper] = {
             "Figure 5.4": "convergence, three-point bending",
             "Figure 5.6": "iterations over the height of stacks, equal and odd masses",
             "§4.5": "sensitivity to the starting point",
-            "§4.11": "fallback where the Newton system cannot be solved",
+            "§4.11": "fallback where a warm start fails",
             "§5.3.2": "three-point bending: longest stable steps",
             "§5.3.3": "stacked spheres: how many stand",
         },
@@ -39,10 +39,14 @@ PAPERS: dict[str, Paper] = {
         "(D. Mangoni and A. Tasora, Parma)",
         "An interior point solves contacts without friction in a small number of iterations, of any number of bodies.",
         {
+            "Abstract": "odd mass ratios against other methods",
+            "§2.4": "starting points: failures of one, robustness of the other",
+            "Figure 1": "balls falling in a box, convergence",
             "Table 1": "iterations over the size of the matrix, balls in a box",
             "Table 2": "iterations with warm starts",
             "§4.3": "redundant constraints and contact stiffness",
         },
+        {"Figure 1": "a drawing and a curve without numbers, of the scene whose convergence is shown as figure 5.2"},
     ),
     "heyn": Paper(
         "Heyn et al. 2013",

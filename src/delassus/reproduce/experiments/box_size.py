@@ -125,7 +125,7 @@ def _found(size: Size, printed: float) -> Found:
 
 
 def _spread(means: list[float]) -> float:
-    return max(means) / min(means)
+    return float(np.max(means) / np.min(means))
 
 
 def _container(balls: int) -> float:

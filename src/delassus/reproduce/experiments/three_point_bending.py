@@ -1,4 +1,8 @@
-"""Mangoni's thesis, §5.3.2: a beam of finite elements bent over two cylinders, with hard contacts and with springs."""
+"""Mangoni's thesis, §5.3.2: a beam of finite elements bent over two cylinders, with hard contacts and with springs.
+
+Hard contacts are solved with friction by `ipm` to 1e-8; how the published method converges (figure 5.4, Δt = 0.05 s) is
+shown on the rows of the last step without friction, as the thesis has them. Quick: fewer steps of either kind.
+"""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +15,12 @@ from delassus.dynamics import Penalty
 from delassus.errors import DelassusError
 from delassus.law import Law
 from delassus.model.state import State
-from delassus.reproduce.old import Experiment, Line, Outcome
+from delassus.problem import Problem
+from delassus.reproduce.claim import Claim, Fact, Found
+from delassus.reproduce.criterion import Between, Order, Same
+from delassus.reproduce.experiment import Experiment, Findings
+from delassus.reproduce.measure.interior_runs import PUBLISHED, THESIS, Count, iterations, method
+from delassus.reproduce.outcome import Picture
 from delassus.scenes import SCENES
 from delassus.simulation import Memory, StepReport, StepSettings, simulate
 
@@ -20,12 +29,28 @@ _SPRINGS = Penalty(stiffness=1e5, damping=0.0, slip_speed=1e-2)
 _NOISE = 0.1  # of the force: a step whose force jumps by more than this is not stable
 _PAPER_HARD, _PAPER_SOFT = 0.06, 0.005  # [s] longest steps
 _STIFFER = (4e5, 1.6e6)  # [N/m]
+_TIMES = (0.1, 0.2, 0.3)  # [s] at which energies are compared
+
+CLAIMS = (
+    Claim("hard", "§5.3.2", "hard contacts (MDI): stability has been reported up to 0.06 s",
+          "longest step without jumps of the force", Between(_PAPER_HARD, np.inf, _PAPER_HARD, "", "s")),
+    Claim("springs at 0.005 s", "§5.3.2", "the penalty approach required steps shorter than 0.005 s",
+          "is it stable at 0.005 s?", Same(False, (True,))),
+    Claim("springs below", "§5.3.2", "… even with implicit integrators", "is it stable at a shorter step?",
+          Same(True, (False,))),
+    Claim("longer", "§5.3.2", "the performance of hard contacts is justified by a longer time step",
+          "longest stable steps", Order(("springs", "hard"), 12.0, (_PAPER_SOFT, _PAPER_HARD), "s")),
+    Claim("stiffness", "§5.3.2", "the step is not affected by the stiffness of the elements",
+          "stable at 0.05 s with E times 100?", Same(True, (False,))),
+    Claim("converges", "Figure 5.4", "convergence at Δt = 0.05 s", "does the published method end by its rule?",
+          Same(True, (False,))),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Bent:
     """One run.  t: (n,) [s]; force: (n,) of the driven cylinder [N]; energy: (n,) [J]; iterations: (n,) of the solver;
-    residual: (n,); seconds: of processor, all together; converged: all steps?"""
+    residual: (n,); seconds: of processor, all together; converged: all steps? last: the problem of the last step."""
 
     h: float
     t: np.ndarray
@@ -35,6 +60,7 @@ class Bent:
     residual: np.ndarray
     seconds: float
     converged: bool
+    last: Problem | None = None
 
     @property
     def noise(self) -> float:
@@ -47,11 +73,18 @@ class Bent:
 
     @property
     def is_stable(self) -> bool:
-        whole = self.t[-1] > 0.99 * _END
-        return bool(whole and self.noise < _NOISE and self.force[self.t > 0.1].min() > 0.0)
+        whole = len(self.t) > 0 and self.t[-1] > 0.99 * _END
+        if not whole:
+            return False
+        return bool(self.noise < _NOISE and self.force[self.t > 0.1].min() > 0.0)
 
     def at_end(self) -> float:
         return float(self.force[-1])
+
+    def energy_at(self, t: float) -> float:
+        """Of the bodies [J], where a step ends; nan elsewhere."""
+        near = int(np.abs(self.t - t).argmin())
+        return float(self.energy[near]) if abs(self.t[near] - t) < 1e-6 else float("nan")
 
     def late_force(self) -> float:
         """Mean of the last tenth [N]."""
@@ -62,10 +95,10 @@ def bend(h: float, settings: StepSettings, young: float = 1e7) -> Bent:
     """The scene with steps of h [s]; settings: all but h."""
     setup = SCENES["three-point-bending"].build(h=h, young=young)
     kept: tuple[list[float], ...] = ([], [], [], [], [])
-    fine = True
+    fine, last = True, None
 
     def watch(k: int, state: State, report: StepReport, memory: Memory) -> None:
-        nonlocal fine
+        nonlocal fine, last
         del k, memory
         contacts, first = report.contacts, report.rows.cone.contact_start
         pushes = report.solution.reactions[first:].reshape(-1, 3) / h
@@ -75,7 +108,7 @@ def bend(h: float, settings: StepSettings, young: float = 1e7) -> Bent:
         row = (state.t, on[2], sum(report.energy), solution.iterations, solution.residuals.natural_map_relative)
         for column, value in zip(kept, row):
             column.append(float(value))
-        fine = fine and report.solution.converged
+        fine, last = fine and report.solution.converged, report.problem
 
     start = process_time()
     steps = round(_END / h)
@@ -84,106 +117,149 @@ def bend(h: float, settings: StepSettings, young: float = 1e7) -> Bent:
     except DelassusError:  # blown up: what was found before the end says so
         fine = False
     t, force, energy, iterations, residual = (np.array(values, float) for values in kept)
-    return Bent(h, t, force, energy, iterations, residual, process_time() - start, fine)
+    return Bent(h, t, force, energy, iterations, residual, process_time() - start, fine, last)
 
 
-def run(folder: Path, quick: bool) -> Outcome:
-    hard = StepSettings(integrator="euler", solver="ipm", law=Law.CCP, tol=1e-8)
-    soft = StepSettings(integrator="penalty", penalty=_SPRINGS)
-    long, short = (0.06, 0.05), (0.02, 0.01) if quick else (0.02, 0.01, 0.005, 0.0025)
-    bend(0.05, hard)  # compiled now, not in what is timed
-    bend(0.01, soft)
-    rigid = {h: bend(h, hard) for h in (*long, *short)}
-    springs = {h: bend(h, soft) for h in ((0.01, 0.005, 0.001) if quick else (0.01, 0.005, 0.004, 0.002, 0.001))}
-    iterated = {h: bend(h, replace(hard, integrator="iterated", tol=1e-6)) for h in long}
-    exact = bend(0.05, replace(hard, solver="auto", law=Law.NCP))
-    stiff = bend(0.05, replace(hard, tol=1e-6, solver="auto"), young=1e9)
-    stiffer = {} if quick else {k: bend(1e-3 * (1e5 / k) ** 0.5, _with_springs(soft, k)) for k in _STIFFER}
-    picture = folder / "three-point-bending.png"
-    _draw(picture, rigid, springs, iterated)
-    lines = [*_claims(rigid, springs, stiff), _agreement(rigid, springs, stiffer)]
-    return Outcome([*lines, *_shown(rigid, springs, iterated, exact)], [picture])
-
-
-def _with_springs(settings: StepSettings, stiffness: float) -> StepSettings:
-    return replace(settings, penalty=replace(_SPRINGS, stiffness=stiffness))
-
-
-def _claims(rigid: dict[float, Bent], springs: dict[float, Bent], stiff: Bent) -> list[Line]:
-    longest = max((h for h, one in rigid.items() if one.is_stable and one.converged), default=0.0)
-    limit = max((h for h, one in springs.items() if one.is_stable), default=0.0)
-    noise = ", ".join(f"{h:g} s {100 * one.noise:.0f} %" for h, one in springs.items())
-    return [
-        Line("longest stable step with hard contacts [s]", f"{_PAPER_HARD:g} (reported up to)", f"{longest:g}",
-             longest >= _PAPER_HARD, f"all steps at {_PAPER_HARD:g} s solved to 1e-8, force without jumps of 10 %"),
-        Line("steps with springs at the contacts [s]", f"shorter than {_PAPER_SOFT:g}",
-             f"stable up to {limit:g}; jumps of the force: {noise}", 0.0 < limit < _PAPER_SOFT,
-             f"stable at a step below {_PAPER_SOFT:g} s, not at it",
-             "the thesis does not name the springs; k = 1e5 N/m at every contact point is ours, and the limit goes "
-             "with 1/√k"),
-        Line("limited by the stiffness of the elements?", "not affected", "E × 100 at 0.05 s: "
-             + ("stable" if stiff.is_stable and stiff.converged else "not stable"),
-             stiff.is_stable and stiff.converged, "force without jumps, steps solved to 1e-6 with E = 1 GPa",
-             "solved by `auto`: `ipm` alone leaves errors of velocity of 4e-5 in one of the six steps"),
-    ]  # fmt: skip
-
-
-def _agreement(rigid: dict[float, Bent], springs: dict[float, Bent], stiffer: dict[float, Bent]) -> Line:
-    """Springs give way; the stiffer they are, the nearer is their force to that of hard contacts."""
-    finest = min(rigid)
-    hard, all_springs = rigid[finest].late_force(), {_SPRINGS.stiffness: springs[min(springs)], **stiffer}
-    forces = {k: one.late_force() for k, one in all_springs.items()}
-    found = ", ".join(f"k = {k:g} N/m {force:.0f}" for k, force in forces.items())
-    apart = [abs(force / hard - 1.0) for force in forces.values()]
-    return Line(
-        f"force in the last 0.03 s, hard at {finest:g} s against springs [N]", "the same model", f"{hard:.0f}; {found}",
-        apart[-1] < 0.05 and apart == sorted(apart, reverse=True) if stiffer else None,
-        "nearer with every k, within 5 % with the stiffest" if stiffer else "not tested in quick runs",
-    )  # fmt: skip
-
-
-def _shown(
-    rigid: dict[float, Bent], springs: dict[float, Bent], iterated: dict[float, Bent], exact: Bent
-) -> list[Line]:
-    """What the thesis has no number for."""
-    out = [
-        Line(f"{what}, h = {h:g} s: processor seconds per simulated second", "–",
-             f"{one.seconds / _END:.2f}; force at the end {one.at_end():.0f} N, jumps {100 * one.noise:.1f} %", None)
-        for what, runs in (("hard", rigid), ("iterated", iterated), ("springs", springs)) for h, one in runs.items()
-    ]  # fmt: skip
-    counts, worst = rigid[0.05].iterations, rigid[0.05].residual.max()
-    out.append(Line("iterations of the interior point a step, h = 0.05 s", "figure 5.4: curve not available",
-                    f"{counts.min():.0f} to {counts.max():.0f}, residuals {worst:.0e} at most", None))  # fmt: skip
-    out.append(Line("the same under exact friction: force at the end [N]", "–", f"{exact.at_end():.0f}", None))
+def longest(runs: dict[float, Bent]) -> float:
+    """The longest step [s] up to which all are stable and solved; 0 where none is."""
+    out = 0.0
+    for h, one in sorted(runs.items()):
+        if not (one.is_stable and one.converged):
+            break
+        out = h
     return out
 
 
-def _draw(path: Path, rigid: dict[float, Bent], springs: dict[float, Bent], iterated: dict[float, Bent]) -> None:
-    figure = Figure(figsize=(12, 4.6), dpi=110, layout="constrained")
+def findings(rigid: dict[float, Bent], springs: dict[float, Bent], stiff: Bent, published: Count) -> dict[str, Found]:
+    """Springs never converge to anything: what counts is the force they give."""
+    soft = longest({h: replace(one, converged=True) for h, one in springs.items()})
+    return {
+        "hard": Found(longest(rigid)),
+        "springs at 0.005 s": Found(springs[_PAPER_SOFT].is_stable),
+        "springs below": Found(0.0 < soft < _PAPER_SOFT),
+        "longer": Found({"springs": soft, "hard": longest(rigid)}),
+        "stiffness": Found(stiff.is_stable and stiff.converged),
+        "converges": Found(published.is_met),
+    }
+
+
+def measure(folder: Path, quick: bool) -> Findings:
+    hard = StepSettings(integrator="euler", solver="ipm", law=Law.CCP, tol=1e-8)
+    soft = StepSettings(integrator="penalty", penalty=_SPRINGS)
+    bend(0.05, hard)  # compiled now, not in what is timed
+    bend(0.01, soft)
+    rigid = {h: bend(h, hard) for h in ((0.06, 0.05, 0.01) if quick else (0.06, 0.05, 0.02, 0.01, 0.005, 0.0025))}
+    springs = {h: bend(h, soft) for h in ((0.005, 0.001) if quick else (0.01, 0.005, 0.004, 0.002, 0.001))}
+    stiff = bend(0.05, replace(hard, tol=1e-6, solver="auto"), young=1e9)
+    last = rigid[0.05].last
+    assert last is not None
+    published = iterations(last.with_law(Law.FRICTIONLESS), method(PUBLISHED), THESIS)
+    more = [] if quick else _more(hard, soft, rigid)
+    _draw(folder / "three-point-bending.png", rigid, springs)
+    _draw_convergence(folder / "three-point-bending-convergence.png", published)
+    facts = [*_energies(rigid, springs), *_shown(rigid, springs, published), *more]
+    return Findings({**findings(rigid, springs, stiff, published)}, facts, [
+        Picture("three-point-bending.png", "§5.3.2", "Force of the driven cylinder and energy of the bodies over time, "
+                "with hard contacts and with springs.", "longest steps 0.06 and 0.005 s"),
+        Picture("three-point-bending-convergence.png", "Figure 5.4", "The published method on the rows of the last "
+                "step, Δt = 0.05 s; dotted: its rule.", "curve not available"),
+    ])  # fmt: skip
+
+
+def _energies(rigid: dict[float, Bent], springs: dict[float, Bent]) -> list[Fact]:
+    """Of hard contacts and springs at equal times."""
+    fine, soft = min(rigid), min(springs)
+    out = []
+    for t in _TIMES:
+        found = ", ".join(f"h = {h:g} s {rigid[h].energy_at(t):.0f}" for h in sorted(rigid)
+                          if np.isfinite(rigid[h].energy_at(t)))  # fmt: skip
+        apart = springs[soft].energy_at(t) / rigid[fine].energy_at(t) - 1.0
+        out.append(Fact(f"energy of the bodies at {t:g} s [J]: hard; springs", "–", "–",
+                        f"{found}; {soft:g} s {springs[soft].energy_at(t):.0f} ({100 * apart:+.0f} %)"))  # fmt: skip
+    return out
+
+
+def _shown(rigid: dict[float, Bent], springs: dict[float, Bent], published: Count) -> list[Fact]:
+    """What the thesis has no number for."""
+    out = [
+        Fact(f"{what}, h = {h:g} s: force at the end, jumps, processor seconds per simulated second", "–", "–",
+             f"{one.at_end() if len(one.force) else np.nan:.0f} N, {100 * one.noise:.1f} %, {one.seconds / _END:.1f}")
+        for what, runs in (("hard", rigid), ("springs", springs)) for h, one in runs.items()
+    ]  # fmt: skip
+    counts, worst = rigid[0.05].iterations, rigid[0.05].residual.max()
+    last = rigid[0.05].last
+    assert last is not None
+    out += [
+        Fact("iterations of `ipm` a step, h = 0.05 s, with friction", "–", "–",
+             f"{counts.min():.0f} to {counts.max():.0f}, residuals {worst:.0e} at most"),
+        Fact("iterations of the published method, last step, no friction", "–", f"{published.iterations}"),
+        Fact("velocities, contacts of that step", "–", f"{len(published.velocities)}, {last.contact_count}"),
+        Fact("springs at the contacts", "not given", f"{_SPRINGS.stiffness:g} N/m at every contact point"),
+    ]  # fmt: skip
+    return out
+
+
+def _more(hard: StepSettings, soft: StepSettings, rigid: dict[float, Bent]) -> list[Fact]:
+    """Stiffer springs, forces linearised again and again, exact friction: in full runs."""
+    fine = min(rigid)
+    out = []
+    for k in _STIFFER:
+        h = 1e-3 * (1e5 / k) ** 0.5
+        force = bend(h, replace(soft, penalty=replace(_SPRINGS, stiffness=k))).late_force()
+        out.append(Fact(f"force at last, springs of {k:g} N/m at {h:g} s against hard at {fine:g} s [N]", "–",
+                        "–", f"{force:.0f}, {rigid[fine].late_force():.0f}"))  # fmt: skip
+    again = bend(0.06, replace(hard, integrator="iterated", tol=1e-6))
+    exact = bend(0.05, replace(hard, solver="auto", law=Law.NCP))
+    return [
+        *out,
+        Fact("hard, h = 0.06 s, forces linearised again: force at the end", "–", "–", f"{again.at_end():.0f} N"),
+        Fact("hard, h = 0.05 s, exact friction: force at the end", "–", "–", f"{exact.at_end():.0f} N"),
+    ]  # fmt: skip
+
+
+def _draw(path: Path, rigid: dict[float, Bent], springs: dict[float, Bent]) -> None:
+    figure = Figure(figsize=(12, 4.4), dpi=110, layout="constrained")
     axes = figure.subplots(1, 3)
     for panel, runs, title in ((axes[0], rigid, "hard contacts"), (axes[1], springs, "springs at the contacts")):
         for h, one in sorted(runs.items()):
             panel.plot(one.t, one.force / 1e3, ".-" if h >= 0.005 else "-", linewidth=1.0, label=f"h = {h:g} s")
         panel.set(title=title, xlabel="t [s]", ylabel="force of the driven cylinder [kN]", ylim=(0.0, 40.0))
+    for runs, name, style in ((rigid, "hard", "-"), (springs, "springs", "--")):
+        for h in sorted(runs):
+            if runs[h].is_stable:
+                axes[2].plot(runs[h].t, runs[h].energy / 1e3, style, linewidth=1.0, label=f"{name}, h = {h:g} s")
+    axes[2].set(title="energy of the bodies", xlabel="t [s]", ylabel="kinetic and potential [kJ]")
+    for panel in axes:
         panel.legend(fontsize=8, frameon=False)
         panel.grid(True, color="0.92")
-    for runs, name in ((rigid, "hard"), (iterated, "hard, iterated"), (springs, "springs")):
-        steps = sorted(runs)
-        axes[2].plot(steps, [runs[h].seconds / _END for h in steps], "o-", label=name, linewidth=1.0)
-    axes[2].set(xscale="log", yscale="log", xlabel="h [s]", ylabel="processor seconds per simulated second")
-    axes[2].axvline(_PAPER_SOFT, color="0.6", linestyle=":", linewidth=1.0)
-    axes[2].axvline(_PAPER_HARD, color="0.6", linestyle="--", linewidth=1.0)
-    axes[2].legend(fontsize=8, frameon=False, title="dotted, dashed: the thesis's limits", title_fontsize=8)
-    axes[2].grid(True, color="0.92")
-    figure.suptitle(
-        "Mangoni's thesis, §5.3.2: three-point bending; the curve of its figure 5.4 is not available", fontsize=11
-    )
+    figure.savefig(path)
+
+
+def _draw_convergence(path: Path, published: Count) -> None:
+    figure = Figure(figsize=(7, 4.2), dpi=120, layout="constrained")
+    axes = figure.subplots()
+    count = np.arange(1, len(published.figures) + 1)
+    for style, name, values in (
+        ("-", "μ [J]", [one.mu for one in published.figures]),
+        ("--", "‖r_p‖/n_λ, contacts [m/s]", [one.primal for one in published.figures]),
+        ("-.", "‖r_p‖/n_γ, joints [m/s]", [one.joint for one in published.figures]),
+        (":", "‖r_d‖/n_v [N s]", [one.momentum for one in published.figures]),
+    ):  # fmt: skip
+        axes.semilogy(count, np.maximum(values, 1e-17), style, label=name)
+    for level in (THESIS.mu, THESIS.primal):
+        axes.axhline(level, color="0.6", lw=0.8, ls=":")
+    axes.set(xlabel="iteration", ylabel="residuals", title="Figure 5.4: convergence, three-point bending, Δt = 0.05 s")
+    axes.locator_params(axis="x", integer=True)
+    axes.legend(fontsize=9)
+    axes.grid(alpha=0.3)
     figure.savefig(path)
 
 
 EXPERIMENT = Experiment(
     "three-point-bending",
-    "Mangoni, PhD thesis, §5.3.2, Table 5.4",
+    ("mangoni",),
     "A flexible beam between hard contacts and springs",
-    run,
+    ("Figure 5.4", "§5.3.2"),
+    CLAIMS,
+    measure,
 )

@@ -197,7 +197,7 @@ EXPERIMENT = Experiment(
     "warm-start",
     ("mangoni", "mangoni-tasora"),
     "Interior point: what a warm start saves",
-    ("Table 5.1", "mangoni-tasora: Table 2"),
+    ("Table 5.1", "§4.11", "mangoni-tasora: Table 2"),
     CLAIMS,
     measure,
 )
