@@ -15,8 +15,7 @@ from delassus.problem import Problem
 from delassus.reproduce.claim import Claim, Fact, Found
 from delassus.reproduce.criterion import Order, Same
 from delassus.reproduce.experiment import Experiment, Findings
-from delassus.reproduce.experiments.stacks import problem_of
-from delassus.reproduce.measure.interior_runs import PUBLISHED
+from delassus.reproduce.measure.interior_runs import PUBLISHED, stack_problem
 from delassus.reproduce.outcome import Picture
 from delassus.solvers import solve
 from delassus.solvers.interior.settings import Ipm
@@ -72,7 +71,7 @@ def runs(counts: tuple[int, ...], mass: float, ratio: float, solvers: dict[str, 
         settings = find(solver)[1]
         if solver == PUBLISHED:
             settings = settings.changed(backend="dense")
-        out[name] = {n: timed(problem_of(n, mass, ratio), settings) for n in counts}  # type: ignore[arg-type]
+        out[name] = {n: timed(stack_problem(n, mass, ratio), settings) for n in counts}  # type: ignore[arg-type]
     return out
 
 

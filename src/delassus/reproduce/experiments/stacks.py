@@ -11,15 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from delassus.model.state import State
-from delassus.problem import Problem
 from delassus.reproduce.claim import Claim, Fact, Found
 from delassus.reproduce.criterion import MORE, Between, Order, Same
 from delassus.reproduce.experiment import Experiment, Findings
-from delassus.reproduce.measure.interior_runs import PUBLISHED, THESIS, iterations, method
+from delassus.reproduce.measure.interior_runs import PUBLISHED, THESIS, iterations, method, stack_problem
 from delassus.reproduce.outcome import Picture
 from delassus.scenes import find
 from delassus.scenes.stacked_spheres import sunk
-from delassus.simulation import Memory, StepReport, step
+from delassus.simulation import Memory, StepReport
 from delassus.solvers import solve
 from delassus.solvers.interior.settings import Ipm
 
@@ -62,17 +61,11 @@ class Run:
     stands: bool
 
 
-def problem_of(n: int, mass: float, ratio: float) -> Problem:
-    """Of the first step."""
-    setup = find("stacked-spheres").build(n=n, mass=mass, ratio=ratio)
-    return step(setup.model, setup.state, None, setup.settings, Memory())[1].problem
-
-
 def curve(counts: Iterable[int], mass: float, ratio: float, settings: Ipm) -> dict[int, Run]:
     """By number of spheres."""
     out = {}
     for n in counts:
-        found = iterations(problem_of(n, mass, ratio), settings, THESIS, most=300)
+        found = iterations(stack_problem(n, mass, ratio), settings, THESIS, most=300)
         still = bool(np.abs(found.velocities).max(initial=np.inf if not len(found.velocities) else 0.0) < _STILL)
         out[n] = Run(found.iterations if found.is_met else float("nan"), found.is_met and still)
     return out
@@ -134,7 +127,7 @@ def measure(folder: Path, quick: bool) -> Findings:
 
 def _ours(counts: tuple[int, ...], mass: float, ratio: float) -> dict[int, int]:
     """Iterations of `ipm-dd` by number of spheres, where it converges."""
-    solved = {n: solve(problem_of(n, mass, ratio), "ipm-dd", tol=1e-10, tol_velocity=1e-8) for n in counts}
+    solved = {n: solve(stack_problem(n, mass, ratio), "ipm-dd", tol=1e-10, tol_velocity=1e-8) for n in counts}
     return {n: found.iterations for n, found in solved.items() if found.converged}
 
 
@@ -165,7 +158,7 @@ def _facts(growing: dict[int, Run], settings: Ipm) -> list[Fact]:
 
 def _one_double(n: int) -> Fact:
     """What is left of velocities where reactions have sixteen digits, and what of it their last digit explains."""
-    problem = problem_of(n, 10.0, 10.0)
+    problem = stack_problem(n, 10.0, 10.0)
     found = solve(problem, method(rescue=False), tol=1e-10, tol_velocity=1e-8)
     last = np.spacing(np.abs(found.reactions).max())
     return Fact(

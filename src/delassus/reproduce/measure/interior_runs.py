@@ -14,6 +14,7 @@ import numpy as np
 
 from delassus.integrators import moved
 from delassus.problem import Problem
+from delassus.scenes import SCENES
 from delassus.scenes.scene import Setup
 from delassus.simulation import Memory, StepReport, StepSettings, step
 from delassus.solvers.interior.settings import Ipm
@@ -159,3 +160,9 @@ def carried_on(setup: Setup, settings: Ipm, rule: Rule, count: int, skipped: int
         v = out[-1].velocities.reshape(-1, 6)
         state = replace(state, q=moved(state.q, v, h), u=v, t=state.t + h)
     return out
+
+
+def stack_problem(n: int, mass: float, ratio: float) -> Problem:
+    """The first step of n spheres on top of each other.  mass: of the lowest [kg]; ratio: of each to the one below."""
+    setup = SCENES["stacked-spheres"].build(n=n, mass=mass, ratio=ratio)
+    return step(setup.model, setup.state, None, setup.settings, Memory())[1].problem
