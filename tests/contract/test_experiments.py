@@ -13,7 +13,7 @@ from delassus.reproduce.claim import Claim, Found, NotTested
 from delassus.reproduce.criterion import AGREES, BETTER, DIFFERS, LESS, MORE, NOT_TESTED, Between, Near, Order, Same
 from delassus.reproduce.experiment import Experiment, Findings
 from delassus.reproduce.outcome import stored
-from delassus.reproduce.pages import headline, results_shown, write_pages
+from delassus.reproduce.pages import headline, is_within, results_shown, write_pages
 from delassus.reproduce.papers import PAPERS
 
 DOCS = Path(__file__).parents[2] / "docs" / "reproduce.md"
@@ -53,7 +53,14 @@ def test_every_table_and_figure_of_results_is_shown_or_says_why_not(key):
     assert set(paper.results) <= set(shown) | set(paper.not_tested)
     assert not set(shown) & set(paper.not_tested)
     places = [c.place for n, x in EXPERIMENTS.items() for c in x.claims if (c.paper or x.papers[0]) == key]
-    assert all(any(place.startswith(known) for known in paper.results) for place in places), places
+    assert all(any(is_within(place, known) for known in paper.results) for place in places), places
+
+
+def test_a_place_is_not_the_beginning_of_another():
+    within = [("§VI-C", "§VI"), ("Table 5.3", "Table 5.3"), ("Figure 9, left", "Figure 9"), ("§4.5.2", "§4.5")]
+    apart = [("§VII-A", "§VI"), ("§VI", "§V"), ("Figure 11", "Figure 1"), ("Table 5.3", "Table 5"), ("§4.11", "§4.1")]
+    assert all(is_within(*pair) for pair in within)
+    assert not any(is_within(*pair) for pair in apart)
 
 
 def test_criteria_have_two_sides():

@@ -118,6 +118,14 @@ def _paper_page(key: str, paper: Paper, experiments: Mapping[str, Experiment], o
     return _FRAME.substitute(title=_text(paper.cited), body="".join(parts))
 
 
+def is_within(place: str, result: str) -> bool:
+    """Does a claim's place belong to a result of the paper? "§VI-C" to "§VI", but "§VII" does not, nor does "Figure 11"
+    to "Figure 1" or "Table 5.3" to "Table 5"."""
+    rest = place[len(result) :]
+    is_other = rest[:1].isalnum() or (not result.startswith("§") and rest[:1] == "." and rest[1:2].isdigit())
+    return place.startswith(result) and not is_other
+
+
 def results_shown(key: str, experiments: Mapping[str, Experiment]) -> dict[str, list[str]]:
     """The experiments that rebuild each table and figure of a paper."""
     shown: dict[str, list[str]] = {}
@@ -135,7 +143,7 @@ def _coverage(key: str, paper: Paper, experiments: Mapping[str, Experiment], out
     for place, what in {**paper.results, **dict.fromkeys(paper.not_tested, "")}.items():
         names = shown.get(place, [])
         done = [name for name in names if name in outcomes]
-        lines = [line for name in done for line in lines_of(key, [outcomes[name]]) if line.place.startswith(place)]
+        lines = [line for name in done for line in lines_of(key, [outcomes[name]]) if is_within(line.place, place)]
         if place in paper.not_tested:
             state, kind = f"not tested: {paper.not_tested[place]}", NOT_TESTED
         elif not done:
