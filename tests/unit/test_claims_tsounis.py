@@ -17,6 +17,7 @@ from delassus.reproduce.measure.dual_solvers import (
     draw_accuracy,
     draw_categories,
     draw_profiles,
+    draw_starts,
     race,
     solved,
     stopping,
@@ -107,7 +108,8 @@ def test_pictures_are_drawn(rows, tmp_path):
     draw_accuracy(tmp_path / "b.png", cold, cold)
     draw_categories(tmp_path / "c.png", cold, cold)
     constraint_softening.draw(tmp_path / "d.png")
-    assert all((tmp_path / f"{name}.png").stat().st_size > 5000 for name in "abcd")
+    draw_starts(tmp_path / "e.png", rows, rows)
+    assert all((tmp_path / f"{name}.png").stat().st_size > 5000 for name in "abcde")
 
 
 def test_local_solvers_right_and_wrong(nothing):

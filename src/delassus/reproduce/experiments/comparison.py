@@ -26,7 +26,9 @@ from delassus.reproduce.measure.dual_solvers import (
     draw_accuracy,
     draw_categories,
     draw_profiles,
+    draw_starts,
     group_of,
+    pairs,
     race,
     solved,
     stopping,
@@ -103,12 +105,8 @@ def conditions(samples: Sequence[Sample]) -> dict[str, float]:
 
 def faster_when_warm(rows: Sequence[Result]) -> float:
     """Part of the runs, solved from both starts and with a step before them, that take fewer iterations from there."""
-    cold = {(row.solver, row.sample): row for row in rows if row.start == "cold" and row.solved}
-    steps = {(row.sequence, row.step) for row in rows}
-    wins = [row.iterations < cold[row.solver, row.sample].iterations for row in rows
-            if row.start == "warm" and row.solved and (row.solver, row.sample) in cold
-            and (row.sequence, row.step - 1) in steps]  # fmt: skip
-    return sum(wins) / len(wins) if wins else float("nan")
+    counts = np.concatenate([pairs(rows, label) for label in dict.fromkeys(row.solver for row in rows)])
+    return float((counts[:, 1] < counts[:, 0]).mean()) if len(counts) else float("nan")
 
 
 def mean_iterations(rows: Sequence[Result], label: str) -> float:
@@ -212,6 +210,7 @@ def measure(folder: Path, quick: bool) -> Findings:
     our_cold = [row for row in ours if row.start == "cold"]
     draw_accuracy(folder / "comparison-accuracy.png", stopped, our_cold)
     draw_categories(folder / "comparison-categories.png", cold, our_cold)
+    draw_starts(folder / "comparison-starts.png", published, ours)
     found: dict[str, Found | NotTested] = {
         "fixed-penalty": _fixed_penalty(samples, published, ours),
         "difficulty": _difficulty(published, ours),
@@ -228,6 +227,8 @@ def measure(folder: Path, quick: bool) -> Findings:
                 "the published stop, iterations and seconds to a common accuracy", "curves not available"),
         Picture("comparison-accuracy.png", "§VII", "part of the samples below an error: as published with the "
                 "published stop, and ours at the judge's 1e-6", "curves not available"),
+        Picture("comparison-starts.png", "§III", "mean iterations from zero and from the step before, where both "
+                "succeed (number of samples)", "numbers not available"),
     ]  # fmt: skip
     return Findings(found, _facts(samples, published, ours, stopped), pictures)
 

@@ -152,6 +152,35 @@ def draw_categories(path: Path, published: Sequence[Result], ours: Sequence[Resu
     figure.savefig(path, dpi=110)
 
 
+def pairs(rows: Sequence[Result], label: str) -> np.ndarray:
+    """Iterations of a method from zero and from the step before, (n, 2), of the samples that it solved from both and
+    that have a step before them."""
+    steps = {(row.sequence, row.step) for row in rows}
+    mine = {(row.start, row.sample): row for row in rows if row.solver == label and row.solved}
+    both = [(mine["cold", row.sample].iterations, row.iterations) for (start, _), row in mine.items()
+            if start == "warm" and ("cold", row.sample) in mine and (row.sequence, row.step - 1) in steps]  # fmt: skip
+    return np.array(both, float).reshape(-1, 2)
+
+
+def draw_starts(path: Path, published: Sequence[Result], ours: Sequence[Result]) -> None:
+    """Mean iterations, cold and warm, where both starts succeed."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    for at, rows, who in zip(figure.subplots(1, 2), (published, ours), ("as published", "ours")):
+        labels = list(dict.fromkeys(row.solver for row in rows))[::-1]
+        counts = [pairs(rows, label) for label in labels]
+        means = np.array([each.mean(axis=0) if len(each) else (np.nan, np.nan) for each in counts])
+        place = np.arange(len(labels))
+        at.barh(place + 0.2, means[:, 0], 0.4, color="C0", label="cold")
+        at.barh(place - 0.2, means[:, 1], 0.4, color="C1", label="warm")
+        at.set_yticks(place, [f"{label} ({len(each)})" for label, each in zip(labels, counts)], fontsize=8)
+        at.set(xscale="log", xlabel="mean iterations", title=f"cold and warm, {who}")
+        at.grid(axis="x", alpha=0.3)
+        at.legend(fontsize=8)
+    figure.savefig(path, dpi=110)
+
+
 _COLOURS = {label: f"C{k}" for k, label in enumerate(PUBLISHED)} | {"auto": "black"}
 
 
