@@ -5,8 +5,8 @@ import pytest
 
 from delassus.errors import SettingsError
 from delassus.problem.random import random_rigid
-from delassus.reproduce.experiments.blade_draft import draft_of, moving_mean
 from delassus.reproduce.measure.descent import descend
+from delassus.reproduce.measure.drafts import draft_of, moving_mean
 from delassus.reproduce.measure.piles import pile_of
 from delassus.reproduce.measure.spectrum import spectrum
 from delassus.scenes import SCENES
@@ -59,12 +59,12 @@ def test_descent_says_when_it_first_was_below():
     problem = random_rigid(np.random.default_rng(32), bodies=15, contacts=40, law="ccp")
     one = descend("exact", problem, IpmInexact(solver="ipm-inexact", linear="direct"), 1e-6)
     assert one.error[-1] <= 1e-6 < one.error[-2]
-    assert one.iterations_to(1e-6) == one.iteration[-1] == len(one.error)
-    first = one.iterations_to(1e-2)
+    assert one.to(1e-6, "iteration") == one.iteration[-1] == len(one.error)
+    first = int(one.to(1e-2, "iteration"))
     assert one.error[first - 1] <= 1e-2 < one.error[first - 2]
     short = descend("short", problem, "jacobi", 0.0, iterations=20, batch=10)
     assert short.iteration == [10, 20]
-    assert short.seconds_to(1e-12) is None
+    assert short.to(1e-12) == np.inf
     assert short.text(1e-12).startswith("error ")
 
 
@@ -74,7 +74,7 @@ def test_piles_are_kept_and_the_same_again(tmp_path):
     assert np.array_equal(first.problem.free_velocity, again.problem.free_velocity)
     assert first.problem.law.value == "ccp"
     assert len(first.radii) == first.problem.contact_count > 12
-    assert ((first.radii >= 0.016) & (first.radii <= 0.032)).all()
+    assert ((first.radii >= 0.016) & (first.radii <= 0.032 + 0.003)).all()  # from centre to centre: gaps up to 3 mm
 
 
 def test_draft_force_of_a_step_is_the_recorded_one():

@@ -33,7 +33,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         "delassus.reproduce.experiments.heap_size",
         "delassus.reproduce.experiments.heavy_cylinder",
         "delassus.reproduce.experiments.pile_spectrum",
+        "delassus.reproduce.experiments.hyperstatic",
         "delassus.reproduce.experiments.pile_krylov",
+        "delassus.reproduce.experiments.pile_strategies",
         "delassus.reproduce.experiments.pile_convergence",
         "delassus.reproduce.experiments.blade_draft",
     ))

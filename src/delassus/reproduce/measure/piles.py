@@ -5,7 +5,9 @@ Piles settle without friction first, so that every sphere is held by three conta
 until nothing moves. What sweeps leave between spheres that touch, less than ten micrometres, decides which few of the
 contacts of rigid bodies carry the load, and drives them apart at millimetres per second: in the pile *at rest* these
 gaps are zero and so are the velocities, every touching contact carries load and holds still, and there are three times
-as many reactions as motions: it is hyperstatic. The pile *as settled* keeps its gaps.
+as many reactions as motions: it is hyperstatic. The pile *as settled* keeps its gaps. The paper says no more than "one
+time step from a simulation of a pile", so there is a pile *in motion*, too, that falls under Coulomb's law and has not
+come to rest yet.
 
 A settled pile takes a minute or two to make, so its state is kept in the system's folder for temporary files. It is the
 same whenever it is made.
@@ -29,30 +31,36 @@ from delassus.solvers import solve
 from delassus.solvers.interior.inexact.settings import IpmInexact, contact_stiffness
 from delassus.solvers.table import find
 
-QUICK = (416, 1024)
+QUICK = (208, 512)
 FULL = (2048, 5040)
 """Spheres of the two piles; the paper has the latter, the former are in the same ratio."""
+QUICK_ONE = 416
+"""Spheres of a quick run's pile where only one is looked at."""
 CONTACTS = {2048: 8378, 5040: 21052}
 """Potential contacts of Kleinert et al. 2014, §5.1."""
 OURS, PUBLISHED = "ipm-inexact", "ipm-kleinert"
 """Solvers."""
 
-_PHASES = ((Law.FRICTIONLESS, 140), (Law.NCP, 40))  # laws, steps: until the pile has come to rest
+_PHASES = {
+    "rest": ((Law.FRICTIONLESS, 140), (Law.NCP, 40)),  # until the pile has come to rest
+    "motion": ((Law.NCP, 40),),  # it lies, and parts of it still slide
+}  # laws, steps
 _SWEEPS, _TOL = 200, 1e-4  # a step, at most
 _FALLING = 0.012  # [m] reach while it falls
-_REACH = 0.003  # [m] in the problem: gives the number of potential contacts that the paper has
-_TOUCH = 1e-5  # [m] gap below which two spheres touch
+_REACH = {"rest": 0.003, "motion": 0.012}  # [m] in the problem: gives the number of potential contacts of the paper
 _YOUNG, _POISSON = 7e10, 0.17  # [Pa], [-] quartz: the paper does not name its material, which eq. 33 needs
 
+TOUCHING = 1e-5
+"""Gap below which two spheres touch [m]."""
 SAND = 1e7
 """Young's modulus of loose sand in bulk [Pa]: soft enough for R to be seen."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pile:
-    """problem: of one step at rest, under the convex law; settled: the same with the gaps that settling left; radii:
-    (n_c,) sum of the radii of each contact [m]; h: step [s]; speed: largest of a sphere in the last step [m/s];
-    touching: contacts whose gap is zero in `problem`."""
+    """problem: of one step, under the convex law; settled: the same with the gaps that settling left; radii: (n_c,) sum
+    of the radii of each contact [m]; h: step [s]; speed: largest of a sphere in the last step [m/s]; touching: contacts
+    whose gap is zero in `problem`."""
 
     spheres: int
     problem: Problem
@@ -89,41 +97,43 @@ class Pile:
         return float(carries.sum()) / self.spheres, float(sticks.sum()) / self.spheres
 
 
-def pile_of(n: int, folder: Path | None = None) -> Pile:
-    """The pile of n spheres.  folder: where settled piles are kept."""
+def pile_of(n: int, folder: Path | None = None, *, how: str = "rest", reach: float | None = None) -> Pile:
+    """The pile of n spheres, at "rest" or in "motion".  folder: where settled piles are kept; reach: gap up to which
+    contacts are potential ones [m], `TOUCHING` for those that touch alone; None: as many as the paper has."""
     folder = folder or Path(tempfile.gettempdir()) / "delassus-piles"
-    setup = SCENE.build(n=n, reach=_REACH)
-    path = folder / f"{n}-rest-{setup.state.hash[:12]}.npz"
+    setup = SCENE.build(n=n, reach=_REACH[how] if reach is None else reach)
+    path = folder / f"{n}-{how}-{setup.state.hash[:12]}.npz"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        settled = _settled(n)
+        settled = _settled(n, how)
         unfinished = path.with_name(f".{os.getpid()}.npz")
         np.savez(unfinished, q=settled.q, u=settled.u)
         os.replace(unfinished, path)
     with np.load(path) as kept:
-        return _pile(setup, kept["q"], kept["u"])
+        return _pile(setup, kept["q"], kept["u"], how == "rest")
 
 
-def _settled(n: int) -> State:
+def _settled(n: int, how: str) -> State:
     """By cheap sweeps, which remember the step before."""
     setup, memory = SCENE.build(n=n, reach=_FALLING), Memory()
     state = setup.state
-    for law, count in _PHASES:
+    for law, count in _PHASES[how]:
         loose = replace(setup.settings, solver="nbgs", law=law, tol=_TOL, tol_velocity=None, max_iter=_SWEEPS)
         for _ in range(count):
             state, _ = step(setup.model, state, None, loose, memory)
     return state
 
 
-def _pile(setup: Setup, q: np.ndarray, u: np.ndarray) -> Pile:
-    state, rough = State(q, np.zeros_like(u), 0.0), replace(setup.settings, tol=1e-2, tol_velocity=None)
+def _pile(setup: Setup, q: np.ndarray, u: np.ndarray, at_rest: bool) -> Pile:
+    state = State(q, np.zeros_like(u) if at_rest else u, 0.0)
+    rough = replace(setup.settings, tol=1e-2, tol_velocity=None)
     _, report = step(setup.model, state, None, rough)
     settled, gap = report.problem, report.contacts.gap
-    touching = gap < _TOUCH
+    touching = (gap < TOUCHING) & at_rest
     assert settled.bias is not None
     bias, rows = settled.bias.copy(), 3 * np.flatnonzero(touching)
     bias[rows] = 0.0
-    at_rest = settled.shifted(settled.free_velocity - settled.bias + bias, bias, settled.law)
+    problem = settled.shifted(settled.free_velocity - settled.bias + bias, bias, settled.law)
     lengths = report.contacts.rod_lengths(report.at)
     speed = float(np.linalg.norm(u[:, :3], axis=1).max())
-    return Pile(len(q), at_rest, settled, lengths, setup.settings.h, speed, int(touching.sum()), setup, state)
+    return Pile(len(q), problem, settled, lengths, setup.settings.h, speed, int(touching.sum()), setup, state)

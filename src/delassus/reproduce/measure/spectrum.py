@@ -57,7 +57,7 @@ def spectrum(problem: Problem, settings: IpmInexact, softer: IpmInexact, iterati
         "softer": ContactSpace(standard, exactly, softness(standard, softer)),
     }
     incomplete = {
-        name: ContactSpace(standard, replace(settings, linear="cg", preconditioner=name), soft)
+        name: ContactSpace(standard, replace(settings, linear="bicgstab", preconditioner=name), soft)
         for name in ("ic0", "ilu0")
     }
     rows = []

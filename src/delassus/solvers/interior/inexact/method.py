@@ -109,14 +109,21 @@ class IpmInexactMethod(Method):
         standard, free, limits = self.standard, self.standard.free, self.standard.limits
         x = standard.from_reactions(reactions)
         standard.correct(x)
-        error = max(standard.natural_map_at(x, self._velocity(x)))
+        mass = 1.0  # that makes impulses of velocities
+        if self.settings.scaled:
+            error = max(standard.natural_map_at(x, self._velocity(x)))
+        else:
+            error = max(residuals.measure(standard.problem, reactions))
+            mass = len(x) / float(standard.factor**2 @ standard.problem.delassus.diagonal[standard.cone.rows])
         if error > _USEFUL:
             standard.correct(self.x)
             return
-        difference = (x - self._velocity(x))[free:]
+        difference = (x - mass * self._velocity(x))[free:]
         self.tau = self.s = max(_LEAST_START, min(1.0, (error / _FAR) ** 2)) * float((difference**2).mean())
         self.x, self.y = x, np.zeros_like(x)
         centred_pair(limits, difference, self.tau, self.x[free:], self.y[free:])
+        self.y /= mass
+        self.tau = self.s = self.tau / mass
         standard.correct(self.x)
         self.d = (self.y - self._velocity(self.x)) / self.s
         self._drop_artificial()
