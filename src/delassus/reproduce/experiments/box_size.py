@@ -110,7 +110,8 @@ def measure(folder: Path, quick: bool) -> Findings:
     _draw(folder, sizes)
     return Findings(found, _facts(sizes, quick), [
         Picture("box-size-convergence.png", "Figure 5.2", "Residuals and μ over the iterations of the last step, per "
-                "row and velocity as in chapter 5; dotted: the rule by which the method stops.", "curve not available"),
+                "row and velocity as in chapter 5; dotted: the rule by which the method stops. Zero is drawn at 1e-17.",
+                "curve not available"),
         Picture("box-size.png", "Table 5.3", "Mean iterations a step over the number of velocities.",
                 "means of both tables"),
     ])  # fmt: skip

@@ -184,7 +184,7 @@ def _draw(
     left.locator_params(axis="x", integer=True)
     left.legend(fontsize=8)
     right.semilogx([4 * k for k in found], [count for _, count, _ in found.values()], "o-", base=2)
-    right.set(xlabel="contacts under one brick", ylabel="iterations", ylim=(0, None), title="published method")
+    right.set(xlabel="contacts under one brick", ylabel="iterations", ylim=(0, 10), title="published method")
     for axes in (left, right):
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=130)

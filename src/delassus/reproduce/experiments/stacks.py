@@ -212,10 +212,10 @@ def _draw(
     axes.plot([], [], "kx", label="does not end")
     axes.axvline(_MOST, color="0.6", lw=0.8, ls=":")
     axes.text(_MOST + 0.4, 0.6 * top, "10ⁿ kg: fifteen\nin the thesis", fontsize=9, color="0.35")
-    axes.set(xlabel="spheres in the stack", ylabel="iterations", xlim=(0, None), ylim=(0, 1.15 * top),
+    axes.set(xlabel="spheres in the stack", ylabel="iterations", xlim=(0, None), ylim=(0, 1.4 * top),
              title="Figure 5.6: stacked spheres")  # fmt: skip
     axes.locator_params(axis="x", integer=True)
-    axes.legend(fontsize=8, loc="center right")
+    axes.legend(fontsize=8, loc="upper right", ncol=2)
     axes.grid(alpha=0.3)
     figure.savefig(path, dpi=130)
 

@@ -22,6 +22,7 @@ from delassus.solvers.parts.jordan import (
 
 TAU_OVER_TOL = 10.0
 """τ [J] over residuals [m/s, N s] of the rule by which both papers stop."""
+_LEAST_PREDICTED = 1e-12  # of y that a prediction is made from, over the start's ones: a closed contact, and no 0/0
 _MARGIN = 1.0  # η of Mangoni's thesis, §4.14.4: how far beyond the boundary a point is pushed
 # τ of a centred start, over the mean square of the guess. A guess that is nearly the answer may start next to the
 # boundary; a poor one there would be held by it. So τ falls with the square of the guess's residual, below _FAR. On 50
@@ -128,8 +129,8 @@ def _from_the_step_before(
     point: StartingPoint, settings: Ipm, reactions: np.ndarray, unit: np.ndarray, joint: float
 ) -> None:
     """Velocities of the step before and y = J u + b (Mangoni, thesis, §4.11), reactions, too, if the start is full: as
-    they are where they are inside the cones; else (§4.11) a prediction from them, with ones where there is nothing
-    inside.  unit: (m',) those ones.
+    they are where they are inside the cones; else (§4.11) a prediction from them, with ones in place of reactions that
+    are not inside, and y by its absolute value, as eq. 4.23 takes what is predicted.  unit: (m',) those ones.
 
     What ends by the published rule leaves λ y of its τ, so that y of a closed contact is known to τ/λ only: where the
     rows now have it between −τ/λ and zero, it is τ/λ, as the y of the step before was."""
@@ -145,8 +146,8 @@ def _from_the_step_before(
     if settings.warm == "full" and least > 0.0:
         return
     if settings.start != "dapuzzo":
-        for part in (point.x, point.y):
-            _ones_outside(limits, part[free:], settings.ones)
+        _ones_outside(limits, point.x[free:], settings.ones)
+        _at_least(limits, point.y[free:], _LEAST_PREDICTED * settings.ones, True)
     _keep_away(point, settings, joint)
 
 
