@@ -23,8 +23,8 @@ def pyvista() -> Any:
     """The module, quiet about machines without a screen."""
     need()
     import pyvista
-    import vtk
+    from vtkmodules.vtkCommonCore import vtkLogger, vtkObject  # `import vtk` would load all of it: half a second
 
-    vtk.vtkObject.GlobalWarningDisplayOff()
-    vtk.vtkLogger.SetStderrVerbosity(vtk.vtkLogger.VERBOSITY_ERROR)
+    vtkObject.GlobalWarningDisplayOff()
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
     return pyvista
