@@ -120,10 +120,14 @@ def _paper_page(key: str, paper: Paper, experiments: Mapping[str, Experiment], o
 
 def is_within(place: str, result: str) -> bool:
     """Does a claim's place belong to a result of the paper? "§VI-C" to "§VI", but "§VII" does not, nor does "Figure 11"
-    to "Figure 1" or "Table 5.3" to "Table 5"."""
-    rest = place[len(result) :]
-    is_other = rest[:1].isalnum() or (not result.startswith("§") and rest[:1] == "." and rest[1:2].isdigit())
-    return place.startswith(result) and not is_other
+    to "Figure 1" or "Table 5.3" to "Table 5". A place may have several parts: "§5.2.1, figure 8"."""
+
+    def is_part(part: str) -> bool:
+        rest = part[len(result) :]
+        is_other = rest[:1].isalnum() or (not result.startswith("§") and rest[:1] == "." and rest[1:2].isdigit())
+        return part.lower().startswith(result.lower()) and not is_other
+
+    return any(map(is_part, place.split(", ")))
 
 
 def results_shown(key: str, experiments: Mapping[str, Experiment]) -> dict[str, list[str]]:
@@ -153,9 +157,10 @@ def _coverage(key: str, paper: Paper, experiments: Mapping[str, Experiment], out
         else:
             worst = DIFFERS if any(line.verdict == DIFFERS for line in lines) else AGREES
             state, kind = ("reproduced" if worst == AGREES else "differs") + f": {headline(lines)}", worst
-            state = "drawn, no claim of its own" if not lines else state
+            if not lines:
+                state, kind = "drawn: the text has no claim about it", NOT_TESTED
         links = ", ".join(f"<a href='#{_text(name)}'>{_text(name)}</a>" for name in done)
-        rows += (f"<tr><td>{_text(place)}</td><td>{_text(what or paper.results.get(place, ''))}</td>"
+        rows += (f"<tr><td class='place'>{_text(place)}</td><td>{_text(what or paper.results.get(place, ''))}</td>"
                  f"<td class='{_CLASS[kind]}'>{_text(state)}</td><td>{links}</td></tr>")  # fmt: skip
     return (
         "<details open><summary>Tables and figures of results</summary><div class='scroll'><table><thead><tr><th>place"
@@ -172,7 +177,8 @@ def _experiment(experiment: Experiment, outcome: Outcome) -> str:
     return (
         f"<section class='experiment' id='{_text(experiment.name)}'><h2>{_text(experiment.title)}</h2>"
         f"<p class='headline'>{_text(headline(outcome.lines))}</p>"
-        f"{''.join(map(_figure, outcome.pictures))}{_table(outcome.lines)}{_reasons(outcome.lines)}{_facts(outcome)}"
+        f"{''.join(map(_figure, outcome.pictures))}{_table(outcome.lines, experiment.papers[0])}"
+        f"{_reasons(outcome.lines)}{_facts(outcome)}"
         f"<p class='soft'><code>{_text(outcome.command)}</code> · {outcome.seconds:.0f} s · {_text(outcome.date)} UTC"
         f"<br>{_text(about)}</p></section>"
     )
@@ -187,12 +193,12 @@ def _figure(picture: Picture) -> str:
     )
 
 
-def _table(lines: list[Line]) -> str:
+def _table(lines: list[Line], paper: str) -> str:
     if not lines:
         return ""
     numbers = _numbers(lines)
     rows = "".join(
-        f"<tr><td>{_text(line.place)}</td><td>{_text(line.says)}<br>"
+        f"<tr><td class='place'>{_text(_place(line, paper))}</td><td>{_text(line.says)}<br>"
         f"<span class='soft'>{_text(line.quantity)}</span></td>"
         f"<td>{_text(line.printed)}</td><td>{_text(line.published)}</td><td>{_text(line.ours)}</td>"
         f"<td><span class='verdict {_CLASS[line.verdict]}'>{line.verdict}</span>{_mark(numbers, line)}</td>"
@@ -205,6 +211,13 @@ def _table(lines: list[Line]) -> str:
         f"<tbody>{rows}</tbody></table></div>"
     )
     return f"<details><summary>{len(lines)} claims</summary>{table}</details>" if len(lines) > _LONG else table
+
+
+def _place(line: Line, paper: str) -> str:
+    """With its paper's name where that is not the experiment's first one."""
+    return (
+        line.place if line.paper == paper or line.paper not in PAPERS else f"{PAPERS[line.paper].cited}, {line.place}"
+    )
 
 
 def _numbers(lines: list[Line]) -> dict[str, int]:
