@@ -1,5 +1,7 @@
 """What `auto` tries, and that it hands on where the first method crawls."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,23 @@ def test_a_first_method_that_is_stopped_hands_on_to_the_interior_point(monkeypat
     assert solution.solver == "prox-ssn, ipm"
     assert iterations == sorted(iterations)
     assert solution.iterations == iterations[-1] > 3
+
+
+def test_newton_that_failed_begins_anew_from_zero(monkeypatch):
+    """Along a pile of spheres, guesses led Newton's method to points that nothing came away from."""
+    stages = _stages(Law.NCP, least=False)
+    first, anew = stages[:2]
+    assert anew[0].name == "prox-ssn"
+    assert anew[0].at_once is None
+    problem = random_rigid(np.random.default_rng(1), bodies=6, contacts=12)
+    astray = np.tile([1e3, 1e3, 0.0], problem.contact_count)
+    method = anew[0].start(problem, anew[1], astray.copy())
+    assert not method.reactions.any()
+    short = ((replace(first[0], at_once=None), first[1], 1), anew, *stages[2:])
+    monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem, tol: short)
+    solution = solve(problem, guess=astray)
+    assert solution.converged
+    assert solution.solver == "prox-ssn, prox-ssn"
 
 
 @pytest.mark.parametrize("law", list(Law))

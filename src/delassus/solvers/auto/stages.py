@@ -11,14 +11,15 @@ The policy, in one place:
 3. Heaps of thousands of contacts, and more rows than factors are made for: sweeps with momentum (`ags`) first, to the
    accuracy that they reach sooner than factors do.
 4. Where the first method ends without success, others go on from its best point: the interior point, which holds a
-   proof where the convex law has no solution, and under exact friction sweeps with joints eliminated, the interior
-   point with De Saxcé's term and long accelerated sweeps.
+   proof where the convex law has no solution, and under exact friction Newton once more, but from zero and with a large
+   weight, sweeps with joints eliminated, the interior point with De Saxcé's term and long accelerated sweeps.
 5. Flexible bodies (a general H) begin with the path, too, and end with the interior point: sweeps would take tens of
    thousands of iterations there. Where D is too large to be formed, the interior point is all there is.
 6. Of many reactions that give rigid bodies the same motion the least is returned (`newton/least_norm`).
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -31,6 +32,7 @@ from delassus.problem import Problem
 from delassus.solvers.double_double.settings import takes_pairs
 from delassus.solvers.driver import Limits, Solver, clock
 from delassus.solvers.interior.dense import is_small
+from delassus.solvers.method import Method
 from delassus.solvers.newton.least_norm import least_of
 from delassus.solvers.newton.prox_ssn import least_at_once
 from delassus.solvers.settings import Settings
@@ -40,6 +42,10 @@ from delassus.solvers.table import SOLVERS, find
 _MOST_NEWTON = 3000  # sweeps and systems together, before an interior point that may prove that there is no solution
 _MOST_EXACT = 20_000  # the same under exact friction, where what comes after seldom helps
 _FEW_SYSTEMS = 40  # of Newton under a convex law: where it takes more, an interior point is several times faster
+_ALPHA_ANEW, _MOST_ANEW = (
+    1e-2,
+    2000,
+)  # first weight of Newton from zero, after it failed, and iterations: few help later
 _MOST_ELIMINATED = 3000  # sweeps with joints eliminated: where friction is large they solve what Newton does not
 _MOST_INTERIOR = 300  # iterations of it, with De Saxcé's term, before the last resort
 
@@ -99,8 +105,15 @@ def _stages(law: Law, least: bool, is_heap: bool = False, eliminates: bool = Fal
         few = newton, newton.settings.changed(least=least, systems=_FEW_SYSTEMS, yields=True), _MOST_NEWTON
         return few, (SOLVERS["ipm"], SOLVERS["ipm"].settings, 0)
     again = ((newton, newton.settings.changed(least=False), _MOST_EXACT),) if least else ()
+    line = replace(newton, at_once=None, ends_least=False, start=_from_zero(newton.start))
+    anew = line, newton.settings.changed(least=False, alpha=_ALPHA_ANEW), _MOST_ANEW
     direct = ((*find("nbgs-direct"), _MOST_ELIMINATED),) if eliminates else ()
-    return (first, *again, *direct, (*find("ipm+desaxce"), _MOST_INTERIOR), (*find("nbgs+anderson"), 0))
+    return (first, *again, anew, *direct, (*find("ipm+desaxce"), _MOST_INTERIOR), (*find("nbgs+anderson"), 0))
+
+
+def _from_zero(start: Callable[[Problem, Settings, np.ndarray], Method]) -> Callable[..., Method]:
+    """The same method from zero: what led the one before it astray may have been where it began."""
+    return lambda problem, settings, reactions: start(problem, settings, np.zeros_like(reactions))
 
 
 @cache
