@@ -28,6 +28,7 @@ from delassus.reproduce.measure.interior_runs import (
     steps,
 )
 from delassus.scenes import SCENES
+from delassus.solvers.interior.thesis import ThesisIpm
 
 
 def sequence(name, count, **parameters):
@@ -111,6 +112,14 @@ def test_warm_start_claims_fail_where_nothing_is_solved_and_where_labels_are_swa
     for found, good in ((told, True), (swapped, False), (dict.fromkeys(told, np.nan), False)):
         keyed = {f"mangoni-ball-{key}": one for key, one in warm_start.findings(found, 2.0, "").items()}
         assert (set(verdicts(warm_start.CLAIMS, keyed).values()) == {AGREES}) == good
+
+
+def test_a_method_without_the_fallback_does_not_end(monkeypatch):
+    """Mangoni, thesis, §4.11."""
+    assert warm_start.falls_back(method(PUBLISHED))
+    monkeypatch.setattr(ThesisIpm, "_begin", lambda self, settings, begin=ThesisIpm._begin: (
+        begin(self, settings) if settings.warm != "none" else setattr(self, "finished", True)))  # fmt: skip
+    assert not warm_start.falls_back(method(PUBLISHED))
 
 
 def test_iterations_do_not_grow_with_the_number_of_balls():
