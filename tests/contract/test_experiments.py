@@ -98,6 +98,14 @@ def test_a_difference_without_evidence_is_unexplained(tmp_path):
     assert why(NotTested("too few tosses")).verdict == NOT_TESTED
 
 
+def test_a_sentence_without_a_number_gets_none(tmp_path):
+    """What "much faster" is held against is ours, and is not shown as the paper's."""
+    claims = (Claim("heads", "§1", "mostly heads", "part", Between(0.5, 1.0, 0.5, in_words=True)),)
+    coin = Experiment("coin", ("heyn",), "A coin", (), claims, lambda folder, quick: Findings({"heads": Found(0.7)}))
+    line = coin.carry_out(tmp_path, quick=True).lines[0]
+    assert (line.printed, line.verdict) == ("in words only", AGREES)
+
+
 def test_findings_answer_every_claim():
     with pytest.raises(SettingsError, match="coin: claims and findings differ in heads"):
         _coin(Found(0.5)).judged(Findings({}), quick=True, seconds=0.0)

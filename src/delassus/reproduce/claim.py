@@ -6,6 +6,7 @@ from typing import Any
 from delassus.reproduce.criterion import AGREES, NOT_TESTED, Criterion
 
 UNEXPLAINED = "unexplained"
+IN_WORDS = "in words only"
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ def line(claim: Claim, found: Found | NotTested, paper: str) -> Line:
     """The judgement. paper: key of the experiment's first paper."""
     criterion = claim.criterion
     words = criterion.words + (f" (changed {claim.changed})" if claim.changed else "")
-    told = claim.key, claim.paper or paper, claim.place, claim.says, claim.quantity, criterion.shown(criterion.printed)
+    printed = IN_WORDS if getattr(criterion, "in_words", False) else criterion.shown(criterion.printed)
+    told = claim.key, claim.paper or paper, claim.place, claim.says, claim.quantity, printed
     if isinstance(found, NotTested):
         return Line(*told, "–", "–", NOT_TESTED, words, found.why)
     verdict = criterion.judge(found.published)

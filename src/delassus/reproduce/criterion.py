@@ -35,12 +35,14 @@ class Criterion(Protocol):
 
 @dataclass(frozen=True)
 class Near:
-    """A number within a factor of the printed one, to either side. better: the side, LESS or MORE, that is better."""
+    """A number within a factor of the printed one, to either side. better: the side, LESS or MORE, that is better.
+    in_words: as in `Between`."""
 
     printed: float
     factor: float
     better: str = ""
     unit: str = ""
+    in_words: bool = False
 
     def __post_init__(self) -> None:
         if not (self.factor > 1.0 and self.printed > 0.0):
@@ -64,13 +66,16 @@ class Near:
 @dataclass(frozen=True)
 class Between:
     """A number in [low, high]: what a sentence with a bound says. An end may be infinite where the sentence has one end
-    only ("below 5 ms"), never both. printed: the number, or the bound itself, as the paper states it."""
+    only ("below 5 ms"), never both. printed: the number, or the bound itself, as the paper states it. in_words: the
+    sentence has no number ("much faster"); `printed` is then the mildest one that it allows, and is not shown as the
+    paper's."""
 
     low: float
     high: float
     printed: float
     better: str = ""
     unit: str = ""
+    in_words: bool = False
 
     def __post_init__(self) -> None:
         if not isfinite(self.low) and not isfinite(self.high):
