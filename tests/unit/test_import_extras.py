@@ -24,7 +24,8 @@ def hide(tmp_path, monkeypatch):
         program = tmp_path / "python"
         program.write_text(
             f"#!{sys.executable} -I\n"
-            f"import runpy, sys\nsys.modules[{package!r}] = None\nrunpy.run_path(sys.argv[-1], run_name='__main__')\n"
+            f"import runpy, sys\nsys.modules[{package!r}] = None\ndel sys.argv[:2]\n"
+            "runpy.run_path(sys.argv[0], run_name='__main__')\n"
         )
         program.chmod(0o755)
         monkeypatch.setattr(child, "sys", SimpleNamespace(executable=str(program)))

@@ -220,3 +220,40 @@ def test_the_gripper_closes_on_the_box_and_not_into_it(robots_dir):
     assert deepest < 1e-5  # [m]
     assert holds > 0.9 * 0.4 / world.settings.h
     assert report.drift < 1e-8
+
+
+@pytest.mark.slow
+def test_cassie_stands_for_five_seconds(robots_dir):
+    """On the gains that the docs name, every step converged, loops closed."""
+    world = delassus.World.load(robots_dir / "mjcf/agility_cassie/scene.xml", keyframe="home", hold=(2000.0, 100.0))
+    height = world.body("cassie-pelvis").position[2]
+    while world.time < 5.0:
+        world.run(seconds=0.25)
+        assert world.ok
+        assert world.report.drift < 1e-8
+        assert world.body("cassie-pelvis").position[2] > height - 0.05
+    assert np.abs(world.state.u).max() < 0.02  # and it comes to rest
+
+
+@pytest.mark.slow
+def test_cassie_moves_as_in_mujoco_with_stiff_constraints(robots_dir):
+    """0.3 s after the keyframe, motors as servos: rotors, leaf springs, loops and feet together. The pelvis is where
+    MuJoCo has it as its constraints become stiff, to 0.2 mm; at MuJoCo's defaults it is millimetres lower."""
+    path, (k, d) = robots_dir / "mjcf/agility_cassie/scene.xml", (2000.0, 100.0)
+    world = delassus.World.load(path, keyframe="home", hold=(k, d))
+    world.run(seconds=0.3)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.opt.integrator, model.opt.timestep = int(mujoco.mjtIntegrator.mjINT_IMPLICITFAST), 1e-4
+    for solref, solimp in ((model.eq_solref, model.eq_solimp), (model.geom_solref, model.geom_solimp)):
+        solref[:], solimp[:, :2] = (6e-4, 1.0), (0.999, 0.9999)
+    gear = model.actuator_gear[:, 0]
+    model.actuator_forcelimited[:], model.actuator_forcerange[:] = 1, model.actuator_ctrlrange
+    model.actuator_ctrllimited[:], model.actuator_gainprm[:, 0] = 0, k / gear**2
+    model.actuator_biastype[:] = int(mujoco.mjtBias.mjBIAS_AFFINE)
+    model.actuator_biasprm[:, 1], model.actuator_biasprm[:, 2] = -k / gear**2, -d / gear**2
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    data.ctrl[:] = [world.imported.ctrl[model.actuator(i).name] for i in range(model.nu)]
+    for _ in range(3000):
+        mujoco.mj_step(model, data)
+    np.testing.assert_allclose(world.body("cassie-pelvis").centre_of_mass, data.body("cassie-pelvis").xipos, atol=1e-3)

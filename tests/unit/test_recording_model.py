@@ -10,6 +10,7 @@ from delassus import Box, Capsule, Compound, Convex, Cylinder, Mesh, ModelBuilde
 from delassus.errors import DelassusError, FileError, ProblemError
 from delassus.io.recording.model_file import FILE, pack_model, read_model, unpack_model, write_model
 from delassus.scenes import SCENES
+from delassus.spatial import rotation_exp
 
 
 def everything():
@@ -154,6 +155,31 @@ def test_damaged_models_are_one_sentence(tmp_path, rich):
         path.write_bytes(text)
         with pytest.raises(FileError):
             read_model(tmp_path)
+
+
+def test_corners_of_meshes_are_made_again_where_a_file_has_none():
+    """Two meshes, placed and turned, and a hull between them."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 8)[:-1]
+    cone = np.array([(0.0, 0.0, 0.3), *np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)])
+    roof = Mesh(cone, [(0, 1 + k, 1 + (k + 1) % 7) for k in range(7)])
+    builder = ModelBuilder()
+    builder.fixed("roof", shapes=[roof], position=(0.1, 0.2, 0.3), orientation=rotation_exp((0.5, -0.8, 1.1)))
+    builder.body("hull", density=500.0, shapes=[Convex(0.1 * np.eye(4, 3) - 0.02)], position=(0, 0, 3))
+    builder.fixed("other", shapes=[Mesh(cone + (0, 0, 5), roof.faces[:4])])
+    model, _ = builder.build(check=False)
+    arrays, texts = pack_model(model)
+    older = {name: array for name, array in arrays.items() if not name.startswith("shapes/corner")}
+    found = unpack_model(older, json.loads(json.dumps(texts)))
+    assert found.hash == model.hash
+    (corner, start), (again, start_again) = model.shapes.vertices[-2:], found.shapes.vertices[-2:]
+    np.testing.assert_array_equal(start_again, start)
+    for first, last in zip(start, start[1:]):  # the normal, then edges in any order
+        one, two = (x[first:last] for x in (corner, again))
+        assert one[:1] == pytest.approx(two[:1], abs=1e-12)
+        assert one[np.lexsort(np.round(one, 6).T)] == pytest.approx(two[np.lexsort(np.round(two, 6).T)], abs=1e-12)
+    del older["shapes/edge"]
+    with pytest.raises(FileError, match="shapes/edge is missing"):
+        unpack_model(older, json.loads(json.dumps(texts)))
 
 
 def test_constants_that_came_later_say_nothing_in_older_files(rich):

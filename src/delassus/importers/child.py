@@ -24,16 +24,20 @@ _PROGRAMS = Path(__file__).parent / "programs"
 _TABLE = "table"  # name of the array that holds the answer's table
 
 
-def ask(program: str, who: str, request: dict[str, Any], files: dict[str, bytes]) -> tuple[dict[str, Any], Any]:
-    """(arrays by name, table) that importers/programs/<program>.py answers.  who: the file, for complaints.
+def ask(
+    program: str, who: str, request: dict[str, Any], files: dict[str, bytes], *, on_disk: bool = False
+) -> tuple[dict[str, Any], Any]:
+    """(arrays by name, table) that importers/programs/<program>.py answers.  who: the file, for complaints; on_disk:
+    files are put into the child's folder.
 
     The child has an empty folder, no environment but the path of its interpreter, and limits of time and memory."""
     sizes = [[name, len(content)] for name, content in files.items()]
-    head = json.dumps({"request": request, "files": sizes, "memory": MEMORY, "seconds": SECONDS}).encode()
+    limits = {"memory": MEMORY, "seconds": SECONDS}
+    head = json.dumps({"request": request, "files": sizes, "on_disk": on_disk, **limits}).encode()
     given = len(head).to_bytes(8, "little") + head + b"".join(files.values())
     environment = {key: os.environ[key] for key in ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH") if key in os.environ}
     environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    command = [sys.executable, "-I", str(_PROGRAMS / f"{program}.py")]
+    command = [sys.executable, "-I", str(_PROGRAMS / "run.py"), program]
     with tempfile.TemporaryDirectory() as folder:
         try:
             done = subprocess.run(

@@ -32,5 +32,5 @@ def load(path: Path, folders: tuple[Path, ...] = (), **_: Any) -> Imported:
             if other not in files.content:
                 files.content[other] = files.read(path.parent / other, repr(label(other)))
                 left.append(other)
-    _, table = ask("read_usd", label(path), {"main": path.name}, files.content)
+    _, table = ask("read_usd", label(path), {"main": path.name}, files.content, on_disk=True)
     return UsdModel(table, label(path)).imported()

@@ -1,10 +1,5 @@
-"""MuJoCo's compiler: MJCF or URDF text and its assets in, the compiled model's arrays out. Runs by itself."""
+"""MuJoCo's compiler: MJCF or URDF text and its assets in, the compiled model's arrays out. See run.py."""
 
-import io
-import json
-import resource
-import signal
-import sys
 from typing import Any
 
 # Arrays of MjModel that the importer reads.
@@ -33,26 +28,8 @@ KINDS = {"body": "nbody", "joint": "njnt", "geom": "ngeom", "site": "nsite", "eq
          "actuator": "nu", "key": "nkey", "mesh": "nmesh", "hfield": "nhfield", "sensor": "nsensor"}  # fmt: skip
 
 
-def main() -> None:
-    """Read the request, limit itself, answer."""
-    stream = sys.stdin.buffer
-    head = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
-    files = {name: stream.read(size) for name, size in head["files"]}
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_AS, (head["memory"], head["memory"]))
-    resource.setrlimit(resource.RLIMIT_CPU, (int(head["seconds"]), int(head["seconds"])))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    try:
-        kind, body = b"A", answer(head["request"], files)
-    except Exception as error:
-        kind, body = b"E", (str(error).strip() or type(error).__name__).encode()
-    sys.stdout.buffer.write(kind + body)
-    sys.stdout.buffer.flush()
-
-
-def answer(request: dict[str, Any], files: dict[str, bytes]) -> bytes:
-    """The arrays as NPZ, with names and options in one of them as JSON."""
+def answer(request: dict[str, Any], files: dict[str, bytes]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arrays; names and options."""
     import numpy as np
 
     try:
@@ -83,11 +60,4 @@ def answer(request: dict[str, Any], files: dict[str, bytes]) -> bytes:
         "flexes": int(getattr(model, "nflex", 0)),
         "plugins": int(model.nplugin), "version": mujoco.__version__, "mass": float(model.body_mass.sum()),
     }  # fmt: skip
-    arrays["table"] = np.frombuffer(json.dumps(table).encode(), np.uint8)
-    out = io.BytesIO()
-    np.savez(out, **arrays)
-    return out.getvalue()
-
-
-if __name__ == "__main__":
-    main()
+    return arrays, table

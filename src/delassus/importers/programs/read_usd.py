@@ -1,57 +1,24 @@
-"""USD's own reader: files in, bodies, shapes and joints of UsdPhysics out, in SI units, as one table. Runs by itself.
+"""USD's own reader: files in, bodies, shapes and joints of UsdPhysics out, in SI units, as one table. See run.py.
 
 Layers are opened from an empty folder into which the files are put; what they refer to must be among them.
 """
 
-import io
-import json
 import math
 import os
-import resource
-import signal
-import sys
 from typing import Any
 
 AXES = ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")
 MOST_POINTS = 200_000  # of one mesh
 
 
-def main() -> None:
-    """Read the request, limit itself, answer."""
-    stream = sys.stdin.buffer
-    head = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
-    for name, size in head["files"]:
-        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
-        with open(name, "wb") as out:
-            out.write(stream.read(size))
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_AS, (head["memory"], head["memory"]))
-    resource.setrlimit(resource.RLIMIT_CPU, (int(head["seconds"]), int(head["seconds"])))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    try:
-        kind, body = b"A", answer(head["request"]["main"])
-    except Exception as error:
-        kind, body = b"E", (str(error).strip() or type(error).__name__).encode()
-    sys.stdout.buffer.write(kind + body)
-    sys.stdout.buffer.flush()
-    os._exit(0)  # USD's threads need not be waited for
-
-
-def answer(main: str) -> bytes:
-    """The table as NPZ of one array of JSON."""
-    import numpy as np
-
+def answer(request: dict[str, Any], files: dict[str, bytes]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """No arrays; everything. The files are in the folder already."""
     try:
         from pxr import Usd
     except ImportError:
         raise ImportError("USD files need usd-core: pip install 'delassus[import]'") from None
-    check_layers(main)
-    stage = Usd.Stage.Open("./" + main)
-    table = Reader(stage).table()
-    out = io.BytesIO()
-    np.savez(out, table=np.frombuffer(json.dumps(table).encode(), np.uint8))
-    return out.getvalue()
+    check_layers(request["main"])
+    return {}, Reader(Usd.Stage.Open("./" + request["main"])).table()
 
 
 def check_layers(main: str) -> None:
@@ -281,7 +248,3 @@ class Reader:
                     "not": [str(p) for p in group.GetFilteredGroupsRel().GetTargets()],
                 })  # fmt: skip
         return out
-
-
-if __name__ == "__main__":
-    main()

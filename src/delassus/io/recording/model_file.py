@@ -15,7 +15,7 @@ import numpy as np
 
 from delassus.builder.joint import joint_arrays
 from delassus.collision.arrays import SAID, ShapeArrays, complete_arrays, shape_arrays
-from delassus.collision.layout import Geometry
+from delassus.collision.layout import TRIANGLE, Geometry
 from delassus.errors import DelassusError, FileError
 from delassus.io.place import label
 from delassus.io.recording.model_check import check_joints, check_shapes, fail
@@ -24,12 +24,15 @@ from delassus.io.recording.model_soft import flexible_from, forces_from, pack_fl
 from delassus.io.recording.parts import Part, write_part
 from delassus.joints.arrays import JointArrays
 from delassus.model.model import NEUTRAL, Model
+from delassus.shapes import Mesh
 
 FILE = "model.hdf5"
 MOST_BYTES = 1024**3  # of the file: a mesh of ten million triangles has as many
 _FORMAT = 1
 _OF_MODEL = ("mass", "inertia", "gravity", "centre", "fixed_pose", "colours")
 _VERTICES = Geometry._fields[Geometry._fields.index("vertex") : Geometry._fields.index("given")]
+_CORNERS = ("corner", "corner_start")  # of these
+_COINCIDE = 1e-9  # of a mesh's size: corners of its triangles that are nearer are one
 
 Packed = tuple[dict[str, np.ndarray], dict[str, Any]]
 """Arrays by name, "group/name", and what else there is, as JSON keeps it."""
@@ -137,10 +140,32 @@ def _shapes(arrays: dict[str, np.ndarray], texts: dict[str, Any], bodies: int) -
         like = getattr(empty, name)
         if isinstance(like, np.ndarray):
             said[name] = taken(arrays, f"shapes/{name}", like, wider=name == "size")
-    vertices = {name: taken(arrays, f"shapes/{name}", like) for name, like in zip(_VERTICES, empty.vertices)}
+    vertices = {
+        name: taken(arrays, f"shapes/{name}", like) for name, like in zip(_VERTICES, empty.vertices)
+        if name not in _CORNERS or f"shapes/{name}" in arrays
+    }  # fmt: skip
+    if "corner" not in vertices:  # the file is older than these
+        vertices |= _corners_again(said, vertices)
     check_shapes(said, vertices, bodies)
     said["vertices"] = tuple(vertices.values())
     return complete_arrays(said)
+
+
+def _corners_again(said: dict[str, Any], vertices: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What follows from the triangles of each mesh, whose corners are one where they coincide."""
+    rows, counts, of = [np.zeros((0, 3))], [np.zeros(0, np.int64)], np.flatnonzero(said["kind"] == TRIANGLE)
+    for instance in np.unique(said["instance"][of]):
+        mine = of[said["instance"][of] == instance]
+        middle = said["local_position"][mine] @ said["local_rotation"][mine[0]]
+        corners = middle[:, None] + vertices["vertex"][vertices["vertex_start"][mine][:, None] + np.arange(3)]
+        points = corners.reshape(-1, 3)
+        grid = np.round(points / (_COINCIDE * np.abs(points).max()))
+        _, first, which = np.unique(grid, axis=0, return_index=True, return_inverse=True)
+        directions, count = Mesh(points[first], which.reshape(-1, 3)).corner_directions()
+        rows.append(directions)
+        counts.append(count.ravel())
+    start = np.concatenate([np.zeros(1, np.int64), np.concatenate(counts).cumsum()])
+    return dict(zip(_CORNERS, (np.concatenate(rows), start)))
 
 
 def taken(
