@@ -1,11 +1,13 @@
 """The page shows the recording: its numbers, its bodies where they are, to this machine alone."""
 
+import json
 import re
 import socket
 import threading
 import time
 from dataclasses import replace
 from functools import partial
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from delassus.builder import ModelBuilder
 from delassus.io.recording.columns import STATUSES
 from delassus.view.drawing import RESIDUALS, heat, law_errors, logarithmic, residual_colours
 from delassus.view.page import extra, panel, scenery
+from delassus.view.page.glb import glb
 
 pytestmark = pytest.mark.skipif(not extra.is_installed(), reason="the extra `view` is not installed")
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
@@ -145,6 +148,24 @@ def test_what_moves_is_not_added_anew(player, monkeypatch):
     assert not forces.visible
 
 
+def test_flexible_surfaces_are_glb_files_of_dull_stuff():
+    """As another reader has them; metal, the default of glTF, would be black."""
+    trimesh = pytest.importorskip("trimesh")
+    points = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], float)
+    faces = np.array([(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)])
+    colours = np.array([(0, 0, 1), (1, 0, 0), (0.2, 0.4, 0.6), (1, 1, 1)])
+    (read,) = trimesh.load(BytesIO(glb(points, faces, colours)), file_type="glb", process=False).geometry.values()
+    assert read.vertices == pytest.approx(points)
+    assert (read.faces == faces).all()
+    assert read.volume == pytest.approx(1 / 6)  # faces look outwards, and so do normals:
+    assert np.einsum("ij,ij->i", read.vertex_normals, points - points.mean(axis=0)).min() > 0.0
+    said = glb(points, faces, colours)
+    about = json.loads(said[20 : 20 + int.from_bytes(said[12:16], "little")])
+    assert about["materials"][0]["pbrMetallicRoughness"]["metallicFactor"] == 0.0
+    start = about["bufferViews"][2]["byteOffset"] + 28 + int.from_bytes(said[12:16], "little")
+    assert np.frombuffer(said[start : start + 16], np.uint8).reshape(4, 4)[:, :3] == pytest.approx(255 * colours)
+
+
 def test_time_goes_on_and_begins_again(player):
     player.speed.value = "1"
     t = player.advance(0.0, 0.05)
@@ -190,6 +211,8 @@ def test_what_cannot_be_shown_is_one_sentence(place, tmp_path, monkeypatch):
     assert_refused(delassus("view", place, "--export", tmp_path / "x.pdf"), "ends in .html")
     assert_refused(delassus("view", "bouncing-ball", "--export", tmp_path / "x.html"), "--export")
     assert_refused(delassus("view", "bouncing-bal"), "bouncing-ball")
+    assert_refused(delassus("view", tmp_path / "nowhere"), "no such recording")
+    assert_refused(delassus("view", "robot.xml"), "no such recording or model")
     assert_refused(delassus("view", place, "--port", 70000), "--port")
     monkeypatch.setattr(extra, "is_installed", lambda: False)
     assert_refused(delassus("view", place), "pip install 'delassus[view]'")

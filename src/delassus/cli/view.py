@@ -77,6 +77,8 @@ def _show_live(what: str, pairs: list[str], port: int) -> None:
     if Path(what).exists():
         world = World.load(what)
     else:
+        if len(Path(what).parts) > 1 or Path(what).suffix:
+            raise FileError(f"{what}: no such recording or model: check the path")
         scene = find(what)
         world = World.from_scene(what, **scene.parsed(key_values(pairs, "mu=0.3")))
     live = Live(world, title=Path(what).name, port=port)

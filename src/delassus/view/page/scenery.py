@@ -10,6 +10,7 @@ from delassus.io.recording import StepContacts
 from delassus.model.state import State
 from delassus.spatial import matrix_to_quaternion
 from delassus.view.drawing import STATUS_COLOURS, Drawing, Solids, heat, logarithmic, residual_colours, turned_along
+from delassus.view.page.glb import glb
 from delassus.view.triangles import Shaded, dot, needle, shaded
 
 BY_STATE, BY_RESIDUAL, BY_LAW, BY_PENETRATION = (
@@ -136,12 +137,8 @@ class Scenery:
     def _move_soft(self, state: State) -> None:
         if not len(self.drawing.surface):
             return
-        import trimesh  # comes with viser
-
         stress = heat(self.drawing.node_stress(state.nodes) / self.most_stress)
-        colour = np.column_stack([stress, np.ones(len(stress))])
-        mesh = trimesh.Trimesh(state.nodes, self.drawing.surface, vertex_colors=_bytes(colour), process=False)
-        self.scene.add_mesh_trimesh("/flexible", mesh)
+        self._put("/flexible", self.scene.add_glb, glb_data=glb(state.nodes, self.drawing.surface, stress))
 
     def _move_contacts(self, contacts: StepContacts | None) -> None:
         if contacts is None or not len(contacts.gap) or not self.show_forces:
