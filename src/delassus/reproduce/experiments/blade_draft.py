@@ -43,8 +43,10 @@ _FULL = {"n": 10_000, "length": 1.3, "width": 0.45, "blade": 0.2, "speed": 0.5, 
 _WHOLE = {"n": 500, "reach": 0.012}  # of a full run: the bed in which whole ways are compared
 _EVERY = 8  # steps between two that are solved again
 _OFF = 0.1  # a force is wrong when it is off by more than this part
-_ERROR = 1e-3  # of the interior point that is compared in equal time, as in §5.2.4
+_ERROR = 1e-6  # of the interior point that is compared in equal time
 _OUTER = 60  # iterations of it, at most
+_LIMIT = 60.0  # [s] for one solve
+_SHALLOW = 1e-9  # [m] penetrations below this are rounding
 _YOUNG = 7e10  # [Pa] quartz: R of every contact from its size, eq. 32 and 33
 _ACCURATE, IPM, PGJ = "ipm", "interior point", "PGJ"
 _OURS: dict[str, Any] = {"space": "body", "linear": "cg", "strategy": "adaptive"}
@@ -61,7 +63,8 @@ CLAIMS = (
           f"{_OFF:.0%} after so many iterations", Order((f"{MANY}", f"{FEW}"))),
     Claim("equal-time", "§6, abstract", "the interior point is substantially more accurate than PGJ",
           "median error of the draft force over the mean force, same steps from nothing in the same time",
-          Order((IPM, PGJ))),
+          Order((IPM, PGJ)), changed="2026-11-16: the interior point stops at an error of 1e-6, not at the 1e-3 of "
+          "§5.2.4, at which its own force was 41 % off"),
 )  # fmt: skip
 
 
@@ -87,13 +90,13 @@ def solved_again(report: StepReport, guess: np.ndarray, h: float) -> Again:
     """One step of an accurate run by the others.  guess: where its own solve began."""
     problem, lengths = report.problem, report.contacts.rod_lengths(report.at)
     published = _of("ipm-kleinert", young=_YOUNG).in_step(h, lengths)
-    reactions, seconds, _ = to_error(problem, published, _ERROR, _OUTER)
+    reactions, seconds, _ = to_error(problem, published, _ERROR, _OUTER, _LIMIT)
     own, own_seconds, _ = to_error(
         problem, _of("ipm-inexact", young=_YOUNG, **_OURS).in_step(h, lengths), _ERROR, _OUTER
     )
     jacobi = find("jacobi")[1]
     early, late = _pgj(report, guess)
-    other = solve(problem, "apgd", guess, tol=1e-8, max_iter=20_000, trace=False).reactions
+    other = solve(problem, "apgd", guess, tol=1e-8, max_iter=20_000, time_limit=_LIMIT, trace=False).reactions
     points = (report.solution.reactions, early, late, reactions, for_seconds(problem, jacobi, seconds), own,
               for_seconds(problem, jacobi, own_seconds), other)  # fmt: skip
     names = ("accurate", "few", "many", "published", "pgj", "ours", "pgj_ours", "other")
@@ -104,7 +107,7 @@ def solved_again(report: StepReport, guess: np.ndarray, h: float) -> Again:
 def numbers(runs: list[Draft], again: list[Again]) -> dict[str, Any]:
     """What the claims ask for, and under "ours" ours.  runs: accurate, PGJ MANY, PGJ FEW."""
     accurate, _, few = runs
-    mean = float(np.mean(accurate.force))
+    mean = float(np.mean(accurate.force)) or np.nan  # no force, nothing to say
     loaded = [one for one in again if one.accurate > 0.05 * mean]  # where there is a force to be wrong about
 
     def off(name: str) -> float:
@@ -115,7 +118,7 @@ def numbers(runs: list[Draft], again: list[Again]) -> dict[str, Any]:
 
     # the median: a sphere that falls further than its reach in one step gets in deep whatever the solver
     return {
-        "compliance": float(np.median(few.depth) / np.median(accurate.depth)),
+        "compliance": float(np.median(few.depth)) / max(float(np.median(accurate.depth)), _SHALLOW),
         "forces": abs(float(few.force.mean()) / mean - 1.0),
         "many": {f"{MANY}": off("many"), f"{FEW}": off("few")},
         "equal-time": {IPM: error("published"), PGJ: error("pgj")},
@@ -223,9 +226,9 @@ def _draw(path: Path, runs: list[Draft], again: list[Again]) -> None:
     axes[0].set(ylabel="draft force [N]", ylim=(-0.1 * largest, 2.0 * largest))
     t = [one.t for one in again]
     curves = (("few", f"PGJ {FEW}", "C3", "-"), ("many", f"PGJ {MANY}", "C2", "-"),
-              ("published", "published interior point to 1e-3, from nothing", "C0", "-"),
+              ("published", "published interior point to 1e-6, from nothing", "C0", "-"),
               ("pgj", "PGJ in the same time, from nothing", "C1", "-"),
-              ("ours", "our interior point to 1e-3, from nothing", "C4", "--"),
+              ("ours", "our interior point to 1e-6, from nothing", "C4", "--"),
               ("pgj_ours", "PGJ in that time, from nothing", "C5", "--"))  # fmt: skip
     for name, words, colour, style in curves:
         off = [getattr(one, name) - one.accurate for one in again]

@@ -23,12 +23,12 @@ _METHODS = ("ipm-kleinert", "nbgs")
 _TOL = 1e-9  # of the relative natural map
 
 CLAIMS = (
-    Claim("many", "§4.6, figure 6", "ten resting disks allow infinitely many solutions for the reaction impulses",
+    Claim("many", "Figure 6, §4.6", "ten resting disks allow infinitely many solutions for the reaction impulses",
           "dimension of the space of impulses that move nothing", Between(1.0, math.inf, 1.0)),
-    Claim("two", "§4.6, figure 6", "two different valid impulse solutions",
+    Claim("two", "Figure 6, §4.6", "two different valid impulse solutions",
           "largest difference of an impulse, interior point and Gauß–Seidel, over the mean "
           "one", Between(0.1, math.inf, 0.1)),
-    Claim("zero", "§4.6, figure 6", "all lead to the same zero-velocity state", "largest velocity of a disk after "
+    Claim("zero", "Figure 6, §4.6", "all lead to the same zero-velocity state", "largest velocity of a disk after "
         "either, "
           "and after their mean, over that of free fall", Between(0.0, 1e-5, 0.0)),
     Claim("first", "§5.1", "test problem 1 has n = 8378 potential contacts", "potential contacts of 2 048 spheres",

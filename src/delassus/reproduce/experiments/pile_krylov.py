@@ -36,11 +36,11 @@ _INDEFINITE: dict[str, dict[str, Any]] = {
 }
 
 CLAIMS = (
-    Claim("fewest", "§5.2.2, figure 9(a)", "BiCGstab delivers the smallest error in the fewest number of inner "
+    Claim("fewest", "Figure 9(a), §5.2.2", "BiCGstab delivers the smallest error in the fewest number of inner "
                                            "iterations",
           f"the method with the fewest inner iterations to an error of {_GOAL:g}",
           Same(BEST, ("CG, IC(0)", "GMRES, IC(0)", BARE, "none"))),
-    Claim("bare", "§5.2.2, figure 9(b)", "if the accuracy requirements are not too high, preconditioning can be "
+    Claim("bare", "Figure 9(b), §5.2.2", "if the accuracy requirements are not too high, preconditioning can be "
                                          "skipped "
           "altogether when using CG", f"time of CG without preconditioner to an error of {_LOW:g} over that of {BEST}",
           Between(0.0, 1.0, 1.0)),

@@ -40,7 +40,7 @@ class Draft:
 
 def moving_mean(x: np.ndarray) -> np.ndarray:
     """Over `WINDOW` entries, fewer at the ends."""
-    weights = np.ones(WINDOW)
+    weights = np.ones(min(WINDOW, len(x)))
     return np.convolve(x, weights, "same") / np.convolve(np.ones(len(x)), weights, "same")
 
 
@@ -85,9 +85,11 @@ def draft_of(report: StepReport, reactions: np.ndarray, h: float) -> float:
     return float(along[contacts.bodies[:, 0] == 0].sum() - along[contacts.bodies[:, 1] == 0].sum())
 
 
-def to_error(problem: Problem, settings: Settings, error: float, most: int) -> tuple[np.ndarray, float, float]:
+def to_error(
+    problem: Problem, settings: Settings, error: float, most: int, seconds: float = 60.0
+) -> tuple[np.ndarray, float, float]:
     """(reactions, seconds of processor, error of Kleinert et al. 2014, §5.2.4) of a method that starts from nothing and
-    stops at this error, or after `most` iterations."""
+    stops at this error, or after `most` iterations or so many seconds."""
     line, own = find(settings)
     begin = time.process_time()
     method = line.start(problem, own, np.zeros(problem.row_count))
@@ -97,7 +99,7 @@ def to_error(problem: Problem, settings: Settings, error: float, most: int) -> t
         method.advance(1)
         spent += time.process_time() - begin
         found = residuals.evaluate(problem, method.reactions).error
-        if found <= error or method.finished:
+        if found <= error or spent >= seconds or method.finished:
             break
     return method.reactions, spent, found
 
