@@ -50,7 +50,8 @@ class Near:
 
     @property
     def words(self) -> str:
-        return f"between {self.printed / self.factor:.3g} and {self.printed * self.factor:.3g}{_unit(self.unit)}"
+        low, high = _number(self.printed / self.factor), _number(self.printed * self.factor)
+        return f"between {low} and {high}{_unit(self.unit)}"
 
     @property
     def wrong(self) -> list[float]:
@@ -60,7 +61,7 @@ class Near:
         return _side(found, self.printed / self.factor, self.printed * self.factor, self.better)
 
     def shown(self, found: float) -> str:
-        return f"{found:.3g}{_unit(self.unit)}"
+        return f"{_number(found)}{_unit(self.unit)}"
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Between:
         return _side(found, self.low, self.high, self.better)
 
     def shown(self, found: float) -> str:
-        return f"{found:.3g}{_unit(self.unit)}"
+        return f"{_number(found)}{_unit(self.unit)}"
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class Order:
     def shown(self, found: Mapping[str, float]) -> str:
         if found == self.printed and not self.numbers:
             return " < ".join(self.names)
-        return ", ".join(f"{name} {value:.3g}" for name, value in found.items()) + _unit(self.unit)
+        return ", ".join(f"{name} {_number(value)}" for name, value in found.items()) + _unit(self.unit)
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,11 @@ def _side(found: float, low: float, high: float, better: str) -> str:
     if (better == LESS and found < low) or (better == MORE and found > high):
         return BETTER
     return DIFFERS
+
+
+def _number(value: float) -> str:
+    """Three digits; thousands in full, as counts are written."""
+    return f"{value:.0f}" if 1000.0 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def _unit(unit: str) -> str:

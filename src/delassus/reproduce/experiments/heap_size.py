@@ -65,12 +65,13 @@ CLAIMS = (
     *(claim for size in _CONTACTS for claim in _claims_of(size)),
     *(
         Claim(f"monotone {what} {name}", "§5.2", f"{name} is monotone in the {what}",
-              f"largest rise of the {what} in one iteration, over its value, all systems", Between(0.0, _RISE, 0.0))
+              f"largest rise of the {what} in one iteration, over its value, all systems",
+              Between(0.0, _RISE, 0.0, in_words=True))
         for name in ("Jacobi", "SPG-FB") for what in ("objective", "residual")
     ),
     Claim("unsettled", "Figure 10", "the active set can be unsettled even as the objective approaches the minimum",
           f"change of its size after (f − f*)/|f*| is below {NEAR:g}, contacts, largest system",
-          Between(1.0, np.inf, 1.0)),
+          Between(1.0, np.inf, 1.0, in_words=True)),
     Claim("scales", "§6", "the scalability of Jacobi to larger problems appears to be much worse",
           f"factor by which iterations to (f − f*)/|f*| = {NEAR:g} grow from 1,000 to 4,000 bodies",
           Order(("worst of the three", "Jacobi"), _SIGNIFICANT)),

@@ -70,10 +70,11 @@ CLAIMS = (
           numbers=(6.70, 1675.0), unit="s")),
     Claim("sharper", "Figure 5", "as the solution converges, the largest impulse increases toward the correct value",
           "γ_max of Jacobi where its (f − f*)/|f*| is that of its four rows, over γ_max of the solution",
-          Order(tuple(f"{row.gap:.2g}" for row in JACOBI_ROWS),
+          Order(tuple(f"at {row.gap:.2g}:" for row in JACOBI_ROWS),
                 numbers=tuple(row.largest / 8.2002 for row in JACOBI_ROWS))),
     Claim("gauss-seidel", "§5 (opening)", "Gauß–Seidel is marginally more efficient than Jacobi",
-          f"Jacobi's iterations over Gauß–Seidel's to (f − f*)/|f*| = {COMMON:.2g}", Between(1.0, 2.0, 1.0, MORE)),
+          f"Jacobi's iterations over Gauß–Seidel's to (f − f*)/|f*| = {COMMON:.2g}",
+          Between(1.0, 2.0, 1.0, MORE, in_words=True)),
 )  # fmt: skip
 
 
@@ -91,7 +92,7 @@ def measure(folder: Path, quick: bool) -> Findings:
     run = Run(heap, best, paper_curves(heap.problem, best, 100_000),
               {name: _own_curve(heap.problem, name, best) for name in OURS},
               by_auto(heap.problem, best + COMMON * abs(best)), others)  # fmt: skip
-    told = f"{_SPHERES} spheres in a box, {heap.problem.contact_count} contacts"
+    told = f"{_SPHERES} spheres in a box, {heap.problem.contact_count} contacts."
     scene, facts = render(folder / "heap-scene.png", heap, "Figure 3", told)
     pictures = [
         draw_objective(folder / "heap-objective.png", run),

@@ -76,7 +76,7 @@ def measure(folder: Path, quick: bool) -> Findings:
     cases = {mass: loaded(third_problem(_SPHERES, mass, _MASSES[0])) for mass in _MASSES}
     heap = cases[_MASSES[0]].heap
     scene, facts = render(folder / "heavy-scene.png", heap, "Figure 11", f"A cylinder of radius 1.125 m on {_SPHERES} "
-                          f"spheres, {heap.problem.contact_count} contacts")  # fmt: skip
+                          f"spheres, {heap.problem.contact_count} contacts.")  # fmt: skip
     pictures = [_draw(folder / "heavy-objective.png", cases, "Figure 12"),
                 _draw(folder / "heavy-residual.png", cases, "Figure 13")]  # fmt: skip
     return Findings(findings(cases), [*facts, *_facts(cases)], [*scene, *pictures])
@@ -149,7 +149,7 @@ def _draw(path: Path, cases: Mapping[float, Loaded], of: str) -> Picture:
     axes.legend(fontsize=8, frameon=False, title="dotted 1 000 kg, dashed 4 000 kg, solid 16 000 kg", title_fontsize=8)
     figure.savefig(path)
     what = "Normalised objective" if objective else "Residual"
-    return Picture(path.name, of, f"{what} over iterations for three masses, settings of the paper", NO_CURVE)
+    return Picture(path.name, of, f"{what} over iterations for three masses, settings of the paper.", NO_CURVE)
 
 
 EXPERIMENT = Experiment(

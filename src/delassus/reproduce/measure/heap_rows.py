@@ -104,7 +104,7 @@ def ratios(curves: Curves, best: float) -> dict[str, float]:
 
 def sharpness(jacobi: Curve, best: float, largest: float) -> dict[str, float]:
     """γ_max over that of the solution at the gaps of Jacobi's rows."""
-    return {f"{row.gap:.2g}": jacobi.reaching(best + row.gap * abs(best)).largest / largest for row in JACOBI_ROWS}
+    return {f"at {row.gap:.2g}:": jacobi.reaching(best + row.gap * abs(best)).largest / largest for row in JACOBI_ROWS}
 
 
 def paper_curves(problem: Problem, best: float, jacobi: int) -> dict[str, Curve]:
@@ -141,7 +141,7 @@ def draw_objective(path: Path, run: Run) -> Picture:
     axes[1].set_ylabel("")
     axes[1].legend(fontsize=8, frameon=False, loc="lower left")
     figure.savefig(path)
-    return Picture(path.name, "Figure 4", "Objective above its minimum, settings of the paper",
+    return Picture(path.name, "Figure 4", "Objective above its minimum, settings of the paper.",
                    "circles: the rows of Table 1 but its minimum; their seconds are those of MATLAB")  # fmt: skip
 
 
@@ -164,5 +164,5 @@ def draw_reactions(path: Path, run: Run) -> Picture:
     ax.grid(True, color="0.92")
     ax.legend(fontsize=8, frameon=False)
     figure.savefig(path)
-    return Picture(path.name, "Figure 5", "Reactions sorted by size",
+    return Picture(path.name, "Figure 5", "Reactions sorted by size.",
                    "circles: γ_max of Table 1 over 8.2002, its largest")  # fmt: skip

@@ -119,7 +119,7 @@ def draw_curves(path: Path, of: str, size: int, s: System) -> Picture:
     axes[0].legend(fontsize=8, frameon=False)
     figure.savefig(path)
     return Picture(path.name, of, f"{size:,} spheres, {s.heap.problem.contact_count:,} contacts: objective "
-                   "above its minimum, and residual, settings of the paper", NO_CURVE)  # fmt: skip
+                   "above its minimum, and residual, settings of the paper.", NO_CURVE)  # fmt: skip
 
 
 def draw_feasibility(path: Path, s: System) -> Picture:
@@ -133,7 +133,7 @@ def draw_feasibility(path: Path, s: System) -> Picture:
     axes.set(yscale="log", ylabel="|γ (N γ + r)| [J]", xticks=x, xticklabels=list(sizes))
     axes.legend(fontsize=8, frameon=False)
     figure.savefig(path)
-    return Picture(path.name, "Figure 9", f"Feasibility after {ITERATIONS} iterations, 1,000 spheres", NO_CURVE)
+    return Picture(path.name, "Figure 9", f"Feasibility after {ITERATIONS} iterations, 1,000 spheres.", NO_CURVE)
 
 
 def draw_active(path: Path, systems: Mapping[int, System]) -> Picture:
@@ -148,4 +148,4 @@ def draw_active(path: Path, systems: Mapping[int, System]) -> Picture:
     figure.axes[0].set_ylabel("size of the active set: contacts without reaction")
     figure.axes[0].legend(fontsize=8, frameon=False)
     figure.savefig(path)
-    return Picture(path.name, "Figure 10", "Size of the active set", NO_CURVE)
+    return Picture(path.name, "Figure 10", "Size of the active set.", NO_CURVE)
