@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 IMPORTED_AS = {"pin": "pinocchio", "usd-core": "pxr"}
 """Distributions whose package has another name."""
-COMES_WITH = {"llvmlite": "numba", "vtk": "pyvista", "PIL": "matplotlib"}
+COMES_WITH = {"llvmlite": "numba", "vtkmodules": "pyvista", "PIL": "matplotlib"}
 """Packages that a declared one brings along, in the version that it needs."""
 NOT_ON_PYPI = {"siconos"}
 """Found at run time by an interpreter of its own (bench/peers/siconos.py); its home is conda."""
