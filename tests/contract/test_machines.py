@@ -16,7 +16,7 @@ from delassus.scenes.machines.legs import Leg, Walk
 FIGURES = ("misha", "walker", "gazelle", "ironman")
 WALKING = ("quadruped", "bdx", "lima", "walker")
 MACHINES = ("arm7d", "quadruped", "bdx", "lima", *FIGURES)
-TIMES = (2.03, 3.41)  # s: between beginning and end of a foot's way through the air, where rates have kinks
+TIMES = (2.04, 3.41)  # s: between beginning and end of a foot's way through the air, where rates have kinks
 LEG = Leg("thigh", "shin", (0.1, -0.4), (-0.12, -0.38), 0.3, ankle="ankle", roll="roll", ankle_roll="foot")
 
 
