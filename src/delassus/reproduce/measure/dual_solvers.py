@@ -182,6 +182,7 @@ def draw_starts(path: Path, published: Sequence[Result], ours: Sequence[Result])
 
 
 _COLOURS = {label: f"C{k}" for k, label in enumerate(PUBLISHED)} | {"auto": "black"}
+_STYLES = {"RAISIM": ":"}  # lies on NBGS, with which it is identical
 
 
 def _draw_steps(at: Any, profile: Profile) -> None:
@@ -190,8 +191,9 @@ def _draw_steps(at: Any, profile: Profile) -> None:
     last = 2.0 * max(ends, default=1.0)
     for k, ((solver, _), (x, y)) in enumerate(profile.items()):
         low = x[0] if len(x) else last
+        style = _STYLES.get(solver, "--" if solver.startswith("ADMM") else "-")
         at.step([low, *x, last], [0.0, *y, y[-1] if len(y) else 0.0], where="post", label=solver, lw=3.6 - 0.24 * k,
-                color=_COLOURS.get(solver, "grey"), ls="--" if solver.startswith("ADMM") else "-")  # fmt: skip
+                color=_COLOURS.get(solver, "grey"), ls=style)  # fmt: skip
     at.set(xscale="log", ylim=(0, 1.03), xlim=(None, last))
     at.grid(alpha=0.3)
 
