@@ -55,9 +55,10 @@ _COLOURS = {_ACCURATE: "C0", f"PGJ {MANY}": "C2", f"PGJ {FEW}": "C3"}
 CLAIMS = (
     Claim("compliance", "§1", "stopping the iteration prematurely leads to artificial compliance in the granular "
                               "material",
-          f"median of the deepest penetration of a step, PGJ {FEW} over the accurate run", Between(10.0, np.inf, 10.0)),
+          f"median of the deepest penetration of a step, PGJ {FEW} over the accurate run",
+          Between(10.0, np.inf, 10.0, in_words=True)),
     Claim("forces", "§1", "… and incorrect forces", f"mean draft force of PGJ {FEW}, off the accurate one by this part",
-          Between(_OFF, np.inf, _OFF)),
+          Between(_OFF, np.inf, _OFF, in_words=True)),
     Claim("many", "§1", "a lot of PGJ iterations are necessary", "share of the same steps whose force is off by "
         "more than "
           f"{_OFF:.0%} after so many iterations", Order((f"{MANY}", f"{FEW}"))),

@@ -43,7 +43,7 @@ RATIOS = (1.0, 30.0, 1000.0)
 
 CLAIMS = (
     Claim("fixed-penalty", "§VI-F", "a fixed penalty of 1 was found to work well across all problems",
-          "part of the samples that ADMM-NCP-FP solves", Between(0.9, 1.0, 1.0)),
+          "part of the samples that ADMM-NCP-FP solves", Between(0.9, 1.0, 1.0, in_words=True)),
     Claim("difficulty", "§VII-A", "three categories of increasing system complexity and difficulty",
           "part of the runs of all solvers that fail", Order(("primitives", "robotics", "animatronics"))),
     Claim("conditioning", "§VII-A", "robots show no inherent ill-conditioning; animatronic systems, with loops, do",
@@ -52,15 +52,16 @@ CLAIMS = (
           "mean iterations of all solvers, two boxes welded and at rest, by mass ratio",
           Order(tuple(f"{ratio:g}" for ratio in RATIOS))),
     Claim("warm-start", "§III-D", "an initial guess speeds up convergence in most cases",
-          "part of the runs that take fewer iterations from the step before than from zero", Between(0.5, 1.0, 0.5)),
+          "part of the runs that take fewer iterations from the step before than from zero",
+          Between(0.5, 1.0, 0.5, in_words=True)),
     Claim("early-stop", "§VI-D", "early stopping on the objective keeps the method from iterating without effect",
           "mean iterations, each with its published stop", Order(("RAISIM-DS-ES", "RAISIM-DS"))),
     Claim("relaxation", "§VI-B", "a relaxation factor that generalises across all problems is difficult to choose",
           f"of {len(OMEGAS)} relaxation factors, those that are the fastest somewhere: PGS-CCP, PGS-NCP, NBGS",
-          Between(2.0, float(len(OMEGAS)), 2.0)),
+          Between(2.0, float(len(OMEGAS)), 2.0, in_words=True)),
     Claim("divergence", "§VI-B", "relaxation can lead to divergence if not selected carefully",
           "runs of PGS-CCP, PGS-NCP and NBGS that succeed with a factor of 1 and not with one of 1.8",
-          Between(1.0, float("inf"), 1.0),
+          Between(1.0, float("inf"), 1.0, in_words=True),
           changed="2026-11-16: NBGS alone, asked first, lost none; the sentence is about all methods that relax"),
 )  # fmt: skip
 

@@ -24,9 +24,9 @@ _MOST = 100_000  # iterations
 CLAIMS = (
     Claim("ends", "Figure 6", "impedance runs from its least value at no residual to its largest at the width, on both "
           "sides, and stays within them (eq. 104)", "largest deviation, over midpoints and powers",
-          Between(0.0, 1e-12, 0.0)),
+          Between(0.0, 1e-12, 0.0, in_words=True)),
     Claim("midpoint", "Figure 6", "at the midpoint the shape takes the midpoint's value, whatever the power (eq. 103)",
-          "largest deviation, over midpoints and powers", Between(0.0, 1e-12, 0.0)),
+          "largest deviation, over midpoints and powers", Between(0.0, 1e-12, 0.0, in_words=True)),
     Claim("sooner", "§V-D", "relaxed and softened, the problem can be solved much more efficiently than the original",
           "iterations of PGS-CCP to 1e-6", Order(("softened", "original"), 2.0)),
     Claim("unique", "§V-D", "the regularised problem has a unique solution, which steadies the reactions",

@@ -47,11 +47,12 @@ def _of(how: str) -> tuple[Claim, ...]:
         Claim(f"{where}outer", "Figure 11(b), §5.2.4", "the number of outer iterations with a direct solver is "
                                                        "nearly the "
               "same for both", "those of the large pile over those of the small one, to "
-                               f"{_GOAL:g}{words}", Near(1.0, 1.1)),
+                               f"{_GOAL:g}{words}", Near(1.0, 1.1, in_words=True)),
         Claim(f"{where}pgj-cost", "§5.2.4", "PGJ reduces the cost function much faster than the feasibility error",
-              f"feasibility error over cost of PGJ at {_GOAL:g}{words}", Between(10.0, math.inf, 10.0)),
+              f"feasibility error over cost of PGJ at {_GOAL:g}{words}", Between(10.0, math.inf, 10.0, in_words=True)),
         Claim(f"{where}ipm-cost", "§5.2.4", "the interior point decreases both at about the same rate",
-              f"feasibility error over cost of the interior point at {_GOAL:g}{words}", Between(0.1, 10.0, 1.0)),
+              f"feasibility error over cost of the interior point at {_GOAL:g}{words}",
+              Between(0.1, 10.0, 1.0, in_words=True)),
         Claim(f"{where}started", "§6", "the PGJ solution can be used to construct a good starting value",
               f"inner iterations to {_GOAL:g}{words}", Order(("started by PGJ", "from 0.25 N s"))),
     )  # fmt: skip

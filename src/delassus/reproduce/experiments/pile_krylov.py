@@ -43,15 +43,16 @@ CLAIMS = (
     Claim("bare", "Figure 9(b), §5.2.2", "if the accuracy requirements are not too high, preconditioning can be "
                                          "skipped "
           "altogether when using CG", f"time of CG without preconditioner to an error of {_LOW:g} over that of {BEST}",
-          Between(0.0, 1.0, 1.0)),
+          Between(0.0, 1.0, 1.0, in_words=True)),
     Claim("cheap", "§5.2.2", "the linear solves from the first few iterations are always cheap",
           f"inner iterations of the dearest of the first {_FIRST} directions, over the limit of {_INNER}",
-          Between(0.0, 0.1, 0.1)),
+          Between(0.0, 0.1, 0.1, in_words=True)),
     Claim("limit", "§5.2.2", "the maximum number of 500 Krylov iterations is reached during all later IPM iterations",
-          "share of the directions of the last third that take all of them", Between(0.9, 1.0, 1.0)),
+          "share of the directions of the last third that take all of them", Between(0.9, 1.0, 1.0, in_words=True)),
     Claim("together", "§5.2.2", "initially, the feasibility error decreases with a comparable rate as the cost "
                                 "function",
-          "decades of the feasibility error over decades of the cost, until the error is 0.1", Near(1.0, 1.5)),
+          "decades of the feasibility error over decades of the cost, until the error is 0.1",
+          Near(1.0, 1.5, in_words=True)),
     Claim("feasible", "§5.2.2", "it drops suddenly to zero by the 19th IPM iteration for all Krylov solvers",
           "iteration at which the last of the methods with IC(0) drops the artificial variable", Near(19.0, 1.3)),
     Claim("ilu0", "§5.2.1", "all Krylov methods fail between the 10th and 16th iteration with ILU(0)",

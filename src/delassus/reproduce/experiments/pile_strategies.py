@@ -37,10 +37,10 @@ CLAIMS = (
           f"decades of the error in the 20 iterations before and after the {_SLOWS}th", Order(("after", "before"))),
     Claim("machine", "§5.2.3", "if the linear systems are solved accurately, the error is reduced to machine "
                                "precision, "
-          "for both", "the larger of the least errors, direct solver", Between(0.0, 1e-12, 1e-15)),
+          "for both", "the larger of the least errors, direct solver", Between(0.0, 1e-12, 1e-15, in_words=True)),
     Claim("constant", "§5.2.3", "… at a constant rate", "decades per iteration in the second half of the way over "
                                                         "those "
-          "in the first, the one further from one", Near(1.0, 2.0)),
+          "in the first, the one further from one", Near(1.0, 2.0, in_words=True)),
     Claim("steps", "§5.2.3", "path-following allows larger step sizes θ", "mean θ, BiCGstab, whole run",
           Order((POTENTIAL, PATH))),
     Claim("inner", "§5.2.3", "in total less inner Krylov iterations are needed by path-following",

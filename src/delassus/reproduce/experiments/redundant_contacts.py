@@ -41,7 +41,7 @@ CLAIMS = (
           "does it end by its rule for 4 to 1024 contacts?", Same(True, (False,))),
     # a contact that carries λ moves at μ/λ, where the rule lets μ be 1e-7
     Claim("accuracy", "§4.3", "… to the solution", "largest velocity left of the resting brick over 1e-7 J/λ",
-          Between(0.0, 2.0, 1.0)),
+          Between(0.0, 2.0, 1.0, in_words=True)),
     Claim("springs", "§4.3", "elements of y/λ, although small, add the required independence: the matrix is better "
           "conditioned", "condition of the matrix in the last iteration", Order(("with y/λ", "without"), 10.0)),
     Claim("singular", "§4.3", "it is more prone to become singular as y/λ tend to zero",

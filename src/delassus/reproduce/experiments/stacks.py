@@ -39,11 +39,12 @@ CLAIMS = (
           f"iterations, {_SAME} equal spheres", Order(tuple(EQUAL), 1.1)),
     *(
         Claim(f"number {name}", "Figure 5.6", f"… not with the number of spheres stacked: {name}",
-              "iterations of 50 spheres over those of 5", Between(1.0 / _FLAT, _FLAT, 1.0))
+              "iterations of 50 spheres over those of 5", Between(1.0 / _FLAT, _FLAT, 1.0, in_words=True))
         for name in EQUAL
     ),
     Claim("linear", "Figure 5.6", "10ⁿ kg: iterations grow linearly with the exponent of the mass",
-          f"largest distance from the best line up to n = {_MOST}, of the largest count", Between(0.0, _LINE, 0.0)),
+          f"largest distance from the best line up to n = {_MOST}, of the largest count",
+          Between(0.0, _LINE, 0.0, in_words=True)),
     Claim("grows", "Figure 5.6", "10ⁿ kg: iterations grow with the exponent of the mass",
           "iterations", Order(("n = 5", "n = 10", "n = 15"), 1.2)),
     Claim("fifteen", "§5.3.3", "only fifteen for the odd mass ratio before meeting instability",

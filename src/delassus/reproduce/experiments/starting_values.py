@@ -29,13 +29,13 @@ _SETTLE = 40  # steps of the balls
 
 CLAIMS = (
     Claim("sensitive", "§4.5", "the algorithm is not completely insensitive to the default values of the start",
-          "most over fewest iterations, worst problem", Between(1.1, np.inf, 1.1)),
+          "most over fewest iterations, worst problem", Between(1.1, np.inf, 1.1, in_words=True)),
     Claim("unstable", "§4.5", "changing the initial guess by order of magnitude may still lead to instabilities",
           "does a run fail from 0.1 or 10 in place of one?", Same(True, (False,))),
     Claim("trivial", "§2.4", "Nocedal's start: also with trivial examples some failures have been experienced",
           "does a run of a ball or a brick fail, from whatever start?", Same(True, (False,)), "mangoni-tasora"),
     Claim("robust", "§2.4", "D'Apuzzo's start grants robustness in a wide range of scenarios",
-          "part of all runs that end by their rule", Between(0.95, 1.0, 1.0), "mangoni-tasora"),
+          "part of all runs that end by their rule", Between(0.95, 1.0, 1.0, in_words=True), "mangoni-tasora"),
 )  # fmt: skip
 
 Table = dict[str, dict[float, float]]
