@@ -40,6 +40,7 @@ COSTLY = {
     "ipm": 60,
     "ipm-dd": 60,
     "ipm-inexact": 40,
+    "ipm-kleinert": 40,
     "gpminres-p": 60,
     "ipm+desaxce": 60,
     "auto": 3100,
