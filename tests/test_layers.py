@@ -110,10 +110,9 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "papers": set(),
         "outcome": {"claim"},
         "experiment": {"claim", "outcome"},
-        "old": {"claim", "outcome", "experiment"},
         "pages": {"criterion", "claim", "papers", "outcome", "experiment"},
         "measure": {"criterion", "claim", "outcome", "experiment"},
-        "experiments": {"criterion", "claim", "outcome", "experiment", "measure", "old"},
+        "experiments": {"criterion", "claim", "outcome", "experiment", "measure"},
     },
 }  # fmt: skip
 
