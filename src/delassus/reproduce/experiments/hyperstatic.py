@@ -23,21 +23,49 @@ _METHODS = ("ipm-kleinert", "nbgs")
 _TOL = 1e-9  # of the relative natural map
 
 CLAIMS = (
-    Claim("many", "Figure 6, §4.6", "ten resting disks allow infinitely many solutions for the reaction impulses",
-          "dimension of the space of impulses that move nothing", Between(1.0, math.inf, 1.0, in_words=True)),
-    Claim("two", "Figure 6, §4.6", "two different valid impulse solutions",
-          "largest difference of an impulse, interior point and Gauß–Seidel, over the mean "
-          "one", Between(0.1, math.inf, 0.1, in_words=True)),
-    Claim("zero", "Figure 6, §4.6", "all lead to the same zero-velocity state", "largest velocity of a disk after "
-        "either, "
-          "and after their mean, over that of free fall", Between(0.0, 1e-5, 0.0, in_words=True)),
-    Claim("first", "§5.1", "test problem 1 has n = 8378 potential contacts", "potential contacts of 2 048 spheres",
-          Near(8378.0, 1.05)),
-    Claim("second", "§5.1", "test problem 2 has n = 21052 potential contacts", "potential contacts of 5 040 spheres",
-          Near(21052.0, 1.05)),
-    Claim("neighbours", "§4.6", "every soil particle is in contact with approximately 5 to 10 other particles",
-          "potential contacts at a sphere, larger pile", Between(5.0, 10.0, 2.0 * 21052 / 5040)),
-)  # fmt: skip
+    Claim(
+        "many",
+        "Figure 6, §4.6",
+        "ten resting disks allow infinitely many solutions for the reaction impulses",
+        "dimension of the space of impulses that move nothing",
+        Between(1.0, math.inf, 1.0, in_words=True),
+    ),
+    Claim(
+        "two",
+        "Figure 6, §4.6",
+        "two different valid impulse solutions",
+        "largest difference of an impulse, interior point and Gauß–Seidel, over the mean one",
+        Between(0.1, math.inf, 0.1, in_words=True),
+    ),
+    Claim(
+        "zero",
+        "Figure 6, §4.6",
+        "all lead to the same zero-velocity state",
+        "largest velocity of a disk after either, and after their mean, over that of free fall",
+        Between(0.0, 1e-5, 0.0, in_words=True),
+    ),
+    Claim(
+        "first",
+        "§5.1",
+        "test problem 1 has n = 8378 potential contacts",
+        "potential contacts of 2 048 spheres",
+        Near(8378.0, 1.05),
+    ),
+    Claim(
+        "second",
+        "§5.1",
+        "test problem 2 has n = 21052 potential contacts",
+        "potential contacts of 5 040 spheres",
+        Near(21052.0, 1.05),
+    ),
+    Claim(
+        "neighbours",
+        "§4.6",
+        "every soil particle is in contact with approximately 5 to 10 other particles",
+        "potential contacts at a sphere, larger pile",
+        Between(5.0, 10.0, 2.0 * 21052 / 5040),
+    ),
+)
 
 
 def solutions(disks: Disks, methods: tuple[str, ...] = _METHODS) -> dict[str, np.ndarray]:

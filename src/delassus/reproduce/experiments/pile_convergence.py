@@ -29,33 +29,70 @@ def _of(how: str) -> tuple[Claim, ...]:
     """Claims about one state of the piles: the paper does not say whether they move."""
     where, words = f"{how}-", f", pile {_HOW[how]}"
     return (
-        Claim(f"{where}pgj", "§5.2.4", "PGJ requires about 43000 iterations to reduce the error below 10^-3 (problem "
-                                       "2)",
-              f"iterations of PGJ to {_GOAL:g}{words}", Near(float(_PGJ), 2.0, LESS)),
-        Claim(f"{where}inner", "§5.2.4", "the interior point requires a total of around 2545 Krylov iterations "
-                                         "(problem 2)",
-              f"inner iterations to {_GOAL:g}{words}", Near(float(_INNER), 2.0, LESS)),
-        Claim(f"{where}time", "§5.2.4", "and a little more than a fifth of the calculation time",
-              f"time of the interior point over that of PGJ to {_GOAL:g}{words}", Near(_PART, 2.0, LESS)),
-        Claim(f"{where}size", "§5.2.4", "PGJ struggles specifically with larger problems; the rate of the interior "
-                                        "point "
-              "decreases slowly", f"iterations (inner ones) to {_GOAL:g}, large pile over "
-                                  f"small{words}", Order((IPM, PGJ))),
-        Claim(f"{where}least", "Figure 11(a), §5.2.4", "it achieves a smaller error for both test cases",
-              f"the larger of the errors on both piles after the time in which the other reaches {_GOAL:g}{words}",
-              Order((IPM, PGJ))),
-        Claim(f"{where}outer", "Figure 11(b), §5.2.4", "the number of outer iterations with a direct solver is "
-                                                       "nearly the "
-              "same for both", "those of the large pile over those of the small one, to "
-                               f"{_GOAL:g}{words}", Near(1.0, 1.1, in_words=True)),
-        Claim(f"{where}pgj-cost", "§5.2.4", "PGJ reduces the cost function much faster than the feasibility error",
-              f"feasibility error over cost of PGJ at {_GOAL:g}{words}", Between(10.0, math.inf, 10.0, in_words=True)),
-        Claim(f"{where}ipm-cost", "§5.2.4", "the interior point decreases both at about the same rate",
-              f"feasibility error over cost of the interior point at {_GOAL:g}{words}",
-              Between(0.1, 10.0, 1.0, in_words=True)),
-        Claim(f"{where}started", "§6", "the PGJ solution can be used to construct a good starting value",
-              f"inner iterations to {_GOAL:g}{words}", Order(("started by PGJ", "from 0.25 N s"))),
-    )  # fmt: skip
+        Claim(
+            f"{where}pgj",
+            "§5.2.4",
+            "PGJ requires about 43000 iterations to reduce the error below 10^-3 (problem 2)",
+            f"iterations of PGJ to {_GOAL:g}{words}",
+            Near(float(_PGJ), 2.0, LESS),
+        ),
+        Claim(
+            f"{where}inner",
+            "§5.2.4",
+            "the interior point requires a total of around 2545 Krylov iterations (problem 2)",
+            f"inner iterations to {_GOAL:g}{words}",
+            Near(float(_INNER), 2.0, LESS),
+        ),
+        Claim(
+            f"{where}time",
+            "§5.2.4",
+            "and a little more than a fifth of the calculation time",
+            f"time of the interior point over that of PGJ to {_GOAL:g}{words}",
+            Near(_PART, 2.0, LESS),
+        ),
+        Claim(
+            f"{where}size",
+            "§5.2.4",
+            "PGJ struggles specifically with larger problems; the rate of the interior point decreases slowly",
+            f"iterations (inner ones) to {_GOAL:g}, large pile over small{words}",
+            Order((IPM, PGJ)),
+        ),
+        Claim(
+            f"{where}least",
+            "Figure 11(a), §5.2.4",
+            "it achieves a smaller error for both test cases",
+            f"the larger of the errors on both piles after the time in which the other reaches {_GOAL:g}{words}",
+            Order((IPM, PGJ)),
+        ),
+        Claim(
+            f"{where}outer",
+            "Figure 11(b), §5.2.4",
+            "the number of outer iterations with a direct solver is nearly the same for both",
+            f"those of the large pile over those of the small one, to {_GOAL:g}{words}",
+            Near(1.0, 1.1, in_words=True),
+        ),
+        Claim(
+            f"{where}pgj-cost",
+            "§5.2.4",
+            "PGJ reduces the cost function much faster than the feasibility error",
+            f"feasibility error over cost of PGJ at {_GOAL:g}{words}",
+            Between(10.0, math.inf, 10.0, in_words=True),
+        ),
+        Claim(
+            f"{where}ipm-cost",
+            "§5.2.4",
+            "the interior point decreases both at about the same rate",
+            f"feasibility error over cost of the interior point at {_GOAL:g}{words}",
+            Between(0.1, 10.0, 1.0, in_words=True),
+        ),
+        Claim(
+            f"{where}started",
+            "§6",
+            "the PGJ solution can be used to construct a good starting value",
+            f"inner iterations to {_GOAL:g}{words}",
+            Order(("started by PGJ", "from 0.25 N s")),
+        ),
+    )
 
 
 CLAIMS = _of("rest") + _of("motion")

@@ -24,35 +24,72 @@ _EARLY = 8  # iterations: "the first few"
 Ranges = dict[str, list[Range]]
 
 CLAIMS = (
-    Claim("quadratic", "Figure 8, §5.2.1", "non-regularised and non-preconditioned, the condition grows quadratically "
-                                         "as α "
-          "tends towards zero", "exponent of 1/α in the condition of D + W², second half", Between(1.7, 2.3, 2.0)),
-    Claim("bounded", "Figure 8, §5.2.1", "with regularisation, the smallest eigenvalue stays bounded: O(ρ_min)",
-          "smallest eigenvalue of the last iteration over the least entry of R (of sand)",
-          Between(0.98, 10.0, 1.0, in_words=True)),
-    Claim("unbounded", "§5.2.1", "… while the smallest eigenvalue of W approaches zero",
-          "smallest eigenvalue of D + W² in the last iteration over the least entry of R (of sand)",
-          Between(0.0, 0.1, 0.0, in_words=True)),
-    Claim("early", "Figure 8, §5.2.1", "IC(0) very effectively reduces the range of eigenvalues in the first few "
-          "iterations", f"condition with R over that with R and IC(0), least of those up to the {_EARLY}th",
-          Between(5.0, math.inf, 5.0, in_words=True)),
-    Claim("late", "Figure 8, §5.2.1", "close to the exact solution, the preconditioned system is not much better "
-                                      "than the "
-          "regularised non-preconditioned one", "condition with R over that with R and IC(0), last iteration",
-          Between(0.2, 5.0, 1.0, in_words=True)),
-    Claim("worsens", "Figure 8, §5.2.1", "ILU(0) actually worsens the condition between the 10th and the 40th "
-                                         "iteration",
-          "share of the looks from 10 to 40 at which the condition with R and ILU(0) is larger than with R alone",
-          Between(0.5, 1.0, 1.0, in_words=True)),
-    Claim("clustered", "Figure 8, §5.2.1", "towards the exact solution, the eigenvalues are nicely clustered around "
-                                           "one; "
-          "the decrease of the range is better with ILU(0)", "condition at the last iteration",
-          Order(("ILU(0)", "IC(0)"))),
-    Claim("indefinite", "§5.2.1", "the preconditioners ILU(0) are indefinite between the 10th and the 16th iteration",
-          "is it at any look from 10 to 16?", Same(True, (False,))),
-    Claim("always", "§5.2.1", "ILU(0) is always indefinite after switching the preconditioner",
-          "is it at every look from the 16th on?", Same(True, (False,))),
-)  # fmt: skip
+    Claim(
+        "quadratic",
+        "Figure 8, §5.2.1",
+        "non-regularised and non-preconditioned, the condition grows quadratically as α tends towards zero",
+        "exponent of 1/α in the condition of D + W², second half",
+        Between(1.7, 2.3, 2.0),
+    ),
+    Claim(
+        "bounded",
+        "Figure 8, §5.2.1",
+        "with regularisation, the smallest eigenvalue stays bounded: O(ρ_min)",
+        "smallest eigenvalue of the last iteration over the least entry of R (of sand)",
+        Between(0.98, 10.0, 1.0, in_words=True),
+    ),
+    Claim(
+        "unbounded",
+        "§5.2.1",
+        "… while the smallest eigenvalue of W approaches zero",
+        "smallest eigenvalue of D + W² in the last iteration over the least entry of R (of sand)",
+        Between(0.0, 0.1, 0.0, in_words=True),
+    ),
+    Claim(
+        "early",
+        "Figure 8, §5.2.1",
+        "IC(0) very effectively reduces the range of eigenvalues in the first few iterations",
+        f"condition with R over that with R and IC(0), least of those up to the {_EARLY}th",
+        Between(5.0, math.inf, 5.0, in_words=True),
+    ),
+    Claim(
+        "late",
+        "Figure 8, §5.2.1",
+        "close to the exact solution, the preconditioned system is not much better than the regularised "
+        "non-preconditioned one",
+        "condition with R over that with R and IC(0), last iteration",
+        Between(0.2, 5.0, 1.0, in_words=True),
+    ),
+    Claim(
+        "worsens",
+        "Figure 8, §5.2.1",
+        "ILU(0) actually worsens the condition between the 10th and the 40th iteration",
+        "share of the looks from 10 to 40 at which the condition with R and ILU(0) is larger than with R alone",
+        Between(0.5, 1.0, 1.0, in_words=True),
+    ),
+    Claim(
+        "clustered",
+        "Figure 8, §5.2.1",
+        "towards the exact solution, the eigenvalues are nicely clustered around one; the decrease of the range is "
+        "better with ILU(0)",
+        "condition at the last iteration",
+        Order(("ILU(0)", "IC(0)")),
+    ),
+    Claim(
+        "indefinite",
+        "§5.2.1",
+        "the preconditioners ILU(0) are indefinite between the 10th and the 16th iteration",
+        "is it at any look from 10 to 16?",
+        Same(True, (False,)),
+    ),
+    Claim(
+        "always",
+        "§5.2.1",
+        "ILU(0) is always indefinite after switching the preconditioner",
+        "is it at every look from the 16th on?",
+        Same(True, (False,)),
+    ),
+)
 
 
 def ranges_of(problem: Problem, settings: IpmInexact, softer: IpmInexact) -> Ranges:

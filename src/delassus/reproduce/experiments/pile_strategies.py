@@ -24,32 +24,85 @@ PATH, POTENTIAL = "path-following", "potential reduction"
 _NAMES = {PATH: "path-following", POTENTIAL: "potential-reduction"}
 
 CLAIMS = (
-    Claim("outer-direct", "Figure 10(a), §5.2.3", "potential reduction reduces the error faster than path-following, "
-          "with a direct solver", f"outer iterations to an error of {_GOAL:g}", Order((POTENTIAL, PATH))),
-    Claim("outer-krylov", "Figure 10(a), §5.2.3", "… or a Krylov method", f"outer iterations to {_GOAL:g}, BiCGstab",
-          Order((POTENTIAL, PATH))),
-    Claim("stops", "§5.2.3", "with BiCGstab the step size of potential reduction converges to zero quickly and we are "
-          "forced to stop after around 30 iterations", f"iteration from which on θ stays below {_NO_STEP:g}",
-          Near(30.0, 1.3)),
-    Claim("goes-on", "§5.2.3", "this is not the case for path-following", f"are there steps longer than {_NO_STEP:g} "
-          f"beyond iteration {_SLOWS}?", Same(True, (False,))),
-    Claim("slows", "§5.2.3", "but the convergence rate decreases after 50 iterations",
-          f"decades of the error in the 20 iterations before and after the {_SLOWS}th", Order(("after", "before"))),
-    Claim("machine", "§5.2.3", "if the linear systems are solved accurately, the error is reduced to machine "
-                               "precision, "
-          "for both", "the larger of the least errors, direct solver", Between(0.0, 1e-12, 1e-15, in_words=True)),
-    Claim("constant", "§5.2.3", "… at a constant rate", "decades per iteration in the second half of the way over "
-                                                        "those "
-          "in the first, the one further from one", Near(1.0, 2.0, in_words=True)),
-    Claim("steps", "§5.2.3", "path-following allows larger step sizes θ", "mean θ, BiCGstab, whole run",
-          Order((POTENTIAL, PATH))),
-    Claim("inner", "§5.2.3", "in total less inner Krylov iterations are needed by path-following",
-          f"inner iterations to an error of {_GOAL:g}", Order((PATH, POTENTIAL))),
-    Claim("faster", "Figure 10(b), §5.2.3", "combined with an inexact linear solver, path-following converges faster",
-          f"seconds to an error of {_GOAL:g}", Order((PATH, POTENTIAL), unit="s")),
-    Claim("further", "Figure 10, §5.2.3", "the one is forced to stop, the other is not", "least error with BiCGstab",
-          Order((PATH, POTENTIAL))),
-)  # fmt: skip
+    Claim(
+        "outer-direct",
+        "Figure 10(a), §5.2.3",
+        "potential reduction reduces the error faster than path-following, with a direct solver",
+        f"outer iterations to an error of {_GOAL:g}",
+        Order((POTENTIAL, PATH)),
+    ),
+    Claim(
+        "outer-krylov",
+        "Figure 10(a), §5.2.3",
+        "… or a Krylov method",
+        f"outer iterations to {_GOAL:g}, BiCGstab",
+        Order((POTENTIAL, PATH)),
+    ),
+    Claim(
+        "stops",
+        "§5.2.3",
+        "with BiCGstab the step size of potential reduction converges to zero quickly and we are forced to stop "
+        "after around 30 iterations",
+        f"iteration from which on θ stays below {_NO_STEP:g}",
+        Near(30.0, 1.3),
+    ),
+    Claim(
+        "goes-on",
+        "§5.2.3",
+        "this is not the case for path-following",
+        f"are there steps longer than {_NO_STEP:g} beyond iteration {_SLOWS}?",
+        Same(True, (False,)),
+    ),
+    Claim(
+        "slows",
+        "§5.2.3",
+        "but the convergence rate decreases after 50 iterations",
+        f"decades of the error in the 20 iterations before and after the {_SLOWS}th",
+        Order(("after", "before")),
+    ),
+    Claim(
+        "machine",
+        "§5.2.3",
+        "if the linear systems are solved accurately, the error is reduced to machine precision, for both",
+        "the larger of the least errors, direct solver",
+        Between(0.0, 1e-12, 1e-15, in_words=True),
+    ),
+    Claim(
+        "constant",
+        "§5.2.3",
+        "… at a constant rate",
+        "decades per iteration in the second half of the way over those in the first, the one further from one",
+        Near(1.0, 2.0, in_words=True),
+    ),
+    Claim(
+        "steps",
+        "§5.2.3",
+        "path-following allows larger step sizes θ",
+        "mean θ, BiCGstab, whole run",
+        Order((POTENTIAL, PATH)),
+    ),
+    Claim(
+        "inner",
+        "§5.2.3",
+        "in total less inner Krylov iterations are needed by path-following",
+        f"inner iterations to an error of {_GOAL:g}",
+        Order((PATH, POTENTIAL)),
+    ),
+    Claim(
+        "faster",
+        "Figure 10(b), §5.2.3",
+        "combined with an inexact linear solver, path-following converges faster",
+        f"seconds to an error of {_GOAL:g}",
+        Order((PATH, POTENTIAL), unit="s"),
+    ),
+    Claim(
+        "further",
+        "Figure 10, §5.2.3",
+        "the one is forced to stop, the other is not",
+        "least error with BiCGstab",
+        Order((PATH, POTENTIAL)),
+    ),
+)
 
 
 def both(
