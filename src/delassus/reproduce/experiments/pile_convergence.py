@@ -21,7 +21,7 @@ _PGJ, _INNER, _PART = 43_000, 2545, 0.22  # iterations, iterations, "a little mo
 IPM, PGJ = "interior point", "PGJ"
 _HOW = {"rest": "at rest", "motion": "in motion"}
 _OURS: dict[str, Any] = {"space": "body", "linear": "cg", "strategy": "adaptive"}  # our way to the same point
-_BOUNDS = "the bounds on f_cen, a sum over all contacts, are harder to keep the more there are"
+_BOUNDS = "walls touch more of the spheres of a smaller pile; not the bounds on f_cen, a sum over all contacts"
 _OMEGA = 0.1  # step of PGJ, a third of what Heyn et al. 2013 use
 
 
@@ -172,7 +172,8 @@ def _worst(races: tuple[Race, ...], name: str) -> dict[str, float]:
     for one in races:
         own: Descent = getattr(one, name)
         seconds = own.to(_GOAL)
-        out[IPM] = max(out[IPM], min(own.error) if math.isfinite(seconds) else math.inf)
+        reached = [error for error in own.error if error <= _GOAL]
+        out[IPM] = max(out[IPM], reached[0] if reached else math.inf)
         seen = [
             error for error, spent in zip(one.pgj.error, one.pgj.seconds) if spent <= max(seconds, one.pgj.seconds[0])
         ]
@@ -239,7 +240,7 @@ def _reasons(own: dict[str, Any], pair: list[Race], moving: dict[str, Any], quic
     return {
         "pgj": (easy, state), "inner": (tolerance, "" if quick else _tolerances(large.pile)),
         "time": ("our PGJ forms no matrix", dear), "least": ("our PGJ forms no matrix", dear),
-        "size": (easy, f"in motion {words}"), "outer": (_BOUNDS, _without_bounds(pair)),
+        "size": (easy, f"in motion {words}"), "outer": (f"{_BOUNDS}: {_without_bounds(pair)}", ""),
         "pgj-cost": nothing, "ipm-cost": nothing, "started": nothing,
     }  # fmt: skip
 
