@@ -27,6 +27,10 @@ class Composed(Settings):
     base: Settings
     modifier: Settings
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "own_stop", self.base.own_stop)
+
     def changed(self, **values: Any) -> "Composed":
         """A copy with some settings replaced, those of the modifier named "modifier.setting"."""
         base, own = self._dealt(values)
@@ -42,10 +46,6 @@ class Composed(Settings):
         if not isinstance(other, Composed):
             return False
         return self.base.is_like(other.base) and self.modifier.is_like(other.modifier)
-
-    @property
-    def own_stop(self) -> tuple[float, float, float] | None:
-        return self.base.own_stop
 
     def __getattr__(self, name: str) -> Any:
         """Settings of the base read as one's own: `settings.threads`."""

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from numbers import Real
-from typing import Annotated, Any, Self, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, get_args, get_type_hints
 
 import numpy as np
 
@@ -106,10 +106,8 @@ class Settings:
         """The settings that suit Anderson acceleration around this solver best."""
         return self
 
-    @property
-    def own_stop(self) -> tuple[float, float, float] | None:
-        """Largest primal, dual and complementarity residual at which to stop instead of at the judge's tolerances."""
-        return None
+    own_stop: ClassVar[tuple[float, float, float] | None] = None
+    """Largest primal, dual and complementarity residual at which to stop instead of at the judge's tolerances."""
 
     def parsed(self, texts: dict[str, str]) -> Self:
         """A copy with fields given as text (`{"omega": "1.2"}`), converted to each field's type."""
@@ -145,11 +143,8 @@ class PublishedStop(Settings):
             all(given) or not any(given),
             "eps_primal, eps_dual and eps_complementarity belong together: give all three, or none",
         )
-
-    @property
-    def own_stop(self) -> tuple[float, float, float] | None:
-        stop = self.eps_primal, self.eps_dual, self.eps_complementarity
-        return stop if stop[0] > 0.0 else None
+        if all(given):  # once, since every solve asks
+            object.__setattr__(self, "own_stop", (self.eps_primal, self.eps_dual, self.eps_complementarity))
 
 
 def require(condition: bool, message: str) -> None:
