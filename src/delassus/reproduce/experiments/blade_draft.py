@@ -263,7 +263,7 @@ EXPERIMENT = Experiment(
     "blade-draft",
     ("kleinert",),
     "The draft force of a blade by rough and accurate solves",
-    ("Figure 1", "§1"),
+    ("Figure 1", "§1", "§6"),
     CLAIMS,
     measure,
 )
