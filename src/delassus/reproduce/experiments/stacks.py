@@ -16,6 +16,7 @@ from delassus.reproduce.criterion import MORE, Between, Order, Same
 from delassus.reproduce.experiment import Experiment, Findings
 from delassus.reproduce.measure.interior_runs import PUBLISHED, THESIS, iterations, method, stack_problem
 from delassus.reproduce.outcome import Picture
+from delassus.residuals import evaluate
 from delassus.scenes import find
 from delassus.scenes.stacked_spheres import sunk
 from delassus.simulation import Memory, StepReport
@@ -158,14 +159,17 @@ def _facts(growing: dict[int, Run], settings: Ipm) -> list[Fact]:
 
 
 def _one_double(n: int) -> Fact:
-    """What is left of velocities where reactions have sixteen digits, and what of it their last digit explains."""
+    """What is left of velocities where reactions have sixteen digits, and what of it rounding explains: the right
+    answer, rounded to one double."""
     problem = stack_problem(n, 10.0, 10.0)
     found = solve(problem, method(rescue=False), tol=1e-10, tol_velocity=1e-8)
-    last = np.spacing(np.abs(found.reactions).max())
+    exact = solve(problem, "ipm-dd", tol=1e-10, tol_velocity=1e-8)
+    left, rounded = found.residuals.worst_velocity, evaluate(problem, exact.reactions).worst_velocity
+    rest = "which explains it" if rounded >= 0.5 * left else "which does not explain it: unexplained"
     return Fact(
         f"{n} spheres of 10ⁿ kg, reactions of one double (`ipm`, rescue=false)", "–", "–",
-        f"{found.status.value}, worst velocity {found.residuals.worst_velocity:.1e} m/s; one unit in the last place of "
-        f"the largest reaction moves 10 kg at {last / 10.0:.1e} m/s",
+        f"{found.status.value}, worst velocity {left:.1e} m/s; of the answer of two doubles, rounded to one, "
+        f"{rounded:.1e} m/s, {rest}",
     )  # fmt: skip
 
 
