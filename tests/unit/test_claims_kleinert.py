@@ -154,6 +154,18 @@ def test_convergence_finds_the_published_numbers_where_they_are(pile):
     assert {key for key, verdict in got.items() if verdict == AGREES} <= {"rest-outer"}
 
 
+def test_what_the_interior_point_does_later_does_not_count(pile):
+    """PGJ reaches a smaller error in the time in which the interior point reaches the goal: that it goes on for longer
+    than PGJ is given is no smaller error."""
+    ipm = falling(2.0, 60)
+    at_goal = next(k for k, error in enumerate(ipm.error) if error <= 1e-3)
+    pgj = replace(falling(2.0, 60), error=[0.5 * error for error in ipm.error[: at_goal + 1]] + [1.0] * (59 - at_goal))
+    race = pile_convergence.Race(pile, ipm, pgj, ipm, ipm, ipm)
+    least = pile_convergence.numbers(race, race)["least"]
+    assert least == {"interior point": ipm.error[at_goal], "PGJ": 0.5 * ipm.error[at_goal]}
+    assert verdicts(pile_convergence, {"rest-least": least})["rest-least"] != AGREES
+
+
 def test_start_by_pgj_is_what_the_race_runs(pile):
     methods = pile_convergence.methods_of(pile)
     assert methods["warm"].pgj > 0

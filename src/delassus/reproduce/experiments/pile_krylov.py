@@ -22,6 +22,8 @@ _OUTER = 100  # iterations, §5.2.2
 _UNTIL_STUCK = 30  # iterations with ILU(0) and ILU(1), which fail before the 16th there
 _INNER = 500  # iterations, §5.2.2
 _FIRST = 5  # "the first few iterations"
+_OTHER_PILE = 1.2  # factor on the iterations 10 and 16, between which methods fail there: the pile is not the paper's
+_NOT_13 = "2026-11-16: a fifth beyond the printed 10 and 16; before, a factor of 1.6 around 13, which is not printed"
 _HIGH = 10.0  # [N s] a start a hundred times the published one
 BEST, BARE = "BiCGstab, IC(0)", "CG, no preconditioner"
 _KRYLOV: dict[str, dict[str, Any]] = {
@@ -82,14 +84,19 @@ CLAIMS = (
         "ilu0",
         "§5.2.1",
         "all Krylov methods fail between the 10th and 16th iteration with ILU(0)",
-        "iteration from which on the error no longer falls, ILU(0)",
-        Near(13.0, 1.6),
+        "iteration from which on the error no longer falls, BiCGstab with ILU(0)",
+        Between(10.0 / _OTHER_PILE, 16.0 * _OTHER_PILE, 16.0),
+        changed=_NOT_13,
     ),
     Claim(
-        "ilu1", "§5.2.1", "… or ILU(1)", "iteration from which on the error no longer falls, ILU(1)", Near(13.0, 1.6)
+        "ilu1",
+        "§5.2.1",
+        "… or ILU(1)",
+        "iteration from which on the error no longer falls, BiCGstab with ILU(1)",
+        Between(10.0 / _OTHER_PILE, 16.0 * _OTHER_PILE, 16.0),
+        changed=_NOT_13,
     ),
 )
-"""10 and 16 are within the factor around 13; the pile is not the paper's."""
 
 
 def all_runs(problem: Problem, methods: dict[str, Settings], seconds: float, iterations: int) -> dict[str, Descent]:

@@ -13,7 +13,16 @@ from delassus.problem import Problem
 from delassus.reproduce.claim import Claim, Fact, Found
 from delassus.reproduce.criterion import Between, Same
 from delassus.reproduce.experiment import Experiment, Findings
-from delassus.reproduce.measure.interior_runs import AS_IN_MANGONI_TASORA, PUBLISHED, THESIS, iterations, method, steps
+from delassus.reproduce.measure.interior_runs import (
+    AS_IN_MANGONI_TASORA,
+    MANGONI_TASORA,
+    PUBLISHED,
+    THESIS,
+    Rule,
+    iterations,
+    method,
+    steps,
+)
 from delassus.reproduce.outcome import Picture
 from delassus.scenes import find
 from delassus.solvers import solve
@@ -58,10 +67,10 @@ def problems(quick: bool) -> dict[str, Problem]:
     return out
 
 
-def table(given: dict[str, Problem], settings: Ipm) -> Table:
+def table(given: dict[str, Problem], settings: Ipm, rule: Rule = THESIS) -> Table:
     def count(problem: Problem, ones: float) -> float:
         backend = "dense" if problem.row_count <= _DENSE else "auto"
-        found = iterations(problem, settings.changed(ones=ones, backend=backend), THESIS, most=_MOST)
+        found = iterations(problem, settings.changed(ones=ones, backend=backend), rule, most=_MOST)
         return found.iterations if found.is_met else float("inf")
 
     return {name: {ones: count(problem, ones) for ones in ONES} for name, problem in given.items()}
@@ -86,8 +95,8 @@ def measure(folder: Path, quick: bool) -> Findings:
     given = problems(quick)
     tables = {
         "thesis, eq. 4.23": table(given, method(PUBLISHED)),
-        "Mangoni and Tasora, eq. 21": table(given, method(PUBLISHED, lengths="common")),
-        "Mangoni and Tasora, eq. 22": table(given, method(PUBLISHED, **AS_IN_MANGONI_TASORA)),
+        "Mangoni and Tasora, eq. 21": table(given, method(PUBLISHED, lengths="common"), MANGONI_TASORA),
+        "Mangoni and Tasora, eq. 22": table(given, method(PUBLISHED, **AS_IN_MANGONI_TASORA), MANGONI_TASORA),
     }
     _draw(folder / "starting-values.png", tables)
     facts = [
