@@ -35,6 +35,7 @@ _FIGURE = {1000: "Figure 6", 2000: "Figure 7", 4000: "Figure 8"}
 _LARGEST = max(_CONTACTS)
 _SIGNIFICANT = 2.0  # factor behind "significantly better" and "much worse"
 _ONCE = "2026-11-16: sizes are looked at once an iteration, not at the gradient steps between two of GPMINRES"
+_LAST = 100  # records at the end of a curve
 _RISE = 1e-6  # relative rises smaller than this are rounding
 _FOUR = ("Jacobi", *NEW)
 
@@ -151,7 +152,11 @@ def _of_system(size: int, s: System) -> dict[str, Found | NotTested]:
         f"after {BEGINNING} products with N "
         + ", ".join(f"{name} {value:.2g}" for name, value in products.items()),
     )  # fmt: skip
-    found[f"later {size}"] = Found({name: end[name][1] for name in ("GPMINRES", "SPG-FB")})
+    least = {name: s.curves[name].epsilon[-_LAST:].min() for name in ("GPMINRES", "SPG-FB")}
+    found[f"later {size}"] = Found(
+        {name: end[name][1] for name in least}, None, "GPMINRES's residual jumps from face to face",
+        f"least of the last {_LAST} records: GPMINRES {least['GPMINRES']:.2g}, SPG-FB {least['SPG-FB']:.2g} m/s",
+    )  # fmt: skip
     found[f"changes {size}"] = Found(
         {name: changes(s.curves[name], contacts) for name in ACTIVE_SET_METHODS},
     )  # fmt: skip

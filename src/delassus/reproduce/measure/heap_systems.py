@@ -54,9 +54,11 @@ def system(heap: Heap) -> System:
     near = best + NEAR * abs(best)
     own = {name: follow(problem, OURS[name], ITERATIONS) for name in ("apgd", "ags", "spg-fb", "gpminres", "kucera")}
     curves = {name: follow(problem, solver, ITERATIONS, ratio=1.0) for name, solver in PUBLISHED.items()}
-    slow = [name for name in ("Jacobi", "Gauß–Seidel", "Kučera") if curves[name].objective[-1] > near]
+    stop = {name: near if name in ("Jacobi", "Gauß–Seidel") else best + 0.1 * NEAR * abs(best) for name in curves}
     longer = {
-        name: follow(problem, PUBLISHED[name], 10 * LONGER, ratio=1.03, also=[LONGER], until=near) for name in slow
+        name: follow(problem, PUBLISHED[name], 10 * LONGER, ratio=1.03, also=[LONGER], until=stop[name])
+        for name in curves
+        if curves[name].objective[-1] > near
     }
     return System(heap, best, curves, own, longer)
 
@@ -93,7 +95,8 @@ def unsettled(s: System) -> float:
     more; nan where none got there."""
     out = []
     for name in ACTIVE_SET_METHODS:
-        after = s.curves[name].open_contacts[s.curves[name].objective <= s.near]
+        curve = s.longer.get(name, s.curves[name])
+        after = curve.open_contacts[curve.objective <= s.near]
         out.append(float(np.ptp(after)) if len(after) else np.nan)
     return float(np.max(out))
 
