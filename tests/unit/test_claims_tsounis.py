@@ -83,7 +83,7 @@ def test_a_solver_that_returns_zero_agrees_with_no_claim_about_the_suite(samples
     assert COMPARISON["fixed-penalty"].judge(solved(idle, "ADMM-NCP-FP")) != AGREES
     assert COMPARISON["difficulty"].judge(comparison.failing(idle)) != AGREES  # all fail alike
     assert COMPARISON["warm-start"].judge(comparison.faster_when_warm(idle)) != AGREES
-    assert COMPARISON["relaxation"].judge(comparison.best_somewhere({1.0: idle, 1.8: idle})) != AGREES
+    assert COMPARISON["relaxation"].judge(comparison.price_of_one_factor({1.0: idle, 1.8: idle})) != AGREES
     assert COMPARISON["divergence"].judge(comparison.lost({1.0: idle, 1.8: idle}, 1.8)) != AGREES
     assert COMPARISON["mass-ratio"].judge(comparison.by_mass_ratio({"NBGS": nothing})) != AGREES
 
@@ -100,6 +100,22 @@ def test_right_methods_do_and_swapped_labels_do_not(samples, rows):
     counts = {label: comparison.mean_iterations(stopped, label) for label in ("RAISIM-DS", "RAISIM-DS-ES")}
     assert COMPARISON["early-stop"].judge(counts) == AGREES
     assert COMPARISON["early-stop"].judge(dict(zip(counts, reversed(counts.values())))) != AGREES
+
+
+def test_one_relaxation_factor_for_all_has_its_price(rows):
+    """None where one factor is the fastest everywhere, or next to it; some where each fails what the other solves."""
+    cold = [row for row in rows if row.start == "cold" and row.solver == "NBGS" and row.solved]
+    assert len(cold) > 1
+    slower = [replace(row, iterations=row.iterations + 1000) for row in cold]
+    assert comparison.price_of_one_factor({1.0: cold, 1.8: slower}) == 1.0
+    assert COMPARISON["relaxation"].judge(comparison.price_of_one_factor({1.0: cold, 1.8: slower})) != AGREES
+    first, last = (
+        [replace(row, solved=(k == 0) == is_first) for k, row in enumerate(cold)] for is_first in (True, False)
+    )
+    assert COMPARISON["relaxation"].judge(comparison.price_of_one_factor({1.0: first, 1.8: last})) == AGREES
+    ten = [replace(row, iterations=10) for row in cold]
+    thirty = [replace(row, iterations=30 if k else 3) for k, row in enumerate(cold)]
+    assert comparison.price_of_one_factor({1.0: ten, 1.8: thirty}) == 3.0
 
 
 def test_pictures_are_drawn(rows, tmp_path):

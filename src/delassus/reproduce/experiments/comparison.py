@@ -57,8 +57,10 @@ CLAIMS = (
     Claim("early-stop", "§VI-D", "early stopping on the objective keeps the method from iterating without effect",
           "mean iterations, each with its published stop", Order(("RAISIM-DS-ES", "RAISIM-DS"))),
     Claim("relaxation", "§VI-B", "a relaxation factor that generalises across all problems is difficult to choose",
-          f"of {len(OMEGAS)} relaxation factors, those that are the fastest somewhere: PGS-CCP, PGS-NCP, NBGS",
-          Between(2.0, float(len(OMEGAS)), 2.0, in_words=True)),
+          f"iterations of the one of {len(OMEGAS)} factors that is best for all samples over those of the fastest on "
+          "each, worst sample, least of PGS-CCP, PGS-NCP and NBGS; inf where it fails and another does not",
+          Between(2.0, float("inf"), 2.0, in_words=True),
+          changed="2026-11-16: before, how many factors are the fastest somewhere, which could hardly be one alone"),
     Claim("divergence", "§VI-B", "relaxation can lead to divergence if not selected carefully",
           "runs of PGS-CCP, PGS-NCP and NBGS that succeed with a factor of 1 and not with one of 1.8",
           Between(1.0, float("inf"), 1.0, in_words=True),
@@ -118,15 +120,20 @@ def mean_iterations(rows: Sequence[Result], label: str) -> float:
     return float(np.mean(mine)) if mine else float("nan")
 
 
-def best_somewhere(rows: Mapping[float, Sequence[Result]]) -> int:
-    """How many relaxation factors take the fewest iterations of a solver on some sample that one of them solves."""
-    least: dict[tuple[str, str], tuple[int, float]] = {}
-    for omega, each in rows.items():
-        for row in each:
-            if row.solved:
-                key, mine = (row.solver, row.sample), (row.iterations, omega)
-                least[key] = min(least.get(key, mine), mine)
-    return len({omega for _, omega in least.values()})
+def price_of_one_factor(rows: Mapping[float, Sequence[Result]]) -> float:
+    """What a solver loses on its worst sample with the one relaxation factor that is best for all: iterations over
+    those of the fastest factor on that sample, of the samples that some factor solves; least over solvers, nan where
+    nothing is solved."""
+    taken = {(row.solver, row.sample, omega): float(row.iterations) if row.solved else float("inf")
+             for omega, each in rows.items() for row in each}  # fmt: skip
+    prices = []
+    for solver in dict.fromkeys(solver for solver, _, _ in taken):
+        samples = dict.fromkeys(sample for one, sample, _ in taken if one == solver)
+        counts = np.maximum([[taken[solver, sample, omega] for omega in rows] for sample in samples], 1.0)
+        counts = counts[np.isfinite(counts).any(axis=1)]
+        if len(counts):
+            prices.append(float((counts / counts.min(axis=1, keepdims=True)).max(axis=0).min()))
+    return min(prices, default=float("nan"))
 
 
 def lost(rows: Mapping[float, Sequence[Result]], omega: float) -> int:
@@ -222,7 +229,7 @@ def measure(folder: Path, quick: bool) -> Findings:
         "mass-ratio": Found(by_mass_ratio(PUBLISHED), by_mass_ratio(OURS)),
         "warm-start": Found(faster_when_warm(published), faster_when_warm(ours)),
         "early-stop": Found({label: mean_iterations(stopped, label) for label in ("RAISIM-DS-ES", "RAISIM-DS")}),
-        "relaxation": Found(float(best_somewhere(relaxed))),
+        "relaxation": Found(price_of_one_factor(relaxed)),
         "divergence": Found(float(lost(relaxed, 1.8))),
     }
     pictures = [
