@@ -160,6 +160,20 @@ def test_velocities_that_follow_from_reactions_end_sooner():
     assert stacks.highest(runs) < 15
 
 
+def test_a_setting_explains_only_what_it_changes():
+    """Height is no cause where the iterations grow with it whatever is switched off."""
+
+    def runs(few, many):
+        return {5: stacks.Run(few, True), 50: stacks.Run(many, True)}
+
+    assert stacks.explained(runs(10, 16), 1.0, {"another start": runs(9, 9)}).evidence == (
+        "with another start 9 and 9 iterations"
+    )
+    assert not stacks.explained(runs(10, 16), 1.0, {"another start": runs(9, 15)}).evidence
+    agreed = stacks.explained(runs(10, 11), 1.0, {"another start": runs(9, 9)})
+    assert (agreed.why, agreed.evidence) == ("", "")
+
+
 def test_stack_claims_fail_where_nothing_is_solved(nothing):
     told = verdicts(stacks.CLAIMS, small_stacks(method(PUBLISHED, backend="dense")))
     assert AGREES not in told.values()

@@ -107,8 +107,8 @@ def findings(systems: Mapping[int, System]) -> dict[str, Found | NotTested]:
         ours = {name: systems[_LARGEST].to_near(name) / systems[1000].to_near(name) for name in ("ags", "apgd")}
         found["scales"] = Found(
             {"worst of the three": max(growth[name] for name in NEW), "Jacobi": growth["Jacobi"]}, ours,
-            "iterations grow with the height of the heap, of which Jacobi needs the square and the others the height",
-            ", ".join(f"{name} {counts[1000][name]:.0f} → {counts[_LARGEST][name]:.0f}" for name in _FOUR),
+            "the height of the heap: "
+            + ", ".join(f"{name} {counts[1000][name]:.0f} → {counts[_LARGEST][name]:.0f}" for name in _FOUR),
         )  # fmt: skip
         found["unsettled"] = Found(unsettled(systems[_LARGEST]))
     small = systems[1000]
