@@ -46,7 +46,6 @@ PAPERS: dict[str, Paper] = {
             "Table 2": "iterations with warm starts",
             "§4.3": "redundant constraints and contact stiffness",
         },
-        {"Figure 1": "a drawing and a curve without numbers, of the scene whose convergence is shown as figure 5.2"},
     ),
     "heyn": Paper(
         "Heyn et al. 2013",
