@@ -95,6 +95,8 @@ def test_a_difference_without_evidence_is_unexplained(tmp_path):
     assert why(Found(0.7, why="wind")).why == "unexplained; suspected: wind"
     assert why(Found(0.7, why="wind", evidence="0.5 indoors")).why == "wind; measured: 0.5 indoors"
     assert (why(Found(0.5)).why, why(Found(0.5)).verdict) == ("", AGREES)
+    # there is nothing to explain, but a reader may want to know
+    assert why(Found(0.5, why="wind", evidence="0.5 indoors")).why == "agrees; beside it: wind; measured: 0.5 indoors"
     assert why(NotTested("too few tosses")).verdict == NOT_TESTED
 
 

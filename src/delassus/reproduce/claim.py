@@ -7,6 +7,7 @@ from delassus.reproduce.criterion import AGREES, NOT_TESTED, Criterion
 
 UNEXPLAINED = "unexplained"
 IN_WORDS = "in words only"
+BESIDE = "agrees; beside it: "
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,10 @@ def line(claim: Claim, found: Found | NotTested, paper: str) -> Line:
 
 
 def _reason(found: Found, agrees: bool) -> str:
-    if found.evidence:
-        return f"{found.why}; measured: {found.evidence}"
+    """The explanation of a difference; beside an agreement the same words are no more than a remark."""
+    told = f"{found.why}; measured: {found.evidence}" if found.evidence else found.why
     if agrees:
-        return found.why
-    return f"{UNEXPLAINED}; suspected: {found.why}" if found.why else UNEXPLAINED
+        return f"{BESIDE}{told}" if told else ""
+    if found.evidence:
+        return told
+    return f"{UNEXPLAINED}; suspected: {told}" if told else UNEXPLAINED
