@@ -208,6 +208,9 @@ def test_starting_values_tell_failures():
     ):
         told = verdicts(starting_values.CLAIMS, starting_values.findings(*tables))
         assert tuple(told[key] == AGREES for key in keys) == wanted
+    nothing_failed = starting_values.findings(fine, fine, fine)["unstable"]
+    assert starting_values.explained(nothing_failed, True).evidence
+    assert not starting_values.explained(nothing_failed, False).evidence
     problem = {"ball": sequence("single-ball", 1)[0][0]}
     row = starting_values.table(problem, method(PUBLISHED))["ball"]
     assert row[1e4] > row[1.0]

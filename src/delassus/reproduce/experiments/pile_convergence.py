@@ -204,6 +204,7 @@ def measure(folder: Path, quick: bool) -> Findings:
              for one in (both.published, both.pgj, both.exact, both.warm, both.ours)]  # fmt: skip
     facts += [Fact(f"{pair[1].pile.label} {_HOW[how]}: an inner iteration takes as long as so many of PGJ", "3.7",
                    f"{_per_iteration(pair[1]):.0f}") for how, pair in races.items()]  # fmt: skip
+    facts.append(Fact("PGJ: its step", "not named", "the longest that is safe, found for each problem"))
     name = "pile-convergence.png"
     _draw(folder / name, races)
     caption = "Error over time (a) at rest and in motion, and over outer iterations with a direct solver (b)."
