@@ -23,12 +23,12 @@ class Ipm(Settings):
     warm: what the thesis's variant does with a guess of reactions. As published (Mangoni §4.6, §4.11): velocities of
     the step before, and y that follows from them ("partial"); reactions, too, used as they are ("full"). Where that is
     not inside the cones, a prediction is made from it and kept away from the boundary, as without a guess (§4.11).
-    "centred" is ours: on the central path next to the guess, as near to its end as the guess is good."""
+    "centred" is ours: on the central path next to the guess, as near to its end as the guess is good.
+
+    linear: "saddle", of the thesis's variant alone, keeps velocities as unknowns and joints as joints, as published."""
 
     variant: Variant = "fast"  # "thesis": the published predictor-corrector, nothing added
-    # between bodies ("body"), contacts ("dual") or both ("augmented"); auto: compiled if small; thesis also "saddle":
-    # velocities are unknowns of their own, and joints stay joints, as published
-    linear: Linear = "auto"
+    linear: Linear = "auto"  # between bodies ("body"), contacts ("dual"), both ("augmented"); auto: compiled if small
     backend: Backend = "auto"  # sparse factorisation, a name of linalg.symmetric.BACKENDS
     threads: Count = 1  # of the factorisation (PARDISO)
     presolve: bool = True  # fast: leave out contacts that sweeps predict to stay open; they are checked again later
