@@ -25,7 +25,10 @@ class Ipm(Settings):
     not inside the cones, a prediction is made from it and kept away from the boundary, as without a guess (§4.11).
     "centred" is ours: on the central path next to the guess, as near to its end as the guess is good.
 
-    linear: "saddle", of the thesis's variant alone, keeps velocities as unknowns and joints as joints, as published."""
+    linear: "saddle", of the thesis's variant alone, keeps velocities as unknowns and joints as joints, as published.
+
+    own_tol: ‖r_p‖ and ‖r_d‖ per row are below it and τ below ten times it, in SI units (thesis, chapter 5: 1e-10;
+    Mangoni and Tasora, eq. 38: 1e-8)."""
 
     variant: Variant = "fast"  # "thesis": the published predictor-corrector, nothing added
     linear: Linear = "auto"  # between bodies ("body"), contacts ("dual"), both ("augmented"); auto: compiled if small
@@ -41,9 +44,7 @@ class Ipm(Settings):
     ones: Positive = 1.0  # thesis: what velocities, reactions and y of the last two starts have in place of one
     warm: Warm = "none"  # thesis: see above
     lengths: Lengths = "common"  # thesis: of steps of velocities and of reactions: Mangoni eq. 4.12, or eq. 4.11
-    # thesis: ends where ‖r_p‖ and ‖r_d‖ per row are below this and τ below ten times this, in SI units (chapter 5:
-    # 1e-10; Mangoni and Tasora, eq. 38: 1e-8); zero: goes on as long as the judge is not content
-    own_tol: NotNegative = 0.0
+    own_tol: NotNegative = 0.0  # thesis: rule of its own to end by, see above; zero: until the judge is content
     inside: Share = 0.99  # thesis: largest part of the way to the boundary; the published η of §4.12 tends to one
 
     def __post_init__(self) -> None:
