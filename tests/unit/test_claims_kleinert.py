@@ -132,6 +132,11 @@ def test_what_a_descent_says_is_what_happened():
     assert pile_strategies.decades(one, 10, 20) == pytest.approx(10.0 * math.log10(2.0))
     assert pile_krylov.together(one) == pytest.approx(1.0)
     assert list(pile_krylov.per_direction(one)) == [10.0] * 60
+    late = replace(one, error=one.error[:30] + [one.error[29]] * 30)
+    assert pile_krylov.fails({"a": stopped}, math.inf).published == stopped.stuck
+    assert pile_krylov.fails({"a": stopped, "b": late}, math.inf).published == late.stuck
+    judged = verdicts(pile_krylov, {"ilu0": stopped.stuck, "ilu1": late.stuck})
+    assert [verdict == AGREES for verdict in judged.values()] == [True, False]
 
 
 def test_convergence_finds_the_published_numbers_where_they_are(pile):

@@ -23,7 +23,10 @@ _UNTIL_STUCK = 30  # iterations with ILU(0) and ILU(1), which fail before the 16
 _INNER = 500  # iterations, §5.2.2
 _FIRST = 5  # "the first few iterations"
 _OTHER_PILE = 1.2  # factor on the iterations 10 and 16, between which methods fail there: the pile is not the paper's
-_NOT_13 = "2026-11-16: a fifth beyond the printed 10 and 16; before, a factor of 1.6 around 13, which is not printed"
+_NOT_13 = (
+    "2026-11-16: all three methods, not BiCGstab alone, and a fifth beyond the printed 10 and 16; before, a factor of "
+    "1.6 around 13, which is not printed"
+)
 _HIGH = 10.0  # [N s] a start a hundred times the published one
 BEST, BARE = "BiCGstab, IC(0)", "CG, no preconditioner"
 _KRYLOV: dict[str, dict[str, Any]] = {
@@ -33,9 +36,11 @@ _KRYLOV: dict[str, dict[str, Any]] = {
     BARE: {"linear": "cg", "preconditioner": "none"},
 }
 _INDEFINITE: dict[str, dict[str, Any]] = {
-    "BiCGstab, ILU(0)": {"preconditioner": "ilu0"},
-    "BiCGstab, ILU(1)": {"preconditioner": "ilu1"},
+    f"{method}, ILU({level})": {"linear": method.lower(), "preconditioner": f"ilu{level}"}
+    for level in (0, 1)
+    for method in ("BiCGstab", "CG", "GMRES")
 }
+_FAIL = 10.0, 16.0  # iterations between which all of them fail there
 
 CLAIMS = (
     Claim(
@@ -85,16 +90,16 @@ CLAIMS = (
         "ilu0",
         "§5.2.1",
         "all Krylov methods fail between the 10th and 16th iteration with ILU(0)",
-        "iteration from which on the error no longer falls, BiCGstab with ILU(0)",
-        Between(10.0 / _OTHER_PILE, 16.0 * _OTHER_PILE, 16.0),
+        "iteration from which on the error no longer falls, ILU(0), the method furthest from these",
+        Between(_FAIL[0] / _OTHER_PILE, _FAIL[1] * _OTHER_PILE, _FAIL[1]),
         changed=_NOT_13,
     ),
     Claim(
         "ilu1",
         "§5.2.1",
         "… or ILU(1)",
-        "iteration from which on the error no longer falls, BiCGstab with ILU(1)",
-        Between(10.0 / _OTHER_PILE, 16.0 * _OTHER_PILE, 16.0),
+        "iteration from which on the error no longer falls, ILU(1), the method furthest from these",
+        Between(_FAIL[0] / _OTHER_PILE, _FAIL[1] * _OTHER_PILE, _FAIL[1]),
         changed=_NOT_13,
     ),
 )
@@ -118,6 +123,14 @@ def fewest(runs: dict[str, Descent]) -> str:
 def ratio(over: Descent, under: Descent, error: float) -> float:
     """Time of one over that of the other to an error; infinite where the first never got there."""
     return over.to(error) / under.to(error)
+
+
+def fails(runs: dict[str, Descent], ours: float) -> Found:
+    """The iteration at which the error stops falling, of the method for which it is furthest from those printed."""
+    stuck = {name: one.stuck for name, one in runs.items()}
+    apart = {name: max(_FAIL[0] / k, k / _FAIL[1]) for name, k in stuck.items()}
+    worst = max(apart, key=lambda name: apart[name])
+    return Found(stuck[worst], ours, ", ".join(f"{name} at iteration {k:.0f}" for name, k in stuck.items()))
 
 
 def per_direction(one: Descent) -> np.ndarray:
@@ -153,14 +166,19 @@ def measure(folder: Path, quick: bool) -> Findings:
                     _OUTER)  # fmt: skip
     bad = all_runs(pile.problem, {name: pile.published(**own) for name, own in _INDEFINITE.items()},
                    seconds, _UNTIL_STUCK)  # fmt: skip
-    bad_ours = all_runs(pile.problem, {f"ours: {name}": pile.inexact(**own) for name, own in _INDEFINITE.items()},
+    bad_ours = all_runs(pile.problem, {f"ours: {name}": pile.inexact(**own) for name, own in _INDEFINITE.items()
+                                       if name.startswith("BiCGstab")},
                         seconds, _UNTIL_STUCK)  # fmt: skip
     found = _found(pile, krylov, ours, bad, bad_ours, quick)
     runs = {**krylov, **bad, **ours, **bad_ours}
     facts = [Fact(f"{name}, {pile.label}, to an error of {_GOAL:g}", "curve in figure 9", one.text(_GOAL))
              for name, one in runs.items()]  # fmt: skip
     name = "pile-krylov.png"
-    _draw(folder / name, [*krylov.values(), *bad.values(), ours[f"ours: {BEST}"]], pile.label)
+    _draw(
+        folder / name,
+        [*krylov.values(), *(one for name, one in bad.items() if name.startswith("BiCGstab")), ours[f"ours: {BEST}"]],
+        pile.label,
+    )
     caption = f"Cost over inner iterations and time, feasibility over outer iterations; {pile.label}."
     picture = Picture(name, "Figure 9", caption, "feasible by the 19th iteration, from 10^-1.3; curves not available")
     return Findings(found, facts + _settings(pile), [picture])
@@ -189,8 +207,8 @@ def _found(
             "further the start lies above the reactions: 0.25 N s is not far enough above the largest of these",
             f"from {_HIGH / 0.4:g} N s, a hundred times as much, and with exact directions, at iteration "
             f"{high.feasible}"),
-        "ilu0": Found(bad["BiCGstab, ILU(0)"].stuck, bad_ours["ours: BiCGstab, ILU(0)"].stuck),
-        "ilu1": Found(bad["BiCGstab, ILU(1)"].stuck, bad_ours["ours: BiCGstab, ILU(1)"].stuck),
+        **{f"ilu{level}": fails({name: one for name, one in bad.items() if name.endswith(f"ILU({level})")},
+                                bad_ours[f"ours: BiCGstab, ILU({level})"].stuck) for level in (0, 1)},
         "limit": NotTested("the systems of so few spheres are solved in fewer") if quick else Found(
             at_limit(inner), at_limit(own_inner),
             "directions are solved to ‖r‖ = 1e-5 ‖b‖, PETSc's default, the paper names no tolerance",
