@@ -15,8 +15,7 @@ import pytest
 from delassus.bench import work
 from delassus.bench.benchmark import Benchmark, BenchmarkSettings, machine
 from delassus.bench.extract import Take, errors_of, extract
-from delassus.bench.figures import extended
-from delassus.bench.metrics import data_profile, performance_profile, scores, shifted_mean, warm_gain
+from delassus.bench.metrics import data_profile, extended, performance_profile, scores, shifted_mean, warm_gain
 from delassus.bench.peers import siconos_worker
 from delassus.bench.report import write_report
 from delassus.bench.result import Result, Results

@@ -4,9 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from delassus.bench.metrics import data_profile, performance_profile
+from delassus.bench.metrics import Profile, data_profile, extended, performance_profile
 from delassus.bench.result import Result
 
 _COLOURS = (
@@ -20,8 +18,6 @@ _DECADES: dict[str, Any] = {  # of time, with their units
     "ticktext": ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s", "100 s", "1000 s", "10⁴ s"],
 }
 
-Profile = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]
-
 
 class Drawn(NamedTuple):
     """A profile on the page. x: label of the axis; is_time: in seconds, written with their units; all
@@ -33,9 +29,14 @@ class Drawn(NamedTuple):
     of: Callable[[Sequence[Result], float], Profile]
 
 
+def _by_iterations(rows: Sequence[Result], limit: float) -> Profile:
+    return performance_profile(rows, limit, "iterations")
+
+
 PROFILES = (
     Drawn("Performance profile (Dolan and Moré)", "time over the fastest", False, performance_profile),
     Drawn("Data profile", "time", True, data_profile),
+    Drawn("Performance profile of iterations", "iterations over the fewest", False, _by_iterations),
 )
 
 
@@ -66,19 +67,6 @@ def html_figures(rows: Sequence[Result], limit: float, tol: float) -> str:
     out.append(_accuracy(rows, colours, starts, tol))
     out.append(_sizes(rows, colours, starts))
     return "".join(out)
-
-
-def extended(profile: Profile) -> Profile:
-    """Curves from the least to the largest x of all: a solver that fails, even always, goes on flat to the end."""
-    ends = [x for x, _ in profile.values() if len(x)]
-    if not ends:
-        return profile
-    first, last = min(x[0] for x in ends), max(x[-1] for x in ends)
-    last = max(1.25 * last, 1.1 * first)  # so that the last step is seen
-    return {
-        key: (np.concatenate([[first], x, [last]]), np.concatenate([[0.0], y, [y[-1] if len(y) else 0.0]]))
-        for key, (x, y) in profile.items()
-    }
 
 
 def _accuracy(rows: Sequence[Result], colours: dict[str, str], starts: list[str], tol: float) -> str:

@@ -109,6 +109,19 @@ def data_profile(rows: Sequence[Result], limit: float, name: str = "seconds") ->
     return {solver: _steps(np.sort(list(values.values()))) for solver, values in metric(rows, name, limit).items()}
 
 
+def extended(profile: Profile) -> Profile:
+    """Curves from the least to the largest x of all: a solver that fails, even always, goes on flat to the end."""
+    ends = [x for x, _ in profile.values() if len(x)]
+    if not ends:
+        return profile
+    first, last = min(x[0] for x in ends), max(x[-1] for x in ends)
+    last = max(1.25 * last, 1.1 * first)  # so that the last step is seen
+    return {
+        key: (np.concatenate([[first], x, [last]]), np.concatenate([[0.0], y, [y[-1] if len(y) else 0.0]]))
+        for key, (x, y) in profile.items()
+    }
+
+
 def warm_gain(rows: Sequence[Result]) -> dict[str, tuple[float, float]]:
     """By solver, geometric mean of cold over warm (seconds, iterations) on samples that both solved."""
     cold = {(row.solver, row.sample): row for row in rows if row.start == "cold" and row.solved}

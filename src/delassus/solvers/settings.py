@@ -71,6 +71,8 @@ class Settings:
     """What every family shares. `solver` is the line of the SOLVERS table it belongs to."""
 
     solver: str
+    own_stop: ClassVar[tuple[float, float, float] | None] = None
+    """Largest primal, dual and complementarity residual at which to stop instead of at the judge's tolerances."""
 
     def __post_init__(self) -> None:
         kind: Any = type(self)
@@ -105,9 +107,6 @@ class Settings:
     def for_acceleration(self) -> Self:
         """The settings that suit Anderson acceleration around this solver best."""
         return self
-
-    own_stop: ClassVar[tuple[float, float, float] | None] = None
-    """Largest primal, dual and complementarity residual at which to stop instead of at the judge's tolerances."""
 
     def parsed(self, texts: dict[str, str]) -> Self:
         """A copy with fields given as text (`{"omega": "1.2"}`), converted to each field's type."""

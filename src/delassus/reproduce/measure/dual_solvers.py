@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from delassus.bench.extract import Take, extract
-from delassus.bench.metrics import EXACT, Profile, data_profile, performance_profile
+from delassus.bench.metrics import EXACT, Profile, data_profile, extended, performance_profile
 from delassus.bench.result import Result
 from delassus.bench.sample import Sample
 from delassus.bench.work import Task, in_turn
@@ -187,14 +187,10 @@ _STYLES = {"RAISIM": ":"}  # lies on NBGS, with which it is identical
 
 def _draw_steps(at: Any, profile: Profile) -> None:
     """Profiles, each flat to the right end of the axis; the first are the thickest, so that none hides another."""
-    ends = [x[-1] for x, _ in profile.values() if len(x)]
-    last = 2.0 * max(ends, default=1.0)
-    for k, ((solver, _), (x, y)) in enumerate(profile.items()):
-        low = x[0] if len(x) else last
+    for k, ((solver, _), (x, y)) in enumerate(extended(profile).items()):
         style = _STYLES.get(solver, "--" if solver.startswith("ADMM") else "-")
-        at.step([low, *x, last], [0.0, *y, y[-1] if len(y) else 0.0], where="post", label=solver, lw=3.6 - 0.24 * k,
-                color=_COLOURS.get(solver, "grey"), ls=style)  # fmt: skip
-    at.set(xscale="log", ylim=(0, 1.03), xlim=(None, last))
+        at.step(x, y, where="post", label=solver, lw=3.6 - 0.24 * k, color=_COLOURS.get(solver, "grey"), ls=style)
+    at.set(xscale="log", ylim=(0, 1.03))
     at.grid(alpha=0.3)
 
 
