@@ -97,9 +97,9 @@ def test_a_solver_that_returns_zero_agrees_with_nothing(pile):
     found |= {"stops": pile_strategies.stops_at(none), "machine": min(none.error)}
     found |= {"further": dict.fromkeys(both, min(none.error)), "constant": pile_strategies.constancy(none)}
     assert AGREES not in verdicts(pile_strategies, found).values()
-    race = pile_convergence.Race(pile, none, none, none, none, none)
+    race = pile_convergence.WholeRace(pile, none, none, none, none, none)
     own = pile_convergence.numbers(race, race)
-    found = {f"{how}-{key}": own[key] for how in ("rest", "motion") for key in own if key != "ours"}
+    found = {key: own[key] for key in own if key != "ours"}
     assert len(found) == len(pile_convergence.CLAIMS)
     assert AGREES not in verdicts(pile_convergence, found).values()
 
@@ -144,19 +144,22 @@ def test_convergence_finds_the_published_numbers_where_they_are(pile):
 
     def race(inner, pgj, outer):
         ipm = falling(10.0 ** (4.0 / 25.0), 26, inner / 25.0)
-        slow = Descent("PGJ", [pgj // 2, pgj, 2 * pgj], [0.5, 1.0, 2.0], [0.0] * 3, [0.0] * 3, [5e-3, 1e-3, 9e-4],
-                       [1e-5, 1e-6, 1e-7], [5e-3, 1e-3, 9e-4], [math.nan] * 3)  # fmt: skip
+        slow = Descent("PGJ", [pgj // 4, pgj // 2, pgj, 2 * pgj], [0.25, 0.5, 1.0, 2.0], [0.0] * 4, [0.0] * 4,
+                       [2e-2, 5e-3, 1e-3, 9e-4], [1e-3, 3e-5, 1e-6, 1e-7], [2e-2, 5e-3, 1e-3, 9e-4],
+                       [math.nan] * 4)  # fmt: skip
         ipm = replace(ipm, seconds=[0.22 * k / 25.0 for k in ipm.iteration])
-        return pile_convergence.Race(pile, ipm, slow, falling(10.0 ** (4.0 / outer)), falling(10.0, inner=1.0), ipm)
+        return pile_convergence.WholeRace(
+            pile, ipm, slow, ipm, falling(10.0 ** (4.0 / outer)), falling(10.0, inner=1.0)
+        )
 
     small, large = race(2000, 15_000, 25), race(2545, 43_000, 25)
     own = pile_convergence.numbers(small, large)
-    found = {f"rest-{key}": own[key] for key in own if key != "ours"}
+    found = {key: own[key] for key in own if key != "ours"}
     assert set(verdicts(pile_convergence, found).values()) == {AGREES}
     wrong = replace(large, published=large.pgj, pgj=large.published)
     own = pile_convergence.numbers(replace(small, published=small.pgj, pgj=small.published), wrong)
-    got = verdicts(pile_convergence, {f"rest-{key}": own[key] for key in own if key != "ours"})
-    assert {key for key, verdict in got.items() if verdict == AGREES} <= {"rest-outer"}
+    got = verdicts(pile_convergence, {key: own[key] for key in own if key != "ours"})
+    assert {key for key, verdict in got.items() if verdict == AGREES} <= {"outer"}
 
 
 def test_what_the_interior_point_does_later_does_not_count(pile):
@@ -165,10 +168,25 @@ def test_what_the_interior_point_does_later_does_not_count(pile):
     ipm = falling(2.0, 60)
     at_goal = next(k for k, error in enumerate(ipm.error) if error <= 1e-3)
     pgj = replace(falling(2.0, 60), error=[0.5 * error for error in ipm.error[: at_goal + 1]] + [1.0] * (59 - at_goal))
-    race = pile_convergence.Race(pile, ipm, pgj, ipm, ipm, ipm)
+    race = pile_convergence.WholeRace(pile, ipm, pgj, ipm, ipm, ipm)
     least = pile_convergence.numbers(race, race)["least"]
     assert least == {"interior point": ipm.error[at_goal], "PGJ": 0.5 * ipm.error[at_goal]}
-    assert verdicts(pile_convergence, {"rest-least": least})["rest-least"] != AGREES
+    assert verdicts(pile_convergence, {"least": least})["least"] != AGREES
+
+
+def test_rates_are_compared_not_levels():
+    """A cost a thousand times smaller that falls at the same rate is no faster; one that falls at twice the rate is."""
+    one = falling(2.0)
+    low = replace(one, cost=[1e-3 * cost for cost in one.cost])
+    fast = replace(one, cost=[cost**2.5 for cost in one.cost])
+    stuck = replace(one, feasibility=[1.0] * 60)
+    rates = [pile_convergence.cost_over_feasibility(each) for each in (one, low, fast, stuck)]
+    assert rates[:3] == pytest.approx([1.0, 1.0, 2.5])
+    judged = [verdicts(pile_convergence, {"pgj-cost": rate, "ipm-cost": rate}) for rate in rates]
+    assert [each["pgj-cost"] == AGREES for each in judged] == [False, False, True, False]
+    assert [each["ipm-cost"] == AGREES for each in judged] == [True, True, False, False]
+    feasible = replace(fast, feasibility=[*one.feasibility[:8], *[0.0] * 52])
+    assert pile_convergence.cost_over_feasibility(feasible) == pytest.approx(2.5)
 
 
 def test_start_by_pgj_is_what_the_race_runs(pile):

@@ -45,7 +45,7 @@ class Ipm(Settings):
     warm: Warm = "none"  # thesis: see above
     lengths: Lengths = "common"  # thesis: of steps of velocities and of reactions: Mangoni eq. 4.12, or eq. 4.11
     own_tol: NotNegative = 0.0  # thesis: rule of its own to end by, see above; zero: until the judge is content
-    inside: Share = 0.99  # thesis: largest part of the way to the boundary; the published η of §4.12 tends to one
+    inside: Share = 0.99  # thesis: η of §4.12, part of the way to the boundary, is at most this; as published 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
