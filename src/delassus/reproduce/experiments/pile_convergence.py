@@ -278,20 +278,20 @@ def _draw(path: Path, resting: list[WholeRace], moving: list[Race]) -> None:
 
     figure = Figure(figsize=(15, 8))
     axes = figure.subplots(2, 3)
-    for row, how, pair in zip(axes, _HOW, (resting, moving)):
+    rows: dict[str, list[Race]] = {"rest": [*resting], "motion": moving}
+    for row, (how, pair) in zip(axes, rows.items()):
         for ax, one in zip(row, pair):
             more = [one.warm, one.exact] if isinstance(one, WholeRace) else []
             draw_descents(ax, [one.published, *more, one.pgj, one.ours], "seconds")
             ax.set_xscale("log")
             ax.set(xlabel="seconds of processor", ylabel="error, §5.2.4", title=f"(a) {one.pile.label} {_HOW[how]}")
-    for one in resting:
-        one.exact.name = one.pile.label
+    for whole in resting:
+        whole.exact.name = whole.pile.label
     draw_descents(axes[0, 2], [one.exact for one in resting], "iteration")
     axes[0, 2].set(xlabel="outer iterations, direct solver", title="(b) at rest")
     for value in ("cost", "feasibility"):
-        for one, kind in ((resting[1].pgj, "PGJ"), (resting[1].published, "interior point")):
-            drawn = replace(one, name=f"{kind}: {value}")
-            draw_descents(axes[1, 2], [drawn], "seconds", value)
+        for run, kind in ((resting[1].pgj, PGJ), (resting[1].published, IPM)):
+            draw_descents(axes[1, 2], [replace(run, name=f"{kind}: {value}")], "seconds", value)
     axes[1, 2].set_xscale("log")
     axes[1, 2].set(xlabel="seconds of processor", title=f"cost and feasibility, {resting[1].pile.label} at rest")
     for ax in axes.ravel():
