@@ -17,7 +17,8 @@ RULES = (
     "that was changed after a run says when and why.",
     "The published method with its published settings is one column and is what the verdict is about; our best is "
     "another. Times are times to a common accuracy, never for a number of iterations. Quick and full runs make the "
-    "same claims; one that cannot be tested at quick size says <em>not tested</em>.",
+    "same claims; one that cannot be tested at quick size says <em>not tested</em>, and so does one that a stand-in "
+    "was built to.",
     "An explanation of a difference is measured, with the suspected cause switched off, or the difference is called "
     "<em>unexplained</em>.",
 )
