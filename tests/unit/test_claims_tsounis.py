@@ -84,7 +84,7 @@ def test_a_solver_that_returns_zero_agrees_with_no_claim_about_the_suite(samples
     assert COMPARISON["difficulty"].judge(comparison.failing(idle)) != AGREES  # all fail alike
     assert COMPARISON["warm-start"].judge(comparison.faster_when_warm(idle)) != AGREES
     assert COMPARISON["relaxation"].judge(comparison.price_of_one_factor({1.0: idle, 1.8: idle})) != AGREES
-    assert COMPARISON["divergence"].judge(comparison.lost({1.0: idle, 1.8: idle}, 1.8)) != AGREES
+    assert COMPARISON["divergence"].judge(comparison.diverging({1.0: idle, 1.8: idle}, 1.8)) != AGREES
     assert COMPARISON["mass-ratio"].judge(comparison.by_mass_ratio({"NBGS": nothing})) != AGREES
 
 
@@ -96,6 +96,37 @@ def test_right_methods_do_and_swapped_labels_do_not(samples, rows):
     found = comparison.conditions(samples)
     assert COMPARISON["conditioning"].judge(found) == AGREES
     assert COMPARISON["conditioning"].judge(dict(zip(found, reversed(found.values())))) != AGREES
+
+
+def test_a_guess_must_gain_significantly_and_not_fail(rows):
+    """One iteration fewer is no significant gain, and a guess from which a method fails is none at all."""
+    cold = [replace(row, iterations=90) for row in rows if row.start == "cold" and row.solved]
+    assert len(cold) > 1
+
+    def judged(**changes):
+        warm = [replace(row, start="warm", **changes) for row in cold]
+        return COMPARISON["warm-start"].judge(comparison.faster_when_warm([*cold, *warm]))
+
+    assert judged(iterations=60) == AGREES
+    assert judged(iterations=89) != AGREES  # of a method that hardly profits
+    assert judged() != AGREES  # of one that forgets its guess
+    assert judged(iterations=1, solved=False) != AGREES  # of one that gets lost from it
+    other = [replace(row, start="warm", iterations=1, rows=row.rows + 3 * row.step) for row in cold]
+    assert np.isnan(comparison.faster_when_warm([*other]))  # contacts have changed: such a guess is not meant
+
+
+def test_slow_is_not_divergent(rows):
+    """Relaxed too much, methods must diverge: running out of iterations is something else, and so is failing anyway."""
+    done = [row for row in rows if row.start == "cold" and row.solved]
+    slow = [replace(row, solved=False, status="max_iterations") for row in done]
+    gone = [replace(row, solved=False, status="diverged") for row in done]
+    for one, other, verdict in ((done, gone, True), (done, slow, False), (done, done, False), (gone, gone, False)):
+        found = comparison.diverging({1.0: one, 1.8: other}, 1.8)
+        assert (COMPARISON["divergence"].judge(found) == AGREES) == verdict
+    settings = find("pgs-ccp-plain")[1]
+    problem = extract(Take("nunchuk", 1000, 2, 1))[-1:]  # at rest: PGS-CCP does diverge
+    found = {omega: race(problem, {"PGS-CCP": settings.changed(omega=omega, omega_min=omega)}) for omega in (1.0, 1.8)}
+    assert comparison.diverging(found, 1.8) == 1
 
 
 def test_an_early_stop_must_lose_nothing_of_weight(rows):

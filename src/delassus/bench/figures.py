@@ -1,10 +1,11 @@
 """Profiles and scatter plots as plotly figures for the page, and the performance profile as one PNG."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from delassus.bench.metrics import Profile, data_profile, extended, performance_profile
+from delassus.bench.metrics import ACCURACY, Profile, data_profile, extended, performance_profile
 from delassus.bench.result import Result
 
 _COLOURS = (
@@ -29,15 +30,15 @@ class Drawn(NamedTuple):
     of: Callable[[Sequence[Result], float], Profile]
 
 
-def _by_iterations(rows: Sequence[Result], limit: float) -> Profile:
-    return performance_profile(rows, limit, "iterations")
-
-
 PROFILES = (
     Drawn("Performance profile (Dolan and Moré)", "time over the fastest", False, performance_profile),
     Drawn("Data profile", "time", True, data_profile),
-    Drawn("Performance profile of iterations", "iterations over the fewest", False, _by_iterations),
-)
+    Drawn("Performance profile of iterations", "iterations over the fewest", False,
+          partial(performance_profile, name="iterations")),
+    *(Drawn(f"Accuracy of the returned point: {label.partition(' [')[0]}", label, False,
+            partial(data_profile, name=name)) for name, label in ACCURACY.items()),
+)  # fmt: skip
+"""Of accuracy: the part of the problems whose error is at most that much, solved or not."""
 
 
 def plotly_script() -> str:
@@ -62,7 +63,7 @@ def html_figures(rows: Sequence[Result], limit: float, tol: float) -> str:
                 line={"shape": "hv", "color": colours[solver], "dash": "solid" if start == "cold" else "dot"},
                 hovertemplate="%{y:.0%} within %{x:.3g}",
             )  # fmt: skip
-        figure.update_yaxes(title="part of the problems solved", range=[-0.02, 1.02], tickformat=".0%")
+        figure.update_yaxes(title="part of the problems", range=[-0.02, 1.02], tickformat=".0%")
         out.append(_div(figure, drawn.title, drawn.x, drawn.is_time, len(colours)))
     out.append(_accuracy(rows, colours, starts, tol))
     out.append(_sizes(rows, colours, starts))

@@ -9,8 +9,11 @@ from numpy.typing import ArrayLike
 
 from delassus.bench.result import Result, is_in_time
 
-ACCURACY = ("penetration", "dual", "complementarity", "natural_map")
-"""Metrics of Tsounis et al. 2025, §VII-D, fields of `Result`."""
+ACCURACY = {
+    "penetration": "penetration ‖f(s)‖∞ [m, rad]", "dual": "dual residual [m/s]",
+    "complementarity": "complementarity [J]", "natural_map": "natural map",
+}  # fmt: skip
+"""Metrics of Tsounis et al. 2025, §VII-D, eq. 173 to 176, fields of `Result`, and what they are."""
 EXACT = 1e-12  # of the same [m, m/s, J, -]: below, all are as good as each other
 SHIFT = 1e-3  # of the shifted geometric mean [s]: what happens below a millisecond should not decide
 

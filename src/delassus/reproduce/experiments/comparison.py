@@ -28,7 +28,6 @@ from delassus.reproduce.measure.dual_solvers import (
     draw_profiles,
     draw_starts,
     group_of,
-    pairs,
     race,
     solved,
     stopping,
@@ -40,6 +39,8 @@ from delassus.solvers.table import find
 
 OMEGAS = (0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
 RATIOS = (1.0, 30.0, 1000.0)
+_FASTER = 1.5  # times fewer iterations are a significant gain
+_CARELESS = 1.8  # relaxation factor near the upper end
 _SIGNIFICANT = 10.0  # iterations that make the error so many times smaller have had an effect
 _FINER = 1e-4  # of the tolerance of eq. 160, which the text at hand does not print
 
@@ -53,9 +54,12 @@ CLAIMS = (
     Claim("mass-ratio", "§VII-B", "hyperstaticity and inertial disparity together lead to excessive iterations",
           "mean iterations of all solvers, two boxes welded and at rest, by mass ratio",
           Order(tuple(f"{ratio:g}" for ratio in RATIOS))),
-    Claim("warm-start", "§III-D", "an initial guess speeds up convergence in most cases",
-          "part of the runs that take fewer iterations from the step before than from zero",
-          Between(0.5, 1.0, 0.5, in_words=True)),
+    Claim("warm-start", "§III-D", "in most cases an initial guess significantly speeds up convergence; if the contact "
+          "configuration has not changed, it is the solution of the step before",
+          f"part of the runs, as many rows as in the step before, that take at least {_FASTER:g} times as many "
+          "iterations from zero; one that fails takes infinitely many", Between(0.5, 1.0, 0.5, in_words=True),
+          changed="2026-11-16: “significantly” asks for a factor, and failures from the guess count; before, one "
+          "iteration fewer was enough"),
     Claim("early-stop", "§VI-D", "early stopping on the objective prevents the algorithm from iterating without "
           "significant effect", "natural map at the stop of RAISIM-DS-ES over that at the stop of RAISIM-DS, median of "
           "the samples on which the first stops earlier", Between(0.0, _SIGNIFICANT, 1.0, in_words=True),
@@ -65,10 +69,11 @@ CLAIMS = (
           "each, worst sample, least of PGS-CCP, PGS-NCP and NBGS; inf where it fails and another does not",
           Between(2.0, float("inf"), 2.0, in_words=True),
           changed="2026-11-16: before, how many factors are the fastest somewhere, which could hardly be one alone"),
-    Claim("divergence", "§VI-B", "relaxation can lead to divergence if not selected carefully",
-          "runs of PGS-CCP, PGS-NCP and NBGS that succeed with a factor of 1 and not with one of 1.8",
-          Between(1.0, float("inf"), 1.0, in_words=True),
-          changed="2026-11-16: NBGS alone, asked first, lost none; the sentence is about all methods that relax"),
+    Claim("divergence", "§VI-B", "the relaxation factor, in [0, 2], can lead to divergence if not selected carefully",
+          f"runs of PGS-CCP, PGS-NCP and NBGS that succeed with a factor of 1 and diverge with one of {_CARELESS:g}: "
+          "the residual grows by 1e8 or is no number", Between(1.0, float("inf"), 1.0, in_words=True),
+          changed="2026-11-16: runs that diverge; before, all that were not solved, slow ones, too; NBGS alone, asked "
+          "first, lost none, but the sentence is about all methods that relax"),
 )  # fmt: skip
 
 
@@ -114,9 +119,15 @@ def conditions(samples: Sequence[Sample]) -> dict[str, float]:
 
 
 def faster_when_warm(rows: Sequence[Result]) -> float:
-    """Part of the runs, solved from both starts and with a step before them, that take fewer iterations from there."""
-    counts = np.concatenate([pairs(rows, label) for label in dict.fromkeys(row.solver for row in rows)])
-    return float((counts[:, 1] < counts[:, 0]).mean()) if len(counts) else float("nan")
+    """Part of the runs, solved from one start at least, that take significantly fewer iterations from the step before:
+    those with such a step, of as many rows."""
+    sizes = {(row.sequence, row.step): row.rows for row in rows}
+    taken = {(row.solver, row.sample, row.start): float(row.iterations) if row.solved else np.inf for row in rows}
+    unchanged = [row for row in rows if row.start == "warm" and sizes.get((row.sequence, row.step - 1)) == row.rows]
+    counts = np.array([[taken.get((row.solver, row.sample, start), np.nan) for start in ("cold", "warm")]
+                       for row in unchanged]).reshape(-1, 2)  # fmt: skip
+    counts = counts[np.isfinite(counts).any(axis=1)]
+    return float((counts[:, 0] >= _FASTER * counts[:, 1]).mean()) if len(counts) else float("nan")
 
 
 def lost_by_stopping(rows: Sequence[Result], early: str = "RAISIM-DS-ES", late: str = "RAISIM-DS") -> float:
@@ -160,10 +171,10 @@ def price_of_one_factor(rows: Mapping[float, Sequence[Result]]) -> float:
     return min(prices, default=float("nan"))
 
 
-def lost(rows: Mapping[float, Sequence[Result]], omega: float) -> int:
-    """Runs that succeed with a factor of one and not with this one."""
-    done = {(row.solver, row.sample) for row in rows[omega] if row.solved}
-    return sum(row.solved and (row.solver, row.sample) not in done for row in rows[1.0])
+def diverging(rows: Mapping[float, Sequence[Result]], omega: float) -> int:
+    """Runs that succeed with a factor of one and diverge with this one."""
+    gone = {(row.solver, row.sample) for row in rows[omega] if row.status == "diverged"}
+    return sum(row.solved and (row.solver, row.sample) in gone for row in rows[1.0])
 
 
 def by_mass_ratio(methods: Mapping[str, str | Settings]) -> dict[str, float]:
@@ -254,7 +265,7 @@ def measure(folder: Path, quick: bool) -> Findings:
         "warm-start": Found(faster_when_warm(published), faster_when_warm(ours)),
         "early-stop": _early_stop(samples, stopped),
         "relaxation": Found(price_of_one_factor(relaxed)),
-        "divergence": Found(float(lost(relaxed, 1.8))),
+        "divergence": Found(float(diverging(relaxed, _CARELESS))),
     }
     pictures = [
         Picture("comparison-categories.png", "§VII", "problems solved by category, as published and ours"),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from delassus.bench.extract import Take, extract
-from delassus.bench.metrics import EXACT, Profile, data_profile, extended, performance_profile
+from delassus.bench.metrics import ACCURACY, EXACT, Profile, data_profile, extended, performance_profile
 from delassus.bench.result import Result
 from delassus.bench.sample import Sample
 from delassus.bench.work import Task, in_turn
@@ -45,11 +45,7 @@ QUICK = ("box-on-plane", "boxes-fixed", "nunchuk", "four-bar", "four-bar-free", 
 TOL, MOST, EPS = 1e-6, 1000, 1e-6  # of the judge [-]; iterations; of the published stop [N s, m/s, J]
 EARLY = getattr(find("raisim-ds-es")[1], "early_stop", np.nan)  # [J/kg]
 LIMIT = 30.0  # seconds of a solve: beyond all of them, for limits of iterations alone give the same verdicts anywhere
-METRICS = {
-    "penetration": "penetration ‖f(s)‖∞ [m, rad] (eq. 173)", "dual": "dual residual [m/s] (eq. 174)",
-    "complementarity": "complementarity [J] (eq. 175)", "natural_map": "natural map (eq. 176)",
-    "iterations": "iterations", "seconds": "processor seconds",
-}  # fmt: skip
+METRICS = ACCURACY | {"iterations": "iterations", "seconds": "processor seconds"}
 
 
 def group_of(sequence: str) -> str:
@@ -120,9 +116,9 @@ def draw_accuracy(path: Path, published: Sequence[Result], ours: Sequence[Result
     figure = Figure(figsize=(11, 6.5), layout="constrained")
     grid = figure.subplots(2, 4, sharey=True)
     for line, (rows, who) in zip(grid, ((published, "as published"), (ours, "ours"))):
-        for at, name in zip(line, list(METRICS)[:4]):
+        for at, (name, label) in zip(line, ACCURACY.items()):
             _draw_steps(at, data_profile(rows, LIMIT, name))
-            at.set(xlabel=METRICS[name].partition(" (")[0], xlim=(0.5 * EXACT, 1.0))
+            at.set(xlabel=label, xlim=(0.5 * EXACT, 1.0))
         line[0].set_ylabel(f"part of the samples, {who}")
     _draw_legend(figure, grid.ravel())
     figure.savefig(path, dpi=110)
