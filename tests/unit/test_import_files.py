@@ -176,6 +176,31 @@ TENDONS = """<mujoco><worldbody>
   <equality><tendon tendon1="s" tendon2="t" polycoef="0 0.5 0.2 0 0"/></equality></mujoco>"""
 
 
+def test_what_a_file_switches_off_does_not_act(tmp_path):
+    """Flags of the options: each takes away its own, `constraint` all rows; others stay."""
+
+    def acting(flag):
+        path = tmp_path / f"{flag}.xml"
+        path.write_text(ARM.replace('timestep="0.002"/>', f'timestep="0.002"><flag {flag}="disable"/></option>'))
+        found = delassus.load_model(path)
+        assert not any("disabled" in line for line in found.not_carried)
+        model, joints = found.model, found.model.joints
+        assert model.shapes.count == 6  # what does not touch is still seen
+        acts = {
+            "gravity": model.gravity.any(), "limit": np.isfinite(joints.upper).any(),
+            "equality": model.couplings is not None, "spring": joints.rest[1] != 0.0,
+            "damper": (joints.damping > 0.0).any(), "actuation": len(found.actuators) > 0,
+            "contact": (model.shapes.group[1:] & model.shapes.mask[0]).any(),
+            "clampctrl": any(np.isfinite(a.ctrl_range).any() for a in found.actuators) or not found.actuators,
+        }  # fmt: skip
+        return {name for name, value in acts.items() if not value}
+
+    assert acting("warmstart") == set()
+    for flag in ("gravity", "limit", "equality", "spring", "damper", "actuation", "contact", "clampctrl"):
+        assert acting(flag) == {flag}
+    assert acting("constraint") == {"contact", "limit", "equality"}
+
+
 def test_equal_tendons_are_couplings(tmp_path):
     """p − p⁰ + 2 q = ½ (3 r) + 0.2 (3 r)² while they fall; a polynomial of a sum is not known, a limit is listed."""
     path = tmp_path / "tendons.xml"

@@ -69,7 +69,8 @@ def _field(a: dict[str, Any], field: int) -> Shape:
 
 class Touching:
     """Which geoms may touch: those whose contype and conaffinity fit one way or the other, and those of a contact pair.
-    Geoms for which all of this is the same are a class here, with a bit, and the mask of those it touches."""
+    Geoms for which all of this is the same are a class here, with a bit, and the mask of those it touches. A link none
+    of whose geoms may touch keeps those that are seen, with no bits: otherwise it would be missing in pictures."""
 
     def __init__(self, a: dict[str, Any], notes: Notes, names: list[str]):
         self.a = a
@@ -96,10 +97,13 @@ class Touching:
                 named = "–".join(names[g] or f"geom{g}" for g in (one, two))
                 notes.add("contact pair", named, f"has the larger friction of its geoms, {mine:g}, not its own")
 
+        link = a["body_weldid"][a["geom_bodyid"]]
+        touches = np.array([self.mask(g) != 0 for g in range(len(own))], bool)
+        self._kept = np.where(np.isin(link, link[touches]), touches, a["geom_rgba"][:, 3] > 0.0)
+
     def of(self, body: int) -> list[int]:
-        """Geoms of a body that may touch anything."""
-        found = np.flatnonzero(self.a["geom_bodyid"] == body)
-        return [int(g) for g in found if self._mask.get(self._class[g], 0)]
+        """Geoms of a body that may touch anything, or are all that is seen of it."""
+        return np.flatnonzero((self.a["geom_bodyid"] == body) & self._kept).tolist()
 
     def has_shapes(self, body: int) -> bool:
         """Does it have such geoms?"""
@@ -111,12 +115,12 @@ class Touching:
         return next((np.clip(x, 0.0, 1.0) for x in said if x[3] > 0.0 and not np.allclose(x, _UNSAID)), None)
 
     def group(self, g: int) -> int:
-        """The bit of its class."""
-        return 1 << self._number[self._class[g]]
+        """The bit of its class, if it touches anything."""
+        return 1 << self._number[self._class[g]] if self.mask(g) else 0
 
     def mask(self, g: int) -> int:
         """Bits of the classes it touches."""
-        return self._mask[self._class[g]]
+        return self._mask.get(self._class[g], 0)
 
     def friction(self, g: int) -> float:
         """Of sliding; of a pair the larger counts, as does the larger condim, which is 1 where there is no friction."""

@@ -13,17 +13,13 @@ from delassus.importers.geometry import Touching
 from delassus.importers.imported import Imported, Keyframe, Site
 from delassus.importers.mechanism import Mechanism
 from delassus.importers.notes import Notes
+from delassus.importers.switched_off import switch_off
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation import StepSettings
 from delassus.spatial import quaternion_multiply, rotate
 
 _FILTER_PARENT = "mjDSBL_FILTERPARENT"
-_NOTHING_HERE = (
-    _FILTER_PARENT, "mjDSBL_WARMSTART", "mjDSBL_REFSAFE", "mjDSBL_SENSOR", "mjDSBL_MIDPHASE", "mjDSBL_EULERDAMP",
-    "mjDSBL_AUTORESET", "mjDSBL_NATIVECCD", "mjDSBL_ISLAND", "mjDSBL_MULTICCD",
-)  # fmt: skip
-"""Flags that are heeded, or that say how MuJoCo computes."""
 _MOVED = 1e-4  # [m]: loops of a keyframe that were open by less are rounding of its numbers
 
 
@@ -31,6 +27,7 @@ def imported_of(
     arrays: dict[str, Any], table: dict[str, Any], source: str, notes: Notes, hold: Hold = None
 ) -> Imported:
     """arrays, table: of programs/compile_mujoco.py; hold: see `load_model`."""
+    arrays, table = switch_off(arrays, table)
     _note_options(arrays, table, notes)
     touching = Touching(arrays, notes, table["names"]["geom"])
     made = Mechanism(arrays, table, notes)
@@ -144,9 +141,6 @@ def _sites(made: Mechanism) -> dict[str, Site]:
 
 def _note_options(a: dict[str, Any], table: dict[str, Any], notes: Notes) -> None:
     names = table["names"]
-    for flag in table["disabled"]:
-        if flag not in _NOTHING_HERE:
-            notes.add("disabled", flag.removeprefix("mjDSBL_").lower(), "acts here all the same")
     if table["density"] or table["viscosity"] or any(table["wind"]):
         notes.add("medium", "", "density, viscosity and wind are left out: nothing flows here")
     if table["flexes"]:
