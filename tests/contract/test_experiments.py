@@ -157,6 +157,47 @@ def test_folder_that_cannot_be_made_is_named(tmp_path):
         EXPERIMENTS["table-ii"].carry_out(tmp_path / "file" / "page", quick=True)
 
 
+def test_a_folder_that_cannot_be_written_to_is_named_before_the_work(tmp_path, monkeypatch):
+    def denied(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    began = []
+    coin = Experiment("coin", ("heyn",), "A coin", (), (), lambda folder, quick: began.append(folder))
+    monkeypatch.setattr("delassus.reproduce.outcome.open", denied, raising=False)
+    with pytest.raises(FileError, match=r"cannot be written to \(Permission denied\): give another --out"):
+        coin.carry_out(tmp_path, quick=True)
+    assert began == []
+
+
+def test_a_picture_that_cannot_be_written_is_named(tmp_path):
+    def draws(folder, quick):
+        (folder / "no" / "such.png").write_bytes(b"")
+
+    with pytest.raises(FileError, match=r"such\.png: cannot be written \(No such file"):
+        Experiment("coin", ("heyn",), "A coin", (), (), draws).carry_out(tmp_path, quick=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_runs_of_one_experiment_do_not_share_a_folder(tmp_path):
+    """The second is told at once; another experiment may, and the same one may when the first has ended."""
+    pytest.importorskip("fcntl")
+    told = []
+
+    def meanwhile(folder, quick):
+        with pytest.raises(FileError, match="another run of coin is writing there"):
+            coin.carry_out(folder, quick)
+        other.carry_out(folder, quick)
+        told.append(folder)
+        return Findings({})
+
+    other = Experiment("dice", ("heyn",), "A die", (), (), lambda folder, quick: Findings({}))
+    coin = Experiment("coin", ("heyn",), "A coin", (), (), meanwhile)
+    coin.carry_out(tmp_path, quick=True)
+    coin.carry_out(tmp_path, quick=True)
+    assert len(told) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["coin.outcome.json", "dice.outcome.json"]
+
+
 COIN = '''
 """Heads or tails."""
 

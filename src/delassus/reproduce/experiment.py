@@ -6,9 +6,9 @@ from pathlib import Path
 from time import perf_counter
 
 from delassus.bench.benchmark import machine
-from delassus.errors import FileError, SettingsError
+from delassus.errors import SettingsError
 from delassus.reproduce.claim import Claim, Fact, Found, NotTested, line
-from delassus.reproduce.outcome import Outcome, Picture, store, today
+from delassus.reproduce.outcome import Outcome, Picture, claimed, store, today
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,11 @@ class Experiment:
 
     def carry_out(self, folder: Path, quick: bool) -> Outcome:
         """Run it, judge its claims, and store what came out in the folder."""
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(f"{folder}: cannot be made ({error.strerror}): give another --out") from None
-        start = perf_counter()
-        findings = self.measure(folder, quick)
-        outcome = self.judged(findings, quick, perf_counter() - start)
-        store(outcome, folder)
+        with claimed(folder, self.name):
+            start = perf_counter()
+            findings = self.measure(folder, quick)
+            outcome = self.judged(findings, quick, perf_counter() - start)
+            store(outcome, folder)
         return outcome
 
     def judged(self, findings: Findings, quick: bool, seconds: float) -> Outcome:

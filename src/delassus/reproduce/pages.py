@@ -8,7 +8,7 @@ from string import Template
 from delassus.reproduce.claim import Line
 from delassus.reproduce.criterion import AGREES, BETTER, DIFFERS, NOT_TESTED
 from delassus.reproduce.experiment import Experiment
-from delassus.reproduce.outcome import Outcome, Picture, stored
+from delassus.reproduce.outcome import Outcome, Picture, stored, write_whole
 from delassus.reproduce.papers import PAPERS, Paper
 
 RULES = (
@@ -31,13 +31,13 @@ def write_pages(folder: Path, experiments: Mapping[str, Experiment]) -> Path:
     """Write index.html and a page per paper from everything the folder holds; the path of the first."""
     outcomes = {outcome.experiment: outcome for outcome in stored(folder) if outcome.experiment in experiments}
     for key, paper in PAPERS.items():
-        (folder / f"{key}.html").write_text(_paper_page(key, paper, experiments, outcomes), encoding="utf-8")
+        write_whole(folder / f"{key}.html", _paper_page(key, paper, experiments, outcomes))
     strays = [name for name, one in experiments.items() if not set(one.papers) & set(PAPERS) and name in outcomes]
     body = (
         _rules() + _overview(experiments, outcomes) + "".join(_experiment(experiments[n], outcomes[n]) for n in strays)
     )
     path = folder / "index.html"
-    path.write_text(_FRAME.substitute(title="The papers' experiments", body=body), encoding="utf-8")
+    write_whole(path, _FRAME.substitute(title="The papers' experiments", body=body))
     return path
 
 
