@@ -171,7 +171,8 @@ TENDONS = """<mujoco><worldbody>
   <body name="two" pos="0.6 0 0"><joint name="q" axis="0 1 0"/><geom size="0.1" pos="0.3 0 0"/>
   <body name="three" pos="0.6 0 0"><joint name="r" axis="0 1 0"/><geom size="0.1" pos="0.3 0 0"/></body></body></body>
   </worldbody>
-  <tendon><fixed name="s" limited="true" range="-1 1"><joint joint="p" coef="1"/><joint joint="q" coef="2"/></fixed>
+  <tendon><fixed name="s" range="-0.5 1e10" limited="true">
+  <joint joint="p" coef="1"/><joint joint="q" coef="2"/></fixed>
   <fixed name="t"><joint joint="r" coef="3"/></fixed></tendon>
   <equality><tendon tendon1="s" tendon2="t" polycoef="0 0.5 0.2 0 0"/></equality></mujoco>"""
 
@@ -202,7 +203,7 @@ def test_what_a_file_switches_off_does_not_act(tmp_path):
 
 
 def test_equal_tendons_are_couplings(tmp_path):
-    """p − p⁰ + 2 q = ½ (3 r) + 0.2 (3 r)² while they fall; a polynomial of a sum is not known, a limit is listed."""
+    """p − p⁰ + 2 q = ½ (3 r) + 0.2 (3 r)² while they fall; a polynomial of a sum is not known."""
     path = tmp_path / "tendons.xml"
     path.write_text(TENDONS)
     world = delassus.World.load(path)
@@ -211,10 +212,11 @@ def test_equal_tendons_are_couplings(tmp_path):
     p, q, r = (world.joint(name).angle for name in "pqr")
     assert abs(r) > 0.01
     assert p - np.radians(10) + 2 * q == pytest.approx(1.5 * r + 0.2 * (3 * r) ** 2, abs=1e-8)
-    assert any(text.startswith("tendon limit (s)") for text in world.imported.not_carried)
+    assert world.tendon("s").limits == (-0.5, np.inf)
+    assert not any("tendon" in text for text in world.imported.not_carried)
     path.write_text(TENDONS.replace('tendon1="s" tendon2="t"', 'tendon1="t" tendon2="s"'))
     found = delassus.load_model(path)
-    assert found.model.couplings is None
+    assert found.model.couplings.names == ("s",)
     assert any("only a linear one" in text for text in found.not_carried)
 
 

@@ -6,9 +6,22 @@ import numpy as np
 import pytest
 
 import delassus
-from delassus import Box, Convex, Ellipsoid, Material, ModelBuilder, Motor, Plane, Sphere, StepSettings
+from delassus import (
+    Box,
+    Convex,
+    Ellipsoid,
+    Material,
+    ModelBuilder,
+    Motor,
+    Plane,
+    Sphere,
+    Spring,
+    StepSettings,
+    World,
+)  # fmt: skip
 from delassus.collision import detect_at
 from delassus.collision.layout import CONVEX
+from delassus.dynamics.forces import lengths_of
 from delassus.errors import FileError, ProblemError
 from delassus.importers.imported import coordinates_and_rates
 from delassus.scenes import SCENES
@@ -220,6 +233,46 @@ def test_limits_springs_motors_couplings_shapes_and_filters_come_back(tmp_path):
     )
     assert len(other.excluded) == len(shapes.excluded)
     assert_same_start(model, state, found, order)
+
+
+def test_tendons_come_back(tmp_path):
+    """Limits with a constant term, a spring, one that is slack over a range, and a coupling of three joints."""
+    b = ModelBuilder()
+    base = None
+    for k in range(4):
+        link = b.body(f"link{k}", position=(0.2 * k + 0.1, 0, 0), mass=1.0 + k, inertia=(0.01, 0.02, 0.03))
+        b.joint("revolute", base, link, position=(0.2 * k, 0, 0), axis=(0, 1, 0), name=f"j{k}")
+        base = link
+    b.tendon({"j0": (0.3, 1.0), "j1": -0.5}, limits=(-0.4, 0.8), damping=0.1, friction=0.05, name="string")
+    b.tendon({"j1": 1.0, "j2": (0.1, 2.0), "j3": 1.0}, stiffness=7.0, rest=0.2, armature=0.02, name="band")
+    b.tendon({"j2": 1.0, "j3": 1.0}, limits=(-0.1, 0.2), limit_softening=Spring(30.0), name="slack")
+    b.coupling({"j0": (-0.05, 1.0), "j1": 1.0, "j2": 0.5}, name="three")
+    b.tendon({"j2": 1.0, "j3": -1.0}, limits=(0.1, 0.1), name="two")
+    model, state = b.build()
+    values = np.array([0.02, 0.02, 0.02, -0.08])
+    world = World(model, state)
+    for k, value in enumerate(values):
+        world.joint(f"j{k}").set(angle=float(value))
+    state = world.state
+    found, order, notes = again(model, state, tmp_path / "tendons.xml")
+    assert notes == ()
+    assert_same(model, state, found, order)
+    names = {"three": "three", "two": "two", "string": "string", "band": "band", "slack": "slack.spring"}
+    ours, theirs = model.couplings, found.model.couplings
+    assert set(theirs.names) == set(names.values())
+    lengths, others = (lengths_of(m, s)[0] for m, s in ((model, state), (found.model, found.state)))
+    for one, name in names.items():
+        i, j = ours.names.index(one), theirs.names.index(name)
+        shift = others[j] - lengths[i]  # tendons there have no constant term, or, held, count from where they are
+        for key in ("lower", "upper"):
+            assert getattr(theirs, key)[j] == pytest.approx(getattr(ours, key)[i] + shift, abs=1e-12), one
+        for key in ("damping", "friction", "spring", "armature"):
+            assert getattr(theirs, key)[j] == getattr(ours, key)[i], one
+        if ours.spring[i]:
+            assert theirs.rest[j] == pytest.approx(ours.rest[i] + shift, abs=1e-12)
+    np.testing.assert_array_equal(theirs.limit_softening[theirs.names.index("slack.spring")], Spring(30.0).plain)
+    notes = delassus.save_model(tmp_path / "tendons.urdf", model, state)
+    assert any("tendon (string, band, slack)" in text for text in notes)
 
 
 def _moved(model, state):

@@ -1,5 +1,6 @@
 """ModelBuilder: a mechanism said in a few lines."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,12 +8,12 @@ from numpy.typing import ArrayLike
 
 from delassus.builder.beam import BeamMethods
 from delassus.builder.body import WORLD, Body, Material, Surface, bits, colour_of, mass_properties, placed_shapes
-from delassus.builder.coupling import CouplingMethods, model_couplings
+from delassus.builder.coupling import CouplingMethods, GivenCoupling, model_couplings
 from delassus.builder.flexible import FlexibleBody
 from delassus.builder.force import GivenForce, GivenOwn, model_forces
 from delassus.builder.force_methods import ForceMethods
 from delassus.builder.joint import ELSEWHERE, Joint, coordinate_options, joint_arrays
-from delassus.builder.start import assembled, check_start, starting_turns
+from delassus.builder.start import assembled, check_lengths, check_start, starting_turns
 from delassus.collision import Instance, shape_arrays
 from delassus.collision.arrays import MIXING, ShapeArrays
 from delassus.collision.instances import ALL
@@ -67,7 +68,7 @@ class ModelBuilder(BeamMethods, ForceMethods, CouplingMethods):
         self.mass = mass
         self.forces: list[GivenForce] = []
         self.own_forces: list[GivenOwn] = []
-        self.couplings: list[tuple[str, Any]] = []
+        self.couplings: list[GivenCoupling] = []
         self._names: dict[str, set[str]] = {"bodies": set(), "joints": set(), "forces": set(), "couplings": set()}
 
     # -- bodies --------------------------------------------------------------------------------------------------------
@@ -284,10 +285,12 @@ class ModelBuilder(BeamMethods, ForceMethods, CouplingMethods):
             q, u = assembled(model, q, u)
         if check:
             check_start(model, q, None if assemble else u, stacklevel=2)
+        state = State(q, u, turns=starting_turns(model, q))
+        check_lengths(model, state)
         if model.flexible is None:
-            return model, State(q, u, turns=starting_turns(model, q))
+            return model, state
         nodes, velocity = (np.concatenate(x) for x in zip(*((b.mesh.nodes, b.velocity) for b in self.flexibles)))
-        return model, State(q, u, turns=starting_turns(model, q), nodes=nodes, node_velocity=velocity)
+        return model, replace(state, nodes=nodes, node_velocity=velocity)
 
     def _model_forces(self) -> Forces:
         nodes = sum(len(one.mesh.nodes) for one in self.flexibles)

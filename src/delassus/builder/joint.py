@@ -162,7 +162,7 @@ def limit_pairs(name: str, kind: str, limits: Any) -> list[tuple[float, float]]:
     if not isinstance(given, (list, tuple, np.ndarray)) or len(given) != len(coordinates):
         raise ProblemError(f"joint {name}: limits is {limits!r}: {wanted}")
     for c, pair in zip(coordinates, given):
-        pairs.append(_pair(f"joint {name}: limits of {c.name}", pair, c.unit, wanted))
+        pairs.append(limit_pair(f"joint {name}: limits of {c.name}", pair, c.unit, wanted))
     _check_rotation_vector(name, kind, [pair for pair, c in zip(pairs, coordinates) if c.primitive == ROTVEC])
     return pairs
 
@@ -174,7 +174,8 @@ def _wanted(kind: JointKind) -> str:
     return f"give (lower, upper) or None for each coordinate of a {kind.name} joint, in a list ({names})"
 
 
-def _pair(what: str, given: Any, unit: str, wanted: str) -> tuple[float, float]:
+def limit_pair(what: str, given: Any, unit: str, wanted: str) -> tuple[float, float]:
+    """(lower, upper) as given, infinite for None; wanted: the end of the complaint."""
     both = numbers((-np.inf, np.inf) if given is None else given)
     if both.shape != (2,) or np.isnan(both).any() or both[0] == np.inf or both[1] == -np.inf:
         raise ProblemError(f"{what} are {given!r}: {wanted}")

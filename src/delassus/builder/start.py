@@ -11,11 +11,14 @@ import numpy as np
 from delassus.collision import detect_at
 from delassus.collision.instances import FIXTURES
 from delassus.dynamics.closure import close_joints
+from delassus.dynamics.forces import lengths_of
 from delassus.dynamics.softness import softness_of
 from delassus.errors import DelassusWarning, ProblemError
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import DOT
 from delassus.model.model import Model
+from delassus.model.state import State
+from delassus.softening import HARD
 from delassus.spatial import rotations_of
 
 _OPEN = 1e-6  # of the mechanism's size, and rad: joints further open than this were not meant so
@@ -167,6 +170,24 @@ def starting_turns(model: Model, q: np.ndarray) -> np.ndarray:
                 stacklevel=3,  # the caller of ModelBuilder.build
             )
     return turns
+
+
+def check_lengths(model: Model, state: State) -> None:
+    """Warn of tendons that start outside their limits."""
+    couplings = model.couplings
+    if couplings is None:
+        return
+    lengths, lower_ends, upper_ends = lengths_of(model, state)[0], couplings.lower, couplings.upper
+    for c in couplings.free:
+        length, lower, upper = lengths[c], lower_ends[c], upper_ends[c]
+        is_soft = couplings.limit_softening[c, 0] > HARD  # springs may start under load
+        if not is_soft and not lower - _AT_LIMIT <= length <= upper + _AT_LIMIT:
+            warnings.warn(
+                f"tendon {couplings.names[c]} starts at {length:.4g}, outside its limits [{lower:.4g}, {upper:.4g}], "
+                "and will be pulled back: move the bodies or the limits",
+                DelassusWarning,
+                stacklevel=3,  # the caller of ModelBuilder.build
+            )
 
 
 def _turns_towards(value: float, lower: float, upper: float) -> int:

@@ -36,9 +36,19 @@ class Held:
         self.side = np.zeros(len(self.index), np.int64)
         self.rounds, self.is_settled = 0, False
         known = np.zeros(len(rows.rows)) if guess is None else guess.reshape(-1, len(rows.rows))[0]
+        bias = self._bias(u.ravel())
         guess_sides(
-            self.index, self.block, self.bound, rows.bodies, rows.rows, rows.bias, rows.compliance, known, u, self.side
+            self.index, self.block, self.bound, rows.bodies, rows.rows, bias, rows.compliance, known, u, self.side
         )
+
+    def _bias(self, u: np.ndarray) -> np.ndarray:
+        """Of all rows, (m,), with the rate of those of more than two bodies, which have no twelve numbers of their own.
+        u: (6 n_b,)."""
+        if self.rows.wide is None:
+            return self.rows.bias
+        bias, (at, wide) = self.rows.bias.copy(), self.rows.wide
+        bias[at] += wide @ u
+        return bias
 
     def is_done(self, solution: Solution, allowed: float = 0.0) -> bool:
         """Do all rows obey their law at this point? Those that do not change sides; True also after too many rounds.
@@ -48,8 +58,8 @@ class Held:
         assert u is not None
         self.rounds += 1
         self.is_settled = settle(
-            self.index, self.block, self.bound, rows.bodies, rows.rows, rows.bias, rows.compliance, solution.reactions,
-            u[: self._velocities].reshape(-1, 6),
+            self.index, self.block, self.bound, rows.bodies, rows.rows, self._bias(u[: self._velocities]),
+            rows.compliance, solution.reactions, u[: self._velocities].reshape(-1, 6),
             max(NOISE * solution.residuals.worst_velocity, allowed if self.is_late else 0.0),
             solution.tol if self.is_late else 0.0, self.is_late, self.side,
         )  # fmt: skip

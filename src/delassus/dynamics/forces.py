@@ -59,6 +59,9 @@ def total_energy(model: Model, state: State) -> tuple[float, float]:
         turns = joints.turns_of(state.turns)
         more = coordinate_energy(joints.plain[:3], joints.plain_coordinates, state.q, state.rotation, state.u, turns)
         kinetic, potential = kinetic + more[0], potential + more[1]
+    if model.couplings is not None and (model.couplings.spring + model.couplings.armature > 0.0).any():
+        more = _tendon_energy(model, state)
+        kinetic, potential = kinetic + more[0], potential + more[1]
     if model.flexible is not None:
         elements = model.flexible.elements
         kinetic += 0.5 * float((state.node_velocity * elements.mass_times(state.node_velocity)).sum())
@@ -68,6 +71,25 @@ def total_energy(model: Model, state: State) -> tuple[float, float]:
     if model.forces is not None:
         potential += model.forces.energy(state)
     return kinetic, potential
+
+
+def _tendon_energy(model: Model, state: State) -> tuple[float, float]:
+    """Kinetic energy of armature and potential energy of springs of lengths [J]."""
+    length, rate = lengths_of(model, state)
+    couplings = model.couplings
+    assert couplings is not None
+    stretched = length - couplings.rest
+    return 0.5 * float(couplings.armature @ rate**2), 0.5 * float(couplings.spring @ stretched**2)
+
+
+def lengths_of(model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) lengths of couplings and tendons [m, rad] and their rates, in the order of `model.couplings.names`."""
+    couplings, joints = model.couplings, model.joints
+    if couplings is None:
+        return np.zeros(0), np.zeros(0)
+    _, rates = joints.coordinates(joints.frames(state.q, state.rotation))
+    length, rows = couplings.evaluate(joints, state.coordinates(model), rates, model.body_count)
+    return length, rows @ state.u.ravel()
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

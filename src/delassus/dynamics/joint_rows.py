@@ -1,5 +1,5 @@
-"""Rows of the joints, and of the coordinates they leave: motors, damping, springs, armature and prescribed motion, dry
-friction, limits that are near.
+"""Rows of the joints, and of the coordinates they leave and lengths of tendons: motors, damping, springs, armature and
+prescribed motion, dry friction, limits that are near.
 
 Armature a, what a geared rotor adds, is the momentum a q̇ of the coordinate itself: λ = −a (q̇⁺ − q̇⁻), a row of
 compliance 1/a. Masses of bodies stay blocks of 6×6. What acts along one coordinate side by side (motor, spring, damper,
@@ -73,27 +73,29 @@ def fill_joints(
 
 @njit(cache=True, error_model="numpy", **ADDRESSED)
 def fill_coordinates(
-    joint_bodies, freedoms, coordinates, u, half, h, weight, stab, soft, rotation, masses, block, row, out,
+    joint_bodies, freedoms, coordinates, u, half, h, weight, stab, soft, rotation, masses, beside, block, row, out,
     stopped, counts,
 ):  # fmt: skip
     """Drives and dry friction as bilateral rows, then limits; counts: (3,) bilateral blocks, limits, is any compliant?
     is written. Returns 0.
 
-    freedoms: `JointArrays.plain_coordinates`; coordinates: values (n_d,), rates (n_d, 12) where rows are evaluated and
-    at the start of the step, targets and target rates (n_d,), time from the one the targets are for to the one of the
-    rows [s]; u, half: (n_b, 6) before the step and after the first half of its gyroscopic moment, between which and the
-    velocities after the solve impulses work; weight: of springs and dampers, see softness.py; stab:
-    `Stabilisation.pushing`; soft: (n_d, WIDTH) of the limits; masses: inverse; block, row: the first; out: bodies,
-    names per block; rows, bias, compliance, bound per row, bound being the largest reaction [N s]; stopped: (n_d,) does
-    a limit stop the prescribed motion?"""
+    freedoms: `JointArrays.plain_coordinates` of joint coordinates and lengths of tendons, n in all; coordinates: values
+    (n,), rates (n, 12) where rows are evaluated, and (n_d, 12) of joint coordinates at the start of the step, targets
+    and target rates (n,), time from the one the targets are for to the one of the rows [s]; u, half: (n_b, 6) before
+    the step and after the first half of its gyroscopic moment, between which and the velocities after the solve
+    impulses work; weight: of springs and dampers, see softness.py; stab: `Stabilisation.pushing`; soft: (n, WIDTH) of
+    the limits; masses: inverse; beside: (n − n_d, 4) how lengths move, see `_fill_motion`; block, row: the first; out:
+    bodies, names per block; rows, bias, compliance, bound per row, bound being the largest reaction [N s]; stopped:
+    (n,) does a limit stop the prescribed motion?"""
     bodies, names, rows, bias, compliance, bound = out
     placed = (bodies, names, rows)
     start = (block, row)
+    joint, friction, rates = freedoms[0], freedoms[7], coordinates[1]
+    motion = np.empty((len(joint), 4))
+    _fill_motion(joint_bodies, joint, rates, coordinates[2], u, half, rotation, masses, beside, motion)
     row, is_soft = _fill_drives(
-        joint_bodies, freedoms, coordinates, u, half, h, weight, stab, rotation, masses, start, placed, bias,
-        compliance, bound, stopped,
+        joint_bodies, freedoms, coordinates, motion, h, weight, stab, start, placed, bias, compliance, bound, stopped
     )  # fmt: skip
-    joint, friction, rates, rates_before = freedoms[0], freedoms[7], coordinates[1], coordinates[2]
     for d in range(len(joint)):
         if friction[d] <= 0.0:
             continue
@@ -101,17 +103,32 @@ def fill_coordinates(
         # turned since its start, as with the joints themselves. Without it friction that sticks works at first order.
         j = joint[d]
         _place(start[0] + row - start[1], row, joint_bodies, j, rates, d, 1.0, FRICTION + np.uint64(d), placed)
-        bias[row] = row_rate(joint_bodies, j, rates, d, half) - row_rate(joint_bodies, j, rates_before, d, u)
+        bias[row] = motion[d, 0] - motion[d, 1]
         bound[row] = h * friction[d]
-        compliance[row] = NEARLY_HARD * row_mobility(joint_bodies, j, rates, d, rotation, masses)
+        compliance[row] = NEARLY_HARD * motion[d, 3]
         row, is_soft = row + 1, True
     bilateral = start[0] + row - start[1]
     limits, softened = _fill_limits(
-        joint_bodies, freedoms, coordinates, u, h, weight, stab, soft, rotation, masses, bilateral, row, placed,
-        bias, compliance,
-    )  # fmt: skip
+        joint_bodies, freedoms, coordinates, motion, h, weight, stab, soft, bilateral, row, placed, bias, compliance
+    )
     counts[0], counts[1], counts[2] = bilateral, limits, is_soft or softened
     return np.int64(0)
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _fill_motion(joint_bodies, joint, rates, rates_before, u, half, rotation, masses, beside, motion):
+    """(n, 4) of each coordinate: its rate by `half` along the rows, by u along those at the start of the step and along
+    the rows [m/s, rad/s], and its mobility [1/kg]; of lengths, the last ones, as given."""
+    own = len(rates_before)
+    for d in range(own):
+        j = joint[d]
+        motion[d, 0] = row_rate(joint_bodies, j, rates, d, half)
+        motion[d, 1] = row_rate(joint_bodies, j, rates_before, d, u)
+        motion[d, 2] = row_rate(joint_bodies, j, rates, d, u)
+        motion[d, 3] = row_mobility(joint_bodies, j, rates, d, rotation, masses)
+    for k in range(len(beside)):
+        for i in range(4):
+            motion[own + k, i] = beside[k, i]
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
@@ -125,12 +142,11 @@ def _place(block, row, joint_bodies, j, rates, d, sign, name, placed):
 
 @njit(cache=True, error_model="numpy")
 def _fill_drives(
-    joint_bodies, freedoms, coordinates, u, half, h, weight, stab, rotation, masses, start, placed, bias,
-    compliance, bound, stopped,
-):  # fmt: skip
+    joint_bodies, freedoms, coordinates, motion, h, weight, stab, start, placed, bias, compliance, bound, stopped
+):
     """Motors, damping, springs, armature and prescribed motion; returns (next row, is any compliant?)."""
     joint, _, _, _, lower, upper, damping, _, drive, stiffness, rate_gain, effort, _, spring, rest, armature = freedoms
-    values, rates, rates_before, target, target_rate, late = coordinates
+    values, rates, _, target, target_rate, late = coordinates
     target = nearest_rotations(freedoms, values, target)
     row, is_soft = start[1], False
     for d in range(len(joint)):
@@ -139,9 +155,8 @@ def _fill_drives(
         if drive[d] != IMPOSED and gains <= 0.0 and not passive:
             continue
         j = joint[d]
-        own = row_mobility(joint_bodies, j, rates, d, rotation, masses)
-        own /= 1.0 + armature[d] * own
-        speed = row_rate(joint_bodies, j, rates, d, half)
+        own = motion[d, 3] / (1.0 + armature[d] * motion[d, 3])
+        speed = motion[d, 0]
         error = target[d] + late * target_rate[d] - values[d]
         # what is passive counts neither against a limited effort nor does it change a prescribed motion
         alone = passive and (drive[d] == IMPOSED or math.isfinite(effort[d]))
@@ -150,7 +165,7 @@ def _fill_drives(
         if passive:
             pulled, given = _passive_row(
                 spring[d], 0.0 if together else damping[d], armature[d], rest[d] - values[d], speed,
-                row_rate(joint_bodies, j, rates_before, d, u), own, h, weight,
+                motion[d, 1], own, h, weight,
             )  # fmt: skip
         if drive[d] == IMPOSED:
             near = max(lower[d] - values[d], min(error, upper[d] - values[d]))
@@ -158,7 +173,7 @@ def _fill_drives(
             asked = rate + _catch_up(near, effort[d], own, h)
             wanted = _within_limits(asked, values[d], lower[d], upper[d], h, stab)
             stopped[d] = near != error or wanted != asked
-            bias[row] = speed - row_rate(joint_bodies, j, rates_before, d, u) - wanted
+            bias[row] = speed - motion[d, 1] - wanted
             compliance[row] = NEARLY_HARD * own if math.isfinite(effort[d]) else 0.0
         elif gains > 0.0:
             bias[row], compliance[row] = spring_row(
@@ -209,13 +224,12 @@ def _side_by_side(bias, compliance, other_bias, other):
 
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _fill_limits(
-    joint_bodies, freedoms, coordinates, u, h, weight, stab, soft, rotation, masses, block, row, placed, bias,
-    compliance,
-):  # fmt: skip
+    joint_bodies, freedoms, coordinates, motion, h, weight, stab, soft, block, row, placed, bias, compliance
+):
     """Unilateral rows of the limits that are near (Tsounis et al. 2024, eq. 28–31); returns (how many, is any
     compliant?)."""
     joint, _, _, _, lower, upper, _, _, drive, _, _, effort, bounce, _, _, _ = freedoms
-    values, rates, rows = coordinates[0], coordinates[1], placed[2]
+    values, rates = coordinates[0], coordinates[1]
     count, is_soft = 0, False
     for side in range(2):
         sign = 1.0 - 2.0 * side
@@ -223,7 +237,7 @@ def _fill_limits(
             bound = upper[d] if side else lower[d]
             if not math.isfinite(bound) or (drive[d] == IMPOSED and not math.isfinite(effort[d])):
                 continue  # prescribed motion stops at limits by itself
-            speed = sign * row_rate(joint_bodies, joint[d], rates, d, u)
+            speed = sign * motion[d, 2]
             gap = sign * (values[d] - bound)
             if gap > max(_LIMIT_MARGIN, -_LIMIT_HORIZON * h * speed):
                 continue
@@ -231,8 +245,7 @@ def _fill_limits(
             _place(block + count, r, joint_bodies, joint[d], rates, d, sign, LIMIT + np.uint64(2 * d + side), placed)
             # what is still open stays hard, but for springs: it may close within the step and no further
             if soft[d, 0] == SPRING or (soft[d, 0] != HARD and gap <= 0.0):
-                own = row_mobility(joint_bodies, joint[d], rows, r, rotation, masses)
-                bias[r], compliance[r] = soft_stop(soft[d], gap, speed, own, h, weight)
+                bias[r], compliance[r] = soft_stop(soft[d], gap, speed, motion[d, 3], h, weight)
                 is_soft = True
             else:
                 bias[r] = limit_bias(stab, gap, speed, bounce[d], h)

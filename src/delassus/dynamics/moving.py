@@ -18,6 +18,7 @@ import numpy as np
 
 from delassus.collision.placement import moves_far
 from delassus.dynamics.closure import MOST_ROWS
+from delassus.dynamics.coupled_closure import least_change, linearised, over_all
 from delassus.dynamics.impacts import wait_at_obstacles
 from delassus.dynamics.rows import Rows, row_rate
 from delassus.dynamics.softness import Softness
@@ -26,7 +27,7 @@ from delassus.integrators import move, moved, moved_each
 from delassus.joints.arrays import IMPOSED
 from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.borrowed import BORROWED
-from delassus.linalg.operators.rigid import RigidDelassus, form_response
+from delassus.linalg.operators.rigid import form_response
 from delassus.model.model import Model
 from delassus.problem import Problem
 from delassus.softening import HARD
@@ -37,7 +38,6 @@ _SWEEPS = 30
 _SMALL_PENETRATION = 1e-6  # of the smaller shape: penetrations below are left to velocities, which they do not disturb
 _ENOUGH = 0.1  # of that: where sweeps may end
 _SMALL_OVERSHOOT = 1e-6  # [m, rad]: overshoots below are left to velocities, which they do not disturb
-_REDUNDANT = 1e-10  # singular values below this fraction of the largest belong to redundant rows
 
 
 def move_on(
@@ -155,29 +155,34 @@ def return_to_limits(
 
     q: poses at the end; before, u: (n_b, 6) velocities before and after; elapsed: (n_b,) time to where rows are
     evaluated [s]."""
-    joints = model.joints
-    if settings.through_velocities or not joints.limit_count or softness.closed.row_count > MOST_ROWS:
+    joints, freedoms = model.joints, model.freedoms
+    if settings.through_velocities or not freedoms.limit_count or softness.closed.row_count > MOST_ROWS:
         return q, rows.coordinates
-    lack = np.zeros(joints.coordinate_count)
+    lack, own = np.zeros(freedoms.coordinate_count), joints.coordinate_count
     hard = softness.limits[:, 0] == HARD
-    if not lacks_of(
+    lacks = lacks_of(
         joints.bodies, joints.plain_coordinates, hard, rows.coordinates, rows.rates, before, u, elapsed, h,
-        settings.plain, lack,
-    ):  # fmt: skip
+        settings.plain, lack[:own],
+    )  # fmt: skip
+    if rows.lengths is not None:
+        free = rows.lengths.couplings.free
+        began = rows.lengths.now - rows.lengths.rows @ (elapsed[:, None] * before).ravel()
+        ends = rows.lengths.now + rows.lengths.rows @ ((h - elapsed)[:, None] * u).ravel()
+        for k in np.flatnonzero(hard[own:]):
+            c, d = free[k], own + k
+            lack[d] = lack_of(began[c], ends[c], freedoms.lower[d], freedoms.upper[d], h, settings.plain)
+            lacks = lacks or lack[d] != 0.0
+    if not lacks:
         return q, rows.coordinates
-    out = np.flatnonzero(lack)
-    held, wanted = softness.closed, lack[out]
-    residual, joint_rows = held.constraints(held.frames(q, rotations_of(q)))
-    bodies = np.concatenate([held.bodies, joints.bodies[joints.coordinate_joint[out]]])
-    start = np.concatenate([held.row_start, held.row_start[-1] + 1 + np.arange(len(out))])
-    mass, inverse = model.mass_blocks(rotations_of(q))
-    operator = RigidDelassus(mass, bodies, np.concatenate([joint_rows, rows.rates[out]]), start, mass_inverse=inverse)
-    scale = 1.0 / np.sqrt(np.maximum(operator.diagonal, np.finfo(float).tiny))
-    D = scale[:, None] * operator.dense() * scale
-    push = scale * (np.linalg.pinv(D, rcond=_REDUNDANT) @ (scale * np.concatenate([-residual, wanted])))
-    shift = operator.body_velocity(push).reshape(-1, 6)
-    way = np.array([row_rate(joints.bodies, j, rows.rates, d, shift) for d, j in enumerate(joints.coordinate_joint)])
-    return moved(q, shift, 1.0), rows.coordinates + way
+    out, n = np.flatnonzero(lack), model.body_count
+    residual, J, inverse, soft = linearised(model, q, softness.closed, rows.coordinates)
+    of_joints = over_all(rows.rates, joints.coordinate_bodies, n)
+    along = of_joints if rows.lengths is None else np.concatenate([of_joints, rows.lengths.rows[free]])
+    shift = least_change(
+        np.concatenate([J, along[out]]), inverse, np.append(soft, np.zeros(len(out))),
+        np.append(-residual, lack[out]),
+    )  # fmt: skip
+    return moved(q, shift.reshape(-1, 6), 1.0), rows.coordinates + of_joints @ shift
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
@@ -196,9 +201,19 @@ def lacks_of(bodies, freedoms, hard, coordinates, rates, before, u, elapsed, h, 
                 for k in range(6):
                     began -= elapsed[b] * rates[d, 6 * side + k] * before[b, k]
                     ends += (h - elapsed[b]) * rates[d, 6 * side + k] * u[b, k]
-        for sign, bound in ((1.0, upper[d]), (-1.0, lower[d])):
-            over = max(sign * (began - bound), 0.0)  # zero where there is no limit
-            more = sign * (ends - bound) - (over - min(plain[1] * over, plain[4] * h))
-            if more > _SMALL_OVERSHOOT:
-                lack[d], lacks = -sign * more, True
+        found = lack_of(began, ends, lower[d], upper[d], h, plain)
+        if found != 0.0:
+            lack[d], lacks = found, True
     return lacks
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def lack_of(began, ends, lower, upper, h, plain):
+    """What a coordinate that goes from `began` to `ends` lacks to where its limits want it, 0 for nothing."""
+    out = 0.0
+    for sign, bound in ((1.0, upper), (-1.0, lower)):
+        over = max(sign * (began - bound), 0.0)  # zero where there is no limit
+        more = sign * (ends - bound) - (over - min(plain[1] * over, plain[4] * h))
+        if more > _SMALL_OVERSHOOT:
+            out = -sign * more
+    return out

@@ -1,7 +1,7 @@
 """The rows of one step, with bias, compliance and names; the rate and mobility of one of them.
 
 Blocks in the order of the problem's cone: bilateral (joints, then welds of nodes, couplings, drives, dry friction of
-joints), unilateral (limits), triples (contacts, those of flexible surfaces last).
+joints), unilateral (limits of joints and tendons), triples (contacts, those of flexible surfaces last).
 """
 
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 
 if TYPE_CHECKING:
+    from delassus.dynamics.lengths import Lengths
     from delassus.dynamics.node_rows import NodeRows
 
 # The top bits say what kind of thing a block's name belongs to, so that no two kinds share one.
@@ -29,7 +30,12 @@ NEARLY_HARD = (
 def are_joints(names: np.ndarray) -> np.ndarray:
     """Which blocks constrain the motion of bodies for good: joints, welds and couplings; not drives, dampers, springs
     and dry friction, which are bilateral rows, too.  names: (n,) uint64."""
-    return np.isin(names >> np.uint64(_KINDS), np.array([JOINT, WELD, COUPLING]) >> np.uint64(_KINDS))
+    return are_of(names, JOINT, WELD, COUPLING)
+
+
+def are_of(names: np.ndarray, *kinds: np.uint64) -> np.ndarray:
+    """Which blocks are of these kinds.  names: (n,) uint64."""
+    return np.isin(names >> np.uint64(_KINDS), np.array(kinds) >> np.uint64(_KINDS))
 
 
 @dataclass(eq=False)
@@ -42,7 +48,8 @@ class Rows:
     and their rate rows: (n_d, 12); bound: (m,) largest reactions [N s], infinite for most, None for all; stopped:
     (n_d,) does a limit stop the prescribed motion? friction_count: the last bilateral rows are of dry friction; nodes:
     what rows say about nodes of flexible bodies, None where there are none; wide: (numbers of rows, rows over all
-    velocities of rigid bodies) of couplings that tie more than two bodies, None where there are none."""
+    velocities of rigid bodies) of couplings and tendons that tie more than two bodies, None where there are none;
+    lengths: of couplings and tendons, None where there are none."""
 
     bodies: np.ndarray
     rows: np.ndarray
@@ -59,6 +66,7 @@ class Rows:
     friction_count: int = 0
     nodes: "NodeRows | None" = None
     wide: tuple[np.ndarray, np.ndarray] | None = None
+    lengths: "Lengths | None" = None
 
     @property
     def contact_count(self) -> int:

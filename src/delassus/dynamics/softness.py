@@ -36,9 +36,9 @@ from delassus.softening import HARD, IMPEDANCE, NOT_SAID, SPRING, WIDTH, Softeni
 
 @dataclass(frozen=True, eq=False)
 class Softness:
-    """What the model and the settings say together.  joints: (n_j, WIDTH), limits: (n_d, WIDTH), shapes: (n, WIDTH),
-    whose pairs mix; closed: the hard joints, which are closed after a step; hard_rows: (m_j,) theirs, None for all;
-    longest_step: that all of them resolve [s]."""
+    """What the model and the settings say together.  joints: (n_j, WIDTH), limits: (n, WIDTH) of `Model.freedoms`,
+    shapes: (n_s, WIDTH), whose pairs mix; closed: the hard joints, which are closed after a step; hard_rows: (m_j,)
+    theirs, None for all; longest_step: that all of them resolve [s]."""
 
     joints: np.ndarray
     limits: np.ndarray
@@ -75,7 +75,7 @@ def _softness(model: Model, softening: Softening | None) -> Softness:
     joints = model.joints
     said = softening or Softening(contacts=False)
     rows = _resolved(joints.softening, said if said.joints else None)
-    limits = _resolved(joints.limit_softening, said if said.limits else None)
+    limits = _resolved(model.freedoms.limit_softening, said if said.limits else None)
     shapes = _resolved(model.shapes.softening, said if said.contacts else None)
     soft = rows[:, 0] != HARD
     springs = np.concatenate([table[table[:, 0] == IMPEDANCE] for table in (rows, limits, shapes)])

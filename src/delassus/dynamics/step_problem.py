@@ -15,8 +15,9 @@ from delassus.dynamics.bounded import Held
 from delassus.dynamics.forces import fill_free_velocity
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
+from delassus.dynamics.lengths import Lengths, lengths_at
 from delassus.dynamics.node_rows import fill_welds, node_rows, set_surface_biases
-from delassus.dynamics.rows import CONTACT, COUPLING, WELD, Rows, row_rate
+from delassus.dynamics.rows import CONTACT, WELD, Rows, row_rate
 from delassus.dynamics.softness import Softness, soften_contacts, soften_joints
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias, weight_along
 from delassus.kernel import ADDRESSED, njit
@@ -28,7 +29,7 @@ from delassus.model.model import Model, form_mass_blocks
 from delassus.model.state import State
 from delassus.problem import Problem
 
-_NONE, _NO_IMPULSE, _NO_NODES = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3))
+_NONE, _NO_IMPULSE, _NO_NODES, _NONE_BESIDE = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 4))
 
 
 def assemble(
@@ -43,17 +44,18 @@ def assemble(
     softness.check_step(h)
     pushing = stabilisation.pushing(model.gravity, h, ahead)
     joints, u, masses = model.joints, state.u, (model.inverse_mass, model.inverse_inertia)
+    freedoms = model.freedoms  # coordinates of the joints, then lengths of tendons
     free, row, block = joints.coordinate_count, joints.row_count, joints.count
-    most_single = joints.drive_count + joints.friction_count + joints.limit_count
+    most_single = freedoms.drive_count + freedoms.friction_count + freedoms.limit_count
     triples, welds = len(contacts.gap), None if model.flexible is None else model.flexible.welds
     welded = 0 if welds is None else welds.count
-    ties = 0 if model.couplings is None else model.couplings.count
+    ties = 0 if model.couplings is None else len(model.couplings.held)
     most_blocks = block + welded + ties + most_single + triples
     most_rows = row + ties + most_single + 3 * (welded + triples)
     bodies, names = np.empty((most_blocks, 2), np.int64), np.empty(most_blocks, np.uint64)
     rows, bias, compliance = np.empty((most_rows, 12)), np.empty(most_rows), np.zeros(most_rows)
     residual, coordinates, rates = np.empty(row + 3 * welded + ties), np.empty(free), np.empty((free, 12))
-    stopped, bound, wide = np.zeros(free, np.bool_), None, None
+    stopped, bound, wide, lengths = np.zeros(freedoms.coordinate_count, np.bool_), None, None, None
     bilateral, limits, is_soft = block, 0, False
     if block:
         errors, bend, rates_before = np.empty(row), np.empty(row), np.empty((free, 12))
@@ -73,25 +75,29 @@ def assemble(
             block, row, WELD, (bodies, names, rows, bias), residual,
         )  # fmt: skip
         block, row, bilateral = block + welded, row + 3 * welded, block + welded
+    single = block  # the first block of one row
     if model.couplings is not None:
-        wide = _fill_couplings(
-            model, state, (coordinates, rates, rates_before), half, h, pushing[0], block, row,
-            (bodies, names, rows, bias), residual[-ties:],
-        )  # fmt: skip
+        lengths = lengths_at(model, state, coordinates, rates, rates_before)
+        assert lengths is not None
+        lengths.fill_held(u, half, h, pushing[0], block, row, (bodies, names, rows, bias), residual[row:])
         block, row, bilateral = block + ties, row + ties, block + ties
     if most_single:
         bound = np.full(most_rows, np.inf)
         late = ahead if inputs.time is None else state.t + ahead - inputs.time
-        counts = np.empty(3, np.int64)
+        counts, beside = np.empty(3, np.int64), _NONE_BESIDE
+        along: tuple[np.ndarray, ...] = (coordinates, rates, rates_before, inputs.target, inputs.target_rate)
+        if lengths is not None:
+            along, beside = _with_lengths(model, lengths, along[:3], inputs, rotation, u, half)
         fill_coordinates(
-            joints.bodies, joints.plain_coordinates, (coordinates, rates, rates_before, inputs.target,
-            inputs.target_rate, late), u, half, h, weight, pushing, softness.limits, rotation, masses, block, row,
-            (bodies, names, rows, bias, compliance, bound), stopped, counts,
+            freedoms.bodies, freedoms.plain_coordinates, (*along, late), u, half, h, weight, pushing, softness.limits,
+            rotation, masses, beside, block, row, (bodies, names, rows, bias, compliance, bound), stopped, counts,
         )  # fmt: skip
         bilateral, limits = int(counts[0]), int(counts[1])
         is_soft = is_soft or bool(counts[2])
         row += bilateral - block + limits
     block = bilateral + limits
+    if lengths is not None:
+        wide = lengths.wide(names[single:block], row - (block - single), free)
     if triples:
         touching = (contacts.bodies, contacts.point, contacts.frame, contacts.gap, contacts.restitution)
         fill_contacts(touching, contacts.feature, at, u, h, pushing, block, row, (bodies, names, rows, bias))
@@ -120,34 +126,25 @@ def assemble(
     return Rows(
         bodies[:blocks], rows[:count], bias[:count], compliance[:count] if is_soft else None, cone, names[:blocks],
         residual, contacts, coordinates, rates,
-        bound[:count] if bound is not None and is_soft and joints.is_bounded else None, stopped, joints.friction_count,
-        held, wide,
+        bound[:count] if bound is not None and is_soft and freedoms.is_bounded else None, stopped[:free],
+        freedoms.friction_count, held, wide, lengths,
     )  # fmt: skip
 
 
-def _fill_couplings(
-    model: Model, state: State, coordinates: tuple[np.ndarray, ...], half: np.ndarray, h: float, feedback: float,
-    block: int, row: int, out: tuple[np.ndarray, ...], residual: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray] | None:  # fmt: skip
-    """Rows of the couplings, one each, and what `Rows.wide` holds of them. Errors and what rows turned since the start
-    of the step are as with joints (`fill_joints`)."""
-    couplings, joints, n = model.couplings, model.joints, model.body_count
-    assert couplings is not None
+def _with_lengths(
+    model: Model, lengths: Lengths, coordinates: tuple[np.ndarray, ...], inputs: Inputs, rotation: np.ndarray,
+    u: np.ndarray, half: np.ndarray,
+) -> tuple[tuple[np.ndarray, ...], np.ndarray]:  # fmt: skip
+    """Values, rates (n, 12), rates before, targets and their rates (n,) of joint coordinates, then of tendons, and
+    how the latter move: (n_t, 4), see `Lengths.motion`."""
     values, rates, rates_before = coordinates
-    bodies, names, rows, bias = out
-    residual[:], before = couplings.evaluate(joints, state.coordinates(model), rates_before, n)
-    _, now = couplings.evaluate(joints, values, rates, n)
-    own = slice(row, row + couplings.count)
-    bias[own] = feedback * residual / h + now @ half.ravel() - before @ state.u.ravel()
-    bodies[block : block + couplings.count] = couplings.bodies
-    names[block : block + couplings.count] = COUPLING + np.arange(couplings.count, dtype=np.uint64)
-    rows[own] = 0.0
-    for side in range(2):
-        for c in np.flatnonzero(couplings.bodies[:, side] >= 0):
-            b = couplings.bodies[c, side]
-            rows[row + c, 6 * side : 6 * side + 6] = now[c, 6 * b : 6 * b + 6]
-    which = np.flatnonzero(couplings.wide)
-    return (row + which, now[which]) if len(which) else None
+    free, none = lengths.couplings.free, np.zeros(len(lengths.couplings.free))
+    out = (
+        np.append(values, lengths.now[free]),
+        np.concatenate([rates, lengths.couplings.of_two_bodies(lengths.rows)[free]]), rates_before,
+        np.append(inputs.target, none), np.append(inputs.target_rate, none),
+    )  # fmt: skip
+    return out, lengths.motion(model.mass_blocks(rotation)[1], u, half)
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

@@ -7,6 +7,7 @@ import numpy as np
 
 from delassus.importers.actuator import Actuator
 from delassus.importers.notes import Notes
+from delassus.importers.tendons import tendon_terms
 from delassus.importers.tree import HINGE, SLIDE
 from delassus.model.model import Model
 
@@ -17,7 +18,6 @@ Hold = tuple[float, float] | None
 """Stiffness and damping of the servos that plain motors are made into."""
 _ON_JOINT, _IN_PARENT, _ON_TENDON = 0, 1, 3
 _FIXED, _AFFINE = 0, 1
-_WRAP_JOINT = 1
 _NO_RANGE = (-np.inf, np.inf)
 
 
@@ -82,14 +82,6 @@ def _terms(
     return tuple((number[made.freedoms[j].name], c * made.freedoms[j].factor) for j, c in given)
 
 
-def tendon_terms(a: dict[str, Any], t: int) -> list[tuple[int, float]] | None:
-    """(joint, coefficient) each of a fixed tendon, None for a spatial one."""
-    first, count = int(a["tendon_adr"][t]), int(a["tendon_num"][t])
-    if (a["wrap_type"][first : first + count] != _WRAP_JOINT).any():
-        return None
-    return [(int(a["wrap_objid"][w]), float(a["wrap_prm"][w])) for w in range(first, first + count)]
-
-
 def _law(a: dict[str, Any], k: int, name: str, terms: tuple[tuple[int, float], ...], notes: Notes) -> Actuator | None:
     if a["actuator_gaintype"][k] != _FIXED or a["actuator_biastype"][k] not in (_FIXED, _AFFINE):
         notes.add("actuator", name, "is left out: only constant gains with affine bias are known here")
@@ -102,6 +94,10 @@ def _law(a: dict[str, Any], k: int, name: str, terms: tuple[tuple[int, float], .
     if a["actuator_trntype"][k] in (_ON_JOINT, _IN_PARENT) and a["jnt_actfrclimited"][j] and len(terms) == 1:
         c = abs(terms[0][1]) or 1.0
         low, high = a["jnt_actfrcrange"][j] / c
+        force = (max(force[0], float(low)), min(force[1], float(high)))
+    gear = abs(float(a["actuator_gear"][k, 0]))
+    if a["actuator_trntype"][k] == _ON_TENDON and a["tendon_actfrclimited"][j] and gear:
+        low, high = a["tendon_actfrcrange"][j] / gear
         force = (max(force[0], float(low)), min(force[1], float(high)))
     ctrl = tuple(map(float, a["actuator_ctrlrange"][k])) if a["actuator_ctrllimited"][k] else _NO_RANGE
     return Actuator(name, terms, float(a["actuator_gainprm"][k, 0]), bias, ctrl, force)  # type: ignore[arg-type]

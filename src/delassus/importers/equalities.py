@@ -1,11 +1,11 @@
-"""Equalities and tendons of a compiled model: loops as joints, equal joints as couplings."""
+"""Equalities of a compiled model: loops as joints, equal joints and tendons as couplings."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from delassus.importers.actuators import tendon_terms
+from delassus.importers.tendons import tendon_terms
 from delassus.spatial import quaternion_multiply, rotate
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ def add_equalities(made: "Mechanism") -> None:
                 _equal_lengths(made, e, name, lengths[0], lengths[1])
         else:
             made.notes.add("equality", name, "is left out: only connect, weld, joint and tendon are known here")
-    _note_tendons(made)
 
 
 def _loop(made: "Mechanism", e: int, kind: int, name: str) -> None:
@@ -97,23 +96,3 @@ def _equal_lengths(made: "Mechanism", e: int, name: str, one: Terms, two: Terms)
         own = of_change(Polynomial([-q0, freedom.factor]))
         terms[freedom.name] = terms.get(freedom.name, Polynomial([0.0])) + own
     made.builder.coupling({key: list(polynomial.coef) for key, polynomial in terms.items()}, name=name)
-
-
-def _note_tendons(made: "Mechanism") -> None:
-    a = made.a
-    for t in range(len(a["tendon_adr"])):
-        name = made.name("tendon", t)
-        if tendon_terms(a, t) is None:
-            made.notes.add(
-                "spatial tendon",
-                name,
-                "is left out: only tendons over joints are known here, nothing pulls on its sites",
-            )
-            continue
-        if a["tendon_limited"][t]:
-            made.notes.add("tendon limit", name, "is left out: its joints stop at their own limits alone")
-        for key in ("stiffness", "damping", "frictionloss", "armature"):
-            if np.any(a.get(f"tendon_{key}", np.zeros(t + 1))[t]):
-                made.notes.add(
-                    f"tendon {key}", name, "is left out: give it to the joints, by the squares of coefficients"
-                )

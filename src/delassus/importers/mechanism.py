@@ -221,10 +221,13 @@ class Mechanism:
             out["stiffness"].append(float(a["jnt_stiffness"][j]))
             out["rest"].append(factor * float(a["qpos_spring"][p]))
             out["armature"].append(float(a["dof_armature"][d]))
-            limited = bool(a["jnt_limited"][j])
-            # the largest number that MuJoCo takes stands for none: ranges have two ends there
-            ends = [factor * x if abs(x) < NO_LIMIT else np.copysign(np.inf, x) for x in a["jnt_range"][j]]
-            out["limits"].append(tuple(ends) if limited else None)
+            out["limits"].append(ends_of(a["jnt_range"][j], factor) if a["jnt_limited"][j] else None)
+            if a["jnt_limited"][j] and a["jnt_margin"][j]:
+                self.notes.add(
+                    "joint margin",
+                    self.name("joint", j),
+                    "is left out: limits act where the range ends, not before",
+                )
         return out
 
     def _single(self, j: int, base: Body | None, body: Body) -> None:
@@ -310,6 +313,12 @@ class Mechanism:
         while self.builder._has(name):
             name += "+"
         return name
+
+
+def ends_of(given: np.ndarray, factor: float = 1.0) -> tuple[float, float]:
+    """A range of the file, (2,): MuJoCo's largest number stands for none, as ranges have two ends there."""
+    low, high = (factor * x if abs(x) < NO_LIMIT else float(np.copysign(np.inf, x)) for x in given.tolist())
+    return low, high
 
 
 def _about(axis: int, angle: float) -> np.ndarray:

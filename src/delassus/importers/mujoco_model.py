@@ -14,6 +14,7 @@ from delassus.importers.imported import Imported, Keyframe, Site
 from delassus.importers.mechanism import Mechanism
 from delassus.importers.notes import Notes
 from delassus.importers.switched_off import switch_off
+from delassus.importers.tendons import add_tendons
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation import StepSettings
@@ -34,6 +35,7 @@ def imported_of(
     made.drives = drives_of(arrays, made, hold)
     made.build_bodies(touching)
     add_equalities(made)
+    add_tendons(made)
     _exclude(made, filter_parents=_FILTER_PARENT not in table["disabled"])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", DelassusWarning)
@@ -165,6 +167,17 @@ def _note_options(a: dict[str, Any], table: dict[str, Any], notes: Notes) -> Non
             notes.add("geom priority", name, "is left out: of a pair the larger friction counts")
         if a["geom_margin"][g] or a["geom_gap"][g]:
             notes.add("geom margin and gap", name, "are left out: contacts act when they touch")
+    for kind, key, what in (
+        ("joint", "jnt_stiffnesspoly", "stiffness"), ("tendon", "tendon_stiffnesspoly", "stiffness"),
+        ("tendon", "tendon_dampingpoly", "damping"),
+    ):  # fmt: skip
+        for k in np.flatnonzero(a.get(key, np.zeros((0, 1))).any(axis=1)):
+            notes.add(f"polynomial of a {kind}'s {what}", names[kind][k], "is left out: its linear term alone acts")
+    for d in np.flatnonzero(a.get("dof_dampingpoly", np.zeros((0, 1))).any(axis=1)):
+        name = names["joint"][int(np.searchsorted(a["jnt_dofadr"], d, side="right")) - 1]
+        notes.add("polynomial of a joint's damping", name, "is left out: its linear term alone acts")
+    for t in np.flatnonzero(a.get("tendon_springyield", np.zeros(0))):
+        notes.add("springyield", names["tendon"][t], "is left out: springs of tendons do not yield here")
     if len(names["sensor"]):
         notes.add("sensors", "", f"all {len(names['sensor'])} are left out: ask the World for what they measure")
     notes.add("solref and solimp", "", "are left out: all rows are hard here unless settings soften them")

@@ -12,8 +12,8 @@ _ZEROED = {
     "limit": ("jnt_limited", "tendon_limited"),
     "equality": ("eq_active0",),
     "frictionloss": ("dof_frictionloss", "tendon_frictionloss"),
-    "spring": ("jnt_stiffness", "tendon_stiffness"),
-    "damper": ("dof_damping", "tendon_damping"),
+    "spring": ("jnt_stiffness", "tendon_stiffness", "jnt_stiffnesspoly", "tendon_stiffnesspoly"),
+    "damper": ("dof_damping", "tendon_damping", "dof_dampingpoly", "tendon_dampingpoly"),
     "clampctrl": ("actuator_ctrllimited",),
 }
 """Arrays in which zero means that there is none, by flag."""

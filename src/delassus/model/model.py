@@ -9,7 +9,7 @@ import numpy as np
 
 from delassus.collision import ShapeArrays
 from delassus.joints.arrays import JointArrays
-from delassus.joints.couplings import Couplings
+from delassus.joints.couplings import Couplings, with_lengths
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.model.flexible import Flexible
@@ -36,7 +36,8 @@ class Model:
     what is fixed, position [m] and quaternion; flexible: the bodies of finite elements, see model/flexible.py; forces:
     springs, bushings and forces of the user's own, see forces/; None where there are none; colours: (n_s, 4) red,
     green, blue and opacity, 0 … 1, of each row of `shapes`, NaN where none was chosen; source: the file it was read
-    from, "name sha256:…", or nothing; couplings: of joint coordinates, None where there are none."""
+    from, "name sha256:…", or nothing; couplings: of joint coordinates, and tendons over them, None where there are
+    none."""
 
     body_names: tuple[str, ...]
     fixed_names: tuple[str, ...]
@@ -64,6 +65,16 @@ class Model:
     @property
     def body_count(self) -> int:
         return len(self.mass)
+
+    @cached_property
+    def freedoms(self) -> JointArrays:
+        """All coordinates along which something may act: those of the joints, then lengths of tendons."""
+        return self.joints if self.couplings is None else with_lengths(self.joints, self.couplings)
+
+    @property
+    def closes_lengths(self) -> bool:
+        """Are there lengths over joint coordinates that are held, or whose armature moves when joints are closed?"""
+        return self.couplings is not None and len(self.couplings.held) + len(self.couplings.geared) > 0
 
     @property
     def node_count(self) -> int:

@@ -109,7 +109,7 @@ def step(
         at = predicted = flight.at
     if closes:
         # off its path an over-constrained linkage is rigid, and its rows ask for the impossible
-        here = _NOWHERE if model.couplings is None else state.coordinates(model)
+        here = state.coordinates(model) if model.closes_lengths else _NOWHERE
         at, _ = _closed(model, predicted, POSES_ALONE, stabilisation.closure, softness, here)
     rotation = rotations_of(at)
     contacts = meeting(model, state, inputs, at, h, scheme.lead, stabilisation, flight, settings.threads)
@@ -243,7 +243,7 @@ def _closed(
     model: Model, q: np.ndarray, u: np.ndarray, tol: float, softness: Softness, near: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Poses and velocities that obey joints and couplings.  near: (n_d,) coordinates, by which turns are counted."""
-    if model.couplings is None:
+    if not model.closes_lengths:
         return close_joints(model, q, u, tol=tol, joints=softness.closed)
     return close_model(model, q, u, tol=tol, joints=softness.closed, near=near)
 
@@ -266,7 +266,7 @@ def _held_back(model: Model, rows: Rows, held: Held | None) -> tuple[str, ...]:
         return ()
     stopped = np.flatnonzero(rows.stopped)
     found = stopped if held is None else np.union1d(stopped, held.drives)
-    return tuple(model.joints.coordinate_names[d] for d in found)
+    return tuple(model.freedoms.coordinate_names[d] for d in found)
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

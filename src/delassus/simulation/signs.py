@@ -85,9 +85,9 @@ def _block(model: Model, rows: Rows, block: int) -> str:
     if kind == JOINT:
         return f"joint {model.joints.names[number]!r}"
     if kind == LIMIT:
-        return f"the limits of {model.joints.coordinate_names[number // 2]!r}"
+        return f"the limits of {model.freedoms.coordinate_names[number // 2]!r}"
     if kind == FRICTION:
-        return f"the friction of {model.joints.coordinate_names[number]!r}"
+        return f"the friction of {model.freedoms.coordinate_names[number]!r}"
     pair = [repr(model.body_names[b]) if b >= 0 else "what is fixed" for b in rows.bodies[block]]
     return f"the contact of {pair[0]} and {pair[1]}"
 

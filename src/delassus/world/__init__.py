@@ -7,5 +7,6 @@ from delassus.world.flexible_body import FlexibleBody as FlexibleBody
 from delassus.world.joint import Joint as Joint
 from delassus.world.joint import Reaction as Reaction
 from delassus.world.snapshot import Snapshot as Snapshot
+from delassus.world.tendon import Tendon as Tendon
 from delassus.world.world import World as World
 from delassus.world.worlds import Worlds as Worlds

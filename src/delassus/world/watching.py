@@ -16,6 +16,7 @@ Reading = Callable[["World"], Any]
 
 JOINT_WORDS = {"torque": "N m", "force": "N", "reaction": "N, N m", "target": "rad, m", "effort": "N m, N"}
 BODY_WORDS = {"contact_force": "N"}
+TENDON_WORDS = {"force": "N, N m", "length": "m, rad", "rate": "m/s, rad/s"}
 
 
 class Watched:
@@ -81,9 +82,10 @@ class _Word:
 def _reading(world: "World", name: str) -> tuple[Reading, str]:
     kind, _, rest = str(name).partition(":")
     owner, _, word = rest.rpartition(".")
-    words = {"joint": JOINT_WORDS, "body": BODY_WORDS}.get(kind)
+    all_words = {"joint": JOINT_WORDS, "body": BODY_WORDS, "tendon": TENDON_WORDS}
+    words = all_words.get(kind)
     if words is None or word not in words:
-        known = [f"joint:….{w}" for w in JOINT_WORDS] + [f"body:….{w}" for w in BODY_WORDS]
+        known = [f"{what}:….{w}" for what, some in all_words.items() for w in some]
         hint = nearest(word, list(words)) if words else "known: " + ", ".join(known)
         raise ProblemError(f"watch({name!r}): give a function of the world, too, or such a name; {hint}")
     read = _Word(kind, owner, word)

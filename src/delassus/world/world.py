@@ -22,6 +22,7 @@ from delassus.world.joint import Joint
 from delassus.world.moving import Moving
 from delassus.world.recording import load
 from delassus.world.running import Control, Ran, Until, run
+from delassus.world.tendon import Tendon
 from delassus.world.watching import Reading
 
 
@@ -128,6 +129,15 @@ class World(Moving):
         return Body(self, number) if number < rigid else FlexibleBody(self, number - rigid)
 
     @property
+    def tendon_names(self) -> tuple[str, ...]:
+        """Of all tendons and couplings."""
+        return () if self.model.couplings is None else self.model.couplings.names
+
+    def tendon(self, name: str) -> Tendon:
+        """The tendon or coupling of that name."""
+        return Tendon(self, find(name, self.tendon_names, "tendon"))
+
+    @property
     def joints(self) -> tuple[Joint, ...]:
         """All of them."""
         return tuple(Joint(self, j) for j in range(len(self.joint_names)))
@@ -154,8 +164,8 @@ class World(Moving):
 
     def watch(self, name: str, function: Reading | None = None) -> None:
         """Note after every step from now on what states do not tell, for `history`: "joint:hinge.torque", ".force",
-        ".reaction" (six numbers), ".target", ".effort", "body:arm.contact_force"; or, under a name of your own, what a
-        function of the world returns."""
+        ".reaction" (six numbers), ".target", ".effort", "body:arm.contact_force", "tendon:string.force", ".length"; or,
+        under a name of your own, what a function of the world returns."""
         self._watched.add(self, name, function)
 
     def film(

@@ -18,6 +18,8 @@ WANTED = (
     "eq_type", "eq_obj1id", "eq_obj2id", "eq_objtype", "eq_active0", "eq_data",
     "tendon_adr", "tendon_num", "tendon_limited", "tendon_range", "tendon_stiffness", "tendon_damping",
     "tendon_frictionloss", "tendon_armature", "tendon_lengthspring", "tendon_length0",
+    "tendon_margin", "tendon_actfrclimited", "tendon_actfrcrange", "tendon_springyield", "tendon_stiffnesspoly",
+    "tendon_dampingpoly", "jnt_stiffnesspoly", "dof_dampingpoly",
     "wrap_type", "wrap_objid", "wrap_prm",
     "actuator_trntype", "actuator_dyntype", "actuator_gaintype", "actuator_biastype", "actuator_trnid",
     "actuator_gainprm", "actuator_biasprm", "actuator_ctrllimited", "actuator_ctrlrange", "actuator_forcelimited",

@@ -14,9 +14,9 @@ from delassus.errors import ProblemError
 from delassus.importers.imported import coordinates_and_rates
 from delassus.importers.notes import Notes
 from delassus.importers.writers.geoms import Geoms, attributes, owner_name, rows_of
+from delassus.importers.writers.mjcf_couplings import add_couplings
 from delassus.importers.writers.mjcf_joints import (
     Part,
-    add_couplings,
     add_joint,
     add_loop,
     add_motor,
@@ -76,12 +76,14 @@ class _Writer:
         for key in self.model.shapes.excluded.tolist():
             ends = {f"body{k + 1}": self._owner(o) for k, o in enumerate((key >> 32, key & 0xFFFFFFFF))}
             ET.SubElement(contact, "exclude", ends)
+        tendon = ET.SubElement(root, "tendon")
         equality, actuator = ET.SubElement(root, "equality"), ET.SubElement(root, "actuator")
         for j in loops:
             add_loop(equality, self.model, j, self.names, self._anchors(j), self.notes)
         for first, second in self.rolling:  # two hinges that turn alike
             ET.SubElement(equality, "joint", {"joint1": first, "joint2": second, "polycoef": "0 1 0 0 0"})
-        add_couplings(equality, self.model, self.parts, self.values, self.notes)
+        if self.model.couplings is not None:
+            add_couplings(tendon, equality, self.model.couplings, self.parts, self.values, self.notes)
         driven = set()
         for part in self.parts:
             if part.coordinate not in driven:

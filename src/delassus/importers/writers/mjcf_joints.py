@@ -160,30 +160,3 @@ def add_loop(
     ET.SubElement(parent, "connect", {"name": name} | ends | {"anchor": said(anchors[0])})
     if kind == "revolute":
         ET.SubElement(parent, "connect", {"name": f"{name}.axis"} | ends | {"anchor": said(anchors[1])})
-
-
-def add_couplings(parent: ET.Element, model: Model, parts: list[Part], values: np.ndarray, notes: Notes) -> None:
-    """Couplings of one or two coordinates as equalities of joints, q₁ − q₁⁰ = p(q₂ − q₂⁰)."""
-    couplings = model.couplings
-    by = {part.coordinate: part for part in reversed(parts)}
-    for c in range(0 if couplings is None else couplings.count):
-        name = printable(couplings.names[c])  # type: ignore[union-attr]
-        t = slice(int(couplings.start[c]), int(couplings.start[c + 1]))  # type: ignore[union-attr]
-        terms = list(zip(couplings.coordinate[t].tolist(), couplings.powers[t]))  # type: ignore[union-attr]
-        linear = [k for k, (_, p) in enumerate(terms) if not p[2:].any() and p[1] != 0.0]
-        if len(terms) > 2 or not linear or any(d not in by or by[d].kind == "ball" for d, _ in terms):
-            notes.add("coupling", name, "is not written: joint equalities have two joints of one degree, one linear")
-            continue
-        d, p = terms.pop(linear[0])
-        one, rest = by[d], np.polynomial.Polynomial([0.0])
-        made = {"name": name, "joint1": one.name}
-        if terms:
-            e, powers = terms[0]
-            two = by[e]
-            rest = np.polynomial.Polynomial(powers)(np.polynomial.Polynomial([values[e], 1.0 / two.scale]))
-            made["joint2"] = two.name
-        found = -(rest + p[0]) * (one.scale / p[1]) - one.scale * values[d]
-        if len(found.coef) > 5 and found.coef[5:].any():
-            notes.add("coupling", name, "is not written: polynomials there have degree four at most")
-            continue
-        ET.SubElement(parent, "joint", made | {"polycoef": said(np.append(found.coef, np.zeros(5))[:5])})

@@ -143,7 +143,11 @@ class _Writer:
         by = {e.get("name"): e for e in root.iter("joint") if e.get("type") != "floating"}
         for c in range(0 if couplings is None else couplings.count):
             t = slice(int(couplings.start[c]), int(couplings.start[c + 1]))  # type: ignore[union-attr]
-            powers = couplings.powers[t]  # type: ignore[union-attr]
+            powers = couplings.powers[t].copy()  # type: ignore[union-attr]
+            if c not in couplings.held:  # type: ignore[union-attr]
+                self.notes.add("tendon", couplings.names[c], "is not written: URDF has none")  # type: ignore[union-attr]
+                continue
+            powers[0, 0] -= couplings.lower[c]  # type: ignore[union-attr]
             names = [printable(joints.names[joints.coordinate_joint[d]]) for d in couplings.coordinate[t]]  # type: ignore[union-attr]
             if len(names) != 2 or powers[:, 2:].any() or not powers[0, 1] or any(name not in by for name in names):
                 name = couplings.names[c]  # type: ignore[union-attr]

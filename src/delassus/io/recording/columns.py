@@ -2,9 +2,10 @@
 
 Per step (N,): t [s]; q (n_b, 7), u (n_b, 6), turns (n_d,) of joint angles after it; energy (2,) kinetic and potential
 [J]; drift [m, rad]; penetration [m]; warnings, how many; solver/…; times/<stage> [s]; joints/reaction (rows,),
-joints/drive, joints/friction, all impulse / h [N, N m]; joints/coordinate [m, rad], turns counted, where the rows were
-evaluated; contacts/count and limits/count.
-Per contact and per limit, one step after the other: contacts/… and limits/….
+joints/drive, joints/friction, all impulse / h [N, N m], the latter two of tendons after those of joints;
+joints/coordinate [m, rad], turns counted, where the rows were evaluated; contacts/count and limits/count.
+Per contact and per limit, one step after the other: contacts/… and limits/…; limits/coordinate counts on from those of
+joints to tendons (`Model.freedoms`).
 Reactions of steps whose masses need two doubles each, all rows in the order of the problem: exact/high, exact/low [N s]
 and exact/count, zero for other steps.
 
@@ -194,7 +195,7 @@ def _step_room(model: Model, n: int) -> Arrays:
     return (
         np.empty((n, NUMBERS + len(STAGES))), np.empty((n, COUNTS + 3), np.int64), np.empty((n, bodies, 7)),
         np.empty((n, bodies, 6)), np.empty((n, free), np.int64), np.empty((n, joints.row_count)),
-        np.empty((n, joints.driven_rows)), np.empty((n, joints.friction_count)), np.empty((n, free)),
+        np.empty((n, model.freedoms.driven_rows)), np.empty((n, model.freedoms.friction_count)), np.empty((n, free)),
     )  # fmt: skip
 
 

@@ -82,7 +82,7 @@ def to_fill_coordinates(world, inputs, u, late, block, row, work):
     values, rates, rates_before = coordinates
     return (
         plain[0], freedoms, (values, rates, rates_before, inputs[2], inputs[3], late), u, poses[4], h, _weight(ahead),
-        pushing, singles[0], poses[2], (bodies[3], bodies[2]), block, row,
+        pushing, singles[0], poses[2], (bodies[3], bodies[2]), work[3][8], block, row,
         (pairs, names, rows, bias, compliance, bound), stopped, counts,
     )  # fmt: skip
 
