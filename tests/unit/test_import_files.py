@@ -177,6 +177,18 @@ TENDONS = """<mujoco><worldbody>
   <equality><tendon tendon1="s" tendon2="t" polycoef="0 0.5 0.2 0 0"/></equality></mujoco>"""
 
 
+def test_bodies_moved_from_outside_stand(tmp_path):
+    """Mocap bodies, and what is fixed to them, are parts of the world; what hangs on them swings."""
+    path = tmp_path / "mocap.xml"
+    path.write_text("""<mujoco><worldbody><body name="guide" mocap="true" pos="0 0 1"><geom size="0.1"/>
+      <body name="plate" pos="0 0 0.2"><geom type="box" size=".1 .1 .1"/>
+      <body name="bob"><joint axis="0 1 0"/><geom size="0.1" pos="1 0 0"/></body></body></body></worldbody></mujoco>""")
+    found = delassus.load_model(path)
+    assert any("mocap (guide)" in line for line in found.not_carried)
+    assert found.model.body_names == ("bob",)
+    np.testing.assert_allclose(found.state.q[0, :3], [1.0, 0.0, 1.2])
+
+
 def test_what_a_file_switches_off_does_not_act(tmp_path):
     """Flags of the options: each takes away its own, `constraint` all rows; others stay."""
 
@@ -255,6 +267,8 @@ def test_no_entities_no_outside_no_plain_nonsense(tmp_path):
         ('<mujoco><include file="model.xml"/></mujoco>', "include itself"),
         ('<mujoco><worldbody><body pos="0 0 nan"><geom size="1"/><freejoint/></body></worldbody></mujoco>', "xml.*nan"),
         ("<mujoco>", "no XML"),
+        ("<mujocoinclude/>", "load the one that includes it"),
+        ("<package/>", "no MJCF.*<package>"),
         ("<mujoco><asset><mesh file='nowhere.stl'/></asset></mujoco>", "no such file"),
     ):  # fmt: skip
         (inner / "model.xml").write_text(text)

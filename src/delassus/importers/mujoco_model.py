@@ -28,7 +28,7 @@ def imported_of(
     arrays: dict[str, Any], table: dict[str, Any], source: str, notes: Notes, hold: Hold = None
 ) -> Imported:
     """arrays, table: of programs/compile_mujoco.py; hold: see `load_model`."""
-    arrays, table = switch_off(arrays, table)
+    arrays, table = switch_off(_standing(arrays), table)
     _note_options(arrays, table, notes)
     touching = Touching(arrays, notes, table["names"]["geom"])
     made = Mechanism(arrays, table, notes)
@@ -59,6 +59,13 @@ def imported_of(
         model, state, StepSettings(h=float(table["timestep"])), keyframes, tuple(actuators),
         dict.fromkeys(controls, 0.0), _sites(made), joints, notes.texts, source, states.of,
     )  # fmt: skip
+
+
+def _standing(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Mocap bodies, which only a pose from outside would move, are parts of the world, with all that is fixed to
+    them: MuJoCo counts them as links of their own."""
+    weld, mocap = arrays["body_weldid"], np.flatnonzero(arrays["body_mocapid"] >= 0)
+    return {**arrays, "body_weldid": np.where(np.isin(weld, mocap), 0, weld)}
 
 
 class States:

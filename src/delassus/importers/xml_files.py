@@ -12,6 +12,7 @@ from delassus.io.place import label
 MOST_BYTES = 256 << 20  # of one file
 MOST_ALTOGETHER = 1 << 30  # bytes of a model with all its meshes
 _DEEPEST = 20  # includes within includes
+_MODELS = ("mujoco", "robot")  # what MuJoCo's compiler reads: MJCF, and URDF under any name
 _FOLDERS = ("meshdir", "assetdir", "texturedir")
 
 
@@ -35,7 +36,8 @@ class Files:
         where = path.resolve()
         if not any(where.is_relative_to(folder.resolve()) for folder in (self.root, *self.allowed)):
             raise FileError(
-                f"{label(self.path)}: {what} is outside the model's folder: give load_model(…, folders=[…]) to allow it"
+                f"{label(self.path)}: {what} is outside the model's folder: allow it by `run --folder "
+                f"{label(where.parent)}`, `view --set folders={label(where.parent)}` or load_model(…, folders=[…])"
             )
         if not where.is_file():
             raise FileError(f"{label(self.path)}: {what}: there is no such file")
@@ -77,6 +79,10 @@ def mjcf_files(path: Path, allowed: Iterable[Path] = ()) -> tuple[Files, ET.Elem
     but a picture needs, left out."""
     files = Files(path, tuple(allowed))
     root = _whole(files, path)
+    if root.tag == "mujocoinclude":
+        raise FileError(f"{label(path)}: is a part that other files include: load the one that includes it")
+    if root.tag not in _MODELS:
+        raise FileError(f"{label(path)}: is no MJCF, which begins with <mujoco>, but <{label(root.tag)}>")
     files.content["main.xml"] = ET.tostring(root)
     return files, root
 

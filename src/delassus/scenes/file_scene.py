@@ -1,5 +1,6 @@
 """A model in a file as a scene: what `delassus run FILE` runs."""
 
+from os import pathsep
 from pathlib import Path
 from typing import Annotated
 
@@ -22,8 +23,10 @@ def file_scene(path: str) -> Scene:
         keyframe: Annotated[str, "of the file, to start from; none: its initial pose"] = "",
         ctrl: Annotated[str, "controls, as name=value,name=value; others are those of the keyframe, or zero"] = "",
         hold: Annotated[str, "stiffness,damping of servos that hold the pose [N m/rad, N m s/rad]; none: none"] = "",
+        folders: Annotated[str, f"that may be read beside the model's own, {pathsep} between them"] = "",
     ) -> Setup:
-        found = load_model(path, keyframe=keyframe or None, hold=_gains(hold))
+        allowed = [folder for folder in folders.split(pathsep) if folder]
+        found = load_model(path, keyframe=keyframe or None, hold=_gains(hold), folders=allowed)
         found.set_ctrl(_controls(ctrl))
         inputs = found.inputs if found.actuators else None
         return Setup(found.model, found.state, 5.0, found.settings, inputs, notes=found.not_carried)

@@ -1,5 +1,6 @@
 """`delassus run`: its options, and the way from them to the exit code."""
 
+from os import pathsep
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -38,6 +39,10 @@ def run(
             help="Actuators hold the pose they start from: plain motors of the file as servos of this stiffness and "
             "damping [N m/rad, N m s/rad].",
         ),
+    ] = None,
+    folders: Annotated[
+        list[Path] | None,
+        typer.Option("--folder", metavar="DIR", help="That the file may read from beside its own, such as meshes."),
     ] = None,
     steps: Annotated[int | None, typer.Option(metavar="N", help="Steps in all.")] = None,
     duration: Annotated[
@@ -124,7 +129,8 @@ def run(
     given = {"dt": dt, "solver": solver, "tol": tol, "tol_velocity": tol_velocity, "integrator": integrator,
              "threads": threads, "law": None if law is None else law.value}  # fmt: skip
     settings = {key: value for key, value in given.items() if value is not None}
-    of_file = {"keyframe": keyframe, "ctrl": ",".join(ctrl or []), "hold": hold}
+    of_file = {"keyframe": keyframe, "ctrl": ",".join(ctrl or []), "hold": hold,
+               "folders": pathsep.join(map(str, folders or []))}  # fmt: skip
     pairs = [*(parameters or []), *(f"{key}={value}" for key, value in of_file.items() if value)]
     options = RunOptions(
         scene, pairs, steps, duration, settings, out, resume, overwrite, keep_problem, json, vtu, pictures
