@@ -65,6 +65,7 @@ def test_newton_that_failed_begins_anew_from_zero(monkeypatch):
     assert not method.reactions.any()
     short = ((replace(first[0], at_once=None), first[1], 1), anew, *stages[2:])
     monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem, tol: short)
+    monkeypatch.setattr("delassus.solvers.solve_problem.bodies_at_once", lambda *_: None)  # as among more bodies
     solution = solve(problem, guess=astray)
     assert solution.converged
     assert solution.solver == "prox-ssn, prox-ssn"

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
+from delassus.solvers.auto.few_bodies import bodies_at_once
 from delassus.solvers.auto.few_contacts import contacts_at_once
 from delassus.solvers.auto.islands import MANY_ROWS, rest_at_once, solve_islands
 from delassus.solvers.auto.stages import auto_line, auto_stages, rescuer, take_least_reactions
@@ -67,10 +68,16 @@ def solve(
         quick = contacts_at_once(problem, limits)
         if quick is not None:
             return _of_attempt(*quick, limits, trace, start)
-    point = start_point(problem, guess)
+    point, apart, first = start_point(problem, guess), None, None
+    if solver == "auto" and point.ndim == 1 and limits.time_limit > LONGEST_ATTEMPT:
+        start = clock()
+        quick = bodies_at_once(problem, point, limits)
+        if quick is not None:
+            first = _of_attempt(*quick, limits, trace, start)
+            if first.status is Status.CONVERGED:
+                return first
     stages, fine = _stages(problem, solver, point.ndim == 2, limits.tol)
-    apart = first = None
-    if fine == 1.0 and point.ndim == 1:
+    if first is None and fine == 1.0 and point.ndim == 1:
         if solver == "auto" and problem.row_count > MANY_ROWS:
             apart = _island_by_island(problem, point, limits, trace, threads)
         else:  # most problems end here, and the loop over methods would take longer than a small one
@@ -325,10 +332,11 @@ def start_point(problem: Problem, guess: ArrayLike | None) -> np.ndarray:
     """The guess as a fresh array, (m,) or (2, m), or zeros."""
     if guess is None:
         return np.zeros(problem.row_count)
-    out = np.array(guess, dtype=float)
-    if out.shape not in ((problem.row_count,), (2, problem.row_count)):
-        raise ProblemError(f"guess has shape {out.shape}, expected ({problem.row_count},): one reaction per row")
-    if not np.dot(point := out.ravel(), point) < math.inf and not np.isfinite(out).all():  # the first is cheap
+    out, rows = np.array(guess, dtype=float), problem.row_count
+    if out.shape not in ((rows,), (2, rows)):
+        raise ProblemError(f"guess has shape {out.shape}, expected ({rows},): one reaction per row")
+    point = out if out.ndim == 1 else out.ravel()
+    if not point.dot(point) < math.inf and not np.isfinite(out).all():  # the first is cheap
         raise ProblemError("guess holds NaN or Inf: leave it out to start from zero")
     # where nothing moves no reaction is needed, and against velocities of zero nothing else would be small
     if not problem.free_speed or (not problem.delassus.has_blocks_at_hand and problem.is_free):

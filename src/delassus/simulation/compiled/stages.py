@@ -109,10 +109,10 @@ def to_follow(world, q, horizon, work):
 
 
 @njit(cache=True, inline="always")
-def to_solve(settings, most, rigid, u_f, v_f, judged_by, reactions, found, none):
+def to_solve(settings, most, rigid, u_f, v_f, judged_by, reactions, found):
     """What `solve_small` is called with.  most: iterations."""
     tols, newton = settings[8], settings[9][1]
-    return none, rigid, u_f, v_f, judged_by, tols, most, newton, 1.0, reactions, found
+    return None, rigid, u_f, v_f, judged_by, tols, most, newton, 1.0, reactions, found
 
 
 @njit(cache=True, inline="always")
@@ -215,7 +215,7 @@ def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) 
     """(14,) of the stages that are needed, compiled now or loaded; 0 for the others."""
     poses, _, table, problem, _ = work
     q, u, turns = poses[0], poses[4], np.zeros(0, np.int64)
-    (_, _, u_f, response, free), _, (blocks, scale), _, _, reactions, found, _, none, _, _ = problem
+    (_, _, u_f, response, free), _, (blocks, scale), _, _, reactions, found, _, _, _, _ = problem
     rigid = (table[0], table[10], table[2], response, table[4])
     pairs, shapes, gap = work[1][0][0], work[1][0][1], work[1][0][4]
     touching = (pairs, shapes, gap, 0, table[2], response, table[4])
@@ -227,7 +227,7 @@ def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) 
         COORDINATES: (fill_coordinates, to_fill_coordinates, (world, inputs, u, 0.0, 0, 0, work)),
         SOFT_CONTACTS: (soften_contacts, to_soften_contacts, (world, u, 0, 0, work)),
         FOLLOW: (follow_few, to_follow, (world, q, 1.0, work)),
-        SOLVE: (solve_small, to_solve, (world[6], 0, rigid, u_f.reshape(-1), free, judged_by, reactions, found, none)),
+        SOLVE: (solve_small, to_solve, (world[6], 0, rigid, u_f.reshape(-1), free, judged_by, reactions, found)),
         ALONE: (
             solve_alone,
             to_solve_alone,

@@ -221,7 +221,7 @@ def _solve_once(world, inputs, sizes, held, work):
     poses, contacts, table, problem, _ = work
     block, limits, count, m, is_soft = sizes
     pairs, _, rows, bias, compliance, _, _, _, _, _, start, _, _, _ = table
-    reduced, acting, (blocks, scale), _, impulse, reactions, found, (index, _, most, side), none, told, whole = problem
+    reduced, acting, (blocks, scale), _, impulse, reactions, found, (index, _, most, side), _, told, whole = problem
     _, _, u_f, response, free = reduced
     start, pairs = start[: block + limits + count + 1], pairs[: block + limits + count]
     is_held = False
@@ -274,7 +274,7 @@ def _solve_once(world, inputs, sizes, held, work):
     if judged == WHOLE:
         judged = call_kernel(
             world[7][stages.SOLVE],
-            stages.to_solve(settings, most_systems, rigid, flat, free[:m], judged_by, reactions[:m], found, none),
+            stages.to_solve(settings, most_systems, rigid, flat, free[:m], judged_by, reactions[:m], found),
         )
     if judged == 0 or not (found[0] <= tols[0] and found[RESIDUAL_COUNT - 1] <= tols[1]):
         return FAILED

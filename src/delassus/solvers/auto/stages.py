@@ -122,6 +122,12 @@ def _for_few_bodies(eliminates: bool) -> Stages:
     return _stages(Law.NCP, True, eliminates=eliminates)
 
 
+def first_for_few_bodies() -> tuple[Solver, Settings]:
+    """The line that `auto` begins with on few rigid bodies under exact friction, and its settings."""
+    line, settings, _ = _for_few_bodies(False)[0]
+    return line, settings
+
+
 @cache
 def _for_flexible(law: Law, has_matrix: bool, eliminates: bool) -> Stages:
     """Of flexible bodies, where every contact feels every other one. Sweeps are no last resort: a bent beam takes

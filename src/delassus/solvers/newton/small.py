@@ -57,11 +57,7 @@ PATH_BEGIN = 1e-3
 
 _NO_BODIES = np.empty((0, 2), np.int64), np.empty(0, np.int64), np.empty((0, 12)), np.empty((0, 12)), np.empty(0)
 _NO_MATRIX = np.empty((0, 0))
-
-
-def is_small(problem: Problem) -> bool:
-    """Is the attempt at once worth while?"""
-    return problem.row_count <= (MOST_ROWS if problem.delassus.rigid is None else _RIGID_MORE * MOST_ROWS)
+_BODIES_ALONG_PATH = None  # in the place of D
 
 
 def most_iterations(rows: int, max_iter: int) -> int:
@@ -80,17 +76,19 @@ def small_at_once(
 ) -> int:
     """How many judgements were made, none where the problem is larger. The reactions are overwritten by the best point.
     plain: of `ProxSsn`; takes_least, tols: of `solve_small`; found: of an `Attempt`."""
-    if not is_small(problem) or not len(reactions):
+    rigid, rows = problem.delassus.rigid, problem.row_count
+    if not 0 < rows <= (MOST_ROWS if rigid is None else _RIGID_MORE * MOST_ROWS):
         return 0
-    # a kernel of its own, so that a mechanism that touches nothing waits for no other
-    count = joints_at_once(problem, None, reactions, tols, most_iterations(problem.row_count, max_iter), found)
-    if count:
-        return count
-    rigid = problem.delassus.rigid
+    most = most_iterations(rows, max_iter)
+    if problem.cone.bilateral_rows == rows:
+        # a kernel of its own, so that a mechanism that touches nothing waits for no other
+        count = joints_at_once(problem, None, reactions, tols, most, found)
+        if count:
+            return count
+    full = problem.delassus.full if rigid is None else _NO_MATRIX if plain[7] == 0.0 else _BODIES_ALONG_PATH
     return solve_small(
-        _NO_MATRIX if rigid is not None else problem.delassus.full, _NO_BODIES if rigid is None else rigid.plain,
-        known(problem.u_f), problem.free_velocity, problem.judged_by, tols,
-        most_iterations(problem.row_count, max_iter), plain, takes_least, reactions, found,
+        full, _NO_BODIES if rigid is None else rigid.plain, known(problem.u_f), problem.free_velocity,
+        problem.judged_by, tols, most, plain, takes_least, reactions, found,
     )  # fmt: skip
 
 
@@ -110,13 +108,14 @@ def solve_small(full, rigid, u_f, v_f, judged_by, tols, most, plain, takes_least
     """A whole solve, for whoever is compiled too: how many judgements were made, none where others have to take over.
     Converged is what `found` says is within the tolerances.
 
-    full: (m, m) D, empty for rigid bodies; rigid: `RigidDelassus.plain`, of empty arrays for matrices (two kernels
-    would compile everything twice); u_f: (n,) or empty; v_f: (m,); judged_by: of the `Problem`; tols: (tol,
-    tol_velocity); most: iterations; plain: of `ProxSsn`; takes_least: 1.0 where of many reactions that give the motion
-    of rigid bodies the least are wanted, else 0.0; reactions: (m,) a guess, overwritten by the best point; found: of an
-    `Attempt`, written."""
-    count, is_rigid, judgements = 0, len(full) == 0, judgements_in(found)
-    if is_rigid and judged_by[3] == len(v_f) <= CARRY_ROWS:
+    full: (m, m) D, empty for rigid bodies, and None for rigid bodies that are more than joints and whose path is
+    followed, which is what steps ask for: by the type Numba knows what need not be compiled (a fifth of a first solve);
+    rigid: `RigidDelassus.plain`, of empty arrays for matrices (two kernels would compile everything twice); u_f: (n,)
+    or empty; v_f: (m,); judged_by: of the `Problem`; tols: (tol, tol_velocity); most: iterations; plain: of `ProxSsn`;
+    takes_least: 1.0 where of many reactions that give the motion of rigid bodies the least are wanted, else 0.0;
+    reactions: (m,) a guess, overwritten by the best point; found: of an `Attempt`, written."""
+    count, judgements = 0, judgements_in(found)
+    if full is not None and len(full) == 0 and judged_by[3] == len(v_f) <= CARRY_ROWS:
         D = np.empty((len(v_f), len(v_f)))
         form_dense(rigid, False, D)
         count = solve_joints(D, v_f, judged_by, tols, most, reactions, judgements)
@@ -125,12 +124,12 @@ def solve_small(full, rigid, u_f, v_f, judged_by, tols, most, plain, takes_least
     if count == 0:
         count = solve_at_once(full, rigid, v_f, judged_by, tols, most, plain, reactions, judgements)
     if count == 0:
-        return 0
-    if not is_rigid:
+        return np.int64(0)
+    if full is not None and len(full) > 0:
         finish_dense(full, v_f, reactions, judged_by, found)
     elif not (takes_least > 0.0 and _take_least(rigid, v_f, u_f, judged_by, tols, count, reactions, found)):
         finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
-    return count
+    return np.int64(count)
 
 
 @njit(cache=True, error_model="numpy")
@@ -163,7 +162,7 @@ def _judged_guess(full, rigid, v_f, judged_by, tols, most, reactions, found):
     if is_zero and most > 0 and judged_by[9] > 0.0:
         return 0
     v = np.empty(len(v_f))
-    if len(full) > 0:
+    if full is not None and len(full) > 0:
         times_plus(full, reactions, v_f, v)
     else:
         at = RESIDUAL_COUNT + len(v_f)
@@ -212,20 +211,26 @@ def solve_at_once(full, rigid, v_f, judged_by, tols, most, plain, reactions, jud
     # two arrays for all that is needed: on a few contacts, allocating twenty takes longer than the sweeps
     room, few = np.empty((ROWS + 2 * memory, 3 * n)), np.zeros(few_of(memory))
     place_small(judged_by, place, room)
-    if len(full) > 0:
-        pointer, column, value, diagonal = cut_dense(full, place, n)
-    else:
-        pointer, column, value, diagonal = cut_rigid(rigid, body_count(rigid[0]), place, n)
+    pointer, column, value, diagonal = _cut(full, rigid, place, n)
     begin_small(plain, pointer, column, value, diagonal, v_f, reactions, place, room, few)
     convex, end = 0.0 if judged_by[7] else 1.0, sweeps.TOO_DEAR
-    while plain[7] == 0.0:
-        end = sweep_small(most, memory, pointer, column, value, diagonal, convex, tols, place, judged_by, room, few)
-        if end != sweeps.NEEDS_PRICE:
-            break
-        few[sweeps.FACTOR_PRICE] = sweeps.factor_price(room[FRICTION][:n], room[BEST], pointer, column)
+    if full is not None:
+        while plain[7] == 0.0:
+            end = sweep_small(most, memory, pointer, column, value, diagonal, convex, tols, place, judged_by, room, few)
+            if end != sweeps.NEEDS_PRICE:
+                break
+            few[sweeps.FACTOR_PRICE] = sweeps.factor_price(room[FRICTION][:n], room[BEST], pointer, column)
     if end == sweeps.TOO_DEAR or (end == sweeps.CONVERGED and judged_by[2] > 0):
         _newton(most, plain, pointer, column, value, diagonal, convex, tols, place, judged_by, room, few)
     return end_small(tols, place, room, few, reactions, judgements)
+
+
+@njit(cache=True, error_model="numpy")
+def _cut(full, rigid, place, n):
+    """D in triples."""
+    if full is not None and len(full) > 0:
+        return cut_dense(full, place, n)
+    return cut_rigid(rigid, body_count(rigid[0]), place, n)
 
 
 @njit(cache=True, error_model="numpy")
