@@ -23,7 +23,7 @@ from delassus.solvers.settings import Settings
 _GOAL = 1e-4
 _LOW = 1e-2  # "if the accuracy requirements are not too high"
 _OUTER = 100  # iterations, §5.2.2
-_UNTIL_STUCK = 25  # iterations with ILU(0) and ILU(1), which fail before the 16th there
+_UNTIL_STUCK = 24  # iterations with ILU(0) and ILU(1), which fail before the 16th there
 _INNER = 500  # iterations, §5.2.2
 _FIRST = 5  # "the first few iterations"
 _OTHER_PILE = 1.2  # factor on the iterations 10 and 16, between which methods fail there: the pile is not the paper's

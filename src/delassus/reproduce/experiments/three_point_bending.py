@@ -250,7 +250,7 @@ def _draw(path: Path, rigid: dict[float, Bent], springs: dict[float, Bent]) -> N
                 axes[2].plot(runs[h].t, runs[h].energy / 1e3, style, linewidth=1.0, label=f"{name}, h = {h:g} s")
     axes[2].set(title="energy of the bodies", xlabel="t [s]", ylabel="kinetic and potential [kJ]")
     for panel in axes:
-        panel.legend(fontsize=8, frameon=False)
+        panel.legend(fontsize=8, loc="upper left", framealpha=0.9)
         panel.grid(True, color="0.92")
     figure.savefig(path)
 
