@@ -37,7 +37,8 @@ from delassus.softening import HARD, IMPEDANCE, NOT_SAID, SPRING, WIDTH, Softeni
 @dataclass(frozen=True, eq=False)
 class Softness:
     """What the model and the settings say together.  joints: (n_j, WIDTH), limits: (n, WIDTH) of `Model.freedoms`,
-    shapes: (n_s, WIDTH), whose pairs mix; closed: the hard joints, which are closed after a step; hard_rows: (m_j,)
+    shapes: (n_s, WIDTH), whose pairs mix; closed: the hard joints, which are closed after a step, and soft ones
+    without their rows where they have armature, which is mass that closing moves; hard_rows: (m_j,)
     theirs, None for all; longest_step: that all of them resolve [s]."""
 
     joints: np.ndarray
@@ -78,10 +79,11 @@ def _softness(model: Model, softening: Softening | None) -> Softness:
     limits = _resolved(model.freedoms.limit_softening, said if said.limits else None)
     shapes = _resolved(model.shapes.softening, said if said.contacts else None)
     soft = rows[:, 0] != HARD
+    geared = np.isin(np.arange(joints.count), joints.coordinate_joint[joints.geared])
     springs = np.concatenate([table[table[:, 0] == IMPEDANCE] for table in (rows, limits, shapes)])
     steps = springs[:, 1] * np.minimum(0.5, springs[:, 2])
     return Softness(
-        rows, limits, shapes, joints.only(~soft) if soft.any() else joints,
+        rows, limits, shapes, joints.only(~soft | geared, ~soft) if soft.any() else joints,
         np.repeat(~soft, joints.row_sizes) if soft.any() else None, float(steps.min(initial=np.inf)),
     )  # fmt: skip
 

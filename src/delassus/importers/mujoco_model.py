@@ -148,6 +148,14 @@ def _sites(made: Mechanism) -> dict[str, Site]:
     return out
 
 
+def _note_dimension(condim: int, name: str, notes: Notes) -> None:
+    """What contacts have there beside friction against sliding."""
+    if condim == 4:
+        notes.add("condim 4", name, "friction against twisting is left out: what spins on a point is not slowed there")
+    elif condim == 6:
+        notes.add("condim 6", name, "friction against twisting and rolling is left out: neither is slowed there")
+
+
 def _note_options(a: dict[str, Any], table: dict[str, Any], notes: Notes) -> None:
     names = table["names"]
     if table["density"] or table["viscosity"] or any(table["wind"]):
@@ -159,8 +167,7 @@ def _note_options(a: dict[str, Any], table: dict[str, Any], notes: Notes) -> Non
     for p in range(len(a["pair_geom1"])):
         one, two = (int(a[key][p]) for key in ("pair_geom1", "pair_geom2"))
         pair = "–".join(names["geom"][g] or f"geom{g}" for g in (one, two))
-        if a["pair_dim"][p] > 3:
-            notes.add("condim 4 and 6", pair, "friction against twisting and rolling is left out")
+        _note_dimension(int(a["pair_dim"][p]), pair, notes)
         if a["pair_margin"][p] or a["pair_gap"][p]:
             notes.add("geom margin and gap", pair, "are left out: contacts act when they touch")
         bodies = [int(a["body_weldid"][a["geom_bodyid"][g]]) for g in (one, two)]
@@ -168,8 +175,7 @@ def _note_options(a: dict[str, Any], table: dict[str, Any], notes: Notes) -> Non
             notes.add("contact pair", pair, "is left out: a body never touches the one it hangs on")
     for g in np.flatnonzero((a["geom_contype"] | a["geom_conaffinity"]) != 0):
         name = names["geom"][g] or f"geom{g}"
-        if a["geom_condim"][g] > 3:
-            notes.add("condim 4 and 6", name, "friction against twisting and rolling is left out")
+        _note_dimension(int(a["geom_condim"][g]), name, notes)
         if a["geom_priority"][g]:
             notes.add("geom priority", name, "is left out: of a pair the larger friction counts")
         if a["geom_margin"][g] or a["geom_gap"][g]:

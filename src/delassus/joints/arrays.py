@@ -192,15 +192,17 @@ class JointArrays:
         """Does any row have a largest reaction: a drive with a limited effort, or dry friction?"""
         return bool(self.friction_count or (np.isfinite(self.effort) & (self.drive != PASSIVE)).any())
 
-    def only(self, keep: np.ndarray) -> "JointArrays":
-        """These joints alone.  keep: (n_j,) which."""
-        rows, free = np.repeat(keep, self.row_sizes), keep[self.coordinate_joint]
+    def only(self, keep: np.ndarray, binding: np.ndarray | None = None) -> "JointArrays":
+        """These joints alone.  keep: (n_j,) which; binding: (n_j,) those among them whose rows stay, all unless given:
+        the others leave nothing but their coordinates."""
+        binding = keep if binding is None else binding
+        rows, free = np.repeat(keep & binding, self.row_sizes), keep[self.coordinate_joint]
         number = np.cumsum(keep) - 1
         per_joint = ("bodies", "origin", "axes", "length", "softening")
         texts: dict[str, Any] = {name: tuple(x for x, kept in zip(getattr(self, name), which) if kept)
                  for name, which in (("names", keep), ("kinds", keep), ("coordinate_names", free))}  # fmt: skip
         starts: dict[str, Any] = {
-            "row_start": np.concatenate([[0], np.cumsum(self.row_sizes[keep])]),
+            "row_start": np.concatenate([[0], np.cumsum(np.where(binding, self.row_sizes, 0)[keep])]),
             "coordinate_start": np.concatenate([[0], np.cumsum(np.diff(self.coordinate_start)[keep])]),
             "coordinate_joint": number[self.coordinate_joint[free]],
         }
