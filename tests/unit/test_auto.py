@@ -155,3 +155,16 @@ def test_soft_joints_that_hold_too_much_take_few_systems(seed):
     solution = solve(problem, tol=1e-8)
     assert solution.converged
     assert solution.iterations < 600
+
+
+def test_joints_alone_end_where_double_precision_does():
+    """One linear system: what is asked for beyond rounding is not looked for with a million sweeps, the best point
+    found is returned, and words say what is left."""
+    problem = random_rigid(np.random.default_rng(3), bodies=30, contacts=0, joints=50, redundant_joints=True)
+    assert problem.row_count > 180  # no attempt at once
+    found, asked = solve(problem, tol=1e-12), solve(problem, tol=1e-18)
+    assert found.converged
+    assert not asked.converged
+    assert asked.iterations < 100
+    assert "joints contradict each other" in " ".join(asked.trace.words)
+    assert asked.residuals.natural_map_relative < 1e-13

@@ -34,7 +34,7 @@ from delassus.solvers.driver import Limits, Solver, clock
 from delassus.solvers.interior.dense import is_small
 from delassus.solvers.method import Method
 from delassus.solvers.newton.least_norm import least_of
-from delassus.solvers.newton.prox_ssn import least_at_once
+from delassus.solvers.newton.prox_ssn import are_joints_alone, least_at_once
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution
 from delassus.solvers.table import SOLVERS, find
@@ -48,6 +48,7 @@ _ALPHA_ANEW, _MOST_ANEW = (
 )  # first weight of Newton from zero, after it failed, and iterations: few help later
 _MOST_ELIMINATED = 3000  # sweeps with joints eliminated: where friction is large they solve what Newton does not
 _MOST_INTERIOR = 300  # iterations of it, with De Saxcé's term, before the last resort
+_FEW_INTERIOR = 50  # the same where there are joints alone: its factors may give a digit more than those of others
 
 _HEAP, _HEAP_TOL_EXACT = 2000, 1e-5  # contacts of a heap, and the accuracy that momentum reaches under exact friction
 _HEAP_CONVEX = (1e-4, 3000), (1e-6, 5000), (0.0, 15_000)  # (least tolerance, contacts) under a convex law
@@ -66,6 +67,8 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
     """What `solver="auto"` tries on this problem, one after the other, until one of them converges, with which settings
     and for how many iterations each; the last one has no bound.  tol: of the relative natural map."""
     is_exact, has_both = problem.law is Law.NCP, 0 < problem.cone.bilateral_rows < problem.row_count
+    if is_exact and are_joints_alone(problem):
+        return _stages(Law.NCP, problem.row_count <= ALWAYS_LEAST, joints_alone=True)
     if is_exact and problem.row_count <= ALWAYS_LEAST and problem.delassus.rigid is not None:
         return _for_few_bodies(has_both)  # what follows comes to the same: most steps ask
     if _is_flexible(problem):
@@ -92,14 +95,20 @@ def _heap_from(law: Law, tol: float) -> float:
 
 
 @cache
-def _stages(law: Law, least: bool, is_heap: bool = False, eliminates: bool = False) -> Stages:
-    """least: along the path to the least reactions first; eliminates: also try sweeps with joints eliminated."""
+def _stages(
+    law: Law, least: bool, is_heap: bool = False, eliminates: bool = False, joints_alone: bool = False
+) -> Stages:
+    """least: along the path to the least reactions first; eliminates: also try sweeps with joints eliminated;
+    joints_alone: one linear system, whose last digits sweeps would not find."""
     if is_heap:
         momentum = SOLVERS["ags"]
         return ((momentum, momentum.settings, _MOST_MOMENTUM), *_stages(law, least, eliminates=eliminates))
     newton = SOLVERS["prox-ssn"]
     if least:
         newton = replace(newton, at_once=least_at_once, ends_least=True)
+    if joints_alone:
+        first = newton, newton.settings.changed(least=least), _MOST_EXACT
+        return first, (*find("ipm+desaxce"), _FEW_INTERIOR), (*first[:2], 0)
     first = newton, newton.settings.changed(least=least), _MOST_EXACT
     if law is not Law.NCP:
         few = newton, newton.settings.changed(least=least, systems=_FEW_SYSTEMS, yields=True), _MOST_NEWTON
