@@ -9,8 +9,7 @@ from delassus import Box, Capsule, Compound, Convex, Cylinder, Mesh, ModelBuilde
 from delassus.collision.layout import PLANE
 from delassus.shapes import SHAPES
 from delassus.shapes.polyhedron import mass_properties
-from delassus.spatial import quaternion_to_matrix
-from delassus.view.drawing import STATUS_COLOURS, Drawing, arrow_scale, heat, turned_along
+from delassus.view.drawing import STATUS_COLOURS, Drawing, arrow_scale, heat
 from delassus.view.triangles import shaded, unit_sphere
 
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * (0.1, 0.2, 0.3)
@@ -74,14 +73,6 @@ def test_spheres_have_no_edges_however_few_triangles_they_get():
     assert np.einsum("ij,ij->i", made.normals, made.vertices) == pytest.approx(
         np.linalg.norm(made.vertices, axis=1), rel=0.02
     )
-
-
-def test_needles_are_turned_along_forces():
-    along = np.random.default_rng(3).normal(size=(50, 3))
-    along[:3] = (0, 0, 2), (0, 0, -2), (1e-12, 0, -1)
-    turned = quaternion_to_matrix(turned_along(along)).reshape(-1, 3, 3)
-    assert turned[:, :, 2] == pytest.approx(along / np.linalg.norm(along, axis=1, keepdims=True), abs=1e-8)
-    assert np.einsum("kij,kil->kjl", turned, turned) == pytest.approx(np.tile(np.eye(3), (50, 1, 1)), abs=1e-8)
 
 
 def _first(builder):

@@ -33,6 +33,7 @@ _LONGEST_ARROW = 0.35  # of the size of the scene: a large force of a recording;
 _CUT_ARROW = 1.5  # times as long
 _LOOKS = 12  # states whose solids say how large the picture must be
 _MANY = 20  # bodies, of which some may leave the picture
+_DETAIL = 20.0  # times as far as the usual body goes: marks of contacts are a fortieth of it, half a body's radius
 _LARGE = 0.9  # quantile of forces that is drawn that long: impacts are few, and would make all others invisible
 
 
@@ -220,13 +221,26 @@ class Drawing:
             np.add.at(count, own, 1.0)
         return total / np.maximum(count, 1.0)
 
+    @cached_property
+    def _reach(self) -> np.ndarray:
+        """(n_b,) how far from its centre of mass each body goes [m]."""
+        shapes, out = self.model.shapes, np.zeros(self.model.body_count)
+        moving = shapes.body >= 0
+        np.maximum.at(out, shapes.body[moving], shapes.pace.arm[moving])
+        return out
+
+    @cached_property
+    def detail(self) -> float:
+        """What the sizes of marks are shares of [m]: the size of the scene, less where bodies are small in it."""
+        usual = float(np.median(self._reach)) if len(self._reach) else 0.0
+        return min(self.size, _DETAIL * usual) if usual > 0.0 else self.size
+
     # -- how large -----------------------------------------------------------------------------------------------------
 
     def _bounds(self, q: np.ndarray, nodes: np.ndarray | None) -> np.ndarray:
-        shapes, low, high = self.model.shapes, [], []
+        low, high = [], []
         if q.size and q.shape[1] > _MANY:  # what flies away from among many does not count
-            reach, moving = np.zeros(self.model.body_count), shapes.body >= 0
-            np.maximum.at(reach, shapes.body[moving], shapes.pace.arm[moving])
+            reach = self._reach
             low.append(np.quantile((q[..., :3] - reach[:, None]).reshape(-1, 3), 0.01, axis=0))
             high.append(np.quantile((q[..., :3] + reach[:, None]).reshape(-1, 3), 0.99, axis=0))
         seen = [q[..., :3].reshape(-1, 3)] if q.size and not low else []
@@ -287,15 +301,6 @@ def contact_names(model: Model, contacts: StepContacts, c: int) -> tuple[str, st
         for body, soft in zip(contacts.bodies[c], (-1, -1) if contacts.flexible is None else contacts.flexible[c])
     )  # fmt: skip
     return first, second
-
-
-def turned_along(along: np.ndarray) -> np.ndarray:
-    """(n, 4) quaternions that turn the third axis along (n, 3) vectors, none of them zero."""
-    x, y, z = (along / np.linalg.norm(along, axis=1, keepdims=True)).T
-    half = np.sqrt(np.maximum(0.5 * (1.0 + z), 0.0))  # cosine of half the angle
-    out = np.column_stack([half, -0.5 * y / np.maximum(half, 1e-9), 0.5 * x / np.maximum(half, 1e-9), 0.0 * x])
-    out[half < 1e-8] = (0.0, 1.0, 0.0, 0.0)  # opposite the axis: about any other
-    return out
 
 
 def arrow_scale(forces: np.ndarray, size: float) -> float:

@@ -5,7 +5,6 @@ function alone is drawn by that function, so that a shape of one's own needs not
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -115,21 +114,6 @@ def _icosahedron() -> tuple[np.ndarray, np.ndarray]:
     a, b, c = np.moveaxis(corners[faces], 1, 0)
     is_inward = np.einsum("ij,ij->i", a, np.cross(b, c)) < 0.0
     return corners, np.where(is_inward[:, None], faces[:, ::-1], faces)
-
-
-@cache
-def needle() -> Shaded:
-    """From the origin to (0, 0, 1), a little wider than nothing where it begins: what is drawn of very many arrows."""
-    angle = 2.0 * math.pi * np.arange(3) / 3.0
-    foot = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(3)])
-    faces = np.array([(0, 1, 3), (1, 2, 3), (2, 0, 3), (0, 2, 1)])
-    return shaded(Triangles(np.vstack([foot, (0.0, 0.0, 1.0)]), faces))
-
-
-@cache
-def dot() -> Shaded:
-    """Of radius 1, of eight triangles."""
-    return shaded(Triangles(*direction_triangles(0), -1.0))
 
 
 def unit_box(count: int = 1) -> Triangles:

@@ -12,7 +12,7 @@ from delassus.errors import FileError, SettingsError
 from delassus.io.place import label, place
 from delassus.io.recording import Trajectory
 from delassus.model.model import Model
-from delassus.view.page import panel
+from delassus.view.page import panel, sprites
 from delassus.view.page.packed import BYTES, packed
 from delassus.view.page.player import Player
 
@@ -20,7 +20,7 @@ _FPS = 20.0
 _FEWEST_FRAMES = 200  # where there are so many states: runs shorter than 10 s are played slower than they were
 _MOST_FRAMES = 600
 _MOST_BYTES = 60 * 1024**2  # of the file; bodies take 28 bytes each in every frame before base64
-_BESIDE, _CONTACTS = Path(__file__).with_name("beside.html"), Path(__file__).with_name("contacts.html")
+_EARLY, _BESIDE, _CONTACTS = (Path(__file__).with_name(f"{name}.html") for name in ("early", "beside", "contacts"))
 
 
 def export(path: Path, run: Trajectory, model: Model, *, title: str, dark: bool = False) -> int:
@@ -38,7 +38,10 @@ def export(path: Path, run: Trajectory, model: Model, *, title: str, dark: bool 
     finally:
         player.stop()
     page = page.replace("<title>", f"<title>{_plain(title)} ", 1)
+    if player.scenery.are_many:
+        page = page.replace("<head>", "<head>" + _EARLY.read_text(encoding="utf-8"), 1)
     beside = _BESIDE.read_text(encoding="utf-8").replace("@RUN@", _json(_numbers(run, frames, title, dark)))
+    beside += f"<script>{sprites.SCRIPT.read_text(encoding='utf-8')}</script>"
     beside += _CONTACTS.read_text(encoding="utf-8").replace("@CONTACTS@", _json(contacts))
     start, _, end = page.rpartition("</body>")
     content = f"{start}{beside}</body>{end}".encode()

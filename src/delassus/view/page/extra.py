@@ -6,6 +6,7 @@ from io import StringIO
 from typing import Any
 
 from delassus.errors import SettingsError
+from delassus.view.page import sprites
 
 LOOPBACK = "127.0.0.1"
 # In narrow windows, from 36em on, viser's panel is a sheet over most of the picture: put it below.
@@ -35,7 +36,7 @@ def serve(port: int, title: str) -> Any:
     server.scene.configure_environment_map(hdri=None)  # pictures of surroundings would come from the network
     server.scene.add_light_ambient("/light/ambient", intensity=1.1)
     server.gui.main_panel.dock_right()
-    server.gui.add_html(_NARROW)
+    server.gui.add_html(_NARROW + sprites.in_page())
     return server
 
 

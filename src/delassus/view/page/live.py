@@ -63,6 +63,7 @@ class Live:
         self.scenery = Scenery(self.server, self.drawing, scale, _stress_scale(self.model), 1e-3, self._pick)
         look_at(self.server, self.drawing)
         self.held = -1  # body that is dragged
+        self._in_front = -1  # the row that a click has just hit
         self.handle: Any = None
         gui = self.server.gui
         self.going = gui.add_checkbox("run", True)
@@ -81,6 +82,7 @@ class Live:
         self._restarting, self._stopped = False, Event()
 
     def _pick(self, row: int) -> None:
+        self._in_front = row
         body = int(self.model.shapes.body[row])
         if body < 0:
             return
@@ -93,6 +95,11 @@ class Live:
 
     def _click(self, origin: tuple[float, ...], sight: tuple[float, ...]) -> None:
         """Anywhere in the scene.  origin [m], sight: of the line of sight."""
+        row, self._in_front = self._in_front, -1
+        ball = self.scenery.row_at(np.array(origin), np.array(sight), self.world.state.q, row)
+        if ball != row:
+            self._pick(ball)
+            self._in_front = -1
         if self.contacts is not None:
             along = self.drawing.arrows(self.contacts, self.scenery.scale).along
             c = picking.contact_at(np.array(origin), np.array(sight), self.contacts, along)

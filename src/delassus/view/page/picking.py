@@ -1,8 +1,9 @@
-"""Which contact a click means, and which one it is in the next step."""
+"""Which body or contact a click means, and which contact that is in the next step."""
 
 import numpy as np
 
 from delassus.io.recording import StepContacts
+from delassus.view.drawing import Solids
 
 _APART = 0.015  # rad between the line of sight and a contact or its arrow: ten pixels in a window of usual size
 
@@ -28,6 +29,32 @@ def contact_at(origin: np.ndarray, sight: np.ndarray, contacts: StepContacts, al
     if body >= 0:
         is_meant &= (contacts.bodies == body).any(axis=1)
     return int(np.argmin(np.where(is_meant, angle, np.inf))) if is_meant.any() else -1
+
+
+def first_ball(origin: np.ndarray, sight: np.ndarray, balls: Solids, q: np.ndarray) -> tuple[float, int]:
+    """How far away the first of many spheres is that a line of sight meets [m], and its row; (∞, −1): it meets none."""
+    start, sight = balls.placed(q)[0] - origin, sight / np.linalg.norm(sight)
+    depth = start @ sight
+    within = balls.scale[:, 0] ** 2 - (np.einsum("ij,ij->i", start, start) - depth**2)
+    away = np.where((within >= 0.0) & (depth > 0.0), depth - np.sqrt(np.maximum(within, 0.0)), np.inf)
+    k = int(np.argmin(away))
+    return (float(away[k]), int(balls.rows[k])) if np.isfinite(away[k]) else (np.inf, -1)
+
+
+def distance(origin: np.ndarray, sight: np.ndarray, solids: Solids, row: int, q: np.ndarray) -> float:
+    """To where a line of sight first meets the solid of this row [m]; ∞: nowhere."""
+    one = int(np.flatnonzero(solids.rows == row)[0])
+    x, R = (values[one] for values in solids.placed(q))
+    corners = (solids.triangles.vertices * solids.scale[one]) @ R.T + x - origin
+    a, b, c = np.moveaxis(corners[solids.triangles.faces], 1, 0)
+    along = sight / np.linalg.norm(sight)
+    # a triangle is met where along lies between its corners, seen from the origin
+    sides = np.stack([np.cross(a, b) @ along, np.cross(b, c) @ along, np.cross(c, a) @ along])
+    normal = np.cross(b - a, c - a)
+    steep = normal @ along
+    is_met = ((sides >= 0.0).all(axis=0) | (sides <= 0.0).all(axis=0)) & (steep != 0.0)
+    away = np.einsum("ij,ij->i", normal, a)[is_met] / steep[is_met]
+    return float(away[away > 0.0].min(initial=np.inf))
 
 
 Name = tuple[int, int, int]

@@ -13,6 +13,7 @@ from delassus.view.drawing import Drawing, arrow_scale
 from delassus.view.page import panel, picking
 from delassus.view.page.extra import serve, stop
 from delassus.view.page.scenery import BY_LAW, BY_PENETRATION, BY_RESIDUAL, BY_STATE, Scenery
+from delassus.view.page.sprites import BALLS
 
 _SPEEDS = ("0.01", "0.1", "0.25", "0.5", "1", "2", "5")
 _PERIOD = 1.0 / 30.0  # s between two states that are sent
@@ -80,7 +81,7 @@ class Player:
             scenery.show_forces, scenery.colouring = forces.value, colouring.value
             scenery.visible["joints"], scenery.visible["centres of mass"] = joints.value, centres.value
             scenery.heat_joints = drift.value
-            for name, wanted in (("/joints", joints), ("/drift", drift), ("/centres", centres)):
+            for name, wanted in (("/joints", joints), (BALLS + "drift", drift), (BALLS + "centres", centres)):
                 if not wanted.value:
                     scenery.hide(name)
             self.show(self.step, again=True)
@@ -125,7 +126,11 @@ class Player:
 
     def _click(self, origin: tuple[float, ...], sight: tuple[float, ...]) -> None:
         """Anywhere in the scene.  origin [m], sight: of the line of sight."""
-        row, self._in_front = self._in_front, -1
+        q = self.run.state(self.step).q
+        row, self._in_front = self.scenery.row_at(np.array(origin), np.array(sight), q, self._in_front), -1
+        if row >= 0 and row != self.picked_row:
+            self._pick(row)
+            self._in_front = -1
         contacts = self._contacts()
         if contacts is None or not self.scenery.show_forces:
             return

@@ -9,9 +9,11 @@ from delassus.collision.layout import SPHERE
 from delassus.io.recording import StepContacts
 from delassus.model.state import State
 from delassus.spatial import matrix_to_quaternion
-from delassus.view.drawing import STATUS_COLOURS, Drawing, Solids, heat, logarithmic, residual_colours, turned_along
+from delassus.view.drawing import STATUS_COLOURS, Drawing, Solids, heat, logarithmic, residual_colours
+from delassus.view.page import picking
 from delassus.view.page.glb import glb
-from delassus.view.triangles import Shaded, dot, needle, shaded
+from delassus.view.page.sprites import BALLS, NEEDLES, put_balls, put_needles
+from delassus.view.triangles import shaded
 
 BY_STATE, BY_RESIDUAL, BY_LAW, BY_PENETRATION = (
     "stick, slip, open", "residual", "error of Coulomb's law", "penetration",
@@ -19,8 +21,9 @@ BY_STATE, BY_RESIDUAL, BY_LAW, BY_PENETRATION = (
 """How contacts are coloured; by Coulomb's law where recordings of older versions hold no residuals of contacts."""
 _MARK = (255, 214, 10)  # of the contact that was clicked
 _GRID_CELLS = 40
-_MOST_ARROWS = 1000  # of a state; more forces are needles of four triangles instead of a hundred
+_MOST_ARROWS = 1000  # of a state; more forces are needles, a triangle each instead of a hundred
 _MOST_SHADOWED = 2000  # of a shape; a shadow is one more picture of all of them in every frame, or several
+_CONTACTS = ("/forces", NEEDLES + "contacts", BALLS + "contacts")  # what is drawn of them
 _LINES_ON_WHITE, _LINES_ON_BLACK = (205, 185), (60, 90)  # grey of cells and of sections
 
 
@@ -36,7 +39,18 @@ class Scenery:
         self.scale, self.most_stress, self.deepest = metres_per_newton, max(most_stress, 1e-300), max(deepest, 1e-9)
         self.picked = picked
         self.colouring, self.show_forces, self.heat_joints = BY_STATE, True, False
-        self.solids = [self._add(k, solids) for k, solids in enumerate(drawing.solids)]
+        self.shown: dict[str, Any] = {}  # what comes and goes, by name
+        self.solids: list[tuple[Solids, Any]] = []  # and their meshes
+        self.balls: list[tuple[Solids, str]] = []  # and what their sprites are called
+        for k, solids in enumerate(drawing.solids):
+            if self.are_balls(solids):
+                self.balls.append((solids, f"solids{k}"))
+            else:
+                self.solids.append(self._add(k, solids))
+        self.are_many = any(len(solids.rows) > _MOST_SHADOWED for solids in drawing.solids)
+        if self.are_many:
+            # Else shaders look for shadows at every corner and pixel, though nothing throws one: half their work.
+            self.scene.configure_default_lights(cast_shadow=False)
         size = 10.0 * drawing.size
         self.grids = [
             self.scene.add_grid(
@@ -47,7 +61,6 @@ class Scenery:
         ]  # fmt: skip
         self.darken(False)
         self.visible = {"joints": False, "centres of mass": False}
-        self.shown: dict[str, Any] = {}  # what comes and goes, by name
 
     def _add(self, k: int, solids: Solids) -> tuple[Solids, Any]:
         made, n = shaded(solids.triangles), len(solids.rows)
@@ -63,6 +76,19 @@ class Scenery:
             handle.on_click(lambda event: picked(int(solids.rows[event.instance_index or 0])))
         return solids, handle
 
+    def row_at(self, origin: np.ndarray, sight: np.ndarray, q: np.ndarray, row: int) -> int:
+        """The shape in front on a line of sight, where viser, which knows nothing of balls, found that of this row or
+        none (−1)."""
+        best = np.inf
+        for solids, _ in self.solids:
+            if row in solids.rows:
+                best = picking.distance(origin, sight, solids, row, q)
+        for balls, _ in self.balls:
+            away, ball = picking.first_ball(origin, sight, balls, q)
+            if away < best:
+                best, row = away, ball
+        return row
+
     def darken(self, dark: bool) -> None:
         """Lines of the ground that do not shine on black."""
         cell, section = _LINES_ON_BLACK if dark else _LINES_ON_WHITE
@@ -76,15 +102,19 @@ class Scenery:
                 if (solids.body >= 0).any() or not handle.batched_positions.any():
                     x, turned = solids.poses(state.q)
                     handle.batched_positions = x.astype(np.float32)
-                    if handle.cast_shadow or not self._are_spheres(solids):
-                        handle.batched_wxyzs = turned.astype(np.float32)
+                    handle.batched_wxyzs = turned.astype(np.float32)
+            for solids, name in self.balls:
+                if (solids.body >= 0).any() or BALLS + name not in self.shown:
+                    x, colour = solids.placed(state.q)[0], _bytes(solids.colour[:, :3])
+                    put_balls(self.scene, self._put, name, x, colour, solids.scale[:, 0])
             self._move_joints(state)
             self._move_soft(state)
             self._move_contacts(contacts)
 
-    def _are_spheres(self, solids: Solids) -> bool:
-        """Many of one colour each look the same however they are turned."""
-        return bool((self.drawing.model.shapes.kind[solids.rows] == SPHERE).all())
+    def are_balls(self, solids: Solids) -> bool:
+        """Spheres so many that they are drawn as sprites; those of one colour look the same however they turn."""
+        is_sphere = (self.drawing.model.shapes.kind[solids.rows] == SPHERE).all()
+        return bool(is_sphere and len(solids.rows) > _MOST_SHADOWED and (solids.colour[:, 3] == 1.0).all())
 
     def _put(self, name: str, add: Callable[..., Any], **given: Any) -> None:
         """Add what is not there yet and change what is: whatever is added anew has its shaders compiled anew, which
@@ -98,12 +128,12 @@ class Scenery:
             setattr(handle, key, value)
 
     def hide(self, name: str) -> None:
-        """Show a layer no more: "/joints", "/drift", "/centres", "/read", or one of "/contacts/"."""
+        """Show a layer no more: "/joints", "/read", "/forces", or one of balls or needles."""
         if name in self.shown:
             self.shown[name].visible = False
 
     def _move_joints(self, state: State) -> None:
-        drawing, size = self.drawing, self.drawing.size
+        drawing, size = self.drawing, self.drawing.detail
         if self.visible["joints"] and drawing.model.joints.count:
             origin, axes = drawing.joint_frames(state.q)
             self._put(
@@ -114,25 +144,13 @@ class Scenery:
         if self.heat_joints and drawing.model.joints.count:
             origin, _ = drawing.joint_frames(state.q)
             colour = heat(logarithmic(drawing.joint_errors(state.q), 1e-12, 1e-3))
-            self._dots("/drift", origin, colour, 0.03 * size)
+            self._dots("drift", origin, colour, 0.03 * size)
         if self.visible["centres of mass"] and len(state.q):
-            self._dots("/centres", state.q[:, :3], np.tile((0.1, 0.1, 0.1), (len(state.q), 1)), 0.02 * size)
+            self._dots("centres", state.q[:, :3], np.tile((0.1, 0.1, 0.1), (len(state.q), 1)), 0.02 * size)
 
     def _dots(self, name: str, points: np.ndarray, colours: np.ndarray, size: float) -> None:
-        """Small balls: whenever colours of points of viser's own change, their shaders are compiled anew."""
-        n = len(points)
-        self._many(name, dot(), points, np.tile((1.0, 0.0, 0.0, 0.0), (n, 1)), np.full((n, 3), 0.5 * size), colours)
-
-    def _many(
-        self, name: str, made: Shaded, points: np.ndarray, turned: np.ndarray, scale: np.ndarray,
-        colours: np.ndarray,
-    ) -> None:  # fmt: skip
-        self._put(
-            name, self.scene.add_batched_meshes_simple, vertices=made.vertices.astype(np.float32),
-            faces=made.faces.astype(np.uint32), batched_positions=points.astype(np.float32),
-            batched_wxyzs=turned.astype(np.float32), batched_scales=scale.astype(np.float32),
-            batched_colors=_bytes(colours), lod="off", cast_shadow=False, receive_shadow=False,
-        )  # fmt: skip
+        """Small balls of that diameter [m]."""
+        put_balls(self.scene, self._put, name, points, _bytes(colours), np.array([0.5 * size]))
 
     def _move_soft(self, state: State) -> None:
         if not len(self.drawing.surface):
@@ -142,30 +160,28 @@ class Scenery:
 
     def _move_contacts(self, contacts: StepContacts | None) -> None:
         if contacts is None or not len(contacts.gap) or not self.show_forces:
-            for name in ("forces", "needles", "points"):
-                self.hide(f"/contacts/{name}")
+            for name in _CONTACTS:
+                self.hide(name)
             return
         colour = self._colours(contacts)
         arrows = self.drawing.arrows(contacts, self.scale, colour=colour)
-        size = self.drawing.size
-        is_seen = np.linalg.norm(arrows.along, axis=1) > 1e-3 * size
+        size = self.drawing.detail
+        is_seen = np.linalg.norm(arrows.along, axis=1) > 1e-3 * self.drawing.size
         start, along, tint = arrows.start[is_seen], arrows.along[is_seen], arrows.colour[is_seen]
         are_many = len(start) > _MOST_ARROWS
         if are_many:
-            length = np.linalg.norm(along, axis=1)
-            scale = np.column_stack([np.full((len(start), 2), 0.006 * size), length])
-            self._many("/contacts/needles", needle(), start, turned_along(along), scale, tint)
+            put_needles(self.scene, self._put, "contacts", start, along, _bytes(tint), 0.006 * size)
         elif len(start):
             ends = np.stack([start, start + along], axis=1).astype(np.float32)
             self._put(
-                "/contacts/forces", self.scene.add_arrows, points=ends, colors=_bytes(tint),
+                "/forces", self.scene.add_arrows, points=ends, colors=_bytes(tint),
                 shaft_radius=0.006 * size, head_radius=0.016 * size, head_length=0.04 * size,
             )  # fmt: skip
         if are_many or not len(start):
-            self.hide("/contacts/forces")
+            self.hide("/forces")
         if not are_many:
-            self.hide("/contacts/needles")
-        self._dots("/contacts/points", contacts.point, colour, 0.025 * size)
+            self.hide(NEEDLES + "contacts")
+        self._dots("contacts", contacts.point, colour, 0.025 * size)
 
     def _colours(self, contacts: StepContacts) -> np.ndarray:
         if self.colouring in (BY_RESIDUAL, BY_LAW):
@@ -180,7 +196,7 @@ class Scenery:
             self.hide("/read")
         else:
             self._put(
-                "/read", self.scene.add_icosphere, position=tuple(point.tolist()), radius=0.02 * self.drawing.size,
+                "/read", self.scene.add_icosphere, position=tuple(point.tolist()), radius=0.02 * self.drawing.detail,
                 color=_MARK, opacity=0.6, cast_shadow=False, receive_shadow=False,
             )  # fmt: skip
 
