@@ -195,10 +195,11 @@ def _own_steps(problem: Problem) -> np.ndarray:
     return np.where(trace > 0.0, 3.0 / np.where(trace > 0.0, trace, 1.0), problem.rho)
 
 
+_CLEARLY = 0.999  # of a square: what lies below is smaller, however both were rounded
 _NONE, _NO_GAPS = np.empty(0), np.empty((0, 2))  # as arguments: nothing is known, nothing is asked for
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _ratio(value, scale):
     """value / scale; 0 / 0 counts as 0."""
     if value == 0.0:
@@ -245,7 +246,7 @@ def _evaluate_at(reactions, v, judged_by, out):
     _fill_residuals(reactions, v, judged_by, _measures(reactions, v, _NO_GAPS, judged_by), out)
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _fill_residuals(reactions, v, judged_by, measures, out):
     """out: the fields of `Residuals` in their order, (11,)."""
     mu, _, _, bilateral, limits, _, _, gamma, step, free_speed = judged_by
@@ -262,32 +263,41 @@ def _fill_residuals(reactions, v, judged_by, measures, out):
     out[9] = math.sqrt(out[9])
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _measures(reactions, v, gaps, judged_by):
     """(relative natural map [-], worst velocity [m/s], worst velocity over the scale of its block [-]).  gaps: (n_c, 2)
     squared gaps of contacts for ρ and for ρ_k where they are known already, or empty."""
-    _, block_start, joints, _, limits, diagonal_blocks, scale, _, step, free_speed = judged_by
+    mu, block_start, joints, _, limits, diagonal_blocks, scale, gamma, step, free_speed = judged_by
     square = 0.0
     length = 0.0
     for i in range(len(reactions)):
         length += reactions[i] * reactions[i]
     worst, relative = 0.0, 0.0
     offset = 0
-    for k in range(len(block_start) - 1):
+    for k in range(joints + limits):
         size = block_start[k + 1] - block_start[k]
-        if k >= joints + limits and len(gaps):
-            c = k - joints - limits
-            own = _own_step(diagonal_blocks, offset, size, step)
-            part, error = gaps[c, 0], math.sqrt(gaps[c, 1]) / own
-        else:
-            part, error = _block_errors(reactions, v, k, offset, judged_by)
+        part, error = _block_errors(reactions, v, k, offset, judged_by)
         offset += size * size
         square += part
         worst, relative = max(worst, error), max(relative, _ratio(error, scale[k]))
+    for c in range(len(mu)):
+        k = joints + limits + c
+        own = _own_step(diagonal_blocks, offset, 3, step)
+        if len(gaps):
+            part, gap = gaps[c, 0], gaps[c, 1]
+        else:
+            part, gap = _contact_gaps(reactions, v, block_start[k], mu[c], gamma, step, own)
+        offset += 9
+        square += part
+        # a root and two divisions less for all that are clearly not the worst
+        most, most_relative = worst * own, relative * scale[k] * own
+        if not (gap < _CLEARLY * most * most and gap < _CLEARLY * most_relative * most_relative):
+            error = math.sqrt(gap) / own
+            worst, relative = max(worst, error), max(relative, _ratio(error, scale[k]))
     return _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length))), worst, relative
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _own_step(diagonal_blocks, offset, size, step):
     """ρ_k = d_k / trace D_kk."""
     trace = 0.0
@@ -296,7 +306,7 @@ def _own_step(diagonal_blocks, offset, size, step):
     return size / trace if trace > 0.0 else step
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _block_errors(reactions, v, k, offset, judged_by):
     """(square of the natural map with ρ, error of velocity [m/s]) of block k.  offset: of D_kk among the blocks."""
     mu, block_start, joints, _, limits, diagonal_blocks, _, gamma, step, _ = judged_by
@@ -311,11 +321,11 @@ def _block_errors(reactions, v, k, offset, judged_by):
     if k < joints + limits:
         gap = min(reactions[i], step * v[i])  # λ − max(0, λ − ρ v), without cancelling the velocity against λ
         return gap * gap, abs(min(reactions[i], own * v[i])) / own
-    c = k - joints - limits
-    return _contact_gap(reactions, v, i, mu[c], gamma, step), _contact_error(reactions, v, i, mu[c], gamma, own)
+    part, gap = _contact_gaps(reactions, v, i, mu[k - joints - limits], gamma, step, own)
+    return part, math.sqrt(gap) / own
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, error_model="numpy", **BORROWED)
 def fill_contact_errors(reactions, v, judged_by, count, row, error, relative):
     """`of_contacts` for compiled code, of all `count` contacts, written from this row on of error [m/s] and relative
     [-]."""
@@ -327,11 +337,12 @@ def fill_contact_errors(reactions, v, judged_by, count, row, error, relative):
     for c in range(count):
         k = joints + limits + c
         own = _own_step(diagonal_blocks, offset + 9 * c, 3, step)
-        found = _contact_error(reactions, v, block_start[k], mu[c], gamma, own)
+        _, gap = _contact_gaps(reactions, v, block_start[k], mu[c], gamma, step, own)
+        found = math.sqrt(gap) / own
         error[row + c], relative[row + c] = found, _ratio(found, scale[k])
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, error_model="numpy", **BORROWED)
 def measure_islands(reactions, v, island, judged_by, table):
     """What each island adds to the measures, for compiled code: squares of the natural map and of the reactions, and
     the relative worst velocity.  island: (block_count,) the number of each block's; table: (islands, 3), written."""
@@ -349,16 +360,16 @@ def measure_islands(reactions, v, island, judged_by, table):
         table[g, 2] = max(table[g, 2], _ratio(error, scale[k]))
 
 
-@njit(cache=True, **BORROWED)
-def _contact_error(reactions, v, i, mu, gamma, own):
-    """Error of velocity [m/s] of the contact whose rows start at i.  own: ρ_k."""
-    return math.sqrt(_contact_gap(reactions, v, i, mu, gamma, own)) / own
-
-
-@njit(cache=True, **BORROWED)
-def _contact_gap(reactions, v, i, mu, gamma, step):
-    """‖λ_k − P(λ_k − ρ w_k)‖² of the contact whose rows start at i."""
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _contact_gaps(reactions, v, i, mu, gamma, step, own):
+    """‖λ_k − P(λ_k − ρ w_k)‖² of the contact whose rows start at i, for ρ = `step` and for ρ = `own`."""
     wn = v[i] + mu * math.sqrt(v[i + 1] ** 2 + v[i + 2] ** 2) if gamma else v[i]
+    return _gap(reactions, v, i, mu, wn, step), _gap(reactions, v, i, mu, wn, own)
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _gap(reactions, v, i, mu, wn, step):
+    """The same for one ρ and w_n."""
     an, a1, a2 = reactions[i] - step * wn, reactions[i + 1] - step * v[i + 1], reactions[i + 2] - step * v[i + 2]
     pn, p1, p2 = project_coulomb(an, a1, a2, mu)
     # What the projection leaves alone is ρ w. Subtracting again would lose every velocity below 1e-16 λ/ρ: a sphere of
@@ -369,7 +380,7 @@ def _contact_gap(reactions, v, i, mu, gamma, step):
     return dn * dn + d1 * d1 + d2 * d2
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _all(reactions, v, mu, bilateral, unilateral, gamma, step, out):
     """out[2:]: natural map ∞, primal ∞, dual ∞, complementarity, natural map², –, feasibility, projected gradient²."""
     for i in range(2, 10):
@@ -393,7 +404,7 @@ def _all(reactions, v, mu, bilateral, unilateral, gamma, step, out):
     for k in range(len(mu)):
         i = start + 3 * k
         rn, r1, r2 = reactions[i], reactions[i + 1], reactions[i + 2]
-        slip = math.hypot(v[i + 1], v[i + 2])
+        slip = math.sqrt(v[i + 1] ** 2 + v[i + 2] ** 2)
         wn = v[i] + mu[k] * slip if gamma else v[i]
         pn, p1, p2 = project_coulomb(rn - wn, r1 - v[i + 1], r2 - v[i + 2], mu[k])
         out[2] = max(out[2], abs(rn - pn), abs(r1 - p1), abs(r2 - p2))
@@ -403,5 +414,5 @@ def _all(reactions, v, mu, bilateral, unilateral, gamma, step, out):
         pn, p1, p2 = project_coulomb_dual(wn, v[i + 1], v[i + 2], mu[k])
         out[4] = max(out[4], abs(wn - pn), abs(v[i + 1] - p1), abs(v[i + 2] - p2))
         out[5] = max(out[5], abs(rn * wn + r1 * v[i + 1] + r2 * v[i + 2]))
-        out[8] = max(out[8], mu[k] * slip - v[i], math.hypot(r1, r2) - mu[k] * rn)
-        out[9] += _contact_gap(reactions, v, i, mu[k], False, step) / (step * step)
+        out[8] = max(out[8], mu[k] * slip - v[i], math.sqrt(r1 * r1 + r2 * r2) - mu[k] * rn)
+        out[9] += _gap(reactions, v, i, mu[k], v[i], step) / (step * step)

@@ -32,6 +32,9 @@ ALL_ROWS = (BILATERAL, UNILATERAL, CONTACT)
 VelocityTolerance = float | None | Literal["auto"]
 """Largest error of velocity, as a factor of the velocities of its island; None: not asked; "auto": follows `tol`."""
 
+Evaluated = tuple[residuals.Residuals, np.ndarray, np.ndarray | None]
+"""What `residuals.evaluate_with_velocities` gives."""
+
 _DIVERGED = 1e8  # growth of the residual over its best value that no convergent run has shown
 _STALL_AFTER = 2000  # minimum iterations before `stalled`: Gauß–Seidel has long plateaus
 _STALL_AFTER_COSTLY = 150  # the same for methods whose iterations solve linear systems
@@ -209,14 +212,23 @@ class Run:
         self.best: np.ndarray = np.zeros(self.rows)
         self.best_low: np.ndarray | None = None  # its second doubles, from methods that have them
         self.best_velocities: np.ndarray | None = None  # its v, where the judge had it at hand
+        self.best_evaluated: Evaluated | None = None  # and all else, where that was asked for
         self.best_excess = math.inf
         self.history: list[tuple[int, float]] = []  # (iterations, best excess so far)
         self.seconds = 0.0  # spent judging
 
-    def judge(self, iteration: int, reactions: np.ndarray, low: np.ndarray | None = None) -> float:
-        """Measure the iterate, remember it if it is the best, and return its excess over the tolerance."""
+    def judge(
+        self, iteration: int, reactions: np.ndarray, low: np.ndarray | None = None, wants_all: bool = False
+    ) -> float:
+        """Measure the iterate, remember it if it is the best, and return its excess over the tolerance.  wants_all:
+        every residual, since it is likely to be the one that is returned."""
         before = clock()
-        measure, velocities = residuals.measure_with_velocities(self.problem, reactions, low)
+        evaluated: Evaluated | None = None
+        if wants_all and low is None:
+            evaluated = residuals.evaluate_with_velocities(self.problem, reactions)
+            measure, velocities = evaluated[0].measure, None
+        else:
+            measure, velocities = residuals.measure_with_velocities(self.problem, reactions, low)
         excess = self.limits.excess(measure)
         if not math.isfinite(excess):
             excess = math.inf
@@ -224,6 +236,7 @@ class Run:
             self.best_excess = excess
             self.best[:] = reactions
             self.best_low, self.best_velocities = None if low is None else low.copy(), velocities
+            self.best_evaluated = evaluated
         now = clock()
         if self.trace:
             row = iteration, now - self.start, measure.relative, measure.velocity
@@ -239,7 +252,7 @@ class Run:
         found = residuals.evaluate(self.problem, reactions)
         if not all(r < eps for r, eps in zip((found.primal, found.dual, found.complementarity), self.own_stop)):
             return False
-        self.best[:], self.best_low = reactions, None
+        self.best[:], self.best_low, self.best_evaluated = reactions, None, None
         return True
 
     def elapsed(self) -> float:
@@ -301,7 +314,7 @@ def _drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
             return method.verdict or Status.STALLED, iteration
         count = 1 if run.own_stop else run.next_batch(iteration, method.is_costly, method.batch_min)
         iteration += advanced(method, count, run.rows)
-        excess = run.judge(iteration, method.reactions, method.reactions_low)
+        excess = run.judge(iteration, method.reactions, method.reactions_low, method.expects_end)
         if excess == math.inf and not np.isfinite(method.reactions).all():
             return Status.DIVERGED, iteration
         method.judged(excess)

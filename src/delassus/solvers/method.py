@@ -45,6 +45,10 @@ class Method:
     """(tol, tol_velocity) of the judge, set by the driver before the first `advance`: to know when to be judged, or
     when another phase of the method pays, never to call a point good."""
 
+    expects_end: bool = False
+    """It has measured its reactions to be within `tols`: the judge then evaluates all residuals at once, and whoever
+    returns them need not ask again. Nothing is called good for it."""
+
     reactions_low: np.ndarray | None = None
     """What the reactions lack to a second double each, (m,) [N s], where it knows."""
 

@@ -13,7 +13,17 @@ from delassus.solvers.auto.few_bodies import bodies_at_once
 from delassus.solvers.auto.few_contacts import contacts_at_once
 from delassus.solvers.auto.islands import MANY_ROWS, rest_at_once, solve_islands
 from delassus.solvers.auto.stages import auto_line, auto_stages, rescuer, take_least_reactions
-from delassus.solvers.driver import Limits, Run, Solver, VelocityTolerance, check_threads, clock, drive, limits_of
+from delassus.solvers.driver import (
+    Evaluated,
+    Limits,
+    Run,
+    Solver,
+    VelocityTolerance,
+    check_threads,
+    clock,
+    drive,
+    limits_of,
+)
 from delassus.solvers.parts.at_once import Attempt
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution, Trace
@@ -206,8 +216,9 @@ def _solve(
     kept = Trace(*map(list, zip(*rows)))
     kept.words = words
     solution = _named(
-        problem, line, run.best, limits, status, spent + iterations, times, kept, run.best_low, run.best_velocities
-    )
+        problem, line, run.best, limits, status, spent + iterations, times, kept, run.best_low, run.best_velocities,
+        run.best_evaluated,
+    )  # fmt: skip
     solution.details = details
     times["total"] = clock() - start
     times["iterate"] = times["total"] - setup - run.seconds
@@ -268,13 +279,16 @@ def _named(
     trace: Trace,
     low: np.ndarray | None = None,
     known: np.ndarray | None = None,
+    evaluated: Evaluated | None = None,
 ) -> Solution:
     """The solution, called what the judge finds this very point to be: one that meets the tolerance is converged,
-    however the run ended. Second doubles are kept only where the first ones do not do.  known: v (m,), where the judge
-    has found it already."""
+    however the run ended. Second doubles are kept only where the first ones do not do.  known: v (m,), evaluated: all
+    that the judge says of this point, where it has found them already."""
     if low is not None and limits.reached(residuals.measure(problem, reactions)):
         low = None
-    judged, velocities, body_velocities = residuals.evaluate_with_velocities(problem, reactions, low, known)
+    if evaluated is None:
+        evaluated = residuals.evaluate_with_velocities(problem, reactions, low, known)
+    judged, velocities, body_velocities = evaluated
     if status is not Status.UNSUPPORTED and limits.reached(judged.measure):
         status = Status.CONVERGED
     elif status is Status.CONVERGED:

@@ -26,6 +26,7 @@ from functools import cache
 import numpy as np
 
 from delassus import residuals
+from delassus.kernel import njit
 from delassus.law import Law
 from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.problem import Problem
@@ -184,8 +185,22 @@ def shares_loads(problem: Problem) -> bool:
     rigid, contacts = problem.delassus.rigid, problem.contact_count
     if problem.row_count <= ALWAYS_LEAST or problem.row_count > _MOST_LEAST or rigid is None:
         return rigid is not None and problem.row_count <= ALWAYS_LEAST
-    pairs = rigid.bodies[len(rigid.bodies) - contacts :]
-    return contacts >= _CONTACTS_PER_PAIR * len(np.unique(pairs[:, 0] * (len(rigid.mass) + 1) + pairs[:, 1])) > 0.0
+    return 0 < contacts >= _CONTACTS_PER_PAIR * _pairs(rigid.bodies, len(rigid.bodies) - contacts, len(rigid.mass))
+
+
+@njit(cache=True)
+def _pairs(bodies, first, body_count):
+    """How many pairs of bodies touch.  bodies: (block_count, 2), of which those from `first` on are contacts."""
+    last, before, count = np.full(body_count + 1, -1), np.empty(len(bodies), np.int64), 0
+    for k in range(first, len(bodies)):
+        low, high = min(bodies[k, 0], bodies[k, 1]), max(bodies[k, 0], bodies[k, 1])
+        at = last[high + 1]  # pairs with that body, one after the other: the world would have the longest list
+        while at >= 0 and min(bodies[at, 0], bodies[at, 1]) != low:
+            at = before[at]
+        if at < 0:
+            before[k], last[high + 1] = last[high + 1], k
+            count += 1
+    return count
 
 
 def least_reactions(problem: Problem, reactions: np.ndarray, velocities: np.ndarray, error: float) -> np.ndarray | None:

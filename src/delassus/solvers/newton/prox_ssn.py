@@ -46,7 +46,7 @@ from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import accelerated_phase
 from delassus.solvers.parts.batch import Batch, Kernel
 from delassus.solvers.parts.block_sweeps import sweep_constants
-from delassus.solvers.parts.threes import cut_matrix, cut_rigid, place_rows, scale_threes, triples_of
+from delassus.solvers.parts.threes import cut_matrix, cut_rigid, place_rows, pose, triples_of, unpose
 from delassus.solvers.settings import Count, CountOrNone, Positive, Settings, require
 
 _DENSE_ROWS = 3000  # rows of joints alone up to which a full matrix is formed
@@ -110,9 +110,7 @@ class ProxSsnMethod(Method):
         self.convex = 0.0 if problem.law is Law.NCP else 1.0
         self._cut()
         n, rows = len(self.mu), len(self.v)
-        self.judgements = np.zeros((4, RECORDED))
-        self.r, self.best = np.zeros(rows), np.zeros(rows)
-        self.r[self.place] = reactions / self.units[0, self.place]
+        self.judgements, self.best = np.zeros((4, RECORDED)), np.zeros(rows)
         self.outside: SparseSystem | BodySystem | None = None
         self.sweeping = settings.warm_up > 0 and not self._follows
         if self.sweeping:
@@ -156,7 +154,7 @@ class ProxSsnMethod(Method):
         return self.settings.least and self.problem.row_count <= _PATH_ROWS
 
     def _cut(self) -> None:
-        """The problem in triples and in units of its own."""
+        """The problem and the guess in triples and in units of their own."""
         problem = self.problem
         mu, start, joints, _, limits, *_ = problem.judged_by
         n = triples_of(start)
@@ -168,9 +166,17 @@ class ProxSsnMethod(Method):
         else:
             D = problem.delassus.matrix()
             self.blocks = cut_matrix(D.indptr, D.indices, D.data, self.place, n)
-        self.v, self.units = np.zeros(3 * n), np.empty((2, 3 * n))
-        self.v[self.place] = problem.free_velocity
-        scale_threes(*self.blocks, self.v, self.units[0], self.units[1])  # type: ignore[call-arg]
+        self.v, self.r, self.units = np.empty(3 * n), np.empty(3 * n), np.empty((2, 3 * n))
+        pose(  # type: ignore[call-arg]
+            *self.blocks,
+            problem.free_velocity,
+            self.reactions,
+            self.place,
+            self.v,
+            self.units[0],
+            self.units[1],
+            self.r,
+        )
 
     def advance(self, count: int) -> int:
         """At most `count` sweeps or systems."""
@@ -180,7 +186,7 @@ class ProxSsnMethod(Method):
             self._sweep(count)
         if not self.sweeping and self.done - before < count:
             self._newton(count - (self.done - before))
-        self.reactions[:] = (self.units[0] * self.best)[self.place]
+        unpose(self.units[0], self.best, self.place, self.reactions)
         self.words = self._told()
         return max(self.done - before, 1)
 
@@ -193,6 +199,7 @@ class ProxSsnMethod(Method):
             slip, self.best, self.tols, self.units, self.place, self.problem.judged_by, self.judgements,
         )  # fmt: skip
         self.done = self.swept = int(self.state[sweeps.DONE])
+        self.expects_end = end == sweeps.CONVERGED
         if end == sweeps.TOO_DEAR or (end == sweeps.CONVERGED and iteration.has_joints(self.mu)):
             self.sweeping = False
             self._begin_newton(self.best, self.settings.alpha)
@@ -253,6 +260,7 @@ class ProxSsnMethod(Method):
                     self.vectors[iteration.STEP, 0] = np.nan
                 else:
                     self.vectors[iteration.STEP] = step
+        self.expects_end = end == iteration.CONVERGED
         systems = int(self.newton[iteration.SYSTEMS])
         self.done = self.before + systems
         if end == iteration.STUCK_FOR_GOOD or systems >= self._most_systems:

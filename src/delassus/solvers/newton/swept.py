@@ -18,7 +18,7 @@ from delassus.solvers.parts.anderson.sweeps import sweep_up_to
 from delassus.solvers.parts.at_once import finish_dense, judgements_in
 from delassus.solvers.parts.block_sweeps import sweep_constants
 from delassus.solvers.parts.fours import PADDING
-from delassus.solvers.parts.threes import fill_dense, place_rows, scale_threes
+from delassus.solvers.parts.threes import fill_dense, place_rows, pose, unpose
 
 RECORDED = 64
 """Judgements that one call writes down; further ones take the place of the last."""
@@ -56,14 +56,10 @@ def place_small(judged_by, place, room):
 def begin_small(plain, pointer, column, value, diagonal, v_f, reactions, place, room, few):
     """The problem and the guess in scaled units, and the state before the first sweep.  plain: of `solve_at_once`; few:
     zeros."""
-    v, unit_r, r, best = room[SPEED], room[UNITS], room[_POINT], room[BEST]
-    for i in range(len(v)):
-        v[i] = r[i] = 0.0
-    for i in range(len(place)):
-        v[place[i]] = v_f[i]
-    scale_threes(pointer, column, value, diagonal, v, unit_r, room[UNITS + 1])
-    for i in range(len(place)):
-        r[place[i]] = reactions[i] / unit_r[place[i]]
+    r, best = room[_POINT], room[BEST]
+    pose(
+        pointer, column, value, diagonal, v_f, reactions, place, room[SPEED], room[UNITS], room[UNITS + 1], r
+    )  # fmt: skip
     for i in range(len(r)):
         best[i] = r[i]
     if plain[7] == 0.0:
@@ -90,9 +86,7 @@ def sweep_small(most, memory, pointer, column, value, diagonal, convex, tols, pl
 @njit(cache=True, error_model="numpy", **BORROWED)
 def end_small(tols, place, room, few, reactions, judgements):
     """The best point in the problem's units; how many judgements are copied."""
-    unit_r, best = room[UNITS], room[BEST]
-    for i in range(len(place)):
-        reactions[i] = unit_r[place[i]] * best[place[i]]
+    unpose(room[UNITS], room[BEST], place, reactions)
     return _copied(record_in(few), tols, judgements)
 
 

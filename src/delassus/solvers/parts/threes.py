@@ -308,6 +308,26 @@ def scale_threes(pointer, column, value, diagonal, v, unit_r, unit_v):
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
+def pose(pointer, column, value, diagonal, v_f, reactions, place, v, unit_r, unit_v, r):
+    """The problem in units of `scale_threes`, D in place, and a guess in them.  v_f, reactions, place: (m,), of the
+    problem; v, unit_r, unit_v, r: (3 n,), written."""
+    for i in range(len(v)):
+        v[i] = r[i] = 0.0
+    for i in range(len(place)):
+        v[place[i]] = v_f[i]
+    scale_threes(pointer, column, value, diagonal, v, unit_r, unit_v)
+    for i in range(len(place)):
+        r[place[i]] = reactions[i] / unit_r[place[i]]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def unpose(unit_r, r, place, reactions):
+    """Reactions in units of the problem, (m,), written."""
+    for i in range(len(place)):
+        reactions[i] = unit_r[place[i]] * r[place[i]]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
 def velocity(pointer, column, value, diagonal, v, r, out):
     """out = D r + v, (3 n,)."""
     for k in range(len(pointer) - 1):

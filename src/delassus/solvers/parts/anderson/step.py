@@ -29,7 +29,7 @@ _PROGRESS = 0.8  # a smaller ‖f‖ than this fraction of the last milestone's 
 _STEADY = 0.01  # relative change of f between maps below which it drifts
 _REACH = 0.3  # first bound on what a jump multiplies the change of f by, relative to f
 _FOLLOW = 20  # plain maps on a plateau before the window gets another chance; twice as many the next time
-MET = 0.8  # the judge is called once ‖f‖ has fallen to this fraction of what, in proportion, meets the tolerance
+_MET = 0.8  # the judge is called once ‖f‖ has fallen to this fraction of what, in proportion, meets the tolerance
 _TRUST = 0.3  # a combination or jump longer than this part of the point itself is shortened …
 _TRUST_AFTER = 5  # … combinations only after so many maps without progress, where they follow null directions of D
 
@@ -129,7 +129,7 @@ def end_map(state, rule, cone, buffers, point):
 @njit(cache=True, error_model="numpy", **BORROWED)
 def may_be_met(state):
     """Has ‖f‖ fallen so far since the judge spoke that it should be asked again?"""
-    return state[EXCESS] * state[NORM] < MET * state[EXCESS_NORM]
+    return state[EXCESS] * state[NORM] < _MET * state[EXCESS_NORM]
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

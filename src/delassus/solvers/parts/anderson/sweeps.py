@@ -34,6 +34,7 @@ GO_ON, CONVERGED, TOO_DEAR, NEEDS_PRICE = 0, 1, 2, 3
 
 _RULE = step.GROWTH, math.inf, step.REGULARISATION  # of acceleration: its patience never ends
 _WORTH, _WORTH_CONVERGING = 4.0, 10.0  # factorisations that sweeps may cost; the same where they promise to converge
+_FIRST_CONVERGING = 4.0  # times the first sweeps, that may be done beside those: systems also take passes over all rows
 _CONVEX_SHARE = 0.3  # of that under a convex law: an interior point takes over, and it never takes long
 
 # What a factorisation and a sweep cost on the machines at hand [ns]; flat: twice as much changes little.
@@ -109,7 +110,8 @@ def sweep_up_to(
         if not end_map(state, _RULE, cone, buffers, r):
             continue
         is_due = state[DONE] >= state[NEXT] or state[NORM] == 0.0
-        if is_due or (state[JUDGED] < math.inf and state[NORM] * state[JUDGED] < step.MET * state[JUDGED_NORM]):
+        # ‖f‖ in proportion to what the judge said last; it costs about as much as a sweep, so one in vain is no loss
+        if is_due or (state[JUDGED] < math.inf and state[NORM] * state[JUDGED] < state[JUDGED_NORM]):
             velocity(pointer, column, value, diagonal, v, r, u)
             excess = excess_over(tols, r, u, units, place, judged_by, reactions, velocities, state[DONE], judgements)
             state[JUDGED], state[JUDGED_NORM] = excess, state[NORM]
@@ -151,7 +153,8 @@ def _is_too_dear(state, mu, convex, column):
         if state[SWEEP_PRICE] == 0.0:
             state[SWEEP_PRICE] = sweep_price(len(column), len(mu), convex)
             ratio = state[FACTOR_PRICE] / state[SWEEP_PRICE] * (_CONVEX_SHARE if convex > 0.0 else 1.0)
-            state[BUDGET], state[FAR] = max(first, _WORTH * ratio), _WORTH_CONVERGING * ratio
+            state[BUDGET] = max(first, _WORTH * ratio)
+            state[FAR] = _FIRST_CONVERGING * first + _WORTH_CONVERGING * ratio
         stop = done >= state[BUDGET]
         if stop and done < state[FAR] and done >= state[BEFORE_DONE] + 8.0 and state[BEST] < state[BEFORE]:
             rate = math.log(state[BEFORE] / state[BEST]) / (done - state[BEFORE_DONE])
@@ -159,7 +162,5 @@ def _is_too_dear(state, mu, convex, column):
         if stop:
             return True
     state[BEFORE], state[BEFORE_DONE] = state[BEST], done
-    state[NEXT] = done + max(8.0, done // 4.0)
-    if done < first:
-        state[NEXT] = min(state[NEXT], first)
+    state[NEXT] = first if done < first else done + max(8.0, done // 4.0)
     return False
