@@ -77,7 +77,9 @@ def solve(
         start = clock()
         quick = contacts_at_once(problem, limits)
         if quick is not None:
-            return _of_attempt(*quick, limits, trace, start)
+            found = _of_attempt(*quick, limits, trace, start)
+            if found.status is Status.CONVERGED:
+                return found
     point, apart, first = start_point(problem, guess), None, None
     if solver == "auto" and point.ndim == 1 and limits.time_limit > LONGEST_ATTEMPT:
         start = clock()
@@ -86,6 +88,7 @@ def solve(
             first = _of_attempt(*quick, limits, trace, start)
             if first.status is Status.CONVERGED:
                 return first
+            point = start_point(problem, guess)  # others begin there again
     stages, fine = _stages(problem, solver, point.ndim == 2, limits.tol)
     if first is None and fine == 1.0 and point.ndim == 1:
         if solver == "auto" and problem.row_count > MANY_ROWS:
@@ -347,7 +350,7 @@ def start_point(problem: Problem, guess: ArrayLike | None) -> np.ndarray:
     if guess is None:
         return np.zeros(problem.row_count)
     out, rows = np.array(guess, dtype=float), problem.row_count
-    if out.shape not in ((rows,), (2, rows)):
+    if out.shape != (rows,) and out.shape != (2, rows):
         raise ProblemError(f"guess has shape {out.shape}, expected ({rows},): one reaction per row")
     point = out if out.ndim == 1 else out.ravel()
     if not point.dot(point) < math.inf and not np.isfinite(out).all():  # the first is cheap

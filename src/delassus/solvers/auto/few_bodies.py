@@ -17,15 +17,16 @@ from delassus.solvers.parts.at_once import Attempt
 
 def bodies_at_once(problem: Problem, guess: np.ndarray, limits: Limits) -> tuple[Attempt, np.ndarray, str] | None:
     """(attempt, reactions (m,), name of the solver): the first attempt of `auto`, bit by bit, within the tolerances or
-    not; None where it makes none, or where there is more than few rigid bodies under exact friction.  guess: (m,)."""
+    not; None where it makes none, or where there is more than few rigid bodies under exact friction.  guess: (m,),
+    overwritten by the reactions."""
     rigid = problem.delassus.rigid
     if rigid is None or problem.row_count > MANY_ROWS or problem.law is not Law.NCP or rigid.has_odd_masses():
         return None
     name, plain = _known()
-    attempt, reactions, tols = Attempt(problem), guess.copy(), (limits.tol, limits.tol_velocity)
-    attempt.count = small_at_once(problem, plain, 1.0, reactions, tols, limits.max_iter, attempt.found)
+    attempt, tols = Attempt(problem), (limits.tol, limits.tol_velocity)
+    attempt.count = small_at_once(problem, plain, 1.0, guess, tols, limits.max_iter, attempt.found)
     attempt.is_least = True
-    return (attempt, reactions, name) if attempt.count else None
+    return (attempt, guess, name) if attempt.count else None
 
 
 @cache

@@ -9,11 +9,11 @@ from delassus.solvers.auto.stages import auto_line
 from delassus.solvers.driver import Limits
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.small import MOST_ITERATIONS
-from delassus.solvers.newton.swept import FEW_CONTACTS, STARTS, scratch_of, sweep_contacts
+from delassus.solvers.newton.swept import FEW_CONTACTS, scratch_of, sweep_contacts
 from delassus.solvers.parts.at_once import Attempt
 
-_known: dict[bool, tuple[str, np.ndarray, list[int]]] = {}
-"""Name of the solver, its settings and numbers of scratch by contacts; by whether the law is exact."""
+_known: dict[bool, tuple[str, int, int, list[int]]] = {}
+"""Name of the solver, its first sweeps, its memory, and numbers of scratch by contacts; by whether the law is exact."""
 
 
 def contacts_at_once(problem: Problem, limits: Limits) -> tuple[Attempt, np.ndarray, str] | None:
@@ -21,21 +21,21 @@ def contacts_at_once(problem: Problem, limits: Limits) -> tuple[Attempt, np.ndar
     there is more than few contacts, or sweeps are not enough.  problem: `is_small`."""
     if 3 * problem.contact_count != problem.row_count:
         return None
-    name, plain, scratch = _known.get(problem.law is Law.NCP) or _learned(problem)
+    name, first, memory, scratch = _known.get(problem.law is Law.NCP) or _learned(problem)
     attempt, reactions = Attempt(problem), np.zeros(problem.row_count)
     most, room = min(limits.max_iter, MOST_ITERATIONS), np.empty(scratch[problem.contact_count])
     attempt.count = sweep_contacts(
-        problem.packed, STARTS, limits.tol, limits.tol_velocity, most, plain, reactions, attempt.found, room
+        problem.packed, limits.tol, limits.tol_velocity, most, first, memory, reactions, attempt.found, room
     )
-    if not (attempt.count and attempt.is_within(limits.tol, limits.tol_velocity)):
-        return None
-    return attempt, reactions, name
+    return (attempt, reactions, name) if attempt.count else None
 
 
-def _learned(problem: Problem) -> tuple[str, np.ndarray, list[int]]:
+def _learned(problem: Problem) -> tuple[str, int, int, list[int]]:
     """What `auto` begins with on such problems, in the form that is needed here, remembered."""
     line, settings = auto_line(problem)
     assert isinstance(settings, ProxSsn)
-    memory = int(settings.plain[6])
-    out = line.name, np.array(settings.plain), [scratch_of(count, memory) for count in range(FEW_CONTACTS + 1)]
+    *_, first, memory, follows = settings.plain
+    assert not follows
+    memory = int(memory)
+    out = line.name, int(first), memory, [scratch_of(count, memory) for count in range(FEW_CONTACTS + 1)]
     return _known.setdefault(problem.law is Law.NCP, out)

@@ -68,8 +68,8 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
     """What `solver="auto"` tries on this problem, one after the other, until one of them converges, with which settings
     and for how many iterations each; the last one has no bound.  tol: of the relative natural map."""
     is_exact, has_both = problem.law is Law.NCP, 0 < problem.cone.bilateral_rows < problem.row_count
-    if is_exact and are_joints_alone(problem):
-        return _stages(Law.NCP, problem.row_count <= ALWAYS_LEAST, joints_alone=True)
+    if is_exact and problem.row_count > 0 and are_joints_alone(problem):
+        return _stages(Law.NCP, shares_loads(problem), joints_alone=True)
     if is_exact and problem.row_count <= ALWAYS_LEAST and problem.delassus.rigid is not None:
         return _for_few_bodies(has_both)  # what follows comes to the same: most steps ask
     if _is_flexible(problem):

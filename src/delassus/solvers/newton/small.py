@@ -98,7 +98,7 @@ def small_batch(plain: tuple[float, ...], tols: tuple[float, float], max_iter: i
 
     def kernel(*given: Any) -> None:
         scratch = np.empty(scratch_of(FEW_CONTACTS, int(plain[6])))
-        _batch_at_once(*given, _NO_BODIES, known(None), plain, np.array(plain), tols, most, scratch)  # type: ignore[call-arg]
+        _batch_at_once(*given, _NO_BODIES, known(None), plain, tols, most, scratch)  # type: ignore[call-arg]
 
     return kernel
 
@@ -174,29 +174,27 @@ def _judged_guess(full, rigid, v_f, judged_by, tols, most, reactions, found):
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _batch_at_once(
-    batch, first, last, reactions, found, counts, no_bodies, no_u_f, plain, settings, tols, most, scratch
-):
-    """counts: judgements of each problem from `first` to before `last`, none where no attempt is made.  settings:
-    `plain` as an array; scratch: of `sweep_contacts`."""
+def _batch_at_once(batch, first, last, reactions, found, counts, no_bodies, no_u_f, plain, tols, most, scratch):
+    """counts: judgements of each problem from `first` to before `last`, none where no attempt is made.  scratch: of
+    `sweep_contacts`."""
     blocks = np.empty(FEW_ROWS**2)
     for q in range(first, last):
         own, room = room_of(batch, q, reactions, found)
         if len(own) > 0:
-            counts[q] = _sweep_contacts_of(batch, q, tols, most, settings, own, room, scratch)
+            counts[q] = _sweep_contacts_of(batch, q, tols, most, plain, own, room, scratch)
             if counts[q] == 0:
                 D, v_f, judged_by = problem_of(batch, q, blocks)
                 counts[q] = solve_small(D, no_bodies, no_u_f, v_f, judged_by, tols, most, plain, 0.0, own, room)
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _sweep_contacts_of(batch, q, tols, most, settings, reactions, found, scratch):
-    """`sweep_contacts` on one problem of a batch; nothing is done where there is more than contacts."""
-    packed, start, numbers, at, _ = batch
-    if len(numbers) > 1 or numbers[0, 0] + numbers[0, 2] > 0:
+def _sweep_contacts_of(batch, q, tols, most, plain, reactions, found, scratch):
+    """`sweep_contacts` on one problem of a batch; nothing is done where there is more than contacts, or a path."""
+    packed, _, numbers, at, _ = batch
+    if len(numbers) > 1 or numbers[0, 0] + numbers[0, 2] > 0 or plain[7] != 0.0:
         return 0
     own = packed[at[3, q] : at[3, q + 1]]
-    return sweep_contacts(own, start, tols[0], tols[1], most, settings, reactions, found, scratch)
+    return sweep_contacts(own, tols[0], tols[1], most, int(plain[5]), int(plain[6]), reactions, found, scratch)
 
 
 @njit(cache=True, error_model="numpy")

@@ -114,29 +114,27 @@ def _copied(record, tols, judgements):
 def scratch_of(contacts: int, memory: int) -> int:
     """Numbers that `sweep_contacts` needs."""
     blocks = contacts * (contacts - 1)
-    return 3 * (ROWS + 2 * memory + 8) * contacts + _few_of(memory) + 10 * blocks + PADDING + contacts + 1
+    return 3 * (ROWS + 2 * memory + 8) * contacts + _few_of(memory) + 10 * blocks + PADDING + 2 * (contacts + 1)
 
 
 FEW_CONTACTS = FEW_ROWS // 3
 """Contacts at most of problems that are packed."""
 
-STARTS = np.arange(0, FEW_ROWS + 1, 3)
-"""First rows of their blocks."""
-
 
 @njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
-def sweep_contacts(packed, starts, tol, tol_velocity, most, plain, reactions, found, scratch):
+def sweep_contacts(packed, tol, tol_velocity, most, first, memory, reactions, found, scratch):
     """What `solve_small` does with contacts alone where sweeps do, bit by bit: how many judgements were made, none
     where others have to take over.
 
-    packed: of a `Problem` of contacts alone; starts: `STARTS`; most: sweeps; plain: of `solve_at_once`, as an array;
+    packed: of a `Problem` of contacts alone; most: sweeps; first, memory: first sweeps and memory of `solve_at_once`;
     reactions: (m,) a guess, overwritten; where it is not zero, nothing is done; found: of an `Attempt`, written;
     scratch: of `scratch_of` numbers."""
-    m, n, memory, tols = int(packed[0]), int(packed[1]), int(plain[6]), (tol, tol_velocity)
+    m, n, tols = int(packed[0]), int(packed[1]), (tol, tol_velocity)
+    plain = 0.0, 0.0, 0.0, 0.0, 0.0, float(first), float(memory), 0.0
     at = PACKED + m * m
     full, v_f, mu, scale = packed[PACKED:at].reshape(m, m), packed[at : at + m], packed[at + m :], packed[at + m + n :]
     rho, speed, is_exact = packed[len(packed) - 2], packed[len(packed) - 1], packed[3] < 4.0
-    if speed == 0.0 or most <= 0.0 or plain[7] != 0.0:
+    if speed == 0.0 or most <= 0.0:
         return 0
     for i in range(m):
         if reactions[i] != 0.0:
@@ -148,9 +146,12 @@ def sweep_contacts(packed, starts, tol, tol_velocity, most, plain, reactions, fo
     end += 6 * m + whole
     numbers = scratch[end:].view(np.int64)
     place, row_of = numbers[:m], numbers[m : 2 * m]
-    pointer, column = numbers[2 * m : 2 * m + n + 1], numbers[2 * m + n + 1 :]
-    fill_blocks_of_full(full, starts[: n + 1], blocks)
-    judged_by = mu[:n], starts[: n + 1], 0, 0, 0, blocks, scale[:n], is_exact, rho, speed
+    at = 2 * m + n + 1
+    pointer, starts, column = numbers[2 * m : at], numbers[at : at + n + 1], numbers[at + n + 1 :]
+    for k in range(n + 1):
+        starts[k] = 3 * k
+    fill_blocks_of_full(full, starts, blocks)
+    judged_by = mu[:n], starts, 0, 0, 0, blocks, scale[:n], is_exact, rho, speed
     for i in range(len(few)):
         few[i] = 0.0
     place_small(judged_by, place, room)
