@@ -53,12 +53,13 @@ def move_on(
     first, soft = rows.cone.contact_start, _NONE if rows.compliance is None else rows.compliance
     rigid = problem.delassus.rigid
     if rigid is None:  # bodies alone are moved, by their masses alone; nodes follow forces
-        response, soft = _response_of(model, at, rows)
+        response, inverse = _response_of(model, at, rows)
     else:
-        response = rigid.response
+        response, inverse = rigid.response, rigid.mass_inverse
     count = len(contacts) if rows.nodes is None else int((contacts.shapes < shapes.count).all(axis=1).sum())
     pairs, gap = contacts.bodies[:count], contacts.gap[:count]
-    touching = (pairs, contacts.shapes[:count], gap, first, rows.rows, response, soft)
+    rotors = (*model.joints.rotors, rows.rates, inverse)
+    touching = (pairs, contacts.shapes[:count], gap, first, rows.rows, response, soft, rotors)
     reach = (shapes.body, pace.arm, pace.least, shapes.radius)
     if not move_free(at, before, u, elapsed, left, h, touching, reach, settings.plain, False, q):
         left = wait_at_obstacles(model, at, u, left, contacts, reactions[first : first + 3 * len(contacts) : 3])
@@ -67,11 +68,11 @@ def move_on(
 
 
 def _response_of(model: Model, at: np.ndarray, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """M⁻¹ Jᵀ by rows, (m, 12), and compliances."""
+    """M⁻¹ Jᵀ by rows, (m, 12), and M⁻¹, (n_b, 6, 6)."""
     response = np.empty_like(rows.rows)
     _, inverse = model.mass_blocks(rotations_of(at))
     form_response(inverse, rows.bodies, rows.cone.block_start, rows.rows, response)
-    return response, _NONE if rows.compliance is None else rows.compliance
+    return response, inverse
 
 
 @njit(cache=True, error_model="numpy", **ADDRESSED)
@@ -99,10 +100,11 @@ def separate(touching, radius, before, elapsed, after, left, h, plain, shift):
     """Displacements (n_b, 6) that take bodies out of penetrations they would end the step with, into `shift`, which is
     zero; returns whether there are any.
 
-    touching: bodies, shapes and gaps of the contacts, their first row, rows, H⁻¹ Jᵀ by rows and compliances; radius: of
-    the shapes [m]; before, after: (n_b, 6) velocities; elapsed, left: (n_b,) times to where rows are evaluated, and
-    from there to the end [s]; plain: of Stabilisation."""
-    bodies, shapes, gap, first, rows, response, soft = touching
+    touching: bodies, shapes and gaps of the contacts, their first row, rows, H⁻¹ Jᵀ by rows, compliances, and rotors:
+    numbers, bodies and armature of geared coordinates, rate rows of all coordinates, H⁻¹ (n_b, 6, 6); radius: of the
+    shapes [m]; before, after: (n_b, 6) velocities; elapsed, left: (n_b,) times to where rows are evaluated, and from
+    there to the end [s]; plain: of Stabilisation."""
+    bodies, shapes, gap, first, rows, response, soft, rotors = touching
     rate, margin, cap = plain[2], plain[3], plain[4]
     n = len(gap)
     lack, lacks = np.empty(n), False  # what each contact lacks to where it should be [m]
@@ -119,16 +121,27 @@ def separate(touching, radius, before, elapsed, after, left, h, plain, shift):
         lack[c] = -np.inf if len(soft) and soft[r] > 0.0 else wanted - ends
         lacks = lacks or lack[c] > _SMALL_PENETRATION * min(radius[shapes[c, 0]], radius[shapes[c, 1]])
     if lacks:
-        _sweep(bodies, shapes, first, rows, response, radius, lack, shift)
+        _sweep(bodies, shapes, first, rows, response, rotors, radius, lack, shift)
     return lacks
 
 
 @njit(cache=True, error_model="numpy")
-def _sweep(bodies, shapes, first, rows, response, radius, lack, shift):
-    """Projected Gauß–Seidel on the normals: displacements whose contacts lack nothing, or push nothing."""
-    push = np.zeros(len(lack))
+def _sweep(bodies, shapes, first, rows, response, rotors, radius, lack, shift):
+    """Projected Gauß–Seidel on the normals: displacements whose contacts lack nothing, or push nothing. Rotors are
+    mass, μ = −a R δ on their rows R, as in closure.py: joints are closed afterwards in the metric that they are part
+    of, and what a lever had turned by as if without its rotor would stay."""
+    push, (geared, joined, armature, rates, inverse) = np.zeros(len(lack)), rotors
+    carried, turning, turned = np.zeros(len(geared)), rates[geared], np.empty((len(geared), 12))
+    form_response(inverse, joined, np.arange(len(geared) + 1), turning, turned)
     for _ in range(_SWEEPS):
         done = True
+        for k in range(len(geared)):
+            mobility = 1.0 / armature[k]
+            for i in range(12):
+                mobility += turning[k, i] * turned[k, i]
+            more = -(row_rate(joined, k, turning, k, shift) + carried[k] / armature[k]) / mobility
+            carried[k] += more
+            _push(joined, k, turned, k, more, shift)
         for c in range(len(lack)):
             r = first + 3 * c
             mobility = 0.0
@@ -136,15 +149,20 @@ def _sweep(bodies, shapes, first, rows, response, radius, lack, shift):
                 mobility += rows[r, k] * response[r, k]
             more = max((lack[c] - row_rate(bodies, c, rows, r, shift)) / mobility, -push[c])
             push[c] += more
-            for side in range(2):
-                b = bodies[c, side]
-                if b >= 0:
-                    for k in range(6):
-                        shift[b, k] += more * response[r, 6 * side + k]
+            _push(bodies, c, response, r, more, shift)
             smaller = min(radius[shapes[c, 0]], radius[shapes[c, 1]])
             done = done and abs(more) * mobility <= _ENOUGH * _SMALL_PENETRATION * smaller
         if done:
             return
+
+
+@njit(cache=True, error_model="numpy")
+def _push(bodies, c, response, r, impulse, shift):
+    for side in range(2):
+        b = bodies[c, side]
+        if b >= 0:
+            for k in range(6):
+                shift[b, k] += impulse * response[r, 6 * side + k]
 
 
 def return_to_limits(

@@ -104,6 +104,11 @@ class JointArrays:
         return np.flatnonzero(self.armature > 0.0)
 
     @cached_property
+    def rotors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`geared` coordinates, the two bodies (n, 2) and the armature of each."""
+        return self.geared, self.coordinate_bodies[self.geared], self.armature[self.geared]
+
+    @cached_property
     def closing(self) -> tuple[Any, ...]:
         """What compiled code needs to close the joints: `plain`; bodies and starts of its rows, and of one more for
         each `geared` coordinate; these coordinates; and compliances, 1/a of the latter, or empty where there are none:

@@ -79,7 +79,7 @@ def world_of(model: Model, settings: StepSettings) -> Arrays:
         (joints.plain, joints.plain_coordinates, joints.plain_turns, softness.closed.closing),
         (softness.limits, softness.limits[:, 0] == HARD),
         (shapes.few_constants, few_swept(shapes)[0], shapes.many_constants),
-        (shapes.body, shapes.pace.arm, float(shapes.pace.least), shapes.radius, shapes.surface),
+        (shapes.body, shapes.pace.arm, float(shapes.pace.least), shapes.radius, shapes.surface, joints.rotors),
         (softness.joints, softness.shapes),
         (
             float(h), lead * h, float(stabilisation.closure) if closes(model, settings) else -1.0,

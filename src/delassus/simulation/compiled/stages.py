@@ -218,7 +218,8 @@ def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) 
     (_, _, u_f, response, free), _, (blocks, scale), _, _, reactions, found, _, _, _, _ = problem
     rigid = (table[0], table[10], table[2], response, table[4])
     pairs, shapes, gap = work[1][0][0], work[1][0][1], work[1][0][4]
-    touching = (pairs, shapes, gap, 0, table[2], response, table[4])
+    rotors = (*world[4][5], table[7][1], problem[0][1])
+    touching = (pairs, shapes, gap, 0, table[2], response, table[4], rotors)
     judged_by = (work[1][0][5], table[10], 0, 0, 0, blocks, scale, True, 1.0, 1.0)
     calls: dict[int, tuple[Any, Any, Arrays]] = {
         CLOSE: (close, to_close, (world, q, u, work)),

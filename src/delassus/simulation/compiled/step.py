@@ -302,7 +302,9 @@ def _move(world, u, sizes, work):
         move(predicted, scratch, 1.0, new_q)
     else:
         columns, soft = contacts[0], compliance[:m] if is_soft else compliance[:0]
-        touching = (columns[0], columns[1], columns[4][:count], start[block + limits], rows, problem[0][3], soft)
+        pairs, shapes, _, _, gap, _, _, _ = columns
+        rotors = (reach[5][0], reach[5][1], reach[5][2], rates, problem[0][1])
+        touching = (pairs, shapes, gap[:count], start[block + limits], rows, problem[0][3], soft, rotors)
         if call_kernel(addresses[stages.MOVE], stages.to_move(world, u, touching, False, work)) == 0:
             if not _is_way_free(world, predicted, new_u, left, count, work):
                 return FAST

@@ -57,7 +57,7 @@ def _world_at(world, varied, w):
             (placed, swept[1], swept[2], swept[3], own_surface, swept[5], swept[6]),
             (placed,) + many[1:],
         ),
-        (reach[0], reach[1], reach[2], reach[3], own_surface),
+        (reach[0], reach[1], reach[2], reach[3], own_surface, reach[5]),
         soft,
         settings,
         addresses,
