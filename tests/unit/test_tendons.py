@@ -214,7 +214,8 @@ def test_dry_friction_along_the_length_slides_and_sticks(count):
     c, m = np.array([1.0, 2.0, 1.0])[:count], np.array([1.0, 0.5, 3.0])[:count]
     model, state = sliders(c, m, np.full(count, 0.5), friction=0.3).build()
     mobility = c @ (c / m)
-    after, _ = run(model, state, 100)
+    after, report = run(model, state, 100)
+    assert report.solution.iterations <= 2  # it slides, and is known to: whether rows are held is not tried out again
     assert lengths_of(model, after)[1][0] == pytest.approx(0.5 * c.sum() - 0.1 * 0.3 * mobility, rel=1e-9)
     after, _ = run(model, after, 200, 1e-2)
     assert abs(lengths_of(model, after)[1][0]) < 1e-8
@@ -245,12 +246,40 @@ def test_worlds_recordings_and_reports_know_tendons(tmp_path):
     assert recording.model.hash == model.hash
     assert (recording.array("limits/coordinate") == 2).all()  # after those of both hinges
     assert recording.array("limits/force")[-1] == pytest.approx(-world.tendon("string").force)
+    kept = recording.tendon("string")
+    assert kept.force[-1] == pytest.approx(world.tendon("string").force)
+    assert kept.length[-1] == pytest.approx(world.tendon("string").length, abs=1e-6)
+    assert world.history("tendon:string.length").values[-1] == pytest.approx(world.tendon("string").length)
+    assert world.history("tendon:string.rate").values[-1] == pytest.approx(world.tendon("string").rate, abs=1e-12)
     again = World.load(tmp_path / "run")
     again.run(10)
     world.run(10)
     np.testing.assert_array_equal(again.state.q, world.state.q)
     with pytest.raises(delassus.DelassusError, match="string"):
         world.tendon("sting")
+
+
+def test_forces_of_all_kinds_are_found_in_recordings(tmp_path):
+    """Of the second of two tendons, beside drives and friction of joints: what the world says, step by step."""
+    builder = sliders((1.0, 1.0, 1.0), (1.0, 2.0, 3.0), (0.5, 0.4, 0.3), stiffness=3.0, friction=0.1)
+    builder.body("b3", position=(0, 9, 0), mass=1.0, inertia=(1, 1, 1), velocity=(1, 0, 0))
+    builder.joint("prismatic", None, "b3", axis=(1, 0, 0), name="s3", damping=0.3, friction=0.2, stiffness=1.0)
+    builder.tendon({"s3": 1.0, "s0": 0.5}, limits=(-1.0, 0.1), stiffness=5.0, rest=0.2, friction=0.3, name="other")
+    builder.coupling({"s1": 1.0, "s2": -1.0}, name="equal")
+    world = World(*builder.build(), h=1e-2)
+    for name in ("string", "other", "equal"):
+        world.watch(f"tendon:{name}.force")
+    world.run(30, record=tmp_path / "run")
+    recording = delassus.Recording(tmp_path / "run")
+    for name in ("string", "other"):
+        np.testing.assert_allclose(
+            recording.tendon(name).force, world.history(f"tendon:{name}.force").values, atol=1e-12
+        )
+        assert np.abs(recording.tendon(name).force).max() > 0.1
+    assert np.isnan(recording.tendon("equal").force).all()
+    assert np.abs(world.history("tendon:equal.force").values).max() > 1e-3
+    with pytest.raises(delassus.DelassusError, match="did you mean 'other'"):
+        recording.tendon("othr")
 
 
 def test_what_a_tendon_says_changes_the_hash():

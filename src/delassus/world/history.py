@@ -182,6 +182,7 @@ _BODY = {
 }
 _WORLD = ("energy", "kinetic_energy", "potential_energy")
 _JOINT = ("angle", "position", "rate", "speed")
+_TENDON = {"length": "m, rad", "rate": "m/s, rad/s"}
 
 
 def _read(model: Model, name: str, q: np.ndarray, u: np.ndarray, turns: np.ndarray) -> tuple[np.ndarray, str]:
@@ -199,11 +200,29 @@ def _read(model: Model, name: str, q: np.ndarray, u: np.ndarray, turns: np.ndarr
         _need(word in _BODY, name, word, list(_BODY), f"body:{owner}." + "{}")
         unit, read = _BODY[word]
         return read(model, model.body_names.index(owner), q, u), unit  # type: ignore[no-untyped-call]
+    if kind == "tendon":
+        return _read_tendon(model, name, owner, word, q, u, turns)
     if kind != "joint":
-        forms = "'joint:hinge.angle', 'body:arm.position' or 'world.energy'"
+        forms = "'joint:hinge.angle', 'body:arm.position', 'tendon:string.length' or 'world.energy'"
         raise ProblemError(f"history({name!r}): give a name such as {forms}, or one that world.watch notes")
     _need(owner in model.joints.names, name, owner, list(model.joints.names), "joint:{}." + word)
     return _read_joint(model, name, owner, word, q, u, turns)
+
+
+def _read_tendon(
+    model: Model, name: str, owner: str, word: str, q: np.ndarray, u: np.ndarray, turns: np.ndarray
+) -> tuple[np.ndarray, str]:
+    couplings = model.couplings
+    names = () if couplings is None else couplings.names
+    _need(owner in names, name, owner, list(names), "tendon:{}." + word)
+    _need(word in _TENDON, name, word, list(_TENDON), f"tendon:{owner}." + "{}")
+    assert couplings is not None
+    out, c = np.empty(len(q)), names.index(owner)
+    for k in range(len(q)):
+        values, rates = reading.coordinates(model, q[k], turns[k])
+        lengths, rows = couplings.evaluate(model.joints, values, rates, model.body_count)
+        out[k] = lengths[c] if word == "length" else rows[c] @ u[k].ravel()
+    return out, _TENDON[word]
 
 
 def _read_joint(

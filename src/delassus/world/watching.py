@@ -16,7 +16,7 @@ Reading = Callable[["World"], Any]
 
 JOINT_WORDS = {"torque": "N m", "force": "N", "reaction": "N, N m", "target": "rad, m", "effort": "N m, N"}
 BODY_WORDS = {"contact_force": "N"}
-TENDON_WORDS = {"force": "N, N m", "length": "m, rad", "rate": "m/s, rad/s"}
+TENDON_WORDS = {"force": "N, N m"}
 
 
 class Watched:

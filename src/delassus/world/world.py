@@ -157,15 +157,16 @@ class World(Moving):
     def history(self, name: str) -> Series:
         """A quantity over time since the start, with `.t`, `.values` and `.plot()`: "joint:hinge.angle", ".rate" or any
         coordinate; "body:arm.position", ".velocity", ".energy", …, of flexible bodies also ".strain_energy",
-        ".largest_stress" (von Mises), ".nodes"; "world.energy"; and what `watch` notes."""
+        ".largest_stress" (von Mises), ".nodes"; "tendon:string.length", ".rate"; "world.energy"; and what `watch`
+        notes."""
         if name in self._watched:
             return self._watched.series(name)
         return self._history.series(self.model, name)
 
     def watch(self, name: str, function: Reading | None = None) -> None:
         """Note after every step from now on what states do not tell, for `history`: "joint:hinge.torque", ".force",
-        ".reaction" (six numbers), ".target", ".effort", "body:arm.contact_force", "tendon:string.force", ".length"; or,
-        under a name of your own, what a function of the world returns."""
+        ".reaction" (six numbers), ".target", ".effort", "body:arm.contact_force", "tendon:string.force"; or, under
+        a name of your own, what a function of the world returns."""
         self._watched.add(self, name, function)
 
     def film(

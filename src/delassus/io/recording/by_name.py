@@ -1,4 +1,4 @@
-"""What a recording holds of one body, one joint or one pair, by name."""
+"""What a recording holds of one body, one joint, one tendon or one pair, by name."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -52,6 +52,18 @@ class JointRecord:
     t: np.ndarray
     coordinates: dict[str, np.ndarray]
     reaction: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class TendonRecord:
+    """A tendon over N steps.  t: (N,) at the end of each [s]; length: (N,) [m, rad], as coordinates of joints are kept;
+    force: (N,) along it by limits, spring, damping, friction and armature [N, N m], not a number for couplings, whose
+    reactions are not kept."""
+
+    name: str
+    t: np.ndarray
+    length: np.ndarray
+    force: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +136,33 @@ def joint_record(recording: "Recording", name: str) -> JointRecord:
     reaction = recording.array("joints/reaction") if n else np.zeros((0, joints.row_count))
     coordinates = {joints.coordinate_names[d].removeprefix(f"{name}."): values[:, d] for d in own}
     return JointRecord(name, recording.t[1:], coordinates, reaction[:, rows])
+
+
+def tendon_record(recording: "Recording", name: str) -> TendonRecord:
+    """`Recording.tendon`."""
+    model, n = recording.model, recording.step_count
+    couplings, joints = model.couplings, model.joints
+    c = _find(name, () if couplings is None else couplings.names, "tendon")
+    assert couplings is not None
+    values = recording.array("joints/coordinate") if n else np.zeros((0, joints.coordinate_count))
+    rates = np.zeros((joints.coordinate_count, 12))
+    length = np.array([couplings.evaluate(joints, row, rates, model.body_count)[0][c] for row in values])
+    if c in couplings.held:
+        return TendonRecord(name, recording.t[1:], length, np.full(n, np.nan))
+    k, force = int(np.searchsorted(couplings.free, c)), np.zeros(n)
+    if n:
+        limits = recording.array("limits/coordinate") == joints.coordinate_count + k
+        sign = 1.0 - 2.0 * recording.array("limits/is_upper")[limits]
+        step = np.repeat(np.arange(n), recording.array("limits/count"))[limits]
+        np.add.at(force, step, sign * recording.array("limits/force")[limits])
+        of = couplings.free
+        for column, first, has in (
+            ("joints/drive", joints.driven_rows, model.freedoms.passive[joints.coordinate_count :]),
+            ("joints/friction", joints.friction_count, couplings.friction[of] > 0.0),
+        ):
+            if has[k]:
+                force += recording.array(column)[:, first + int(has[:k].sum())]
+    return TendonRecord(name, recording.t[1:], length, force)
 
 
 def pair_record(recording: "Recording", first: str, second: str) -> PairRecord:

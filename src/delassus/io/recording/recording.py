@@ -15,10 +15,12 @@ from delassus.io.recording.by_name import (
     FlexibleRecord,
     JointRecord,
     PairRecord,
+    TendonRecord,
     body_record,
     flexible_record,
     joint_record,
     pair_record,
+    tendon_record,
 )
 from delassus.io.recording.columns import JUDGED, STATUSES, is_ragged
 from delassus.io.recording.model_file import FILE, read_model
@@ -120,6 +122,10 @@ class Recording(Trajectory):
     def joint(self, name: str) -> JointRecord:
         """Coordinates and reactions of a joint over all steps."""
         return joint_record(self, name)
+
+    def tendon(self, name: str) -> TendonRecord:
+        """Length and force of a tendon over all steps."""
+        return tendon_record(self, name)
 
     def between(self, first: str, second: str) -> PairRecord:
         """Every contact of two bodies; "world" is all that is fixed. Forces are those on the second."""
