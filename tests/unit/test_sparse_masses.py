@@ -299,3 +299,35 @@ def test_a_solve_leaves_nothing_behind(solver, law):
         assert kept() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("size", [1, 7, 60, 200, 201])
+@pytest.mark.parametrize("skew", [0.0, 0.02])
+def test_few_velocities_are_factored_in_full_to_the_same_motion(size, skew):
+    """Up to 200 without SciPy's sparse factors; a small part that is not symmetric, as of gyroscopic terms, is kept."""
+    rng = np.random.default_rng(size)
+    A = rng.standard_normal((size, size))
+    gyro = np.triu(rng.standard_normal((size, size)), 1)
+    H = A @ A.T + size * np.eye(size) + skew * (gyro - gyro.T)
+    J, p = rng.standard_normal((3, size)), rng.standard_normal(size)
+    problem = Problem.primal(H, J, p=p, mu=[0.5])
+    expected = J @ np.linalg.solve(H, J.T)
+    assert np.allclose(problem.delassus.dense(), expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
+    assert np.allclose(problem.u_f, np.linalg.solve(H, p), rtol=1e-10, atol=1e-13)
+    pushed = problem.u_f + np.linalg.solve(H, J.T @ [1.0, 2.0, 3.0])
+    assert np.allclose(problem.body_velocity(np.array([1.0, 2.0, 3.0])), pushed, rtol=1e-10, atol=1e-13)
+
+
+def test_a_problem_keeps_what_it_was_given():
+    """Its own copy of H and J, of their entries as they are when it is built, not as SciPy remembers them."""
+    H, J = sp.csr_array(2.0 * np.eye(4)), sp.csr_array(np.eye(3, 4))
+    assert J.has_canonical_format  # remembered, and then no longer so
+    J.indices[:] = [0, 1, 1]
+    J.indptr[:] = [0, 1, 3, 3]
+    problem = Problem.primal(H, J, p=np.ones(4), mu=[0.5])
+    expected = problem.delassus.dense()
+    assert np.allclose(expected, np.diag([0.5, 2.0, 0.0]), rtol=1e-14, atol=0.0)
+    H.data[:], J.data[:] = 1.0, 7.0
+    assert np.array_equal(problem.delassus.dense(), expected)
+    assert np.array_equal(problem.delassus.mass_matrix().toarray(), 2.0 * np.eye(4))
+    assert np.array_equal(problem.delassus.jacobian().toarray(), [[1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 0, 0]])

@@ -3,6 +3,7 @@ storage of D it gets, the one place that chooses."""
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,15 +13,24 @@ from numpy.typing import ArrayLike
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
 from delassus.kernel import njit
+from delassus.linalg.factor.dense_factor import FullFactor
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.matrix import MatrixDelassus, scatter
 from delassus.linalg.operators.rigid import RigidDelassus
-from delassus.linalg.operators.sparse import ROUNDING, Factor, SparseDelassus, definite_factor, skew_part
+from delassus.linalg.operators.sparse import (
+    FULL_VELOCITIES,
+    ROUNDING,
+    Factor,
+    SparseDelassus,
+    definite_factor,
+    skew_part,
+)
 from delassus.linalg.operators.structure import rigid_blocks
 
 Matrix: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
 """A matrix as a caller may give it, dense or sparse."""
 
+_REMEMBERED = ("_has_canonical_format", "_has_sorted_indices")  # by SciPy, of entries that may have changed since
 _NEGATIVE = 1e-12  # of the largest diagonal entry of D: what rounding may leave below zero
 _SYMMETRY = 0.1  # real files are non-symmetric by up to 2 % (gyroscopic terms); beyond 10 % something else is wrong
 
@@ -126,13 +136,22 @@ def _sparse(value: Any, name: str, *, square: bool = False) -> sp.csr_array:
     if not sp.issparse(value):
         value = _array(value, name, (None, None))
     is_ready = isinstance(value, sp.csr_array) and value.dtype == np.float64
-    out = value.copy() if is_ready else sp.csr_array(value).astype(float)
+    out = _copied(value) if is_ready else sp.csr_array(value).astype(float)
     if out.has_canonical_format is False:
         out = out.copy()
         out.sum_duplicates()
     if square and out.shape[0] != out.shape[1]:
         raise ProblemError(f"{name} has shape {out.shape}, expected a square matrix")
     _refuse_infinite(out.data, f"{name}.data")
+    return out
+
+
+def _copied(value: sp.csr_array) -> sp.csr_array:
+    """A copy, without SciPy's checks of what it made itself, which take longer than a small problem."""
+    out = copy(value)
+    out.data, out.indices, out.indptr = value.data.copy(), value.indices.copy(), value.indptr.copy()
+    for name in _REMEMBERED:
+        out.__dict__.pop(name, None)
     return out
 
 
@@ -197,14 +216,35 @@ def _check_mass_blocks(mass: np.ndarray) -> None:
 def _factored(H: sp.csr_array) -> Factor | None:
     """H factored, which must be positive definite in its symmetric part; None where H is not symmetric, and its own
     factors are not those of that part."""
-    skew, largest = skew_part(H.indptr, H.indices, H.data)
+    factor: Factor | None
+    full = np.zeros(H.shape) if H.shape[0] <= FULL_VELOCITIES else None
+    if full is not None:
+        scatter(H.indptr, H.indices, H.data, full)
+        skew, largest = _skew_of_full(full)
+    else:
+        skew, largest = skew_part(H.indptr, H.indices, H.data)
     if skew > _SYMMETRY * largest:
         raise ProblemError("H is not symmetric: entries differ from their mirror image by more than 10 %")
-    half = H if skew <= ROUNDING * largest else sp.csr_array(0.5 * (H + H.T))
-    factor = definite_factor(half, is_exact=skew == 0.0)
+    is_symmetric = skew <= ROUNDING * largest
+    if full is not None:
+        factor = FullFactor.symmetric(full if is_symmetric else 0.5 * (full + full.T))
+    else:
+        half = H if is_symmetric else sp.csr_array(0.5 * (H + H.T))
+        factor = definite_factor(half, is_exact=skew == 0.0)
     if factor is None:
         raise ProblemError("H is not positive definite: check masses and stiffness signs")
-    return factor if half is H else None
+    return factor if is_symmetric else None
+
+
+@njit(cache=True)
+def _skew_of_full(H):
+    """`skew_part` of a matrix held in full."""
+    skew = largest = 0.0
+    for i in range(len(H)):
+        for j in range(i + 1):
+            skew = max(skew, abs(H[i, j] - H[j, i]))
+            largest = max(largest, abs(H[i, j]), abs(H[j, i]))
+    return skew, largest
 
 
 def _text(shape: Sequence[int | None]) -> str:

@@ -47,6 +47,72 @@ class DenseFactor:
         """Nothing: the matrix is small."""
 
 
+class FullFactor:
+    """Factors of a matrix held in full, (n, n): of few unknowns they take a fraction of what SciPy needs to look at a
+    sparse one.  factors: Cholesky's L, or L and U in one place; is_symmetric: which of the two?"""
+
+    def __init__(self, factors: np.ndarray, is_symmetric: bool):
+        self.factors, self.is_symmetric = factors, is_symmetric
+
+    @classmethod
+    def symmetric(cls, A: np.ndarray) -> "FullFactor | None":
+        """Of A, (n, n), whose lower triangle is read; None where it is not positive definite."""
+        L = np.empty(A.shape)
+        return cls(L, True) if _cholesky(A, L) else None
+
+    @classmethod
+    def general(cls, A: np.ndarray) -> "FullFactor | None":
+        """Of A, (n, n), overwritten, whose symmetric part is positive definite, so that no row needs to change its
+        place; None where a pivot is zero."""
+        return cls(A, False) if _eliminate(A) else None
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """A⁻¹ right, (n,) or (n, k)."""
+        rows = np.ascontiguousarray(right.T.reshape(-1, len(right)))
+        out = np.empty(rows.shape)
+        _solve_each(self.factors, self.is_symmetric, rows, out)
+        return out[0] if right.ndim == 1 else out.T
+
+
+@njit(cache=True, error_model="numpy")
+def _solve_each(factors, is_symmetric, right, out):
+    for c in range(len(right)):
+        if is_symmetric:
+            _solve(factors, right[c], out[c])
+        else:
+            _solve_eliminated(factors, right[c], out[c])
+
+
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def _eliminate(A):
+    """A ← L and U, with A = L U, ones on the diagonal of L; False where a pivot is zero or none."""
+    for i in range(len(A)):
+        for k in range(i):
+            if A[i, k] != 0.0:
+                f = A[i, k] / A[k, k]
+                A[i, k] = f
+                for j in range(k + 1, len(A)):
+                    A[i, j] -= f * A[k, j]
+        if not abs(A[i, i]) > 0.0:
+            return False
+    return True
+
+
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def _solve_eliminated(LU, right, out):
+    n = len(right)
+    for i in range(n):
+        total = right[i]
+        for k in range(i):
+            total -= LU[i, k] * out[k]
+        out[i] = total
+    for i in range(n - 1, -1, -1):
+        total = out[i]
+        for k in range(i + 1, n):
+            total -= LU[i, k] * out[k]
+        out[i] = total / LU[i, i]
+
+
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def _cholesky(A, L):
     """L Lᵀ = A, lower triangles; False where A is not positive definite."""

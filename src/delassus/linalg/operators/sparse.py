@@ -11,15 +11,19 @@ import scipy.sparse.linalg as spla
 from delassus.kernel import njit
 from delassus.linalg.dense_product import exact_times_plus
 from delassus.linalg.factor.definite import Definite, definite_of
+from delassus.linalg.factor.dense_factor import FullFactor
 from delassus.linalg.factor.structural import structural_of
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.islands import islands_of_full, islands_of_velocities
-from delassus.linalg.operators.matrix import csr_times, fill_blocks_of_full
+from delassus.linalg.operators.matrix import csr_times, fill_blocks_of_full, scatter
 
 _COLUMNS_AT_ONCE = 256  # right-hand sides solved together when D is formed: bounds memory to 256 n doubles
 _ROWS_AT_ONCE = 2000  # of D where its diagonal blocks are found piece by piece: 32 MB, and half a minute saved
 _DROP = 1e-15  # entries of D below this fraction of its largest are rounding noise of the triangular solves
 _FEW_VELOCITIES = 300  # up to which SuperLU, called once, takes less time than an analysis by PARDISO
+
+FULL_VELOCITIES = 200
+"""Up to which H is factored in full: SciPy would take longer to look at it."""
 
 ROUNDING = 1e-13
 """Of the largest entry of H: how far mirror images differ that were summed in another order."""
@@ -29,7 +33,7 @@ MOST_FULL = 6000
 
 
 class Factor(Protocol):
-    """A factorisation of H: SuperLU's own, or `Definite`."""
+    """A factorisation of H: SuperLU's own, `FullFactor` or `Definite`."""
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """H⁻¹ right, (n,) or (n, k)."""
@@ -274,6 +278,13 @@ class Multiple:
 
 def mass_factor(H: sp.csr_array) -> Factor:
     """H factored, which is definite up to a small non-symmetric part; raises RuntimeError where it is singular."""
+    if H.shape[0] <= FULL_VELOCITIES:
+        full = np.zeros(H.shape)
+        scatter(H.indptr, H.indices, H.data, full)
+        eliminated = FullFactor.general(full)
+        if eliminated is None:
+            raise RuntimeError("H is singular")
+        return eliminated
     if H.shape[0] <= _FEW_VELOCITIES:
         return _lu(sp.csc_array(H))
     skew, largest = skew_part(H.indptr, H.indices, H.data)
