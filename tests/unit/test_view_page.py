@@ -17,7 +17,8 @@ from command_line import assert_refused, delassus
 from delassus import Box, Recording, Sphere, World
 from delassus.builder import ModelBuilder
 from delassus.io.recording.columns import STATUSES
-from delassus.view.drawing import RESIDUALS, heat, law_errors, logarithmic, residual_colours
+from delassus.residuals import of_contacts
+from delassus.view.drawing import RESIDUALS, Drawing, heat, law_errors, logarithmic, residual_colours
 from delassus.view.page import extra, panel, picking, scenery
 from delassus.view.page.glb import glb
 
@@ -207,6 +208,30 @@ def test_worlds_are_stepped_and_dragged():
         live.stop()
 
 
+def test_worlds_that_are_stepped_have_the_layers_of_recordings():
+    """Contacts of the step just taken, coloured by what the judge finds of each."""
+    from delassus.view.page.live import Live
+
+    live = Live(World.from_scene("sliding-block"), title="block", port=0)
+    try:
+        live.advance(0.05)
+        report, contacts = live.world.report, live.contacts
+        solution = report.solution
+        found = of_contacts(report.problem, solution.reactions, solution.velocities, solution.reactions_low)
+        assert len(found) > 0
+        assert contacts.residual == pytest.approx(found[:, 0], rel=1e-6, abs=1e-30)
+        assert contacts.residual_relative == pytest.approx(found[:, 1], rel=1e-6, abs=1e-30)
+        assert found[:, 0].max() <= solution.residuals.worst_velocity * (1 + 1e-12)
+        live.colouring.value = scenery.BY_RESIDUAL
+        live.show()
+        drawn = live.scenery.shown["/balls/contacts"].colors
+        assert (drawn == np.rint(255 * residual_colours(contacts))).all()
+        live._click(*(tuple(x) for x in (contacts.point[0] + (0, 0, 3), np.array((0.0, 0.0, -1.0)))))
+        assert f"| residual | {found[0, 0]:.3e} m/s" in live.about_contact.content
+    finally:
+        live.stop()
+
+
 def test_what_cannot_be_shown_is_one_sentence(place, tmp_path, monkeypatch):
     assert_refused(delassus("view", place, "--export", tmp_path / "x.pdf"), "ends in .html")
     assert_refused(delassus("view", "bouncing-ball", "--export", tmp_path / "x.html"), "--export")
@@ -302,12 +327,13 @@ def test_narrow_windows_have_the_panel_below_the_picture(player, place, tmp_path
 
 ROWS = "[...document.querySelector('#delassus table').rows]"
 TABLE = f"Object.fromEntries({ROWS}.map(row => [...row.cells].map(cell => cell.innerText)))"
+STEP = "document.getElementById('delassus').dataset.step"
 CURSOR = "+document.querySelector('#delassus .cursor').getAttribute('x1')"
 CLICK = """{const plot = document.querySelector('#delassus svg'), box = plot.getBoundingClientRect();
 plot.dispatchEvent(new MouseEvent("click", {clientX: box.left + SHARE * box.width}))}"""
 
 
-READ = """(() => { const rows = [...document.querySelectorAll('#delassus .contact tr')];
+READ = """(() => { const rows = [...document.querySelectorAll('#delassus .KIND tr')];
 return rows.length ? Object.fromEntries(rows.map(row => [...row.cells].map(cell => cell.innerText))) : null })()"""
 BY_RESIDUAL = """{const select = document.querySelector('#delassus select');
 select.selectedIndex = 1; select.dispatchEvent(new Event('change'))}"""
@@ -342,17 +368,23 @@ def test_the_exported_page_plays_offline(place, tmp_path, dark):
         page.value(CLOSE)
         page.wait(lambda: (abs(page.picture() - first).max(axis=2) > 40).sum() > 50, 120)
         seen = []
-        for share in (0.4, 0.9):  # a click on a plot goes there and stops
+        for share, step in ((0.4, 46), (0.9, 135)):  # a click on a plot goes there and stops
             page.value(CLICK.replace("SHARE", str(share)))
-            time.sleep(1.5)
-            k, said = int(page.value("document.getElementById('delassus').dataset.step")), page.value(TABLE)
+            page.wait(lambda step=step: abs(int(page.value(STEP)) - step) < 4, 60)
+            time.sleep(1.0)
+            k, said = page.value(f"[+{STEP}, {TABLE}]")
             assert said == dict(panel.facts(run, k))
             assert said["natural map"] == f"{run.residual[k - 1]:.3e}"
             assert page.value("document.querySelectorAll('#delassus svg').length") == len(panel.PLOTS)
             seen.append((k, page.value(CURSOR), page.picture()))
         contacts = run.contacts(k - 1)
-        c = click_contact(page, contacts, lambda page: page.value(READ) or None)
-        assert_alike(page.value(READ), dict(panel.about_contact(contacts, run.model, c)))
+        read_contact, read_body = (READ.replace("KIND", kind) for kind in ("contact", "body"))
+        c = click_contact(page, contacts, lambda page: page.value(read_contact) or None)
+        assert_alike(page.value(read_contact), dict(panel.about_contact(contacts, run.model, c)))
+        page.click(*page.pixel(run.q[k, 0, :3]))
+        page.wait(lambda: (page.value(read_body) or {}).get("body") == run.model.body_names[0], 30)
+        drawing, row = Drawing(run.model, run.q[:1]), int(np.flatnonzero(run.model.shapes.body == 0)[0])
+        assert_alike(page.value(read_body), dict(panel.about_row(drawing, row, run.state(k), contacts)))
         page.value(BY_RESIDUAL)
         page.wait(lambda: page.value(DOTS) > 20, 30)
         (k, x, before), (last, far, after) = seen
@@ -411,8 +443,6 @@ def test_ten_thousand_spheres_are_two_triangles_each(heap, tmp_path):
 
 def test_clicks_find_what_is_in_front():
     """Balls by their equation, meshes by their triangles."""
-    from delassus.view.drawing import Drawing
-
     builder = ModelBuilder()
     builder.body("near", mass=1.0, shapes=[Box((0.2, 0.2, 0.2))], position=(0, 0, 2))
     builder.body("middle", mass=1.0, shapes=[Sphere(0.3)], position=(0, 0, 1))

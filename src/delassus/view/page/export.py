@@ -13,28 +13,34 @@ from delassus.io.place import label, place
 from delassus.io.recording import Trajectory
 from delassus.model.model import Model
 from delassus.view.page import panel, sprites
+from delassus.view.page.layers import darken
 from delassus.view.page.packed import BYTES, packed
 from delassus.view.page.player import Player
+from delassus.view.page.solids import bytes_of, packed_solids
 
 _FPS = 20.0
 _FEWEST_FRAMES = 200  # where there are so many states: runs shorter than 10 s are played slower than they were
 _MOST_FRAMES = 600
 _MOST_BYTES = 60 * 1024**2  # of the file; bodies take 28 bytes each in every frame before base64
-_EARLY, _BESIDE, _CONTACTS = (Path(__file__).with_name(f"{name}.html") for name in ("early", "beside", "contacts"))
+_MOST_RAW = 0.65  # share of it that numbers may take before they are written in base64, which makes 4 bytes of 3
+_EARLY, _BESIDE, _CONTACTS, _BODIES = (
+    Path(__file__).with_name(f"{name}.html") for name in ("early", "beside", "contacts", "bodies")
+)
 
 
 def export(path: Path, run: Trajectory, model: Model, *, title: str, dark: bool = False) -> int:
     """Write the page; how many states it holds."""
-    frames = _frames(run, model)
     player = Player(run, model, title=title, port=0)
     try:
-        player.darken(dark)
+        frames = _frames(run, model, bytes_of(player.scenery))
+        darken(player.server, player.scenery, dark)
         serializer = player.server.get_scene_serializer()
         for k in frames.tolist():
             player.show(k, again=True)
             serializer.insert_sleep(1.0 / _FPS)
         page = serializer.as_html(dark_mode=dark)
         contacts = packed(run, model, player.drawing, player.scenery.scale, frames.tolist())
+        solids = packed_solids(run, model, player.scenery, frames.tolist())
     finally:
         player.stop()
     page = page.replace("<title>", f"<title>{_plain(title)} ", 1)
@@ -43,6 +49,7 @@ def export(path: Path, run: Trajectory, model: Model, *, title: str, dark: bool 
     beside = _BESIDE.read_text(encoding="utf-8").replace("@RUN@", _json(_numbers(run, frames, title, dark)))
     beside += f"<script>{sprites.SCRIPT.read_text(encoding='utf-8')}</script>"
     beside += _CONTACTS.read_text(encoding="utf-8").replace("@CONTACTS@", _json(contacts))
+    beside += _BODIES.read_text(encoding="utf-8").replace("@SOLIDS@", _json(solids))
     start, _, end = page.rpartition("</body>")
     content = f"{start}{beside}</body>{end}".encode()
     if len(content) > _MOST_BYTES:
@@ -54,13 +61,13 @@ def export(path: Path, run: Trajectory, model: Model, *, title: str, dark: bool 
     return len(frames)
 
 
-def _frames(run: Trajectory, model: Model) -> np.ndarray:
+def _frames(run: Trajectory, model: Model, body_bytes: int) -> np.ndarray:
     """Numbers of steps whose states are kept: real time where that is neither too few nor too many."""
     seconds = float(run.t[-1] - run.t[0])
     contacts = float(run.contact_counts.mean()) if run.step_count else 0.0
     per_frame = 28 * (model.shapes.count + 1) + (100 + BYTES) * contacts
-    per_frame += 60 * model.node_count
-    most = max(2, min(_MOST_FRAMES, int(0.5 * _MOST_BYTES / max(per_frame, 1.0))))
+    per_frame += 60 * model.node_count + body_bytes * model.body_count
+    most = max(2, min(_MOST_FRAMES, int(_MOST_RAW * _MOST_BYTES / max(per_frame, 1.0))))
     count = min(max(int(seconds * _FPS) + 1, _FEWEST_FRAMES), most, run.step_count + 1)
     return np.unique(np.linspace(0, run.step_count, max(count, 1)).astype(int))
 

@@ -16,6 +16,7 @@ from delassus.simulation import StepReport, StepSettings
 from delassus.view.drawing import Drawing, arrow_scale
 from delassus.view.page import panel, picking
 from delassus.view.page.extra import serve, stop
+from delassus.view.page.layers import add_layers
 from delassus.view.page.player import look_at
 from delassus.view.page.scenery import Scenery
 
@@ -74,12 +75,14 @@ class Live:
             "Click a body, then drag the arrows that appear: a spring pulls it there. Click a contact to read it."
         )
         self.about_contact = gui.add_markdown("")
+        with gui.add_folder("layers"):
+            self.colouring = add_layers(self.server, self.scenery, self._draw_again, is_judged=True)
         self.again.on_click(lambda _: self._restart())
         self.release.on_click(lambda _: self._let_go())
         self.server.scene.on_click()(lambda event: self._click(event.ray_origin, event.ray_direction))
         self.contacts: StepContacts | None = None  # of the last step
         self.read: picking.Name | None = None  # the contact that was clicked
-        self._restarting, self._stopped = False, Event()
+        self._restarting, self._is_due, self._stopped = False, False, Event()
 
     def _pick(self, row: int) -> None:
         self._in_front = row
@@ -123,6 +126,10 @@ class Live:
         if self.handle is not None:
             self.handle.remove()
             self.handle = None
+
+    def _draw_again(self) -> None:
+        """A layer was chosen: at once, even if the world stands still."""
+        self._is_due = True
 
     def _restart(self) -> None:
         self._restarting = True
@@ -177,6 +184,9 @@ class Live:
             seconds, before = min(now - before, _SLOWEST * _PERIOD), now
             if self.going.value:
                 self.advance(seconds)
+            elif self._is_due and self.contacts is not None:
+                self.scenery.move(self.world.state, self.contacts)
+            self._is_due = False
 
     def stop(self) -> None:
         """The server, and the world."""

@@ -42,12 +42,13 @@ def packed(
     table = np.concatenate(values) if values else np.zeros((0, len(COLUMNS)))
     state = np.concatenate(states) if states else np.zeros(0, np.uint8)
     return {
+        "hasStep": [contacts is not None for contacts in found],
         "counts": [0 if contacts is None else len(contacts.gap) for contacts in found],
         "names": sorted({name for pair in pairs for name in pair}), "pairs": _by_number(pairs),
         "columns": COLUMNS, "isJudged": all(contacts is None or contacts.residual is not None for contacts in found),
         "deepest": max(float(run.penetration.max(initial=0.0)), 1e-9), "residuals": RESIDUALS,
         "heat": HEAT.tolist(), "stateNames": STATUS_NAMES, "stateColours": STATUS_COLOURS.tolist(),
-        "number": _text(np.array(numbers, "<i4")), "state": _text(state), "values": _text(table.T.astype("<f4")),
+        "number": text(np.array(numbers, "<i4")), "state": text(state), "values": text(table.T.astype("<f4")),
     }  # fmt: skip
 
 
@@ -83,5 +84,6 @@ def _by_number(pairs: list[tuple[str, str]]) -> list[int]:
     return [place[name] for pair in pairs for name in pair]
 
 
-def _text(values: np.ndarray) -> str:
+def text(values: np.ndarray) -> str:
+    """Numbers as a page unpacks them."""
     return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 6)).decode()

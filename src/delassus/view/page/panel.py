@@ -26,7 +26,6 @@ def facts(run: Trajectory, k: int) -> list[tuple[str, str]]:
     status = STATUSES[int(run.array("solver/status")[k - 1])].value.replace("_", " ")
     solver = bytes(run.array("solver/name")[k - 1]).decode("utf-8", "replace").strip()
     contacts = run.contacts(k - 1)
-    counts = ", ".join(f"{int((contacts.status == s).sum())} {STATUS_NAMES[s]}" for s in (1, 2, 0))
     seconds = [(stage, float(values[k - 1])) for stage, values in run.times.items()]
     known = ", ".join(f"{stage} {1e6 * value:.0f} µs" for stage, value in seconds if value == value)
     return [
@@ -35,7 +34,7 @@ def facts(run: Trajectory, k: int) -> list[tuple[str, str]]:
         ("solver", f"{solver}, {int(run.iterations[k - 1])} iterations"),
         ("natural map", f"{run.residual[k - 1]:.3e}"),
         ("worst velocity", f"{run.array('solver/worst_velocity')[k - 1]:.3e} m/s"),
-        ("contacts", f"{len(contacts.gap)}: {counts}"),
+        ("contacts", _counts(contacts.status)),
         ("penetration", f"{run.penetration[k - 1]:.3e} m"),
         ("joint drift", f"{run.drift[k - 1]:.3e} m, rad"),
         ("energy", f"{kinetic + potential:.6g} J ({kinetic:.4g} kinetic)"),
@@ -43,22 +42,32 @@ def facts(run: Trajectory, k: int) -> list[tuple[str, str]]:
     ]
 
 
+def _counts(status: np.ndarray) -> str:
+    return f"{len(status)}: " + ", ".join(f"{int((status == s).sum())} {STATUS_NAMES[s]}" for s in (1, 2, 0))
+
+
 def markdown(rows: list[tuple[str, str]]) -> str:
     """A table of two columns."""
     return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows)
 
 
-def about_row(drawing: Drawing, row: int, state: State) -> list[tuple[str, str]]:
-    """Of the body that a shape, which was clicked, belongs to."""
+def about_row(drawing: Drawing, row: int, state: State, contacts: StepContacts | None) -> list[tuple[str, str]]:
+    """Of the body that a shape, which was clicked, belongs to.  contacts: of the step that led to the state."""
     model, body = drawing.model, int(drawing.model.shapes.body[row])
     name, mu = drawing.owner(row), model.shapes.surface[row, 1]
     if body < 0:
         return [("body", f"{name} (fixed)"), ("friction", f"{mu:g}")]
     x, u = state.q[body], state.u[body]
+    touching = []
+    if contacts is not None:
+        own = (contacts.bodies == body).any(axis=1)
+        largest = float(np.linalg.norm(contacts.force[own], axis=1).max(initial=0.0))
+        touching = [("contacts", f"{_counts(contacts.status[own])}; largest force {largest:.4g} N")]
     return [
         ("body", name), ("mass", f"{model.mass[body]:.6g} kg"), ("friction", f"{mu:g}"),
         ("centre of mass", f"{_vector(x[:3])} m"), ("orientation", _vector(x[3:])),
         ("velocity", f"{_vector(u[:3])} m/s"), ("angular velocity", f"{_vector(u[3:])} rad/s"),
+        *touching,
     ]  # fmt: skip
 
 

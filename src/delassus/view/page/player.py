@@ -12,8 +12,8 @@ from delassus.model.model import Model
 from delassus.view.drawing import Drawing, arrow_scale
 from delassus.view.page import panel, picking
 from delassus.view.page.extra import serve, stop
-from delassus.view.page.scenery import BY_LAW, BY_PENETRATION, BY_RESIDUAL, BY_STATE, Scenery
-from delassus.view.page.sprites import BALLS
+from delassus.view.page.layers import add_layers, darken
+from delassus.view.page.scenery import Scenery
 
 _SPEEDS = ("0.01", "0.1", "0.25", "0.5", "1", "2", "5")
 _PERIOD = 1.0 / 30.0  # s between two states that are sent
@@ -46,7 +46,7 @@ class Player:
 
     def _build(self) -> None:
         gui, run = self.server.gui, self.run
-        self.darken(False)
+        darken(self.server, self.scenery, False)
         with gui.add_folder("timeline"):
             self.slider = gui.add_slider("step", 0, max(run.step_count, 1), 1, 0)
             self.play = gui.add_checkbox("play", False)
@@ -59,36 +59,10 @@ class Player:
             self.about_picked = gui.add_markdown("Click a body, a contact or its arrow to read it.")
         self.server.scene.on_click()(lambda event: self._click(event.ray_origin, event.ray_direction))
         with gui.add_folder("layers", expand_by_default=False):
-            self._layers()
+            is_judged = not run.step_count or JUDGED[0] in run.names
+            add_layers(self.server, self.scenery, lambda: self.show(self.step, again=True), is_judged=is_judged)
         with gui.add_folder("plots"):
             self._plots()
-
-    def _layers(self) -> None:
-        gui, scenery = self.server.gui, self.scenery
-        forces = gui.add_checkbox("contact forces", True)
-        is_judged = not self.run.step_count or JUDGED[0] in self.run.names
-        colouring = gui.add_dropdown(
-            "contacts coloured by", (BY_STATE, BY_RESIDUAL if is_judged else BY_LAW, BY_PENETRATION),
-            initial_value=BY_STATE, hint="Residuals of contacts: blue 1e-12, red 1e-2 of the velocities around them."
-            if is_judged else "This recording is of an older version and holds no residuals of contacts.",
-        )  # fmt: skip
-        joints = gui.add_checkbox("joints", False)
-        drift = gui.add_checkbox("joint drift as heat", False)
-        centres = gui.add_checkbox("centres of mass", False)
-        dark = gui.add_checkbox("dark", False)
-
-        def changed(_: Any) -> None:
-            scenery.show_forces, scenery.colouring = forces.value, colouring.value
-            scenery.visible["joints"], scenery.visible["centres of mass"] = joints.value, centres.value
-            scenery.heat_joints = drift.value
-            for name, wanted in (("/joints", joints), (BALLS + "drift", drift), (BALLS + "centres", centres)):
-                if not wanted.value:
-                    scenery.hide(name)
-            self.show(self.step, again=True)
-
-        for handle in (forces, colouring, joints, drift, centres):
-            handle.on_update(changed)
-        dark.on_update(lambda _: self.darken(dark.value))
 
     def _plots(self) -> None:
         self.plot_t, values = panel.plots(self.run)
@@ -101,11 +75,6 @@ class Player:
                 ({"label": "t"}, {"label": label, "stroke": "#2563eb", "width": 1}, here),
                 scales={"x": {"time": False}}, title=label, aspect=2.6, legend={"show": False},
             ))  # fmt: skip
-
-    def darken(self, dark: bool) -> None:
-        """White on black, or black on white."""
-        self.server.gui.configure_theme(dark_mode=dark)
-        self.scenery.darken(dark)
 
     # -- showing -------------------------------------------------------------------------------------------------------
 
@@ -157,7 +126,7 @@ class Player:
             if contacts is not None and c >= 0:
                 rows, point = panel.about_contact(contacts, self.model, c), contacts.point[c]
         if self.picked_row >= 0:  # a click on a contact may have been meant for the body it is on
-            rows = rows + panel.about_row(self.drawing, self.picked_row, self.run.state(self.step))
+            rows = rows + panel.about_row(self.drawing, self.picked_row, self.run.state(self.step), contacts)
         self.scenery.mark(point)
         self.about_picked.content = panel.markdown(rows)
 

@@ -21,7 +21,7 @@ BY_STATE, BY_RESIDUAL, BY_LAW, BY_PENETRATION = (
 """How contacts are coloured; by Coulomb's law where recordings of older versions hold no residuals of contacts."""
 _MARK = (255, 214, 10)  # of the contact that was clicked
 _GRID_CELLS = 40
-_MOST_ARROWS = 1000  # of a state; more forces are needles, a triangle each instead of a hundred
+_MOST_ARROWS = 300  # of a state; more forces are needles, a triangle each instead of a hundred
 _MOST_SHADOWED = 2000  # of a shape; a shadow is one more picture of all of them in every frame, or several
 _CONTACTS = ("/forces", NEEDLES + "contacts", BALLS + "contacts")  # what is drawn of them
 _LINES_ON_WHITE, _LINES_ON_BLACK = (205, 185), (60, 90)  # grey of cells and of sections

@@ -78,22 +78,26 @@
   };
   const BUCKETS = 4096;  // of distances by which balls are sorted
   let covered = new Uint8Array(0), places = new Float32Array(0);
-  function inSight(points, n, radii, node, camera, picture) {  // numbers of the balls that no nearer ones hide, or a few more
-    const V = camera.matrixWorldInverse.clone().multiply(node.matrixWorld).elements, P = camera.projectionMatrix.elements;
-    const wide = picture.width, high = picture.height, isSame = radii.length === 3;
-    const step = new Uint32Array(BUCKETS + 1), order = new Uint32Array(n), found = new Uint32Array(n);
+  function leaveOut(heaps, camera, picture) {  // balls that nearer ones hide, of whichever cloud, from the triangles of each
+    const P = camera.projectionMatrix.elements, wide = picture.width, high = picture.height;
+    const n = heaps.reduce((sum, heap) => sum + heap.n, 0);
+    const step = new Uint32Array(BUCKETS + 1), order = new Uint32Array(n), isShown = new Uint8Array(n);
     if (places.length < 4 * n) places = new Float32Array(4 * n);
-    let near = Infinity, far = 0, many = 0;
-    for (let k = 0, i = 0, j = 0; k < n; k++, i += 3, j += 4) {
-      const x = points[i], y = points[i + 1], z = points[i + 2], r = isSame ? radii[0] : radii[i];
-      const u = V[0] * x + V[4] * y + V[8] * z + V[12], v = V[1] * x + V[5] * y + V[9] * z + V[13];
-      const w = -(V[2] * x + V[6] * y + V[10] * z + V[14]), away = Math.sqrt(u * u + v * v + w * w);
-      places[j] = 0.5 * wide * (1 + P[0] * u / w);  // in pixels
-      places[j + 1] = 0.5 * high * (1 + P[5] * v / w);
-      places[j + 2] = w > r ? 0.5 * high * P[5] * r / w : 0;
-      places[j + 3] = away;
-      if (away < near) near = away;
-      if (away > far) far = away;
+    let near = Infinity, far = 0, first = 0;
+    for (const { points, n: some, radii, cloud } of heaps) {
+      const V = camera.matrixWorldInverse.clone().multiply(cloud.matrixWorld).elements, isSame = radii.length === 3;
+      for (let i = 0, j = 4 * first; i < 3 * some; i += 3, j += 4) {
+        const x = points[i], y = points[i + 1], z = points[i + 2], r = isSame ? radii[0] : radii[i];
+        const u = V[0] * x + V[4] * y + V[8] * z + V[12], v = V[1] * x + V[5] * y + V[9] * z + V[13];
+        const w = -(V[2] * x + V[6] * y + V[10] * z + V[14]), away = Math.sqrt(u * u + v * v + w * w);
+        places[j] = 0.5 * wide * (1 + P[0] * u / w);  // in pixels
+        places[j + 1] = 0.5 * high * (1 + P[5] * v / w);
+        places[j + 2] = w > r ? 0.5 * high * P[5] * r / w : 0;
+        places[j + 3] = away;
+        if (away < near) near = away;
+        if (away > far) far = away;
+      }
+      first += some;
     }
     const share = (BUCKETS - 1) / (far - near || 1);
     for (let k = 0, j = 3; k < n; k++, j += 4) step[1 + (places[j] = (share * (places[j] - near)) | 0)]++;
@@ -102,7 +106,8 @@
     if (covered.length !== wide * high) covered = new Uint8Array(wide * high);
     covered.fill(0);
     for (let number = 0; number < n; number++) {
-      const k = order[number], x = places[4 * k], y = places[4 * k + 1], r = places[4 * k + 2], out = 1.3 * r + 1;  // perspective widens them
+      const k = order[number], x = places[4 * k], y = places[4 * k + 1], r = places[4 * k + 2];
+      const out = 1.3 * r + 1;  // perspective widens them
       let isSeen = r === 0;  // around the camera, or behind it
       const last = Math.min(high - 1, Math.floor(y + out));
       for (let row = Math.max(0, Math.ceil(y - out)); !isSeen && row <= last; row++) {
@@ -110,14 +115,22 @@
         for (let i = row * wide + Math.max(0, Math.ceil(x - half)); i <= end; i++) if (covered[i] === 0) { isSeen = true; break; }
       }
       if (!isSeen) continue;
-      found[many++] = k;
+      isShown[k] = 1;
       const inner = Math.max(r - 0.5, 0), lowest = Math.min(high - 1, Math.floor(y + inner));
       for (let row = Math.max(0, Math.ceil(y - inner)); row <= lowest; row++) {
         const half = Math.sqrt(Math.max(inner * inner - (row - y) * (row - y), 0)), end = row * wide + Math.min(wide - 1, Math.floor(x + half));
         for (let i = row * wide + Math.max(0, Math.ceil(x - half)); i <= end; i++) covered[i] = 1;
       }
     }
-    return found.subarray(0, many);
+    first = 0;
+    for (const { n: some, geometry } of heaps) {
+      const index = geometry.index.array;
+      let i = 0;
+      for (let k = 0; k < some; k++) if (isShown[first + k]) for (const corner of BALL.faces) index[i++] = BALL.corners * k + corner;
+      geometry.index.needsUpdate = true;
+      geometry.setDrawRange(0, i);
+      first += some;
+    }
   }
 
   const drawn = new Map();  // name → { mesh, cloud, seen }
@@ -143,10 +156,10 @@
     mesh.raycast = () => {};
     return { mesh, cloud, capacity, seen: {} };
   }
-  function follow(name, node, viser, background, renderer) {
+  function follow(name, node, viser, background) {  // what a cloud holds by now; returns balls that may be seen
     const cloud = cloudOf(node), kind = name.startsWith("/balls/") ? BALL : NEEDLE;
     const sizes = viser.nodeRefFromName["/sizes" + name], sized = sizes && cloudOf(sizes);
-    if (!cloud || !sized) return;
+    if (!cloud || !sized) return null;
     const { position, color } = cloud.geometry.attributes, radii = sized.geometry.attributes.position;
     const n = kind === NEEDLE ? position.count / 2 : position.count;
     let one = drawn.get(name);
@@ -179,15 +192,10 @@
       material.uniforms.same.value = radii.count === 1 ? radii.array[0] : 0;
       if (radii.count > 1) put("size", radii.array.filter((_, k) => k % 3 === 0));
     }
-    let shown = n;
-    if ((own.isSlow ??= hasNone(renderer)) && kind === BALL) {
-      const found = inSight(position.array, n, radii.array, cloud, viser.camera, renderer.domElement);
-      const index = geometry.index.array;
-      shown = found.length;
-      for (let k = 0, i = 0; k < shown; k++) for (const corner of kind.faces) index[i++] = kind.corners * found[k] + corner;
-      geometry.index.needsUpdate = true;
-    }
-    geometry.setDrawRange(0, kind.faces.length * shown);
+    geometry.setDrawRange(0, kind.faces.length * n);
+    let above = cloud.parent;
+    while (above && above.visible) above = above.parent;
+    return kind === BALL && !above ? { points: position.array, n, radii: radii.array, cloud, geometry } : null;
   }
 
   (function begin() {
@@ -200,9 +208,12 @@
     const before = viser.scene.onBeforeRender;
     viser.scene.onBeforeRender = function (...given) {
       background.visible = background.material.uniforms.enabled.value;  // else every pixel asks whether there is a picture
+      const heaps = [];
       for (const [name, node] of Object.entries(viser.nodeRefFromName)) {
-        if (/^\/(balls|needles)\/./.test(name) && node) follow(name, node, viser, background, given[0]);
+        const heap = node && /^\/(balls|needles)\/./.test(name) ? follow(name, node, viser, background) : null;
+        if (heap) heaps.push(heap);
       }
+      if (own.isSlow ??= hasNone(given[0])) leaveOut(heaps, viser.camera, given[0].domElement);
       before.apply(this, given);
     };
     viser.requestRender();
