@@ -13,7 +13,7 @@ from delassus.problem import Problem
 from delassus.problem.random import random_rigid
 from delassus.shapes import Box, Plane
 from delassus.simulation import StepSettings
-from delassus.solvers.auto.stages import _stages
+from delassus.solvers.auto.stages import _stages, auto_stages
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.table import SOLVERS
 from delassus.status import Status
@@ -31,6 +31,26 @@ def test_two_boxes_of_ratio_1e3_converge_under_ccp():
         state, report = step(model, state, None, settings, memory)
         assert report.solution.converged
     assert np.abs(state.u).max() < 1e-6
+
+
+def lattice(per_pair: int) -> Problem:
+    """600 bodies above each other in rows of ten, each touching the two below by so many contacts, falling."""
+    bodies = [(k - 10, k) for k in range(10, 600)] + [(k - 9, k) for k in range(10, 600) if k % 10 < 9]
+    bodies = [pair for pair in bodies for _ in range(per_pair)]
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3 * len(bodies), 12))
+    u_f = np.tile([0.0, 0.0, -0.1, 0.0, 0.0, 0.0], 600)
+    cone = ProductCone(mu=np.full(len(bodies), 0.5))
+    return Problem.rigid(np.tile(np.eye(6), (600, 1, 1)), bodies, rows, cone=cone, u_f=u_f)
+
+
+def test_heaps_of_round_bodies_begin_with_momentum_those_of_faces_do_not():
+    round_ones, faces = lattice(1), lattice(4)
+    assert round_ones.contact_count > 1000
+    momentum, newton, *_ = auto_stages(round_ones, 1e-6)
+    assert (momentum[0].name, newton[0].name, newton[1].warm_up) == ("ags", "prox-ssn", 0)
+    for problem, tol in ((faces, 1e-6), (round_ones, 1e-4), (lattice(4).with_law("ccp"), 1e-6)):
+        assert auto_stages(problem, tol)[0][0].name == "prox-ssn"
 
 
 def dual(problem: Problem) -> Problem:

@@ -9,7 +9,8 @@ The policy, in one place:
 2. Where bodies share a load in many ways under exact friction, the path to the least reactions takes the place of the
    sweeps: there the motion depends on which reactions are taken.
 3. Heaps of thousands of contacts, and more rows than factors are made for: sweeps with momentum (`ags`) first, to the
-   accuracy that they reach sooner than factors do.
+   accuracy that they reach sooner than factors do; heaps of round bodies from some hundred contacts on, to any
+   accuracy: where momentum does not reach it, Newton's method needs fewer systems from where it ends.
 4. Where the first method ends without success, others go on from its best point: the interior point, which holds a
    proof where the convex law has no solution, and under exact friction Newton once more, but from zero and with a large
    weight, sweeps with joints eliminated, the interior point with De Saxcé's term and long accelerated sweeps.
@@ -29,6 +30,7 @@ from delassus import residuals
 from delassus.kernel import njit
 from delassus.law import Law
 from delassus.linalg.operators.delassus import FEW_ROWS
+from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.double_double.settings import takes_pairs
 from delassus.solvers.driver import Limits, Solver, clock
@@ -52,8 +54,9 @@ _MOST_INTERIOR = 300  # iterations of it, with De Saxcé's term, before the last
 _FEW_INTERIOR = 50  # the same where there are joints alone: its factors may give a digit more than those of others
 
 _HEAP, _HEAP_TOL_EXACT = 2000, 1e-5  # contacts of a heap, and the accuracy that momentum reaches under exact friction
+_ROUND_HEAP, _ROUND_HEAP_LOOSE = 800, 1200  # contacts of round bodies from which on it comes first; at that accuracy
 _HEAP_CONVEX = (1e-4, 3000), (1e-6, 5000), (0.0, 15_000)  # (least tolerance, contacts) under a convex law
-_MOST_MOMENTUM = 2000  # sweeps with momentum before Newton's method or an interior point
+_MOST_MOMENTUM = 1500  # sweeps with momentum before Newton's method or an interior point
 _USUAL_TOL = 1e-6
 
 ALWAYS_LEAST = 150
@@ -74,7 +77,7 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
         return _for_few_bodies(has_both)  # what follows comes to the same: most steps ask
     if _is_flexible(problem):
         return _for_flexible(problem.law, problem.delassus.has_matrix_at_hand, is_exact and has_both)
-    is_heap = problem.contact_count >= _heap_from(problem.law, tol) and problem.delassus.rigid is not None
+    is_heap = _is_heap(problem, tol)
     if not SOLVERS["prox-ssn"].takes(problem):
         return _for_many_rows(problem.law)
     if problem.law is not Law.NCP and is_small(problem):
@@ -85,6 +88,17 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
 def _is_flexible(problem: Problem) -> bool:
     """Has it a general H, and more rows than sweeps are sure to do?"""
     return problem.delassus.is_primal and problem.delassus.rigid is None and problem.row_count > FEW_ROWS
+
+
+def _is_heap(problem: Problem, tol: float) -> bool:
+    """Do sweeps with momentum come first?"""
+    rigid, contacts = problem.delassus.rigid, problem.contact_count
+    if rigid is None or contacts >= _heap_from(problem.law, tol):
+        return rigid is not None
+    least = _ROUND_HEAP_LOOSE if tol >= _HEAP_TOL_EXACT else _ROUND_HEAP
+    if contacts < least or problem.law is not Law.NCP or problem.cone.bilateral_rows:
+        return False
+    return not _touch_by_faces(rigid, contacts)
 
 
 def _heap_from(law: Law, tol: float) -> float:
@@ -102,8 +116,10 @@ def _stages(
     """least: along the path to the least reactions first; eliminates: also try sweeps with joints eliminated;
     joints_alone: one linear system, whose last digits sweeps would not find."""
     if is_heap:
-        momentum = SOLVERS["ags"]
-        return ((momentum, momentum.settings, _MOST_MOMENTUM), *_stages(law, least, eliminates=eliminates))
+        momentum, (first, *others) = SOLVERS["ags"], _stages(law, least, eliminates=eliminates)
+        if law is Law.NCP:  # what other sweeps would find is found
+            first = first[0], first[1].changed(warm_up=0), first[2]
+        return ((momentum, momentum.settings, _MOST_MOMENTUM), first, *others)
     newton = SOLVERS["prox-ssn"]
     if least:
         newton = replace(newton, at_once=least_at_once, ends_least=True)
@@ -185,6 +201,11 @@ def shares_loads(problem: Problem) -> bool:
     rigid, contacts = problem.delassus.rigid, problem.contact_count
     if problem.row_count <= ALWAYS_LEAST or problem.row_count > _MOST_LEAST or rigid is None:
         return rigid is not None and problem.row_count <= ALWAYS_LEAST
+    return _touch_by_faces(rigid, contacts)
+
+
+def _touch_by_faces(rigid: RigidDelassus, contacts: int) -> bool:
+    """Have pairs of bodies several contacts? Round ones have one."""
     return 0 < contacts >= _CONTACTS_PER_PAIR * _pairs(rigid.bodies, len(rigid.bodies) - contacts, len(rigid.mass))
 
 

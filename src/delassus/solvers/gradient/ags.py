@@ -70,6 +70,7 @@ class AgsMethod(Method):
             self.state, self.points, self.images, self.slip, self.sums, self.work,
         )  # fmt: skip
         self.reactions[coloured.rows] = self.points[int(self.state[3])]
+        self.words = [f"{int(self.state[4])} sweeps with momentum, dropped {self.restarts} times"]
 
     def repose(self, problem: Problem) -> bool:
         """Go on from the present point, without momentum, with the free velocity of `problem`."""
