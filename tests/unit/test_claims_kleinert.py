@@ -191,11 +191,14 @@ def test_rates_are_compared_not_levels():
 
 def test_start_by_pgj_is_what_the_race_runs(pile):
     methods = pile_convergence.methods_of(pile)
-    assert methods["warm"].pgj > 0
     assert methods["published"].pgj == 0
-    warm = descend("", pile.problem, methods["warm"], 1e-3)
+    warm = pile_convergence.started_by_pgj(pile, methods, 60.0)
     cold = descend("", pile.problem, methods["published"], 1e-3)
-    assert warm.to(1e-3, "inner") < cold.to(1e-3, "inner")
+    found = {"started by PGJ": warm.to(1e-3, "inner"), "from 0.25 N s": cold.to(1e-3, "inner")}
+    assert verdicts(pile_convergence, {"started": found})["started"] == AGREES
+    idle = pile_convergence.started_by_pgj(pile, methods | {"pgj": find("jacobi")[1].changed(omega=1e-12)}, 60.0)
+    found = {"started by PGJ": idle.to(1e-3, "inner"), "from 0.25 N s": cold.to(1e-3, "inner")}
+    assert verdicts(pile_convergence, {"started": found})["started"] != AGREES  # a PGJ that does nothing
 
 
 # -- figures 6, 8, 1 -------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ The paper says "one time step from a simulation of a pile" and no more: a pile i
 claims are judged, each once. The same numbers of piles that still move stand beside them as remarks."""
 
 import math
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from delassus.reproduce.claim import Claim, Fact, Found, NotTested
 from delassus.reproduce.criterion import LESS, Between, Near, Order
 from delassus.reproduce.experiment import Experiment, Findings
-from delassus.reproduce.measure.descent import Descent, descend, draw_descents
+from delassus.reproduce.measure.descent import Descent, descend, draw_descents, follow
 from delassus.reproduce.measure.piles import FULL, QUICK, Pile, pile_of
 from delassus.reproduce.outcome import Picture
 from delassus.solvers.settings import Settings
@@ -31,6 +32,7 @@ _BOUNDS = "walls touch more of the spheres of a smaller pile; not the bounds on 
 _OMEGA = 0.1  # step of PGJ, a third of what Heyn et al. 2013 use
 _MUCH = 2.0  # rates so many times each other are "much faster", below they are "about the same"
 _RATES = "2026-11-16: rates, of which the sentence speaks; before, the levels of both at the goal"
+_SWEEPS = 1000  # iterations of PGJ that the interior point may start from
 _LOOKS = 3  # least number of looks that make a rate
 
 
@@ -55,7 +57,10 @@ CLAIMS = (
           f"decades of the cost over decades of the feasibility error, interior point, to {_GOAL:g} or until it is "
           "feasible", Near(1.0, _MUCH, in_words=True), changed=_RATES),
     Claim("started", "§6", "the PGJ solution can be used to construct a good starting value",
-          f"inner iterations to {_GOAL:g}", Order(("started by PGJ", "from 0.25 N s"))),
+          f"inner iterations to {_GOAL:g}, after {_SWEEPS} iterations of PGJ or none",
+          Order(("started by PGJ", "from 0.25 N s")),
+          changed="2026-11-16: after that many; before, until a rule of ours saw PGJ slow down, which on large piles "
+          "was before its point was of any use"),
 )  # fmt: skip
 
 
@@ -90,11 +95,21 @@ def race(pile: Pile, methods: dict[str, Settings], seconds: float) -> Race:
 
 
 def whole_race(pile: Pile, methods: dict[str, Settings], seconds: float) -> WholeRace:
-    """Every method on one pile.  methods: published, pgj, ours, exact, warm."""
+    """Every method on one pile.  methods: published, pgj, ours, exact."""
     three = race(pile, methods, seconds)
     exact = descend("direct", pile.problem, methods["exact"], _FINE, iterations=70, seconds=seconds)
-    warm = descend("started by PGJ", pile.problem, methods["warm"], _GOAL, seconds=seconds)
+    warm = started_by_pgj(pile, methods, seconds)
     return WholeRace(pile, three.published, three.pgj, three.ours, exact, warm)
+
+
+def started_by_pgj(pile: Pile, methods: dict[str, Settings], seconds: float) -> Descent:
+    """The published method from what PGJ has come to."""
+    begin, (pgj, own), (line, settings) = time.process_time(), find(methods["pgj"]), find(methods["published"])
+    sweeps = pgj.start(pile.problem, own, np.zeros(pile.problem.row_count))
+    sweeps.advance(_SWEEPS)
+    method = line.start(pile.problem, settings, sweeps.reactions)
+    spent = time.process_time() - begin
+    return follow("started by PGJ", pile.problem, method, _GOAL, spent, seconds=seconds)
 
 
 def methods_of(pile: Pile) -> dict[str, Settings]:
@@ -103,7 +118,6 @@ def methods_of(pile: Pile) -> dict[str, Settings]:
         "published": pile.published(),
         "pgj": find("jacobi")[1],
         "exact": pile.published(space="body", linear="direct"),
-        "warm": pile.published(pgj=1000),
         "ours": pile.inexact(**_OURS),
     }
 
@@ -252,7 +266,10 @@ def _tolerances(pile: Pile) -> str:
         tol: descend("", pile.problem, pile.published(accuracy=tol), _GOAL, seconds=60.0).to(_GOAL, "inner")
         for tol in (1e-2,)
     }
-    return ", ".join(f"{count:.0f} with ‖r‖ ≤ {tol:g} ‖b‖" for tol, count in inner.items())
+    return ", ".join(
+        f"{f'{count:.0f}' if math.isfinite(count) else 'not there in 60 s'} with ‖r‖ ≤ {tol:g} ‖b‖"
+        for tol, count in inner.items()
+    )
 
 
 def _per_iteration(one: Race) -> float:
