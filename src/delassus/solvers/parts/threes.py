@@ -206,7 +206,7 @@ def cut_rigid(rigid, body_count, place, n):
     column, value, diagonal = np.empty(pointer[n], np.int64), np.zeros(9 * pointer[n] + PADDING), np.zeros(9 * n)
     for k in range(len(bodies)):
         seen[k] = -1
-    left = np.zeros(48)  # three rows of the block at hand, by columns of four
+    left = np.zeros(48)  # the rows of the triple at hand, by columns of four, zeros where there are less than three
     for k in range(len(bodies)):
         own, size = place[start[k]] // 3, (start[k + 1] - start[k] + 2) // 3
         base, end = pointer[own], 0  # blocks of the first triple, and how many of them there are so far
@@ -218,48 +218,45 @@ def cut_rigid(rigid, body_count, place, n):
                     if s != t:
                         column[spot] = 3 * (own + s)
                         spot += 1
-        if start[k + 1] - start[k] == 3:
+        for t in range(size):
+            i, height = start[k] + 3 * t, min(3, start[k + 1] - start[k] - 3 * t)
             for e in range(12):
                 for a in range(3):
-                    left[4 * e + a] = rows[start[k] + a, e]
-        for side in range(2):
-            b = bodies[k, side]
-            if b < 0:
-                continue
-            for p in range(first[b], first[b + 1]):
-                other, far = touching[p] // 2, touching[p] % 2
-                theirs, width = place[start[other]] // 3, (start[other + 1] - start[other] + 2) // 3
-                spot = seen[other] - base
-                if other != k and seen[other] < base:
-                    spot = end
-                    seen[other] = base + end
-                    end += width
-                    for t in range(size):
-                        for s in range(width):
-                            column[pointer[own + t] + spot + s] = 3 * (theirs + s)
-                if other == k and start[k + 1] - start[k] == 3:  # contacts as below, without its divisions
-                    i, at = start[k], 9 * own
-                    for a in range(3):
-                        for c in range(3):
-                            for e in range(6):
-                                diagonal[at + 3 * a + c] += rows[i + a, 6 * side + e] * response[i + c, 6 * far + e]
+                    left[4 * e + a] = rows[i + a, e] if a < height else 0.0
+            for side in range(2):
+                b = bodies[k, side]
+                if b < 0:
                     continue
-                if other != k and start[k + 1] - start[k] == 3 and start[other + 1] - start[other] == 3:
-                    add_rows_product(left, 24 * side, response, 12 * start[other] + 6 * far, value, 9 * (base + spot))
-                    continue
-                for i in range(start[k], start[k + 1]):
-                    t, a = (i - start[k]) // 3, (i - start[k]) % 3
-                    for j in range(start[other], start[other + 1]):
-                        s, c = (j - start[other]) // 3, (j - start[other]) % 3
-                        x = 0.0
-                        for e in range(6):
-                            x += rows[i, 6 * side + e] * response[j, 6 * far + e]
+                for p in range(first[b], first[b + 1]):
+                    other, far = touching[p] // 2, touching[p] % 2
+                    theirs, width = place[start[other]] // 3, (start[other + 1] - start[other] + 2) // 3
+                    if other != k and seen[other] < base:
+                        seen[other] = base + end
+                        for u in range(size):
+                            for s in range(width):
+                                column[pointer[own + u] + end + s] = 3 * (theirs + s)
+                        end += width
+                    spot = pointer[own + t] + seen[other] - base
+                    for s in range(width):
+                        j, wide = start[other] + 3 * s, min(3, start[other + 1] - start[other] - 3 * s)
                         if other == k and s == t:
-                            diagonal[9 * (own + t) + 3 * a + c] += x
-                        elif other == k:
-                            value[9 * (pointer[own + t] + (s if s < t else s - 1)) + 3 * c + a] += x
-                        else:
-                            value[9 * (pointer[own + t] + spot + s) + 3 * c + a] += x
+                            for a in range(height):
+                                for c in range(height):
+                                    x = diagonal[9 * (own + t) + 3 * a + c]
+                                    for e in range(6):
+                                        x += rows[i + a, 6 * side + e] * response[i + c, 6 * far + e]
+                                    diagonal[9 * (own + t) + 3 * a + c] = x
+                            continue
+                        at = 9 * (spot + s if other != k else pointer[own + t] + (s if s < t else s - 1))
+                        if wide == 3:
+                            add_rows_product(left, 24 * side, response, 12 * j + 6 * far, value, at)
+                            continue
+                        for c in range(wide):
+                            for a in range(height):
+                                x = value[at + 3 * c + a]
+                                for e in range(6):
+                                    x += rows[i + a, 6 * side + e] * response[j + c, 6 * far + e]
+                                value[at + 3 * c + a] = x
     for i in range(len(compliance)):
         diagonal[9 * (place[i] // 3) + 4 * (place[i] % 3)] += compliance[i]
     return pointer, column, value, diagonal
