@@ -70,6 +70,29 @@ def test_a_polynomial_is_followed(moving_base):
     assert report.drift < 1e-6
 
 
+def test_forces_balance_on_every_body_of_a_coupled_chain():
+    """Two links that fall, the second turned by the first: velocities change as joints and gravity say, and
+    turning both takes the coupling's moment, closing after the step included."""
+    builder, h = ModelBuilder(), 2e-3
+    for k, name in enumerate(("one", "two")):
+        builder.body(name, position=(k + 0.5, 0, 0), mass=1.0, inertia=(0.01, 0.1, 0.1))
+        base = None if k == 0 else "one"
+        builder.joint("revolute", base, name, position=(k, 0, 0), axis=(0, 1, 0), name=f"j{k}")
+    builder.coupling({"j0": 1.0, "j1": (0.0, 0.7, 0.3)}, name="cam")
+    world = delassus.World(*builder.build(), h=h, tol=1e-11)
+    world.run(200)
+    for _ in range(5):
+        before, angle = world.state.u.copy(), world.joint("j1").angle
+        world.step()
+        rate = (world.state.u - before) / h
+        first, second = (world.joint(name).reaction for name in ("j0", "j1"))
+        np.testing.assert_allclose(rate[1, :3], second.force + (0, 0, -9.81), atol=1e-9)
+        np.testing.assert_allclose(rate[0, :3], first.force - second.force + (0, 0, -9.81), atol=1e-9)
+        arm = world.body("two").centre_of_mass - world.body("one").point((0.5, 0, 0))  # at the end, not in between
+        turning = second.moment[1] - np.cross(arm, second.force)[1] + (0.7 + 0.6 * angle) * world.tendon("cam").force
+        assert 0.1 * rate[1, 4] == pytest.approx(turning, rel=0.02)
+
+
 def test_couplings_change_the_hash_and_worlds_run_them():
     model, state = wheels({"first-hinge": 0.5, "second-hinge": 1.0})
     other, _ = wheels({"first-hinge": 0.6, "second-hinge": 1.0})

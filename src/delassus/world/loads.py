@@ -12,6 +12,7 @@ import numpy as np
 from delassus.dynamics.rows import DRIVE
 from delassus.io.recording.nodes import welding
 from delassus.spatial import quaternion_to_matrix, rotate
+from delassus.world import reading
 from delassus.world.loops import dense_rows
 
 if TYPE_CHECKING:
@@ -61,19 +62,26 @@ def weld_forces(world: "World") -> np.ndarray:
 
 
 def closing_impulses(world: "World") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Impulses (m,) [N s] with which all joints closed after the last step: the least that explain what it did to the
-    velocities; the rows (m, 12) they acted through and the poses (n_b, 7) these are of: closing starts there."""
+    """Impulses [N s] with which all joints, (m,), and then all lengths that are held closed after the last step: the
+    least that explain what it did to the velocities; the rows (m, 12) that those of joints acted through and the poses
+    (n_b, 7) these are of: closing starts there."""
     model, solved = world.model, world.report.solved
     q, u = solved if solved is not None else (world._q, world._u)
     rotation = quaternion_to_matrix(q[:, 3:])
     _, rows = model.joints.constraints(model.joints.frames(q[:, :3], rotation))
-    change = world._u - u
+    change, couplings = world._u - u, model.couplings
     if not change.any():
-        return np.zeros(len(rows)), rows, q
+        return np.zeros(len(rows) + (0 if couplings is None else len(couplings.held))), rows, q
     mass, _ = model.mass_blocks(rotation)
     geared = model.joints.geared
     J = dense_rows(model, q, geared)
     own, of_rotors = J[: len(rows)], J[len(rows) :]
     momentum = np.einsum("bij,bj->bi", mass, change).ravel()
     momentum += (model.joints.armature[geared] * (of_rotors @ change.ravel())) @ of_rotors
+    if couplings is not None and model.closes_lengths:
+        values, rates = reading.coordinates(model, q, world.state.turns)
+        of_lengths = couplings.evaluate(model.joints, values, rates, model.body_count)[1]
+        heavy = of_lengths[couplings.geared]
+        momentum += (couplings.armature[couplings.geared] * (heavy @ change.ravel())) @ heavy
+        own = np.concatenate([own, of_lengths[couplings.held]])
     return np.linalg.lstsq(own.T, momentum, rcond=_REDUNDANT)[0], rows, q

@@ -53,7 +53,9 @@ class Tendon(Handle):
             d = np.uint64(world.model.joints.coordinate_count + np.searchsorted(couplings.free, self._index))
             two = np.uint64(2)
             wanted = {DRIVE + d: 1.0, FRICTION + d: 1.0, LIMIT + two * d: 1.0, LIMIT + two * d + np.uint64(1): -1.0}
-        total = 0.0
+        total, held = 0.0, np.flatnonzero(couplings.held == self._index)
+        if len(held):
+            total = float(world._closing[0][world.model.joints.row_count + held[0]])
         for name, sign in wanted.items():
             for k in np.flatnonzero(report.rows.names == name):
                 total += sign * float(report.solution.reactions[report.rows.cone.block_start[k]])
