@@ -17,6 +17,7 @@ from delassus.shapes.polyhedron import direction_triangles
 ROUND = 24
 """Corners of a circle."""
 _SPHERE_ROUNDS = 2  # 128 triangles, as a unit sphere is cut for spheres
+_FEW_SPHERES = 60  # up to as many are drawn with four times the triangles: they may be large in the picture
 _MANY_SPHERES = 2000  # from as many on they are drawn with a quarter of the triangles,
 _MOST_SPHERES = 5000  # and from as many on as icosahedra, with 20
 _SMOOTH = 0.75  # cosine of 41 degrees: surfaces that meet at more have an edge there
@@ -95,7 +96,7 @@ def lathe(radius: np.ndarray, z: np.ndarray) -> Triangles:
 def unit_sphere(count: int = 1) -> Triangles:
     """Of radius 1; its corners lie a little outside, so that what it encloses is as large as a ball.  count: how many
     are drawn."""
-    vertices, faces = direction_triangles(_SPHERE_ROUNDS - (count > _MANY_SPHERES))
+    vertices, faces = direction_triangles(_SPHERE_ROUNDS + (count <= _FEW_SPHERES) - (count > _MANY_SPHERES))
     if count > _MOST_SPHERES:
         vertices, faces = _icosahedron()
     a, b, c = np.moveaxis(vertices[faces], 1, 0)

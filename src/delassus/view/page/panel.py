@@ -62,7 +62,8 @@ def about_row(drawing: Drawing, row: int, state: State, contacts: StepContacts |
     if contacts is not None:
         own = (contacts.bodies == body).any(axis=1)
         largest = float(np.linalg.norm(contacts.force[own], axis=1).max(initial=0.0))
-        touching = [("contacts", f"{_counts(contacts.status[own])}; largest force {largest:.4g} N")]
+        many = f"{_counts(contacts.status[own])}; largest force {largest:.4g} N"
+        touching = [("contacts", many if own.any() else "none")]
     return [
         ("body", name), ("mass", f"{model.mass[body]:.6g} kg"), ("friction", f"{mu:g}"),
         ("centre of mass", f"{_vector(x[:3])} m"), ("orientation", _vector(x[3:])),
