@@ -65,7 +65,7 @@ def test_other_laws_many_rows_and_masses_far_apart_are_left_to_others():
     limits = solve_problem.limits_of(1e-6, "auto", 100, None)
     heavy = problem_of(1).delassus
     assert bodies_at_once(problem_of(1), np.zeros(problem_of(1).row_count), limits) is not None
-    for problem in (problem_of(1, Law.CCP), random_rigid(np.random.default_rng(0), bodies=12, contacts=40)):
+    for problem in (problem_of(1, Law.CCP), random_rigid(np.random.default_rng(0), bodies=12, contacts=60)):
         assert bodies_at_once(problem, np.zeros(problem.row_count), limits) is None
     heavy.mass[0] *= 1e14
     odd = problem_of(1)

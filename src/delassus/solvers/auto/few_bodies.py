@@ -8,7 +8,7 @@ import numpy as np
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.auto.islands import MANY_ROWS
-from delassus.solvers.auto.stages import first_for_few_bodies
+from delassus.solvers.auto.stages import ALWAYS_LEAST, first_for_few_bodies
 from delassus.solvers.driver import Limits
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.small import small_at_once
@@ -20,8 +20,10 @@ def bodies_at_once(problem: Problem, guess: np.ndarray, limits: Limits) -> tuple
     not; None where it makes none, or where there is more than few rigid bodies under exact friction.  guess: (m,),
     overwritten by the reactions."""
     rigid = problem.delassus.rigid
-    if rigid is None or problem.row_count > MANY_ROWS or problem.law is not Law.NCP or rigid.has_odd_masses():
+    if rigid is None or problem.row_count > ALWAYS_LEAST or problem.law is not Law.NCP or rigid.has_odd_masses():
         return None
+    if problem.row_count > MANY_ROWS and guess.any():
+        return None  # it may solve some islands already
     name, plain = _known()
     attempt, tols = Attempt(problem), (limits.tol, limits.tol_velocity)
     attempt.count = small_at_once(problem, plain, 1.0, guess, tols, limits.max_iter, attempt.found)
