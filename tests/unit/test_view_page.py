@@ -14,7 +14,7 @@ import pytest
 from browser import CHROMIUM, Browser
 from command_line import assert_refused, delassus
 
-from delassus import Box, Recording, Sphere, World
+from delassus import Box, Plane, Recording, Sphere, World
 from delassus.builder import ModelBuilder
 from delassus.io.recording.columns import STATUSES
 from delassus.residuals import of_contacts
@@ -147,6 +147,24 @@ def test_what_moves_is_not_added_anew(player, monkeypatch):
     player.show(3)
     assert player.scenery.shown["/needles/contacts"].visible
     assert not forces.visible
+
+
+def test_planes_are_drawn_where_bodies_are():
+    """Ground reaches far; walls, through which one looks, do not."""
+    from delassus.view.page.live import Live
+
+    builder = ModelBuilder()
+    builder.fixed(shapes=[Plane()])
+    builder.fixed(shapes=[Plane(normal=(1.0, 0.0, 0.0))])
+    builder.body("ball", mass=1.0, shapes=[Sphere(0.1)], position=(30.0, 20.0, 0.5))
+    live = Live(World(*builder.build()), title="ball", port=0)
+    try:
+        ground, wall = live.scenery.grids
+        assert ground.position == pytest.approx((30.0, 20.0, 0.0))
+        assert wall.position == pytest.approx((0.0, 20.0, 0.5))
+        assert ground.width == pytest.approx(5 * wall.width)
+    finally:
+        live.stop()
 
 
 def test_flexible_surfaces_are_glb_files_of_dull_stuff():

@@ -36,6 +36,7 @@ def view(
       delassus view runs/wall
       delassus view runs/wall --export wall.html
       delassus view sphere-pile --set n=50
+      delassus view robot.xml
     """
     if port not in _PORTS:
         raise SettingsError(f"--port is {port}: give 0 to {_PORTS[-1]}")

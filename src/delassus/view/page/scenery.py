@@ -9,7 +9,7 @@ from delassus.collision.layout import SPHERE
 from delassus.io.recording import StepContacts
 from delassus.model.state import State
 from delassus.spatial import matrix_to_quaternion
-from delassus.view.drawing import STATUS_COLOURS, Drawing, Solids, heat, logarithmic, residual_colours
+from delassus.view.drawing import STATUS_COLOURS, Drawing, GroundPlane, Solids, heat, logarithmic, residual_colours
 from delassus.view.page import picking
 from delassus.view.page.glb import glb
 from delassus.view.page.sprites import BALLS, NEEDLES, put_balls, put_needles
@@ -20,7 +20,7 @@ BY_STATE, BY_RESIDUAL, BY_LAW, BY_PENETRATION = (
 )  # fmt: skip
 """How contacts are coloured; by Coulomb's law where recordings of older versions hold no residuals of contacts."""
 _MARK = (255, 214, 10)  # of the contact that was clicked
-_GRID_CELLS = 40
+_LEVEL = 0.7  # cosine of the slope of planes that are ground and not walls
 _MOST_ARROWS = 300  # of a state; more forces are needles, a triangle each instead of a hundred
 _MOST_SHADOWED = 2000  # of a shape; a shadow is one more picture of all of them in every frame, or several
 _CONTACTS = ("/forces", NEEDLES + "contacts", BALLS + "contacts")  # what is drawn of them
@@ -51,14 +51,7 @@ class Scenery:
         if self.are_many:
             # Else shaders look for shadows at every corner and pixel, though nothing throws one: half their work.
             self.scene.configure_default_lights(cast_shadow=False)
-        size = 10.0 * drawing.size
-        self.grids = [
-            self.scene.add_grid(
-                f"/planes/{k}", size, size, cell_size=size / _GRID_CELLS, section_size=size / 8, position=plane.point,
-                wxyz=matrix_to_quaternion(plane.axes),
-            )
-            for k, plane in enumerate(drawing.planes)
-        ]  # fmt: skip
+        self.grids = [self._add_grid(k, plane) for k, plane in enumerate(drawing.planes)]
         self.darken(False)
         self.visible = {"joints": False, "centres of mass": False}
 
@@ -75,6 +68,15 @@ class Scenery:
             picked = self.picked
             handle.on_click(lambda event: picked(int(solids.rows[event.instance_index or 0])))
         return solids, handle
+
+    def _add_grid(self, k: int, plane: GroundPlane) -> Any:
+        """Of a plane, below or beside all that moves; walls, through which one looks, are no larger than that."""
+        centre, normal = self.drawing.bounds.mean(axis=0), plane.axes[:, 2]
+        size = (10.0 if abs(normal[2]) > _LEVEL else 2.0) * self.drawing.size
+        return self.scene.add_grid(
+            f"/planes/{k}", size, size, cell_size=0.25 * self.drawing.size, section_size=1.25 * self.drawing.size,
+            position=centre - ((centre - plane.point) @ normal) * normal, wxyz=matrix_to_quaternion(plane.axes),
+        )  # fmt: skip
 
     def row_at(self, origin: np.ndarray, sight: np.ndarray, q: np.ndarray, row: int) -> int:
         """The shape in front on a line of sight, where viser, which knows nothing of balls, found that of this row or
