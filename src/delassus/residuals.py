@@ -363,20 +363,22 @@ def measure_islands(reactions, v, island, judged_by, table):
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _contact_gaps(reactions, v, i, mu, gamma, step, own):
     """‖λ_k − P(λ_k − ρ w_k)‖² of the contact whose rows start at i, for ρ = `step` and for ρ = `own`."""
-    wn = v[i] + mu * math.sqrt(v[i + 1] ** 2 + v[i + 2] ** 2) if gamma else v[i]
-    return _gap(reactions, v, i, mu, wn, step), _gap(reactions, v, i, mu, wn, own)
+    a, b, c = np.uint64(i), np.uint64(i + 1), np.uint64(i + 2)  # without a sign, which would be tested each time
+    rn, r1, r2, v1, v2 = reactions[a], reactions[b], reactions[c], v[b], v[c]
+    wn = v[a] + mu * math.sqrt(v1 * v1 + v2 * v2) if gamma else v[a]
+    return _gap(rn, r1, r2, wn, v1, v2, mu, step), _gap(rn, r1, r2, wn, v1, v2, mu, own)
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _gap(reactions, v, i, mu, wn, step):
-    """The same for one ρ and w_n."""
-    an, a1, a2 = reactions[i] - step * wn, reactions[i + 1] - step * v[i + 1], reactions[i + 2] - step * v[i + 2]
+def _gap(rn, r1, r2, wn, v1, v2, mu, step):
+    """The same for one ρ, from λ_k, w_n and v_t."""
+    an, a1, a2 = rn - step * wn, r1 - step * v1, r2 - step * v2
     pn, p1, p2 = project_coulomb(an, a1, a2, mu)
     # What the projection leaves alone is ρ w. Subtracting again would lose every velocity below 1e-16 λ/ρ: a sphere of
     # 10 kg under 1e20 kg fell at 0.5 m/s and was called converged.
-    dn = step * wn if pn == an else reactions[i] - pn
-    d1 = step * v[i + 1] if p1 == a1 else reactions[i + 1] - p1
-    d2 = step * v[i + 2] if p2 == a2 else reactions[i + 2] - p2
+    dn = step * wn if pn == an else rn - pn
+    d1 = step * v1 if p1 == a1 else r1 - p1
+    d2 = step * v2 if p2 == a2 else r2 - p2
     return dn * dn + d1 * d1 + d2 * d2
 
 
@@ -415,4 +417,4 @@ def _all(reactions, v, mu, bilateral, unilateral, gamma, step, out):
         out[4] = max(out[4], abs(wn - pn), abs(v[i + 1] - p1), abs(v[i + 2] - p2))
         out[5] = max(out[5], abs(rn * wn + r1 * v[i + 1] + r2 * v[i + 2]))
         out[8] = max(out[8], mu[k] * slip - v[i], math.sqrt(r1 * r1 + r2 * r2) - mu[k] * rn)
-        out[9] += _gap(reactions, v, i, mu[k], v[i], step) / (step * step)
+        out[9] += _gap(rn, r1, r2, v[i], v[i + 1], v[i + 2], mu[k], step) / (step * step)

@@ -110,7 +110,8 @@ def csr_times(A: sp.csr_array, x: np.ndarray) -> np.ndarray:
 @njit(cache=True, **BORROWED)
 def _csr_times(indptr, indices, data, x, out):
     """Each row summed in order. Three at a time where they are equally long, as those of a contact are, since one sum
-    after the other waits for itself."""
+    after the other waits for itself; places without a sign, since of others each would be tested for it, which takes as
+    long as the product."""
     i = 0
     while i < len(out):
         size = indptr[i + 1] - indptr[i]
@@ -119,10 +120,11 @@ def _csr_times(indptr, indices, data, x, out):
             i += 1
             continue
         a = b = c = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            a += data[p] * x[indices[p]]
-            b += data[p + size] * x[indices[p + size]]
-            c += data[p + 2 * size] * x[indices[p + 2 * size]]
+        for at in range(indptr[i], indptr[i + 1]):
+            p, q, s = np.uint64(at), np.uint64(at + size), np.uint64(at + 2 * size)
+            a += data[p] * x[np.uint64(indices[p])]
+            b += data[q] * x[np.uint64(indices[q])]
+            c += data[s] * x[np.uint64(indices[s])]
         out[i], out[i + 1], out[i + 2] = a, b, c
         i += 3
 

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.residuals import measure_at
@@ -16,8 +18,8 @@ def excess_over(tols, r, u, units, place, judged_by, reactions, velocities, iter
     (4, most), whose last row begins with their number: (iteration, relative natural map, relative worst velocity) is
     added to them, in place of the last one where there is no more room."""
     for i in range(len(place)):
-        reactions[i] = units[0, place[i]] * r[place[i]]
-        velocities[i] = units[1, place[i]] * u[place[i]]
+        j = np.uint64(place[i])  # without a sign, which would be tested each time
+        reactions[i], velocities[i] = units[0, j] * r[j], units[1, j] * u[j]
     relative, velocity = measure_at(reactions, velocities, judged_by)
     at = min(int(judgements[3, 0]), judgements.shape[1] - 1)
     judgements[0, at], judgements[1, at], judgements[2, at] = iteration, relative, velocity

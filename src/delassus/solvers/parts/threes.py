@@ -24,6 +24,12 @@ BILATERAL = -1.0
 _UNEVEN = 1e3  # largest over smallest diagonal of D above which every triple gets a unit of its own
 
 
+@njit(cache=True, **BORROWED)
+def _at(place):
+    """A place in an array, without a sign: of others each would be tested for it."""
+    return np.uint64(place)
+
+
 @njit(cache=True, error_model="numpy", **BORROWED)
 def place_rows(block_start, joints, limits, mu, place, friction):
     """Where each row goes, `place` (m,), and μ of each triple, `friction`, long enough for all of them; the number of
@@ -66,13 +72,13 @@ def cut_matrix(indptr, indices, data, place, n):
                 is_whole[k] = False
                 length = 0
             for p in range(first, first + length, 3):
-                j, q, s = indices[p], p + length, p + 2 * length
-                other = place[j] // 3
+                j, q, s = int(indices[_at(p)]), p + length, p + 2 * length
+                other = place[_at(j)] // 3
                 if not (
-                    indices[p + 1] == j + 1 and indices[p + 2] == j + 2
-                    and indices[q] == j and indices[q + 1] == j + 1 and indices[q + 2] == j + 2
-                    and indices[s] == j and indices[s + 1] == j + 1 and indices[s + 2] == j + 2
-                    and place[j] == 3 * other and place[j + 2] == 3 * other + 2
+                    indices[_at(p + 1)] == j + 1 and indices[_at(p + 2)] == j + 2
+                    and indices[_at(q)] == j and indices[_at(q + 1)] == j + 1 and indices[_at(q + 2)] == j + 2
+                    and indices[_at(s)] == j and indices[_at(s + 1)] == j + 1 and indices[_at(s + 2)] == j + 2
+                    and place[_at(j)] == 3 * other and place[_at(j + 2)] == 3 * other + 2
                 ):  # fmt: skip
                     is_whole[k] = False
                     break
@@ -97,16 +103,16 @@ def cut_matrix(indptr, indices, data, place, n):
             i = row_of[3 * k]
             length = indptr[i + 1] - indptr[i]
             for p in range(indptr[i], indptr[i] + length, 3):
-                j = place[indices[p]]
+                j = place[_at(indices[_at(p)])]
                 if j == 3 * k:
                     for a in range(3):
                         for b in range(3):
                             diagonal[9 * k + 3 * a + b] += data[p + a * length + b]
                     continue
-                column[end] = j
+                column[_at(end)] = j
                 for b in range(3):
                     for a in range(3):
-                        value[9 * end + 3 * b + a] = data[p + a * length + b]
+                        value[_at(9 * end + 3 * b + a)] = data[_at(p + a * length + b)]
                 end += 1
             continue
         value[9 * pointer[k] : 9 * pointer[k + 1]] = 0.0
@@ -294,8 +300,8 @@ def scale_threes(pointer, column, value, diagonal, v, unit_r, unit_v):
             diagonal[9 * k + t] *= s * factor
         for p in range(pointer[k], pointer[k + 1]):
             both = factor * unit_r[column[p]] if uneven else factor
-            for t in range(9):
-                value[9 * p + t] *= both
+            for t in range(9 * p, 9 * p + 9):
+                value[_at(t)] *= both
     for k in range(n):  # not before: blocks above read the factors of other triples
         s = unit_r[3 * k]
         for a in range(3):
@@ -311,17 +317,19 @@ def pose(pointer, column, value, diagonal, v_f, reactions, place, v, unit_r, uni
     for i in range(len(v)):
         v[i] = r[i] = 0.0
     for i in range(len(place)):
-        v[place[i]] = v_f[i]
+        v[_at(place[i])] = v_f[i]
     scale_threes(pointer, column, value, diagonal, v, unit_r, unit_v)
     for i in range(len(place)):
-        r[place[i]] = reactions[i] / unit_r[place[i]]
+        at = _at(place[i])
+        r[at] = reactions[i] / unit_r[at]
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
 def unpose(unit_r, r, place, reactions):
     """Reactions in units of the problem, (m,), written."""
     for i in range(len(place)):
-        reactions[i] = unit_r[place[i]] * r[place[i]]
+        at = _at(place[i])
+        reactions[i] = unit_r[at] * r[at]
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
