@@ -56,7 +56,7 @@ _SWEEPS_BEFORE_SECOND_TRY = 50.0  # on the regularised problem, after a Newton i
 _EXTRAPOLATION, _FELT = 1.3, 1e-5  # of a proximal step, while a weight above this is felt
 _MOST_OUTER = 400  # outer iterations; no problem that was solved took a third of them
 _MOST_FILL = 3_000_000  # blocks of U beyond which the system is left to others (300 MB)
-_LEAST_SWEEPS = 12  # before the path, and as many as there are contacts: the more, the dearer a system
+_LEAST_SWEEPS = 6  # before the path, and as many as there are contacts: the more, the dearer a system
 _GUESS_RESIDUAL_MAX = 0.1  # relative residual above which a guess is dropped
 UNTOUCHED = 0.1
 """Part of the tolerances within which a guess is returned as it is. One that merely meets them would be returned step
