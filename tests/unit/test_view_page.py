@@ -386,10 +386,13 @@ def test_the_exported_page_plays_offline(place, tmp_path, dark):
         page.value(CLOSE)
         page.wait(lambda: (abs(page.picture() - first).max(axis=2) > 40).sum() > 50, 120)
         seen = []
-        for share, step in ((0.4, 46), (0.9, 135)):  # a click on a plot goes there and stops
+        for share, step in (
+            (0.4, 46),
+            (0.75, 108),
+        ):  # a click on a plot goes there and stops, some states later if busy
             page.value(CLICK.replace("SHARE", str(share)))
-            page.wait(lambda step=step: abs(int(page.value(STEP)) - step) < 4, 60)
-            time.sleep(1.0)
+            page.wait(lambda step=step: step - 4 < int(page.value(STEP)) < step + 40, 60)
+            time.sleep(2.0)
             k, said = page.value(f"[+{STEP}, {TABLE}]")
             assert said == dict(panel.facts(run, k))
             assert said["natural map"] == f"{run.residual[k - 1]:.3e}"
@@ -406,7 +409,7 @@ def test_the_exported_page_plays_offline(place, tmp_path, dark):
         page.value(BY_RESIDUAL)
         page.wait(lambda: page.value(DOTS) > 20, 30)
         (k, x, before), (last, far, after) = seen
-        assert 30 < k < 80 < 120 < last
+        assert 40 < k < 90 < 100 < last
         assert (far - x) / (last - k) == pytest.approx(268 / 150, rel=1e-3)  # plots are 268 wide for 150 equal steps
         assert (abs(after - before).max(axis=2) > 40).sum() > 50
         assert page.value("performance.getEntriesByType('resource').filter(e => e.name.startsWith('http')).length") == 0
