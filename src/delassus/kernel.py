@@ -8,14 +8,22 @@ Python calls. A kernel that Python calls and kernels call is compiled once as ei
 
 All of this is time only: with Numba's `njit` in the place of this one, every kernel computes the same. It relies on
 names that Numba does not document, all of which stand in this file.
+
+What was compiled is kept beside the source, and used again as long as the source is the same. Numba looks at a kernel's
+own file alone: after an update that changed a kernel which it calls, it would go on with the old machine code, or crash
+where arguments have changed. Here it looks at all that the kernel is made of.
 """
 
 # mypy: disable-error-code="no-untyped-call"
 
+import hashlib
 from collections.abc import Callable
+from functools import cache
+from types import CodeType
 from typing import Any, Protocol, TypeVar
 
 import numba
+import numpy as np
 from llvmlite import binding
 from numba import config, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
@@ -39,15 +47,16 @@ class _Decorator(Protocol):
 
 def njit(*, cache: bool = False, **options: Any) -> _Decorator:
     """Numba's decorator of that name, with the same options."""
-    if options.get("parallel"):  # threads enter parts of such a kernel through their addresses
-        return numba.njit(cache=cache, **options)
 
     def compiled(function: Any) -> Any:
         if config.DISABLE_JIT:  # type: ignore[attr-defined]
             return function
-        kernel = _Kernel(function, {}, {"nopython": True, "no_cfunc_wrapper": True, **options}, _Compiler)
+        if options.get("parallel"):  # threads enter parts of such a kernel through their addresses
+            kernel = numba.njit(**options)(function)
+        else:
+            kernel = _Kernel(function, {}, {"nopython": True, "no_cfunc_wrapper": True, **options}, _Compiler)
         if cache:
-            kernel.enable_caching()
+            kernel._cache = _Kept(function)
         return kernel
 
     return compiled
@@ -179,8 +188,69 @@ class _PartFiles(CompileResultCacheImpl):
             codegen._library_class = usual
 
 
-class _Parts(FunctionCache):
-    _impl_class = _PartFiles
+class _Kept(FunctionCache):
+    """Kernels as Python calls them, kept on disk while their text, and that of all they call, stays the same."""
+
+    _is_stamped = False
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was kept for this signature, or None."""
+        self._stamp()
+        return super().load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep it."""
+        self._stamp()
+        super().save_overload(sig, data)
+
+    def _stamp(self) -> None:
+        """Not when it is made: a kernel may call some that stand below it."""
+        if not self._is_stamped:
+            self._is_stamped = True
+            self._cache_file._source_stamp = self._cache_file._source_stamp, made_of(self._py_func)
+
+
+class _Parts(_Kept):
+    _impl_class: Any = _PartFiles
+
+
+def made_of(function: Any) -> bytes:
+    """A fingerprint of a kernel: its instructions, the constants it takes from outside, and the same of all kernels it
+    calls."""
+    seen, left = {function}, [function]
+    while left:
+        for called in _text_of(left.pop())[1] - seen:
+            seen.add(called)
+            left.append(called)
+    return hashlib.sha256(b"".join(sorted(_text_of(one)[0] for one in seen))).digest()
+
+
+@cache
+def _text_of(function: Any) -> tuple[bytes, frozenset[Any]]:
+    """Its own fingerprint, and the functions it calls."""
+    codes, words = [function.__code__], []
+    outside = {
+        name: cell.cell_contents for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ())
+    }
+    for code in codes:  # functions within it are appended
+        codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+        words += [str(code.co_code), str(code.co_names), *map(_word, code.co_consts)]
+        known = function.__globals__
+        outside |= {name: known[name] for name in code.co_names if name in known}
+    words += [f"{name}={_word(value)}" for name, value in sorted(outside.items())]
+    several = [value if isinstance(value, tuple) else (value,) for value in outside.values()]
+    called = {one.py_func for some in several for one in some if isinstance(one, Dispatcher)}
+    return hashlib.sha256("\n".join(words).encode()).digest(), frozenset(called)
+
+
+def _word(value: Any) -> str:
+    """A constant in words that are the same in every process; empty for what is none."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.str} {value.shape} {value.tobytes()!r}"
+    if isinstance(value, tuple | frozenset):
+        words = [_word(one) for one in value]
+        return str(words if isinstance(value, tuple) else sorted(words))
+    return repr(value) if value is None or isinstance(value, int | float | complex | str | bytes | np.generic) else ""
 
 
 def _with_room(call: Callable[..., Any], argument: Any) -> Any:

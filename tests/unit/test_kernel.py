@@ -160,6 +160,37 @@ def test_parts_and_kernels_come_from_the_cache(tmp_path):
     assert run("second") == ["4.0", said]
 
 
+@compiled
+def test_a_kernel_whose_parts_have_changed_is_compiled_anew(tmp_path):
+    """A file of constants, one of parts and the program: after an edit of any, what comes out is the new text's."""
+    edits = {
+        "numbers_.py": ("ONE = 1.0", "ONE = 3.0"),
+        "parts_.py": ("x * ONE", "x * ONE + 5.0"),
+        "program.py": ("2.0 * part(x)", "7.0 * part(x)"),
+    }
+    texts = {
+        "numbers_.py": "ONE = 1.0\n",
+        "parts_.py": "from delassus.kernel import njit\nfrom numbers_ import ONE\n"
+        "@njit(cache=True)\ndef inner(x):\n    return x * ONE\n"
+        "@njit(cache=True)\ndef part(x):\n    return inner(x) if x in (8.0, 9.0) else inner(x)\n",
+        "program.py": "from delassus.kernel import njit\nfrom parts_ import part\n"
+        "@njit(cache=True)\ndef whole(x):\n    return 2.0 * part(x)\n"
+        "print(whole(1.0), sum(whole.stats.cache_hits.values()))\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def run() -> str:
+        command = [sys.executable, str(tmp_path / "program.py")]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout.strip()
+
+    assert (run(), run()) == ("2.0 0", "2.0 1")
+    for (name, (old, new)), value in zip(edits.items(), ("6.0", "16.0", "56.0"), strict=True):
+        (tmp_path / name).write_text((tmp_path / name).read_text().replace(old, new))
+        assert (run(), run()) == (f"{value} 0", f"{value} 1")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="counts what Linux counts")
 def test_deep_calls_do_not_ask_the_system_for_stack():
     """Calls across a border of Python's pieces of stack ask the system for a page and give it back, each time."""
