@@ -4,6 +4,7 @@ import pytest
 
 from delassus.builder import Material, ModelBuilder
 from delassus.dynamics import Stabilisation
+from delassus.errors import DelassusWarning
 from delassus.scenes import SCENES
 from delassus.shapes import Box, Plane, Sphere
 from delassus.simulation import Memory, StepSettings, step
@@ -99,3 +100,20 @@ def test_what_rounding_leaves_of_a_stopped_body_is_no_energy_from_nowhere():
     for _ in range(300):
         state, report = step(model, state, None, settings, memory)
         assert report.warnings == ()
+
+
+def test_weightless_limbs_that_are_pushed_back_within_limits_are_no_explosion():
+    """Four legs that begin beyond their limits, nothing falls: what is left of pushing them back is 1e-7 m/s."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    trunk = builder.body("trunk", density=500.0, shapes=[Box((1.0, 0.5, 0.2))], mask=0)
+    for k, (x, y) in enumerate([(0.4, 0.3), (0.4, -0.3), (-0.4, 0.3), (-0.4, -0.3)]):
+        thigh = builder.body(f"thigh{k}", position=(x, y, -0.2), density=500.0, shapes=[Box((0.1, 0.1, 0.4))], mask=0)
+        shank = builder.body(f"shank{k}", position=(x, y, -0.6), density=300.0, shapes=[Box((0.06, 0.06, 0.4))], mask=0)
+        builder.joint("revolute", trunk, thigh, position=(x, y, 0), axis=(0, 1, 0), limits=(-1.0, 1.0))
+        builder.joint("revolute", thigh, shank, position=(x, y, -0.4), axis=(0, 1, 0), limits=(0.1 * (k + 1), 2.0))
+    with pytest.warns(DelassusWarning, match="will be pushed back"):
+        model, state = builder.build(check=False)
+    memory = Memory()
+    for _ in range(300):
+        state, report = step(model, state, settings=StepSettings(h=2e-3), memory=memory)
+        assert report.ok, report.warnings

@@ -23,7 +23,7 @@ from delassus.solvers import Solution
 _GAINED = 0.1  # of the kinetic energy: hard constraints that do more work than this in a step
 _FALLS = 10.0  # times what falls in a step is a speed that counts as none …
 _SLOW = 0.5  # … up to this [m/s]: pushing resting contacts apart is no explosion
-_STILL = 1e-9  # … and this [m/s] always: what rounding leaves of bodies that were stopped
+_STILL = 1e-6  # … and this [m/s] always, also where nothing falls: what solves leave of bodies that were stopped
 _OPEN = 1e-6  # [m, rad]: what the project promises of joints that are closed after each step
 _OPEN_UNCLOSED = 1e-3  # … and of those that feedback alone holds
 _DEEP = 0.5  # of the smaller shape's radius: grains that a blade pushes hard reach a quarter
