@@ -6,7 +6,7 @@ import pytest
 from delassus import Law, Status, solve
 from delassus.problem.random import random_rigid
 from delassus.solvers import solve_problem
-from delassus.solvers.auto.few_bodies import bodies_at_once
+from delassus.solvers.auto.short_way import bodies_at_once
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from delassus import Law, Problem, Status, solve
-from delassus.solvers.auto import few_contacts
+from delassus.solvers.auto import short_way
 
 
 def problem_of(seed: int, law: Law = Law.NCP) -> Problem:
@@ -20,13 +20,13 @@ def problem_of(seed: int, law: Law = Law.NCP) -> Problem:
 @pytest.mark.parametrize("tol", [1e-4, 1e-8])
 def test_what_it_finds_is_what_the_ordinary_way_finds(law, tol, monkeypatch):
     taken = []
-    kernel = few_contacts.sweep_contacts
+    kernel = short_way.sweep_contacts
 
     def counted(*given):
         taken.append(kernel(*given))
         return taken[-1]
 
-    monkeypatch.setattr(few_contacts, "sweep_contacts", counted)
+    monkeypatch.setattr(short_way, "sweep_contacts", counted)
     for seed in range(40):
         problem = problem_of(seed, law)
         quick = solve(problem, tol=tol)

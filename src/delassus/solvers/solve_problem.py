@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
-from delassus.solvers.auto.few_bodies import bodies_at_once
-from delassus.solvers.auto.few_contacts import contacts_at_once
 from delassus.solvers.auto.islands import MANY_ROWS, rest_at_once, solve_islands
+from delassus.solvers.auto.short_way import bodies_at_once, contacts_at_once
 from delassus.solvers.auto.stages import auto_line, auto_stages, rescuer, take_least_reactions
 from delassus.solvers.driver import (
     Evaluated,
