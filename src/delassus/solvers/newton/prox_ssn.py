@@ -51,6 +51,7 @@ from delassus.solvers.settings import Count, CountOrNone, Positive, Settings, re
 
 _DENSE_ROWS = 3000  # rows of joints alone up to which a full matrix is formed
 _MOST_JOINT_SYSTEMS = 8  # of joints alone, before it is: they are solved by three, or not at all
+_CLEARLY = 0.5  # of what a pseudo-inverse leaves: where joints contradict each other, others leave as much and are huge
 _REFINEMENTS = 6  # of joints alone by a pseudo-inverse, at most: what the next one gains is rounding
 _PATH_ROWS = 1000  # rows up to which the path to the least reactions is followed
 _PATH_SWEEPS = 40  # on the regularised problem, before the path, at most
@@ -306,10 +307,22 @@ class JointsAlone(Method):
                 self.words = [f"joints alone: {sentence}" for sentence in systems.words]
                 return done
             if systems.newton[iteration.BEST] < least:
-                best, least = self.reactions.copy(), systems.newton[iteration.BEST]
+                best, least = self.reactions.copy(), float(systems.newton[iteration.BEST])
+        shared, excess = self._shared()
+        if not least < _CLEARLY * excess:
+            best, least = shared, excess
+        self.reactions[:] = best
+        self.words = ["joints alone: one linear system"]
+        if least > 1.0:
+            self.words[0] += ", as exact as double precision solves it, or joints contradict each other"
+        return done + 1
+
+    def _shared(self) -> tuple[np.ndarray, float]:
+        """By a pseudo-inverse, refined, and how far above the tolerances: the least reactions also where there is no
+        solution."""
         inverse = DenseInverse(self.problem.delassus.dense())
-        found = np.zeros_like(best)  # what a guess holds in redundant directions could not be removed again
-        last = math.inf
+        found = np.zeros_like(self.reactions)  # what a guess holds in redundant directions could not be removed again
+        best, least, last = found, math.inf, math.inf
         for _ in range(_REFINEMENTS):
             found = found - inverse.solve(self.problem.constraint_velocity(found))
             excess = self._excess(found)
@@ -318,11 +331,7 @@ class JointsAlone(Method):
             if excess <= 1.0 or not excess < last:
                 break
             last = excess
-        self.reactions[:] = best
-        self.words = ["joints alone: one linear system"]
-        if least > 1.0:
-            self.words[0] += ", as exact as double precision solves it, or joints contradict each other"
-        return done + 1
+        return best, least
 
     def _excess(self, reactions: np.ndarray) -> float:
         """How far above the tolerances, as a factor."""
