@@ -111,6 +111,8 @@ def test_a_guess_must_gain_significantly_and_not_fail(rows):
     assert judged(iterations=89) != AGREES  # of a method that hardly profits
     assert judged() != AGREES  # of one that forgets its guess
     assert judged(iterations=1, solved=False) != AGREES  # of one that gets lost from it
+    free = [replace(row, start=start, iterations=0) for row in cold for start in ("cold", "warm")]
+    assert np.isnan(comparison.faster_when_warm(free))  # bodies in flight: there is nothing to gain
     other = [replace(row, start="warm", iterations=1, rows=row.rows + 3 * row.step) for row in cold]
     assert np.isnan(comparison.faster_when_warm([*other]))  # contacts have changed: such a guess is not meant
 

@@ -65,6 +65,22 @@ def test_springs_dampers_and_armature_of_tendons_act_as_mujocos(tmp_path, words)
     assert off[1] < 3e-3
 
 
+@pytest.mark.parametrize("gear", [1.0, 2.0, -0.5])
+def test_the_force_on_a_tendon_is_clamped_where_mujoco_clamps_it(tmp_path, gear):
+    """Before the gear: a range of 3 N behind a gear of 2 leaves 6 N."""
+    path = tmp_path / "finger.xml"
+    motor = f'<actuator><motor tendon="string" gear="{gear}"/></actuator></mujoco>'
+    path.write_text(FINGER.replace("@", 'actuatorfrcrange="-2 3"').replace("</mujoco>", motor))
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    (actuator,) = delassus.load_model(path).actuators
+    for ctrl in (-100.0, 1.0, 100.0):
+        data.ctrl[0], effort = ctrl, np.zeros(3)
+        mujoco.mj_forward(model, data)
+        actuator.push(ctrl, None, None, effort)
+        np.testing.assert_allclose(effort, data.qfrc_actuator, rtol=1e-12)
+
+
 def test_what_tendons_say_that_is_not_carried_over_is_listed(tmp_path):
     path = tmp_path / "finger.xml"
     path.write_text(FINGER.replace("@", 'range="-1 1" margin="0.1"'))

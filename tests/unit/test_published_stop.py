@@ -6,9 +6,11 @@ import pytest
 from delassus import residuals
 from delassus.errors import SettingsError
 from delassus.law import Law
+from delassus.problem import Problem
 from delassus.problem.random import random_rigid
 from delassus.solvers import SOLVERS, solve, solve_batch
 from delassus.solvers.admm.admm import Admm
+from delassus.solvers.driver import Run, limits_of
 from delassus.solvers.settings import PublishedStop
 from delassus.solvers.table import find
 
@@ -51,6 +53,21 @@ def test_the_judges_tolerance_does_not_stop_it_sooner(problem):
         assert found.iterations > solve(problem, name, tol=1e-1).iterations
         again = solve(problem, settings, found.reactions, tol=1e-1)
         assert again.iterations == 0
+
+
+def test_what_is_said_of_the_point_is_of_that_point(problem):
+    """The judge liked another one better, and knows its velocities: they are not those of the point at the stop."""
+    dual = Problem.dual(problem.delassus.matrix(), problem.free_velocity, cone=problem.cone)
+    good, stop = solve(dual).reactions, np.zeros(dual.row_count)
+    run = Run(dual, limits_of(1e-6, "auto", 100, None), 0.0, own_stop=(np.inf, np.inf, np.inf))
+    for k, point in enumerate((good, stop)):
+        excess = run.judge(k, point)
+    assert np.array_equal(run.best, good)
+    assert run.is_done(excess, stop)
+    assert np.array_equal(run.best, stop)
+    said, velocities, _ = residuals.evaluate_with_velocities(dual, run.best, run.best_low, run.best_velocities)
+    assert np.array_equal(velocities, dual.free_velocity)
+    assert said == residuals.evaluate(dual, stop)
 
 
 def test_batches_keep_to_it(problem):

@@ -301,7 +301,7 @@ def test_a_solve_leaves_nothing_behind(solver, law):
         gc.enable()
 
 
-@pytest.mark.parametrize("size", [1, 7, 60, 200, 201])
+@pytest.mark.parametrize("size", [0, 1, 7, 60, 200, 201])
 @pytest.mark.parametrize("skew", [0.0, 0.02])
 def test_few_velocities_are_factored_in_full_to_the_same_motion(size, skew):
     """Up to 200 without SciPy's sparse factors; a small part that is not symmetric, as of gyroscopic terms, is kept."""

@@ -95,9 +95,8 @@ def _law(a: dict[str, Any], k: int, name: str, terms: tuple[tuple[int, float], .
         c = abs(terms[0][1]) or 1.0
         low, high = a["jnt_actfrcrange"][j] / c
         force = (max(force[0], float(low)), min(force[1], float(high)))
-    gear = abs(float(a["actuator_gear"][k, 0]))
-    if a["actuator_trntype"][k] == _ON_TENDON and a["tendon_actfrclimited"][j] and gear:
-        low, high = a["tendon_actfrcrange"][j] / gear
+    if a["actuator_trntype"][k] == _ON_TENDON and a["tendon_actfrclimited"][j]:
+        low, high = a["tendon_actfrcrange"][j]  # of the actuator's force, before its gear, unlike that of joints
         force = (max(force[0], float(low)), min(force[1], float(high)))
     ctrl = tuple(map(float, a["actuator_ctrlrange"][k])) if a["actuator_ctrllimited"][k] else _NO_RANGE
     return Actuator(name, terms, float(a["actuator_gainprm"][k, 0]), bias, ctrl, force)  # type: ignore[arg-type]

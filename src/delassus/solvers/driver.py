@@ -252,7 +252,7 @@ class Run:
         found = residuals.evaluate(self.problem, reactions)
         if not all(r < eps for r, eps in zip((found.primal, found.dual, found.complementarity), self.own_stop)):
             return False
-        self.best[:], self.best_low, self.best_evaluated = reactions, None, None
+        self.best[:], self.best_low, self.best_velocities, self.best_evaluated = reactions, None, None, None
         return True
 
     def elapsed(self) -> float:

@@ -68,7 +68,7 @@ class FullFactor:
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """A⁻¹ right, (n,) or (n, k)."""
-        rows = np.ascontiguousarray(right.T.reshape(-1, len(right)))
+        rows = np.ascontiguousarray(np.atleast_2d(right.T))
         out = np.empty(rows.shape)
         _solve_each(self.factors, self.is_symmetric, rows, out)
         return out[0] if right.ndim == 1 else out.T

@@ -120,13 +120,13 @@ def conditions(samples: Sequence[Sample]) -> dict[str, float]:
 
 def faster_when_warm(rows: Sequence[Result]) -> float:
     """Part of the runs, solved from one start at least, that take significantly fewer iterations from the step before:
-    those with such a step, of as many rows."""
+    those with such a step, of as many rows, where zero is not the solution already."""
     sizes = {(row.sequence, row.step): row.rows for row in rows}
     taken = {(row.solver, row.sample, row.start): float(row.iterations) if row.solved else np.inf for row in rows}
     unchanged = [row for row in rows if row.start == "warm" and sizes.get((row.sequence, row.step - 1)) == row.rows]
     counts = np.array([[taken.get((row.solver, row.sample, start), np.nan) for start in ("cold", "warm")]
                        for row in unchanged]).reshape(-1, 2)  # fmt: skip
-    counts = counts[np.isfinite(counts).any(axis=1)]
+    counts = counts[np.isfinite(counts).any(axis=1) & (counts[:, 0] > 0.0)]
     return float((counts[:, 0] >= _FASTER * counts[:, 1]).mean()) if len(counts) else float("nan")
 
 
