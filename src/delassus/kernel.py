@@ -19,7 +19,8 @@ where arguments have changed. Here it looks at all that the kernel is made of.
 import hashlib
 from collections.abc import Callable
 from functools import cache
-from types import CodeType
+from operator import itemgetter
+from types import CodeType, ModuleType
 from typing import Any, Protocol, TypeVar
 
 import numba
@@ -235,19 +236,27 @@ def _text_of(function: Any) -> tuple[bytes, frozenset[Any]]:
     for code in codes:  # functions within it are appended
         codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
         words += [str(code.co_code), str(code.co_names), *map(_word, code.co_consts)]
-        known = function.__globals__
-        outside |= {name: known[name] for name in code.co_names if name in known}
-    words += [f"{name}={_word(value)}" for name, value in sorted(outside.items())]
+        outside |= _taken(code, function.__globals__)
+    words += [f"{name}={_word(value)}" for name, value in sorted(outside.items(), key=itemgetter(0))]
     several = [value if isinstance(value, tuple) else (value,) for value in outside.values()]
     called = {one.py_func for some in several for one in some if isinstance(one, Dispatcher)}
     return hashlib.sha256("\n".join(words).encode()).digest(), frozenset(called)
 
 
+def _taken(code: CodeType, known: dict[str, Any]) -> dict[str, Any]:
+    """What instructions take from outside by name, and by `module.name` of the modules among that."""
+    out = {name: known[name] for name in code.co_names if name in known}
+    modules = {name: vars(value) for name, value in out.items() if isinstance(value, ModuleType)}
+    return out | {f"{m}.{name}": there[name] for m, there in modules.items() for name in code.co_names if name in there}
+
+
 def _word(value: Any) -> str:
-    """A constant in words that are the same in every process; empty for what is none."""
+    """A constant, or how a kernel is compiled, in words that are the same in every process; empty for the rest."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype.str} {value.shape} {value.tobytes()!r}"
-    if isinstance(value, tuple | frozenset):
+    if isinstance(value, Dispatcher):  # its text counts by itself
+        return _word(tuple(sorted(value.targetoptions.items())))
+    if isinstance(value, tuple | set | frozenset):
         words = [_word(one) for one in value]
         return str(words if isinstance(value, tuple) else sorted(words))
     return repr(value) if value is None or isinstance(value, int | float | complex | str | bytes | np.generic) else ""

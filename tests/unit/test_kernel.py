@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numba
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from numba import config
 from numba.core.compiler import Flags
 
-from delassus.kernel import _ROOM, _Flags, _with_room, njit
+from delassus.kernel import _ROOM, _Flags, _with_room, made_of, njit
 
 SOURCE = Path(__file__).parents[2] / "src" / "delassus"
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -189,6 +190,20 @@ def test_a_kernel_whose_parts_have_changed_is_compiled_anew(tmp_path):
     for (name, (old, new)), value in zip(edits.items(), ("6.0", "16.0", "56.0"), strict=True):
         (tmp_path / name).write_text((tmp_path / name).read_text().replace(old, new))
         assert (run(), run()) == (f"{value} 0", f"{value} 1")
+
+
+@compiled
+def test_what_is_called_through_its_module_and_how_it_is_compiled_count():
+    def fingerprint(one="1.0", body="x", options="fastmath={'nnan', 'ninf'}"):
+        other = ModuleType("other")
+        own = {"other": other}
+        text = f"from delassus.kernel import njit\nONE = {one}\n@njit({options})\ndef part(x):\n    return {body}\n"
+        exec(text, vars(other))
+        exec("def whole(x):\n    return other.part(x) + other.ONE\n", own)
+        return made_of(own["whole"])
+
+    changed = [fingerprint(one="3.0"), fingerprint(body="x + x"), fingerprint(options="fastmath={'nnan'}")]
+    assert len({fingerprint(), fingerprint(), *changed}) == 4
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts what Linux counts")
