@@ -228,12 +228,17 @@ def judge_rigid(plain, free, velocities, u_f, reactions, judged_by, u, v, out):
     """What `_measures` finds, from reactions alone, in one call.  velocities: n; u: (n,), v: (m,), out: as in
     `_fill_residuals`, or all three empty where only the measures are asked for. One kernel for both questions: each
     would compile the natural map anew."""
-    wants_all = len(out) > 0
-    if not wants_all:
+    if len(out) == 0:
         u, v = np.empty(velocities), np.empty(len(reactions))
+    return judge_rigid_into(plain, free, u_f, reactions, judged_by, u, v, out)
+
+
+@njit(cache=True, **BORROWED)
+def judge_rigid_into(plain, free, u_f, reactions, judged_by, u, v, out):
+    """The same for compiled code; out: empty where only the measures are asked for."""
     rigid_velocities(plain, reactions, free, u, v)
     found = _measures(reactions, v, _NO_GAPS, judged_by)
-    if wants_all:
+    if len(out) > 0:
         for i in range(len(u_f)):
             u[i] += u_f[i]
         _fill_residuals(reactions, v, judged_by, found, out)

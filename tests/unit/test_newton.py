@@ -14,11 +14,22 @@ from delassus.solvers.newton.block_lu import block_lu_step
 from delassus.solvers.newton.body import BodySystem
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.sparse import SparseSystem
-from delassus.solvers.parts.elimination_order import block_operations, order_of
+from delassus.solvers.parts.elimination_order import block_operations, eliminate, fill_pattern, order_scratch
 from delassus.solvers.parts.fours import PADDING
 from delassus.solvers.parts.threes import cut_rigid, place_rows, triples_of, velocity
 
 RHO, ALPHA = 100.0, 1e-3
+
+
+def ordered(n, pointer, column):
+    """(order, position, starts, columns, lower, left) of all n triples."""
+    members, order, position = np.arange(n), np.empty(n, np.int64), np.full(n, -1)
+    starts, lower, scratch = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64), np.full(order_scratch(n), -7)
+    columns, left = np.empty((2, n * (n - 1) // 2), np.int64)
+    count = eliminate(members, members, pointer, column, order, position, starts, columns, scratch)
+    assert count == starts[n]
+    fill_pattern(position, starts, columns, lower, left, scratch)
+    return order, position, starts, columns[:count], lower, left[:count]
 
 
 class Cut:
@@ -54,10 +65,7 @@ class Cut:
         """The step by block elimination over all triples."""
         pointer, column, value, diagonal = self.blocks
         n = len(self.mu)
-        members, order, position = np.arange(n), np.empty(n, np.int64), np.zeros(n, np.int64)
-        starts = np.empty(n + 1, np.int64)
-        found, columns, lower, left = order_of(members, members, pointer, column, order, position, starts, 10**6)
-        assert found
+        order, position, starts, columns, lower, left = ordered(n, pointer, column)
         step = np.empty_like(F)
         assert block_lu_step(
             order, starts, columns, lower, left, pointer, position[column // 3], value, diagonal, A, RHO,
@@ -112,15 +120,15 @@ def test_order_eliminates_every_triple_once_and_its_pattern_holds_the_factors(cu
     """Filled in by brute force, the pattern of U is exactly what eliminating in this order makes."""
     pointer, column = cut.blocks[:2]
     n = len(cut.mu)
-    members, order, position = np.arange(n), np.empty(n, np.int64), np.zeros(n, np.int64)
-    starts = np.empty(n + 1, np.int64)
-    _, columns, _, _ = order_of(members, members, pointer, column, order, position, starts, 10**6)
+    order, position, starts, columns, lower, left = ordered(n, pointer, column)
     assert sorted(order) == list(range(n))
     near = [set(column[pointer[k] : pointer[k + 1]] // 3) for k in range(n)]
     products = 0
     for i, k in enumerate(order):
         later = {j for j in near[k] if position[j] > i}
         assert {int(order[c]) for c in columns[starts[i] : starts[i + 1]]} == later
+        of_L = left[lower[i] : lower[i + 1]].tolist()  # rows of U with an entry in this column
+        assert of_L == [q for q in range(i) if i in columns[starts[q] : starts[q + 1]]]
         for j in later:
             near[j] |= later - {j}
         products += len(later) * (len(later) + 1)

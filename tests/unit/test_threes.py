@@ -7,10 +7,11 @@ import scipy.sparse as sp
 from delassus.cones import ProductCone
 from delassus.problem import Problem
 from delassus.problem.random import random_rigid
+from delassus.solvers.parts.fours import PADDING
 from delassus.solvers.parts.threes import (
-    cut_dense,
     cut_matrix,
     cut_rigid,
+    fill_dense,
     place_rows,
     scale_threes,
     triples_of,
@@ -26,6 +27,14 @@ SIZES = [
 ]
 
 
+def dense(D, place, n):
+    """(pointer, column, value, diagonal) of a full matrix."""
+    pointer, column, row_of = np.empty(n + 1, np.int64), np.empty(n * (n - 1), np.int64), np.empty(3 * n, np.int64)
+    value, diagonal = np.full(9 * n * (n - 1) + PADDING, np.nan), np.full(9 * n, np.nan)
+    count = fill_dense(D, place, n, row_of, pointer, column, value, diagonal)
+    return pointer, column[:count], value[: 9 * count + PADDING], diagonal
+
+
 def cut(problem):
     """(place, [(pointer, column, value, diagonal) by matrix, full matrix, bodies])."""
     cone, D = problem.cone, problem.delassus
@@ -35,7 +44,7 @@ def cut(problem):
     M = D.matrix()
     parts = [
         cut_matrix(M.indptr, M.indices, M.data, place, n),
-        cut_dense(D.dense(), place, n),
+        dense(D.dense(), place, n),
         cut_rigid(D.rigid.plain, len(D.mass), place, n),
     ]
     return place, parts

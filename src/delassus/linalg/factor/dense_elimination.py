@@ -78,17 +78,32 @@ def subtract_carried(D, v, carried, D_behind, v_behind):
 def carry(D, v, carried):
     """carried = D_bb⁺ [D_bc, v_b], refined once; False, and nothing written, where D_bb is not symmetric."""
     n, columns = carried.shape
+    return carry_in(D, v, carried, np.empty(carry_room(n, columns)), np.empty(n, np.int64))
+
+
+@njit(cache=True, **BORROWED)
+def carry_room(n, columns):
+    """Numbers that `carry_in` needs as scratch."""
+    return n * (2 * n + 2 + columns)
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def carry_in(D, v, carried, room, order):
+    """`carry` without allocating.  room: of `carry_room`, order: (n,), scratch."""
+    n, columns = carried.shape
     if not is_symmetric(D, n):
         return False
-    A, order, scale = np.empty((n, n)), np.empty(n, np.int64), np.empty(n)
+    at = 2 * n * n
+    A, N, scale = room[: n * n].reshape(n, n), room[n * n : at], room[at : at + n]
+    left, y = room[at + n : at + 2 * n], room[at + 2 * n : at + (2 + columns) * n].reshape(n, columns)
     for i in range(n):  # unit diagonals, or the rows of heavy bodies look redundant beside those of light ones
         scale[i] = 1.0 / math.sqrt(D[i, i]) if D[i, i] > 0.0 else 1.0
     for i in range(n):
         for j in range(i + 1):
             A[i, j] = scale[i] * scale[j] * D[i, j]
-    rank = pivoted_cholesky(A, order, np.empty(n), PIVOT)
-    N, y = np.empty((n - rank, n)), np.empty((n, columns))
-    null_rows(A, rank, N)
+    rank = pivoted_cholesky(A, order, left, PIVOT)
+    null = N[: (n - rank) * n].reshape(n - rank, n)
+    null_rows(A, rank, null)
     for attempt in range(2):
         for i in range(n):
             p = order[i]
@@ -103,7 +118,7 @@ def carry(D, v, carried):
                         y[i, c] -= f * carried[k, c]
             for c in range(columns):
                 y[i, c] *= scale[p]
-        solve_columns(A, rank, N, y)
+        solve_columns(A, rank, null, y)
         for i in range(n):
             p = order[i]
             for c in range(columns):

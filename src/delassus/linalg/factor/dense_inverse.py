@@ -198,7 +198,7 @@ def _substitute(A, rank, y):
             y[j] -= A[i, j] * f
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def null_rows(A, rank, N):
     """N: (n − rank, n), written: an orthonormal basis of the vectors that the matrix maps to zero, entries in the order
     of the factor's rows.  A, rank of `pivoted_cholesky`."""
@@ -223,7 +223,7 @@ def null_rows(A, rank, N):
             N[k, j] /= size
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", **BORROWED)
 def solve_columns(A, rank, N, y):
     """y ← the smallest solution of P A Pᵀ y = y on the independent rows, for every column of y: (n, k), entries in the
     order of the factor's rows.  A, rank of `pivoted_cholesky`, N of `null_rows`."""

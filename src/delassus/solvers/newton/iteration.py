@@ -15,7 +15,7 @@ from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.newton.alart_curnier import law_function, projection_derivative, smoothed_derivative
 from delassus.solvers.newton.block_lu import block_lu_step
 from delassus.solvers.parts.block_sweeps import sweep_constants, sweep_threes
-from delassus.solvers.parts.elimination_order import order_of
+from delassus.solvers.parts.elimination_order import eliminate, fill_pattern, order_scratch
 from delassus.solvers.parts.fours import PADDING, row_times
 from delassus.solvers.parts.judged import excess_over
 from delassus.solvers.parts.threes import velocity
@@ -26,6 +26,7 @@ from delassus.solvers.parts.threes import velocity
 CENTRE, ITERATE, SPEED, VALUE, TRIAL, TRIAL_SPEED, TRIAL_VALUE, STEP, PULL, SHIFTED = range(10)
 POINT, COUPLED, OPEN_VALUE, WEIGHT = 10, 11, 12, 13
 VECTORS = 16
+SCRATCH = 22  # numbers per triple, of sweeps on the regularised problem
 
 # Entries of `state`: proximal weight, the last one that failed, relative residual of the centre; what the inner loop is
 # for (see below), which try it is, its steps, is the derivative smoothed, did the other one find no descent, ‖F‖, ‖F‖
@@ -46,8 +47,9 @@ _NOT_YET, _EXACT, _NO_ROOM = 0.0, 1.0, 2.0  # of making joints exact, at the end
 # What an inner loop is for: a proximal step, a point of the path to the least reactions, or the correction after it.
 PROXIMAL, PATH, CORRECTION = 0.0, 1.0, 2.0
 
-GO_ON, CONVERGED, NEEDS_STEP, STUCK_FOR_GOOD, _NEEDS_SWEEPS, _NEEDS_ORDER = range(6)
-"""How a call ends: at its number of systems, at the tolerances, for want of a step, or without hope."""
+GO_ON, CONVERGED, NEEDS_STEP, STUCK_FOR_GOOD, NEEDS_ORDER, _NEEDS_SWEEPS = range(6)
+"""How a call ends: at its number of systems, at the tolerances, for want of a step, without hope, or, of `phase_up_to`,
+because the system has grown."""
 
 _HALVINGS = 12  # of a step before Newton's method counts as failed
 _ARMIJO = 1e-4  # least decrease of ‖F‖, as a share of what a full step promises
@@ -101,35 +103,115 @@ def proximal_phase(
     settings: (ρ, first weight, least weight, Newton steps, sweeps before the path); outside: 1.0 where systems are
     solved by the caller; A: (3 n, 3); tols … judgements: of `excess_over`; before: iterations that were done already,
     added to those in the judgements."""
-    n = len(mu)
-    # the system: triples that are or were closed in this call, their order, and room for the factors
-    is_member, number, position = np.zeros(n, np.bool_), np.empty(n, np.int64), np.zeros(n, np.int64)
-    order, starts, columns = np.empty(0, np.int64), np.empty(1, np.int64), np.empty(0, np.int64)
-    lower, left, seat = np.empty(1, np.int64), np.empty(0, np.int64), np.empty(len(column), np.int64)
-    U, inverse, row, b = np.empty(0), np.empty(0), np.empty(0), np.empty(0)
-    end = state[SYSTEMS] + most
+    index, factors = np.empty(index_size(len(mu), len(column)), np.int64), np.empty(0)
+    scratch, end = np.empty(SCRATCH * len(mu)), state[SYSTEMS] + most
+    forget_members(index, len(mu))
+    while True:
+        how = phase_up_to(
+            end, settings, outside, state, vectors, A, index, factors, scratch, pointer, column, value, diagonal, v, mu,
+            convex, best, tols, units, place, judged_by, judgements, before,
+        )  # fmt: skip
+        if how != NEEDS_ORDER:
+            return how
+        size = order_members(index, pointer, column)
+        if size == 0:
+            return STUCK_FOR_GOOD
+        factors = np.empty(size)
+
+
+# The linear system, in two arrays. Entries of `index`: how many triples are members, that is, are or were closed in
+# this call, and how many blocks U has; then (n,) each is every triple a member, its number among them, its place in
+# their order, and the members; the order, (n,), the rows of U and of L, (n + 1,) each; the seat of every block of D;
+# scratch of `eliminate`, and in what is left the columns of U and of L.
+_MEMBERS, _FILL, _HEAD = 0, 1, 2
+
+
+@njit(cache=True, **BORROWED)
+def index_size(triples, blocks):
+    """Length of `index` of a system.  blocks: of D, off its diagonal."""
+    return _fixed_size(triples, blocks) + 2 * min(_MOST_FILL, triples * (triples - 1) // 2)
+
+
+@njit(cache=True, **BORROWED)
+def _fixed_size(triples, blocks):
+    return _HEAD + 7 * triples + 2 + blocks + order_scratch(triples)
+
+
+@njit(cache=True, **BORROWED)
+def forget_members(index, triples):
+    """No triple is a member."""
+    for i in range(_HEAD + triples):
+        index[i] = 0
+
+
+@njit(cache=True, inline="always")
+def _columns_of(index, triples, blocks):
+    """Columns of U and of L, views with room for all there may be."""
+    at = _fixed_size(triples, blocks)
+    middle = at + (len(index) - at) // 2
+    return index[at:middle], index[middle:]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def order_members(index, pointer, column):
+    """Order the members anew; length of `factors`, 0 where factors are too large."""
+    n, blocks = len(pointer) - 1, len(column)
+    at, count = _HEAD + n, 0
+    is_member, number, position, members = index[_HEAD:at], index[at:], index[at + n :], index[at + 2 * n :]
+    for k in range(n):
+        number[k] = -1
+        if is_member[k]:
+            number[k], members[count] = count, k
+            count += 1
+    at += 3 * n
+    order, starts, lower = index[at:], index[at + n : at + n + count + 1], index[at + 2 * n + 1 :]
+    at += 3 * n + 2
+    seat, scratch = index[at : at + blocks], index[at + blocks :]
+    columns, left = _columns_of(index, n, blocks)
+    fill = eliminate(members[:count], number, pointer, column, order, position, starts, columns, scratch)
+    if fill < 0:
+        return 0
+    fill_pattern(position, starts, columns, lower, left, scratch)
+    for p in range(blocks):  # behind the order for triples that are no members
+        k = column[p] // 3
+        seat[p] = position[k] if is_member[k] else count
+    index[_MEMBERS], index[_FILL] = count, fill
+    return 12 * fill + 27 * count + 24 + 3 * PADDING
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def phase_up_to(
+    end, settings, outside, state, vectors, A, index, factors, scratch, pointer, column, value, diagonal, v, mu, convex,
+    best, tols, units, place, judged_by, judgements, before,
+):  # fmt: skip
+    """`proximal_phase` up to so many systems in all, for whoever does without allocating: it also ends where the system
+    has grown, with `NEEDS_ORDER`, to be called again after `order_members` with factors as long as that says.
+
+    index: of `index_size`; factors: empty at first; scratch: (SCRATCH n,)."""
+    n, blocks, count, fill = len(mu), len(column), index[_MEMBERS], index[_FILL]
+    at = _HEAD + 4 * n
+    order, starts, lower = index[at : at + count], index[at + n :], index[at + 2 * n + 1 :]
+    seat, is_member = index[at + 3 * n + 2 :], index[_HEAD : _HEAD + n]
+    columns, left = _columns_of(index, n, blocks)
     if state[BEGUN] == 0.0:
         _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
+    at = 12 * fill + PADDING
+    U, inverse, at = factors[:at], factors[at:], at + 12 * count + PADDING
+    row, b = factors[at : at + 12 * count + 24 + PADDING], factors[at + 12 * count + 24 + PADDING :]
+    if len(factors) > 0 and state[WAITS] == _WAITS_FOR_ORDER:
+        for i in range(12 * count + PADDING):
+            inverse[i] = 0.0
+        for i in range(len(row)):
+            row[i] = 0.0
     while True:
         how = _iterate(
             end, settings, outside, state, vectors, A, is_member, order, starts, columns, lower, left, seat, U, inverse,
             row, b, pointer, column, value, diagonal, v, mu, convex, best, tols, units, place, judged_by, judgements,
             before,
         )  # fmt: skip
-        if how == _NEEDS_SWEEPS:
-            _sweep(state, vectors, pointer, column, value, diagonal, v, mu, convex)
-        elif how == _NEEDS_ORDER:
-            members = _numbered(is_member, number)
-            count = len(members)
-            order, starts = np.empty(count, np.int64), np.empty(count + 1, np.int64)
-            fits, columns, lower, left = order_of(members, number, pointer, column, order, position, starts, _MOST_FILL)
-            if not fits:
-                return STUCK_FOR_GOOD
-            _seat(column, position, is_member, count, seat)
-            U, inverse = np.empty(12 * starts[count] + PADDING), np.zeros(12 * count + PADDING)
-            row, b = np.zeros(12 * count + 24 + PADDING), np.empty(3 * count)
-        else:
+        if how != _NEEDS_SWEEPS:
             return how
+        _sweep(state, vectors, scratch, pointer, column, value, diagonal, v, mu, convex)
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
@@ -188,7 +270,7 @@ def _iterate(
                 return NEEDS_STEP
             if _gather(A, is_member):
                 state[WAITS] = _WAITS_FOR_ORDER
-                return _NEEDS_ORDER
+                return NEEDS_ORDER
         if state[WAITS] == _WAITS_FOR_STEP:
             found = math.isfinite(step[0])
         else:
@@ -200,14 +282,6 @@ def _iterate(
         state[WAITS] = _NOT_WAITING
         if found:
             found = _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex)
-
-
-@njit(cache=True, **BORROWED)
-def _seat(column, position, is_member, count, seat):
-    """seat: (blocks,) place of each block's column in the order, behind it for triples that are no members."""
-    for p in range(len(column)):
-        k = column[p] // 3
-        seat[p] = position[k] if is_member[k] else count
 
 
 @njit(cache=True, **BORROWED)
@@ -243,24 +317,8 @@ def _gather(A, is_member):
     grew = False
     for k in range(len(is_member)):
         if A[3 * k, 0] != 0.0 and not is_member[k]:
-            is_member[k] = grew = True
+            is_member[k], grew = 1, True
     return grew
-
-
-@njit(cache=True, inline="always")
-def _numbered(is_member, number):
-    """The members, and number: (n,) their places among them, −1 for others, written."""
-    count = 0
-    for k in range(len(is_member)):
-        number[k] = -1
-        if is_member[k]:
-            number[k] = count
-            count += 1
-    members = np.empty(count, np.int64)
-    for k in range(len(is_member)):
-        if is_member[k]:
-            members[number[k]] = k
-    return members
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
@@ -437,12 +495,16 @@ def _error(vectors, r, pointer, column, value, diagonal, v, mu, convex):
     return norm / scale if scale > 0.0 else norm
 
 
-@njit(cache=True, error_model="numpy")
-def _sweep(state, vectors, pointer, column, value, diagonal, v, mu, convex):
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _sweep(state, vectors, scratch, pointer, column, value, diagonal, v, mu, convex):
     """Gauß–Seidel on the regularised problem from the iterate; before anything else its end is the first centre."""
     n, alpha = len(mu), state[ALPHA]
     r, x, shifted = vectors[CENTRE], vectors[ITERATE], vectors[SHIFTED]
-    constants, slip, own = np.empty((n, 12)), np.zeros(n), diagonal.copy()
+    constants, own, slip = scratch[: 12 * n].reshape(n, 12), scratch[12 * n : 21 * n], scratch[21 * n :]
+    for i in range(9 * n):
+        own[i] = diagonal[i]
+    for k in range(n):
+        slip[k] = 0.0
     most = _JOINT_WEIGHT_PROXIMAL if state[MODE] == PROXIMAL and state[FAILED] > 0.0 else _JOINT_WEIGHT
     for k in range(n):
         for a in range(3):

@@ -19,8 +19,8 @@ from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.factor.dense_inverse import dot_rows
-from delassus.linalg.operators.rigid import multiply_rows, push_row
-from delassus.solvers.newton.least_sets import CONE, KEPT, RAY, ZERO, classify, keep_unique, project, renumbered
+from delassus.linalg.operators.rigid import body_count, multiply_rows, push_row
+from delassus.solvers.newton.least_sets import CONE, KEPT, RAY, ZERO, classify, keep_unique, project, renumber
 
 _STEPS, _HALVINGS = 40, 30  # of Newton's method, and of one of its steps, at most
 _ARMIJO = 1e-4  # least decrease of the dual function, as a share of what the slope promises
@@ -29,6 +29,7 @@ _ACCEPTED = 1e-10  # the same at which the answer is taken: the judge looks at i
 _ACCEPTED_OF_ERROR = 1e-2  # itself is less accurate, so much of the error of its velocities
 _SHIFT = 1e-12  # relative, of the diagonal: for bodies that nothing pushes and for sets at their apex
 _DAMPING = 1e-2  # the same over the relative residual: large far away, and convergence stays quadratic
+_PART = 72  # numbers of scratch of `_form`
 _CREEP, _CREEP_MIN = 2.0, 1e-10  # relative velocity up to which a contact sticks: times the solution's error, at least
 
 
@@ -39,30 +40,58 @@ def least_of(rigid, judged_by, reactions, velocities, error, out):
     rigid: `RigidDelassus.plain`; judged_by: of the `Problem`; reactions, velocities: a solution, (m,) each; error: of
     its velocities, relative to those of their island. Joints without contacts and limits need no help: their
     pseudo-inverse gives the least already."""
-    bodies, start, rows, _, compliance = rigid
-    mu, _, joints, bilateral, limits, blocks, scale, is_exact, _, _ = judged_by
-    if bilateral == len(reactions):
+    if judged_by[3] == len(reactions):
         return False
-    count = len(bodies)
-    kinds, direction, rest = np.empty(count, np.int64), np.zeros((count, 3)), np.empty(count)
-    for k in range(count):
+    bodies = rigid[0]
+    total = body_count(bodies)
+    numbers, rays = np.empty(3 * len(bodies) + total, np.int64), np.empty(4 * len(bodies))
+    count = _choose(rigid, judged_by, reactions, velocities, error, numbers, rays)
+    if count == 0:
+        return False
+    room = np.empty(len(reactions) * (12 + 4 + 6) + 6 * count * (6 * count + 5) + _PART)
+    accepted = max(_ACCEPTED, _ACCEPTED_OF_ERROR * error)
+    return _least(rigid, judged_by, count, numbers, rays, accepted, reactions, room, out)
+
+
+@njit(cache=True, inline="always")
+def _sets_in(numbers, rays, blocks):
+    """(kinds, bodies renumbered, (blocks, 2), scratch of bodies; directions of rays, (blocks, 3), what else is left),
+    views."""
+    pairs = numbers[blocks : 3 * blocks].reshape(blocks, 2)
+    return numbers[:blocks], pairs, numbers[3 * blocks :], rays[: 3 * blocks].reshape(blocks, 3), rays[3 * blocks :]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _choose(rigid, judged_by, reactions, velocities, error, numbers, rays):
+    """The sets that blocks may choose from; how many bodies have a choice."""
+    bodies, start, _, _, compliance = rigid
+    mu, _, joints, _, limits, _, scale, is_exact, _, _ = judged_by
+    kinds, pairs, own, direction, rest = _sets_in(numbers, rays, len(bodies))
+    for k in range(len(bodies)):
+        direction[k, 0] = direction[k, 1] = direction[k, 2] = 0.0
         rest[k] = max(_CREEP * error, _CREEP_MIN) * scale[k]
     classify(start, joints, limits, mu, compliance, not is_exact, reactions, velocities, rest, kinds, direction)
-    if keep_unique(bodies, kinds) == 0:
-        return False
-    accepted = max(_ACCEPTED, _ACCEPTED_OF_ERROR * error)
-    return _least(bodies, start, rows, blocks, mu, kinds, direction, accepted, reactions, out)
+    if keep_unique(bodies, kinds, own) == 0:
+        return 0
+    return renumber(bodies, kinds, own, pairs)
 
 
-@njit(cache=True, error_model="numpy")
-def _least(bodies, start, rows, blocks, mu, kinds, direction, accepted, reactions, out):
-    """Newton's method on the dual; was it solved?  accepted: |A x − w| at the end, relative."""
-    m = len(reactions)
-    bodies, count = renumbered(bodies, kinds)
-    n = 6 * count
-    A, root = np.empty((m, 12)), np.empty(m)
-    x, z, kept, P, formed = np.empty(m), np.empty(m), np.empty(m), np.empty((m, 3)), np.empty((m, 3))
-    w, y, push, trial, move = np.zeros(n), np.zeros(n), np.empty(n), np.empty(n), np.zeros(n)
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _least(rigid, judged_by, count, numbers, rays, accepted, reactions, room, out):
+    """Newton's method on the dual; was it solved?  count: of bodies that have a choice; accepted: |A x − w| at the end,
+    relative; room: scratch."""
+    start, rows, mu, blocks, m, n = rigid[1], rigid[2], judged_by[0], judged_by[5], len(reactions), 6 * count
+    kinds, bodies, first, direction, _ = _sets_in(numbers, rays, len(rigid[0]))
+    first, at = first[:count], 12 * m
+    A, vectors = room[:at].reshape(m, 12), room[at : at + 4 * m].reshape(4, m)
+    root, x, z, kept, at = vectors[0], vectors[1], vectors[2], vectors[3], at + 4 * m
+    P, formed = room[at : at + 3 * m].reshape(m, 3), room[at + 3 * m : at + 6 * m].reshape(m, 3)
+    at += 6 * m
+    vectors = room[at : at + 5 * n].reshape(5, n)
+    w, y, push, trial, move, at = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], at + 5 * n
+    L, part = room[at : at + n * n].reshape(n, n), room[at + n * n : at + n * n + _PART].reshape(6, 12)
+    for j in range(n):
+        w[j] = y[j] = move[j] = 0.0
     _scale(bodies, start, rows, blocks, kinds, A, root, move)
     for i in range(m):
         kept[i] = reactions[i] * root[i]
@@ -72,7 +101,6 @@ def _least(bodies, start, rows, blocks, mu, kinds, direction, accepted, reaction
     size_max = max_abs(y)
     if size_max == 0.0:
         return False
-    L, first, part = np.empty((n, n)), np.empty(count, np.int64), np.empty((6, 12))
     _fill_envelope(bodies, kinds, first)
     value = 0.0  # of the dual function at y = 0
     for i in range(m):

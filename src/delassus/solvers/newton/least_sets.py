@@ -7,12 +7,9 @@ reaction is unique.
 
 import math
 
-import numpy as np
-
 from delassus.cones.coulomb import project_coulomb
 from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
-from delassus.linalg.operators.rigid import body_count
 
 FREE, ZERO, NORMAL, RAY, CONE, KEPT = range(6)
 """The kinds of sets."""
@@ -54,11 +51,13 @@ def classify(start, joints, limits, mu, compliance, is_convex, reactions, veloci
                 kinds[k] = CONE
 
 
-@njit(cache=True)
-def keep_unique(bodies, kinds):
+@njit(cache=True, **BORROWED)
+def keep_unique(bodies, kinds, blocks_of):
     """Mark blocks on which a body hangs alone as KEPT, then those of which that is true without them, and so on until
-    only cycles of blocks are left; how many blocks those have."""
-    blocks_of, left = np.zeros(body_count(bodies), np.int64), 0
+    only cycles of blocks are left; how many blocks those have.  blocks_of: (bodies,), scratch."""
+    left = 0
+    for b in range(len(blocks_of)):
+        blocks_of[b] = 0
     for k in range(len(kinds)):
         if kinds[k] not in (ZERO, KEPT):
             left += 1
@@ -81,11 +80,16 @@ def keep_unique(bodies, kinds):
     return left
 
 
-@njit(cache=True)
-def renumbered(bodies, kinds):
-    """(bodies numbered over those on cycles of blocks, their number): the others need no unknowns. The last one first:
-    the trunk of a tree, from which all branches start, is to be eliminated after them."""
-    number, out, found = np.full(body_count(bodies), -1, np.int64), np.full((len(kinds), 2), -1, np.int64), 0
+@njit(cache=True, **BORROWED)
+def renumber(bodies, kinds, number, out):
+    """out: (blocks, 2), bodies numbered over those on cycles of blocks, and their number: the others need no unknowns.
+    The last one first: the trunk of a tree, from which all branches start, is to be eliminated after them.  number:
+    (bodies,), scratch."""
+    found = 0
+    for b in range(len(number)):
+        number[b] = -1
+    for k in range(len(kinds)):
+        out[k, 0] = out[k, 1] = -1
     for k in range(len(kinds)):
         for side in range(2):
             body = bodies[k, side]
@@ -98,7 +102,7 @@ def renumbered(bodies, kinds):
         for side in range(2):
             if out[k, side] >= 0:
                 out[k, side] = found - 1 - out[k, side]
-    return out, found
+    return found
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

@@ -10,11 +10,11 @@ from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.linalg.operators.delassus import FEW_ROWS
-from delassus.linalg.operators.rigid import body_count, form_dense, rigid_velocities
+from delassus.linalg.operators.rigid import body_count, rigid_velocities
 from delassus.problem import Problem
 from delassus.residuals import RESIDUAL_COUNT, measure_at
 from delassus.solvers.newton import iteration
-from delassus.solvers.newton.iteration import proximal_phase
+from delassus.solvers.newton.iteration import NEEDS_ORDER, order_members, phase_up_to
 from delassus.solvers.newton.least_norm import least_of
 from delassus.solvers.newton.swept import (
     BEST,
@@ -34,15 +34,18 @@ from delassus.solvers.newton.swept import (
 )
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.at_once import (
+    MOST_JUDGEMENTS,
     finish_dense,
     finish_rigid,
     joints_at_once,
+    joints_room,
     judgements_in,
     known,
     solve_joints,
 )
 from delassus.solvers.parts.batch import Kernel, problem_of, room_of
-from delassus.solvers.parts.threes import cut_dense, cut_rigid, triples_of
+from delassus.solvers.parts.fours import PADDING
+from delassus.solvers.parts.threes import count_rigid, fill_dense, fill_rigid, rigid_scratch, triples_of
 
 MOST_ROWS = 90
 """Up to which a problem is small: a factorisation then takes up to 60 µs."""
@@ -114,15 +117,14 @@ def solve_small(full, rigid, u_f, v_f, judged_by, tols, most, plain, takes_least
     or empty; v_f: (m,); judged_by: of the `Problem`; tols: (tol, tol_velocity); most: iterations; plain: of `ProxSsn`;
     takes_least: 1.0 where of many reactions that give the motion of rigid bodies the least are wanted, else 0.0;
     reactions: (m,) a guess, overwritten by the best point; found: of an `Attempt`, written."""
-    count, judgements = 0, judgements_in(found)
+    count = 0
     if full is not None and len(full) == 0 and judged_by[3] == len(v_f) <= CARRY_ROWS:
-        D = np.empty((len(v_f), len(v_f)))
-        form_dense(rigid, False, D)
-        count = solve_joints(D, v_f, judged_by, tols, most, reactions, judgements)
+        room, order = np.empty(joints_room(len(v_f))), np.empty(len(v_f), np.int64)
+        count = solve_joints(rigid, v_f, judged_by, tols, most, reactions, found, room, order)
     if count == 0:
         count = _judged_guess(full, rigid, v_f, judged_by, tols, most, reactions, found)
     if count == 0:
-        count = solve_at_once(full, rigid, v_f, judged_by, tols, most, plain, reactions, judgements)
+        count = solve_at_once(full, rigid, v_f, judged_by, tols, most, plain, reactions, judgements_in(found))
     if count == 0:
         return np.int64(0)
     if full is not None and len(full) > 0:
@@ -136,13 +138,12 @@ def solve_small(full, rigid, u_f, v_f, judged_by, tols, most, plain, takes_least
 def _take_least(rigid, v_f, u_f, judged_by, tols, count, reactions, found):
     """The same motion by the least reactions, finished, where others would do it too and the judge finds the tolerances
     kept; else False. A guess that was taken as it is has been through this before."""
-    judgements = judgements_in(found)
-    relative, velocity = judgements[1, count - 1], judgements[2, count - 1]
-    if judgements[0, count - 1] == 0.0 or not (relative <= tols[0] and velocity <= tols[1]):
+    error = _error_to_keep(rigid, v_f, tols, count, reactions, found)
+    if error < 0.0:
         return False
-    v, least, at = np.empty(len(v_f)), np.empty(len(v_f)), RESIDUAL_COUNT + len(v_f)
-    rigid_velocities(rigid, reactions, v_f, found[at : len(found) - judgements.size], v)  # of bodies: for room alone
-    if not least_of(rigid, judged_by, reactions, v, velocity, least):
+    least = np.empty(len(v_f))
+    v = found[RESIDUAL_COUNT : RESIDUAL_COUNT + len(v_f)]
+    if not least_of(rigid, judged_by, reactions, v, error, least):
         return False
     finish_rigid(rigid, v_f, u_f, least, judged_by, found)
     if not (found[0] <= tols[0] and found[RESIDUAL_COUNT - 1] <= tols[1]):
@@ -152,7 +153,27 @@ def _take_least(rigid, v_f, u_f, judged_by, tols, count, reactions, found):
     return True
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _error_to_keep(rigid, v_f, tols, count, reactions, found):
+    """Relative error of the velocities of a solution, and the velocities in `found`; −1 where it is none, or has been
+    taken as it was."""
+    judgements = judgements_in(found)
+    relative, velocity = judgements[1, count - 1], judgements[2, count - 1]
+    if judgements[0, count - 1] == 0.0 or not (relative <= tols[0] and velocity <= tols[1]):
+        return -1.0
+    _velocities_into(rigid, v_f, reactions, found)
+    return velocity
+
+
+@njit(cache=True, **BORROWED)
+def _velocities_into(rigid, v_f, reactions, found):
+    """v of rigid bodies to its place in `found`; that of u is for room alone."""
+    at = RESIDUAL_COUNT + len(v_f)
+    u = found[at : len(found) - 3 * MOST_JUDGEMENTS]
+    rigid_velocities(rigid, reactions, v_f, u, found[RESIDUAL_COUNT:at])
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _judged_guess(full, rigid, v_f, judged_by, tols, most, reactions, found):
     """1 where nothing needs to be done: the guess is well within the tolerances, or nothing may be done. Zero reactions
     are not looked at, unless nothing moves: a sweep finds out as well."""
@@ -161,12 +182,11 @@ def _judged_guess(full, rigid, v_f, judged_by, tols, most, reactions, found):
         is_zero = is_zero and reactions[i] == 0.0
     if is_zero and most > 0 and judged_by[9] > 0.0:
         return 0
-    v = np.empty(len(v_f))
+    v = found[RESIDUAL_COUNT : RESIDUAL_COUNT + len(v_f)]
     if full is not None and len(full) > 0:
         times_plus(full, reactions, v_f, v)
     else:
-        at = RESIDUAL_COUNT + len(v_f)
-        rigid_velocities(rigid, reactions, v_f, found[at : len(found) - judgements.size], v)
+        _velocities_into(rigid, v_f, reactions, found)
     relative, velocity = measure_at(reactions, v, judged_by)
     judgements[0, 0], judgements[1, 0], judgements[2, 0] = 0.0, relative, velocity
     is_good = relative <= iteration.UNTOUCHED * tols[0] and velocity <= iteration.UNTOUCHED * tols[1]
@@ -203,45 +223,128 @@ def solve_at_once(full, rigid, v_f, judged_by, tols, most, plain, reactions, jud
 
     full, rigid: of `solve_small`; v_f: (m,); judged_by: of the `Problem`; most: iterations, sweeps and systems
     together; plain: (ρ, first weight, least weight, Newton steps, sweeps before the path at most, first sweeps, memory,
-    follow the path?); judgements: (3, k)."""
-    n, memory = triples_of(judged_by[1]), int(plain[6])
-    place = np.empty(len(v_f), np.int64)
-    # two arrays for all that is needed: on a few contacts, allocating twenty takes longer than the sweeps
-    room, few = np.empty((ROWS + 2 * memory, 3 * n)), np.zeros(few_of(memory))
-    place_small(judged_by, place, room)
-    pointer, column, value, diagonal = _cut(full, rigid, place, n)
-    begin_small(plain, pointer, column, value, diagonal, v_f, reactions, place, room, few)
-    convex, end = 0.0 if judged_by[7] else 1.0, sweeps.TOO_DEAR
+    follow the path?); judgements: (3, k).
+
+    Everything is cut out of a few arrays by functions that borrow them: on a few contacts, allocating forty and
+    counting references to them takes longer than the work."""
+    n, bodies = triples_of(judged_by[1]), body_count(rigid[0])
+    numbers = np.empty(len(v_f) + n + 1 + max(3 * n, rigid_scratch(len(rigid[0]), bodies)), np.int64)
+    room = np.empty(_room_of(n, int(plain[6])))
+    blocks = _place(full, rigid, judged_by, bodies, n, plain, numbers, room)
+    index, value = np.empty(blocks + iteration.index_size(n, blocks), np.int64), np.empty(9 * blocks + PADDING)
+    _pose(full, rigid, v_f, judged_by, bodies, n, plain, reactions, numbers, room, index, value)
+    end = float(sweeps.TOO_DEAR)
     if full is not None:
         while plain[7] == 0.0:
-            end = sweep_small(most, memory, pointer, column, value, diagonal, convex, tols, place, judged_by, room, few)
+            end = _sweep(most, tols, judged_by, n, plain, numbers, room, index, value)
             if end != sweeps.NEEDS_PRICE:
                 break
-            few[sweeps.FACTOR_PRICE] = sweeps.factor_price(room[FRICTION][:n], room[BEST], pointer, column)
+            _, pointer, table, few, _, _ = _cut_out(n, len(v_f), plain, numbers, room)
+            price = sweeps.factor_price(table[FRICTION][:n], table[BEST], pointer, index[: pointer[n]])
+            few[sweeps.FACTOR_PRICE] = price
     if end == sweeps.TOO_DEAR or (end == sweeps.CONVERGED and judged_by[2] > 0):
-        _newton(most, plain, pointer, column, value, diagonal, convex, tols, place, judged_by, room, few)
-    return end_small(tols, place, room, few, reactions, judgements)
+        systems, factors = _begin_newton(most, n, len(v_f), plain, numbers, room, index), room[:0]
+        while _newton(systems, tols, judged_by, n, plain, numbers, room, index, value, factors) == NEEDS_ORDER:
+            factors = np.empty(_order(n, len(v_f), plain, numbers, room, index))
+    return _end(tols, n, plain, numbers, room, reactions, judgements)
 
 
-@njit(cache=True, error_model="numpy")
-def _cut(full, rigid, place, n):
-    """D in triples."""
+@njit(cache=True, **BORROWED)
+def _room_of(n, memory):
+    """Numbers that n triples need: see `_cut_out`."""
+    return 3 * n * (ROWS + 2 * memory) + few_of(memory) + n * (9 + _NEWTON) + iteration.STATE_SIZE + _LEFT
+
+
+_NEWTON = 3 * iteration.VECTORS + 9 + iteration.SCRATCH  # numbers per triple
+_LEFT = 48  # numbers of scratch of `fill_rigid`
+
+
+@njit(cache=True, inline="always")
+def _cut_out(n, rows, plain, numbers, room):
+    """(place, pointer, room and few of `swept`, diagonal, what is left for Newton's method), views."""
+    memory = int(plain[6])
+    width = ROWS + 2 * memory
+    at = 3 * n * width
+    middle = at + few_of(memory)
+    table, end = room[:at].reshape(width, 3 * n), middle + 9 * n
+    return numbers[:rows], numbers[rows : rows + n + 1], table, room[at:middle], room[middle:end], room[end:]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _place(full, rigid, judged_by, bodies, n, plain, numbers, room):
+    """Where rows go and which blocks D has; how many these are, at most."""
+    rows = judged_by[1][len(judged_by[1]) - 1]
+    place, pointer, table, few, _, _ = _cut_out(n, rows, plain, numbers, room)
+    for i in range(len(few)):
+        few[i] = 0.0
+    place_small(judged_by, place, table)
     if full is not None and len(full) > 0:
-        return cut_dense(full, place, n)
-    return cut_rigid(rigid, body_count(rigid[0]), place, n)
+        return n * (n - 1)
+    return count_rigid(rigid, bodies, place, pointer, numbers[rows + n + 1 :])
 
 
-@njit(cache=True, error_model="numpy")
-def _newton(most, plain, pointer, column, value, diagonal, convex, tols, place, judged_by, room, few):
-    """The proximal iteration from the best point."""
-    n, done, best = room.shape[1] // 3, few[sweeps.DONE] if plain[7] == 0.0 else 0.0, room[BEST]
-    mu, state = room[FRICTION][:n], np.empty(iteration.STATE_SIZE)
-    vectors, A = np.empty((iteration.VECTORS, 3 * n)), np.empty((3 * n, 3))
-    for i in range(3 * n):
-        vectors[iteration.CENTRE, i] = best[i]
-    iteration.begin(state, PATH_BEGIN if plain[7] > 0.0 else plain[1], plain[7])
-    proximal_phase(
-        iteration.before_exact(most - done, state, mu), plain, 0.0, state, vectors, A, pointer, column, value,
-        diagonal, room[SPEED], mu, convex, best, tols, room[UNITS : UNITS + 2], place, judged_by,
-        record_in(few), done,
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _pose(full, rigid, v_f, judged_by, bodies, n, plain, reactions, numbers, room, index, value):
+    """D in triples, and everything in scaled units."""
+    place, pointer, table, few, diagonal, rest = _cut_out(n, len(v_f), plain, numbers, room)
+    scratch = numbers[len(v_f) + n + 1 :]
+    if full is not None and len(full) > 0:
+        fill_dense(full, place, n, scratch, pointer, index, value, diagonal)
+    else:
+        fill_rigid(rigid, bodies, place, scratch, rest, pointer, index[: pointer[n]], value, diagonal)
+    begin_small(plain, pointer, index[: pointer[n]], value, diagonal, v_f, reactions, place, table, few)
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _sweep(most, tols, judged_by, n, plain, numbers, room, index, value):
+    """How accelerated sweeps end."""
+    rows, convex = judged_by[1][len(judged_by[1]) - 1], 0.0 if judged_by[7] else 1.0
+    place, pointer, table, few, diagonal, _ = _cut_out(n, rows, plain, numbers, room)
+    column = index[: pointer[n]]
+    return float(
+        sweep_small(
+            most, int(plain[6]), pointer, column, value, diagonal, convex, tols, place, judged_by, table, few
+        )
     )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _begin_newton(most, n, rows, plain, numbers, room, index):
+    """The proximal iteration at the best point; how many systems it may solve."""
+    _, pointer, table, few, _, rest = _cut_out(n, rows, plain, numbers, room)
+    best, state = table[BEST], rest[: iteration.STATE_SIZE]
+    centre = rest[iteration.STATE_SIZE + 3 * n * iteration.CENTRE :]
+    for i in range(3 * n):
+        centre[i] = best[i]
+    iteration.begin(state, PATH_BEGIN if plain[7] > 0.0 else plain[1], plain[7])
+    iteration.forget_members(index[pointer[n] :], n)
+    return iteration.before_exact(most - (few[sweeps.DONE] if plain[7] == 0.0 else 0.0), state, table[FRICTION][:n])
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _newton(systems, tols, judged_by, n, plain, numbers, room, index, value, factors):
+    """How the proximal iteration ends."""
+    rows, convex = judged_by[1][len(judged_by[1]) - 1], 0.0 if judged_by[7] else 1.0
+    place, pointer, table, few, diagonal, rest = _cut_out(n, rows, plain, numbers, room)
+    at = iteration.STATE_SIZE
+    state, middle = rest[:at], at + 3 * n * iteration.VECTORS
+    vectors, A = rest[at:middle].reshape(iteration.VECTORS, 3 * n), rest[middle : middle + 9 * n].reshape(3 * n, 3)
+    return phase_up_to(
+        systems, plain, 0.0, state, vectors, A, index[pointer[n] :], factors, rest[middle + 9 * n :], pointer,
+        index[: pointer[n]], value, diagonal, table[SPEED], table[FRICTION][:n], convex, table[BEST], tols,
+        table[UNITS : UNITS + 2], place, judged_by, record_in(few), few[sweeps.DONE] if plain[7] == 0.0 else 0.0,
+    )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _order(n, rows, plain, numbers, room, index):
+    """Order the system anew; numbers that its factors take."""
+    pointer = _cut_out(n, rows, plain, numbers, room)[1]
+    return order_members(index[pointer[n] :], pointer, index[: pointer[n]])
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _end(tols, n, plain, numbers, room, reactions, judgements):
+    """The best point; how many judgements there are."""
+    place, _, table, few, _, _ = _cut_out(n, len(reactions), plain, numbers, room)
+    return end_small(tols, place, table, few, reactions, judgements)

@@ -21,10 +21,10 @@ import numpy as np
 from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import times_plus
-from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry
+from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry_in, carry_room
 from delassus.linalg.operators.rigid import form_dense
 from delassus.problem import Problem
-from delassus.residuals import RESIDUAL_COUNT, Residuals, judge_dense, judge_rigid, measure_at
+from delassus.residuals import RESIDUAL_COUNT, Residuals, judge_dense, judge_rigid_into, measure_at
 from delassus.solvers.settings import Settings
 
 MOST_JUDGEMENTS = 24  # in one call
@@ -142,13 +142,13 @@ def finish_dense(D, v_f, reactions, judged_by, found):
     judge_dense(D, v_f, reactions, judged_by, found[RESIDUAL_COUNT : RESIDUAL_COUNT + len(v_f)], found[:RESIDUAL_COUNT])
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, **BORROWED)
 def finish_rigid(rigid, v_f, u_f, reactions, judged_by, found):
     """The same for rigid bodies, whose velocities are written too.  rigid: `RigidDelassus.plain`; u_f: (n,), or empty
     where it is not known."""
     at = RESIDUAL_COUNT + len(v_f)
-    u = found[at : len(found) - 3 * MOST_JUDGEMENTS]
-    judge_rigid(rigid, v_f, len(u), u_f, reactions, judged_by, u, found[RESIDUAL_COUNT:at], found[:RESIDUAL_COUNT])
+    u, v = found[at : len(found) - 3 * MOST_JUDGEMENTS], found[RESIDUAL_COUNT:at]
+    judge_rigid_into(rigid, v_f, u_f, reactions, judged_by, u, v, found[:RESIDUAL_COUNT])
 
 
 def joints_at_once(
@@ -175,27 +175,35 @@ def joints_at_once(
 @njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED)
 def solve_alone(rigid, v_f, u_f, judged_by, tols, most, reactions, found):
     """The same for whoever is compiled too."""
-    D = np.empty((len(v_f), len(v_f)))
-    form_dense(rigid, False, D)
-    count = solve_joints(D, v_f, judged_by, tols, most, reactions, judgements_in(found))
+    room, order = np.empty(joints_room(len(v_f))), np.empty(len(v_f), np.int64)
+    count = solve_joints(rigid, v_f, judged_by, tols, most, reactions, found, room, order)
     if count > 0:
         finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
     return np.int64(count)
 
 
-@njit(cache=True, error_model="numpy")
-def solve_joints(D, v_f, judged_by, tols, most, reactions, judgements):
-    """How many judgements there are; none where D is not symmetric. One iteration is one solve.  D: (m, m) of at most
-    CARRY_ROWS rows of joints."""
-    v, carried = np.empty(len(v_f)), np.empty((len(v_f), 1))
+@njit(cache=True, **BORROWED)
+def joints_room(rows):
+    """Numbers that `solve_joints` needs: D, v, reactions, and what `carry` takes."""
+    return rows * rows + 2 * rows + carry_room(rows, 1)
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def solve_joints(rigid, v_f, judged_by, tols, most, reactions, found, room, order):
+    """How many judgements there are; none where D is not symmetric. One iteration is one solve.  v_f: (m,), of at most
+    CARRY_ROWS rows of joints; room: of `joints_room`, order: (m,), scratch."""
+    m, judgements = len(v_f), judgements_in(found)
+    at = m * m
+    D, v, carried = room[:at].reshape(m, m), room[at : at + m], room[at + m : at + 2 * m].reshape(m, 1)
+    form_dense(rigid, False, D)
     for k in range(2):
         times_plus(D, reactions, v_f, v)
         relative, velocity = measure_at(reactions, v, judged_by)
         judgements[0, k], judgements[1, k], judgements[2, k] = k, relative, velocity
         if k >= min(1, most) or (relative <= tols[0] and velocity <= tols[1]):
             return k + 1
-        if not carry(D, v_f, carried):
+        if not carry_in(D, v_f, carried, room[at + 2 * m :], order):
             return 0
-        for i in range(len(v_f)):
+        for i in range(m):
             reactions[i] = -carried[i, 0]
     return 0

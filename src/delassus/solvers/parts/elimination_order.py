@@ -49,15 +49,32 @@ else:
         return types.int64(types.uint64), generate
 
 
-@njit(cache=True, error_model="numpy")
-def order_of(members, number, pointer, column, order, position, starts, most):
+@njit(cache=True, **BORROWED)
+def order_scratch(n):
+    """Integers that `eliminate` needs as scratch for n triples."""
+    return n * ((n + 63) // 64) + 5 * n + 1
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def eliminate(members, number, pointer, column, order, position, starts, columns, scratch):
     """Eliminate `members` (n,), triples of a pattern in block rows; number: (triples,) their places in `members`, or
-    −1. Written: order (n,) of elimination, position (triples,) in it, starts (n + 1,) of the rows of U. Returns
-    (found?, columns of U as places in the order, starts of L's rows, columns of L's rows); not found where U has more
-    than `most` blocks off its diagonal."""
-    n = len(members)
+    −1. Written: order (n,) of elimination, position (triples,) in it, starts (n + 1,) of the rows of U, and the columns
+    of U as triples. How many those are; −1 where U has more blocks off its diagonal than `columns` has room for.
+    scratch: of `order_scratch`."""
+    n, one = len(members), np.uint64(1)
     words = (n + 63) // 64
-    bits, degree, one = np.zeros((n, words), np.uint64), np.zeros(n, np.int64), np.uint64(1)
+    at = n * words
+    bits, degree = scratch[:at].view(np.uint64).reshape(n, words), scratch[at : at + n]
+    # members of one degree are a list: first of each degree, next and last of each member
+    at += n
+    first, after = scratch[at : at + n + 1], scratch[at + n + 1 : at + 2 * n + 1]
+    at += 2 * n + 1
+    before, near, count, low = scratch[at : at + n], scratch[at + n : at + 2 * n], 0, 0
+    for a in range(n):
+        degree[a], first[a], after[a], before[a] = 0, -1, -1, -1
+        for w in range(words):
+            bits[a, w] = np.uint64(0)
+    first[n] = -1
     for a in range(n):
         k = members[a]
         for p in range(pointer[k], pointer[k + 1]):
@@ -68,11 +85,8 @@ def order_of(members, number, pointer, column, order, position, starts, most):
     for a in range(n):
         for w in range(words):
             degree[a] += _ones(bits[a, w])
-    # members of one degree are a list: first of each degree, next and last of each member
-    first, after, before = np.full(n + 1, -1, np.int64), np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     for a in range(n - 1, -1, -1):
         _enter(a, degree[a], first, after, before)
-    columns, near, count, low = np.empty(min(most, n * (n - 1) // 2), np.int64), np.empty(n, np.int64), 0, 0
     for step in range(n):
         while first[low] < 0:
             low += 1
@@ -87,7 +101,7 @@ def order_of(members, number, pointer, column, order, position, starts, most):
                 size += 1
                 word &= word - one
         if count + size > len(columns):
-            return False, columns, starts, columns
+            return -1
         for t in range(size):
             b = near[t]
             columns[count + t] = members[b]
@@ -107,18 +121,26 @@ def order_of(members, number, pointer, column, order, position, starts, most):
                 low = min(low, found)
         count += size
     starts[n] = count
-    lower = np.zeros(n + 1, np.int64)
+    return count
+
+
+@njit(cache=True, **BORROWED)
+def fill_pattern(position, starts, columns, lower, left, scratch):
+    """The columns of U, of `eliminate`, as places in the order, and the pattern of L: starts (n + 1,) and columns of
+    its rows.  scratch: (n,)."""
+    n, count = len(starts) - 1, starts[len(starts) - 1]
+    for i in range(n + 1):
+        lower[i] = 0
     for p in range(count):
         columns[p] = position[columns[p]]
         lower[columns[p] + 1] += 1
     for i in range(n):
         lower[i + 1] += lower[i]
-    left, at = np.empty(count, np.int64), lower.copy()
+        scratch[i] = lower[i]
     for i in range(n):
         for p in range(starts[i], starts[i + 1]):
-            left[at[columns[p]]] = i
-            at[columns[p]] += 1
-    return True, columns, lower, left
+            left[scratch[columns[p]]] = i
+            scratch[columns[p]] += 1
 
 
 @njit(cache=True, **BORROWED)
@@ -158,9 +180,9 @@ def block_operations(mu, r, pointer, column, most):
     for k in range(n):
         if number[k] >= 0:
             members[number[k]] = k
-    order, position, starts = np.empty(count, np.int64), np.zeros(n, np.int64), np.empty(count + 1, np.int64)
-    found, _, _, _ = order_of(members, number, pointer, column, order, position, starts, most)
-    if not found:
+    order, position, starts = np.empty(count, np.int64), np.empty(n, np.int64), np.empty(count + 1, np.int64)
+    columns, scratch = np.empty(min(most, count * (count - 1) // 2), np.int64), np.empty(order_scratch(count), np.int64)
+    if eliminate(members, number, pointer, column, order, position, starts, columns, scratch) < 0:
         return math.inf, count
     total = 0.0
     for i in range(count):

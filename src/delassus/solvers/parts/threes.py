@@ -137,18 +137,10 @@ def cut_matrix(indptr, indices, data, place, n):
     return pointer, column, value, diagonal
 
 
-@njit(cache=True, error_model="numpy")
-def cut_dense(D, place, n):
-    """The same of D in full; blocks of zeros are left out."""
-    pointer, column = np.empty(n + 1, np.int64), np.empty(n * (n - 1), np.int64)
-    value, diagonal = np.empty(9 * n * (n - 1) + PADDING), np.empty(9 * n)
-    at = fill_dense(D, place, n, np.empty(3 * n, np.int64), pointer, column, value, diagonal)
-    return pointer, column[:at], value[: 9 * at + PADDING], diagonal
-
-
 @njit(cache=True, error_model="numpy", **BORROWED)
 def fill_dense(D, place, n, row_of, pointer, column, value, diagonal):
-    """The same into arrays that are long enough for all blocks; how many there are.  row_of: (3 n,) scratch."""
+    """The same of D in full, without blocks of zeros, into arrays that are long enough for all; how many blocks there
+    are.  row_of: (3 n,) scratch."""
     for i in range(3 * n):
         row_of[i] = -1
     for i in range(len(place)):
@@ -179,22 +171,49 @@ def fill_dense(D, place, n, row_of, pointer, column, value, diagonal):
 @njit(cache=True, error_model="numpy")
 def cut_rigid(rigid, body_count, place, n):
     """The same of rigid bodies, D_kl = Σ over common bodies of rows_k response_lᵀ.  rigid: `RigidDelassus.plain`."""
-    bodies, start, rows, response, compliance = rigid
-    first = np.zeros(body_count + 1, np.int64)  # of each body, in the list of (block, side)
+    pointer, scratch = np.empty(n + 1, np.int64), np.empty(rigid_scratch(len(rigid[0]), body_count), np.int64)
+    count = count_rigid(rigid, body_count, place, pointer, scratch)
+    column, value, diagonal = np.empty(count, np.int64), np.empty(9 * count + PADDING), np.empty(9 * n)
+    fill_rigid(rigid, body_count, place, scratch, np.empty(48), pointer, column, value, diagonal)
+    return pointer, column, value, diagonal
+
+
+@njit(cache=True, **BORROWED)
+def rigid_scratch(blocks, body_count):
+    """Integers that `count_rigid` and `fill_rigid` need as scratch: of each body where its blocks begin in the list of
+    (block, side), and where that list ends so far; the list; a mark for each block."""
+    return 2 * (body_count + 1) + 3 * blocks
+
+
+@njit(cache=True, inline="always")
+def _bodies_in(scratch, blocks, body_count):
+    """(first, end so far, list, marks), views."""
+    at, end = body_count + 1, 2 * (body_count + 1)
+    return scratch[:at], scratch[at:end], scratch[end : end + 2 * blocks], scratch[end + 2 * blocks :]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def count_rigid(rigid, body_count, place, pointer, scratch):
+    """pointer: (n + 1,), written, and how many blocks there are off the diagonal; scratch: read by `fill_rigid`."""
+    bodies, start = rigid[0], rigid[1]
+    first, at, touching, seen = _bodies_in(scratch, len(bodies), body_count)
+    for b in range(body_count + 1):
+        first[b] = 0
     for k in range(len(bodies)):
+        seen[k] = -1
         for side in range(2):
             if bodies[k, side] >= 0:
                 first[bodies[k, side] + 1] += 1
     for b in range(body_count):
         first[b + 1] += first[b]
-    touching, at = np.empty(first[body_count], np.int64), first.copy()
+        at[b] = first[b]
     for k in range(len(bodies)):
         for side in range(2):
             b = bodies[k, side]
             if b >= 0:
                 touching[at[b]] = 2 * k + side
                 at[b] += 1
-    pointer, seen = np.zeros(n + 1, np.int64), np.full(len(bodies), -1, np.int64)
+    pointer[0] = 0
     for k in range(len(bodies)):
         size = (start[k + 1] - start[k] + 2) // 3
         count, seen[k] = size, k  # itself, even where it is between the world and the world
@@ -209,10 +228,23 @@ def cut_rigid(rigid, body_count, place, n):
         own = place[start[k]] // 3
         for t in range(own, own + size):
             pointer[t + 1] = pointer[t] + count - 1
-    column, value, diagonal = np.empty(pointer[n], np.int64), np.zeros(9 * pointer[n] + PADDING), np.zeros(9 * n)
+    return pointer[len(pointer) - 1]
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def fill_rigid(rigid, body_count, place, scratch, left, pointer, column, value, diagonal):
+    """The blocks that `count_rigid` counted.  scratch: from there; left: (48,), scratch: the rows of the triple at
+    hand, by columns of four, zeros where there are less than three."""
+    bodies, start, rows, response, compliance = rigid
+    first, _, touching, seen = _bodies_in(scratch, len(bodies), body_count)
+    for i in range(len(value)):
+        value[i] = 0.0
+    for i in range(len(diagonal)):
+        diagonal[i] = 0.0
+    for i in range(48):
+        left[i] = 0.0
     for k in range(len(bodies)):
         seen[k] = -1
-    left = np.zeros(48)  # the rows of the triple at hand, by columns of four, zeros where there are less than three
     for k in range(len(bodies)):
         own, size = place[start[k]] // 3, (start[k + 1] - start[k] + 2) // 3
         base, end = pointer[own], 0  # blocks of the first triple, and how many of them there are so far
@@ -265,7 +297,6 @@ def cut_rigid(rigid, body_count, place, n):
                                 value[at + 3 * c + a] = x
     for i in range(len(compliance)):
         diagonal[9 * (place[i] // 3) + 4 * (place[i] % 3)] += compliance[i]
-    return pointer, column, value, diagonal
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
