@@ -1,4 +1,4 @@
-"""Few rigid bodies under exact friction take a short way through `solve`: the same bits, with less around them."""
+"""Few rigid bodies take a short way through `solve`: the same bits, with less around them."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from delassus import Law, Status, solve
 from delassus.problem.random import random_rigid
 from delassus.solvers import solve_problem
 from delassus.solvers.auto.short_way import bodies_at_once
+from delassus.solvers.auto.stages import MOST_CONVEX, least_reactions
 
 
 @pytest.fixture
@@ -61,12 +62,49 @@ def test_a_guess_is_not_written_to():
     assert np.array_equal(guess, np.full(problem.row_count, 0.1))
 
 
-def test_other_laws_many_rows_and_masses_far_apart_are_left_to_others():
+@pytest.mark.parametrize("law", [Law.CCP, Law.FRICTIONLESS])
+def test_under_convex_laws_it_finds_the_least_reactions_too(law, ordinary):
+    """The bits of the ordinary way, and what the interior point finds."""
+    for seed in range(12):
+        problem = problem_of(seed, law)
+        quick, usual = (call(problem, tol=1e-9) for call in (solve, ordinary))
+        assert quick.converged
+        assert usual.converged
+        assert quick.solver == usual.solver == "prox-ssn"
+        assert quick.iterations <= MOST_CONVEX
+        assert np.array_equal(quick.reactions, usual.reactions)
+        assert np.array_equal(quick.body_velocities, usual.body_velocities)
+        assert np.allclose(quick.reactions, least_by_interior_point(problem), rtol=0.0, atol=1e-6)
+
+
+def test_the_interior_point_goes_on_from_where_newton_was_stopped(monkeypatch):
+    """With the count and the trace of both, the least reactions, and no more iterations than allowed."""
+    monkeypatch.setattr("delassus.solvers.auto.short_way.MOST_CONVEX", 3)
+    problem = problem_of(6, Law.CCP)
+    whole, cut = solve(problem, tol=1e-9), solve(problem, tol=1e-9, max_iter=4)
+    assert whole.converged
+    assert whole.solver == "prox-ssn, ipm"
+    assert whole.trace.iterations == sorted(whole.trace.iterations)
+    assert np.allclose(whole.reactions, least_by_interior_point(problem), rtol=0.0, atol=1e-7)
+    assert cut.status is Status.MAX_ITERATIONS
+    assert cut.iterations == 4
+    assert cut.residuals.natural_map_relative <= cut.trace.natural_map_relative[0]
+
+
+def least_by_interior_point(problem):
+    """Reactions of another method, the least of those that give its motion."""
+    found = solve(problem, "ipm", tol=1e-10)
+    least = least_reactions(problem, found.reactions, found.velocities, found.residuals.worst_velocity_relative)
+    return found.reactions if least is None else least
+
+
+def test_many_rows_and_masses_far_apart_are_left_to_others():
     limits = solve_problem.limits_of(1e-6, "auto", 100, None)
     heavy = problem_of(1).delassus
-    assert bodies_at_once(problem_of(1), np.zeros(problem_of(1).row_count), limits) is not None
-    for problem in (problem_of(1, Law.CCP), random_rigid(np.random.default_rng(0), bodies=12, contacts=60)):
-        assert bodies_at_once(problem, np.zeros(problem.row_count), limits) is None
+    for law in (Law.NCP, Law.CCP):
+        assert bodies_at_once(problem_of(1, law), np.zeros(problem_of(1).row_count), limits) is not None
+    many = random_rigid(np.random.default_rng(0), bodies=12, contacts=60)
+    assert bodies_at_once(many, np.zeros(many.row_count), limits) is None
     heavy.mass[0] *= 1e14
     odd = problem_of(1)
     odd.delassus = heavy

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from delassus import residuals
 from delassus.errors import ProblemError, SolveError
+from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.auto.islands import MANY_ROWS, rest_at_once, solve_islands
 from delassus.solvers.auto.short_way import bodies_at_once, contacts_at_once
@@ -79,7 +80,7 @@ def solve(
             found = _of_attempt(*quick, limits, trace, start)
             if found.status is Status.CONVERGED:
                 return found
-    point, apart, first = start_point(problem, guess), None, None
+    point, begun, first = start_point(problem, guess), None, None
     if solver == "auto" and point.ndim == 1 and limits.time_limit > LONGEST_ATTEMPT:
         start = clock()
         quick = bodies_at_once(problem, point, limits)
@@ -87,26 +88,35 @@ def solve(
             first = _of_attempt(*quick, limits, trace, start)
             if first.status is Status.CONVERGED:
                 return first
-            point = start_point(problem, guess)  # others begin there again
+            if problem.law is Law.NCP:
+                point = start_point(problem, guess)  # others begin there again
+            else:
+                begun, first = first, None  # the interior point goes on from there
     stages, fine = _stages(problem, solver, point.ndim == 2, limits.tol)
-    if first is None and fine == 1.0 and point.ndim == 1:
+    is_apart = False
+    if begun is not None:
+        stages = stages[1:]  # the first is what was attempted
+    elif first is None and fine == 1.0 and point.ndim == 1:
         if solver == "auto" and problem.row_count > MANY_ROWS:
-            apart = _island_by_island(problem, point, limits, trace, threads)
-        else:  # most problems end here, and the loop over methods would take longer than a small one
+            begun = _island_by_island(problem, point, limits, trace, threads)
+            is_apart = begun is not None
+        if begun is None:  # most problems end here, and the loop over methods would take longer than a small one
             line, settings, most = stages[0]
             most = min(most, limits.max_iter) if len(stages) > 1 else limits.max_iter
             first = _first_attempt(problem, line, settings, point, most, limits, trace)
-            if first is not None and first.status is Status.CONVERGED and (solver != "auto" or first.is_least):
+            if first is not None and first.status is Status.CONVERGED:
+                if solver == "auto":
+                    take_least_reactions(problem, first, limits)
                 return first
-    if apart is None:
+    if begun is None:
         solution = _portfolio(problem, stages, point, limits, trace, fine, first)
-    elif apart.converged or apart.iterations >= limits.max_iter:
-        solution = apart
+    elif begun.converged or begun.iterations >= limits.max_iter:
+        solution = begun
     else:
-        left = limits.within(limits.max_iter - apart.iterations, apart.seconds)
-        again = _continued(trace, apart.iterations, apart.seconds)
-        solution = _portfolio(problem, stages, apart.reactions.copy(), left, again, fine).after(apart)
-    if solver == "auto" and apart is None:
+        left = limits.within(limits.max_iter - begun.iterations, begun.seconds)
+        again = _continued(trace, begun.iterations, begun.seconds)
+        solution = _portfolio(problem, stages, begun.reactions.copy(), left, again, fine).after(begun)
+    if solver == "auto" and not is_apart:
         take_least_reactions(problem, solution, limits)
     if throw and not solution.converged:
         raise SolveError(solution.message)

@@ -9,7 +9,7 @@ import numpy as np
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.auto.islands import MANY_ROWS
-from delassus.solvers.auto.stages import ALWAYS_LEAST, auto_line, first_for_few_bodies
+from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, first_for_few_bodies, is_newtons
 from delassus.solvers.driver import Limits
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.small import MOST_ITERATIONS, small_at_once
@@ -47,16 +47,20 @@ def _learned(problem: Problem) -> tuple[str, int, int, list[int]]:
 
 def bodies_at_once(problem: Problem, guess: np.ndarray, limits: Limits) -> tuple[Attempt, np.ndarray, str] | None:
     """(attempt, reactions (m,), name of the solver): the first attempt of `auto`, bit by bit, within the tolerances or
-    not; None where it makes none, or where there is more than few rigid bodies under exact friction.  guess: (m,),
-    overwritten by the reactions."""
-    rigid = problem.delassus.rigid
-    if rigid is None or problem.row_count > ALWAYS_LEAST or problem.law is not Law.NCP or rigid.has_odd_masses():
+    not; None where it makes none, or where there is more than few rigid bodies.  guess: (m,), overwritten by the
+    reactions."""
+    rigid, most = problem.delassus.rigid, limits.max_iter
+    if rigid is None or problem.row_count > ALWAYS_LEAST or rigid.has_odd_masses():
         return None
+    if problem.law is not Law.NCP:
+        if not is_newtons(problem):
+            return None
+        most = min(most, MOST_CONVEX)
     if problem.row_count > MANY_ROWS and guess.any():
         return None  # it may solve some islands already
     name, plain = _method_of_bodies()
     attempt, tols = Attempt(problem), (limits.tol, limits.tol_velocity)
-    attempt.count = small_at_once(problem, plain, 1.0, guess, tols, limits.max_iter, attempt.found)
+    attempt.count = small_at_once(problem, plain, 1.0, guess, tols, most, attempt.found)
     attempt.is_least = True
     return (attempt, guess, name) if attempt.count else None
 

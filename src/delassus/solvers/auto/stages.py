@@ -5,7 +5,8 @@ The policy, in one place:
 
 1. Accelerated sweeps for as long as they are cheaper than factors, then proximal Newton (`prox-ssn`), under every law.
    Which of the two works when is decided by price and by the slope of the residual, in `parts/anderson/sweeps`. Under
-   a convex law few rigid bodies go to the interior point at once, which is compiled for them.
+   a convex law few rigid bodies get some iterations of Newton's method, and then, or where many faces touch at once,
+   the interior point, which is compiled for them.
 2. Where bodies share a load in many ways under exact friction, the path to the least reactions takes the place of the
    sweeps: there the motion depends on which reactions are taken.
 3. Heaps of thousands of contacts, and more rows than factors are made for: sweeps with momentum (`ags`) first, to the
@@ -59,8 +60,12 @@ _HEAP_CONVEX = (1e-4, 3000), (1e-6, 5000), (0.0, 15_000)  # (least tolerance, co
 _MOST_MOMENTUM = 1500  # sweeps with momentum before Newton's method or an interior point
 _USUAL_TOL = 1e-6
 
+
 ALWAYS_LEAST = 150
 """Rows up to which the least reactions cost next to nothing."""
+MOST_CONVEX = 20
+"""Iterations of Newton's method on few rigid bodies under a convex law: after more the interior point is faster."""
+_FEW_CONVEX = 90  # rows of them up to which it always comes first
 _MOST_LEAST = 1000  # rows up to which bodies that share several contacts get them, and not those of sweeps
 _CONTACTS_PER_PAIR = 2.0  # contacts per pair of bodies from which on they touch by faces and edges
 
@@ -81,7 +86,7 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
     if not SOLVERS["prox-ssn"].takes(problem):
         return _for_many_rows(problem.law)
     if problem.law is not Law.NCP and is_small(problem):
-        return ((SOLVERS["ipm"], SOLVERS["ipm"].settings, 0),)
+        return _for_few_convex(is_newtons(problem))
     return _stages(problem.law, is_exact and shares_loads(problem), is_heap, is_exact and has_both)
 
 
@@ -146,6 +151,23 @@ def _from_zero(start: Callable[[Problem, Settings, np.ndarray], Method]) -> Call
 def _for_few_bodies(eliminates: bool) -> Stages:
     """Of few rigid bodies under exact friction."""
     return _stages(Law.NCP, True, eliminates=eliminates)
+
+
+def is_newtons(problem: Problem) -> bool:
+    """Does Newton's method come before the interior point on these few rigid bodies under a convex law? With the least
+    reactions, which it ends with, it takes half of the time, but not where many faces and edges touch."""
+    rigid, rows = problem.delassus.rigid, problem.row_count
+    if rigid is None or rows <= _FEW_CONVEX or 2 * problem.cone.bilateral_rows >= rows:
+        return rigid is not None
+    return not _touch_by_faces(rigid, problem.contact_count)
+
+
+@cache
+def _for_few_convex(with_newton: bool) -> Stages:
+    """Of few rigid bodies under a convex law."""
+    ipm, newton = SOLVERS["ipm"], replace(SOLVERS["prox-ssn"], at_once=least_at_once, ends_least=True)
+    first = ((newton, newton.settings.changed(least=True), MOST_CONVEX),) if with_newton else ()
+    return (*first, (ipm, ipm.settings, 0))
 
 
 def first_for_few_bodies() -> tuple[Solver, Settings]:

@@ -51,7 +51,7 @@ from delassus.solvers.parts.jordan import centrality, centred_pair
 from delassus.solvers.settings import Settings
 
 _MOST_VELOCITIES, _MOST_ROWS = 300, 3000  # beyond, sparse factors are faster
-_QUICK_VELOCITIES, _QUICK_ROWS = 120, 120  # of problems attempted at once: an iteration takes 0.1 ms at most, and
+_QUICK_COLUMNS, _QUICK_ROWS = 120, 600  # of problems attempted at once: an iteration takes 0.1 ms at most, and
 _QUICK_ITERATIONS = 60  # so many of them, since no time limit is looked at meanwhile
 _FIRST_GOAL = 10.0  # times the tolerances: scaled residuals at which they may be met; the judge then says where
 PATIENCE = 20  # polish steps without halving the residual, where there is nothing to go back to
@@ -181,7 +181,9 @@ def dense_at_once(
     told: Batches = []
     if problem.cone.bilateral_rows == problem.row_count:
         return joints_at_once(problem, settings, reactions, tols, max_iter, found)
-    if rigid is None or problem.row_count > _QUICK_ROWS or 6 * len(rigid.mass) > _QUICK_VELOCITIES:
+    if rigid is None or problem.row_count > _QUICK_ROWS:
+        return 0
+    if 6 * len(rigid.mass) - problem.cone.bilateral_rows > _QUICK_COLUMNS:  # independent joints take one each
         return 0
     if not settings.polish or settings.variant == "thesis" or rigid.has_odd_masses():
         return 0
