@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from delassus import Law, Status, solve
+from delassus import Law, Problem, Status, solve
+from delassus.problem.few_bodies import unpacked
 from delassus.problem.random import random_rigid
 from delassus.solvers import solve_problem
 from delassus.solvers.auto.short_way import bodies_at_once
@@ -22,7 +23,7 @@ def ordinary(monkeypatch):
     return call
 
 
-def problem_of(seed: int, law: Law = Law.NCP):
+def problem_of(seed: int, law: Law = Law.NCP, compliance: float = 0.0):
     """Joints, limits and contacts of a few bodies."""
     rng = np.random.default_rng(seed)
     counts = {
@@ -30,7 +31,7 @@ def problem_of(seed: int, law: Law = Law.NCP):
         "limits": int(rng.integers(0, 3)),
         "contacts": int(rng.integers(1, 12)),
     }
-    return random_rigid(rng, bodies=int(rng.integers(2, 6)), law=law, **counts)
+    return random_rigid(rng, bodies=int(rng.integers(2, 6)), law=law, compliance=compliance, **counts)
 
 
 @pytest.mark.parametrize("max_iter", [0, 1, 3, 1000])
@@ -106,6 +107,30 @@ def test_many_rows_and_masses_far_apart_are_left_to_others():
     many = random_rigid(np.random.default_rng(0), bodies=12, contacts=60)
     assert bodies_at_once(many, np.zeros(many.row_count), limits) is None
     heavy.mass[0] *= 1e14
-    odd = problem_of(1)
-    odd.delassus = heavy
-    assert bodies_at_once(odd, np.zeros(odd.row_count), limits) is None
+    of = problem_of(1)
+    odd = Problem(heavy, of.free_velocity, of.cone, of.law, u_f=of.u_f, bias=of.bias)
+    for problem in (odd, odd.with_law("ncp")):  # packed, and not
+        assert bodies_at_once(problem, np.zeros(odd.row_count), limits) is None
+
+
+def test_packed_bodies_are_the_problem():
+    """Every array and number, whatever the problem has of each."""
+    for seed in range(10):
+        problem = problem_of(seed, list(Law)[seed % 3], compliance=1e-3 * (seed % 2))
+        rigid, u_f, v_f, judged_by = getattr(unpacked, "py_func", unpacked)(problem.packed_bodies)
+        expected = (*problem.delassus.rigid.plain, problem.u_f, problem.free_velocity, *problem.judged_by)
+        for found, given in zip((*rigid, u_f, v_f, *judged_by), expected, strict=True):
+            assert np.array_equal(found, given)
+            assert np.asarray(found).dtype == np.asarray(given).dtype
+
+
+def test_what_is_not_packed_takes_the_same_way():
+    """Problems that follow from others, and larger ones, have no room for it."""
+    for seed in range(6):
+        problem = problem_of(seed)
+        same = problem.with_law(problem.law)
+        assert same.packed_bodies is None is not problem.packed_bodies
+        quick, usual = solve(problem, tol=1e-9), solve(same, tol=1e-9)
+        assert quick.iterations == usual.iterations
+        assert np.array_equal(quick.reactions, usual.reactions)
+    assert random_rigid(np.random.default_rng(0), bodies=12, contacts=60).packed_bodies is None

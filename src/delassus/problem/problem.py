@@ -15,23 +15,22 @@ from numpy.typing import ArrayLike
 
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
-from delassus.kernel import ADDRESSED, njit
+from delassus.kernel import njit
 from delassus.law import Law
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
-from delassus.linalg.operators.islands import fill_islands_of_bodies
 from delassus.linalg.operators.matrix import fill_blocks_of_full
-from delassus.linalg.operators.rigid import fill_diagonal_blocks
+from delassus.linalg.operators.rigid import RigidDelassus
+from delassus.problem.few_bodies import BODIES, MOST_ROWS, pack_bodies, packed_size
+from delassus.problem.scales import fill_scale, fill_scale_of_bodies, trace_of
 from delassus.problem.storage import Matrix, dual_storage, free_velocity_of, primal_storage, rigid_storage, vector
 
-_SLOW = 1e-6  # of the largest free velocity of all: an island slower than that is compared with this much of it
 _APART = 1e-9  # of the sliding velocity: what separates by as much does not touch by rounding
-_TINY = 1e-100  # [m/s]: squares of less underflow, and no method distinguishes them from zero
-_ROUNDING = 1e-14  # of the largest free velocity: an island slower than that is at rest, and its figure rounding
 
 
 PACKED = 4
 """Entries at the beginning of `Problem.packed` that tell sizes and kind."""
 
+_NONE = np.empty(0)
 _LAWS = {law: number for number, law in enumerate(Law)}
 _OF_V_F = (
     "judged_by",
@@ -39,6 +38,7 @@ _OF_V_F = (
     "is_free",
     "free_speed",
     "packed",
+    "packed_bodies",
     "_packing",
 )  # what is kept of a problem and follows from v_f
 
@@ -57,6 +57,9 @@ class Problem:
     that are kept from step to step must not speed things up. row_count: m; contact_count: n_c; is_small: of few rows,
     and D at hand in full? mu: (n_c,) friction coefficients of the law at hand, zero under FRICTIONLESS.
     """
+
+    packed_bodies: np.ndarray | None = None
+    """Of few rigid bodies all that a solve reads, one behind the other (`few_bodies`)."""
 
     def __init__(
         self,
@@ -170,7 +173,7 @@ class Problem:
         if self.is_small:
             return self._packing[2]
         joints = self.cone.bilateral.size if self.cone.bilateral_rows < self.row_count else 0
-        trace = _trace(self.diagonal_blocks, self.cone.block_start, joints)
+        trace = trace_of(self.diagonal_blocks, self.cone.block_start, joints)
         first = self.cone.block_start[joints]
         return float(self.row_count - first) / trace if trace > 0.0 else 1.0
 
@@ -195,18 +198,18 @@ class Problem:
         out = np.empty(cone.block_count)
         arguments = cone.block_start, cone.bilateral.size, self.free_velocity, self.rest_speed, out
         if rigid is not None:  # needed in every step: one compiled call
-            _fill_scale_of_bodies(rigid.bodies, len(rigid.mass), *arguments)
+            fill_scale_of_bodies(rigid.bodies, len(rigid.mass), *arguments)
         else:
-            _fill_scale(self.delassus.islands(cone.block_start), *arguments)
+            fill_scale(self.delassus.islands(cone.block_start), *arguments)
         return out
 
     @cached_property
     def judged_by(self) -> tuple[Any, ...]:
         """What compiled code needs to judge a point: μ, first row of each block, joint blocks, bilateral rows, limits,
         diagonal blocks, velocity scales, is the law exact, ρ, ‖v_f‖₂."""
-        cone = self.cone
-        if self.delassus.rigid is not None and "velocity_scale" not in self.__dict__:
-            self._measure_rigid()
+        cone, rigid = self.cone, self.delassus.rigid
+        if rigid is not None and "velocity_scale" not in self.__dict__:
+            return self._measure_rigid(rigid)
         if self.is_small:
             packed, blocks, rho, speed = self._packing
             self.packed = packed
@@ -240,17 +243,27 @@ class Problem:
             np.ones(cone.block_area), np.ones(cone.block_count), self.law is Law.NCP, 1.0, self.free_speed,
         )  # fmt: skip
 
-    def _measure_rigid(self) -> None:
-        """Diagonal blocks, velocity scales, ρ and ‖v_f‖₂ of rigid bodies in one compiled call: every step asks."""
-        cone, rigid = self.cone, self.delassus.rigid
-        assert rigid is not None
-        blocks, scale = np.empty(cone.block_area), np.empty(cone.block_count)
-        whole = np.empty(2)
-        measure_rigid(
-            rigid.plain, len(rigid.mass), cone.bilateral.size, self.free_velocity, self.rest_speed, blocks, scale, whole
-        )
-        rho, speed = whole.tolist()
-        self.__dict__.update(diagonal_blocks=blocks, velocity_scale=scale, rho=rho, free_speed=speed)
+    def _measure_rigid(self, rigid: RigidDelassus) -> tuple[Any, ...]:
+        """`judged_by` of rigid bodies and `packed_bodies`, in one compiled call: every step asks."""
+        cone, known = self.cone, self.__dict__
+        area, count, joints, bilateral = cone.block_area, cone.block_count, cone.bilateral.size, cone.bilateral_rows
+        u_f, mu, is_exact, middle = self.u_f, self.mu, self.law is Law.NCP, BODIES + area
+        if u_f is None:
+            u_f = _NONE
+        size = middle + count
+        if self.row_count <= MOST_ROWS:
+            size += packed_size(self.row_count, count, self.contact_count, rigid.compliance is not None, len(u_f))
+        out = np.empty(size)
+        pack_bodies(
+            rigid.plain, rigid.mass, joints, bilateral, cone.unilateral, mu, is_exact, u_f, self.free_velocity,
+            self.rest_speed, area, out,
+        )  # fmt: skip
+        if size > middle + count:
+            known["packed_bodies"] = out
+        known["diagonal_blocks"] = blocks = out[BODIES:middle]
+        known["velocity_scale"] = scale = out[middle : middle + count]
+        known["rho"], known["free_speed"] = rho, speed = out.item(0), out.item(1)
+        return mu, cone.block_start, joints, bilateral, cone.unilateral, blocks, scale, is_exact, rho, speed
 
     @cached_property
     def packed(self) -> np.ndarray | None:
@@ -309,52 +322,6 @@ class Problem:
 
 
 @njit(cache=True)
-def _fill_scale_of_bodies(bodies, body_count, block_start, joints, v_f, floor, out):
-    island = np.empty(len(out), dtype=np.int64)
-    fill_islands_of_bodies(bodies, body_count, island)
-    _fill_scale(island, block_start, joints, v_f, floor, out)
-
-
-@njit(cache=True, **ADDRESSED)
-def measure_rigid(rigid, body_count, joints, v_f, floor, blocks, scale, whole):
-    """Fills diagonal blocks (Σ d_k²,) and velocity scales (block_count,) of `Problem.judged_by`, and
-    whole: (2,) ρ, ‖v_f‖₂; returns 0.  rigid: `RigidDelassus.plain`; joints: how many of the first blocks are; floor:
-    rest speed [m/s]."""
-    bodies, start, rows, response, compliance = rigid
-    fill_diagonal_blocks(start, rows, response, compliance, blocks)
-    _fill_scale_of_bodies(bodies, body_count, start, joints, v_f, floor, scale)
-    m = len(v_f)
-    first = joints if start[joints] < m else 0
-    trace, square = _trace(blocks, start, first), 0.0
-    for i in range(m):
-        square += v_f[i] * v_f[i]
-    whole[0], whole[1] = (m - start[first]) / trace if trace > 0.0 else 1.0, math.sqrt(square)
-    return np.int64(0)
-
-
-@njit(cache=True)
-def _fill_scale(island, block_start, joints, v_f, floor, out):
-    """out: `velocity_scale`.  island: (block_count,); joints: how many of the first blocks are; floor: rest speed."""
-    speed = np.zeros(len(out))  # by island
-    largest = 0.0
-    for k in range(len(out)):
-        own = 0.0
-        for i in range(block_start[k], block_start[k + 1]):
-            largest = max(largest, abs(v_f[i]))
-            may_separate = k >= joints and i == block_start[k]  # a limit, or the normal of a contact
-            own = max(own, -v_f[i] if may_separate else abs(v_f[i]))
-        speed[island[k]] = max(speed[island[k]], own)
-    for k in range(len(out)):
-        own = speed[island[k]]
-        if own <= _ROUNDING * largest and floor == 0.0:
-            out[k] = largest
-        else:
-            out[k] = max(own, _SLOW * largest, floor)
-        if 0.0 < out[k] < _TINY:
-            out[k] = _TINY
-
-
-@njit(cache=True)
 def _pack(kind, D, v_f, mu, scale, block_start, joints, blocks, out):
     """Fills diagonal blocks and `Problem.packed`; (ρ, ‖v_f‖₂)."""
     m, at = len(v_f), PACKED
@@ -373,24 +340,10 @@ def _pack(kind, D, v_f, mu, scale, block_start, joints, blocks, out):
         for i in range(len(each)):
             out[at + i] = each[i]
         at += len(each)
-    trace = _trace(blocks, block_start, joints)
+    trace = trace_of(blocks, block_start, joints)
     rho = (m - block_start[joints]) / trace if trace > 0.0 else 1.0
     out[at], out[at + 1] = rho, math.sqrt(square)
     return rho, math.sqrt(square)
-
-
-@njit(cache=True)
-def _trace(diagonal_blocks, block_start, first):
-    """Sum of the diagonals of the blocks from number `first` on."""
-    at = 0
-    trace = 0.0
-    for k in range(len(block_start) - 1):
-        size = block_start[k + 1] - block_start[k]
-        if k >= first:
-            for i in range(size):
-                trace += diagonal_blocks[at + i * (size + 1)]
-        at += size * size
-    return trace
 
 
 def _cone_of(mu: ArrayLike | None, cone: ProductCone | None) -> ProductCone:

@@ -173,10 +173,10 @@ class RigidDelassus(Delassus):
 
     def mass_ratio(self) -> float | None:
         """By the heaviest and the lightest direction of translation: gyroscopic terms only touch rotations."""
-        return _mass_ratio(self.mass) if len(self.mass) else None
+        return translation_ratio(self.mass) if len(self.mass) else None
 
     def has_odd_masses(self) -> bool:
-        return len(self.mass) > 0 and _mass_ratio(self.mass) > ODD_MASSES
+        return len(self.mass) > 0 and translation_ratio(self.mass) > ODD_MASSES
 
     def velocity_units(self) -> np.ndarray:
         unit = np.ones((len(self.mass), 6))
@@ -203,7 +203,7 @@ def body_count(bodies):
 
 
 @njit(cache=True, **BORROWED)
-def _mass_ratio(mass):
+def translation_ratio(mass):
     """Heaviest over lightest direction of translation. Compiled: every step needs it, and NumPy takes 20 µs."""
     least = most = mass[0, 0, 0]
     for k in range(len(mass)):

@@ -23,7 +23,7 @@ from delassus.integrators import STIFFLY
 from delassus.kernel import njit
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.model.model import Model
-from delassus.problem.problem import measure_rigid
+from delassus.problem.scales import measure_rigid
 from delassus.simulation.compiled.detect import detect_many
 from delassus.simulation.compiled.layout import Arrays, closes, most_rows
 from delassus.simulation.settings import StepSettings

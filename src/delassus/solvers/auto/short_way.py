@@ -11,6 +11,7 @@ from delassus.problem import Problem
 from delassus.solvers.auto.islands import MANY_ROWS
 from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, first_for_few_bodies, is_newtons
 from delassus.solvers.driver import Limits
+from delassus.solvers.newton import small
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.small import MOST_ITERATIONS, small_at_once
 from delassus.solvers.newton.swept import FEW_CONTACTS, scratch_of, sweep_contacts
@@ -49,20 +50,32 @@ def bodies_at_once(problem: Problem, guess: np.ndarray, limits: Limits) -> tuple
     """(attempt, reactions (m,), name of the solver): the first attempt of `auto`, bit by bit, within the tolerances or
     not; None where it makes none, or where there is more than few rigid bodies.  guess: (m,), overwritten by the
     reactions."""
-    rigid, most = problem.delassus.rigid, limits.max_iter
-    if rigid is None or problem.row_count > ALWAYS_LEAST or rigid.has_odd_masses():
+    rigid, most, rows = problem.delassus.rigid, limits.max_iter, problem.row_count
+    if rigid is None or rows > ALWAYS_LEAST:
         return None
     if problem.law is not Law.NCP:
         if not is_newtons(problem):
             return None
         most = min(most, MOST_CONVEX)
-    if problem.row_count > MANY_ROWS and guess.any():
+    if rows > MANY_ROWS and guess.any():
         return None  # it may solve some islands already
+    packed, attempt = problem.packed_bodies, Attempt(problem)
     name, plain = _method_of_bodies()
-    attempt, tols = Attempt(problem), (limits.tol, limits.tol_velocity)
-    attempt.count = small_at_once(problem, plain, 1.0, guess, tols, most, attempt.found)
+    if packed is not None:
+        attempt.count = small.bodies_at_once(
+            packed, _asked(limits.tol, limits.tol_velocity, most), guess, attempt.found
+        )
+    elif not rigid.has_odd_masses():
+        tols = limits.tol, limits.tol_velocity
+        attempt.count = small_at_once(problem, plain, 1.0, guess, tols, most, attempt.found)
     attempt.is_least = True
     return (attempt, guess, name) if attempt.count else None
+
+
+@cache
+def _asked(tol: float, tol_velocity: float, most: int) -> np.ndarray:
+    """What is asked of the kernel."""
+    return small.asked_of_bodies((tol, tol_velocity), most, _method_of_bodies()[1])
 
 
 @cache

@@ -29,7 +29,6 @@ _ACCEPTED = 1e-10  # the same at which the answer is taken: the judge looks at i
 _ACCEPTED_OF_ERROR = 1e-2  # itself is less accurate, so much of the error of its velocities
 _SHIFT = 1e-12  # relative, of the diagonal: for bodies that nothing pushes and for sets at their apex
 _DAMPING = 1e-2  # the same over the relative residual: large far away, and convergence stays quadratic
-_PART = 72  # numbers of scratch of `_form`
 _CREEP, _CREEP_MIN = 2.0, 1e-10  # relative velocity up to which a contact sticks: times the solution's error, at least
 
 
@@ -48,7 +47,7 @@ def least_of(rigid, judged_by, reactions, velocities, error, out):
     count = _choose(rigid, judged_by, reactions, velocities, error, numbers, rays)
     if count == 0:
         return False
-    room = np.empty(len(reactions) * (12 + 4 + 6) + 6 * count * (6 * count + 5) + _PART)
+    room = np.empty(len(reactions) * (12 + 4 + 6) + 6 * count * (6 * count + 5))
     accepted = max(_ACCEPTED, _ACCEPTED_OF_ERROR * error)
     return _least(rigid, judged_by, count, numbers, rays, accepted, reactions, room, out)
 
@@ -89,7 +88,7 @@ def _least(rigid, judged_by, count, numbers, rays, accepted, reactions, room, ou
     at += 6 * m
     vectors = room[at : at + 5 * n].reshape(5, n)
     w, y, push, trial, move, at = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], at + 5 * n
-    L, part = room[at : at + n * n].reshape(n, n), room[at + n * n : at + n * n + _PART].reshape(6, 12)
+    L = room[at : at + n * n].reshape(n, n)
     for j in range(n):
         w[j] = y[j] = move[j] = 0.0
     _scale(bodies, start, rows, blocks, kinds, A, root, move)
@@ -115,7 +114,7 @@ def _least(rigid, judged_by, count, numbers, rays, accepted, reactions, room, ou
         # where no set has changed sides the last factors do, to rounding
         if not (is_factored and _is_same(P, formed)):
             shift = max(_SHIFT, _DAMPING * worst / size_max) if step else _SHIFT
-            _form(bodies, start, A, kinds, P, shift, first, part, L)
+            _form(bodies, start, A, kinds, P, shift, first, L)
             is_factored = shift == _SHIFT
             for i in range(m):
                 formed[i, 0], formed[i, 1], formed[i, 2] = P[i, 0], P[i, 1], P[i, 2]
@@ -235,37 +234,51 @@ def _fill_envelope(bodies, kinds, first):
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _form(bodies, start, A, kinds, P, shift, first, part, H):
-    """The envelope of the lower half of H = A P' Aᵀ, its diagonal raised by the factor 1 + shift.  part: (6, 12),
-    scratch."""
+def _form(bodies, start, A, kinds, P, shift, first, H):
+    """The envelope of the lower half of H = A P' Aᵀ, its diagonal raised by the factor 1 + shift."""
     n = len(H)
     for i in range(n):
         for j in range(6 * first[i // 6], i + 1):
             H[i, j] = 0.0
     for k in range(len(bodies)):
-        if kinds[k] in (ZERO, KEPT):
+        kind = kinds[k]
+        if kind in (ZERO, KEPT):
             continue
-        i, size = start[k], start[k + 1] - start[k]
-        is_block = kinds[k] in (RAY, CONE)
-        for a in range(size):
-            for j in range(12):
-                if is_block:
-                    part[a, j] = P[i + a, 0] * A[i, j] + P[i + a, 1] * A[i + 1, j] + P[i + a, 2] * A[i + 2, j]
-                else:
-                    part[a, j] = P[i + a, 0] * A[i + a, j]
         for side in range(2):
             for other in range(2):
                 p, q = bodies[k, side], bodies[k, other]
                 if q < 0 or p < q:
                     continue
-                for b in range(6):
-                    for c in range(b + 1 if p == q else 6):
-                        value = 0.0
-                        for a in range(size):
-                            value += A[i + a, 6 * side + b] * part[a, 6 * other + c]
-                        H[6 * p + b, 6 * q + c] += value
+                if kind in (RAY, CONE):
+                    _add_contact(A, P, start[k], 6 * side, 6 * other, 6 * p, 6 * q, H)
+                else:
+                    _add_rows(A, P, start[k], start[k + 1], 6 * side, 6 * other, 6 * p, 6 * q, H)
     for j in range(n):
         H[j, j] = H[j, j] * (1.0 + shift) if H[j, j] > 0.0 else 1.0
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _add_contact(A, P, i, a, b, p, q, H):
+    """The block of H from row p and column q on += that of a contact, whose rows begin at i; a, b: first columns of the
+    two bodies in A. Of a body with itself only the lower half."""
+    for c in range(6):
+        x, y, z = A[i, b + c], A[i + 1, b + c], A[i + 2, b + c]
+        f = P[i, 0] * x + P[i, 1] * y + P[i, 2] * z
+        g = P[i + 1, 0] * x + P[i + 1, 1] * y + P[i + 1, 2] * z
+        h = P[i + 2, 0] * x + P[i + 2, 1] * y + P[i + 2, 2] * z
+        for d in range(c if p == q else 0, 6):
+            H[p + d, q + c] += A[i, a + d] * f + A[i + 1, a + d] * g + A[i + 2, a + d] * h
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def _add_rows(A, P, i, end, a, b, p, q, H):
+    """The same of rows that do not share a set, from i to before `end`."""
+    for c in range(6):
+        for d in range(c if p == q else 0, 6):
+            value = 0.0
+            for e in range(i, end):
+                value += A[e, a + d] * (P[e, 0] * A[e, b + c])
+            H[p + d, q + c] += value
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)

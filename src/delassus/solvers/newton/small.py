@@ -4,14 +4,17 @@ batches of `ProxSsnMethod` would cost more than the work."""
 from typing import Any
 
 import numpy as np
+from numba import typeof
 
+from delassus.addresses import call_kernel, kernel_address
 from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
-from delassus.linalg.operators.delassus import FEW_ROWS
+from delassus.linalg.operators.delassus import FEW_ROWS, ODD_MASSES
 from delassus.linalg.operators.rigid import body_count, rigid_velocities
 from delassus.problem import Problem
+from delassus.problem.few_bodies import MASS_RATIO, unpacked
 from delassus.residuals import RESIDUAL_COUNT, measure_at
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.iteration import NEEDS_ORDER, order_members, phase_up_to
@@ -41,6 +44,7 @@ from delassus.solvers.parts.at_once import (
     joints_room,
     judgements_in,
     known,
+    solve_alone,
     solve_joints,
 )
 from delassus.solvers.parts.batch import Kernel, problem_of, room_of
@@ -93,6 +97,65 @@ def small_at_once(
         full, _NO_BODIES if rigid is None else rigid.plain, known(problem.u_f), problem.free_velocity,
         problem.judged_by, tols, most, plain, takes_least, reactions, found,
     )  # fmt: skip
+
+
+def asked_of_bodies(tols: tuple[float, float], max_iter: int, plain: tuple[float, ...]) -> np.ndarray:
+    """What `solve_packed` is asked for."""
+    return np.array([*tols, min(max_iter, MOST_ITERATIONS), *plain])
+
+
+def bodies_at_once(packed: np.ndarray, asked: np.ndarray, reactions: np.ndarray, found: np.ndarray) -> int:
+    """`small_at_once` along the path on `Problem.packed_bodies`; also none where masses are far apart."""
+    given = packed, asked, reactions, found
+    if packed[3] == packed[6]:  # joints alone: a kernel of its own
+        count = solve_packed_alone(_address(solve_alone, _to_solve_alone, given), *given)
+        if count:
+            return int(count)
+    return int(solve_packed(_address(solve_small, _to_solve_small, given), *given))
+
+
+_addresses: dict[Any, int] = {}
+
+
+def _address(kernel: Any, arguments_of: Any, given: tuple[np.ndarray, ...]) -> int:
+    """Of a kernel, compiled when first asked for: compiled steps call the same."""
+    if kernel not in _addresses:
+        plain = getattr(arguments_of, "py_func", arguments_of)  # itself where nothing is compiled
+        _addresses[kernel] = kernel_address(kernel, tuple(typeof(one) for one in plain(*given)))
+    return _addresses[kernel]
+
+
+@njit(cache=True, inline="always")
+def _to_solve_small(packed, asked, reactions, found):
+    """What `solve_small` is called with."""
+    rigid, u_f, v_f, judged_by = unpacked(packed)
+    most = int(asked[2] if len(v_f) <= MOST_ROWS else min(asked[2], _MOST_ITERATIONS_BEYOND))
+    plain = asked[3], asked[4], asked[5], asked[6], asked[7], asked[8], asked[9], asked[10]
+    return None, rigid, u_f, v_f, judged_by, (asked[0], asked[1]), most, plain, 1.0, reactions, found
+
+
+@njit(cache=True, inline="always")
+def _to_solve_alone(packed, asked, reactions, found):
+    """What `solve_alone` is called with."""
+    rigid, u_f, v_f, judged_by = unpacked(packed)
+    return rigid, v_f, u_f, judged_by, (asked[0], asked[1]), int(asked[2]), reactions, found
+
+
+@njit(cache=True, nogil=True, **BORROWED)
+def solve_packed(address, packed, asked, reactions, found):
+    """The kernel at this address, `solve_small`, on `Problem.packed_bodies`: no other has to be compiled, and twenty
+    arrays are cut out here."""
+    if packed[MASS_RATIO] > ODD_MASSES:
+        return 0
+    return call_kernel(address, _to_solve_small(packed, asked, reactions, found))
+
+
+@njit(cache=True, nogil=True, **BORROWED)
+def solve_packed_alone(address, packed, asked, reactions, found):
+    """The same of `solve_alone`."""
+    if packed[MASS_RATIO] > ODD_MASSES or packed[3] > CARRY_ROWS:
+        return 0
+    return call_kernel(address, _to_solve_alone(packed, asked, reactions, found))
 
 
 def small_batch(plain: tuple[float, ...], tols: tuple[float, float], max_iter: int) -> Kernel:
