@@ -264,3 +264,18 @@ def test_grippers_of_many_kinds_hold_for_two_seconds_warm_and_cold(law):
         angle, fall = held(StepSettings(h=1e-3, warm_start=warm, law=law), 2.0)
         assert angle < 0.01
         assert abs(fall) < 1e-6
+
+
+def test_a_guess_worse_than_none_costs_nothing():
+    """After an impact the last step's reactions lead Newton's method astray: then it begins at zero, and ends in the
+    same bits after as many systems."""
+    D = table([[1, 1], [-1, 1], [-1, -1], [1, -1]], load=(0.3, 0.2)).delassus
+    sliding = [1.0, 0.3, -9.81e-3, 0.0, 0.0, 0.4]
+    problem = Problem.rigid(D.mass, D.bodies, D.rows, cone=ProductCone(mu=np.full(4, 0.5)), u_f=sliding)
+    plain = solve(problem, tol=TOL)
+    assert plain.converged
+    assert plain.iterations
+    for guess in (0.5 * plain.reactions, -plain.reactions, 10.0 * plain.reactions):
+        again = solve(problem, guess=guess, tol=TOL)
+        assert np.array_equal(again.reactions, plain.reactions)
+        assert again.iterations == plain.iterations

@@ -59,14 +59,15 @@ _EXTRAPOLATION, _FELT = 1.3, 1e-5  # of a proximal step, while a weight above th
 _MOST_OUTER = 400  # outer iterations; no problem that was solved took a third of them
 _MOST_FILL = 3_000_000  # blocks of U beyond which the system is left to others (300 MB)
 _LEAST_SWEEPS = 6  # before the path, and as many as there are contacts: the more, the dearer a system
-_GUESS_RESIDUAL_MAX = 0.1  # relative residual above which a guess is dropped
 UNTOUCHED = 0.1
 """Part of the tolerances within which a guess is returned as it is. One that merely meets them would be returned step
 after step, and its error, always the same, would add momentum in each."""
-# A guess that is nearly right, as in the steps of a simulation, needs no path: relative residual up to which, first
-# proximal weight from there in units of that residual, and residual to reach with it (half would do for the iteration
-# itself, but the least reactions are found from contacts that stick to more digits than the tolerance asks for).
-_GOOD_GUESS, _ALPHA_OF_GUESS, _ALPHA_OF_GUESS_MIN, _GUESS_TARGET = 1e-3, 1e-2, 1e-6, 1e-2
+# A guess that is nearly right, as in the steps of a simulation, needs no path: relative residual up to which, also as a
+# part of that of zero (walls that fall take twice as many systems from worse ones as from zero), first proximal weight
+# from there in units of that residual, and residual to reach with it (half would do for the iteration itself, but the
+# least reactions are found from contacts that stick to more digits than the tolerance asks for).
+_GOOD_GUESS, _BETTER_THAN_NONE = 1e-2, 0.1
+_ALPHA_OF_GUESS, _ALPHA_OF_GUESS_MIN, _GUESS_TARGET = 1e-2, 1e-6, 1e-2
 # Joints hold, however much contacts give way: with a weight as large as theirs the fingers of a gripper would open. The
 # little that is left is for redundant ones.
 _JOINT_WEIGHT = 1e-8
@@ -78,7 +79,6 @@ _ROUNDING = 1e-15  # residual in scaled units below which nothing is left to gai
 _PATH_FACTOR = 1e-3  # between two weights
 _PATH_END = 1e-8  # last weight: reactions that balance each other keep eight digits there
 _PATH_RESIDUAL = 1e-6  # to solve each point for, in units of its weight: sets the accuracy of such reactions
-_PATH_ENTRY = 10.0  # weight at which a guess enters, in units of its residual: with less, its errors look like slip
 _CORRECTED_BELOW = 1e-3  # weight from which a proximal step with the next weight follows each point, to make it exact
 _ALPHA_AFTER_PATH = 100.0  # factor on a weight that was too small for the path: there the proximal iteration begins
 CORRECTION_STEPS = 2
@@ -370,26 +370,25 @@ def _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex):
 
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
-    """Residual of the first centre, and the weight at which the path is entered."""
+    """Residual of the first centre, and whether it is one to begin at."""
     r, x = vectors[CENTRE], vectors[ITERATE]
     state[BEGUN] = 1.0
     state[RESIDUAL] = _error(vectors, r, pointer, column, value, diagonal, v, mu, convex)
     if state[MODE] == PATH:
-        state[SWEEPS] = 1.0  # it tells what sticks from what slides, both on the rim of a cone in a guess without slip
-        is_zero = True
-        for i in range(len(r)):
-            is_zero = is_zero and r[i] == 0.0
-        if is_zero or state[RESIDUAL] > _GUESS_RESIDUAL_MAX:
-            # no guess: after an impact the last step's reactions are worse than none
+        size = 0.0
+        for i in range(len(x)):
+            x[i] = 0.0
+            size += v[i] * v[i]
+        of_zero = law_function(x, v, 1.0, mu, convex, vectors[TRIAL_VALUE]) / math.sqrt(size) if size > 0.0 else 0.0
+        if state[RESIDUAL] <= min(_GOOD_GUESS, _BETTER_THAN_NONE * of_zero):
+            # the least reactions of the last step: Newton's method around them finds the next
+            state[MODE] = PROXIMAL
+            state[ALPHA] = state[LAST] = max(_ALPHA_OF_GUESS * state[RESIDUAL], _ALPHA_OF_GUESS_MIN)
+        else:
+            # no guess, or one from before an impact, which is worse than none
             state[SWEEPS] = min(max(_contacts(mu), _LEAST_SWEEPS), settings[4])
             for i in range(len(r)):
                 r[i] = 0.0
-        else:
-            state[ALPHA] = min(max(_PATH_ENTRY * state[RESIDUAL], _PATH_END), state[ALPHA])
-            if state[RESIDUAL] <= _GOOD_GUESS:
-                # the least reactions of the last step: Newton's method around them finds the next
-                state[MODE], state[SWEEPS] = PROXIMAL, 0.0
-                state[ALPHA] = state[LAST] = max(_ALPHA_OF_GUESS * state[RESIDUAL], _ALPHA_OF_GUESS_MIN)
         for i in range(len(r)):
             x[i] = r[i]
 
