@@ -55,7 +55,8 @@ class Problem:
     the dual view is known; rest_speed [m/s]: errors of velocity are never compared with less than this; a step of a
     simulation sets what falls in one step, h g. before: (n,) velocities before the step, where there is one: reactions
     that are kept from step to step must not speed things up. row_count: m; contact_count: n_c; is_small: of few rows,
-    and D at hand in full? mu: (n_c,) friction coefficients of the law at hand, zero under FRICTIONLESS.
+    and D at hand in full? are_few_contacts: that, and nothing but contacts? mu: (n_c,) friction coefficients of the law
+    at hand, zero under FRICTIONLESS.
     """
 
     packed_bodies: np.ndarray | None = None
@@ -79,6 +80,7 @@ class Problem:
         self.rest_speed, self.before = rest_speed, before
         self.row_count, self.contact_count = cone.row_count, cone.contact_count
         self.is_small = cone.row_count <= FEW_ROWS and delassus.rigid is None
+        self.are_few_contacts = self.is_small and 3 * cone.contact_count == cone.row_count
         self._pose(free_velocity, bias, law)
 
     def _pose(self, free_velocity: np.ndarray, bias: np.ndarray | None, law: Law | str) -> None:

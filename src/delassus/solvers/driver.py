@@ -128,16 +128,22 @@ class Solver:
 
 
 def limits_of(tol: float, tol_velocity: VelocityTolerance, max_iter: int, time_limit: float | None) -> "Limits":
-    """`Limits`, remembered: most solves of a process ask for the same."""
+    """`Limits`, remembered: most solves of a process ask for the same, and often by the same objects."""
+    global _last
+    a, b, c, d, limits = _last
+    if tol is a and tol_velocity is b and max_iter is c and time_limit is d:
+        return limits
     try:
-        return _limits_of(tol, tol_velocity, max_iter, time_limit)
+        limits = _limits_of(tol, tol_velocity, max_iter, time_limit)
     except TypeError:  # what cannot be looked up is refused by name
         return Limits(tol, tol_velocity, max_iter, time_limit)
+    _last = tol, tol_velocity, max_iter, time_limit, limits
+    return limits
 
 
 class Limits:
     """When to stop: tolerances, iterations, seconds. Validated here, once. tol_velocity "auto" is 100 tol, a tenth at
-    most."""
+    most. learned: what a way to solve has made of them for itself, by whether the law is exact."""
 
     def __init__(self, tol: float, tol_velocity: VelocityTolerance, max_iter: int, time_limit: float | None):
         if not _is_positive(tol):
@@ -157,12 +163,14 @@ class Limits:
         self.tol_velocity = math.inf if tol_velocity is None else float(tol_velocity)
         self.max_iter = int(max_iter)
         self.time_limit = math.inf if time_limit is None else float(time_limit)
+        self.learned: list[Any] = [None, None]
 
     def within(self, max_iter: int, spent: float, fine: float = 1.0) -> "Limits":
         """The same tolerances, times `fine`, with at most max_iter iterations and the time left after `spent` [s]."""
         out = Limits.__new__(Limits)  # sound as these are
         out.tol, out.tol_velocity = fine * self.tol, fine * self.tol_velocity
         out.max_iter, out.time_limit = min(max_iter, self.max_iter), max(self.time_limit - spent, 1e-9)
+        out.learned = [None, None]
         return out
 
     def reached(self, measure: Measure) -> bool:
@@ -175,6 +183,7 @@ class Limits:
 
 
 _limits_of = lru_cache(maxsize=64, typed=True)(Limits)
+_last: tuple[Any, Any, Any, Any, Any] = (math.nan, None, None, None, None)  # asked for, and what it is: one object
 
 
 def check_threads(threads: int) -> None:

@@ -76,11 +76,18 @@ class Solution:
         return out
 
     def __getattr__(self, name: str) -> Any:
-        """A field that has not been filled in yet."""
+        """A field that has not been filled in yet. Whoever has not even the time for `of_attempt` writes reactions,
+        status, and `_later`: (what makes the attempt, its arguments, name of the solver, tolerances)."""
+        known = self.__dict__
+        if "_later" in known and "_attempt" not in known:
+            make_attempt, given, known["solver"], known["tol"], known["tol_velocity"] = known.pop("_later")
+            attempt = known["_attempt"] = make_attempt(*given)
+            known["law"] = attempt.problem.law
+            return getattr(self, name)
         make = _LATER.get(name)
-        if make is None or "_attempt" not in self.__dict__:
+        if make is None or "_attempt" not in known:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        value = self.__dict__[name] = make(self._attempt)
+        value = known[name] = make(known["_attempt"])
         return value
 
     def __getstate__(self) -> dict[str, Any]:
@@ -114,7 +121,7 @@ class Solution:
     @property
     def is_least(self) -> bool:
         """Did an attempt find it that returns the least of many reactions?"""
-        return "_attempt" in self.__dict__ and self._attempt.is_least
+        return ("_attempt" in self.__dict__ or "_later" in self.__dict__) and self._attempt.is_least
 
     @property
     def seconds(self) -> float:

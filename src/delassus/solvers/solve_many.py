@@ -77,7 +77,6 @@ class _Part:
         q = int(np.searchsorted(self.places, place))
         attempt = self.batch.one(q, self.found, int(self.counts[q]))
         reactions = self.reactions[self.batch.row_start[q] : self.batch.row_start[q + 1]]
-        attempt.keep(reactions)
         attempt.seconds = self.each
         name, limits = self.line.settings.solver, self.limits
         return Solution.of_attempt(attempt, reactions, Status.CONVERGED, name, limits.tol, limits.tol_velocity)

@@ -73,13 +73,10 @@ def solve(
     limits = limits_of(tol, tol_velocity, max_iter, time_limit)
     if threads != 1 or threads is True:
         check_threads(threads)
-    if problem.is_small and guess is None and solver == "auto" and limits.time_limit > LONGEST_ATTEMPT:
-        start = clock()
-        quick = contacts_at_once(problem, limits)
-        if quick is not None:
-            found = _of_attempt(*quick, limits, trace, start)
-            if found.status is Status.CONVERGED:
-                return found
+    if guess is None and problem.are_few_contacts and solver == "auto" and limits.time_limit > LONGEST_ATTEMPT:
+        found = contacts_at_once(problem, limits, trace)
+        if found is not None:
+            return found
     point, begun, first = start_point(problem, guess), None, None
     if solver == "auto" and point.ndim == 1 and limits.time_limit > LONGEST_ATTEMPT:
         start = clock()
@@ -270,7 +267,6 @@ def _of_attempt(
     start: float,
 ) -> Solution:
     """The solution that an attempt found, called what the judge found of it."""
-    attempt.keep(reactions)
     status = Status.CONVERGED if attempt.is_within(limits.tol, limits.tol_velocity) else Status.MAX_ITERATIONS
     solution = Solution.of_attempt(attempt, reactions, status, solver, limits.tol, limits.tol_velocity)
     attempt.seconds, attempt.is_traced = clock() - start, trace is True

@@ -11,7 +11,7 @@ from delassus.linalg.operators.matrix import fill_blocks_of_full
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.auto.rest import FINISHED, ITERATIONS, KEPT, LEFT, ROWS, SOLVED, look_at_bodies
 from delassus.solvers.newton.small import solve_small
-from delassus.solvers.parts.at_once import MOST_JUDGEMENTS, finish_rigid, judgements_in
+from delassus.solvers.parts.at_once import APART, finish_rigid, judgements_in
 
 SMALL, SHARE, FINE, FINEST, MOST, MOST_FINISHING = range(6)
 RULE = 90.0, 0.5, 1e-6, 1e-13, 150.0, 6.0
@@ -44,7 +44,7 @@ def solve_each(
     pairs, J, response = np.empty((blocks, 2), np.int64), np.empty((rows, 12)), np.empty((rows, 12))
     soft, area = np.empty(rows), np.empty(rows * _WIDEST)
     number = np.full(max(body_count, len(free)), -1)
-    room, nothing = np.empty(RESIDUAL_COUNT + rows + 12 * blocks + 3 * MOST_JUDGEMENTS), np.empty(0)
+    room, nothing = np.empty(APART + rows + max(rows, 12 * blocks)), np.empty(0)
     for g in chosen:
         n, m = first[g + 1] - first[g], int(table[g, ROWS])
         mine = members[first[g] : first[g + 1]]
@@ -77,7 +77,7 @@ def solve_each(
             free_speed * math.sqrt(m / len(free)),
         )  # fmt: skip
         bodies_here = (pairs[:n], inside, J[:m], response[:m], soft[: m if is_rigid and len(rigid[4]) else 0])
-        found = room[: RESIDUAL_COUNT + m + 6 * own_bodies + 3 * MOST_JUDGEMENTS]
+        found = room[: APART + m + (6 * own_bodies if is_rigid else m)]
         is_last = action[g] == FINISHED
         factor = min(max(rule[FINE], rule[FINEST] / tols[0]), 1.0) if is_last else 1.0
         iterations = min(most, int(rule[MOST_FINISHING] if is_last else rule[MOST]))

@@ -1,8 +1,11 @@
-"""Small problems: the first attempt of `auto`, bit by bit, with the least around it. Few contacts from zero take two to
-ten microseconds, few rigid bodies under exact friction, which most steps of small mechanisms are, ten; choosing among
-methods, asking each what it takes and passing forty arrays would take another ten."""
+"""Small problems: the first attempt of `auto`, bit by bit, with the least around it. Few contacts from zero take a
+microsecond to five, few rigid bodies under exact friction, which most steps of small mechanisms are, ten; choosing
+among methods, asking each what it takes and passing forty arrays would take another ten."""
 
+from collections.abc import Callable
 from functools import cache
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -13,37 +16,51 @@ from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, f
 from delassus.solvers.driver import Limits
 from delassus.solvers.newton import small
 from delassus.solvers.newton.prox_ssn import ProxSsn
-from delassus.solvers.newton.small import MOST_ITERATIONS, small_at_once
-from delassus.solvers.newton.swept import FEW_CONTACTS, scratch_of, sweep_contacts
-from delassus.solvers.parts.at_once import Attempt
+from delassus.solvers.newton.small import asked_of, small_at_once
+from delassus.solvers.newton.swept import sweep_contacts
+from delassus.solvers.parts.at_once import APART, Attempt
+from delassus.solvers.solution import Solution
+from delassus.status import Status
 
-_method_of_contacts: dict[bool, tuple[str, int, int, list[int]]] = {}
-"""Name of the solver, its first sweeps, its memory, and numbers of scratch by contacts; by whether the law is exact."""
+_empty, _solution = np.empty, object.__new__
+_CONVERGED, _NCP = Status.CONVERGED, Law.NCP
 
 
-def contacts_at_once(problem: Problem, limits: Limits) -> tuple[Attempt, np.ndarray, str] | None:
-    """(attempt, reactions (m,), name of the solver): what the first attempt of `auto` finds, bit by bit; None where
-    there is more than few contacts, or sweeps are not enough.  problem: `is_small`."""
-    if 3 * problem.contact_count != problem.row_count:
+def contacts_at_once(
+    problem: Problem, limits: Limits, trace: bool | Callable[[int, float, float, float], None]
+) -> Solution | None:
+    """What the first attempt of `auto` finds from zero, where sweeps are enough, otherwise None.  problem:
+    `are_few_contacts`; trace: of `solve`.
+
+    Every line counts here: a name looked up in a module or a class, an array and a call take a tenth of what the kernel
+    takes with one contact."""
+    asked, name = limits.learned[problem.law is _NCP] or _learned(problem, limits)
+    start, rows = perf_counter(), problem.row_count
+    reactions, found = _empty(rows), _empty(APART + 2 * rows)
+    count = sweep_contacts(problem.packed, asked, reactions, found)
+    if not count:
         return None
-    name, first, memory, scratch = _method_of_contacts.get(problem.law is Law.NCP) or _learned(problem)
-    attempt, reactions = Attempt(problem), np.zeros(problem.row_count)
-    most, room = min(limits.max_iter, MOST_ITERATIONS), np.empty(scratch[problem.contact_count])
-    attempt.count = sweep_contacts(
-        problem.packed, limits.tol, limits.tol_velocity, most, first, memory, reactions, attempt.found, room
-    )
-    return (attempt, reactions, name) if attempt.count else None
+    out: Any = _solution(Solution)
+    out.reactions, out.status = reactions, _CONVERGED
+    given = problem, found, count, perf_counter() - start, trace is True
+    out._later = Attempt, given, name, limits.tol, limits.tol_velocity
+    if trace is not True and callable(trace):
+        for row in zip(*out._attempt.judgements()):
+            trace(*row)
+    return out
 
 
-def _learned(problem: Problem) -> tuple[str, int, int, list[int]]:
-    """What `auto` begins with on such problems, in the form that is needed here, remembered."""
+def _learned(problem: Problem, limits: Limits) -> tuple[np.ndarray, str]:
+    """What is asked of the kernel, and the name of the solver, remembered. The kernel is called once, where it has
+    nothing to do: it is compiled then, and no clock has to stop for it."""
     line, settings = auto_line(problem)
     assert isinstance(settings, ProxSsn)
-    *_, first, memory, follows = settings.plain
-    assert not follows
-    memory = int(memory)
-    out = line.name, int(first), memory, [scratch_of(count, memory) for count in range(FEW_CONTACTS + 1)]
-    return _method_of_contacts.setdefault(problem.law is Law.NCP, out)
+    assert not settings.least
+    nothing = asked_of((limits.tol, limits.tol_velocity), 0, settings.plain)
+    sweep_contacts(problem.packed, nothing, np.empty(0), np.empty(APART))
+    asked = asked_of((limits.tol, limits.tol_velocity), limits.max_iter, settings.plain)
+    out = limits.learned[problem.law is Law.NCP] = asked, line.name
+    return out
 
 
 def bodies_at_once(problem: Problem, guess: np.ndarray, limits: Limits) -> tuple[Attempt, np.ndarray, str] | None:

@@ -21,7 +21,6 @@ from delassus.solvers.newton.iteration import NEEDS_ORDER, order_members, phase_
 from delassus.solvers.newton.least_norm import least_of
 from delassus.solvers.newton.swept import (
     BEST,
-    FEW_CONTACTS,
     FRICTION,
     ROWS,
     SPEED,
@@ -31,7 +30,6 @@ from delassus.solvers.newton.swept import (
     few_of,
     place_small,
     record_in,
-    scratch_of,
     sweep_contacts,
     sweep_small,
 )
@@ -90,6 +88,10 @@ def small_at_once(
     if problem.cone.bilateral_rows == rows:
         # a kernel of its own, so that a mechanism that touches nothing waits for no other
         count = joints_at_once(problem, None, reactions, tols, most, found)
+        if count:
+            return count
+    if problem.are_few_contacts and plain[7] == 0.0 and not reactions.any():
+        count = sweep_contacts(problem.packed, asked_of(tols, most, plain), reactions, found)
         if count:
             return count
     full = problem.delassus.full if rigid is None else _NO_MATRIX if plain[7] == 0.0 else _BODIES_ALONG_PATH
@@ -163,10 +165,14 @@ def small_batch(plain: tuple[float, ...], tols: tuple[float, float], max_iter: i
     most = min(max_iter, MOST_ITERATIONS)
 
     def kernel(*given: Any) -> None:
-        scratch = np.empty(scratch_of(FEW_CONTACTS, int(plain[6])))
-        _batch_at_once(*given, _NO_BODIES, known(None), plain, tols, most, scratch)  # type: ignore[call-arg]
+        _batch_at_once(*given, _NO_BODIES, known(None), plain, tols, most, asked_of(tols, most, plain))  # type: ignore[call-arg]
 
     return kernel
+
+
+def asked_of(tols: tuple[float, float], max_iter: int, plain: tuple[float, ...]) -> np.ndarray:
+    """What `sweep_contacts` is asked for."""
+    return np.array([*tols, min(max_iter, MOST_ITERATIONS), plain[5], plain[6]])
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED)
@@ -257,27 +263,29 @@ def _judged_guess(full, rigid, v_f, judged_by, tols, most, reactions, found):
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _batch_at_once(batch, first, last, reactions, found, counts, no_bodies, no_u_f, plain, tols, most, scratch):
-    """counts: judgements of each problem from `first` to before `last`, none where no attempt is made.  scratch: of
+def _batch_at_once(batch, first, last, reactions, found, counts, no_bodies, no_u_f, plain, tols, most, asked):
+    """counts: judgements of each problem from `first` to before `last`, none where no attempt is made.  asked: of
     `sweep_contacts`."""
     blocks = np.empty(FEW_ROWS**2)
     for q in range(first, last):
         own, room = room_of(batch, q, reactions, found)
         if len(own) > 0:
-            counts[q] = _sweep_contacts_of(batch, q, tols, most, plain, own, room, scratch)
+            counts[q] = _sweep_contacts_of(batch, q, plain, asked, own, room)
             if counts[q] == 0:
                 D, v_f, judged_by = problem_of(batch, q, blocks)
                 counts[q] = solve_small(D, no_bodies, no_u_f, v_f, judged_by, tols, most, plain, 0.0, own, room)
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _sweep_contacts_of(batch, q, tols, most, plain, reactions, found, scratch):
-    """`sweep_contacts` on one problem of a batch; nothing is done where there is more than contacts, or a path."""
-    packed, _, numbers, at, _ = batch
-    if len(numbers) > 1 or numbers[0, 0] + numbers[0, 2] > 0 or plain[7] != 0.0:
+def _sweep_contacts_of(batch, q, plain, asked, reactions, found):
+    """`sweep_contacts` on one problem of a batch; nothing is done where there is a guess, or a path."""
+    packed, _, _, at, _ = batch
+    if plain[7] != 0.0:
         return 0
-    own = packed[at[3, q] : at[3, q + 1]]
-    return sweep_contacts(own, tols[0], tols[1], most, int(plain[5]), int(plain[6]), reactions, found, scratch)
+    for i in range(len(reactions)):
+        if reactions[i] != 0.0:
+            return 0
+    return sweep_contacts(packed[at[3, q] : at[3, q + 1]], asked, reactions, found)
 
 
 @njit(cache=True, error_model="numpy")

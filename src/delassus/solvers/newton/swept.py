@@ -1,7 +1,7 @@
-"""Accelerated sweeps on a small problem without allocating: in arrays that whoever calls brings.
+"""Accelerated sweeps on a small problem without allocating: in arrays that whoever calls brings, or on the stack.
 
-Most problems of a few contacts are solved by less than ten sweeps, in two to ten microseconds. Twenty arrays for these,
-and the references to them that Numba counts, would take as long again.
+Most problems of a few contacts are solved by less than ten sweeps, in one to five microseconds. Twenty arrays for
+these, and the references to them that Numba counts, would take as long again.
 """
 
 import math
@@ -9,12 +9,12 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.linalg.borrowed import BORROWED, on_stack
 from delassus.linalg.operators.delassus import FEW_ROWS
-from delassus.linalg.operators.matrix import fill_blocks_of_full
 from delassus.problem.problem import PACKED
+from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.parts.anderson import sweeps
-from delassus.solvers.parts.anderson.sweeps import sweep_up_to
+from delassus.solvers.parts.anderson.sweeps import sweep_until_due, sweep_up_to
 from delassus.solvers.parts.at_once import finish_dense, judgements_in
 from delassus.solvers.parts.block_sweeps import sweep_constants
 from delassus.solvers.parts.fours import PADDING
@@ -111,58 +111,85 @@ def _copied(record, tols, judgements):
     return at + 1
 
 
-def scratch_of(contacts: int, memory: int) -> int:
-    """Numbers that `sweep_contacts` needs."""
-    blocks = contacts * (contacts - 1)
-    return 3 * (ROWS + 2 * memory + 8) * contacts + _few_of(memory) + 10 * blocks + PADDING + 2 * (contacts + 1)
-
-
 FEW_CONTACTS = FEW_ROWS // 3
 """Contacts at most of problems that are packed."""
 
+# What `sweep_contacts` needs at most, in numbers.
+_MOST_MEMORY, _MOST_BLOCKS = 8, FEW_CONTACTS * (FEW_CONTACTS - 1)
+_FEW = sweeps.STATE_SIZE + (2 * _MOST_MEMORY + 3) * _MOST_MEMORY + 22 * FEW_CONTACTS
+_VALUES, _WHOLE = 9 * _MOST_BLOCKS + PADDING, (sweeps.VECTORS + 2 * _MOST_MEMORY + 2) * (FEW_ROWS + 3)
+_SCRATCH, _NUMBERS = _FEW + _VALUES + _WHOLE, 2 * FEW_ROWS + 2 * (FEW_CONTACTS + 1) + _MOST_BLOCKS
+_scratch, _numbers = on_stack(_SCRATCH), on_stack(_NUMBERS)
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
-def sweep_contacts(packed, tol, tol_velocity, most, first, memory, reactions, found, scratch):
-    """What `solve_small` does with contacts alone where sweeps do, bit by bit: how many judgements were made, none
-    where others have to take over.
 
-    packed: of a `Problem` of contacts alone; most: sweeps; first, memory: first sweeps and memory of `solve_at_once`;
-    reactions: (m,) a guess, overwritten; where it is not zero, nothing is done; found: of an `Attempt`, written;
-    scratch: of `scratch_of` numbers."""
-    m, n, tols = int(packed[0]), int(packed[1]), (tol, tol_velocity)
-    plain = 0.0, 0.0, 0.0, 0.0, 0.0, float(first), float(memory), 0.0
-    at = PACKED + m * m
-    full, v_f, mu, scale = packed[PACKED:at].reshape(m, m), packed[at : at + m], packed[at + m :], packed[at + m + n :]
+@njit(cache=True, error_model="numpy", **BORROWED)
+def sweep_contacts(packed, asked, reactions, found):
+    """Accelerated sweeps over contacts alone, from zero, where they are enough: how many judgements were made, the last
+    of which found the tolerances met; none where others have to take over. Without units of its own, and with one
+    judgement of the point that is returned: of a few contacts, either would take as long as a sweep.
+
+    packed: of a `Problem`; asked: (tol, tol_velocity, most sweeps, sweeps before a price is asked for, memory of the
+    acceleration); reactions: (m,), written; found: of an `Attempt`, written."""
+    m, n, most, memory = int(packed[0]), int(packed[1]), asked[2], int(asked[4])
+    end = PACKED + m * m
+    full, v_f, end = packed[PACKED:end].reshape(m, m), packed[end : end + m], end + m
+    mu, scale, length = packed[end : end + n], packed[end + n : end + 2 * n], (m + 3) // 4 * 4
     rho, speed, is_exact = packed[len(packed) - 2], packed[len(packed) - 1], packed[3] < 4.0
-    if speed == 0.0 or most <= 0.0:
+    if m != 3 * n or speed == 0.0 or not most > 0.0 or memory > _MOST_MEMORY:
         return 0
+    scratch, numbers = _scratch()[:_SCRATCH], _numbers()[:_NUMBERS].view(np.int64)
+    whole = (sweeps.VECTORS + 2 * memory + 2) * length
+    room, few, value = scratch[:whole].reshape(-1, length), scratch[whole:], scratch[whole + _FEW :]
+    state, few = few[: sweeps.STATE_SIZE], few[sweeps.STATE_SIZE :]
+    blocks, constants, slip, few = few[: 9 * n], few[9 * n : 21 * n].reshape(n, 12), few[21 * n : 22 * n], few[22 * n :]
+    small = few[: (2 * memory + 3) * memory].reshape(2 * memory + 3, memory)
+    r, best, vectors = room[0], room[1], room[2 : 2 + sweeps.VECTORS]
+    G, F = room[2 + sweeps.VECTORS : 2 + sweeps.VECTORS + memory], room[2 + sweeps.VECTORS + memory :]
+    place, row_of, starts = numbers[:m], numbers[m : 2 * m], numbers[2 * m : 2 * m + n + 1]
+    pointer, column = numbers[2 * m + n + 1 : 2 * m + 2 * n + 2], numbers[2 * m + 2 * n + 2 :]
     for i in range(m):
-        if reactions[i] != 0.0:
-            return 0
-    rows, whole = (ROWS + 2 * memory) * m, 9 * n * (n - 1) + PADDING
-    room, few, end = scratch[:rows].reshape(ROWS + 2 * memory, m), scratch[rows : rows + few_of(memory)], rows
-    end += few_of(memory)
-    diagonal, blocks, value = scratch[end : end + 3 * m], scratch[end + 3 * m : end + 6 * m], scratch[end + 6 * m :]
-    end += 6 * m + whole
-    numbers = scratch[end:].view(np.int64)
-    place, row_of = numbers[:m], numbers[m : 2 * m]
-    at = 2 * m + n + 1
-    pointer, starts, column = numbers[2 * m : at], numbers[at : at + n + 1], numbers[at + n + 1 :]
+        place[i] = i
+    column = column[: fill_dense(full, place, n, row_of, pointer, column, value, blocks)]
+    sweep_constants(blocks, mu, constants)
     for k in range(n + 1):
         starts[k] = 3 * k
-    fill_blocks_of_full(full, starts, blocks)
-    judged_by = mu[:n], starts, 0, 0, 0, blocks, scale[:n], is_exact, rho, speed
-    for i in range(len(few)):
-        few[i] = 0.0
-    place_small(judged_by, place, room)
-    fill_dense(full, place, n, row_of, pointer, column, value, diagonal)
-    begin_small(plain, pointer, column, value, diagonal, v_f, reactions, place, room, few)
-    convex = 0.0 if is_exact else 1.0
-    end = sweep_small(
-        most, memory, pointer, column[: pointer[n]], value, diagonal, convex, tols, place, judged_by, room, few
-    )
-    if end != sweeps.CONVERGED:
-        return 0
-    count = end_small(tols, place, room, few, reactions, judgements_in(found))
-    finish_dense(full, v_f, reactions, judged_by, found)
+    for k in range(n):
+        slip[k] = 0.0
+    for i in range(length):
+        r[i] = 0.0
+    sweeps.begin(state, asked[3])
+    judged_by, convex = (mu, starts, 0, 0, 0, blocks, scale, is_exact, rho, speed), 0.0 if is_exact else 1.0
+    judgements, count, is_first, last = judgements_in(found), 0, True, 1.0
+    while True:
+        is_due = sweep_until_due(
+            last, state, vectors, G, F, small, pointer, column, value, blocks, constants, v_f, mu, convex, r, slip
+        )
+        if is_first:  # one contact that is alone is solved already
+            is_due, is_first, last = is_due or len(column) == 0 or _closed(r, n) <= 1, False, most
+            if not is_due:
+                continue
+        if not is_due:
+            return 0
+        finish_dense(full, v_f, r[:m], judged_by, found)
+        at = min(count, judgements.shape[1] - 1)
+        relative, velocity, count = found[0], found[RESIDUAL_COUNT - 1], at + 1
+        judgements[0, at], judgements[1, at], judgements[2, at] = state[sweeps.DONE], relative, velocity
+        excess = max(relative / asked[0], velocity / asked[1])
+        how = sweeps.take_judgement(state, excess if math.isfinite(excess) else math.inf, r, best)
+        if how == sweeps.CONVERGED:
+            for i in range(m):
+                reactions[i] = r[i]
+            return count
+        if how == sweeps.NEEDS_PRICE:
+            state[sweeps.FACTOR_PRICE] = sweeps.full_price(_closed(r, n))
+        if how == sweeps.TOO_DEAR or sweeps.is_too_dear(state, mu, convex, column):
+            return 0
+
+
+@njit(cache=True, **BORROWED)
+def _closed(r, n):
+    """How many contacts have a reaction."""
+    count = 0
+    for k in range(n):
+        count += r[3 * k] != 0.0
     return count

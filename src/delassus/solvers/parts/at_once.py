@@ -1,15 +1,18 @@
 """An attempt at a small problem in one compiled call: begun, iterated, judged along the way, and judged at its end.
 
 A family brings the iteration, which overwrites the reactions and writes down its judgements. At the end of the same
-call `finish_dense` or `finish_rigid` lets `residuals` evaluate the point that is returned. All of it goes into one
+call `finish_dense` or `finish_rigid` lets `residuals` judge the point that is returned. All of it goes into one
 array, `found`, since allocating, passing and slicing each costs more than a sweep of one contact:
 
 | entries | |
 |---|---|
 | RESIDUAL_COUNT | every residual of the returned point, in the order of `Residuals` |
 | m | its velocities v [m/s] |
-| n | velocities u of rigid bodies, where they are known |
+| n | velocities u of rigid bodies, where there are any, otherwise m: the point itself, λ [N s] |
 | 3 MOST_JUDGEMENTS | iterations, relative natural maps and relative worst velocities of the judgements |
+
+Without rigid bodies, `finish_dense` writes only those residuals that a solve is called by; the others, which take as
+long again, are evaluated when somebody asks.
 
 The attempt that several families share is here too: mechanisms that touch nothing, whose step is one linear system.
 """
@@ -24,10 +27,19 @@ from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry_in, carry_room
 from delassus.linalg.operators.rigid import form_dense
 from delassus.problem import Problem
-from delassus.residuals import RESIDUAL_COUNT, Residuals, judge_dense, judge_rigid_into, measure_at
+from delassus.residuals import (
+    RESIDUAL_COUNT,
+    Residuals,
+    evaluate_with_velocities,
+    judge_rigid_into,
+    measure_at,
+    measure_dense,
+)
 from delassus.solvers.settings import Settings
 
 MOST_JUDGEMENTS = 24  # in one call
+APART = RESIDUAL_COUNT + 3 * MOST_JUDGEMENTS
+"""Entries of `found` beside velocities and the point."""
 Batches = list[tuple[tuple[str, ...], np.ndarray]]
 """What iterations tell: for every batch of them names, and values (iterations, names)."""
 _NONE = np.empty(0)
@@ -39,21 +51,18 @@ class Attempt:
     found: as above, made here where it is not given; count: of judgements; seconds: taken; is_traced: shall the
     judgements be kept? is_least: are its reactions the least of many? Set by whoever makes the attempt."""
 
-    __slots__ = ("_point", "count", "found", "is_least", "is_traced", "problem", "seconds")
+    __slots__ = ("count", "found", "is_least", "is_traced", "problem", "seconds")
 
-    def __init__(self, problem: Problem, found: np.ndarray | None = None, count: int = 0):
+    def __init__(
+        self, problem: Problem, found: np.ndarray | None = None, count: int = 0, seconds: float = 0.0,
+        is_traced: bool = True, is_least: bool = False,
+    ):  # fmt: skip
         self.problem = problem
         if found is None:
             rigid = problem.delassus.rigid
-            bodies = 0 if rigid is None else rigid.velocity_count
-            found = np.empty(RESIDUAL_COUNT + problem.row_count + bodies + 3 * MOST_JUDGEMENTS)
-        self.found, self.count, self.seconds, self.is_traced, self.is_least = found, count, 0.0, True, False
-        self._point: np.ndarray | None = None
-
-    def keep(self, reactions: np.ndarray) -> None:
-        """Remember the returned point, where velocities of bodies are found from it when they are asked for."""
-        if self.problem.u_f is not None and self.problem.delassus.rigid is None:
-            self._point = reactions.copy()
+            beside = problem.row_count if rigid is None else rigid.velocity_count
+            found = np.empty(APART + problem.row_count + beside)
+        self.found, self.count, self.seconds, self.is_traced, self.is_least = found, count, seconds, is_traced, is_least
 
     def is_within(self, tol: float, tol_velocity: float) -> bool:
         """Do the residuals of the returned point satisfy both tolerances?"""
@@ -66,7 +75,10 @@ class Attempt:
 
     @property
     def residuals(self) -> Residuals:
-        return Residuals(*self.found[:RESIDUAL_COUNT].tolist())
+        found = Residuals(*self.found[:RESIDUAL_COUNT].tolist())
+        if math.isnan(found.natural_map) and self.problem.delassus.rigid is None:
+            return evaluate_with_velocities(self.problem, self._beside, None, self.velocities)[0]
+        return found
 
     @property
     def velocities(self) -> np.ndarray:
@@ -78,8 +90,11 @@ class Attempt:
         """u, (n,) [m/s, rad/s]; None for dual problems."""
         if self.problem.u_f is None:
             return None
-        if self._point is not None:
-            return self.problem.body_velocity(self._point)
+        return self._beside if self.problem.delassus.rigid is not None else self.problem.body_velocity(self._beside)
+
+    @property
+    def _beside(self) -> np.ndarray:
+        """Velocities of rigid bodies, or the point itself."""
         return self.found[RESIDUAL_COUNT + self.problem.row_count : -3 * MOST_JUDGEMENTS]
 
     @property
@@ -138,8 +153,13 @@ judgements_in = njit(cache=True, inline="always")(room_for_judgements)
 
 @njit(cache=True, **BORROWED)
 def finish_dense(D, v_f, reactions, judged_by, found):
-    """Let the judge write residuals and velocities of the returned point.  D: (m, m) as it was given, v_f: (m,)."""
-    judge_dense(D, v_f, reactions, judged_by, found[RESIDUAL_COUNT : RESIDUAL_COUNT + len(v_f)], found[:RESIDUAL_COUNT])
+    """Let the judge write what it says of the returned point, and its velocities.  D: (m, m) as it was given,
+    v_f: (m,)."""
+    m = len(v_f)
+    at = RESIDUAL_COUNT + m
+    for i in range(m):
+        found[at + i] = reactions[i]
+    measure_dense(D, v_f, reactions, judged_by, found[RESIDUAL_COUNT:at], found[:RESIDUAL_COUNT])
 
 
 @njit(cache=True, **BORROWED)

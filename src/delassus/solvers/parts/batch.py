@@ -18,9 +18,8 @@ from delassus.linalg.operators.matrix import fill_blocks_of_full
 from delassus.problem import Problem
 from delassus.problem.problem import PACKED
 from delassus.residuals import RESIDUAL_COUNT
-from delassus.solvers.parts.at_once import MOST_JUDGEMENTS, Attempt
+from delassus.solvers.parts.at_once import APART, Attempt
 
-_APART = RESIDUAL_COUNT + 3 * MOST_JUDGEMENTS  # entries of `found` of one problem beside its velocities
 _CHUNK = 64  # problems that a thread takes at a time
 
 Kernel = Callable[[tuple[Any, ...], int, int, np.ndarray, np.ndarray, np.ndarray], object]
@@ -75,11 +74,11 @@ class Batch:
 
     def within(self, found: np.ndarray, counts: np.ndarray, tol: float, tol_velocity: float) -> np.ndarray:
         """(count,) bool: which of the returned points the judge found within both tolerances."""
-        first = self.row_start[:-1] + _APART * np.arange(len(counts))
+        first = 2 * self.row_start[:-1] + APART * np.arange(len(counts))
         return (counts > 0) & (found[first] <= tol) & (found[first + RESIDUAL_COUNT - 1] <= tol_velocity)
 
     def _found_start(self, q: int) -> int:
-        return int(self.row_start[q]) + _APART * q
+        return 2 * int(self.row_start[q]) + APART * q
 
 
 def kinds_of(packed: list[np.ndarray]) -> np.ndarray:
@@ -112,4 +111,4 @@ def room_of(plain, q, reactions, found):
     """(reactions, found) of problem q, views."""
     at = plain[3]
     first, last = at[0, q], at[0, q + 1]
-    return reactions[first:last], found[first + q * _APART : last + (q + 1) * _APART]
+    return reactions[first:last], found[2 * first + q * APART : 2 * last + (q + 1) * APART]

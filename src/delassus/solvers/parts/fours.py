@@ -98,7 +98,7 @@ else:
         def generate(context, builder, signature, arguments):
             x, y = (_data(context, builder, kind, array) for kind, array in zip(signature.args, arguments))
             size = context.make_array(signature.args[0])(context, builder, arguments[0]).nitems
-            whole = builder.sub(size, builder.srem(size, _INT64(16)))
+            whole = builder.and_(size, _INT64(-16))
             # four sums of four: additions that need not wait for each other
             sums = [cgutils.alloca_once_value(builder, ir.Constant(_FOUR, [0.0] * 4)) for _ in range(4)]
             with cgutils.for_range_slice(builder, _INT64(0), whole, _INT64(16)) as (p, _):
@@ -109,12 +109,17 @@ else:
                     )
                     builder.store(product, sums[c])
             first, second, third, fourth = (builder.load(part) for part in sums)
-            four = builder.fadd(builder.fadd(first, second), builder.fadd(third, fourth))
+            builder.store(builder.fadd(builder.fadd(first, second), builder.fadd(third, fourth)), sums[0])
+            fours = builder.and_(size, _INT64(-4))
+            with cgutils.for_range_slice(builder, whole, fours, _INT64(4)) as (p, _):
+                product = _plus_product(builder, _load(builder, x, p), _load(builder, y, p), builder.load(sums[0]))
+                builder.store(product, sums[0])
+            four = builder.load(sums[0])
             lanes = [builder.extract_element(four, _INT32(k)) for k in range(4)]
             total = cgutils.alloca_once_value(
                 builder, builder.fadd(builder.fadd(lanes[0], lanes[1]), builder.fadd(lanes[2], lanes[3]))
             )
-            with cgutils.for_range_slice(builder, whole, size, _INT64(1)) as (p, _):
+            with cgutils.for_range_slice(builder, fours, size, _INT64(1)) as (p, _):
                 product = builder.fmul(builder.load(builder.gep(x, [p])), builder.load(builder.gep(y, [p])))
                 builder.store(builder.fadd(builder.load(total), product), total)
             return builder.load(total)

@@ -148,18 +148,25 @@ def fill_dense(D, place, n, row_of, pointer, column, value, diagonal):
     pointer[0] = at = 0
     for k in range(n):
         for other in range(n):
-            any_there = False
-            for a in range(3):
-                i = row_of[3 * k + a]
-                for b in range(3):
-                    j = row_of[3 * other + b]
-                    x = D[i, j] if i >= 0 and j >= 0 else 0.0
-                    if other == k:
-                        diagonal[9 * k + 3 * a + b] = x
-                    else:
-                        value[9 * at + 3 * b + a] = x
+            any_there, out, o, row, col = False, value, 9 * at, 1, 3
+            if other == k:
+                out, o, row, col = diagonal, 9 * k, 3, 1
+            first, start = row_of[3 * k], row_of[3 * other]
+            if row_of[3 * k + 2] == first + 2 and row_of[3 * other + 2] == start + 2:  # two contacts
+                for a in range(3):
+                    for b in range(3):
+                        x = D[_at(first + a), _at(start + b)]
+                        out[_at(o + row * a + col * b)] = x
                         any_there = any_there or x != 0.0
-            if any_there:
+            else:
+                for a in range(3):
+                    i = row_of[3 * k + a]
+                    for b in range(3):
+                        j = row_of[3 * other + b]
+                        x = D[i, j] if i >= 0 and j >= 0 else 0.0
+                        out[o + row * a + col * b] = x
+                        any_there = any_there or x != 0.0
+            if any_there and other != k:
                 column[at] = 3 * other
                 at += 1
         pointer[k + 1] = at

@@ -48,7 +48,7 @@ class Buffers(NamedTuple):
     gram: np.ndarray  # (memory, memory) of F
     right: np.ndarray  # (memory,) products of F and f
     gamma: np.ndarray  # (memory,) scratch
-    scale: np.ndarray  # (memory,) scratch
+    inverse: np.ndarray  # (memory,) scratch
     L: np.ndarray  # (memory, memory) scratch
 
 
@@ -57,8 +57,8 @@ def buffers(memory: int, weight: np.ndarray) -> Buffers:
     x, after, g, f, new_f = np.zeros((5, len(weight)))
     G, F = np.zeros((2, memory, len(weight)))
     gram, L = np.zeros((2, memory, memory))
-    right, gamma, scale = np.zeros((3, memory))
-    return Buffers(weight, x, after, g, f, new_f, G, F, gram, right, gamma, scale, L)
+    right, gamma, inverse = np.zeros((3, memory))
+    return Buffers(weight, x, after, g, f, new_f, G, F, gram, right, gamma, inverse, L)
 
 
 def first_state() -> np.ndarray:
@@ -91,7 +91,7 @@ def begin_map(state, buffers, point):
 def end_map(state, rule, cone, buffers, point):
     """Accept the map that ended in `point`, or go back to the last one's end, which is written; was it accepted?"""
     growth, patience, regularisation = rule
-    weight, x, planned, g, f, new_f, G, F, gram, right, gamma, scale, L = buffers
+    weight, x, planned, g, f, new_f, G, F, gram, right, gamma, inverse, L = buffers
     norm = residual(x, point, weight, new_f)
     jumped, state[JUMPED] = state[JUMPED], 0.0
     if state[ON_TRIAL] != 0.0 and not norm <= growth * state[NORM]:
@@ -120,7 +120,7 @@ def end_map(state, rule, cone, buffers, point):
     elif state[COUNT] > 0.0:
         longest = _TRUST if state[IDLE] > _TRUST_AFTER else math.inf
         planned_one = combine(
-            int(state[COUNT]), G, gram, right, g, regularisation, weight, longest, gamma, scale, L, planned
+            int(state[COUNT]), G, gram, right, g, regularisation, weight, longest, gamma, inverse, L, planned
         )
     state[HAS_NEXT] = state[ON_TRIAL] = 1.0 if planned_one else 0.0
     return True

@@ -86,10 +86,29 @@ def sweep_up_to(
 ):  # fmt: skip
     """The same up to sweep `end`, for whoever does without allocating: where a factorisation has to be priced, it ends
     with `NEEDS_PRICE`, to be called again with state[FACTOR_PRICE] written."""
-    weight, u = vectors[0], vectors[4]  # u: velocities, where judged; elsewhere what `step` calls the new f
-    reactions, velocities, memory = vectors[6][: len(place)], vectors[7][: len(place)], len(G)
+    u, reactions, velocities = vectors[4], vectors[6][: len(place)], vectors[7][: len(place)]
+    while not is_too_dear(state, mu, convex, column):
+        if not sweep_until_due(
+            end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip
+        ):
+            return GO_ON
+        velocity(pointer, column, value, diagonal, v, r, u)
+        excess = excess_over(tols, r, u, units, place, judged_by, reactions, velocities, state[DONE], judgements)
+        how = take_judgement(state, excess, r, best)
+        if how != GO_ON:
+            return how
+    return TOO_DEAR
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def sweep_until_due(
+    end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip
+):
+    """Sweeps up to number `end`, or until r should be judged: should it?  The arguments are those above. Vectors may be
+    longer than all triples, and are zero there: of whole fours, products take less time."""
+    weight, memory = vectors[0], len(G)
     buffers = (
-        weight, vectors[1], vectors[5], vectors[2], vectors[3], u, G, F, small[:memory], small[2 * memory],
+        weight, vectors[1], vectors[5], vectors[2], vectors[3], vectors[4], G, F, small[:memory], small[2 * memory],
         small[2 * memory + 1], small[2 * memory + 2], small[memory : 2 * memory],
     )  # fmt: skip
     cone = 0, 0, mu, False
@@ -98,35 +117,39 @@ def sweep_up_to(
             trace = (diagonal[9 * k] + diagonal[9 * k + 4] + diagonal[9 * k + 8]) / 3.0
             root = math.sqrt(trace) if trace > 0.0 else 1.0
             weight[3 * k] = weight[3 * k + 1] = weight[3 * k + 2] = root
-    while state[DONE] < end or state[ASKS] != 0.0:
-        if state[ASKS] != 0.0:
-            state[ASKS] = 0.0
-            if _is_too_dear(state, mu, convex, column):
-                return TOO_DEAR
-            continue
+        for i in range(3 * len(mu), len(weight)):
+            weight[i] = 0.0
+    while state[DONE] < end:
         begin_map(state, buffers, r)
         sweep_threes(pointer, column, value, diagonal, constants, v, mu, convex, r, slip)
         state[DONE] += 1.0
         if not end_map(state, _RULE, cone, buffers, r):
             continue
-        is_due = state[DONE] >= state[NEXT] or state[NORM] == 0.0
+        if state[DONE] >= state[NEXT] or state[NORM] == 0.0:
+            return True
         # ‖f‖ in proportion to what the judge said last; it costs about as much as a sweep, so one in vain is no loss
-        if is_due or (state[JUDGED] < math.inf and state[NORM] * state[JUDGED] < state[JUDGED_NORM]):
-            velocity(pointer, column, value, diagonal, v, r, u)
-            excess = excess_over(tols, r, u, units, place, judged_by, reactions, velocities, state[DONE], judgements)
-            state[JUDGED], state[JUDGED_NORM] = excess, state[NORM]
-            if excess < state[BEST]:
-                state[BEST] = excess
-                for i in range(len(r)):
-                    best[i] = r[i]
-            if excess <= 1.0:
-                return CONVERGED
-            if not math.isfinite(state[NORM]):
-                return TOO_DEAR
-            if state[DONE] >= state[NEXT]:
-                state[ASKS] = 1.0
-                if state[SWEEP_PRICE] == 0.0 and 0.0 < state[FIRST] <= state[DONE]:
-                    return NEEDS_PRICE
+        if state[JUDGED] < math.inf and state[NORM] * state[JUDGED] < state[JUDGED_NORM]:
+            return True
+    return False
+
+
+@njit(cache=True, error_model="numpy", **BORROWED)
+def take_judgement(state, excess, r, best):
+    """What follows from the judge's word on r, its excess over the tolerances: CONVERGED, TOO_DEAR where r is no
+    number, NEEDS_PRICE, or GO_ON, after `is_too_dear`."""
+    state[JUDGED], state[JUDGED_NORM] = excess, state[NORM]
+    if excess < state[BEST]:
+        state[BEST] = excess
+        for i in range(len(r)):
+            best[i] = r[i]
+    if excess <= 1.0:
+        return CONVERGED
+    if not math.isfinite(state[NORM]):
+        return TOO_DEAR
+    if state[DONE] >= state[NEXT]:
+        state[ASKS] = 1.0
+        if state[SWEEP_PRICE] == 0.0 and 0.0 < state[FIRST] <= state[DONE]:
+            return NEEDS_PRICE
     return GO_ON
 
 
@@ -139,15 +162,24 @@ def factor_price(mu, r, pointer, column):
 
 
 @njit(cache=True, **BORROWED)
+def full_price(closed):
+    """The same of so many closed contacts, every one of which moves every other."""
+    return _PER_PRODUCT * closed * closed * closed / 3.0 + _PER_CLOSED * closed
+
+
+@njit(cache=True, **BORROWED)
 def sweep_price(blocks, triples, convex):
     """What a sweep costs [ns].  blocks, triples: how many there are."""
     return _PER_BLOCK * blocks + (_PER_CONVEX_TRIPLE if convex > 0.0 else _PER_TRIPLE) * triples
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def _is_too_dear(state, mu, convex, column):
-    """At a judgement that was due: would another method be cheaper by now? When to judge next is written. A
+def is_too_dear(state, mu, convex, column):
+    """After a judgement that was due: would another method be cheaper by now? When to judge next is written. A
     factorisation has been priced if it has to be."""
+    if state[ASKS] == 0.0:
+        return False
+    state[ASKS] = 0.0
     done, first = state[DONE], state[FIRST]
     if first > 0.0 and done >= first:
         if state[SWEEP_PRICE] == 0.0:

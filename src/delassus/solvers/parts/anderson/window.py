@@ -47,43 +47,45 @@ def insert(slot, count, g, f, last_g, last_f, G, F, gram, right):
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def fit(count, gram, right, regularisation, gamma, scale, L):
+def fit(count, gram, right, regularisation, gamma, inverse, L):
     """gamma: γ of the least ‖f − Σ γ_j Δf_j‖; False where the factorisation breaks down.
 
-    By Cholesky on the normal equations (Gram + regularisation) γ = Δf·f, each difference scaled to unit length.
-    gamma: (memory,), written; scale: (memory,), L: (memory, memory), scratch."""
+    By L diag(d) Lᵀ of the normal equations (Gram + regularisation diag Gram) γ = Δf·f: what is added is the same part
+    of each difference's own square, so that lengths do not matter. A division for each and no root, since these wait
+    for each other.  gamma: (memory,), written; inverse: (memory,) 1 / d, L: (memory, memory), scratch."""
     for i in range(count):
-        scale[i] = 1.0 / math.sqrt(gram[i, i]) if gram[i, i] > 0.0 else 0.0
-        gamma[i] = scale[i] * right[i]
+        value, pivot = right[i], (1.0 + regularisation) * gram[i, i]
         for j in range(i):  # row by row, with forward substitution
-            value = gram[i, j] * scale[i] * scale[j]
+            product = gram[i, j]
             for k in range(j):
-                value -= L[i, k] * L[j, k]
-            L[i, j] = value / L[j, j]
-            gamma[i] -= L[i, j] * gamma[j]
-        pivot = 1.0 + regularisation
-        for k in range(i):
-            pivot -= L[i, k] * L[i, k]
+                product -= L[i, k] * L[j, k]
+            L[i, j] = product  # times d_j, until the row is complete
+        for j in range(i):
+            own = L[i, j] * inverse[j]
+            pivot -= L[i, j] * own
+            value -= own * gamma[j]
+            L[i, j] = own
+        if gram[i, i] == 0.0:  # no difference
+            inverse[i] = gamma[i] = 0.0
+            continue
         if not pivot > 0.0:
             return False
-        L[i, i] = math.sqrt(pivot)
-        gamma[i] /= L[i, i]
+        inverse[i], gamma[i] = 1.0 / pivot, value
     for i in range(count - 1, -1, -1):
+        value = gamma[i] * inverse[i]
         for k in range(i + 1, count):
-            gamma[i] -= L[k, i] * gamma[k]
-        gamma[i] /= L[i, i]
-    for i in range(count):
-        gamma[i] *= scale[i]
-        if not math.isfinite(gamma[i]):
+            value -= L[k, i] * gamma[k]
+        gamma[i] = value
+        if not math.isfinite(value):
             return False
     return True
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
-def combine(count, G, gram, right, g, regularisation, weight, longest, gamma, scale, L, out):
+def combine(count, G, gram, right, g, regularisation, weight, longest, gamma, inverse, L, out):
     """out = g − Σ γ_j ΔG_j with the γ of `fit`, shortened to `longest` times ‖weight g‖; False where there is none, or
     it is not finite: out is then not to be used."""
-    if not fit(count, gram, right, regularisation, gamma, scale, L):
+    if not fit(count, gram, right, regularisation, gamma, inverse, L):
         return False
     for i in range(len(out)):
         out[i] = g[i]

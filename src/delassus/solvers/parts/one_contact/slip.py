@@ -7,6 +7,10 @@ g(s) = μ r_n / ‖r_t‖ is below one at s = 0 exactly when sticking violates t
 uncoupled isotropic block it is linear in s, so Newton's method on g(s) = 1 needs two or three steps, and a bracket
 keeps it safe. Non-symmetric blocks need no special care.
 
+With x(s) = adj(S) b + s b, r_t = −x / det(S + s I) and r_n = N / det(S + s I), N = r_n⁰ det(S + s I) + e · x, where
+r_n⁰ = −q_n / D_nn and e = D_nt / D_nn. So g = μ N / ‖x‖, and a step of Newton's takes one root and one division, which
+wait for each other and are what a step costs.
+
 What depends on the block alone is computed once (`slip_constants`) and used in every sweep (`slip_at`).
 """
 
@@ -19,6 +23,7 @@ SLIP_CONSTANTS = 12
 
 _STEPS = 100  # Newton needs a handful; bisection alone needs 60 to exhaust the digits
 _CLOSE = 1e-12  # |g − 1| below which Newton stops; the point is put on the cone exactly afterwards
+_LAST = 1e-7  # of s: a shorter step of Newton's, which squares errors, leaves less than the above, and is the last
 _SINGULAR = 1e-14  # determinant of S relative to its diagonal below which sticking is not unique
 
 
@@ -71,24 +76,24 @@ def slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det_least, coupl
         if rn >= 0.0 and r1 * r1 + r2 * r2 <= mu * mu * rn * rn:
             return rn, r1, r2, 0.0
     s, low, high = max(slip, least), least, math.inf
+    a1, a2 = s22 * b1 - s12 * b2, s11 * b2 - s21 * b1
+    trace, coupled = s11 + s22, e1 * b1 + e2 * b2
+    x1 = x2 = norm = det = normal = 0.0
     for _ in range(_STEPS):
-        a11, a22 = s11 + s, s22 + s
-        det = 1.0 / (a11 * a22 - s12 * s21)
-        r1 = -(a22 * b1 - s12 * b2) * det
-        r2 = -(a11 * b2 - s21 * b1) * det
-        rn = r0 - e1 * r1 - e2 * r2
-        reciprocal = 1.0 / math.sqrt(r1 * r1 + r2 * r2)
-        g = mu * rn * reciprocal
-        if abs(g - 1.0) <= _CLOSE:
+        x1, x2 = a1 + s * b1, a2 + s * b2
+        det = (s11 + s) * (s22 + s) - s12 * s21
+        normal = r0 * det + (e1 * x1 + e2 * x2)
+        square = x1 * x1 + x2 * x2
+        norm = math.sqrt(square)
+        over = mu * normal - norm  # (g − 1) ‖x‖
+        if abs(over) <= _CLOSE * norm:
             break
-        if g < 1.0:
+        if over < 0.0:
             low = s
         else:
             high = s
-        t1 = -(a22 * r1 - s12 * r2) * det
-        t2 = -(a11 * r2 - s21 * r1) * det
-        slope = -reciprocal * (mu * (e1 * t1 + e2 * t2) + g * reciprocal * (r1 * t1 + r2 * t2))
-        step = s - (g - 1.0) / slope if slope > 0.0 else low
+        slope = mu * ((r0 * (trace + 2.0 * s) + coupled) * square - normal * (x1 * b1 + x2 * b2))  # g' ‖x‖³
+        step = s - over * square / slope if slope > 0.0 else low
         if not low < step < high:
             if not has_tried and step <= low:
                 has_tried = True
@@ -101,14 +106,20 @@ def slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det_least, coupl
                 # ‖r_t‖ ≤ ‖b‖ / s and r_n ≥ −(q_n + ‖D_nt‖ ‖r_t‖) / D_nn put the root below this bound
                 high = math.sqrt(b1 * b1 + b2 * b2) * (1.0 + mu * coupling) / (mu * r0)
             step = 0.5 * (low + high)
+        elif abs(step - s) <= _LAST * s:
+            s = step
+            x1, x2 = a1 + s * b1, a2 + s * b2
+            det = (s11 + s) * (s22 + s) - s12 * s21
+            normal, norm = r0 * det + (e1 * x1 + e2 * x2), math.sqrt(x1 * x1 + x2 * x2)
+            break
         if step == s:
             break
         s = step
-    if not rn > 0.0:  # also when an overflow above left a NaN
+    rn = normal / det
+    if not 0.0 < rn < math.inf:  # also when an overflow above left a NaN
         return 0.0, 0.0, 0.0, 0.0
-    # put the point on the cone to the last digit
-    f = mu * rn / math.sqrt(r1 * r1 + r2 * r2)
-    return rn, f * r1, f * r2, s
+    f = -mu * rn / norm  # on the cone to the last digit
+    return rn, f * x1, f * x2, s
 
 
 @njit(cache=True, error_model="numpy")
