@@ -83,7 +83,7 @@ def _put(values, out, at):
     return at + len(values)
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, **BORROWED)
 def unpacked(packed):
     """(`RigidDelassus.plain`, u_f, v_f, `Problem.judged_by`), views."""
     m, blocks, joints, bilateral = int(packed[3]), int(packed[4]), int(packed[5]), int(packed[6])

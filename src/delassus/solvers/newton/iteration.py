@@ -144,7 +144,7 @@ def forget_members(index, triples):
         index[i] = 0
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, **BORROWED)
 def _columns_of(index, triples, blocks):
     """Columns of U and of L, views with room for all there may be."""
     at = _fixed_size(triples, blocks)

@@ -52,7 +52,7 @@ def least_of(rigid, judged_by, reactions, velocities, error, out):
     return _least(rigid, judged_by, count, numbers, rays, accepted, reactions, room, out)
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, **BORROWED)
 def _sets_in(numbers, rays, blocks):
     """(kinds, bodies renumbered, (blocks, 2), scratch of bodies; directions of rays, (blocks, 3), what else is left),
     views."""

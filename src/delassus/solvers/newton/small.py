@@ -122,24 +122,24 @@ _addresses: dict[Any, int] = {}
 def _address(kernel: Any, arguments_of: Any, given: tuple[np.ndarray, ...]) -> int:
     """Of a kernel, compiled when first asked for: compiled steps call the same."""
     if kernel not in _addresses:
-        plain = getattr(arguments_of, "py_func", arguments_of)  # itself where nothing is compiled
-        _addresses[kernel] = kernel_address(kernel, tuple(typeof(one) for one in plain(*given)))
+        cut, named = (getattr(f, "py_func", f) for f in (unpacked, arguments_of))  # themselves where none is compiled
+        _addresses[kernel] = kernel_address(kernel, tuple(typeof(one) for one in named(cut(given[0]), *given[1:])))
     return _addresses[kernel]
 
 
-@njit(cache=True, inline="always")
-def _to_solve_small(packed, asked, reactions, found):
-    """What `solve_small` is called with."""
-    rigid, u_f, v_f, judged_by = unpacked(packed)
+@njit(cache=True, **BORROWED)
+def _to_solve_small(bodies, asked, reactions, found):
+    """What `solve_small` is called with.  bodies: of `unpacked`."""
+    rigid, u_f, v_f, judged_by = bodies
     most = int(asked[2] if len(v_f) <= MOST_ROWS else min(asked[2], _MOST_ITERATIONS_BEYOND))
     plain = asked[3], asked[4], asked[5], asked[6], asked[7], asked[8], asked[9], asked[10]
     return None, rigid, u_f, v_f, judged_by, (asked[0], asked[1]), most, plain, 1.0, reactions, found
 
 
-@njit(cache=True, inline="always")
-def _to_solve_alone(packed, asked, reactions, found):
-    """What `solve_alone` is called with."""
-    rigid, u_f, v_f, judged_by = unpacked(packed)
+@njit(cache=True, **BORROWED)
+def _to_solve_alone(bodies, asked, reactions, found):
+    """What `solve_alone` is called with.  bodies: of `unpacked`."""
+    rigid, u_f, v_f, judged_by = bodies
     return rigid, v_f, u_f, judged_by, (asked[0], asked[1]), int(asked[2]), reactions, found
 
 
@@ -149,7 +149,7 @@ def solve_packed(address, packed, asked, reactions, found):
     arrays are cut out here."""
     if packed[MASS_RATIO] > ODD_MASSES:
         return 0
-    return call_kernel(address, _to_solve_small(packed, asked, reactions, found))
+    return call_kernel(address, _to_solve_small(unpacked(packed), asked, reactions, found))
 
 
 @njit(cache=True, nogil=True, **BORROWED)
@@ -157,7 +157,7 @@ def solve_packed_alone(address, packed, asked, reactions, found):
     """The same of `solve_alone`."""
     if packed[MASS_RATIO] > ODD_MASSES or packed[3] > CARRY_ROWS:
         return 0
-    return call_kernel(address, _to_solve_alone(packed, asked, reactions, found))
+    return call_kernel(address, _to_solve_alone(unpacked(packed), asked, reactions, found))
 
 
 def small_batch(plain: tuple[float, ...], tols: tuple[float, float], max_iter: int) -> Kernel:
@@ -310,9 +310,10 @@ def solve_at_once(full, rigid, v_f, judged_by, tols, most, plain, reactions, jud
             end = _sweep(most, tols, judged_by, n, plain, numbers, room, index, value)
             if end != sweeps.NEEDS_PRICE:
                 break
-            _, pointer, table, few, _, _ = _cut_out(n, len(v_f), plain, numbers, room)
+            pointer, at = numbers[len(v_f) : len(v_f) + n + 1], 3 * n * (ROWS + 2 * int(plain[6]))
+            table = room[:at].reshape(at // (3 * n), 3 * n)
             price = sweeps.factor_price(table[FRICTION][:n], table[BEST], pointer, index[: pointer[n]])
-            few[sweeps.FACTOR_PRICE] = price
+            room[at + sweeps.FACTOR_PRICE] = price
     if end == sweeps.TOO_DEAR or (end == sweeps.CONVERGED and judged_by[2] > 0):
         systems, factors = _begin_newton(most, n, len(v_f), plain, numbers, room, index), room[:0]
         while _newton(systems, tols, judged_by, n, plain, numbers, room, index, value, factors) == NEEDS_ORDER:
@@ -330,7 +331,7 @@ _NEWTON = 3 * iteration.VECTORS + 9 + iteration.SCRATCH  # numbers per triple
 _LEFT = 48  # numbers of scratch of `fill_rigid`
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, **BORROWED)
 def _cut_out(n, rows, plain, numbers, room):
     """(place, pointer, room and few of `swept`, diagonal, what is left for Newton's method), views."""
     memory = int(plain[6])

@@ -192,7 +192,7 @@ def rigid_scratch(blocks, body_count):
     return 2 * (body_count + 1) + 3 * blocks
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, **BORROWED)
 def _bodies_in(scratch, blocks, body_count):
     """(first, end so far, list, marks), views."""
     at, end = body_count + 1, 2 * (body_count + 1)
