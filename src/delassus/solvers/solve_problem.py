@@ -79,10 +79,8 @@ def solve(
             return found
     point, begun, first = start_point(problem, guess), None, None
     if solver == "auto" and point.ndim == 1 and limits.time_limit > LONGEST_ATTEMPT:
-        start = clock()
-        quick = bodies_at_once(problem, point, limits)
-        if quick is not None:
-            first = _of_attempt(*quick, limits, trace, start)
+        first = bodies_at_once(problem, point, limits, trace)
+        if first is not None:
             if first.status is Status.CONVERGED:
                 return first
             if problem.law is Law.NCP:

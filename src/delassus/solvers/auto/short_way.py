@@ -11,9 +11,10 @@ import numpy as np
 
 from delassus.law import Law
 from delassus.problem import Problem
+from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.auto.islands import MANY_ROWS
 from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, first_for_few_bodies, is_newtons
-from delassus.solvers.driver import Limits
+from delassus.solvers.driver import Limits, clock
 from delassus.solvers.newton import small
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.small import asked_of, small_at_once
@@ -24,6 +25,7 @@ from delassus.status import Status
 
 _empty, _solution = np.empty, object.__new__
 _CONVERGED, _NCP = Status.CONVERGED, Law.NCP
+_VELOCITY = RESIDUAL_COUNT - 1  # place of the worst velocity among the residuals
 
 
 def contacts_at_once(
@@ -63,36 +65,46 @@ def _learned(problem: Problem, limits: Limits) -> tuple[np.ndarray, str]:
     return out
 
 
-def bodies_at_once(problem: Problem, guess: np.ndarray, limits: Limits) -> tuple[Attempt, np.ndarray, str] | None:
-    """(attempt, reactions (m,), name of the solver): the first attempt of `auto`, bit by bit, within the tolerances or
-    not; None where it makes none, or where there is more than few rigid bodies.  guess: (m,), overwritten by the
-    reactions."""
-    rigid, most, rows = problem.delassus.rigid, limits.max_iter, problem.row_count
+def bodies_at_once(
+    problem: Problem, guess: np.ndarray, limits: Limits, trace: bool | Callable[[int, float, float, float], None] = True
+) -> Solution | None:
+    """The first attempt of `auto`, bit by bit, within the tolerances or not; None where it makes none, or where there
+    is more than few rigid bodies.  guess: (m,), overwritten by the reactions; trace: of `solve`."""
+    packed, rows, tol, tol_velocity = problem.packed_bodies, problem.row_count, limits.tol, limits.tol_velocity
+    rigid, most = problem.delassus.rigid, limits.max_iter
     if rigid is None or rows > ALWAYS_LEAST:
         return None
-    if problem.law is not Law.NCP:
+    if problem.law is not _NCP:
         if not is_newtons(problem):
             return None
         most = min(most, MOST_CONVEX)
     if rows > MANY_ROWS and guess.any():
         return None  # it may solve some islands already
-    packed, attempt = problem.packed_bodies, Attempt(problem)
-    name, plain = _method_of_bodies()
+    start, found = clock(), _empty(APART + rows + rigid.velocity_count)
     if packed is not None:
-        attempt.count = small.bodies_at_once(
-            packed, _asked(limits.tol, limits.tol_velocity, most), guess, attempt.found
-        )
-    elif not rigid.has_odd_masses():
-        tols = limits.tol, limits.tol_velocity
-        attempt.count = small_at_once(problem, plain, 1.0, guess, tols, most, attempt.found)
-    attempt.is_least = True
-    return (attempt, guess, name) if attempt.count else None
+        asked, name = _asked(tol, tol_velocity, most)
+        count = small.bodies_at_once(packed, asked, problem.cone.bilateral_rows == rows, guess, found)
+    else:
+        name, plain = _method_of_bodies()
+        can = not rigid.has_odd_masses()
+        count = small_at_once(problem, plain, 1.0, guess, (tol, tol_velocity), most, found) if can else 0
+    if not count:
+        return None
+    is_within = found.item(0) <= tol and found.item(_VELOCITY) <= tol_velocity
+    out: Any = _solution(Solution)
+    out.reactions, out.status = guess, _CONVERGED if is_within else Status.MAX_ITERATIONS
+    out._later = Attempt, (problem, found, count, clock() - start, trace is True, True), name, tol, tol_velocity
+    if trace is not True and callable(trace):
+        for row in zip(*out._attempt.judgements()):
+            trace(*row)
+    return out
 
 
 @cache
-def _asked(tol: float, tol_velocity: float, most: int) -> np.ndarray:
-    """What is asked of the kernel."""
-    return small.asked_of_bodies((tol, tol_velocity), most, _method_of_bodies()[1])
+def _asked(tol: float, tol_velocity: float, most: int) -> tuple[np.ndarray, str]:
+    """What is asked of the kernel of few bodies, and the name of the solver."""
+    name, plain = _method_of_bodies()
+    return small.asked_of_bodies((tol, tol_velocity), most, plain), name
 
 
 @cache

@@ -106,25 +106,28 @@ def asked_of_bodies(tols: tuple[float, float], max_iter: int, plain: tuple[float
     return np.array([*tols, min(max_iter, MOST_ITERATIONS), *plain])
 
 
-def bodies_at_once(packed: np.ndarray, asked: np.ndarray, reactions: np.ndarray, found: np.ndarray) -> int:
-    """`small_at_once` along the path on `Problem.packed_bodies`; also none where masses are far apart."""
-    given = packed, asked, reactions, found
-    if packed[3] == packed[6]:  # joints alone: a kernel of its own
-        count = solve_packed_alone(_address(solve_alone, _to_solve_alone, given), *given)
+def bodies_at_once(
+    packed: np.ndarray, asked: np.ndarray, are_joints: bool, reactions: np.ndarray, found: np.ndarray
+) -> int:
+    """`small_at_once` along the path on `Problem.packed_bodies`; also none where masses are far apart.  are_joints: is
+    there nothing else?"""
+    if are_joints:  # a kernel of its own
+        address = _addresses[1] or _address(1, solve_alone, _to_solve_alone, packed, asked, reactions, found)
+        count: int = solve_packed_alone(address, packed, asked, reactions, found)
         if count:
-            return int(count)
-    return int(solve_packed(_address(solve_small, _to_solve_small, given), *given))
+            return count
+    address = _addresses[0] or _address(0, solve_small, _to_solve_small, packed, asked, reactions, found)
+    return solve_packed(address, packed, asked, reactions, found)
 
 
-_addresses: dict[Any, int] = {}
+_addresses = [0, 0]  # of `solve_small` and `solve_alone`, once they are compiled
 
 
-def _address(kernel: Any, arguments_of: Any, given: tuple[np.ndarray, ...]) -> int:
+def _address(which: int, kernel: Any, arguments_of: Any, packed: np.ndarray, *given: np.ndarray) -> int:
     """Of a kernel, compiled when first asked for: compiled steps call the same."""
-    if kernel not in _addresses:
-        cut, named = (getattr(f, "py_func", f) for f in (unpacked, arguments_of))  # themselves where none is compiled
-        _addresses[kernel] = kernel_address(kernel, tuple(typeof(one) for one in named(cut(given[0]), *given[1:])))
-    return _addresses[kernel]
+    cut, named = (getattr(f, "py_func", f) for f in (unpacked, arguments_of))  # themselves where none is compiled
+    _addresses[which] = kernel_address(kernel, tuple(typeof(one) for one in named(cut(packed), *given)))
+    return _addresses[which]
 
 
 @njit(cache=True, **BORROWED)
