@@ -188,3 +188,21 @@ def test_image_does_not_drift():
     fresh.points[:] = method.points[int(method.state[3])]
     fresh.advance(1)  # forms the image first
     assert np.abs(fresh.images[2] - kept).max() <= 1e-13 * size
+
+
+@pytest.mark.parametrize(("gain", "yields"), [(0.999, True), (0.9, False)])
+def test_it_yields_where_its_rate_promises_far_more_sweeps_than_were_done(gain, yields):
+    """`gain`: factor of a sweep on the excess, which begins with 1e4: 9 200 sweeps, or 87."""
+    problem = random_rigid(np.random.default_rng(0), bodies=6, contacts=12, law=Law.CCP)
+    line = SOLVERS["ags"]
+    for settings in (line.settings, line.settings.changed(yields=True)):
+        method, ends = line.start(problem, settings, np.zeros(problem.row_count)), []
+        for done in range(8, 81, 8):
+            method.advance(8)
+            method.judged(1e4 * gain**done)
+            ends.append(method.finished)
+        assert not any(ends)  # too few to tell
+        for done in (96, 112):
+            method.advance(16)
+            method.judged(1e4 * gain**done)
+        assert method.finished == (yields and settings.yields)

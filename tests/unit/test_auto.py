@@ -51,6 +51,8 @@ def test_heaps_of_round_bodies_begin_with_momentum_those_of_faces_do_not():
     assert (momentum[0].name, newton[0].name, newton[1].warm_up) == ("ags", "prox-ssn", 0)
     for problem, tol in ((faces, 1e-6), (round_ones, 1e-4), (lattice(4).with_law("ccp"), 1e-6)):
         assert auto_stages(problem, tol)[0][0].name == "prox-ssn"
+    momentum, last = auto_stages(round_ones.with_law("ccp"), 1e-8)
+    assert (momentum[0].name, momentum[1].yields, last[0].name) == ("ags", True, "ipm")
 
 
 def dual(problem: Problem) -> Problem:

@@ -16,7 +16,7 @@ from delassus.linalg.factor.pardiso import pardiso_is_there
 from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.interior import presolve
+from delassus.solvers.interior import presolve, sparse
 from delassus.solvers.interior.presolve import Forecast
 from delassus.status import Status
 from delassus.view.central_path import central_path, draw_paths
@@ -180,6 +180,54 @@ def test_presolve_leaves_contacts_out_and_gives_the_same_answer():
     assert with_it.converged
     assert without.converged
     assert np.allclose(with_it.velocities, without.velocities, atol=1e-7)
+
+
+def test_sweeps_get_closer_with_momentum_in_both_storages():
+    """To the solution, of which they are a fixed point; over D and over bodies to the same point."""
+    problem = pile(np.random.default_rng(8), 30, 60)
+    found = solve(problem, "ipm", tol=TIGHT).reactions
+    ends = []
+    dual = Problem.dual(problem.delassus.matrix(), problem.free_velocity, cone=problem.cone, law=Law.CCP)
+    for one in (problem, dual):
+        sweeps, still = (presolve.Sweeps(one, start.copy()) for start in (np.zeros_like(found), found))
+        sweeps.advance(150)
+        still.advance(5)
+        assert np.allclose(still.reactions, found, atol=1e-7)
+        ends.append(sweeps.reactions)
+    assert np.allclose(*ends, atol=1e-9)
+    plain = presolve.Sweeps(problem, np.zeros_like(found))
+    for _ in range(150):
+        plain.state[0] = 1.0  # the next momentum is then zero
+        plain.advance(1)
+    with_it, without = (residuals.measure(problem, each)[0] for each in (ends[0], plain.reactions))
+    assert with_it < 0.1 * without < 0.1
+
+
+def test_sweeps_take_no_less_than_the_block_of_a_contact():
+    """Else they might not descend; and that block itself between spheres."""
+    rng = np.random.default_rng(0)
+    roots = rng.normal(size=(50, 3, 3)) * np.array([1.0, 3.0, 0.2])[:, None]
+    blocks = roots @ roots.transpose(0, 2, 1)
+    n, t = presolve._metric(blocks.ravel()).T
+    metric = np.stack([n, t, t], axis=1)[:, :, None] * np.eye(3)
+    assert np.linalg.eigvalsh(metric - blocks).min() > -1e-12
+    spheres = np.array([2.0, 7.0])[:, None, None] * np.diag([1.0, 3.5, 3.5])
+    assert np.allclose(presolve._metric(spheres.ravel()), [[2.0, 7.0], [7.0, 24.5]])
+
+
+def test_a_start_too_near_the_boundary_is_begun_again_from_inside(monkeypatch):
+    """Where the small τ of a good guess leaves steps that die."""
+    problem = pile(np.random.default_rng(9), 20, 150)
+    real, asked = sparse.first_tau, []
+
+    def tiny(mean, norm, far):
+        asked.append(far)
+        return real(mean, norm, far) if far else 1e-16 * mean
+
+    monkeypatch.setattr(sparse, "first_tau", tiny)
+    solution = solve(problem, GENERAL, tol=1e-8)
+    assert solution.converged
+    assert asked[:2] == [0.0, 1.0]
 
 
 def test_wrong_forecast_is_repaired(monkeypatch):

@@ -17,6 +17,7 @@ momentum is dropped when
 Blocks are swept in the order of their colours whatever the number of threads, so that the bits are the same for all.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,7 @@ from delassus.solvers.parts.parallel.team import wait
 from delassus.solvers.settings import AtLeastOne, Count, Settings
 
 _EXCESS_CONVEX, _EXCESS_EXACT = 4.0, 2.0  # a convex sweep may lengthen for a while and be right, Coulomb's rarely
+_SEEN, _LONGER = 96, 2.0  # sweeps before it may yield, and how many times those done the rest must promise to take
 _REFRESH = 64  # sweeps after which the image is formed anew from the reactions, before rounding piles up
 
 
@@ -42,6 +44,9 @@ class Ags(Settings):
     excess: AtLeastOne | None = None  # restart when a sweep's squared length exceeds its least by this; none: by law
     momentum: bool = True  # without: plain Gauß–Seidel in the order of the colours
     threads: Count = 1  # team of threads; the bits do not depend on it
+    yields: bool = (
+        False  # end where the recent rate promises far more sweeps than were done: another method comes after
+    )
 
 
 class AgsMethod(Method):
@@ -62,6 +67,7 @@ class AgsMethod(Method):
         self.work = np.zeros((self.settings.threads, 2, max(12, problem.cone.bilateral.max(initial=0))))
         # θ, β, least squared length since the last restart, which of the turns, sweeps done, restarts
         self.state = np.array([1.0, 0.0, np.inf, 0.0, 0.0, 0.0])
+        self.seen: list[tuple[int, float]] = []  # sweeps, and the logarithm of what the judge found then
 
     def advance(self, count: int) -> None:
         coloured = self.coloured
@@ -71,6 +77,16 @@ class AgsMethod(Method):
         )  # fmt: skip
         self.reactions[coloured.rows] = self.points[int(self.state[3])]
         self.words = [f"{int(self.state[4])} sweeps with momentum, dropped {self.restarts} times"]
+
+    def judged(self, excess: float) -> None:
+        """Yield where that is asked for: on heaps at rest sweeps gain three digits quickly, and the others hardly."""
+        if not self.settings.yields or not 1.0 < excess < math.inf:
+            return
+        done, left = int(self.state[4]), math.log(excess)
+        before, was = next((each for each in reversed(self.seen) if 2 * each[0] <= done), (done, left))
+        self.seen.append((done, left))
+        if done >= _SEEN and left * (done - before) > _LONGER * done * (was - left):
+            self.finished = True
 
     def repose(self, problem: Problem) -> bool:
         """Go on from the present point, without momentum, with the free velocity of `problem`."""

@@ -22,6 +22,7 @@ from delassus.status import Status
 
 _GOAL_VELOCITY = 1e-4  # scaled residual of velocity at which a space's first goal is reached
 _GOAL_AGAIN = 0.01  # times the last goal, where the polish did not get further from there
+_POLISHED = 30.0  # times its first goal: what a stalled interior point may leave to the polish after a good guess
 _DOUBT = 4  # polish steps without halving the residual before the interior point goes on from where it was left
 
 
@@ -133,8 +134,10 @@ class InteriorPoint(Explained):
         if stalled:
             if (outcome.is_far or outcome.size >= LARGE) and self.is_hopeless():
                 return
-            # only the start from reactions that carry everything is better than a polish of a point of small norm
-            if (outcome.norm > FAR_OFF or (outcome.is_far and self._may_carry)) and self._restart(outcome.x):
+            # only the start from reactions that carry everything is better than a polish of a point of small norm, or
+            # one with a larger τ, where that of a good guess was too small
+            near = _POLISHED * self.goal if self.space.restarts[:1] == ["as_usual"] else FAR_OFF
+            if (outcome.norm > near or (outcome.is_far and self._may_carry)) and self._restart(outcome.x):
                 return
         if not self.settings.polish:
             self.finished = stalled

@@ -1,22 +1,27 @@
-"""Contacts that will stay open can be left out: Gauß–Seidel sweeps predict them, and every one is checked again.
+"""Gauß–Seidel sweeps with momentum: they predict where the interior point may start, and which contacts stay open.
+Those can be left out, and every one is checked again.
 
 A contact stays open when its velocity lies deep inside the dual cone: v_n − μ‖v_t‖ large (not v_n alone, since
 contacts that slide under the convex law have v_n = μ‖v_t‖). Large means against how much the prediction still moves.
 
-The sweeps of `splitting` would do, but they compile six local solvers for it; here is one small loop for each storage.
+The sweeps of `splitting` and `ags` would do, but they compile six local solvers and a team of threads for it; here is
+one small loop for each storage. In place of D_kk it takes a diagonal, which is the same between spheres.
 Those of `dense_system` are others: joints are eliminated there, and rows scaled to standard cones project otherwise.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from delassus.cones.coulomb import project_coulomb
 from delassus.kernel import njit
 from delassus.linalg.operators.rigid import add_response, push_row, row_times
 from delassus.problem import Problem
+from delassus.solvers.parts.one_contact.uncoupled import solve_uncoupled
 
 _SWEEPS, _MORE = 20, 10  # sweeps before the first look at the velocities, and before the second
+_ROUND, _MANY = 30, 200  # sweeps of a round after these, where there are so many contacts that iterations are dear
+_GAINS = 0.0, 1.2, 2.5, 2.5  # of at most so many rounds: by how much the last one must have shortened the sweeps
 _LEAST = 60  # contacts below which nothing is gained
 _SAFE = 30.0  # open means a gap of this many times the recent change of velocities
 
@@ -37,6 +42,13 @@ def forecast(problem: Problem, reactions: np.ndarray, presolve: bool) -> Forecas
     method.advance(_SWEEPS)
     first = problem.constraint_velocity(method.reactions)
     method.advance(_MORE)
+    gain = math.inf
+    for least in _GAINS if problem.contact_count >= _MANY else ():
+        if not gain > least:
+            break
+        before, first = method.length, problem.constraint_velocity(method.reactions)
+        method.advance(_ROUND)
+        gain = before / method.length if method.length > 0.0 else 0.0
     swept = method.reactions
     if not np.isfinite(swept).all():
         return Forecast(np.zeros_like(swept), None)
@@ -72,43 +84,88 @@ def _gap(v: np.ndarray, mu: np.ndarray) -> np.ndarray:
 
 
 class Sweeps:
-    """reactions: (m,) [N s], changed in place by `advance`."""
+    """Gauß–Seidel with Nesterov's momentum, dropped where a sweep turns against it (as `ags` does).
+
+    reactions: (m,) [N s], changed in place by `advance`."""
 
     def __init__(self, problem: Problem, reactions: np.ndarray):
         self.problem, self.reactions = problem, reactions
         self.diagonal, self.rigid = problem.delassus.diagonal, problem.delassus.rigid
         rigid = self.rigid
+        self.metric = _metric(problem.diagonal_blocks[len(problem.diagonal_blocks) - 9 * problem.contact_count :])
+        self.state, self.u = np.array([1.0, 0.0]), np.empty(0)  # θ of the momentum, length²
         if rigid is not None:
             assert problem.bias is not None
             assert problem.u_f is not None
             self.compliance = np.zeros(problem.row_count) if rigid.compliance is None else rigid.compliance
             self.u = problem.u_f.copy()
             add_response(rigid.bodies, rigid.block_start, rigid.response, reactions, self.u)
+        # where the next sweep begins, and the body velocities there
+        self.point, self.ahead = reactions.copy(), self.u.copy()
+
+    @property
+    def length(self) -> float:
+        """√(Σ d_i (z_i − y_i)²) of the last sweep from y to z."""
+        return math.sqrt(self.state[1])
 
     def advance(self, count: int) -> None:
         """`count` sweeps."""
         problem, rigid, cone = self.problem, self.rigid, self.problem.cone
         scalars = cone.contact_start
+        moving = self.state, self.diagonal, self.metric, self.reactions, self.point, self.u, self.ahead
         if rigid is not None:
             _sweep_bodies(
-                count, cone.block_start, cone.bilateral_rows, scalars, problem.mu, self.diagonal, rigid.bodies,
-                rigid.rows, rigid.response, self.compliance, problem.bias, self.u, self.reactions,
+                count, cone.block_start, cone.bilateral_rows, scalars, problem.mu, rigid.bodies, rigid.rows,
+                rigid.response, self.compliance, problem.bias, moving,
             )  # fmt: skip
         else:
             D = problem.delassus.matrix()
-            _sweep_rows(count, cone.bilateral_rows, scalars, problem.mu, self.diagonal, D.indptr, D.indices, D.data,
-                        problem.free_velocity, self.reactions)  # fmt: skip
+            _sweep_rows(count, cone.bilateral_rows, scalars, problem.mu, D.indptr, D.indices, D.data,
+                        problem.free_velocity, moving)  # fmt: skip
+
+
+def _metric(blocks: np.ndarray) -> np.ndarray:
+    """(n_c, 2) a and b of diag(a, b, b) no less than D_kk, by Gerschgorin's circles, equal where that is of this form.
+    blocks: (9 n_c,) [1/kg]."""
+    D = blocks.reshape(-1, 3, 3)
+    out = np.stack([D[:, 0, 0], 0.5 * (D[:, 1, 1] + D[:, 2, 2])], axis=1)
+    scale = 1.0 / np.sqrt(np.maximum(out, np.finfo(float).tiny))[:, [0, 1, 1]]
+    return out * (scale * (np.abs(D) @ scale[:, :, None])[:, :, 0]).max(axis=1, initial=1.0)[:, None]
 
 
 @njit(cache=True, error_model="numpy")
-def _sweep_bodies(
-    count, start, bilateral, scalars, mu, diagonal, bodies, rows, response, compliance, bias, u, reactions
-):
+def _extrapolate(begin, moving):
+    """From y (`begin`) to z (`point`) a sweep was done: x ← z and y ← z + β (z − x), velocities of bodies likewise."""
+    state, diagonal, _, x, point, u, ahead = moving
+    theta, slope, square = state[0], 0.0, 0.0
+    for i in range(len(x)):
+        slope += diagonal[i] * (begin[i] - point[i]) * (point[i] - x[i])
+        square += diagonal[i] * (begin[i] - point[i]) ** 2
+    following = 0.5 * theta * (math.sqrt(theta * theta + 4.0) - theta)
+    beta = theta * (1.0 - theta) / (theta * theta + following)
+    if slope > 0.0:
+        following, beta = 1.0, 0.0
+    for i in range(len(x)):
+        z = point[i]
+        point[i] = z + beta * (z - x[i])
+        x[i] = z
+    for j in range(len(u)):
+        z = ahead[j]
+        ahead[j] = z + beta * (z - u[j])
+        u[j] = z
+    state[0], state[1] = following, square
+
+
+@njit(cache=True, error_model="numpy")
+def _sweep_bodies(count, start, bilateral, scalars, mu, bodies, rows, response, compliance, bias, moving):
+    _, diagonal, metric, _, reactions, _, u = moving
+    begin = np.empty(len(reactions))
     for _ in range(count):
-        for k in range(len(bodies)):
-            a, b, i = bodies[k, 0], bodies[k, 1], start[k]
+        begin[:] = reactions
+        for block in range(len(bodies)):
+            a, b, i = bodies[block, 0], bodies[block, 1], start[block]
             if i < scalars:
-                for j in range(i, start[k + 1]):
+                for j in range(i, start[block + 1]):
                     v = row_times(a, b, rows, j, u) + bias[j] + compliance[j] * reactions[j]
                     if diagonal[j] > 0.0:
                         new = reactions[j] - v / diagonal[j]
@@ -117,50 +174,54 @@ def _sweep_bodies(
                         push_row(a, b, response, j, new - reactions[j], u)
                         reactions[j] = new
                 continue
-            trace = diagonal[i] + diagonal[i + 1] + diagonal[i + 2]
-            if not trace > 0.0:
+            k = (i - scalars) // 3
+            n, t = metric[k, 0], metric[k, 1]
+            if not (n > 0.0 and t > 0.0):
                 continue
-            step = 3.0 / trace
-            n0, n1, n2 = project_coulomb(
-                reactions[i] - step * (row_times(a, b, rows, i, u) + bias[i] + compliance[i] * reactions[i]),
-                reactions[i + 1]
-                - step * (row_times(a, b, rows, i + 1, u) + bias[i + 1] + compliance[i + 1] * reactions[i + 1]),
-                reactions[i + 2]
-                - step * (row_times(a, b, rows, i + 2, u) + bias[i + 2] + compliance[i + 2] * reactions[i + 2]),
-                mu[(i - scalars) // 3],
+            y0, y1, y2 = reactions[i], reactions[i + 1], reactions[i + 2]
+            n0, n1, n2 = solve_uncoupled(
+                n,
+                t,
+                row_times(a, b, rows, i, u) + bias[i] + (compliance[i] - n) * y0,
+                row_times(a, b, rows, i + 1, u) + bias[i + 1] + (compliance[i + 1] - t) * y1,
+                row_times(a, b, rows, i + 2, u) + bias[i + 2] + (compliance[i + 2] - t) * y2,
+                mu[k],
+                True,
             )
-            d0, d1, d2 = n0 - reactions[i], n1 - reactions[i + 1], n2 - reactions[i + 2]
+            d0, d1, d2 = n0 - y0, n1 - y1, n2 - y2
             if d0 != 0.0 or d1 != 0.0 or d2 != 0.0:
                 reactions[i], reactions[i + 1], reactions[i + 2] = n0, n1, n2
                 push_row(a, b, response, i, d0, u)
                 push_row(a, b, response, i + 1, d1, u)
                 push_row(a, b, response, i + 2, d2, u)
+        _extrapolate(begin, moving)
 
 
 @njit(cache=True, error_model="numpy")
-def _sweep_rows(count, bilateral, scalars, mu, diagonal, indptr, indices, data, free_velocity, reactions):
+def _sweep_rows(count, bilateral, scalars, mu, indptr, indices, data, free_velocity, moving):
+    _, diagonal, metric, _, reactions, _, _ = moving
     m = len(reactions)
-    v = np.empty(3)
+    v, begin = np.empty(3), np.empty(m)
     for _ in range(count):
+        begin[:] = reactions
         i = 0
         while i < m:
             size = 1 if i < scalars else 3
-            trace = 0.0
             for a in range(size):
                 v[a] = free_velocity[i + a]
                 for p in range(indptr[i + a], indptr[i + a + 1]):
                     v[a] += data[p] * reactions[indices[p]]
-                trace += diagonal[i + a]
-            if trace > 0.0:
-                step = size / trace
-                if i < scalars:
-                    new = reactions[i] - step * v[0]
+            if i < scalars:
+                if diagonal[i] > 0.0:
+                    new = reactions[i] - v[0] / diagonal[i]
                     reactions[i] = new if i < bilateral else max(0.0, new)
-                else:
-                    reactions[i], reactions[i + 1], reactions[i + 2] = project_coulomb(
-                        reactions[i] - step * v[0],
-                        reactions[i + 1] - step * v[1],
-                        reactions[i + 2] - step * v[2],
-                        mu[(i - scalars) // 3],
-                    )
+            else:
+                k = (i - scalars) // 3
+                n, t = metric[k, 0], metric[k, 1]
+                if n > 0.0 and t > 0.0:
+                    reactions[i], reactions[i + 1], reactions[i + 2] = solve_uncoupled(
+                        n, t, v[0] - n * reactions[i], v[1] - t * reactions[i + 1], v[2] - t * reactions[i + 2], mu[k],
+                        True,
+                    )  # fmt: skip
             i += size
+        _extrapolate(begin, moving)

@@ -49,13 +49,14 @@ class SparseSpace:
         start = forecast(self.problem, reactions, self.settings.presolve)
         self._build(start.kept)
         x = self._nearer(reactions, start.reactions)
+        self.begun = self.standard.reactions(x)
         self.interior_point = self._near(x, 0.0)
         if self.standard.cone.degree == 0:
             self.begin_polish()
         elif self.problem.delassus.has_odd_masses():
             self.restarts = ["carry", "from_above", "from_inside"]
         else:
-            self.restarts = ["from_above", "from_inside"]
+            self.restarts = ["as_usual", "from_above", "from_inside"]
 
     def _build(self, kept: np.ndarray | None) -> None:
         self.kept = kept
@@ -101,6 +102,10 @@ class SparseSpace:
         x = self.standard.from_reactions(reactions)
         self.newton = None
         self.interior_point = self._interior(x, self.standard.from_reactions(speeds) * self.standard.factor**2)
+
+    def as_usual(self, x: np.ndarray) -> None:
+        """Where it began, with the τ of a start that knows nothing: the small one of a good guess was too small."""
+        self.newton, self.interior_point = None, self._near(self.standard.from_reactions(self.begun), 1.0)
 
     def from_above(self, x: np.ndarray) -> None:
         """From above the reactions of all blocks alone."""
