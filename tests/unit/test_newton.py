@@ -9,6 +9,7 @@ from delassus.linalg.factor import structural
 from delassus.problem.random import random_rigid
 from delassus.solvers import solve
 from delassus.solvers.interior.newton_start import interior_start
+from delassus.solvers.newton import iteration
 from delassus.solvers.newton.alart_curnier import law_function, projection_derivative, smoothed_derivative
 from delassus.solvers.newton.block_lu import block_lu_step
 from delassus.solvers.newton.body import BodySystem
@@ -235,3 +236,29 @@ def test_a_convex_problem_with_large_factors_is_left_to_others_only_where_that_i
     assert "sparse direct solver" in alone.trace.words[-1]
     assert not yielding.converged
     assert " 0 Newton systems" in yielding.trace.words[-1]
+
+
+def test_a_newton_iteration_that_gains_next_to_nothing_fails_after_three_steps_but_not_on_the_path():
+    """One joint, D = I: a step of −1 % of the point lowers ‖F‖ by 1 %."""
+    pointer, column, value, diagonal = np.zeros(2, np.int64), np.empty(0, np.int64), np.empty(4), np.eye(3).ravel()
+    v, mu = np.zeros(3), np.array([-1.0])
+    for mode, share, expected in (
+        (iteration.PROXIMAL, 0.01, [True, True, False]),
+        (iteration.PROXIMAL, 0.2, [True, True, True]),
+        (iteration.PATH, 0.01, [True, True, True]),
+    ):
+        state, vectors = np.empty(iteration.STATE_SIZE), np.zeros((iteration.VECTORS, 3))
+        iteration.begin(state, 1e-4, 0.0)
+        state[iteration.MODE] = mode
+        x = vectors[iteration.ITERATE] = vectors[iteration.SPEED] = np.array([1.0, 2.0, 3.0])
+        state[iteration.NORM] = 100.0 * np.linalg.norm(x)
+        found = []
+        for _ in range(3):
+            vectors[iteration.STEP] = -share * vectors[iteration.ITERATE]
+            found.append(iteration._move(state, vectors, 100.0, pointer, column, value, diagonal, v, mu, 0.0))
+        assert found == expected
+
+
+@pytest.mark.parametrize(("factor", "sweep", "expected"), [(50e3, 10e3, 10.0), (1e3, 1e4, 5.0), (1e7, 1e5, 50.0)])
+def test_sweeps_before_a_second_try_are_worth_two_systems(factor, sweep, expected):
+    assert iteration.sweeps_before_second_try(factor, sweep) == pytest.approx(expected)

@@ -34,9 +34,11 @@ SCRATCH = 22  # numbers per triple, of sweeps on the regularised problem
 ALPHA, FAILED, RESIDUAL, MODE, TRY, STEPS, SMOOTHED, STUCK, NORM, GOAL = range(10)
 # … systems solved, outer iterations, excess of the best point; what a step waits for; where the inner loop is
 # (see below), has anything begun; the last weight of the path, or of a guess that needs none; sweeps to do on the
-# regularised problem; were joints made exact, or is there no room for it (see below)?
+# regularised problem; were joints made exact, or is there no room for it (see below); …
 SYSTEMS, OUTER, BEST, WAITS, INNER, BEGUN, LAST, SWEEPS, EXACT = range(10, 19)
-STATE_SIZE = 19
+# … sweeps before the second try of an inner loop; its last steps in a row that gained next to nothing.
+SECOND_TRY, IDLE = 19, 20
+STATE_SIZE = 21
 
 _NOT_BEGUN, _POSED_AGAIN, _BEGUN = 0.0, 1.0, 2.0  # where the inner loop is
 
@@ -54,9 +56,15 @@ because the system has grown."""
 _HALVINGS = 12  # of a step before Newton's method counts as failed
 _ARMIJO = 1e-4  # least decrease of ‖F‖, as a share of what a full step promises
 _SMOOTHED_BELOW = 0.3  # step length below which the next step uses the smoothed derivative
-_SWEEPS_BEFORE_SECOND_TRY = 50.0  # on the regularised problem, after a Newton iteration that failed
+_SMOOTHING = 3.0  # width of the smoothed kinks, in units of the rms of F
+# A proximal step whose Newton iteration gains less than a tenth of ‖F‖ three times in a row counts as failed: the rest
+# of its steps seldom helps, and sweeps or a larger weight do.
+_IDLE_GAIN, _MOST_IDLE = 0.9, 3.0
+# Sweeps on the regularised problem after a Newton iteration that failed, at most, and at least: as many as are worth so
+# many systems. Fifty cost ten systems where contacts have few neighbours.
+_MOST_SECOND_TRY, _LEAST_SECOND_TRY, _SECOND_TRY_WORTH = 50.0, 5.0, 2.0
 _EXTRAPOLATION, _FELT = 1.3, 1e-5  # of a proximal step, while a weight above this is felt
-_MOST_OUTER = 400  # outer iterations; no problem that was solved took a third of them
+_MOST_OUTER = 1000  # outer iterations; those of problems that were solved are a third of them
 _MOST_FILL = 3_000_000  # blocks of U beyond which the system is left to others (300 MB)
 _LEAST_SWEEPS = 6  # before the path, and as many as there are contacts: the more, the dearer a system
 UNTOUCHED = 0.1
@@ -91,6 +99,13 @@ def begin(state, alpha, follows):
     for i in range(STATE_SIZE):
         state[i] = 0.0
     state[ALPHA], state[BEST], state[MODE] = alpha, math.inf, PATH if follows > 0.0 else PROXIMAL
+    state[SECOND_TRY] = _MOST_SECOND_TRY
+
+
+def sweeps_before_second_try(factor_price: float, sweep_price: float) -> float:
+    """state[SECOND_TRY] where both are known [ns]."""
+    worth = _SECOND_TRY_WORTH * factor_price / sweep_price
+    return min(max(worth, _LEAST_SECOND_TRY), _MOST_SECOND_TRY)
 
 
 @njit(cache=True, error_model="numpy")
@@ -261,7 +276,7 @@ def _iterate(
             if state[SYSTEMS] >= end and state[EXACT] != _EXACT:
                 return GO_ON  # and on with the same inner loop, when it is called again
             if state[SMOOTHED] > 0.0 and convex == 0.0:
-                smoothed_derivative(x, u, rho, mu, state[NORM] / math.sqrt(rows), diagonal, A)
+                smoothed_derivative(x, u, rho, mu, _SMOOTHING * state[NORM] / math.sqrt(rows), diagonal, A)
             else:
                 projection_derivative(x, u, rho, mu, convex, diagonal, A)
             state[SYSTEMS] += 1.0
@@ -338,7 +353,7 @@ def _couple(pointer, column, value, F, is_member, open_F, coupled, step):
 
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex):
-    """Along Newton's step by Armijo's rule; False where neither derivative gives a descent."""
+    """Along Newton's step by Armijo's rule; False where neither derivative gives a descent, or too little of it."""
     x, u, F = vectors[ITERATE], vectors[SPEED], vectors[VALUE]
     trial, trial_u, trial_F = vectors[TRIAL], vectors[TRIAL_SPEED], vectors[TRIAL_VALUE]
     step, pull, nothing, weight = vectors[STEP], vectors[PULL], vectors[POINT], vectors[WEIGHT]
@@ -364,8 +379,9 @@ def _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex):
         return True
     for i in range(len(x)):
         x[i], u[i], F[i] = trial[i], trial_u[i], trial_F[i]
+    state[IDLE] = state[IDLE] + 1.0 if norm > _IDLE_GAIN * state[NORM] else 0.0
     state[NORM], state[STUCK], state[SMOOTHED] = norm, 0.0, 1.0 if length < _SMOOTHED_BELOW else 0.0
-    return True
+    return state[MODE] != PROXIMAL or state[IDLE] < _MOST_IDLE
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
@@ -402,7 +418,7 @@ def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, 
         state[OUTER] += 1.0
         for i in range(len(r)):
             x[i] = r[i]
-    state[INNER], state[STEPS], state[SMOOTHED], state[STUCK] = _BEGUN, 0.0, 0.0, 0.0
+    state[INNER], state[STEPS], state[SMOOTHED], state[STUCK], state[IDLE] = _BEGUN, 0.0, 0.0, 0.0, 0.0
     most = _JOINT_WEIGHT_PROXIMAL if mode == PROXIMAL and state[FAILED] > 0.0 else _JOINT_WEIGHT
     size = norm = 0.0
     for i in range(len(r)):
@@ -429,7 +445,7 @@ def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diag
     r, x, point = vectors[CENTRE], vectors[ITERATE], vectors[POINT]
     alpha, mode = state[ALPHA], state[MODE]
     if not is_solved and mode == PROXIMAL and state[TRY] == 0.0:
-        state[TRY], state[SWEEPS], state[INNER] = 1.0, _SWEEPS_BEFORE_SECOND_TRY, _POSED_AGAIN
+        state[TRY], state[SWEEPS], state[INNER] = 1.0, state[SECOND_TRY], _POSED_AGAIN
         return
     state[INNER], state[TRY] = _NOT_BEGUN, 0.0
     if mode == PATH:

@@ -215,6 +215,8 @@ class ProxSsnMethod(Method):
         self.before = self.done
         known = self.swept and self.state[sweeps.FACTOR_PRICE]  # zero where sweeps converged before it was asked for
         self.price = float(known or sweeps.factor_price(self.mu, r, self.blocks[0], self.blocks[1]))
+        swept = sweeps.sweep_price(len(self.blocks[1]), n, self.convex)
+        self.newton[iteration.SECOND_TRY] = iteration.sweeps_before_second_try(self.price, swept)
         if self.price > _LARGE_FACTOR:
             self._go_outside()
 
