@@ -6,9 +6,13 @@ import pytest
 from delassus import Law, Problem, Status, solve
 from delassus.problem.few_bodies import unpacked
 from delassus.problem.random import random_rigid
+from delassus.scenes import SCENES
+from delassus.simulation import simulate, step
 from delassus.solvers import solve_problem
+from delassus.solvers.auto.islands import MANY_ROWS, is_apart
 from delassus.solvers.auto.short_way import bodies_at_once
-from delassus.solvers.auto.stages import MOST_CONVEX, least_reactions
+from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, least_reactions
+from delassus.solvers.driver import Limits
 
 
 @pytest.fixture
@@ -61,6 +65,50 @@ def test_a_guess_is_not_written_to():
     guess = np.full(problem.row_count, 0.1)
     solve(problem, guess=guess)
     assert np.array_equal(guess, np.full(problem.row_count, 0.1))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_guess_for_one_island_of_many_rows_goes_the_short_way_too(seed, ordinary):
+    rng = np.random.default_rng(seed)
+    problem = random_rigid(rng, bodies=8, joints=7, contacts=30)
+    assert MANY_ROWS < problem.row_count <= ALWAYS_LEAST
+    assert not is_apart(problem)
+    guess = solve(problem).reactions * (1.0 + 1e-5 * rng.standard_normal())
+    assert bodies_at_once(problem, guess.copy(), Limits(1e-9, 1e-7, 1000, None)) is not None
+    quick, usual = (call(problem, guess=guess, tol=1e-9) for call in (solve, ordinary))
+    assert quick.converged
+    assert np.array_equal(quick.reactions, usual.reactions)
+    assert quick.iterations == usual.iterations
+
+
+def test_a_mechanism_of_many_joints_is_attempted_in_one_call(monkeypatch):
+    """And finds what the method finds that is driven from outside."""
+    setup = SCENES["walker"].build()
+    problem = step(setup.model, setup.state, None, setup.settings)[1].problem
+    assert problem.row_count > 180
+    quick = solve(problem, tol=1e-9)
+    assert quick.converged
+    assert quick.trace.words[0].startswith("an attempt in one compiled call")
+    monkeypatch.setattr(solve_problem, "_first_attempt", lambda *_: None)
+    usual = solve(problem, tol=1e-9)
+    assert usual.trace.words[0].startswith("prox-ssn")
+    assert np.allclose(quick.reactions, usual.reactions, rtol=0.0, atol=1e-6 * np.abs(usual.reactions).max())
+
+
+def test_a_guess_within_the_tolerances_is_not_laboured_at():
+    """As a nunchuk comes to rest it rocks from end to end, and Newton's method finds nothing better than some guesses
+    that will do: it took up to 25 systems to say so."""
+    setup, counts = SCENES["nunchuk"].build(), []
+
+    def watch(number, state, report, memory):
+        solution = report.solution
+        begin = solution.trace.natural_map_relative[:1], solution.trace.worst_velocity_relative[:1]
+        if solution.iterations and begin[0] <= [solution.tol] and begin[1] <= [solution.tol_velocity]:
+            counts.append(solution.iterations)
+
+    simulate(setup.model, setup.state, setup.inputs, setup.settings, range(340), watch=watch)
+    assert len(counts) > 20
+    assert max(counts) <= 6
 
 
 @pytest.mark.parametrize("law", [Law.CCP, Law.FRICTIONLESS])

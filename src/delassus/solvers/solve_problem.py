@@ -10,6 +10,7 @@ from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.law import Law
 from delassus.problem import Problem
+from delassus.solvers.auto.island_loop import WHOLE
 from delassus.solvers.auto.islands import MANY_ROWS, rest_at_once, solve_islands
 from delassus.solvers.auto.short_way import bodies_at_once, contacts_at_once
 from delassus.solvers.auto.stages import auto_line, auto_stages, rescuer, take_least_reactions
@@ -126,7 +127,7 @@ def _island_by_island(
     if threads == 1:
         quick = rest_at_once(problem, point, limits)
         if quick is not None:
-            return _of_attempt(quick, point, "prox-ssn", limits, trace, start)
+            return None if quick.count == WHOLE else _of_attempt(quick, point, "prox-ssn", limits, trace, start)
 
     def alone(part: Problem, guess: np.ndarray, inside: Limits) -> Solution:
         stages, _ = _stages(part, "auto", False, inside.tol)

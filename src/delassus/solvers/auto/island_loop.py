@@ -175,7 +175,7 @@ def solve_resting(
     todo, large, is_step = 0, 0.0, len(before) > 0
     has_large = False
     if count == 1 and not is_step:
-        return 0
+        return WHOLE
     is_good = not is_step and relative <= tols[0] and worst <= tols[1]
     told[0], told[1], told[2], told[3] = count, 0, 0, 0
     for g in range(count):

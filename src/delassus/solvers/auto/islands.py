@@ -20,6 +20,7 @@ import numpy as np
 
 from delassus import residuals
 from delassus.law import Law
+from delassus.linalg.operators.islands import fill_islands_of_bodies
 from delassus.problem import Problem, islands
 from delassus.problem.partition import part_of
 from delassus.solvers.auto.island_loop import RULE, SHARE, SMALL, solve_each, solve_resting
@@ -66,9 +67,17 @@ class Resting(Attempt):
         return [_told(count, kept, small, finished, self.iterations)]
 
 
+def is_apart(problem: Problem) -> bool:
+    """Have rigid bodies more than one island?"""
+    rigid = problem.delassus.rigid
+    assert rigid is not None
+    return fill_islands_of_bodies(rigid.bodies, len(rigid.mass), np.empty(len(rigid.bodies), np.int64)) > 1
+
+
 def rest_at_once(problem: Problem, guess: np.ndarray, limits: Limits) -> Resting | None:
-    """An attempt in one compiled call at rigid bodies that rest but for a few small islands, or None. The guess, (m,)
-    [N s], is overwritten by what was found; where there is nothing it is as it was."""
+    """An attempt in one compiled call at rigid bodies that rest but for a few small islands, or None. Its count is
+    `WHOLE` where one island is most of what moves. The guess, (m,) [N s], is overwritten by what was found; where there
+    is nothing it is as it was."""
     rigid = problem.delassus.rigid
     if rigid is None or problem.u_f is None or limits.max_iter == 0 or limits.time_limit < math.inf or not guess.any():
         return None
@@ -79,7 +88,7 @@ def rest_at_once(problem: Problem, guess: np.ndarray, limits: Limits) -> Resting
         problem.before if is_step else _NONE, problem.judged_by, (limits.tol, limits.tol_velocity), limits.max_iter,
         RULE, _newton(least), float(least), guess, attempt.told, attempt.found,
     )  # fmt: skip
-    return attempt if attempt.count > 0 else None
+    return attempt if attempt.count else None
 
 
 def solve_islands(problem: Problem, guess: np.ndarray, limits: Limits, threads: int, apart: Apart) -> Found | None:

@@ -12,7 +12,7 @@ import numpy as np
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.residuals import RESIDUAL_COUNT
-from delassus.solvers.auto.islands import MANY_ROWS
+from delassus.solvers.auto.islands import MANY_ROWS, is_apart
 from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, first_for_few_bodies, is_newtons
 from delassus.solvers.driver import Limits, clock
 from delassus.solvers.newton import small
@@ -78,7 +78,7 @@ def bodies_at_once(
         if not is_newtons(problem):
             return None
         most = min(most, MOST_CONVEX)
-    if rows > MANY_ROWS and guess.any():
+    if rows > MANY_ROWS and guess.any() and (problem.before is not None or is_apart(problem)):
         return None  # it may solve some islands already
     start, found = clock(), _empty(APART + rows + rigid.velocity_count)
     if packed is not None:

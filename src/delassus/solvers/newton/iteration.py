@@ -76,6 +76,7 @@ after step, and its error, always the same, would add momentum in each."""
 # least reactions are found from contacts that stick to more digits than the tolerance asks for).
 _GOOD_GUESS, _BETTER_THAN_NONE = 1e-2, 0.1
 _ALPHA_OF_GUESS, _ALPHA_OF_GUESS_MIN, _GUESS_TARGET = 1e-2, 1e-6, 1e-2
+_STEPS_WITHIN = 4.0  # Newton steps from a guess that meets the tolerances: it is taken where they do not find better
 # Joints hold, however much contacts give way: with a weight as large as theirs the fingers of a gripper would open. The
 # little that is left is for redundant ones.
 _JOINT_WEIGHT = 1e-8
@@ -268,6 +269,8 @@ def _iterate(
             limit = settings[3]
             if state[MODE] == CORRECTION:  # joints are linear: one step makes them as exact as they get
                 limit = 1.0 if state[EXACT] == _EXACT else float(CORRECTION_STEPS)
+            elif state[BEST] <= 1.0:
+                limit = min(limit, _STEPS_WITHIN)
             is_solved = law_function(x, u, 1.0, mu, convex, vectors[TRIAL_VALUE]) <= state[GOAL]
             if is_solved or state[STEPS] >= limit or not found:
                 found = True
@@ -444,7 +447,7 @@ def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diag
     """What follows from an inner loop: the next centre, and the next weight."""
     r, x, point = vectors[CENTRE], vectors[ITERATE], vectors[POINT]
     alpha, mode = state[ALPHA], state[MODE]
-    if not is_solved and mode == PROXIMAL and state[TRY] == 0.0:
+    if not is_solved and mode == PROXIMAL and state[TRY] == 0.0 and state[BEST] > 1.0:
         state[TRY], state[SWEEPS], state[INNER] = 1.0, state[SECOND_TRY], _POSED_AGAIN
         return
     state[INNER], state[TRY] = _NOT_BEGUN, 0.0

@@ -52,6 +52,7 @@ from delassus.solvers.parts.threes import count_rigid, fill_dense, fill_rigid, r
 MOST_ROWS = 90
 """Up to which a problem is small: a factorisation then takes up to 60 µs."""
 _RIGID_MORE = 2  # times as many rows of rigid bodies, among which D is sparse
+_JOINTS_MORE = 4  # the same where most of them are of joints: the graph of a mechanism is nearly a tree
 _MOST_ITERATIONS_BEYOND = 24  # of those
 
 MOST_ITERATIONS = 150
@@ -82,9 +83,12 @@ def small_at_once(
     """How many judgements were made, none where the problem is larger. The reactions are overwritten by the best point.
     plain: of `ProxSsn`; takes_least, tols: of `solve_small`; found: of an `Attempt`."""
     rigid, rows = problem.delassus.rigid, problem.row_count
-    if not 0 < rows <= (MOST_ROWS if rigid is None else _RIGID_MORE * MOST_ROWS):
+    more = 1 if rigid is None else _RIGID_MORE
+    if rows > MOST_ROWS and rigid is not None and rows < 2 * problem.cone.bilateral_rows < 2 * rows:
+        more = _JOINTS_MORE
+    if not 0 < rows <= more * MOST_ROWS:
         return 0
-    most = most_iterations(rows, max_iter)
+    most = most_iterations(rows, max_iter) if more < _JOINTS_MORE else min(max_iter, MOST_ITERATIONS)
     if problem.cone.bilateral_rows == rows:
         # a kernel of its own, so that a mechanism that touches nothing waits for no other
         count = joints_at_once(problem, None, reactions, tols, most, found)
