@@ -13,6 +13,7 @@ from delassus.solvers.auto.islands import MANY_ROWS, is_apart
 from delassus.solvers.auto.short_way import bodies_at_once
 from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, least_reactions
 from delassus.solvers.driver import Limits
+from delassus.solvers.newton.small import MOST_JOINT_ROWS
 
 
 @pytest.fixture
@@ -89,7 +90,8 @@ def test_a_mechanism_of_many_joints_is_attempted_in_one_call(monkeypatch):
     quick = solve(problem, tol=1e-9)
     assert quick.converged
     assert quick.trace.words[0].startswith("an attempt in one compiled call")
-    monkeypatch.setattr(solve_problem, "_first_attempt", lambda *_: None)
+    for attempt in ("bodies_at_once", "_first_attempt"):
+        monkeypatch.setattr(solve_problem, attempt, lambda *_: None)
     usual = solve(problem, tol=1e-9)
     assert usual.trace.words[0].startswith("prox-ssn")
     assert np.allclose(quick.reactions, usual.reactions, rtol=0.0, atol=1e-6 * np.abs(usual.reactions).max())
@@ -182,3 +184,22 @@ def test_what_is_not_packed_takes_the_same_way():
         assert quick.iterations == usual.iterations
         assert np.array_equal(quick.reactions, usual.reactions)
     assert random_rigid(np.random.default_rng(0), bodies=12, contacts=60).packed_bodies is None
+
+
+@pytest.mark.parametrize("contacts", [0, 6])
+def test_a_mechanism_of_some_hundred_rows_is_attempted_at_once_too(contacts, ordinary):
+    """With the motion that the ordinary way finds; beside contacts joints that are there twice share their load."""
+    limits = solve_problem.limits_of(1e-9, "auto", 1000, None)
+    for seed in range(3):
+        problem = random_rigid(
+            np.random.default_rng(seed), bodies=40, joints=22, contacts=contacts, redundant_joints=True
+        )
+        assert ALWAYS_LEAST < problem.row_count <= MOST_JOINT_ROWS
+        found = bodies_at_once(problem, np.zeros(problem.row_count), limits)
+        usual = ordinary(problem, tol=1e-9)
+        assert found.converged
+        assert np.allclose(found.body_velocities, usual.body_velocities, rtol=0.0, atol=1e-6)
+        one, other = found.reactions[: problem.cone.bilateral_rows].reshape(2, -1)
+        assert contacts == 0 or np.allclose(one, other, rtol=0.0, atol=1e-9 * np.abs(one).max())
+    many = random_rigid(np.random.default_rng(0), bodies=40, joints=20, contacts=60)  # contacts are most of its rows
+    assert bodies_at_once(many, np.zeros(many.row_count), limits) is None

@@ -88,7 +88,7 @@ def world_of(model: Model, settings: StepSettings) -> Arrays:
             h * math.sqrt(float(model.gravity @ model.gravity)), (1.0 - lead) * h * h,
             bool(stabilisation.through_velocities), (float(settings.tol), _no_less(settings.velocity_factor)),
             (
-                most_iterations(MOST_ROWS, most), newton.plain, most_iterations(MOST_ROWS + 1, most), most, RULE,
+                most_iterations(MOST_ROWS, 0, most), newton.plain, most_iterations(MOST_ROWS + 1, 0, most), most, RULE,
             ),
         ),
     )  # fmt: skip

@@ -13,11 +13,11 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.auto.islands import MANY_ROWS, is_apart
-from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, first_for_few_bodies, is_newtons
+from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, first_for_few_bodies, is_newtons, rescuer
 from delassus.solvers.driver import Limits, clock
 from delassus.solvers.newton import small
 from delassus.solvers.newton.prox_ssn import ProxSsn
-from delassus.solvers.newton.small import asked_of, small_at_once
+from delassus.solvers.newton.small import MOST_JOINT_ROWS, asked_of, small_at_once
 from delassus.solvers.newton.swept import sweep_contacts
 from delassus.solvers.parts.at_once import APART, Attempt
 from delassus.solvers.solution import Solution
@@ -69,13 +69,13 @@ def bodies_at_once(
     problem: Problem, guess: np.ndarray, limits: Limits, trace: bool | Callable[[int, float, float, float], None] = True
 ) -> Solution | None:
     """The first attempt of `auto`, bit by bit, within the tolerances or not; None where it makes none, or where there
-    is more than few rigid bodies.  guess: (m,), overwritten by the reactions; trace: of `solve`."""
+    is more than few rigid bodies or a mechanism.  guess: (m,), overwritten by the reactions; trace: of `solve`."""
     packed, rows, tol, tol_velocity = problem.packed_bodies, problem.row_count, limits.tol, limits.tol_velocity
-    rigid, most = problem.delassus.rigid, limits.max_iter
-    if rigid is None or rows > ALWAYS_LEAST:
+    rigid, most, bilateral = problem.delassus.rigid, limits.max_iter, problem.cone.bilateral_rows
+    if rigid is None or (rows > ALWAYS_LEAST and not (2 * bilateral > rows <= MOST_JOINT_ROWS)):
         return None
     if problem.law is not _NCP:
-        if not is_newtons(problem):
+        if rows > ALWAYS_LEAST or not is_newtons(problem):
             return None
         most = min(most, MOST_CONVEX)
     if rows > MANY_ROWS and guess.any() and (problem.before is not None or is_apart(problem)):
@@ -83,10 +83,10 @@ def bodies_at_once(
     start, found = clock(), _empty(APART + rows + rigid.velocity_count)
     if packed is not None:
         asked, name = _asked(tol, tol_velocity, most)
-        count = small.bodies_at_once(packed, asked, problem.cone.bilateral_rows == rows, guess, found)
+        count = small.bodies_at_once(packed, asked, bilateral == rows, guess, found)
     else:
         name, plain = _method_of_bodies()
-        can = not rigid.has_odd_masses()
+        can = not rigid.has_odd_masses() or rescuer(problem) is None
         count = small_at_once(problem, plain, 1.0, guess, (tol, tol_velocity), most, found) if can else 0
     if not count:
         return None

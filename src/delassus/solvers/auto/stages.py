@@ -7,8 +7,8 @@ The policy, in one place:
    Which of the two works when is decided by price and by the slope of the residual, in `parts/anderson/sweeps`. Under
    a convex law few rigid bodies get some iterations of Newton's method, and then, or where many faces touch at once,
    the interior point, which is compiled for them.
-2. Where bodies share a load in many ways under exact friction, the path to the least reactions takes the place of the
-   sweeps: there the motion depends on which reactions are taken.
+2. Where bodies share a load in many ways under exact friction, and in small problems and mechanisms, the path to the
+   least reactions takes the place of the sweeps: there the motion depends on which reactions are taken.
 3. Heaps of thousands of contacts, and more rows than factors are made for: sweeps with momentum (`ags`) first, to the
    accuracy that they reach sooner than factors do; heaps of round bodies from some hundred contacts on, to any
    accuracy: where momentum does not reach it, Newton's method needs fewer systems from where it ends. Under a convex

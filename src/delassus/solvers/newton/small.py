@@ -52,8 +52,9 @@ from delassus.solvers.parts.threes import count_rigid, fill_dense, fill_rigid, r
 MOST_ROWS = 90
 """Up to which a problem is small: a factorisation then takes up to 60 µs."""
 _RIGID_MORE = 2  # times as many rows of rigid bodies, among which D is sparse
-_JOINTS_MORE = 4  # the same where most of them are of joints: the graph of a mechanism is nearly a tree
 _MOST_ITERATIONS_BEYOND = 24  # of those
+MOST_JOINT_ROWS = 4 * MOST_ROWS
+"""The same where most of them are of joints: a mechanism is nearly a tree, and 340 rows are factorised in 100 µs."""
 
 MOST_ITERATIONS = 150
 """In one call, which looks at no clock: up to 10 ms."""
@@ -66,9 +67,11 @@ _NO_MATRIX = np.empty((0, 0))
 _BODIES_ALONG_PATH = None  # in the place of D
 
 
-def most_iterations(rows: int, max_iter: int) -> int:
-    """Iterations of an attempt: as many systems as take a hundredth of a second, were D full."""
-    return min(max_iter, MOST_ITERATIONS if rows <= MOST_ROWS else _MOST_ITERATIONS_BEYOND)
+def most_iterations(rows: int, bilateral: int, max_iter: int) -> int:
+    """Iterations of an attempt: as many systems as take a hundredth of a second, were D full. Mechanisms, where it is
+    not, may take more, and joints alone are solved by three or not at all.  bilateral: rows of joints."""
+    is_cheap = rows <= MOST_ROWS or rows < 2 * bilateral < 2 * rows
+    return min(max_iter, MOST_ITERATIONS if is_cheap else _MOST_ITERATIONS_BEYOND)
 
 
 def small_at_once(
@@ -82,14 +85,14 @@ def small_at_once(
 ) -> int:
     """How many judgements were made, none where the problem is larger. The reactions are overwritten by the best point.
     plain: of `ProxSsn`; takes_least, tols: of `solve_small`; found: of an `Attempt`."""
-    rigid, rows = problem.delassus.rigid, problem.row_count
-    more = 1 if rigid is None else _RIGID_MORE
-    if rows > MOST_ROWS and rigid is not None and rows < 2 * problem.cone.bilateral_rows < 2 * rows:
-        more = _JOINTS_MORE
-    if not 0 < rows <= more * MOST_ROWS:
+    rigid, rows, bilateral = problem.delassus.rigid, problem.row_count, problem.cone.bilateral_rows
+    most_rows = MOST_ROWS if rigid is None else _RIGID_MORE * MOST_ROWS
+    if rigid is not None and 2 * bilateral > rows and (bilateral < rows or plain[7] != 0.0):
+        most_rows = MOST_JOINT_ROWS
+    if not 0 < rows <= most_rows:
         return 0
-    most = most_iterations(rows, max_iter) if more < _JOINTS_MORE else min(max_iter, MOST_ITERATIONS)
-    if problem.cone.bilateral_rows == rows:
+    most = most_iterations(rows, bilateral, max_iter)
+    if bilateral == rows:
         # a kernel of its own, so that a mechanism that touches nothing waits for no other
         count = joints_at_once(problem, None, reactions, tols, most, found)
         if count:
@@ -134,11 +137,14 @@ def _address(which: int, kernel: Any, arguments_of: Any, packed: np.ndarray, *gi
     return _addresses[which]
 
 
+_most_iterations = njit(cache=True, **BORROWED)(most_iterations)
+
+
 @njit(cache=True, **BORROWED)
 def _to_solve_small(bodies, asked, reactions, found):
     """What `solve_small` is called with.  bodies: of `unpacked`."""
     rigid, u_f, v_f, judged_by = bodies
-    most = int(asked[2] if len(v_f) <= MOST_ROWS else min(asked[2], _MOST_ITERATIONS_BEYOND))
+    most = _most_iterations(len(v_f), judged_by[3], int(asked[2]))
     plain = asked[3], asked[4], asked[5], asked[6], asked[7], asked[8], asked[9], asked[10]
     return None, rigid, u_f, v_f, judged_by, (asked[0], asked[1]), most, plain, 1.0, reactions, found
 
