@@ -9,7 +9,8 @@ returns none need not count, since whoever called it holds what it works on:
 Numba's name for it begins with an underscore: it is not documented, but used by Numba itself, in its sorting. Should it
 go, this is the only place that names it, and nothing but time depends on it.
 
-Scratch of a size that is known beforehand such a kernel may have on its own stack: `on_stack`.
+Scratch of a size that is known beforehand such a kernel may have on its own stack: `on_stack`. Rows of a flat array it
+gets from `folded`; `reshape` is a call that takes as long as a few multiplications of 3×3 blocks.
 """
 
 from collections.abc import Callable
@@ -20,6 +21,40 @@ from numba import config
 
 BORROWED: dict[str, Any] = {"_nrt": False}
 
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+
+    def folded(flat: np.ndarray, count: int, length: int) -> np.ndarray:
+        """The first numbers of a flat array as rows, (count, length), a view. There have to be so many."""
+        return flat[: count * length].reshape(count, length)
+
+else:
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+    from numba.np.arrayobj import populate_array
+
+    _FLAT, _ROWS = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
+
+    @intrinsic
+    def folded(typingctx, flat, count, length):
+        """The first numbers of a flat array as rows, (count, length), a view. There have to be so many."""
+        if flat != _FLAT:
+            return None
+
+        def generate(context, builder, signature, arguments):
+            data, count, length = context.make_array(_FLAT)(context, builder, arguments[0]).data, *arguments[1:]
+            return _array(context, builder, _ROWS, data, [count, length])
+
+        return _ROWS(_FLAT, types.intp, types.intp), generate
+
+    def _array(context: Any, builder: Any, kind: Any, data: Any, shape: list[Any]) -> Any:
+        """An array of float64 without an owner."""
+        size = context.get_constant(types.intp, 8)
+        strides = [size] if len(shape) == 1 else [builder.mul(shape[1], size), size]
+        array = context.make_array(kind)(context, builder)
+        populate_array(array, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
+        return array._getvalue()
+
 
 def on_stack(count: int) -> Callable[..., Any]:
     """A function that gives a kernel `count` numbers to write to, (count,) and not set, which are there until the
@@ -27,26 +62,17 @@ def on_stack(count: int) -> Callable[..., Any]:
     long as a sweep over a contact. The kernel has to name `count`, by which its cache knows that it has changed."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return lambda: np.empty(count)
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-    from numba.np.arrayobj import populate_array
-
-    kind = types.Array(types.float64, 1, "C")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         del signature, arguments
         with builder.goto_entry_block():  # not Numba's `alloca_once`, which writes zeros
             room = builder.alloca(ir.ArrayType(ir.DoubleType(), count))
         room.align = 64  # a line of the cache
-        array, size = context.make_array(kind)(context, builder), context.get_constant(types.intp, 8)
-        shape = [context.get_constant(types.intp, count)]
         first = builder.bitcast(room, ir.DoubleType().as_pointer())
-        populate_array(array, data=first, shape=shape, strides=[size], itemsize=size, meminfo=None)
-        return array._getvalue()
+        return _array(context, builder, _FLAT, first, [context.get_constant(types.intp, count)])
 
     @intrinsic
     def numbers(typingctx: Any) -> Any:
-        return kind(), generate
+        return _FLAT(), generate
 
     return numbers

@@ -14,7 +14,7 @@ def times_plus(W, r, v, out):
         out[i] = value + v[i]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def exact_times_plus(W, r, v, out):
     """out = W r + v, each row summed in order: the bits of a product by compressed rows. Four rows at a time, since one
     sum after the other waits for itself."""

@@ -14,7 +14,7 @@ from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.newton.alart_curnier import law_function, projection_derivative, smoothed_derivative
 from delassus.solvers.newton.block_lu import block_lu_step
-from delassus.solvers.parts.block_sweeps import sweep_constants, sweep_threes
+from delassus.solvers.parts.block_sweeps import COARSE, sweep_constants, sweep_threes
 from delassus.solvers.parts.elimination_order import eliminate, fill_pattern, order_scratch
 from delassus.solvers.parts.fours import PADDING, row_times
 from delassus.solvers.parts.judged import excess_over
@@ -531,7 +531,7 @@ def _sweep(state, vectors, scratch, pointer, column, value, diagonal, v, mu, con
             shifted[3 * k + a] = v[3 * k + a] - (0.0 if state[MODE] == PATH else weight * r[3 * k + a])
     sweep_constants(own, mu, constants)
     for _ in range(int(state[SWEEPS])):
-        sweep_threes(pointer, column, value, own, constants, shifted, mu, convex, x, slip)
+        sweep_threes(pointer, column, value, own, constants, shifted, mu, convex, x, slip, COARSE)
     state[SWEEPS] = 0.0
     if state[INNER] == _NOT_BEGUN:
         _take(r, x, state, _error(vectors, x, pointer, column, value, diagonal, v, mu, convex))

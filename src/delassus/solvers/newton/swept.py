@@ -9,15 +9,16 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED, on_stack
+from delassus.linalg.borrowed import BORROWED, folded, on_stack
 from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.problem.problem import PACKED
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import sweep_until_due, sweep_up_to
-from delassus.solvers.parts.at_once import finish_dense, judgements_in
-from delassus.solvers.parts.block_sweeps import sweep_constants
+from delassus.solvers.parts.at_once import MOST_JUDGEMENTS, finish_dense
+from delassus.solvers.parts.block_sweeps import COARSE, sweep_constants
 from delassus.solvers.parts.fours import PADDING
+from delassus.solvers.parts.one_contact.slip import LAST
 from delassus.solvers.parts.threes import fill_dense, place_rows, pose, unpose
 
 RECORDED = 64
@@ -114,10 +115,11 @@ def _copied(record, tols, judgements):
 FEW_CONTACTS = FEW_ROWS // 3
 """Contacts at most of problems that are packed."""
 
+_PAD = 16  # vectors are multiples of this: loops over them are compiled for so many numbers at a time
 # What `sweep_contacts` needs at most, in numbers.
 _MOST_MEMORY, _MOST_BLOCKS = 8, FEW_CONTACTS * (FEW_CONTACTS - 1)
 _FEW = sweeps.STATE_SIZE + (2 * _MOST_MEMORY + 3) * _MOST_MEMORY + 22 * FEW_CONTACTS
-_VALUES, _WHOLE = 9 * _MOST_BLOCKS + PADDING, (sweeps.VECTORS + 2 * _MOST_MEMORY + 2) * (FEW_ROWS + 3)
+_VALUES, _WHOLE = 9 * _MOST_BLOCKS + PADDING, (sweeps.VECTORS + 2 * _MOST_MEMORY + 2) * (FEW_ROWS + _PAD)
 _SCRATCH, _NUMBERS = _FEW + _VALUES + _WHOLE, 2 * FEW_ROWS + 2 * (FEW_CONTACTS + 1) + _MOST_BLOCKS
 _scratch, _numbers = on_stack(_SCRATCH), on_stack(_NUMBERS)
 
@@ -131,18 +133,19 @@ def sweep_contacts(packed, asked, reactions, found):
     packed: of a `Problem`; asked: (tol, tol_velocity, most sweeps, sweeps before a price is asked for, memory of the
     acceleration); reactions: (m,), written; found: of an `Attempt`, written."""
     m, n, most, memory = int(packed[0]), int(packed[1]), asked[2], int(asked[4])
-    end = PACKED + m * m
-    full, v_f, end = packed[PACKED:end].reshape(m, m), packed[end : end + m], end + m
-    mu, scale, length = packed[end : end + n], packed[end + n : end + 2 * n], (m + 3) // 4 * 4
+    at, length = PACKED + m * m, (m + _PAD - 1) // _PAD * _PAD
+    full, v_f, at = folded(packed[PACKED:at], m, m), packed[at : at + m], at + m
+    mu, scale = packed[at : at + n], packed[at + n : at + 2 * n]
     rho, speed, is_exact = packed[len(packed) - 2], packed[len(packed) - 1], packed[3] < 4.0
     if m != 3 * n or speed == 0.0 or not most > 0.0 or memory > _MOST_MEMORY:
         return 0
     scratch, numbers = _scratch()[:_SCRATCH], _numbers()[:_NUMBERS].view(np.int64)
-    whole = (sweeps.VECTORS + 2 * memory + 2) * length
-    room, few, value = scratch[:whole].reshape(-1, length), scratch[whole:], scratch[whole + _FEW :]
+    wide = sweeps.VECTORS + 2 * memory + 2
+    whole = wide * length
+    room, few, value = folded(scratch, wide, length), scratch[whole:], scratch[whole + _FEW :]
     state, few = few[: sweeps.STATE_SIZE], few[sweeps.STATE_SIZE :]
-    blocks, constants, slip, few = few[: 9 * n], few[9 * n : 21 * n].reshape(n, 12), few[21 * n : 22 * n], few[22 * n :]
-    small = few[: (2 * memory + 3) * memory].reshape(2 * memory + 3, memory)
+    blocks, constants, slip, few = few[: 9 * n], folded(few[9 * n :], n, 12), few[21 * n : 22 * n], few[22 * n :]
+    small = folded(few, 2 * memory + 3, memory)
     r, best, vectors = room[0], room[1], room[2 : 2 + sweeps.VECTORS]
     G, F = room[2 + sweeps.VECTORS : 2 + sweeps.VECTORS + memory], room[2 + sweeps.VECTORS + memory :]
     place, row_of, starts = numbers[:m], numbers[m : 2 * m], numbers[2 * m : 2 * m + n + 1]
@@ -159,13 +162,14 @@ def sweep_contacts(packed, asked, reactions, found):
         r[i] = 0.0
     sweeps.begin(state, asked[3])
     judged_by, convex = (mu, starts, 0, 0, 0, blocks, scale, is_exact, rho, speed), 0.0 if is_exact else 1.0
-    judgements, count, is_first, last = judgements_in(found), 0, True, 1.0
+    judgements = folded(found[len(found) - 3 * MOST_JUDGEMENTS :], 3, MOST_JUDGEMENTS)
+    count, is_first, end, last = 0, True, 1.0, LAST
     while True:
         is_due = sweep_until_due(
-            last, state, vectors, G, F, small, pointer, column, value, blocks, constants, v_f, mu, convex, r, slip
+            end, state, vectors, G, F, small, pointer, column, value, blocks, constants, v_f, mu, convex, r, slip, last
         )
         if is_first:  # one contact that is alone is solved already
-            is_due, is_first, last = is_due or len(column) == 0 or _closed(r, n) <= 1, False, most
+            is_due, is_first, end, last = is_due or len(column) == 0 or _closed(r, n) <= 1, False, most, COARSE
             if not is_due:
                 continue
         if not is_due:

@@ -151,7 +151,7 @@ judgements_in = njit(cache=True, inline="always")(room_for_judgements)
 """The same for compiled code; an array that it returns to Python takes longer to make than NumPy's."""
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, forceinline=True, **BORROWED)
 def finish_dense(D, v_f, reactions, judged_by, found):
     """Let the judge write what it says of the returned point, and its velocities.  D: (m, m) as it was given,
     v_f: (m,)."""

@@ -6,6 +6,10 @@ from delassus.solvers.parts.fours import row_times
 from delassus.solvers.parts.one_contact.convex import solve_convex
 from delassus.solvers.parts.one_contact.slip import SLIP_CONSTANTS, slip_at, slip_constants
 
+COARSE = 0.1
+"""For sweeps whose slip rates are begun with in the next: what is left of a step that short is the square of it, and
+vanishes faster than what the sweeps are after. Half the steps, and as many sweeps (57 problems of 2 to 9 contacts)."""
+
 _SOFT = 1e-12  # of a joint's mean diagonal, added to it: redundant rows then share their load
 
 
@@ -36,10 +40,10 @@ def _invert(B, o, out):
     out[6], out[7], out[8] = G * det, (b * g - a * h) * det, (a * e - b * d) * det
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
-def sweep_threes(pointer, column, value, diagonal, constants, v, mu, convex, r, slip):
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+def sweep_threes(pointer, column, value, diagonal, constants, v, mu, convex, r, slip, last):
     """One sweep in place.  constants: of `sweep_constants`, convex: 1.0 for the ccp law, which reads `diagonal`, else
-    0.0; slip: (n,) slip rates to begin with, written."""
+    0.0; slip: (n,) slip rates to begin with, written; last: of `slip_at`, LAST or COARSE."""
     for k in range(len(mu)):
         i = 3 * k
         q0, q1, q2 = row_times(pointer[k], pointer[k + 1], column, value, r)
@@ -52,5 +56,6 @@ def sweep_threes(pointer, column, value, diagonal, constants, v, mu, convex, r, 
             r[i], r[i + 1], r[i + 2], slip[k] = solve_convex(diagonal, 9 * k, q0, q1, q2, mu[k], r[i], slip[k])
         else:
             r[i], r[i + 1], r[i + 2], slip[k] = slip_at(
-                c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], q0, q1, q2, mu[k], slip[k]
-            )
+                c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], q0, q1, q2, mu[k], slip[k],
+                last,
+            )  # fmt: skip

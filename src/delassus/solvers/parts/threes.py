@@ -137,7 +137,7 @@ def cut_matrix(indptr, indices, data, place, n):
     return pointer, column, value, diagonal
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def fill_dense(D, place, n, row_of, pointer, column, value, diagonal):
     """The same of D in full, without blocks of zeros, into arrays that are long enough for all; how many blocks there
     are.  row_of: (3 n,) scratch."""
@@ -151,13 +151,15 @@ def fill_dense(D, place, n, row_of, pointer, column, value, diagonal):
             any_there, out, o, row, col = False, value, 9 * at, 1, 3
             if other == k:
                 out, o, row, col = diagonal, 9 * k, 3, 1
-            first, start = row_of[3 * k], row_of[3 * other]
-            if row_of[3 * k + 2] == first + 2 and row_of[3 * other + 2] == start + 2:  # two contacts
+            first, start = row_of[_at(3 * k)], row_of[_at(3 * other)]
+            if row_of[_at(3 * k + 2)] == first + 2 and row_of[_at(3 * other + 2)] == start + 2:  # two contacts
+                size = 0.0
                 for a in range(3):
-                    for b in range(3):
-                        x = D[_at(first + a), _at(start + b)]
-                        out[_at(o + row * a + col * b)] = x
-                        any_there = any_there or x != 0.0
+                    i, to = _at(first + a), o + row * a
+                    x, y, z = D[i, _at(start)], D[i, _at(start + 1)], D[i, _at(start + 2)]
+                    out[_at(to)], out[_at(to + col)], out[_at(to + 2 * col)] = x, y, z
+                    size += abs(x) + (abs(y) + abs(z))
+                any_there = size != 0.0
             else:
                 for a in range(3):
                     i = row_of[3 * k + a]

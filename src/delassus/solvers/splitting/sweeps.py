@@ -10,7 +10,7 @@ from delassus.solvers.parts.one_contact.conic import solve_conic
 from delassus.solvers.parts.one_contact.convex import solve_convex
 from delassus.solvers.parts.one_contact.projection import step_ccp, step_ncp
 from delassus.solvers.parts.one_contact.quartic import solve_quartic
-from delassus.solvers.parts.one_contact.slip import slip_at
+from delassus.solvers.parts.one_contact.slip import LAST, slip_at
 from delassus.solvers.splitting.storage import Blocks, Bodies, Threes
 
 LOCAL = {"slip": 0, "quartic": 1, "conic": 2, "bisection": 3, "ccp": 4, "ncp": 5, "convex": 6}
@@ -130,7 +130,7 @@ def _update(first, last, order, local, term, omega, blocks, threes, bodies, x, s
             n0, n1, n2, slip[c] = slip_at(
                 constants[c, 0], constants[c, 1], constants[c, 2], constants[c, 3], constants[c, 4], constants[c, 5],
                 constants[c, 6], constants[c, 7], constants[c, 8], constants[c, 9], constants[c, 10],
-                constants[c, 11], q0, q1, q2, mu, slip[c],
+                constants[c, 11], q0, q1, q2, mu, slip[c], LAST,
             )  # fmt: skip
         else:
             n0, n1, n2, slip[c] = _contact(local, term, D, at, q0, q1, q2, r0, r1, r2, mu, slip[c], work)

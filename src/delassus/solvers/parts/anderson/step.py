@@ -75,7 +75,7 @@ def begin(state):
     state[FOLLOW], state[REACH] = _FOLLOW, _REACH
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def begin_map(state, buffers, point):
     """Put the planned point in place; was there one?"""
     x, planned = buffers[1], buffers[2]
@@ -87,7 +87,7 @@ def begin_map(state, buffers, point):
     return moved
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def end_map(state, rule, cone, buffers, point):
     """Accept the map that ended in `point`, or go back to the last one's end, which is written; was it accepted?"""
     growth, patience, regularisation = rule
@@ -132,13 +132,13 @@ def may_be_met(state):
     return state[EXCESS] * state[NORM] < _MET * state[EXCESS_NORM]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def forget(state):
     """Empty the window: what it holds says nothing about what comes."""
     state[COUNT] = state[SLOT] = state[HAS_LAST] = state[HAS_NEXT] = state[ON_TRIAL] = 0.0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def _look_back(state, patience):
     """Was there progress? Without it, change between combining and following the drift."""
     state[IDLE] += 1.0

@@ -14,7 +14,7 @@ from delassus.kernel import njit
 from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.parts.anderson import step
 from delassus.solvers.parts.anderson.step import NORM, begin_map, end_map
-from delassus.solvers.parts.block_sweeps import sweep_threes
+from delassus.solvers.parts.block_sweeps import COARSE, sweep_threes
 from delassus.solvers.parts.elimination_order import block_operations
 from delassus.solvers.parts.judged import excess_over
 from delassus.solvers.parts.threes import velocity
@@ -89,8 +89,9 @@ def sweep_up_to(
     u, reactions, velocities = vectors[4], vectors[6][: len(place)], vectors[7][: len(place)]
     while not is_too_dear(state, mu, convex, column):
         if not sweep_until_due(
-            end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip
-        ):
+            end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip,
+            COARSE,
+        ):  # fmt: skip
             return GO_ON
         velocity(pointer, column, value, diagonal, v, r, u)
         excess = excess_over(tols, r, u, units, place, judged_by, reactions, velocities, state[DONE], judgements)
@@ -100,12 +101,13 @@ def sweep_up_to(
     return TOO_DEAR
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def sweep_until_due(
-    end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip
+    end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip, last
 ):
-    """Sweeps up to number `end`, or until r should be judged: should it?  The arguments are those above. Vectors may be
-    longer than all triples, and are zero there: of whole fours, products take less time."""
+    """Sweeps up to number `end`, or until r should be judged: should it?  last: of `sweep_threes`, the other
+    arguments are those above. Vectors may be longer than all triples, and are zero there: of whole sixteens, loops take
+    less time."""
     weight, memory = vectors[0], len(G)
     buffers = (
         weight, vectors[1], vectors[5], vectors[2], vectors[3], vectors[4], G, F, small[:memory], small[2 * memory],
@@ -121,7 +123,7 @@ def sweep_until_due(
             weight[i] = 0.0
     while state[DONE] < end:
         begin_map(state, buffers, r)
-        sweep_threes(pointer, column, value, diagonal, constants, v, mu, convex, r, slip)
+        sweep_threes(pointer, column, value, diagonal, constants, v, mu, convex, r, slip, last)
         state[DONE] += 1.0
         if not end_map(state, _RULE, cone, buffers, r):
             continue
@@ -133,7 +135,7 @@ def sweep_until_due(
     return False
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def take_judgement(state, excess, r, best):
     """What follows from the judge's word on r, its excess over the tolerances: CONVERGED, TOO_DEAR where r is no
     number, NEEDS_PRICE, or GO_ON, after `is_too_dear`."""
@@ -173,7 +175,7 @@ def sweep_price(blocks, triples, convex):
     return _PER_BLOCK * blocks + (_PER_CONVEX_TRIPLE if convex > 0.0 else _PER_TRIPLE) * triples
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def is_too_dear(state, mu, convex, column):
     """After a judgement that was due: would another method be cheaper by now? When to judge next is written. A
     factorisation has been priced if it has to be."""

@@ -13,7 +13,7 @@ from delassus.linalg.borrowed import BORROWED
 from delassus.solvers.parts.fours import dot
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def residual(x, g, weight, f):
     """f = weight (g − x), written; ‖f‖."""
     for i in range(len(x)):
@@ -30,7 +30,7 @@ def weighted_norm(g, weight):
     return math.sqrt(total)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def insert(slot, count, g, f, last_g, last_f, G, F, gram, right):
     """Write the differences into row `slot`, complete the Gram matrix and the right sides, and make g and f the last
     ones; ‖Δf‖."""
@@ -46,7 +46,7 @@ def insert(slot, count, g, f, last_g, last_f, G, F, gram, right):
     return math.sqrt(gram[slot, slot])
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def fit(count, gram, right, regularisation, gamma, inverse, L):
     """gamma: γ of the least ‖f − Σ γ_j Δf_j‖; False where the factorisation breaks down.
 
@@ -81,7 +81,7 @@ def fit(count, gram, right, regularisation, gamma, inverse, L):
     return True
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def combine(count, G, gram, right, g, regularisation, weight, longest, gamma, inverse, L, out):
     """out = g − Σ γ_j ΔG_j with the γ of `fit`, shortened to `longest` times ‖weight g‖; False where there is none, or
     it is not finite: out is then not to be used."""
@@ -102,7 +102,7 @@ def combine(count, G, gram, right, g, regularisation, weight, longest, gamma, in
     return math.isfinite(dot(out, out))
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def take_away(count, gamma, G, out):
     """out −= Σ γ_j ΔG_j, four differences at a time: `out` is read and written a quarter as often."""
     n = len(out)

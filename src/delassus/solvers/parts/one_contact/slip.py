@@ -23,7 +23,8 @@ SLIP_CONSTANTS = 12
 
 _STEPS = 100  # Newton needs a handful; bisection alone needs 60 to exhaust the digits
 _CLOSE = 1e-12  # |g − 1| below which Newton stops; the point is put on the cone exactly afterwards
-_LAST = 1e-7  # of s: a shorter step of Newton's, which squares errors, leaves less than the above, and is the last
+LAST = 1e-7
+"""Of s: a shorter step of Newton's, which squares errors, leaves about the above, and is the last."""
 _SINGULAR = 1e-14  # determinant of S relative to its diagonal below which sticking is not unique
 
 
@@ -34,7 +35,7 @@ def solve_slip(D, o, q0, q1, q2, mu, slip):
     if q0 >= 0.0 or D[o] <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
     inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det, coupling = slip_constants(D, o)
-    return slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det, coupling, q0, q1, q2, mu, slip)
+    return slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det, coupling, q0, q1, q2, mu, slip, LAST)
 
 
 @njit(cache=True, error_model="numpy")
@@ -57,10 +58,11 @@ def slip_constants(D, o):
     return inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det, math.sqrt(e1 * e1 + e2 * e2)
 
 
-@njit(cache=True, error_model="numpy")
-def slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det_least, coupling, q0, q1, q2, mu, slip):
+@njit(cache=True, error_model="numpy", forceinline=True)
+def slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det_least, coupling, q0, q1, q2, mu, slip, last):
     """What `solve_slip` gives, from the constants of the block. A contact that slid before is tried sliding first: it
-    seldom sticks, and only where the search for s ends at the least one is sticking tested."""
+    seldom sticks, and only where the search for s ends at the least one is sticking tested.  last: a step of Newton's
+    shorter than this part of s is the last; the point is on the cone, and without normal velocity, after any."""
     if q0 >= 0.0 or inverse <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
     r0 = -q0 * inverse
@@ -106,7 +108,7 @@ def slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det_least, coupl
                 # ‖r_t‖ ≤ ‖b‖ / s and r_n ≥ −(q_n + ‖D_nt‖ ‖r_t‖) / D_nn put the root below this bound
                 high = math.sqrt(b1 * b1 + b2 * b2) * (1.0 + mu * coupling) / (mu * r0)
             step = 0.5 * (low + high)
-        elif abs(step - s) <= _LAST * s:
+        elif abs(step - s) <= last * s:
             s = step
             x1, x2 = a1 + s * b1, a2 + s * b2
             det = (s11 + s) * (s22 + s) - s12 * s21
