@@ -20,14 +20,14 @@ def problem_of(seed: int, law: Law = Law.NCP) -> Problem:
 @pytest.mark.parametrize("tol", [1e-4, 1e-8])
 def test_what_it_finds_is_what_the_ordinary_way_finds(law, tol, monkeypatch):
     taken = []
-    kernel = short_way.sweep_contacts
+    kernel = short_way.solve_contacts
 
     def counted(*given):
         taken.append(kernel(*given))
         return taken[-1]
 
     solve(problem_of(0, law), tol=tol)  # which calls the kernel once more, so that it is compiled
-    monkeypatch.setattr(short_way, "sweep_contacts", counted)
+    monkeypatch.setattr(short_way, "solve_contacts", counted)
     for seed in range(40):
         problem = problem_of(seed, law)
         quick = solve(problem, tol=tol)

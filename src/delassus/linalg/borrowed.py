@@ -13,7 +13,7 @@ Scratch of a size that is known beforehand such a kernel may have on its own sta
 gets from `folded`; `reshape` is a call that takes as long as a few multiplications of 3×3 blocks.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,12 +42,12 @@ else:
             return None
 
         def generate(context, builder, signature, arguments):
-            data, count, length = context.make_array(_FLAT)(context, builder, arguments[0]).data, *arguments[1:]
-            return _array(context, builder, _ROWS, data, [count, length])
+            data = context.make_array(_FLAT)(context, builder, arguments[0]).data
+            return _array(context, builder, _ROWS, data, arguments[1:])
 
         return _ROWS(_FLAT, types.intp, types.intp), generate
 
-    def _array(context: Any, builder: Any, kind: Any, data: Any, shape: list[Any]) -> Any:
+    def _array(context: Any, builder: Any, kind: Any, data: Any, shape: Sequence[Any]) -> Any:
         """An array of float64 without an owner."""
         size = context.get_constant(types.intp, 8)
         strides = [size] if len(shape) == 1 else [builder.mul(shape[1], size), size]

@@ -55,8 +55,7 @@ class Problem:
     the dual view is known; rest_speed [m/s]: errors of velocity are never compared with less than this; a step of a
     simulation sets what falls in one step, h g. before: (n,) velocities before the step, where there is one: reactions
     that are kept from step to step must not speed things up. row_count: m; contact_count: n_c; is_small: of few rows,
-    and D at hand in full? are_few_contacts: that, and nothing but contacts? mu: (n_c,) friction coefficients of the law
-    at hand, zero under FRICTIONLESS.
+    and D at hand in full? mu: (n_c,) friction coefficients of the law at hand, zero under FRICTIONLESS.
     """
 
     packed_bodies: np.ndarray | None = None
@@ -80,13 +79,14 @@ class Problem:
         self.rest_speed, self.before = rest_speed, before
         self.row_count, self.contact_count = cone.row_count, cone.contact_count
         self.is_small = cone.row_count <= FEW_ROWS and delassus.rigid is None
-        self.are_few_contacts = self.is_small and 3 * cone.contact_count == cone.row_count
         self._pose(free_velocity, bias, law)
 
     def _pose(self, free_velocity: np.ndarray, bias: np.ndarray | None, law: Law | str) -> None:
         """Set what depends on v_f, b and the law, and what every solve needs unless that takes forming D."""
         self.free_velocity, self.law = free_velocity, Law.of(law)
         self.bias: Any = bias
+        self.few_contacts: tuple[np.ndarray, int, bool] | None = None
+        """(`packed`, m, is the law exact) of few contacts and nothing else: what a solve looks at first."""
         self.mu = np.zeros_like(self.cone.mu) if self.law is Law.FRICTIONLESS else self.cone.mu
         if self.delassus.has_blocks_at_hand:
             _ = self.judged_by
@@ -215,6 +215,8 @@ class Problem:
         if self.is_small:
             packed, blocks, rho, speed = self._packing
             self.packed = packed
+            if 3 * cone.contact_count == cone.row_count > 0:
+                self.few_contacts = packed, cone.row_count, self.law is Law.NCP
             return (
                 self.mu, cone.block_start, cone.bilateral.size, cone.bilateral_rows, cone.unilateral,
                 blocks, self.velocity_scale, self.law is Law.NCP, rho, speed,

@@ -77,12 +77,12 @@ class Solution:
 
     def __getattr__(self, name: str) -> Any:
         """A field that has not been filled in yet. Whoever has not even the time for `of_attempt` writes reactions,
-        status, and `_later`: (what makes the attempt, its arguments, name of the solver, tolerances)."""
+        status, and `_later`: what makes the attempt, its arguments, name of the solver, and limits."""
         known = self.__dict__
         if "_later" in known and "_attempt" not in known:
-            make_attempt, given, known["solver"], known["tol"], known["tol_velocity"] = known.pop("_later")
+            make_attempt, *given, known["solver"], limits = known.pop("_later")
             attempt = known["_attempt"] = make_attempt(*given)
-            known["law"] = attempt.problem.law
+            known["law"], known["tol"], known["tol_velocity"] = attempt.problem.law, limits.tol, limits.tol_velocity
             return getattr(self, name)
         make = _LATER.get(name)
         if make is None or "_attempt" not in known:

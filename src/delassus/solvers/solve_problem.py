@@ -74,8 +74,9 @@ def solve(
     limits = limits_of(tol, tol_velocity, max_iter, time_limit)
     if threads != 1 or threads is True:
         check_threads(threads)
-    if guess is None and problem.are_few_contacts and solver == "auto" and limits.time_limit > LONGEST_ATTEMPT:
-        found = contacts_at_once(problem, limits, trace)
+    few = problem.few_contacts
+    if few is not None and guess is None and solver == "auto" and limits.time_limit > LONGEST_ATTEMPT:
+        found = contacts_at_once(problem, few, limits, trace)
         if found is not None:
             return found
     point, begun, first = start_point(problem, guess), None, None

@@ -18,7 +18,7 @@ from delassus.solvers.driver import Limits, clock
 from delassus.solvers.newton import small
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.small import MOST_JOINT_ROWS, asked_of, small_at_once
-from delassus.solvers.newton.swept import sweep_contacts
+from delassus.solvers.newton.swept import solve_contacts
 from delassus.solvers.parts.at_once import APART, Attempt
 from delassus.solvers.solution import Solution
 from delassus.status import Status
@@ -29,39 +29,41 @@ _VELOCITY = RESIDUAL_COUNT - 1  # place of the worst velocity among the residual
 
 
 def contacts_at_once(
-    problem: Problem, limits: Limits, trace: bool | Callable[[int, float, float, float], None]
+    problem: Problem,
+    few: tuple[np.ndarray, int, bool],
+    limits: Limits,
+    trace: bool | Callable[[int, float, float, float], None],
 ) -> Solution | None:
-    """What the first attempt of `auto` finds from zero, where sweeps are enough, otherwise None.  problem:
-    `are_few_contacts`; trace: of `solve`.
+    """What the first attempt of `auto` finds from zero, where sweeps are enough, otherwise None.  few: `few_contacts`
+    of the problem; trace: of `solve`.
 
     Every line counts here: a name looked up in a module or a class, an array and a call take a tenth of what the kernel
     takes with one contact."""
-    asked, name = limits.learned[problem.law is _NCP] or _learned(problem, limits)
-    start, rows = perf_counter(), problem.row_count
-    reactions, found = _empty(rows), _empty(APART + 2 * rows)
-    count = sweep_contacts(problem.packed, asked, reactions, found)
+    packed, rows, is_exact = few
+    asked, name = limits.learned[is_exact] or _learned(problem, few, limits)
+    start, both = perf_counter(), _empty(APART + 3 * rows)
+    count = solve_contacts(packed, asked, both)
     if not count:
         return None
     out: Any = _solution(Solution)
-    out.reactions, out.status = reactions, _CONVERGED
-    given = problem, found, count, perf_counter() - start, trace is True
-    out._later = Attempt, given, name, limits.tol, limits.tol_velocity
+    out.reactions, out.status = both[:rows], _CONVERGED
+    out._later = Attempt, problem, both, count, perf_counter() - start, trace is True, False, name, limits
     if trace is not True and callable(trace):
         for row in zip(*out._attempt.judgements()):
             trace(*row)
     return out
 
 
-def _learned(problem: Problem, limits: Limits) -> tuple[np.ndarray, str]:
+def _learned(problem: Problem, few: tuple[np.ndarray, int, bool], limits: Limits) -> tuple[np.ndarray, str]:
     """What is asked of the kernel, and the name of the solver, remembered. The kernel is called once, where it has
     nothing to do: it is compiled then, and no clock has to stop for it."""
     line, settings = auto_line(problem)
     assert isinstance(settings, ProxSsn)
     assert not settings.least
     nothing = asked_of((limits.tol, limits.tol_velocity), 0, settings.plain)
-    sweep_contacts(problem.packed, nothing, np.empty(0), np.empty(APART))
+    solve_contacts(few[0], nothing, np.empty(APART + 3 * few[1]))
     asked = asked_of((limits.tol, limits.tol_velocity), limits.max_iter, settings.plain)
-    out = limits.learned[problem.law is Law.NCP] = asked, line.name
+    out = limits.learned[few[2]] = asked, line.name
     return out
 
 
@@ -93,7 +95,7 @@ def bodies_at_once(
     is_within = found.item(0) <= tol and found.item(_VELOCITY) <= tol_velocity
     out: Any = _solution(Solution)
     out.reactions, out.status = guess, _CONVERGED if is_within else Status.MAX_ITERATIONS
-    out._later = Attempt, (problem, found, count, clock() - start, trace is True, True), name, tol, tol_velocity
+    out._later = Attempt, problem, found, count, clock() - start, trace is True, True, name, limits
     if trace is not True and callable(trace):
         for row in zip(*out._attempt.judgements()):
             trace(*row)

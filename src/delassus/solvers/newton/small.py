@@ -30,6 +30,7 @@ from delassus.solvers.newton.swept import (
     few_of,
     place_small,
     record_in,
+    solve_contacts,
     sweep_contacts,
     sweep_small,
 )
@@ -97,9 +98,11 @@ def small_at_once(
         count = joints_at_once(problem, None, reactions, tols, most, found)
         if count:
             return count
-    if problem.are_few_contacts and plain[7] == 0.0 and not reactions.any():
-        count = sweep_contacts(problem.packed, asked_of(tols, most, plain), reactions, found)
+    if problem.few_contacts is not None and plain[7] == 0.0 and not reactions.any():
+        both = np.empty(rows + len(found))
+        count = solve_contacts(problem.few_contacts[0], asked_of(tols, most, plain), both)
         if count:
+            reactions[:], found[:] = both[:rows], both[rows:]
             return count
     full = problem.delassus.full if rigid is None else _NO_MATRIX if plain[7] == 0.0 else _BODIES_ALONG_PATH
     return solve_small(

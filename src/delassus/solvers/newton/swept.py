@@ -125,6 +125,14 @@ _scratch, _numbers = on_stack(_SCRATCH), on_stack(_NUMBERS)
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
+def solve_contacts(packed, asked, out):
+    """`sweep_contacts` for Python, which takes longer for each array than a sweep over a contact.  out: the reactions,
+    (m,), and `found` behind them, written."""
+    m = int(packed[0])
+    return sweep_contacts(packed, asked, out[:m], out[m:])
+
+
+@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
 def sweep_contacts(packed, asked, reactions, found):
     """Accelerated sweeps over contacts alone, from zero, where they are enough: how many judgements were made, the last
     of which found the tolerances met; none where others have to take over. Without units of its own, and with one

@@ -48,8 +48,8 @@ _NONE = np.empty(0)
 class Attempt:
     """An attempt and what it found; everything but the array itself is read out of it when asked for.
 
-    found: as above, made here where it is not given; count: of judgements; seconds: taken; is_traced: shall the
-    judgements be kept? is_least: are its reactions the least of many? Set by whoever makes the attempt."""
+    found: as above, or with the reactions before it, made here where it is not given; count: of judgements; seconds:
+    taken; is_traced: shall the judgements be kept? is_least: are its reactions the least of many?"""
 
     __slots__ = ("count", "found", "is_least", "is_traced", "problem", "seconds")
 
@@ -62,6 +62,8 @@ class Attempt:
             rigid = problem.delassus.rigid
             beside = problem.row_count if rigid is None else rigid.velocity_count
             found = np.empty(APART + problem.row_count + beside)
+        elif problem.delassus.rigid is None:
+            found = found[len(found) - APART - 2 * problem.row_count :]
         self.found, self.count, self.seconds, self.is_traced, self.is_least = found, count, seconds, is_traced, is_least
 
     def is_within(self, tol: float, tol_velocity: float) -> bool:

@@ -58,7 +58,7 @@ def slip_constants(D, o):
     return inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det, math.sqrt(e1 * e1 + e2 * e2)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@njit(cache=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
 def slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det_least, coupling, q0, q1, q2, mu, slip, last):
     """What `solve_slip` gives, from the constants of the block. A contact that slid before is tried sliding first: it
     seldom sticks, and only where the search for s ends at the least one is sticking tested.  last: a step of Newton's
