@@ -9,11 +9,11 @@ import numpy as np
 
 from delassus.kernel import njit
 from delassus.linalg.factor.symmetric import Pattern
-from delassus.linalg.operators.rigid import add_response, multiply_rows, push_row, row_times
+from delassus.linalg.operators.rigid import push_row, row_times
 from delassus.solvers.interior.mixed_factors import MixedSystem
 from delassus.solvers.interior.standard import RigidRows
 from delassus.solvers.interior.weights import Weights
-from delassus.solvers.parts.jordan import apply_blocks
+from delassus.solvers.parts.lanes import add_square, push_three, three_rows_times
 
 _WEAK, _NOTICED = (
     0.1,
@@ -68,12 +68,10 @@ class BodySystem(MixedSystem):
 
         goal: momentum residual ‖Jᵀ dx − du‖ that is small enough."""
         op = self.operator
-        self.push[:] = 0.0
-        add_response(op.bodies, op.start, op.rows, right, self.push)
+        diagonal, blocks = self.weights.diagonal, self.weights.blocks
+        _push(op.bodies, op.start, op.rows, len(diagonal), right, self.push)
         works = self.solve_to(goal, self._apply, self.factors.active.solve, self.push, self.u)
-        multiply_rows(op.bodies, op.start, op.rows, self.u, image)
-        apply_blocks(self.weights.diagonal, self.weights.blocks, image, dx)
-        np.subtract(right, dx, out=dx)
+        _finish(op.bodies, op.start, op.rows, diagonal, blocks, self.u, right, image, dx)
         return works
 
     def _apply(self, u: np.ndarray, out: np.ndarray) -> None:
@@ -108,20 +106,19 @@ def assemble_blocks(bodies, start, rows, diagonal, blocks, slots, on_diagonal, v
         for a in range(6):
             values[on_diagonal[body], a, a] = 1.0
     first = len(diagonal)
-    T = np.empty((3, 12))
     for k in range(len(bodies)):
-        if start[k] < first:  # independent rows
-            for i in range(start[k], start[k + 1]):
-                for c in range(12):
-                    T[0, c] = diagonal[i] * rows[i, c]
-                _add_outer(bodies[k, 0], bodies[k, 1], rows, T, i, 1, slots[k], values)
-        else:
-            i = start[k]
-            S = blocks[(i - first) // 3]
-            for p in range(3):
-                for c in range(12):
-                    T[p, c] = S[p, 0] * rows[i, c] + S[p, 1] * rows[i + 1, c] + S[p, 2] * rows[i + 2, c]
-            _add_outer(bodies[k, 0], bodies[k, 1], rows, T, i, 3, slots[k], values)
+        i, left = start[k], 0 if bodies[k, 0] < bodies[k, 1] else 6
+        if i < first:  # independent rows
+            for row in range(i, start[k + 1]):
+                for side in range(2):
+                    _add_outer(rows, row, 6 * side, 6 * side, diagonal[row], values, slots[k, side])
+                _add_outer(rows, row, left, 6 - left, diagonal[row], values, slots[k, 2])
+            continue
+        for side in range(2):
+            if slots[k, side] >= 0:
+                add_square(rows, i, 6 * side, 6 * side, blocks, (i - first) // 3, values, slots[k, side])
+        if slots[k, 2] >= 0:
+            add_square(rows, i, left, 6 - left, blocks, (i - first) // 3, values, slots[k, 2])
 
 
 @njit(cache=True, error_model="numpy")
@@ -140,24 +137,46 @@ def block_weights(start, diagonal, blocks, out):
 
 
 @njit(cache=True, error_model="numpy")
-def _add_outer(a, b, rows, T, first, count, slot, values):
-    """Add the 12×12 matrix rowsᵀ T of one block of rows to its places."""
-    for side in range(2):
-        if slot[side] >= 0:
-            block = values[slot[side]]
-            for i in range(count):
-                for p in range(6):
-                    f = rows[first + i, 6 * side + p]
-                    for q in range(6):
-                        block[p, q] += f * T[i, 6 * side + q]
-    if slot[2] >= 0:
-        left = 0 if a < b else 6
-        block = values[slot[2]]
-        for i in range(count):
-            for p in range(6):
-                f = rows[first + i, left + p]
-                for q in range(6):
-                    block[p, q] += f * T[i, 6 - left + q]
+def _add_outer(rows, i, left, right, factor, values, at):
+    """values[at] += factor times the outer product of entries of row i, from columns left and right on; −1: nowhere."""
+    if at >= 0:
+        for p in range(6):
+            for q in range(6):
+                values[at, p, q] += rows[i, left + p] * factor * rows[i, right + q]
+
+
+# A row's entries for the world are zeros, so that any body may stand in its place.
+
+
+@njit(cache=True, error_model="numpy")
+def _push(bodies, start, rows, first, x, out):
+    """out = Jᵀ x.  first: of the contacts' rows."""
+    out[:] = 0.0
+    for k in range(len(bodies)):
+        if start[k] < first:
+            for i in range(start[k], start[k + 1]):
+                push_row(bodies[k, 0], bodies[k, 1], rows, i, x[i], out)
+        else:
+            i, a, b = start[k], 6 * max(bodies[k, 0], 0), 6 * max(bodies[k, 1], 0)
+            push_three(rows, i, a, b, x[i], x[i + 1], x[i + 2], out)
+
+
+@njit(cache=True, error_model="numpy")
+def _finish(bodies, start, rows, diagonal, blocks, u, right, image, dx):
+    """image = J u and dx = right − S image."""
+    first = len(diagonal)
+    for k in range(len(bodies)):
+        i = start[k]
+        if i < first:
+            for j in range(i, start[k + 1]):
+                image[j] = row_times(bodies[k, 0], bodies[k, 1], rows, j, u)
+                dx[j] = right[j] - diagonal[j] * image[j]
+            continue
+        v0, v1, v2 = three_rows_times(rows, i, 6 * max(bodies[k, 0], 0), 6 * max(bodies[k, 1], 0), u)
+        S = blocks[(i - first) // 3]
+        image[i], image[i + 1], image[i + 2] = v0, v1, v2
+        for p in range(3):
+            dx[i + p] = right[i + p] - (S[p, 0] * v0 + S[p, 1] * v1 + S[p, 2] * v2)
 
 
 @njit(cache=True, error_model="numpy")
@@ -165,15 +184,15 @@ def add_weighted(bodies, start, rows, diagonal, blocks, u, out):
     """out += Jᵀ S J u."""
     first = len(diagonal)
     for k in range(len(bodies)):
-        a, b = bodies[k, 0], bodies[k, 1]
-        if start[k] < first:
-            for i in range(start[k], start[k + 1]):
-                push_row(a, b, rows, i, diagonal[i] * row_times(a, b, rows, i, u), out)
-        else:
-            i = start[k]
-            v0 = row_times(a, b, rows, i, u)
-            v1 = row_times(a, b, rows, i + 1, u)
-            v2 = row_times(a, b, rows, i + 2, u)
-            S = blocks[(i - first) // 3]
-            for p in range(3):
-                push_row(a, b, rows, i + p, S[p, 0] * v0 + S[p, 1] * v1 + S[p, 2] * v2, out)
+        i = start[k]
+        if i < first:
+            a, b = bodies[k, 0], bodies[k, 1]
+            for j in range(i, start[k + 1]):
+                push_row(a, b, rows, j, diagonal[j] * row_times(a, b, rows, j, u), out)
+            continue
+        a, b, S = 6 * max(bodies[k, 0], 0), 6 * max(bodies[k, 1], 0), blocks[(i - first) // 3]
+        v0, v1, v2 = three_rows_times(rows, i, a, b, u)
+        push_three(
+            rows, i, a, b, S[0, 0] * v0 + S[0, 1] * v1 + S[0, 2] * v2, S[1, 0] * v0 + S[1, 1] * v1 + S[1, 2] * v2,
+            S[2, 0] * v0 + S[2, 1] * v1 + S[2, 2] * v2, out,
+        )  # fmt: skip

@@ -28,10 +28,12 @@ _SAFE = 30.0  # open means a gap of this many times the recent change of velocit
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """reactions: (m,) [N s] after the sweeps; kept: (block_count,) bool, or None where all blocks are."""
+    """reactions: (m,) [N s] after the sweeps; kept: (block_count,) bool, or None where all blocks are; is_slow: did
+    sweeps hardly get on? Then small residuals do not mean that the solution is near."""
 
     reactions: np.ndarray
     kept: np.ndarray | None
+    is_slow: bool = False
 
 
 def forecast(problem: Problem, reactions: np.ndarray, presolve: bool) -> Forecast:
@@ -50,10 +52,11 @@ def forecast(problem: Problem, reactions: np.ndarray, presolve: bool) -> Forecas
         method.advance(_ROUND)
         gain = before / method.length if method.length > 0.0 else 0.0
     swept = method.reactions
+    is_slow = not gain > _GAINS[-1]
     if not np.isfinite(swept).all():
         return Forecast(np.zeros_like(swept), None)
     if not presolve or problem.contact_count < _LEAST:
-        return Forecast(swept, None)
+        return Forecast(swept, None, is_slow)
     second = problem.constraint_velocity(swept)
     start = problem.cone.contact_start
     gap = _gap(second[start:], problem.mu)
@@ -64,7 +67,7 @@ def forecast(problem: Problem, reactions: np.ndarray, presolve: bool) -> Forecas
     is_open = (rest == 0.0).all(axis=1) & (gap > _SAFE * doubt)
     kept = np.ones(problem.cone.block_count, bool)
     kept[problem.cone.block_count - problem.contact_count :] = ~is_open
-    return Forecast(swept, kept if is_open.any() else None)
+    return Forecast(swept, kept if is_open.any() else None, is_slow)
 
 
 def violated(problem: Problem, kept: np.ndarray, reactions: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from delassus.solvers.parts.jordan import centred_pair, smallest_eigenvalue
 SINGLE_TAU = 1e-6  # τ down to which single precision serves
 _RECHECK_TAU = 0.1  # τ below which open contacts are looked at again
 _LEAST_ABOVE = 10.0  # scaled reactions that a start from above begins with at least
+_SLOW = 3.0  # part of the usual τ, over the norm of the natural map, to begin with where sweeps hardly got on
 _FROM_INSIDE = 1e4  # times the usual τ: a start from further inside
 _RHO_AGAIN = 1e2  # ρ of a polish that begins anew with contacts taken back
 
@@ -50,7 +51,7 @@ class SparseSpace:
         self._build(start.kept)
         x = self._nearer(reactions, start.reactions)
         self.begun = self.standard.reactions(x)
-        self.interior_point = self._near(x, 0.0)
+        self.interior_point = self._near(x, 0.0, _SLOW if start.is_slow else 0.0)
         if self.standard.cone.degree == 0:
             self.begin_polish()
         elif self.problem.delassus.has_odd_masses():
@@ -75,14 +76,16 @@ class SparseSpace:
         own_error, own_worst = standard.natural_map(own)
         return own if own_error < error and own_worst < worst else x
 
-    def _near(self, x: np.ndarray, far: float) -> Interior:
-        """An exactly centred pair near (x, D x + q).  far: at least this much of the usual τ, or zero."""
+    def _near(self, x: np.ndarray, far: float, slow: float = 0.0) -> Interior:
+        """An exactly centred pair near (x, D x + q).  far: at least this much of the usual τ; slow: and this much times
+        the norm of the natural map."""
         standard, free = self.standard, self.standard.free
         standard.correct(x)
         v = standard.velocity(x)
         difference = (x - v)[free:]
         mean = float((difference**2).mean()) if len(difference) else 0.0
-        tau = first_tau(mean, standard.natural_map_at(x, v)[0], far)
+        norm = standard.natural_map_at(x, v)[0]
+        tau = first_tau(mean, norm, max(far, min(1.0, slow * norm)))
         start, y = x.copy(), np.zeros(standard.row_count)
         centred_pair(standard.limits, difference, tau, start[free:], y[free:])
         return self._interior(start, y)

@@ -1,4 +1,4 @@
-"""Three rows of Ĵ at once, six numbers at a time.
+"""Three rows of J at once, six numbers at a time.
 
 Numba leaves such short loops to scalar instructions; written as vectors of six they take half the time of a whole pass
 over the contacts. The order of every addition is fixed here, not by the compiler, so that results do not depend on the
@@ -26,6 +26,14 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
         for side, body in ((0, a), (6, b)):
             part = rows[i : i + 3, side : side + 6]
             pushed[body : body + 6] += part[0] * x0 + part[1] * x1 + part[2] * x2
+
+    def add_square(
+        rows: np.ndarray, i: int, left: int, right: int, blocks: np.ndarray, k: int, values: np.ndarray, at: int
+    ) -> None:
+        """values[at], (6, 6), += Lᵀ S R with S = blocks[k], (3, 3), L and R the entries of rows i, i + 1, i + 2 of
+        (m, 12) from columns left and right on. All arrays are contiguous."""
+        L, R = rows[i : i + 3, left : left + 6], rows[i : i + 3, right : right + 6]
+        values[at] += L.T @ (blocks[k] @ R)
 
 else:
     from llvmlite import ir
@@ -66,8 +74,7 @@ else:
             rows, i, a, b, *x, pushed = arguments
             kinds = signature.args
             start = builder.mul(i, ir.Constant(i.type, 12))
-            nothing = ir.Constant(_SIX, ir.Undefined)
-            x = [_pick(builder, builder.insert_element(nothing, value, _INT(0)), [0] * 6) for value in x]
+            x = [_spread(builder, value) for value in x]
             for side, body in ((0, a), (6, b)):
                 parts = [
                     builder.fmul(_load(builder, _address(context, builder, kinds[0], rows, start, 12 * k + side)), x[k])
@@ -80,6 +87,44 @@ else:
 
         number = types.float64
         return types.void(rows, types.int64, types.int64, types.int64, number, number, number, pushed), generate
+
+    @intrinsic
+    def add_square(typingctx, rows, i, left, right, blocks, k, values, at):
+        """values[at], (6, 6), += Lᵀ S R with S = blocks[k], (3, 3), L and R the entries of rows i, i + 1, i + 2 of
+        (m, 12) from columns left and right on. All arrays are contiguous."""
+
+        def generate(context, builder, signature, arguments):
+            rows, i, left, right, blocks, k, values, at = arguments
+            kinds = signature.args
+
+            def number(kind: Any, array: Any, start: Any, shift: int) -> Any:
+                data = context.make_array(kind)(context, builder, array).data
+                return builder.load(builder.gep(data, [builder.add(start, ir.Constant(start.type, shift))]))
+
+            def sum_of(parts: list[Any]) -> Any:
+                return builder.fadd(builder.fadd(parts[0], parts[1]), parts[2])
+
+            start, nine = builder.mul(i, ir.Constant(i.type, 12)), builder.mul(k, ir.Constant(k.type, 9))
+            near, far = builder.add(start, left), builder.add(start, right)
+            R = [_load(builder, _address(context, builder, kinds[0], rows, far, 12 * row)) for row in range(3)]
+            pushed = []  # rows of S R
+            for row in range(3):
+                factors = [_spread(builder, number(kinds[4], blocks, nine, 3 * row + c)) for c in range(3)]
+                pushed.append(sum_of([builder.fmul(*pair) for pair in zip(factors, R)]))
+            first = builder.mul(at, ir.Constant(at.type, 36))
+            for column in range(6):
+                factors = [_spread(builder, number(kinds[0], rows, near, 12 * row + column)) for row in range(3)]
+                place = _address(context, builder, kinds[6], values, first, 6 * column)
+                change = sum_of([builder.fmul(*pair) for pair in zip(factors, pushed)])
+                builder.store(builder.fadd(_load(builder, place), change), place).align = 8
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return types.void(rows, whole, whole, whole, blocks, whole, values, whole), generate
+
+    def _spread(builder: Any, value: Any) -> Any:
+        """Six times the same number."""
+        return _pick(builder, builder.insert_element(ir.Constant(_SIX, ir.Undefined), value, _INT(0)), [0] * 6)
 
     def _address(context: Any, builder: Any, kind: Any, array: Any, start: Any, shift: int) -> Any:
         """Of six numbers in a contiguous array, counted from its first element."""
