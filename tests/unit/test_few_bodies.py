@@ -82,6 +82,21 @@ def test_a_guess_for_one_island_of_many_rows_goes_the_short_way_too(seed, ordina
     assert quick.iterations == usual.iterations
 
 
+def test_joints_hold_far_below_a_loose_tolerance():
+    """From zero and from a guess, whatever contacts are left at."""
+    seen = 0
+    for seed in range(20):
+        problem = problem_of(seed)
+        joints = problem.cone.bilateral_rows
+        for guess in (None, 1.01 * solve(problem).reactions):
+            found = solve(problem, guess=guess, tol=1e-3)
+            assert found.converged
+            if joints and found.iterations:  # a guess well within the tolerances is returned as it is
+                seen += 1
+                assert np.abs(found.velocities[:joints]).max() <= 1e-8 * np.abs(problem.free_velocity).max()
+    assert seen > 10
+
+
 def test_a_mechanism_of_many_joints_is_attempted_in_one_call(monkeypatch):
     """And finds what the method finds that is driven from outside."""
     setup = SCENES["walker"].build()
