@@ -128,6 +128,20 @@ def test_a_guess_within_the_tolerances_is_not_laboured_at():
     assert max(counts) <= 6
 
 
+@pytest.mark.parametrize("law", list(Law))
+def test_where_nothing_closes_no_reactions_are_returned(law):
+    """Not the rounding that sweeps would leave, and without an iteration."""
+    problem = problem_of(4, law)
+    cone, free = problem.cone, np.zeros(problem.row_count)
+    free[cone.bilateral_rows : cone.contact_start] = 1.0
+    free[cone.contact_start :: 3] = 1.0
+    apart = problem.shifted(free, problem.bias, law)
+    solution = solve(apart, tol=1e-9)
+    assert solution.converged
+    assert solution.iterations == 0
+    assert not solution.reactions.any()
+
+
 @pytest.mark.parametrize("law", [Law.CCP, Law.FRICTIONLESS])
 def test_under_convex_laws_it_finds_the_least_reactions_too(law, ordinary):
     """The bits of the ordinary way, and what the interior point finds."""

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.linalg.borrowed import BORROWED, folded
 from delassus.linalg.factor.dense_inverse import (
     PIVOT,
     DenseInverse,
@@ -94,15 +94,15 @@ def carry_in(D, v, carried, room, order):
     if not is_symmetric(D, n):
         return False
     at = 2 * n * n
-    A, N, scale = room[: n * n].reshape(n, n), room[n * n : at], room[at : at + n]
-    left, y = room[at + n : at + 2 * n], room[at + 2 * n : at + (2 + columns) * n].reshape(n, columns)
+    A, N, scale = folded(room, n, n), room[n * n : at], room[at : at + n]
+    left, y = room[at + n : at + 2 * n], folded(room[at + 2 * n :], n, columns)
     for i in range(n):  # unit diagonals, or the rows of heavy bodies look redundant beside those of light ones
         scale[i] = 1.0 / math.sqrt(D[i, i]) if D[i, i] > 0.0 else 1.0
     for i in range(n):
         for j in range(i + 1):
             A[i, j] = scale[i] * scale[j] * D[i, j]
     rank = pivoted_cholesky(A, order, left, PIVOT)
-    null = N[: (n - rank) * n].reshape(n - rank, n)
+    null = folded(N, n - rank, n)
     null_rows(A, rank, null)
     for attempt in range(2):
         for i in range(n):

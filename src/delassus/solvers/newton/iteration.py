@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.linalg.borrowed import BORROWED, folded
 from delassus.solvers.newton.alart_curnier import law_function, projection_derivative, smoothed_derivative
 from delassus.solvers.newton.block_lu import block_lu_step
 from delassus.solvers.parts.block_sweeps import COARSE, sweep_constants, sweep_threes
@@ -529,7 +529,7 @@ def _sweep(state, vectors, scratch, pointer, column, value, diagonal, v, mu, con
     """Gauß–Seidel on the regularised problem from the iterate; before anything else its end is the first centre."""
     n, alpha = len(mu), state[ALPHA]
     r, x, shifted = vectors[CENTRE], vectors[ITERATE], vectors[SHIFTED]
-    constants, own, slip = scratch[: 12 * n].reshape(n, 12), scratch[12 * n : 21 * n], scratch[21 * n :]
+    constants, own, slip = folded(scratch, n, 12), scratch[12 * n : 21 * n], scratch[21 * n :]
     for i in range(9 * n):
         own[i] = diagonal[i]
     for k in range(n):

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.linalg.borrowed import BORROWED, folded
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.factor.dense_inverse import dot_rows
 from delassus.linalg.operators.rigid import body_count, multiply_rows, push_row
@@ -57,7 +57,7 @@ def _sets_in(numbers, rays, blocks):
     """(kinds, bodies renumbered, (blocks, 2), scratch of bodies; directions of rays, (blocks, 3), what else is left),
     views."""
     pairs = numbers[blocks : 3 * blocks].reshape(blocks, 2)
-    return numbers[:blocks], pairs, numbers[3 * blocks :], rays[: 3 * blocks].reshape(blocks, 3), rays[3 * blocks :]
+    return numbers[:blocks], pairs, numbers[3 * blocks :], folded(rays, blocks, 3), rays[3 * blocks :]
 
 
 @njit(cache=True, error_model="numpy", **BORROWED)
@@ -82,13 +82,13 @@ def _least(rigid, judged_by, count, numbers, rays, accepted, reactions, room, ou
     start, rows, mu, blocks, m, n = rigid[1], rigid[2], judged_by[0], judged_by[5], len(reactions), 6 * count
     kinds, bodies, first, direction, _ = _sets_in(numbers, rays, len(rigid[0]))
     first, at = first[:count], 12 * m
-    A, vectors = room[:at].reshape(m, 12), room[at : at + 4 * m].reshape(4, m)
+    A, vectors = folded(room, m, 12), folded(room[at:], 4, m)
     root, x, z, kept, at = vectors[0], vectors[1], vectors[2], vectors[3], at + 4 * m
-    P, formed = room[at : at + 3 * m].reshape(m, 3), room[at + 3 * m : at + 6 * m].reshape(m, 3)
+    P, formed = folded(room[at:], m, 3), folded(room[at + 3 * m :], m, 3)
     at += 6 * m
-    vectors = room[at : at + 5 * n].reshape(5, n)
+    vectors = folded(room[at:], 5, n)
     w, y, push, trial, move, at = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], at + 5 * n
-    L = room[at : at + n * n].reshape(n, n)
+    L = folded(room[at:], n, n)
     for j in range(n):
         w[j] = y[j] = move[j] = 0.0
     _scale(bodies, start, rows, blocks, kinds, A, root, move)

@@ -8,7 +8,7 @@ from numba import typeof
 
 from delassus.addresses import call_kernel, kernel_address
 from delassus.kernel import ADDRESSED, njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.linalg.borrowed import BORROWED, folded
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.linalg.operators.delassus import FEW_ROWS, ODD_MASSES
@@ -260,15 +260,18 @@ def _velocities_into(rigid, v_f, reactions, found):
 
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _judged_guess(full, rigid, v_f, judged_by, tols, most, reactions, found):
-    """1 where nothing needs to be done: the guess is well within the tolerances, or nothing may be done. Zero reactions
-    are not looked at, unless nothing moves: a sweep finds out as well."""
-    judgements, is_zero = judgements_in(found), True
+    """1 where nothing needs to be done: the guess is well within the tolerances, or nothing may be done. Where D is in
+    full, zero reactions are not looked at, unless nothing moves: a sweep finds out as well."""
+    judgements, is_zero, is_full = judgements_in(found), True, full is not None and len(full) > 0
     for i in range(len(reactions)):
         is_zero = is_zero and reactions[i] == 0.0
-    if is_zero and most > 0 and judged_by[9] > 0.0:
+    if is_zero and is_full and most > 0 and judged_by[9] > 0.0:
         return 0
     v = found[RESIDUAL_COUNT : RESIDUAL_COUNT + len(v_f)]
-    if full is not None and len(full) > 0:
+    if is_zero:
+        for i in range(len(v_f)):
+            v[i] = v_f[i]
+    elif full is not None and len(full) > 0:
         times_plus(full, reactions, v_f, v)
     else:
         _velocities_into(rigid, v_f, reactions, found)
@@ -354,7 +357,7 @@ def _cut_out(n, rows, plain, numbers, room):
     width = ROWS + 2 * memory
     at = 3 * n * width
     middle = at + few_of(memory)
-    table, end = room[:at].reshape(width, 3 * n), middle + 9 * n
+    table, end = folded(room, width, 3 * n), middle + 9 * n
     return numbers[:rows], numbers[rows : rows + n + 1], table, room[at:middle], room[middle:end], room[end:]
 
 
@@ -416,7 +419,7 @@ def _newton(systems, tols, judged_by, n, plain, numbers, room, index, value, fac
     place, pointer, table, few, diagonal, rest = _cut_out(n, rows, plain, numbers, room)
     at = iteration.STATE_SIZE
     state, middle = rest[:at], at + 3 * n * iteration.VECTORS
-    vectors, A = rest[at:middle].reshape(iteration.VECTORS, 3 * n), rest[middle : middle + 9 * n].reshape(3 * n, 3)
+    vectors, A = folded(rest[at:], iteration.VECTORS, 3 * n), folded(rest[middle:], 3 * n, 3)
     return phase_up_to(
         systems, plain, 0.0, state, vectors, A, index[pointer[n] :], factors, rest[middle + 9 * n :], pointer,
         index[: pointer[n]], value, diagonal, table[SPEED], table[FRICTION][:n], convex, table[BEST], tols,

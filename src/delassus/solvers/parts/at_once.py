@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from delassus.kernel import ADDRESSED, njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.linalg.borrowed import BORROWED, folded
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry_in, carry_room
 from delassus.linalg.operators.rigid import form_dense
@@ -216,7 +216,7 @@ def solve_joints(rigid, v_f, judged_by, tols, most, reactions, found, room, orde
     CARRY_ROWS rows of joints; room: of `joints_room`, order: (m,), scratch."""
     m, judgements = len(v_f), judgements_in(found)
     at = m * m
-    D, v, carried = room[:at].reshape(m, m), room[at : at + m], room[at + m : at + 2 * m].reshape(m, 1)
+    D, v, carried = folded(room, m, m), room[at : at + m], folded(room[at + m :], m, 1)
     form_dense(rigid, False, D)
     for k in range(2):
         times_plus(D, reactions, v_f, v)
