@@ -270,7 +270,7 @@ def _fill_residuals(reactions, v, judged_by, measures, out):
     out[9] = math.sqrt(out[9])
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _measures(reactions, v, gaps, judged_by):
     """(relative natural map [-], worst velocity [m/s], worst velocity over the scale of its block [-]).  gaps: (n_c, 2)
     squared gaps of contacts for ρ and for ρ_k where they are known already, or empty."""
@@ -304,7 +304,7 @@ def _measures(reactions, v, gaps, judged_by):
     return _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length))), worst, relative
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _own_step(diagonal_blocks, offset, size, step):
     """ρ_k = d_k / trace D_kk."""
     trace = 0.0
@@ -367,7 +367,7 @@ def measure_islands(reactions, v, island, judged_by, table):
         table[g, 2] = max(table[g, 2], _ratio(error, scale[k]))
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _contact_gaps(reactions, v, i, mu, gamma, step, own):
     """‖λ_k − P(λ_k − ρ w_k)‖² of the contact whose rows start at i, for ρ = `step` and for ρ = `own`."""
     a, b, c = np.uint64(i), np.uint64(i + 1), np.uint64(i + 2)  # without a sign, which would be tested each time
@@ -376,7 +376,7 @@ def _contact_gaps(reactions, v, i, mu, gamma, step, own):
     return _gap(rn, r1, r2, wn, v1, v2, mu, step), _gap(rn, r1, r2, wn, v1, v2, mu, own)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", **BORROWED)
 def _gap(rn, r1, r2, wn, v1, v2, mu, step):
     """The same for one ρ, from λ_k, w_n and v_t."""
     an, a1, a2 = rn - step * wn, r1 - step * v1, r2 - step * v2

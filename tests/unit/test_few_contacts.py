@@ -5,6 +5,7 @@ import pytest
 
 from delassus import Law, Problem, Status, residuals, solve
 from delassus.solvers.auto import short_way
+from delassus.solvers.newton import small
 
 
 def problem_of(seed: int, law: Law = Law.NCP) -> Problem:
@@ -45,6 +46,22 @@ def test_what_it_finds_is_what_the_ordinary_way_finds(law, tol, monkeypatch):
         assert quick.tol_velocity == usual.tol_velocity
         assert quick.law is law
     assert 0 < np.count_nonzero(taken) < len(taken)  # sweeps were enough for some, and not for all
+
+
+def test_sweeps_that_are_not_enough_are_not_repeated(monkeypatch):
+    calls, kernel = [], short_way.solve_contacts
+
+    def counted(*given):
+        calls.append(kernel(*given))
+        return calls[-1]
+
+    solve(problem_of(0), max_iter=100)  # which calls the kernel once more, so that it is compiled
+    for module in (short_way, small):
+        monkeypatch.setattr(module, "solve_contacts", counted)
+    for seed in range(20):
+        solve(problem_of(seed), max_iter=100)
+    assert len(calls) == 20
+    assert 0 in calls
 
 
 @pytest.mark.parametrize("max_iter", [0, 1, 3])

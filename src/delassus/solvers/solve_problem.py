@@ -74,13 +74,13 @@ def solve(
     limits = limits_of(tol, tol_velocity, max_iter, time_limit)
     if threads != 1 or threads is True:
         check_threads(threads)
-    few = problem.few_contacts
+    few, first = problem.few_contacts, None
     if few is not None and guess is None and solver == "auto" and limits.time_limit > LONGEST_ATTEMPT:
-        found = contacts_at_once(problem, few, limits, trace)
-        if found is not None:
-            return found
-    point, begun, first = start_point(problem, guess), None, None
-    if solver == "auto" and point.ndim == 1 and limits.time_limit > LONGEST_ATTEMPT:
+        first = contacts_at_once(problem, few, limits, trace)
+        if first is not None and first.status is Status.CONVERGED:
+            return first
+    point, begun = start_point(problem, guess), None
+    if first is None and solver == "auto" and point.ndim == 1 and limits.time_limit > LONGEST_ATTEMPT:
         first = bodies_at_once(problem, point, limits, trace)
         if first is not None:
             if first.status is Status.CONVERGED:

@@ -20,6 +20,7 @@ from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.small import MOST_JOINT_ROWS, asked_of, small_at_once
 from delassus.solvers.newton.swept import solve_contacts
 from delassus.solvers.parts.at_once import APART, Attempt
+from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution
 from delassus.status import Status
 
@@ -34,24 +35,39 @@ def contacts_at_once(
     limits: Limits,
     trace: bool | Callable[[int, float, float, float], None],
 ) -> Solution | None:
-    """What the first attempt of `auto` finds from zero, where sweeps are enough, otherwise None.  few: `few_contacts`
-    of the problem; trace: of `solve`.
+    """The first attempt of `auto` from zero, bit by bit, within the tolerances or not; None where it makes none.  few:
+    `few_contacts` of the problem; trace: of `solve`.
 
     Every line counts here: a name looked up in a module or a class, an array and a call take a tenth of what the kernel
     takes with one contact."""
     packed, rows, is_exact = few
     asked, name = limits.learned[is_exact] or _learned(problem, few, limits)
     start, both = perf_counter(), _empty(APART + 3 * rows)
-    count = solve_contacts(packed, asked, both)
-    if not count:
-        return None
+    count, status = solve_contacts(packed, asked, both), _CONVERGED
+    if not count:  # sweeps are not enough
+        settings, both[:rows], begin = auto_line(problem)[1], 0.0, clock()
+        count, status = _go_on(problem, settings, limits, both[:rows], both[rows:])
+        if not count:
+            return None
+        start = perf_counter() - (clock() - begin)  # compiling does not count
     out: Any = _solution(Solution)
-    out.reactions, out.status = both[:rows], _CONVERGED
+    out.reactions, out.status = both[:rows], status
     out._later = Attempt, problem, both, count, perf_counter() - start, trace is True, False, name, limits
     if trace is not True and callable(trace):
         for row in zip(*out._attempt.judgements()):
             trace(*row)
     return out
+
+
+def _go_on(
+    problem: Problem, settings: Settings, limits: Limits, reactions: np.ndarray, found: np.ndarray
+) -> tuple[int, Status]:
+    """The rest of that attempt: how many judgements were made, and what comes of it."""
+    assert isinstance(settings, ProxSsn)
+    tols = limits.tol, limits.tol_velocity
+    count = small_at_once(problem, settings.plain, 0.0, reactions, tols, limits.max_iter, found, has_swept=True)
+    is_within = found.item(0) <= tols[0] and found.item(_VELOCITY) <= tols[1]
+    return count, _CONVERGED if is_within else Status.MAX_ITERATIONS
 
 
 def _learned(problem: Problem, few: tuple[np.ndarray, int, bool], limits: Limits) -> tuple[np.ndarray, str]:

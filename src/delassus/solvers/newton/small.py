@@ -83,9 +83,11 @@ def small_at_once(
     tols: tuple[float, float],
     max_iter: int,
     found: np.ndarray,
+    has_swept: bool = False,
 ) -> int:
     """How many judgements were made, none where the problem is larger. The reactions are overwritten by the best point.
-    plain: of `ProxSsn`; takes_least, tols: of `solve_small`; found: of an `Attempt`."""
+    plain: of `ProxSsn`; takes_least, tols: of `solve_small`; found: of an `Attempt`; has_swept: are sweeps over
+    contacts alone known not to be enough?"""
     rigid, rows, bilateral = problem.delassus.rigid, problem.row_count, problem.cone.bilateral_rows
     most_rows = MOST_ROWS if rigid is None else _RIGID_MORE * MOST_ROWS
     if rigid is not None and 2 * bilateral > rows and (bilateral < rows or plain[7] != 0.0):
@@ -98,7 +100,7 @@ def small_at_once(
         count = joints_at_once(problem, None, reactions, tols, most, found)
         if count:
             return count
-    if problem.few_contacts is not None and plain[7] == 0.0 and not reactions.any():
+    if problem.few_contacts is not None and not has_swept and plain[7] == 0.0 and not reactions.any():
         both = np.empty(rows + len(found))
         count = solve_contacts(problem.few_contacts[0], asked_of(tols, most, plain), both)
         if count:
