@@ -1,6 +1,7 @@
 """What `auto` tries, and that it hands on where the first method crawls."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -53,6 +54,11 @@ def test_heaps_of_round_bodies_begin_with_momentum_those_of_faces_do_not():
         assert auto_stages(problem, tol)[0][0].name == "prox-ssn"
     momentum, last = auto_stages(round_ones.with_law("ccp"), 1e-8)
     assert (momentum[0].name, momentum[1].yields, last[0].name) == ("ags", True, "ipm")
+    for rows, yields in ((60_000, True), (120_000, False)):  # more than Newton's method takes; more than are factored
+        many = SimpleNamespace(law=Law.CCP, row_count=rows, contact_count=rows // 3, cone=round_ones.cone,
+                               delassus=round_ones.delassus)  # fmt: skip
+        momentum, last = auto_stages(many, 1e-8)
+        assert (momentum[0].name, momentum[1].yields, last[0].name) == ("ags", yields, "ipm")
 
 
 def dual(problem: Problem) -> Problem:

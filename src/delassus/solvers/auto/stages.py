@@ -57,8 +57,10 @@ _FEW_INTERIOR = 50  # the same where there are joints alone: its factors may giv
 
 _HEAP, _HEAP_TOL_EXACT = 2000, 1e-5  # contacts of a heap, and the accuracy that momentum reaches under exact friction
 _ROUND_HEAP, _ROUND_HEAP_LOOSE = 800, 1200  # contacts of round bodies from which on it comes first; at that accuracy
+_ROUND_CONVEX = 500  # the same under a convex law, where it yields early
 _HEAP_CONVEX = (1e-4, 3000), (1e-6, 5000), (0.0, 15_000)  # (least tolerance, contacts) under a convex law
 _MOST_MOMENTUM = 1500  # sweeps with momentum before Newton's method or an interior point
+_MOST_FACTORED = 100_000  # rows up to which an interior point takes no longer than some thousand sweeps
 _USUAL_TOL = 1e-6
 
 
@@ -85,10 +87,10 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
         return _for_flexible(problem.law, problem.delassus.has_matrix_at_hand, is_exact and has_both)
     is_heap = _is_heap(problem, tol)
     if not SOLVERS["prox-ssn"].takes(problem):
-        return _for_many_rows(problem.law)
+        return _for_many_rows(problem.law, problem.row_count <= _MOST_FACTORED)
     if problem.law is not Law.NCP and is_small(problem):
         return _for_few_convex(is_newtons(problem))
-    if problem.law is not Law.NCP and _is_round_heap(problem, _ROUND_HEAP):
+    if problem.law is not Law.NCP and _is_round_heap(problem, _ROUND_CONVEX):
         return _for_round_convex()
     return _stages(problem.law, is_exact and shares_loads(problem), is_heap, is_exact and has_both)
 
@@ -209,10 +211,13 @@ def _for_flexible(law: Law, has_matrix: bool, eliminates: bool) -> Stages:
 
 
 @cache
-def _for_many_rows(law: Law) -> Stages:
+def _for_many_rows(law: Law, yields: bool) -> Stages:
+    """yields: sweeps, early, to an interior point."""
     momentum = SOLVERS["ags"]
-    last = find("nbgs+anderson") if law is Law.NCP else (SOLVERS["ipm"], SOLVERS["ipm"].settings)
-    return (momentum, momentum.settings, 2 * _MOST_MOMENTUM), (*last, 0)
+    if law is Law.NCP:
+        return (momentum, momentum.settings, 2 * _MOST_MOMENTUM), (*find("nbgs+anderson"), 0)
+    ipm = SOLVERS["ipm"], SOLVERS["ipm"].settings, 0
+    return (momentum, momentum.settings.changed(yields=yields), 2 * _MOST_MOMENTUM), ipm
 
 
 def auto_line(problem: Problem) -> tuple[Solver, Settings]:
