@@ -59,5 +59,5 @@ def check_claim(problem, name, *, tol, **limits):
     solution = solve(problem, name, tol=tol, **limits)
     if solution.status is Status.UNSUPPORTED:
         return
-    again = residuals.measure(problem, solution.reactions).relative
-    assert solution.converged == (again <= tol), (solution, again)
+    again = residuals.measure(problem, solution.reactions)
+    assert solution.converged == (again.relative <= tol and again.velocity <= solution.tol_velocity), (solution, again)
