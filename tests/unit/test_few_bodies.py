@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from delassus import Law, Problem, Status, solve
+from delassus.problem import few_bodies
 from delassus.problem.few_bodies import unpacked
 from delassus.problem.random import random_rigid
 from delassus.scenes import SCENES
@@ -14,6 +15,12 @@ from delassus.solvers.auto.short_way import bodies_at_once
 from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, least_reactions
 from delassus.solvers.driver import Limits
 from delassus.solvers.newton.small import MOST_JOINT_ROWS
+
+
+@pytest.fixture(autouse=True)
+def many(monkeypatch):
+    """As in a process that solves many: problems are packed."""
+    monkeypatch.setattr(few_bodies, "solved", few_bodies.WORTH)
 
 
 @pytest.fixture
@@ -201,6 +208,21 @@ def test_packed_bodies_are_the_problem():
         for found, given in zip((*rigid, u_f, v_f, *judged_by), expected, strict=True):
             assert np.array_equal(found, given)
             assert np.asarray(found).dtype == np.asarray(given).dtype
+
+
+def test_a_process_that_solves_few_packs_none(monkeypatch):
+    """And finds the same bits when it begins to."""
+    monkeypatch.setattr(few_bodies, "solved", few_bodies.WORTH - 1)
+    first = problem_of(3)
+    assert first.packed_bodies is None
+    usual = solve(first, tol=1e-9)
+    second = problem_of(3)
+    assert second.packed_bodies is not None
+    quick = solve(second, tol=1e-9)
+    assert first.rho == second.rho
+    assert np.array_equal(first.velocity_scale, second.velocity_scale)
+    assert np.array_equal(quick.reactions, usual.reactions)
+    assert quick.residuals == usual.residuals
 
 
 def test_what_is_not_packed_takes_the_same_way():

@@ -1,6 +1,6 @@
 """Few rigid bodies in one array: all that a solve reads of them, copied when a problem is made, where every number is
-at hand anyway. To pass some twenty arrays to compiled code takes Numba two microseconds, as long as a solve of one
-contact; one array takes a tenth of it.
+at hand anyway, in processes that solve many. To pass some twenty arrays to compiled code takes Numba two microseconds,
+as long as a solve of one contact; one array takes a tenth of it.
 
 | entries | |
 |---|---|
@@ -24,6 +24,13 @@ from delassus.problem.scales import measure_rigid
 
 MOST_ROWS = 150
 """Of problems that are packed: so many `auto` solves in one call."""
+
+WORTH = 100
+"""Solves of few rigid bodies in a process from which on problems are packed: two microseconds each are not worth the
+two seconds that the kernels for it take to compile, once per machine, where somebody solves one."""
+
+solved = 0
+"""How many there were that were not packed."""
 
 BODIES = 13
 """Entries before the diagonal blocks."""

@@ -20,8 +20,9 @@ from delassus.law import Law
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.matrix import fill_blocks_of_full
 from delassus.linalg.operators.rigid import RigidDelassus
-from delassus.problem.few_bodies import BODIES, MOST_ROWS, pack_bodies, packed_size
-from delassus.problem.scales import fill_scale, fill_scale_of_bodies, trace_of
+from delassus.problem import few_bodies
+from delassus.problem.few_bodies import BODIES, pack_bodies, packed_size
+from delassus.problem.scales import fill_scale, fill_scale_of_bodies, measure_rigid, trace_of
 from delassus.problem.storage import Matrix, dual_storage, free_velocity_of, primal_storage, rigid_storage, vector
 
 _APART = 1e-9  # of the sliding velocity: what separates by as much does not touch by rounding
@@ -255,17 +256,19 @@ class Problem:
         if u_f is None:
             u_f = _NONE
         size = middle + count
-        if self.row_count <= MOST_ROWS:
+        if self.row_count > few_bodies.MOST_ROWS or few_bodies.solved < few_bodies.WORTH:
+            out = np.empty(size)
+            blocks, scale = out[BODIES:middle], out[middle:]
+            measure_rigid(rigid.plain, len(rigid.mass), joints, self.free_velocity, self.rest_speed, blocks, scale, out)
+        else:
             size += packed_size(self.row_count, count, self.contact_count, rigid.compliance is not None, len(u_f))
-        out = np.empty(size)
-        pack_bodies(
-            rigid.plain, rigid.mass, joints, bilateral, cone.unilateral, mu, is_exact, u_f, self.free_velocity,
-            self.rest_speed, area, out,
-        )  # fmt: skip
-        if size > middle + count:
-            known["packed_bodies"] = out
-        known["diagonal_blocks"] = blocks = out[BODIES:middle]
-        known["velocity_scale"] = scale = out[middle : middle + count]
+            out = known["packed_bodies"] = np.empty(size)
+            pack_bodies(
+                rigid.plain, rigid.mass, joints, bilateral, cone.unilateral, mu, is_exact, u_f, self.free_velocity,
+                self.rest_speed, area, out,
+            )  # fmt: skip
+            blocks, scale = out[BODIES:middle], out[middle : middle + count]
+        known["diagonal_blocks"], known["velocity_scale"] = blocks, scale
         known["rho"], known["free_speed"] = rho, speed = out.item(0), out.item(1)
         return mu, cone.block_start, joints, bilateral, cone.unilateral, blocks, scale, is_exact, rho, speed
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from delassus.law import Law
-from delassus.problem import Problem
+from delassus.problem import Problem, few_bodies
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.auto.islands import MANY_ROWS, is_apart
 from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, first_for_few_bodies, is_newtons, rescuer
@@ -104,6 +104,7 @@ def bodies_at_once(
         count = small.bodies_at_once(packed, asked, bilateral == rows, guess, found)
     else:
         name, plain = _method_of_bodies()
+        few_bodies.solved += 1
         can = not rigid.has_odd_masses() or rescuer(problem) is None
         count = small_at_once(problem, plain, 1.0, guess, (tol, tol_velocity), most, found) if can else 0
     if not count:
