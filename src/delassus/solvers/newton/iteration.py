@@ -310,10 +310,13 @@ def has_joints(mu):
 
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _error_of_joints(r, u, v, mu):
-    """What joints leave of their velocities, as a part of the size that the relative residual is measured in."""
+    """What joints leave of their velocities, and closed limits of theirs, as a part of the size that the relative
+    residual is measured in; zero without joints."""
     error = free = size = 0.0
-    for i in range(len(r)):
-        error += u[i] * u[i] if mu[i // 3] < 0.0 else 0.0
+    for i in range(len(r) if has_joints(mu) else 0):
+        friction = mu[i // 3]
+        if friction < 0.0 or (friction == 0.0 and r[i] > 0.0):
+            error += u[i] * u[i]
         free += v[i] * v[i]
         size += r[i] * r[i]
     return math.sqrt(error / max(free, size)) if error > 0.0 else 0.0
