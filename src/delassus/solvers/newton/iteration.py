@@ -82,6 +82,7 @@ _STEPS_WITHIN = 4.0  # Newton steps from a guess that meets the tolerances: it i
 _JOINT_WEIGHT = 1e-8
 _JOINT_WEIGHT_PROXIMAL = 1e-5  # after a failed proximal step: factors of redundant joints lose fewer digits
 _EXACT_ENOUGH = 1e-10  # residual of joints, relative: at 1 m/s it adds up to a nanometre in ten seconds
+_WELL_WITHIN = 1e-3  # part of the tolerances that contacts and limits beside joints are within, or get a system more
 _ROUNDING = 1e-15  # residual in scaled units below which nothing is left to gain
 
 # The path to the least reactions: the law for D + α I with falling weight α.
@@ -256,9 +257,11 @@ def _iterate(
                         best[i] = r[i]
                 is_untouched = before + state[SYSTEMS] == 0.0
                 if excess <= (UNTOUCHED if is_untouched else 1.0):
-                    if state[EXACT] != _NOT_YET or _error_of_joints(r, u, v, mu) <= _EXACT_ENOUGH:
+                    if state[EXACT] != _NOT_YET or not has_joints(mu):
                         return CONVERGED
-                    # one system more for joints, which the tolerance leaves as loose as contacts
+                    if excess <= _WELL_WITHIN and _error_of_joints(r, u, v, mu) <= _EXACT_ENOUGH:
+                        return CONVERGED
+                    # one system more for joints, which the tolerance leaves as loose as contacts, and what they push at
                     state[EXACT], state[MODE], state[LAST] = _EXACT, CORRECTION, 0.0
                 elif state[OUTER] >= _MOST_OUTER or state[RESIDUAL] <= _ROUNDING:
                     return STUCK_FOR_GOOD
@@ -310,13 +313,10 @@ def has_joints(mu):
 
 @njit(cache=True, error_model="numpy", **BORROWED)
 def _error_of_joints(r, u, v, mu):
-    """What joints leave of their velocities, and closed limits of theirs, as a part of the size that the relative
-    residual is measured in; zero without joints."""
+    """What joints leave of their velocities, as a part of the size that the relative residual is measured in."""
     error = free = size = 0.0
-    for i in range(len(r) if has_joints(mu) else 0):
-        friction = mu[i // 3]
-        if friction < 0.0 or (friction == 0.0 and r[i] > 0.0):
-            error += u[i] * u[i]
+    for i in range(len(r)):
+        error += u[i] * u[i] if mu[i // 3] < 0.0 else 0.0
         free += v[i] * v[i]
         size += r[i] * r[i]
     return math.sqrt(error / max(free, size)) if error > 0.0 else 0.0
