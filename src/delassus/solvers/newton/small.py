@@ -319,7 +319,9 @@ def solve_at_once(full, rigid, v_f, judged_by, tols, most, plain, reactions, jud
 
     Everything is cut out of a few arrays by functions that borrow them: on a few contacts, allocating forty and
     counting references to them takes longer than the work."""
-    n, bodies = triples_of(judged_by[1]), body_count(rigid[0])
+    n, bodies = triples_of(judged_by[1]), 0
+    if full is None or len(full) == 0:
+        bodies = body_count(rigid[0])
     numbers = np.empty(len(v_f) + n + 1 + max(3 * n, rigid_scratch(len(rigid[0]), bodies)), np.int64)
     room = np.empty(_room_of(n, int(plain[6])))
     blocks = _place(full, rigid, judged_by, bodies, n, plain, numbers, room)

@@ -4,6 +4,8 @@ directly.
 Under the exact law the derivative of De Saxcé's term stands beside D. Preconditioners leave it out, a direct solve
 makes up for it by GMRES."""
 
+import math
+
 import numpy as np
 
 from delassus.kernel import njit
@@ -15,6 +17,7 @@ from delassus.solvers.interior.inexact.settings import IpmInexact
 from delassus.solvers.interior.inexact.units import Units, between_units
 from delassus.solvers.interior.standard import RigidRows, Standard
 
+_ROUNDS = 3  # of a direct solve, each on what the last one left
 _EXACT = 1e-9  # of the right side: what a direct solve leaves under the exact law
 
 
@@ -69,13 +72,29 @@ class ContactSpace:
         measure)."""
         name, measure = self.settings.linear, self.scaling.measure
         if name == "direct" and self.scaling.slopes is None:
-            self.precondition(b, dx)
-            return 0, measure(self._residual(b, dx))
+            return 0, self._refined(b, dx, tol)
         if name == "direct":
             return 0, krylov_method("gmres")(self.apply, self.precondition, b, dx, measure, _EXACT * measure(b), most)[
                 1
             ]
         return krylov_method(name)(self.apply, self.precondition, b, dx, measure, tol, most)
+
+    def _refined(self, b: np.ndarray, dx: np.ndarray, tol: float) -> float:
+        """dx by the factors, again on what they leave as long as that helps: near the end W² spans more digits than a
+        double has, and how many factors keep differs between processors. Its measure."""
+        best, more = math.inf, np.empty_like(b)
+        dx[:], r = 0.0, b
+        for _ in range(_ROUNDS):
+            self.precondition(r, more)
+            more += dx
+            r = self._residual(b, more)
+            size = self.scaling.measure(r)
+            if size < best:
+                dx[:] = more
+            if not size <= 0.5 * best or size <= tol:
+                return min(size, best)
+            best = size
+        return best
 
     def _residual(self, b: np.ndarray, dx: np.ndarray) -> np.ndarray:
         out = np.empty_like(b)
