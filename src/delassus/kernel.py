@@ -63,6 +63,15 @@ def njit(*, cache: bool = False, **options: Any) -> _Decorator:
     return compiled
 
 
+def entrance(kernel: Any) -> Callable[..., Any]:
+    """A kernel that has been compiled for one kind of arguments, to be called with these and no others: without the look
+    at their types that takes Numba longer than a contact takes to solve."""
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return kernel  # type: ignore[no-any-return]
+    (compiled,) = kernel.overloads.values()
+    return compiled.entry_point  # type: ignore[no-any-return]
+
+
 class _Kernel(CPUDispatcher):
     """What Python calls. Compiled code calls its `part`, a function of its own of the same text."""
 

@@ -76,12 +76,15 @@ class Solution:
         return out
 
     def __getattr__(self, name: str) -> Any:
-        """A field that has not been filled in yet. Whoever has not even the time for `of_attempt` writes reactions,
-        status, and `_later`: what makes the attempt, its arguments, name of the solver, and limits."""
+        """A field that has not been filled in yet. Whoever has not even the time for `of_attempt` writes status, and
+        `_later`: what makes the attempt, its arguments, name of the solver, and limits; and reactions, unless they stand
+        in front of what the attempt found."""
         known = self.__dict__
         if "_later" in known and "_attempt" not in known:
             make_attempt, *given, known["solver"], limits = known.pop("_later")
             attempt = known["_attempt"] = make_attempt(*given)
+            if "reactions" not in known:
+                known["reactions"] = given[1][: attempt.problem.row_count]
             known["law"], known["tol"], known["tol_velocity"] = attempt.problem.law, limits.tol, limits.tol_velocity
             return getattr(self, name)
         make = _LATER.get(name)

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from delassus.kernel import entrance
 from delassus.law import Law
 from delassus.problem import Problem, few_bodies
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.auto.islands import MANY_ROWS, is_apart
 from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, first_for_few_bodies, is_newtons, rescuer
 from delassus.solvers.driver import Limits, clock
-from delassus.solvers.newton import small
+from delassus.solvers.newton import small, swept
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.small import MOST_JOINT_ROWS, asked_of, small_at_once
-from delassus.solvers.newton.swept import solve_contacts
 from delassus.solvers.parts.at_once import APART, Attempt
 from delassus.solvers.settings import Settings
 from delassus.solvers.solution import Solution
@@ -27,6 +27,9 @@ from delassus.status import Status
 _empty, _solution = np.empty, object.__new__
 _CONVERGED, _NCP = Status.CONVERGED, Law.NCP
 _VELOCITY = RESIDUAL_COUNT - 1  # place of the worst velocity among the residuals
+
+solve_contacts: Callable[[np.ndarray, np.ndarray, np.ndarray], int] = swept.solve_contacts
+"""The kernel of few contacts; once it is compiled, its entrance."""
 
 
 def contacts_at_once(
@@ -51,7 +54,7 @@ def contacts_at_once(
             return None
         start = perf_counter() - (clock() - begin)  # compiling does not count
     out: Any = _solution(Solution)
-    out.reactions, out.status = both[:rows], status
+    out.status = status
     out._later = Attempt, problem, both, count, perf_counter() - start, trace is True, False, name, limits
     if trace is not True and callable(trace):
         for row in zip(*out._attempt.judgements()):
@@ -76,8 +79,10 @@ def _learned(problem: Problem, few: tuple[np.ndarray, int, bool], limits: Limits
     line, settings = auto_line(problem)
     assert isinstance(settings, ProxSsn)
     assert not settings.least
+    global solve_contacts
     nothing = asked_of((limits.tol, limits.tol_velocity), 0, settings.plain)
-    solve_contacts(few[0], nothing, np.empty(APART + 3 * few[1]))
+    swept.solve_contacts(few[0], nothing, np.empty(APART + 3 * few[1]))
+    solve_contacts = entrance(swept.solve_contacts)
     asked = asked_of((limits.tol, limits.tol_velocity), limits.max_iter, settings.plain)
     out = limits.learned[few[2]] = asked, line.name
     return out
