@@ -64,8 +64,8 @@ def njit(*, cache: bool = False, **options: Any) -> _Decorator:
 
 
 def entrance(kernel: Any) -> Callable[..., Any]:
-    """A kernel that has been compiled for one kind of arguments, to be called with these and no others: without the look
-    at their types that takes Numba longer than a contact takes to solve."""
+    """A kernel that has been compiled for one kind of arguments, to be called with these and no others: without the
+    look at their types that takes Numba longer than a contact takes to solve."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return kernel  # type: ignore[no-any-return]
     (compiled,) = kernel.overloads.values()

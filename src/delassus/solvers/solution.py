@@ -77,8 +77,8 @@ class Solution:
 
     def __getattr__(self, name: str) -> Any:
         """A field that has not been filled in yet. Whoever has not even the time for `of_attempt` writes status, and
-        `_later`: what makes the attempt, its arguments, name of the solver, and limits; and reactions, unless they stand
-        in front of what the attempt found."""
+        `_later`: what makes the attempt, its arguments, name of the solver, and limits; and reactions, unless they
+        stand in front of what the attempt found."""
         known = self.__dict__
         if "_later" in known and "_attempt" not in known:
             make_attempt, *given, known["solver"], limits = known.pop("_later")

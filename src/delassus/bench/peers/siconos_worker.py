@@ -90,17 +90,29 @@ class Siconos:
         self._ask(_START_LIMIT, load=str(self._path))
 
     def solve(
-        self, *, tol: float, max_iter: int, repeats: int = 1, time_limit: float = 60.0, solver: str = "NSGS"
+        self,
+        *,
+        tol: float,
+        max_iter: int,
+        repeats: int = 1,
+        time_limit: float = 60.0,
+        solver: str = "NSGS",
+        together: bool = False,
+        anew: bool = False,
     ) -> dict:
         """One of SOLVERS from zero, `repeats` times: seconds and processor time "cpu" (lists), iterations, info, error
-        (its own, relative) and reactions.
+        (its own, relative) and reactions.  together: the clock is read around all of them, and the mean is told, once;
+        anew: on as many copies of the problem, made before, of which the processor's caches know nothing.
 
         Siconos has no time limit: after time_limit seconds in all the process is killed, which raises.
         """
         if self._process is None:
             self._start()
             self._ask(_START_LIMIT, load=str(self._path))
-        reply = self._ask(time_limit, solve=tol, max_iter=int(max_iter), repeats=repeats, solver=solver)
+        reply = self._ask(
+            time_limit, solve=tol, max_iter=int(max_iter), repeats=repeats, solver=solver, together=together,
+            anew=str(self._path) if anew and together else "",
+        )  # fmt: skip
         return reply | {"reactions": _decode(reply["reactions"])}
 
     def condense(self, M: np.ndarray, H: np.ndarray, q: np.ndarray, repeats: int = 5) -> dict:
@@ -285,16 +297,23 @@ def _version(siconos: Any) -> str:
 
 def _solve(sn: Any, problem: Any, request: dict[str, Any]) -> dict:
     size = 3 * problem.numberOfContacts
-    seconds, cpu = [], []
-    for _ in range(request["repeats"]):
-        options = _options(sn, *SOLVERS[request["solver"]])
-        options.iparam[sn.SICONOS_IPARAM_MAX_ITER] = request["max_iter"]
-        options.dparam[sn.SICONOS_DPARAM_TOL] = request["solve"]
-        reactions, velocities = np.zeros(size), np.zeros(size)
+    seconds, cpu, count, driver = [], [], request["repeats"], sn.fc3d_driver
+    at_a_time = count if request["together"] else 1
+    problems = [problem] * at_a_time
+    if request["anew"]:
+        problems = [sn.frictionContact_new_from_filename(request["anew"]) for _ in problems]
+    for _ in range(0, count, at_a_time):
+        given = []
+        for _ in range(at_a_time):
+            options = _options(sn, *SOLVERS[request["solver"]])
+            options.iparam[sn.SICONOS_IPARAM_MAX_ITER] = request["max_iter"]
+            options.dparam[sn.SICONOS_DPARAM_TOL] = request["solve"]
+            given.append((np.zeros(size), np.zeros(size), options))
         start, processor = time.perf_counter(), time.process_time()
-        info = sn.fc3d_driver(problem, reactions, velocities, options)
-        cpu.append(time.process_time() - processor)
-        seconds.append(time.perf_counter() - start)
+        for each, (reactions, velocities, options) in zip(problems, given):
+            info = driver(each, reactions, velocities, options)
+        cpu.append((time.process_time() - processor) / at_a_time)
+        seconds.append((time.perf_counter() - start) / at_a_time)
     return {
         "seconds": seconds,
         "cpu": cpu,
