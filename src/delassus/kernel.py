@@ -64,12 +64,12 @@ def njit(*, cache: bool = False, **options: Any) -> _Decorator:
 
 
 def entrance(kernel: Any) -> Callable[..., Any]:
-    """A kernel that has been compiled for one kind of arguments, to be called with these and no others: without the
-    look at their types that takes Numba longer than a contact takes to solve."""
+    """A kernel that has been compiled, to be called with arguments of that kind and no others: without the look at
+    their types that takes Numba longer than a contact takes to solve. Arrays that may not be written to are the same
+    in memory as those that may."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return kernel  # type: ignore[no-any-return]
-    (compiled,) = kernel.overloads.values()
-    return compiled.entry_point  # type: ignore[no-any-return]
+        return kernel
+    return next(iter(kernel.overloads.values())).entry_point
 
 
 class _Kernel(CPUDispatcher):

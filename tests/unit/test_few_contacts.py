@@ -99,3 +99,12 @@ def test_a_solution_is_ones_own():
     second.reactions[:] = 0.0
     assert np.array_equal(first.reactions, kept)
     assert np.array_equal(first.velocities, problem.constraint_velocity(kept))
+
+
+def test_arrays_that_may_not_be_written_to_are_taken_too():
+    """The kernel is entered without a look at types, whichever of the two it was compiled for."""
+    problem, other = problem_of(3), problem_of(3)
+    assert other.few_contacts is not None
+    other.few_contacts[0].flags.writeable = False
+    for tol in (1e-5, 3e-7):  # each of which is learned anew
+        assert np.array_equal(solve(other, tol=tol).reactions, solve(problem, tol=tol).reactions)

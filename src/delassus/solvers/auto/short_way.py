@@ -81,7 +81,7 @@ def _learned(problem: Problem, few: tuple[np.ndarray, int, bool], limits: Limits
     assert not settings.least
     global solve_contacts
     nothing = asked_of((limits.tol, limits.tol_velocity), 0, settings.plain)
-    swept.solve_contacts(few[0], nothing, np.empty(APART + 3 * few[1]))
+    swept.solve_contacts(few[0].copy(), nothing, np.empty(APART + 3 * few[1]))  # a copy may be written to
     solve_contacts = entrance(swept.solve_contacts)
     asked = asked_of((limits.tol, limits.tol_velocity), limits.max_iter, settings.plain)
     out = limits.learned[few[2]] = asked, line.name
