@@ -98,7 +98,7 @@ def bodies_at_once(
     if rigid is None or (rows > ALWAYS_LEAST and not (2 * bilateral > rows <= MOST_JOINT_ROWS)):
         return None
     if problem.law is not _NCP:
-        if rows > ALWAYS_LEAST or not is_newtons(problem):
+        if not is_newtons(problem):
             return None
         most = min(most, MOST_CONVEX)
     if rows > MANY_ROWS and guess.any() and (problem.before is not None or is_apart(problem)):
