@@ -301,6 +301,8 @@ def _measures(reactions, v, gaps, judged_by):
         if not (gap < _CLEARLY * most * most and gap < _CLEARLY * most_relative * most_relative):
             error = math.sqrt(gap) / own
             worst, relative = max(worst, error), max(relative, _ratio(error, scale[k]))
+    if not (square < math.inf and length < math.inf and free_speed < math.inf):
+        return math.inf, math.inf, math.inf  # against what overflows everything is small
     return _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length))), worst, relative
 
 

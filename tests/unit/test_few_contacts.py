@@ -1,9 +1,13 @@
 """Few contacts alone take a way of their own through `solve`: the same bits, with less around them."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from delassus import Law, Problem, Status, residuals, solve
+from delassus.errors import ProblemError
 from delassus.solvers.auto import short_way
 from delassus.solvers.newton import small
 
@@ -102,9 +106,51 @@ def test_a_solution_is_ones_own():
 
 
 def test_arrays_that_may_not_be_written_to_are_taken_too():
-    """The kernel is entered without a look at types, whichever of the two it was compiled for."""
+    """As they are in memory that processes share."""
     problem, other = problem_of(3), problem_of(3)
     assert other.few_contacts is not None
     other.few_contacts[0].flags.writeable = False
+    nothing = np.zeros(problem.row_count)
     for tol in (1e-5, 3e-7):  # each of which is learned anew
-        assert np.array_equal(solve(other, tol=tol).reactions, solve(problem, tol=tol).reactions)
+        for guess in (None, nothing):
+            assert np.array_equal(solve(other, guess=guess, tol=tol).reactions, solve(problem, tol=tol).reactions)
+
+
+def test_what_is_given_may_change_afterwards():
+    problem = problem_of(4)
+    v_f = problem.free_velocity.copy()
+    other = Problem.dual(problem.delassus.matrix(), v_f, mu=problem.mu)
+    v_f[:] = 7.0
+    assert residuals.measure(other, solve(other, tol=1e-8).reactions).relative <= 1e-8
+    assert np.array_equal(solve(other).reactions, solve(problem).reactions)
+
+
+def test_fields_that_are_written_stay_and_those_that_are_made_later_do_not_follow_others():
+    problem = problem_of(6)
+    solution, usual = solve(problem), solve(problem)
+    solution.tol, solution.solver = 0.5, "mine"
+    assert solution.iterations == usual.iterations
+    assert (solution.tol, solution.solver) == (0.5, "mine")
+    solution.velocities[:] *= -1.0
+    assert solution.residuals == usual.residuals
+
+
+def test_threads_may_read_one_solution():
+    problem, before = problem_of(7), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for _ in range(300):
+                solution = solve(problem)
+                found = list(pool.map(lambda name, s=solution: getattr(s, name), ["reactions", "law", "tol", "solver"]))
+                assert found[1] is problem.law
+                assert len(found[0]) == problem.row_count
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_numbers_whose_squares_overflow_are_refused_and_never_solved():
+    with pytest.raises(ProblemError, match=r"v_f\[0\] is -1e\+170: squares of such numbers overflow"):
+        Problem.dual(np.eye(3), [-1e170, 0.0, 0.0], mu=[0.5])
+    problem = Problem.dual(np.eye(3), [-1e140, 0.0, 0.0], mu=[0.5])
+    assert residuals.measure(problem, np.array([1e200, 0.0, 0.0])).relative == np.inf

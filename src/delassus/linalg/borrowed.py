@@ -33,19 +33,20 @@ else:
     from numba.extending import intrinsic
     from numba.np.arrayobj import populate_array
 
-    _FLAT, _ROWS = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
+    _FLAT = types.Array(types.float64, 1, "C")
 
     @intrinsic
     def folded(typingctx, flat, count, length):
         """The first numbers of a flat array as rows, (count, length), a view. There have to be so many."""
-        if flat != _FLAT:
+        if not isinstance(flat, types.Array) or flat.copy(readonly=False) != _FLAT:
             return None
+        rows = flat.copy(ndim=2)  # not to be written to where the flat array is not
 
         def generate(context, builder, signature, arguments):
-            data = context.make_array(_FLAT)(context, builder, arguments[0]).data
-            return _array(context, builder, _ROWS, data, arguments[1:])
+            data = context.make_array(flat)(context, builder, arguments[0]).data
+            return _array(context, builder, rows, data, arguments[1:])
 
-        return _ROWS(_FLAT, types.intp, types.intp), generate
+        return rows(flat, types.intp, types.intp), generate
 
     def _array(context: Any, builder: Any, kind: Any, data: Any, shape: Sequence[Any]) -> Any:
         """An array of float64 without an owner."""
@@ -59,7 +60,8 @@ else:
 def on_stack(count: int) -> Callable[..., Any]:
     """A function that gives a kernel `count` numbers to write to, (count,) and not set, which are there until the
     kernel returns. To be called once in it, and neither returned nor kept. An array of NumPy's, handed in, takes as
-    long as a sweep over a contact. The kernel has to name `count`, by which its cache knows that it has changed."""
+    long as a sweep over a contact. The kernel has to name `count`, by which its cache knows that it has changed.
+    Threads have stacks of a megabyte and more, unless they are asked for less."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return lambda: np.empty(count)
 

@@ -28,6 +28,7 @@ from delassus.linalg.operators.sparse import (
 from delassus.linalg.operators.structure import rigid_blocks
 
 Matrix: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
+_MOST = 1e150  # of a vector's numbers
 """A matrix as a caller may give it, dense or sparse."""
 
 _REMEMBERED = ("_has_canonical_format", "_has_sorted_indices")  # by SciPy, of entries that may have changed since
@@ -118,10 +119,14 @@ def _array(value: Any, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
 
 
 def vector(value: Any, name: str, count: int) -> np.ndarray:
-    """value as a finite vector of that length."""
+    """value as a finite vector of that length, copied: what is packed for small solves would not follow changes."""
     if value is None:
         raise ProblemError(f"{name} is missing: give {count} numbers")
-    return _array(value, name, (count,))
+    out = _array(value, name, (count,))
+    if not np.abs(out).max(initial=0.0) < _MOST:
+        where = int(np.argmax(np.abs(out)))
+        raise ProblemError(f"{name}[{where}] is {out[where]:.3g}: squares of such numbers overflow, choose other units")
+    return out.copy() if out is value or out.base is not None else out
 
 
 def _refuse_infinite(values: np.ndarray, name: str) -> None:

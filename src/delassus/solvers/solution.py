@@ -80,12 +80,19 @@ class Solution:
         `_later`: what makes the attempt, its arguments, name of the solver, and limits; and reactions, unless they
         stand in front of what the attempt found."""
         known = self.__dict__
-        if "_later" in known and "_attempt" not in known:
-            make_attempt, *given, known["solver"], limits = known.pop("_later")
-            attempt = known["_attempt"] = make_attempt(*given)
-            if "reactions" not in known:
-                known["reactions"] = given[1][: attempt.problem.row_count]
-            known["law"], known["tol"], known["tol_velocity"] = attempt.problem.law, limits.tol, limits.tol_velocity
+        later = known.get("_later")
+        if later is not None and "_attempt" not in known:
+            make_attempt, *given, solver, limits = later
+            attempt = make_attempt(*given)
+            made = {
+                "reactions": given[1][: attempt.problem.row_count], "solver": solver, "law": attempt.problem.law,
+                "tol": limits.tol, "tol_velocity": limits.tol_velocity,
+            }  # fmt: skip
+            # what has been written stays; `_attempt` comes last, since another thread may look in between
+            for each, value in made.items():
+                known.setdefault(each, value)
+            known.setdefault("_attempt", attempt)
+            known.pop("_later", None)
             return getattr(self, name)
         make = _LATER.get(name)
         if make is None or "_attempt" not in known:

@@ -3,7 +3,7 @@ microsecond to five, few rigid bodies under exact friction, which most steps of 
 among methods, asking each what it takes and passing forty arrays would take another ten."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from time import perf_counter
 from typing import Any
 
@@ -14,7 +14,7 @@ from delassus.law import Law
 from delassus.problem import Problem, few_bodies
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.auto.islands import MANY_ROWS, is_apart
-from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, first_for_few_bodies, is_newtons, rescuer
+from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, first_for_few_bodies, is_newtons
 from delassus.solvers.driver import Limits, clock
 from delassus.solvers.newton import small, swept
 from delassus.solvers.newton.prox_ssn import ProxSsn
@@ -48,11 +48,11 @@ def contacts_at_once(
     start, both = perf_counter(), _empty(APART + 3 * rows)
     count, status = solve_contacts(packed, asked, both), _CONVERGED
     if not count:  # sweeps are not enough
-        settings, both[:rows], begin = auto_line(problem)[1], 0.0, clock()
+        settings, both[:rows], begin, spent = auto_line(problem)[1], 0.0, clock(), perf_counter() - start
         count, status = _go_on(problem, settings, limits, both[:rows], both[rows:])
         if not count:
             return None
-        start = perf_counter() - (clock() - begin)  # compiling does not count
+        start = perf_counter() - (clock() - begin) - spent  # compiling does not count
     out: Any = _solution(Solution)
     out.status = status
     out._later = Attempt, problem, both, count, perf_counter() - start, trace is True, False, name, limits
@@ -65,7 +65,8 @@ def contacts_at_once(
 def _go_on(
     problem: Problem, settings: Settings, limits: Limits, reactions: np.ndarray, found: np.ndarray
 ) -> tuple[int, Status]:
-    """The rest of that attempt: how many judgements were made, and what comes of it."""
+    """The rest of that attempt, which sweeps again in the units of Newton's method and counts those sweeps alone: how
+    many judgements were made, and what comes of it."""
     assert isinstance(settings, ProxSsn)
     tols = limits.tol, limits.tol_velocity
     count = small_at_once(problem, settings.plain, 0.0, reactions, tols, limits.max_iter, found, has_swept=True)
@@ -110,7 +111,7 @@ def bodies_at_once(
     else:
         name, plain = _method_of_bodies()
         few_bodies.solved += 1
-        can = not rigid.has_odd_masses() or rescuer(problem) is None
+        can = not rigid.has_odd_masses()  # as of those that are packed
         count = small_at_once(problem, plain, 1.0, guess, (tol, tol_velocity), most, found) if can else 0
     if not count:
         return None
@@ -124,7 +125,7 @@ def bodies_at_once(
     return out
 
 
-@cache
+@lru_cache(maxsize=64)
 def _asked(tol: float, tol_velocity: float, most: int) -> tuple[np.ndarray, str]:
     """What is asked of the kernel of few bodies, and the name of the solver."""
     name, plain = _method_of_bodies()

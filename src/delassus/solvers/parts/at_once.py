@@ -79,7 +79,7 @@ class Attempt:
     def residuals(self) -> Residuals:
         found = Residuals(*self.found[:RESIDUAL_COUNT].tolist())
         if math.isnan(found.natural_map) and self.problem.delassus.rigid is None:
-            return evaluate_with_velocities(self.problem, self._beside, None, self.velocities)[0]
+            return evaluate_with_velocities(self.problem, self._beside)[0]  # velocities may have been written to
         return found
 
     @property

@@ -92,7 +92,7 @@ class ContactSpace:
             if size < best:
                 dx[:] = more
             if not size <= 0.5 * best or size <= tol:
-                return min(size, best)
+                return size if size < best else best
             best = size
         return best
 
