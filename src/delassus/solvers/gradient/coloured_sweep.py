@@ -8,11 +8,13 @@ begins. Where D is stored, blocks read each other's reactions, so y is written d
 from delassus.kernel import njit
 from delassus.linalg.operators.matrix import csr_row_times
 from delassus.solvers.gradient.coloured import Blocks
-from delassus.solvers.parts.lanes import push_three, three_rows_times
+from delassus.solvers.parts.lanes import prefetch_six, push_three, three_rows_times
 from delassus.solvers.parts.one_contact.convex import solve_convex
 from delassus.solvers.parts.one_contact.slip import solve_slip
 from delassus.solvers.parts.one_contact.uncoupled import solve_uncoupled
 from delassus.solvers.parts.parallel.passes import Data, push_one, push_turned, row_times
+
+_AHEAD = 10  # contacts: bodies of a colour lie all over memory, which takes as long to answer as so many take to solve
 
 
 @njit(cache=True, error_model="numpy")
@@ -78,6 +80,9 @@ def _contacts(first, last, data, blocks, convex, beta, image, x, out, slip, work
         if rigid:
             y0, y1, y2 = x0 + beta * (x0 - y0), x1 + beta * (x1 - y1), x2 + beta * (x2 - y2)
             a, b = 6 * pair[singles + c, 0], 6 * pair[singles + c, 1]
+            if c + _AHEAD < last:
+                prefetch_six(image, 6 * pair[singles + c + _AHEAD, 0])
+                prefetch_six(image, 6 * pair[singles + c + _AHEAD, 1])
             v0, v1, v2 = three_rows_times(rows, i, a, b, image)
             if soft:
                 v0, v1, v2 = v0 + compliance[i] * y0, v1 + compliance[i + 1] * y1, v2 + compliance[i + 2] * y2

@@ -13,6 +13,9 @@ from numba import config
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
 
+    def prefetch_six(u: np.ndarray, a: int) -> None:
+        """Let memory send six entries of u from a on, which will be read and written soon; nothing else happens."""
+
     def three_rows_times(rows: np.ndarray, i: int, a: int, b: int, u: np.ndarray) -> tuple[float, float, float]:
         """Rows i, i + 1, i + 2 of (m, 12) times u, whose entries for the two bodies start at a and b."""
         w = rows[i : i + 3, :6] * u[a : a + 6] + rows[i : i + 3, 6:] * u[b : b + 6]
@@ -38,10 +41,27 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
 else:
     from llvmlite import ir
     from numba import types
+    from numba.core import cgutils
     from numba.extending import intrinsic
 
     _SIX = ir.VectorType(ir.DoubleType(), 6)
     _INT = ir.IntType(32)
+
+    @intrinsic
+    def prefetch_six(typingctx, u, a):
+        """Let memory send six entries of u from a on, which will be read and written soon; nothing else happens."""
+
+        def generate(context, builder, signature, arguments):
+            u, a = arguments
+            pointer = ir.IntType(8).as_pointer()
+            kind = ir.FunctionType(ir.VoidType(), [pointer, _INT, _INT, _INT])
+            ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            for shift in (0, 5):  # they may lie on two lines of the cache
+                place = builder.bitcast(_address(context, builder, signature.args[0], u, a, shift), pointer)
+                builder.call(ask, [place, _INT(1), _INT(3), _INT(1)])  # to be written, kept, data
+            return context.get_dummy_value()
+
+        return types.void(u, types.int64), generate
 
     @intrinsic
     def three_rows_times(typingctx, rows, i, a, b, u):
