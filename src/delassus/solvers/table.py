@@ -13,7 +13,8 @@ from delassus.solvers.active_set.gpminres_p import GpminresP, GpminresPMethod
 from delassus.solvers.active_set.kucera import Kucera, KuceraMethod
 from delassus.solvers.admm.admm import PLAIN, Admm, admm_at_once, admm_batch, start_admm
 from delassus.solvers.compose import Modifier, compose
-from delassus.solvers.continuation.homotopy import Homotopy, HomotopyMethod, has_friction
+from delassus.solvers.continuation.homotopy import HomotopyMethod
+from delassus.solvers.continuation.settings import Homotopy, has_friction
 from delassus.solvers.double_double.settings import DoubleDoubleIpm, takes_pairs
 from delassus.solvers.driver import ALL_ROWS, CONTACT, Solver
 from delassus.solvers.gradient.ags import Ags, AgsMethod

@@ -9,14 +9,13 @@
 """
 
 import math
-from collections.abc import Generator
-from typing import NamedTuple
 
 import numpy as np
 
 from delassus.problem import Problem
 from delassus.residuals import measure
 from delassus.solvers.continuation.families import Shift, Slip, Smooth
+from delassus.solvers.continuation.settings import Homotopy
 from delassus.solvers.continuation.smoothed import slips
 from delassus.solvers.continuation.system import System
 from delassus.solvers.continuation.tracking import Path, Steps
@@ -25,15 +24,6 @@ SHIFT_SMOOTHINGS = 1.0, 0.1  # of ε, tried one after the other
 SLIP_SMOOTHINGS = 1.0, 3.0, 0.3  # the same of slip paths: with another ε a path has other folds
 FALL = 1.2  # by which ln ε falls between two judgements
 T_MOST_SHIFT, T_MOST_SLIP, T_MOST_SMOOTH = 3.0, 1.2, 1.0  # beyond which a path has been lost; of ln ε, above its first
-
-
-class Budget(NamedTuple):
-    """Systems that a path of each phase may take."""
-
-    shift: int
-    convex: int
-    slip: int
-    smooth: int
 
 
 class Found:
@@ -51,7 +41,9 @@ class Found:
     @property
     def words(self) -> list[str]:
         """What was done so far, a sentence for each path."""
-        return self.told if self.path is None else [*self.told, f"{self.name}: {self.path.words}"]
+        if self.path is None or not self.path.systems:
+            return self.told
+        return [*self.told, f"{self.name}: {self.path.words}"]
 
     def offer(self, x: np.ndarray) -> None:
         """Keep this point if it is the best."""
@@ -72,49 +64,46 @@ class Found:
         return max(a / b for a, b in zip(measure(self.problem, reactions), self.tols))
 
 
-def phases(
-    found: Found, eps: float, eps_min: float, near: float, far: float, budget: Budget
-) -> Generator[None, None, None]:
-    """All of them, after which nothing is left to try. For the numbers see `Homotopy`."""
-    given, system = found.x, found.system
-    if found.relative <= near and budget.shift:
+def phases(found: Found, settings: Homotopy) -> Steps:
+    """All of them, after which nothing is left to try."""
+    given, eps, slip = found.x, settings.eps, np.zeros(found.system.contacts)
+    if found.relative <= settings.near and settings.systems_shift:
         for factor in SHIFT_SMOOTHINGS:
-            yield from _shift(found, given, factor * eps, eps_min, budget)
-    slip = np.zeros(system.contacts)
-    if found.relative <= far:
-        slips(system.velocity(given), 0.0, slip)
+            yield from _shift(found, settings, given, factor * eps)
+    if found.relative <= settings.far:
+        slips(found.system.velocity(given), 0.0, slip)
     for factor in SLIP_SMOOTHINGS:
-        yield from _slip(found, given, slip, factor * eps, eps_min, budget)
+        yield from _slip(found, settings, given, slip, factor * eps)
 
 
-def _shift(found: Found, x: np.ndarray, eps: float, eps_min: float, budget: Budget) -> Steps:
+def _shift(found: Found, settings: Homotopy, x: np.ndarray, eps: float) -> Steps:
     """Newton's homotopy to the exact law."""
     family = Shift(found.system, eps, x)
-    path = Path(family, family.start, 1.0, 0.0, most=budget.shift, t_most=T_MOST_SHIFT)
+    path = Path(family, family.start, 1.0, 0.0, most=settings.systems_shift, t_most=T_MOST_SHIFT)
     yield from found.follow(f"shift, smoothing {eps:.0e}", path)
     if path.landed:
-        yield from _fall(found, path.x, eps, eps_min, budget)
+        yield from _fall(found, settings, path.x, eps)
 
 
-def _slip(found: Found, x: np.ndarray, slip: np.ndarray, eps: float, eps_min: float, budget: Budget) -> Steps:
-    """By way of the convex problem."""
+def _slip(found: Found, settings: Homotopy, x: np.ndarray, slip: np.ndarray, eps: float) -> Steps:
+    """By way of the convex problem.  slip: (n,), De Saxcé's term there."""
     convex = Shift(found.system, eps, x, gamma=0.0, slip=slip)
-    path = Path(convex, convex.start, 1.0, 0.0, most=budget.convex)
+    path = Path(convex, convex.start, 1.0, 0.0, most=settings.systems_convex)
     yield from found.follow(f"convex, smoothing {eps:.0e}", path)
     if not path.landed:
         return
-    path = Path(Slip(found.system, eps, slip), path.x, 1.0, 0.0, most=budget.slip, t_most=T_MOST_SLIP)
+    path = Path(Slip(found.system, eps, slip), path.x, 1.0, 0.0, most=settings.systems_slip, t_most=T_MOST_SLIP)
     yield from found.follow(f"slip, smoothing {eps:.0e}", path)
     if path.landed:
-        yield from _fall(found, path.x, eps, eps_min, budget)
+        yield from _fall(found, settings, path.x, eps)
 
 
-def _fall(found: Found, x: np.ndarray, eps: float, eps_min: float, budget: Budget) -> Steps:
+def _fall(found: Found, settings: Homotopy, x: np.ndarray, eps: float) -> Steps:
     """The smoothing towards zero; whoever drives it stops where the point is good enough."""
-    t, t_end, family = math.log(eps), math.log(eps_min), Smooth(found.system)
+    t, t_end, family = math.log(eps), math.log(settings.eps_min), Smooth(found.system)
     t_most = t + T_MOST_SMOOTH
     while t > t_end:
-        path = Path(family, x, t, max(t - FALL, t_end), most=budget.smooth, t_most=t_most)
+        path = Path(family, x, t, max(t - FALL, t_end), most=settings.systems_smooth, t_most=t_most)
         yield from found.follow(f"smooth, to {math.exp(path.t_end):.0e}", path)
         if not path.landed:
             return
