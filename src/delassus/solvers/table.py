@@ -103,7 +103,7 @@ _LINES = [
            partial(start_prox_ssn, borrowed=Borrowed(interior_start)), most_rows=30_000, forms_delassus=True,
            at_once=prox_ssn_at_once, batch_at_once=prox_ssn_batch),
     Solver(Homotopy(solver="homotopy"), (Law.NCP,), (CONTACT,), "smoothed law, pseudo-arclength continuation; ours",
-           "contacts alone, all with friction: last resort to 1e-8 where Newton stalls; follows paths, thousands of systems",
+           "contacts alone, all with friction: a last resort where Newton stalls, along paths of thousands of systems",
            HomotopyMethod, most_rows=10_000, forms_delassus=True, also=has_friction),
     Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "Mangoni, PhD thesis, ch. 4; Mangoni and Tasora",
            "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",

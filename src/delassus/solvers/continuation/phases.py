@@ -27,7 +27,7 @@ T_MOST_SHIFT, T_MOST_SLIP, T_MOST_SMOOTH = 3.0, 1.2, 1.0  # beyond which a path 
 
 
 class Found:
-    """The best reactions so far, and what was done.  reactions: (m,) [N s], given; tols: of the judge, to compare by."""
+    """The best reactions so far, and what was done.  reactions: (m,) [N s], given; tols: of the judge, to compare."""
 
     def __init__(self, problem: Problem, system: System, reactions: np.ndarray, tols: tuple[float, float]):
         self.problem, self.system, self.tols = problem, system, tols

@@ -1,8 +1,8 @@
 """Pseudo-arclength continuation: a path F(x, t) = 0 followed from a root towards falling t, through its folds.
 
 Predictor: the tangent. Corrector: Newton's method in the hyperplane normal to it, one factorisation and two right sides
-each, in the metric ‖dx‖² / ‖x‖² + θ² dt². Which way the tangent points follows from the sign of det ∂F/∂x, which changes
-where t turns: angles alone reversed paths in sharp turns.
+each, in the metric ‖dx‖² / ‖x‖² + θ² dt². Which way the tangent points follows from the sign of det ∂F/∂x, which
+changes where t turns: angles alone reversed paths in sharp turns.
 
 `Path.follow` yields before every linear system, so that whoever drives it may stop there and go on later.
 """
