@@ -108,7 +108,7 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL, is_guessed: bool = Fa
 
 def _has_paths(problem: Problem) -> bool:
     """Are paths of smoothed problems a last resort?"""
-    return not problem.cone.bilateral_rows and SOLVERS["homotopy"].takes(problem)
+    return problem.row_count == 3 * problem.contact_count and SOLVERS["homotopy"].takes(problem)
 
 
 def _is_flexible(problem: Problem) -> bool:
