@@ -48,7 +48,7 @@ class Corrected(NamedTuple):
     by_t: np.ndarray
     first: float  # over the step
     last: float
-    count: int
+    corrections: int
 
 
 class Path:
@@ -147,7 +147,7 @@ class Path:
         gain = min(max(FIRST_CORRECTION / max(found.first, 1e-3), LEAST_GAIN), MOST_GAIN)
         if cosine < STRAIGHT:
             gain = min(gain, TURNING_GAIN)
-        if found.count >= EASY_CORRECTIONS:
+        if found.corrections >= EASY_CORRECTIONS:
             gain = min(gain, 1.0)
         self.length = min(h * gain, LONGEST_STEP)
         self.is_over = self.t > self.t_most
