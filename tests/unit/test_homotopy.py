@@ -230,7 +230,10 @@ def test_it_ends_honestly():
     ended = solve(HYPERSTATIC, settings, guess, tol=1e-9)
     assert ended.status is Status.STALLED
     assert ended.residuals.natural_map_relative <= residuals.measure(HYPERSTATIC, guess).relative
-    assert [words.split(",")[0] for words in ended.trace.words] == ["homotopy: convex"] * 3
+    assert [words.split(",")[0] for words in ended.trace.words] == ["homotopy: convex"]
+    lost = solve(HYPERSTATIC, settings.changed(systems_convex=3000, systems_slip=3), guess, tol=1e-9)
+    assert lost.status is Status.STALLED
+    assert [words.split(",")[0] for words in lost.trace.words] == ["homotopy: convex", "homotopy: slip"] * 3
 
 
 def test_settings_that_contradict_each_other_are_refused():

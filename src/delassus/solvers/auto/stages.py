@@ -55,6 +55,7 @@ _MOST_ANEW = 2000  # iterations of that: few help later
 _MOST_ELIMINATED = 3000  # sweeps with joints eliminated: where friction is large they solve what Newton does not
 _MOST_ONCE_MORE = 1000  # iterations of Newton from its own end, before paths
 _MOST_PATHS = 5000  # systems along paths: of those known to end, one took 3 800
+_MOST_CONVEX_PATH = 300  # of these to the convex problem: from a point nearby it takes some dozen, if it exists
 _MOST_INTERIOR = 300  # iterations of it, with De Saxcé's term, before the last resort
 _FEW_INTERIOR = 50  # the same where there are joints alone: its factors may give a digit more than those of others
 
@@ -90,7 +91,7 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL, is_guessed: bool = Fa
     if is_exact and problem.row_count > 0 and are_joints_alone(problem):
         return _stages(Law.NCP, shares_loads(problem), joints_alone=True)
     if is_exact and problem.row_count <= ALWAYS_LEAST and problem.delassus.rigid is not None:
-        return _for_few_bodies(has_both, _has_paths(problem))  # what follows comes to the same: most steps ask
+        return _for_few_bodies(has_both)  # what follows comes to the same: most steps ask
     if _is_flexible(problem):
         return _for_flexible(problem.law, problem.delassus.has_matrix_at_hand, is_exact and has_both)
     is_heap = _is_heap(problem, tol)
@@ -107,8 +108,11 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL, is_guessed: bool = Fa
 
 
 def _has_paths(problem: Problem) -> bool:
-    """Are paths of smoothed problems a last resort?"""
-    return problem.row_count == 3 * problem.contact_count and SOLVERS["homotopy"].takes(problem)
+    """Are paths of smoothed problems a last resort? Not of few rows, where whatever has a solution is solved before and
+    steps that have none would take ten times as long, nor where reactions need two doubles."""
+    if not ALWAYS_LEAST < problem.row_count == 3 * problem.contact_count or problem.delassus.has_odd_masses():
+        return False
+    return SOLVERS["homotopy"].takes(problem)
 
 
 def _is_flexible(problem: Problem) -> bool:
@@ -171,7 +175,9 @@ def _stages(
     line = replace(newton, at_once=None, ends_least=False, start=_from_zero(newton.start))
     anew = line, newton.settings.changed(least=False, alpha=_ALPHA_ANEW), _MOST_ANEW
     direct = ((*find("nbgs-direct"), _MOST_ELIMINATED),) if eliminates else ()
-    more = (newton, newton.settings.changed(least=False), _MOST_ONCE_MORE), (*find("homotopy"), _MOST_PATHS)
+    line, settings = find("homotopy")
+    path = line, settings.changed(systems_convex=_MOST_CONVEX_PATH), _MOST_PATHS
+    more = (newton, newton.settings.changed(least=False), _MOST_ONCE_MORE), path
     last = (*find("ipm+desaxce"), _MOST_INTERIOR), (*find("nbgs+anderson"), 0)
     return (first, *again, anew, *direct, *(more if paths else ()), *last)
 
@@ -182,9 +188,9 @@ def _from_zero(start: Callable[[Problem, Settings, np.ndarray], Method]) -> Call
 
 
 @cache
-def _for_few_bodies(eliminates: bool, paths: bool) -> Stages:
+def _for_few_bodies(eliminates: bool) -> Stages:
     """Of few rigid bodies under exact friction."""
-    return _stages(Law.NCP, True, eliminates=eliminates, paths=paths)
+    return _stages(Law.NCP, True, eliminates=eliminates)
 
 
 def is_newtons(problem: Problem) -> bool:
@@ -224,7 +230,7 @@ def _for_round_guessed(paths: bool) -> Stages:
 
 def first_for_few_bodies() -> tuple[Solver, Settings]:
     """The line that `auto` begins with on few rigid bodies under exact friction, and its settings."""
-    line, settings, _ = _for_few_bodies(False, False)[0]
+    line, settings, _ = _for_few_bodies(False)[0]
     return line, settings
 
 

@@ -1,14 +1,15 @@
 """What `homotopy` does one after the other, as a generator that yields before each linear system.
 
 1. *shift*: near a solution Newton's homotopy, for few systems; there it takes a dozen.
-2. For each smoothing in turn until one lands: *convex*, Newton's homotopy to the convex problem that has the slips of
-   the given point as De Saxcé's term (those of a point far off are taken to be zero); *slip*, from there to the exact
+2. For each smoothing in turn: *convex*, Newton's homotopy to the convex problem that has the slips of the
+   given point as De Saxcé's term (those of a point far off are taken to be zero); *slip*, from there to the exact
    law; *smooth*, ε towards zero.
 
 ε is small from the start: from the end of a slip path at 2e-4 or 1e-3 the path of ε folded back.
 """
 
 import math
+from collections.abc import Generator
 
 import numpy as np
 
@@ -73,7 +74,9 @@ def phases(found: Found, settings: Homotopy) -> Steps:
     if found.relative <= settings.far:
         slips(found.system.velocity(given), 0.0, slip)
     for factor in SLIP_SMOOTHINGS:
-        yield from _slip(found, settings, given, slip, factor * eps)
+        has_begun = yield from _slip(found, settings, given, slip, factor * eps)
+        if not has_begun:
+            return
 
 
 def _shift(found: Found, settings: Homotopy, x: np.ndarray, eps: float) -> Steps:
@@ -85,17 +88,19 @@ def _shift(found: Found, settings: Homotopy, x: np.ndarray, eps: float) -> Steps
         yield from _fall(found, settings, path.x, eps)
 
 
-def _slip(found: Found, settings: Homotopy, x: np.ndarray, slip: np.ndarray, eps: float) -> Steps:
-    """By way of the convex problem.  slip: (n,), De Saxcé's term there."""
+def _slip(found: Found, settings: Homotopy, x: np.ndarray, slip: np.ndarray, eps: float) -> Generator[None, None, bool]:
+    """By way of the convex problem; was that reached? It has one solution whatever ε, or none that is worth the
+    systems.  slip: (n,), De Saxcé's term there."""
     convex = Shift(found.system, eps, x, gamma=0.0, slip=slip)
     path = Path(convex, convex.start, 1.0, 0.0, most=settings.systems_convex)
     yield from found.follow(f"convex, smoothing {eps:.0e}", path)
     if not path.landed:
-        return
+        return False
     path = Path(Slip(found.system, eps, slip), path.x, 1.0, 0.0, most=settings.systems_slip, t_most=T_MOST_SLIP)
     yield from found.follow(f"slip, smoothing {eps:.0e}", path)
     if path.landed:
         yield from _fall(found, settings, path.x, eps)
+    return True
 
 
 def _fall(found: Found, settings: Homotopy, x: np.ndarray, eps: float) -> Steps:
