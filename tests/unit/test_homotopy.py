@@ -12,6 +12,7 @@ from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import SOLVERS, Method, Settings, Solver, solve
 from delassus.solvers.continuation.families import Shift, Slip, Smooth
 from delassus.solvers.continuation.homotopy import HomotopyMethod
+from delassus.solvers.continuation.phases import Found
 from delassus.solvers.continuation.system import System
 from delassus.solvers.continuation.tracking import Path
 from delassus.status import Status
@@ -54,15 +55,8 @@ def test_units_keep_the_problem(system):
     np.testing.assert_allclose(system.velocity(x), system.unit * v / system.speed, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(system.from_reactions(system.reactions(x)), x, rtol=1e-14)
     assert np.mean(system.q**2) == pytest.approx(1.0)
-    blocks = [np.trace(b) for k, b in enumerate(dense(system_at_one(system), 0.0).reshape(30, 3, 30, 3).swapaxes(1, 2))
-              for b in [b[k]]]  # fmt: skip
-    np.testing.assert_allclose(blocks, 3.0)
-
-
-def system_at_one(system):
-    """With Q = 0 and R = I, so that the matrix is M."""
-    system.Q[:], system.R[:] = 0.0, np.eye(3)
-    return system
+    system.Q[:], system.R[:] = 0.0, np.eye(3)  # so that the matrix is M
+    np.testing.assert_allclose(dense(system, 0.0).diagonal().reshape(-1, 3).sum(axis=1), 3.0)
 
 
 @pytest.mark.parametrize("which", range(4))
@@ -78,20 +72,35 @@ def test_derivatives_are_those_of_finite_differences(system, which):
 
 
 @pytest.mark.parametrize("which", range(4))
-def test_systems_are_solved_and_their_sign_is_known(system, which):
+def test_systems_are_solved(system, which):
     rng = np.random.default_rng(2)
-    signs = set()
-    for _ in range(6):
-        family, t = families(system, rng)[which]
-        x = 3.0 * rng.normal(size=3 * system.contacts)
-        F, by_t = family.value(x, t)
-        a, b = family.solve(x, t)
-        A = dense(system, family.alpha)
-        np.testing.assert_allclose(A @ a, F, atol=1e-9)
-        np.testing.assert_allclose(A @ b, by_t, atol=1e-9)
-        assert family.sign() == np.linalg.slogdet(A).sign
-        signs.add(family.sign())
-    assert signs  # of either kind where friction couples
+    family, t = families(system, rng)[which]
+    x = 3.0 * rng.normal(size=3 * system.contacts)
+    F, by_t = family.value(x, t)
+    a, b = family.solve(x, t)
+    A = dense(system, family.alpha)
+    np.testing.assert_allclose(A @ a, F, atol=1e-9)
+    np.testing.assert_allclose(A @ b, by_t, atol=1e-9)
+
+
+def test_the_sign_of_the_determinant_is_known(system):
+    """Of any blocks Q and R: along a path it changes at every fold."""
+    rng, signs = np.random.default_rng(2), []
+    for _ in range(12):
+        system.Q[:], system.R[:] = rng.normal(size=system.Q.shape) + 2.0 * np.eye(3), rng.normal(size=system.R.shape)
+        system.solve(0.1, np.ones((3 * system.contacts, 2)))
+        signs.append(system.sign())
+        assert signs[-1] == np.linalg.slogdet(dense(system, 0.1)).sign
+    assert {*signs} == {-1.0, 1.0}
+
+
+def test_only_better_points_are_kept(system):
+    good = solve(HYPERSTATIC, "prox-ssn").reactions
+    found = Found(HYPERSTATIC, system, good, (1e-9, 1e-7))
+    found.offer(np.zeros_like(good))
+    assert found.reactions is good
+    found.offer(system.from_reactions(solve(HYPERSTATIC, "prox-ssn", tol=1e-10).reactions))
+    assert found.reactions is not good
 
 
 def test_roots_are_inside_of_the_cone_with_one_product(system):
