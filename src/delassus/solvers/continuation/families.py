@@ -11,6 +11,8 @@ import numpy as np
 from delassus.solvers.continuation.smoothed import by_normal, by_velocity, evaluate, slips, smoothed_projection
 from delassus.solvers.continuation.system import System
 
+LARGE = 10.0  # of ln ε, which corrections far off may ask for
+
 
 class Family:
     """F(x, t), (3 n,), of one system."""
@@ -97,7 +99,7 @@ class Smooth(Family):
         super().__init__(system, 1.0)
 
     def value(self, x: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
-        self._smooth_by(math.exp(t))
+        self._smooth_by(math.exp(min(t, LARGE)))
         F, by_eps, v = self._at(x, 0.0, 1.0)
         change = 2.0 * self.alpha * x  # of v by t, through α; and through δ:
         change[::3] += 2.0 * self.delta * (self.delta / np.sqrt(v[1::3] ** 2 + v[2::3] ** 2 + self.delta**2) - 1.0)

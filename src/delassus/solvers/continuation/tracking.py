@@ -54,9 +54,7 @@ class Corrected(NamedTuple):
 class Path:
     """One path.  x (m,), t: near a root; t_end: where it is to land; most: systems; t_most: beyond it is lost."""
 
-    def __init__(
-        self, curve: Curve, x: np.ndarray, t: float, t_end: float, *, most: int, t_most: float = math.inf
-    ):  # fmt: skip
+    def __init__(self, curve: Curve, x: np.ndarray, t: float, t_end: float, *, most: int, t_most: float = math.inf):
         self.curve, self.x, self.t, self.t_end, self.most, self.t_most = curve, x, t, t_end, most, t_most
         self.weight = 1.0 / max(float(x @ x), SMALL_ROOT**2 * max(len(x), 1))
         self.tangent, self.slope = np.zeros_like(x), -1.0  # of x and of t
@@ -76,7 +74,7 @@ class Path:
         """Until it has landed, is lost, or has taken as many systems as it may."""
         yield from self._begin()
         while not self.is_over and self.systems < self.most:
-            is_landing = self.t + self.length * self.slope <= self.t_end
+            is_landing = self.slope < 0.0 and self.t + self.length * self.slope <= self.t_end
             step = max((self.t_end - self.t) / self.slope, 1e-12) if is_landing else self.length
             found = yield from self._correct(step, is_landing)
             if found is not None and is_landing:
@@ -94,8 +92,8 @@ class Path:
 
     def _inside(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, float]:
         """Newton's step (dx, dt) in the hyperplane normal to the tangent, from what `solve` gives."""
-        along = self.weight * float(self.tangent @ b)
-        dt = self.weight * float(self.tangent @ a) / (THETA * THETA * self.slope - along)
+        along = THETA * THETA * self.slope - self.weight * float(self.tangent @ b)
+        dt = self.weight * float(self.tangent @ a) / along if along else math.nan
         return -a - b * dt, dt
 
     def _begin(self) -> Steps:
