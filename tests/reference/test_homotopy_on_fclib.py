@@ -25,7 +25,7 @@ def test_auto_ends_with_a_path_where_newton_stalls(fclib_dir, seed):
     if not (fclib_dir / PILE).exists():
         pytest.skip(f"{PILE} is not in {fclib_dir}")
     problem = noisy(fclib_dir / PILE, seed)
-    solution = solve(problem, tol=1e-8, time_limit=900)  # two to three minutes; no timed test
+    solution = solve(problem, tol=1e-8, time_limit=900)  # one to two minutes; no timed test
     assert solution.converged
     assert solution.solver.endswith("homotopy")
     assert "prox-ssn" in solution.solver
