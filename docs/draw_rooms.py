@@ -23,7 +23,7 @@ Graph = dict[str, set[str]]
 
 _GAP_X, _GAP_Y, _HEIGHT, _MARGIN = 18, 46, 44, 24  # [px]
 _BEND = 14  # width of an arrow that passes between two boxes [px]
-_FAMILIES = ("splitting", "newton", "interior", "gradient", "active_set", "admm", "double_double")
+_FAMILIES = ("splitting", "newton", "interior", "gradient", "active_set", "admm", "double_double", "continuation")
 _STYLE = """<style>
 text { font-family: Helvetica, Arial, sans-serif; fill: #1f2933; }
 .name { font-size: 14px; font-weight: 600; text-anchor: middle; }

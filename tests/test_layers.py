@@ -23,7 +23,7 @@ LAYERS = [
 # Inside a package: what each of its rooms (a folder or a file) may import of the others. Rooms that are not named here
 # fail the test, so that a new one is put in its place; `__init__` may name what any of them holds.
 WORDS = {"settings", "method"}  # what whoever writes a solver needs
-FAMILIES = {"splitting", "newton", "interior", "gradient", "active_set", "admm", "double_double"}
+FAMILIES = {"splitting", "newton", "interior", "gradient", "active_set", "admm", "double_double", "continuation"}
 SHARED_BY_COMMANDS = {"console", "files", "options", "tables", "ranking"}
 COMMANDS = {"bench", "info", "render", "report", "reproduce", "run", "scenes", "solve", "solvers", "view"}
 ROOMS: dict[str, dict[str, set[str]]] = {

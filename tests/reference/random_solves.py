@@ -37,6 +37,7 @@ COMPOSED = (
 # Iterations at most, by name: what a solve may take is bounded, since claims are looked for and not convergence.
 COSTLY = {
     "prox-ssn": 100,
+    "homotopy": 100,
     "ipm": 60,
     "ipm-dd": 60,
     "ipm-inexact": 40,

@@ -119,6 +119,25 @@ def test_newton_that_failed_begins_anew_from_zero(monkeypatch):
     assert solution.solver == "prox-ssn, prox-ssn"
 
 
+def test_paths_are_a_last_resort_among_contacts_with_friction():
+    """After Newton's method from zero and from its own end, before the unbounded sweeps; nowhere else."""
+    rng = np.random.default_rng(4)
+    contacts = random_rigid(rng, bodies=40, contacts=90)
+    for problem, guessed in ((contacts, False), (contacts, True), (lattice(1), False), (dual(contacts), False)):
+        names = [line.name for line, _, _ in auto_stages(problem, 1e-8, guessed)]
+        assert names[-4:] == ["prox-ssn", "homotopy", "ipm+desaxce", "nbgs+anderson"]
+    for other in (
+        random_rigid(rng, bodies=6, contacts=12),
+        random_rigid(rng, bodies=40, contacts=90, joints=1),
+        random_rigid(rng, bodies=40, contacts=90, limits=2),
+        random_rigid(rng, bodies=40, contacts=90, frictionless_part=0.5),
+        random_rigid(rng, bodies=40, contacts=90, mass_ratio=1e12),
+        contacts.with_law("ccp"),
+        lattice(4),  # more rows than it takes
+    ):
+        assert "homotopy" not in [line.name for line, _, _ in auto_stages(other, 1e-8)]
+
+
 @pytest.mark.parametrize("law", list(Law))
 def test_stages_end_without_a_bound_and_the_convex_laws_with_a_proof(law):
     for least in (False, True):

@@ -319,7 +319,7 @@ def _drive(run: Run, method: Method, first: float) -> tuple[Status, int]:
             return Status.MAX_ITERATIONS, iteration
         if run.elapsed() >= limits.time_limit:
             return Status.TIME_LIMIT, iteration
-        if method.finished or run.stalled(iteration, method.is_costly):
+        if method.finished or (not method.follows_path and run.stalled(iteration, method.is_costly)):
             return method.verdict or Status.STALLED, iteration
         count = 1 if run.own_stop else run.next_batch(iteration, method.is_costly, method.batch_min)
         iteration += advanced(method, count, run.rows)

@@ -32,6 +32,10 @@ class Method:
     is_costly: bool = False
     """One iteration costs far more than a judgement: judge after each, and call it stalled sooner."""
 
+    follows_path: bool = False
+    """It goes through other problems on the way to this one, so that a residual that does not fall says nothing: only
+    limits and `finished` end it, it is never called stalled before."""
+
     is_compiled: bool = False
     """All arithmetic is in compiled code, which does not warn of overflow."""
 

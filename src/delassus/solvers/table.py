@@ -13,8 +13,10 @@ from delassus.solvers.active_set.gpminres_p import GpminresP, GpminresPMethod
 from delassus.solvers.active_set.kucera import Kucera, KuceraMethod
 from delassus.solvers.admm.admm import PLAIN, Admm, admm_at_once, admm_batch, start_admm
 from delassus.solvers.compose import Modifier, compose
+from delassus.solvers.continuation.homotopy import HomotopyMethod
+from delassus.solvers.continuation.settings import Homotopy, has_friction
 from delassus.solvers.double_double.settings import DoubleDoubleIpm, takes_pairs
-from delassus.solvers.driver import ALL_ROWS, Solver
+from delassus.solvers.driver import ALL_ROWS, CONTACT, Solver
 from delassus.solvers.gradient.ags import Ags, AgsMethod
 from delassus.solvers.gradient.apgd import Apgd, ApgdMethod
 from delassus.solvers.gradient.jacobi import Jacobi, JacobiMethod
@@ -100,6 +102,9 @@ _LINES = [
            "any law to 1e-8 and beyond: accelerated sweeps, then Newton where they crawl: stacks, mass ratios, loops",
            partial(start_prox_ssn, borrowed=Borrowed(interior_start)), most_rows=30_000, forms_delassus=True,
            at_once=prox_ssn_at_once, batch_at_once=prox_ssn_batch),
+    Solver(Homotopy(solver="homotopy"), (Law.NCP,), (CONTACT,), "smoothed law, pseudo-arclength continuation; ours",
+           "contacts alone, all with friction: a last resort where Newton stalls, along paths of thousands of systems",
+           HomotopyMethod, most_rows=10_000, forms_delassus=True, also=has_friction),
     Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "Mangoni, PhD thesis, ch. 4; Mangoni and Tasora",
            "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
            start_ipm, at_once=dense_at_once, hands_on=hands_on),

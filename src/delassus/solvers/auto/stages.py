@@ -16,7 +16,9 @@ The policy, in one place:
    with the last step's reactions get a dozen of Newton's systems, and sweeps with momentum where these do not do.
 4. Where the first method ends without success, others go on from its best point: the interior point, which holds a
    proof where the convex law has no solution, and under exact friction Newton once more, but from zero and with a large
-   weight, sweeps with joints eliminated, the interior point with De Saxcé's term and long accelerated sweeps.
+   weight, sweeps with joints eliminated, the interior point with De Saxcé's term and long accelerated sweeps. Among
+   contacts alone, all with friction, paths of smoothed problems (`homotopy`) come before the last two, and before them
+   Newton from its own end: what it gains there makes the path short.
 5. Flexible bodies (a general H) begin with the path, too, and end with the interior point: sweeps would take tens of
    thousands of iterations there. Where D is too large to be formed, the interior point is all there is.
 6. Of many reactions that give rigid bodies the same motion the least is returned (`newton/least_norm`).
@@ -51,6 +53,9 @@ _FEW_SYSTEMS = 40  # of Newton under a convex law: where it takes more, an inter
 _ALPHA_ANEW = 1e-2  # first weight of Newton from zero, after it failed
 _MOST_ANEW = 2000  # iterations of that: few help later
 _MOST_ELIMINATED = 3000  # sweeps with joints eliminated: where friction is large they solve what Newton does not
+_MOST_ONCE_MORE = 1000  # iterations of Newton from its own end, before paths
+_MOST_PATHS = 5000  # systems along paths: of those known to end, one took 3 800
+_MOST_CONVEX_PATH = 300  # of these to the convex problem: from a point nearby it takes some dozen, if it exists
 _MOST_INTERIOR = 300  # iterations of it, with De Saxcé's term, before the last resort
 _FEW_INTERIOR = 50  # the same where there are joints alone: its factors may give a digit more than those of others
 
@@ -96,10 +101,18 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL, is_guessed: bool = Fa
         return _for_few_convex(is_newtons(problem))
     if problem.law is not Law.NCP and _is_round_heap(problem, _ROUND_CONVEX):
         return _for_round_convex()
-    least = is_exact and shares_loads(problem)
+    least, paths = is_exact and shares_loads(problem), is_exact and _has_paths(problem)
     if is_exact and is_guessed and not least and not is_heap and _is_round_heap(problem, 1):
-        return _for_round_guessed()
-    return _stages(problem.law, least, is_heap, is_exact and has_both)
+        return _for_round_guessed(paths)
+    return _stages(problem.law, least, is_heap, is_exact and has_both, paths=paths)
+
+
+def _has_paths(problem: Problem) -> bool:
+    """Are paths of smoothed problems a last resort? Not of few rows, where whatever has a solution is solved before and
+    steps that have none would take ten times as long, nor where reactions need two doubles."""
+    if not ALWAYS_LEAST < problem.row_count == 3 * problem.contact_count or problem.delassus.has_odd_masses():
+        return False
+    return SOLVERS["homotopy"].takes(problem)
 
 
 def _is_flexible(problem: Problem) -> bool:
@@ -134,12 +147,17 @@ def _heap_from(law: Law, tol: float) -> float:
 
 @cache
 def _stages(
-    law: Law, least: bool, is_heap: bool = False, eliminates: bool = False, joints_alone: bool = False
+    law: Law,
+    least: bool,
+    is_heap: bool = False,
+    eliminates: bool = False,
+    joints_alone: bool = False,
+    paths: bool = False,
 ) -> Stages:
     """least: along the path to the least reactions first; eliminates: also try sweeps with joints eliminated;
-    joints_alone: one linear system, whose last digits sweeps would not find."""
+    joints_alone: one linear system, whose last digits sweeps would not find; paths: also try those of `homotopy`."""
     if is_heap:
-        momentum, (first, *others) = SOLVERS["ags"], _stages(law, least, eliminates=eliminates)
+        momentum, (first, *others) = SOLVERS["ags"], _stages(law, least, eliminates=eliminates, paths=paths)
         if law is Law.NCP:  # what other sweeps would find is found
             first = first[0], first[1].changed(warm_up=0), first[2]
         return ((momentum, momentum.settings, _MOST_MOMENTUM), first, *others)
@@ -157,7 +175,11 @@ def _stages(
     line = replace(newton, at_once=None, ends_least=False, start=_from_zero(newton.start))
     anew = line, newton.settings.changed(least=False, alpha=_ALPHA_ANEW), _MOST_ANEW
     direct = ((*find("nbgs-direct"), _MOST_ELIMINATED),) if eliminates else ()
-    return (first, *again, anew, *direct, (*find("ipm+desaxce"), _MOST_INTERIOR), (*find("nbgs+anderson"), 0))
+    line, settings = find("homotopy")
+    path = line, settings.changed(systems_convex=_MOST_CONVEX_PATH), _MOST_PATHS
+    more = (newton, newton.settings.changed(least=False), _MOST_ONCE_MORE), path
+    last = (*find("ipm+desaxce"), _MOST_INTERIOR), (*find("nbgs+anderson"), 0)
+    return (first, *again, anew, *direct, *(more if paths else ()), *last)
 
 
 def _from_zero(start: Callable[[Problem, Settings, np.ndarray], Method]) -> Callable[..., Method]:
@@ -197,9 +219,9 @@ def _for_round_convex() -> Stages:
 
 
 @cache
-def _for_round_guessed() -> Stages:
+def _for_round_guessed(paths: bool) -> Stages:
     """Of some hundred contacts of round bodies under exact friction, from a guess."""
-    momentum, (first, *others) = SOLVERS["ags"], _stages(Law.NCP, False)
+    momentum, (first, *others) = SOLVERS["ags"], _stages(Law.NCP, False, paths=paths)
     newton, settings, most = first
     few = newton, settings.changed(systems=_GUESSED_SYSTEMS, yields=True), most
     on = newton, settings.changed(warm_up=0), most
