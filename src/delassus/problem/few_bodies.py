@@ -23,7 +23,7 @@ from delassus.linalg.operators.rigid import translation_ratio
 from delassus.problem.scales import measure_rigid
 
 MOST_ROWS = 150
-"""Of problems that are packed: so many `auto` solves in one call."""
+"""Of problems that are packed: so many `auto` solves in one call whatever they consist of."""
 
 WORTH = 100
 """Solves of few rigid bodies in a process from which on problems are packed: two microseconds each are not worth the
