@@ -11,10 +11,11 @@ import numpy as np
 
 from delassus.kernel import entrance
 from delassus.law import Law
+from delassus.linalg.operators.delassus import ODD_MASSES
 from delassus.problem import Problem, few_bodies
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.auto.islands import MANY_ROWS, is_apart
-from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, first_for_few_bodies, is_newtons
+from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, first_for_few_bodies, is_newtons, rescuer
 from delassus.solvers.driver import Limits, clock
 from delassus.solvers.newton import small, swept
 from delassus.solvers.newton.prox_ssn import ProxSsn
@@ -105,13 +106,13 @@ def bodies_at_once(
     if rows > MANY_ROWS and guess.any() and (problem.before is not None or is_apart(problem)):
         return None  # it may solve some islands already
     start, found = clock(), _empty(APART + rows + rigid.velocity_count)
-    if packed is not None:
+    if packed is not None and packed.item(few_bodies.MASS_RATIO) <= ODD_MASSES:
         asked, name = _asked(tol, tol_velocity, most)
         count = small.bodies_at_once(packed, asked, bilateral == rows, guess, found)
     else:
         name, plain = _method_of_bodies()
         few_bodies.solved += 1
-        can = not rigid.has_odd_masses()  # as of those that are packed
+        can = not rigid.has_odd_masses() or rescuer(problem) is None
         count = small_at_once(problem, plain, 1.0, guess, (tol, tol_velocity), most, found) if can else 0
     if not count:
         return None
