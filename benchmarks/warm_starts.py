@@ -44,8 +44,8 @@ HELD_OUT = (
     Take("walker", parameters={"speed": 0.2, "wave": 0.0}), Take("quadruped", parameters={"speed": 0.4, "wave": 0.2}),
     Take("bdx", parameters={"speed": 0.15, "stiffness": 900.0}), Take("lima", parameters={"speed": 0.1}),
     Take("arm7d", parameters={"wave": 0.15}), Take("sphere-pile", parameters={"n": 90, "seed": 2}),
-    Take("sphere-pile", parameters={"n": 250, "seed": 3}), Take("silo", parameters={"n": 120, "seed": 2}),
-    Take("heavy-cylinder", parameters={"n": 60}), Take("polydisperse-pile", parameters={"n": 150, "seed": 2}),
+    Take("sphere-pile", parameters={"n": 260, "seed": 12}), Take("silo", parameters={"n": 130, "seed": 9}),
+    Take("heavy-cylinder", parameters={"n": 60}), Take("polydisperse-pile", parameters={"n": 140, "seed": 8}),
     Take("wall", parameters={"rows": 5, "columns": 3}), Take("card-house", parameters={"storeys": 3}), Take("arch"),
 )  # fmt: skip
 

@@ -257,7 +257,7 @@ def test_trace_of_the_portfolio_counts_on(monkeypatch):
     problem = random_rigid(rng, bodies=60, contacts=240, mass_ratio=1e3)
     nbgs, newton = SOLVERS["nbgs"], SOLVERS["prox-ssn"]
     stages = (nbgs, nbgs.settings, 40), (newton, newton.settings, 0)
-    monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem, tol, is_guessed: stages)
+    monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem, tol: stages)
     seen = []
     solution = solve(problem, "auto", tol=1e-10, trace=lambda *row: seen.append(row))
     assert solution.solver == "nbgs, prox-ssn"

@@ -61,26 +61,6 @@ def test_heaps_of_round_bodies_begin_with_momentum_those_of_faces_do_not():
         assert (momentum[0].name, momentum[1].yields, last[0].name) == ("ags", yields, "ipm")
 
 
-def test_from_a_guess_heaps_of_round_bodies_get_few_systems_and_then_momentum():
-    """Some steps of piles that move take a hundred systems from the last step's reactions."""
-    few = lattice(1, 200)
-    assert 150 < few.contact_count < 800
-    names = [line.name for line, _, _ in auto_stages(few, 1e-6, True)]
-    assert names[:3] == ["prox-ssn", "ags", "prox-ssn"]
-    assert auto_stages(few, 1e-6, True)[0][1].yields
-    for other in (auto_stages(few, 1e-6), auto_stages(lattice(4, 100), 1e-6, True)):  # from zero, or faces
-        assert [line.name for line, _, _ in other][:2] != names[:2]
-
-
-def test_newton_that_yields_ends_after_its_systems():
-    problem = random_rigid(np.random.default_rng(3), bodies=30, contacts=90)
-    settings = SOLVERS["prox-ssn"].settings.changed(least=False, systems=2, yields=True, warm_up=0)
-    short = solve(problem, settings, tol=1e-12, tol_velocity=None)
-    assert short.iterations == 2
-    assert not short.converged
-    assert solve(problem, settings.changed(yields=False), tol=1e-12, tol_velocity=None).converged
-
-
 def dual(problem: Problem) -> Problem:
     """The same problem as one that knows D alone, where no compiled interior point begins."""
     return Problem.dual(problem.delassus.matrix(), problem.free_velocity, cone=problem.cone, law=problem.law)
@@ -90,7 +70,7 @@ def test_a_first_method_that_is_stopped_hands_on_to_the_interior_point(monkeypat
     """Cut short, the first method leaves its best point to the next; counts and traces go on over both."""
     line, settings, _ = _stages(Law.CCP, least=False)[0]
     short = ((line, settings, 3), _stages(Law.CCP, least=False)[1])
-    monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem, tol, is_guessed: short)
+    monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem, tol: short)
     problem = dual(random_rigid(np.random.default_rng(1), bodies=6, contacts=12, joints=2, mass_ratio=1e4, law=Law.CCP))
     steps: list[tuple[float, ...]] = []
     solution = solve(problem, max_iter=10_000, trace=lambda *row: steps.append(row))
@@ -112,7 +92,7 @@ def test_newton_that_failed_begins_anew_from_zero(monkeypatch):
     method = anew[0].start(problem, anew[1], astray.copy())
     assert not method.reactions.any()
     short = ((replace(first[0], at_once=None), first[1], 1), anew, *stages[2:])
-    monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem, tol, is_guessed: short)
+    monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem, tol: short)
     monkeypatch.setattr("delassus.solvers.solve_problem.bodies_at_once", lambda *_: None)  # as among more bodies
     solution = solve(problem, guess=astray)
     assert solution.converged
@@ -123,8 +103,8 @@ def test_paths_are_a_last_resort_among_contacts_with_friction():
     """After Newton's method from zero and from its own end, before the unbounded sweeps; nowhere else."""
     rng = np.random.default_rng(4)
     contacts = random_rigid(rng, bodies=40, contacts=90)
-    for problem, guessed in ((contacts, False), (contacts, True), (lattice(1), False), (dual(contacts), False)):
-        names = [line.name for line, _, _ in auto_stages(problem, 1e-8, guessed)]
+    for problem in (contacts, lattice(1), dual(contacts)):
+        names = [line.name for line, _, _ in auto_stages(problem, 1e-8)]
         assert names[-4:] == ["prox-ssn", "homotopy", "ipm+desaxce", "nbgs+anderson"]
     for other in (
         random_rigid(rng, bodies=6, contacts=12),

@@ -89,7 +89,7 @@ def solve(
                 point = start_point(problem, guess)  # others begin there again
             else:
                 begun, first = first, None  # the interior point goes on from there
-    stages, fine = _stages(problem, solver, point, limits.tol)
+    stages, fine = _stages(problem, solver, point.ndim == 2, limits.tol)
     is_apart = False
     if begun is not None:
         stages = stages[1:]  # the first is what was attempted
@@ -131,7 +131,7 @@ def _island_by_island(
             return None if quick.count == WHOLE else _of_attempt(quick, point, "prox-ssn", limits, trace, start)
 
     def alone(part: Problem, guess: np.ndarray, inside: Limits) -> Solution:
-        stages, _ = _stages(part, "auto", guess, inside.tol)
+        stages, _ = _stages(part, "auto", False, inside.tol)
         found = _portfolio(part, stages, guess, inside, True, 1.0)
         take_least_reactions(part, found, inside)
         return found
@@ -156,13 +156,13 @@ def _island_by_island(
     return solution
 
 
-def _stages(problem: Problem, solver: str | Settings, guess: np.ndarray, tol: float) -> tuple[Stages, float]:
+def _stages(problem: Problem, solver: str | Settings, is_of_pairs: bool, tol: float) -> tuple[Stages, float]:
     """Which methods to try one after the other, each for how many iterations (the last one has no bound of its own),
-    and what factor on the tolerances all but the last are asked for.  guess: (m,), or (2, m) of two doubles each."""
+    and what factor on the tolerances all but the last are asked for.  is_of_pairs: the guess has two doubles per
+    reaction."""
     stages: Stages
-    is_of_pairs = guess.ndim == 2
     if solver == "auto":
-        stages = auto_stages(problem, tol, bool(guess.any()))
+        stages = auto_stages(problem, tol)
     elif isinstance(solver, str) and dict.__contains__(SOLVERS, solver):  # without a look at plug-ins
         stages = ((SOLVERS[solver], SOLVERS[solver].settings, 0),)
     else:

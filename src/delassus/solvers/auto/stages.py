@@ -12,8 +12,7 @@ The policy, in one place:
 3. Heaps of thousands of contacts, and more rows than factors are made for: sweeps with momentum (`ags`) first, to the
    accuracy that they reach sooner than factors do; heaps of round bodies from some hundred contacts on, to any
    accuracy: where momentum does not reach it, Newton's method needs fewer systems from where it ends. Under a convex
-   law it yields to the interior point as soon as its rate promises little. Smaller heaps of round bodies that begin
-   with the last step's reactions get a dozen of Newton's systems, and sweeps with momentum where these do not do.
+   law it yields to the interior point as soon as its rate promises little.
 4. Where the first method ends without success, others go on from its best point: the interior point, which holds a
    proof where the convex law has no solution, and under exact friction Newton once more, but from zero and with a large
    weight, sweeps with joints eliminated, the interior point with De Saxcé's term and long accelerated sweeps. Among
@@ -61,10 +60,6 @@ _FEW_INTERIOR = 50  # the same where there are joints alone: its factors may giv
 
 _HEAP, _HEAP_TOL_EXACT = 2000, 1e-5  # contacts of a heap, and the accuracy that momentum reaches under exact friction
 _ROUND_HEAP, _ROUND_HEAP_LOOSE = 800, 1200  # contacts of round bodies from which on it comes first; at that accuracy
-# Of fewer, from a guess: systems of Newton's method before sweeps with momentum, and how many of these before it goes
-# on. In piles that move some steps take a hundred systems, others three; on 270 steps of 9 scenes, three quarters of
-# which served for nothing else, this takes 0.6 of the time at 1e-6 and 0.9 at 1e-8, and from zero as much as without.
-_GUESSED_SYSTEMS, _GUESSED_MOMENTUM = 12, 300
 _ROUND_CONVEX = 500  # the same under a convex law, where it yields early
 _HEAP_CONVEX = (1e-4, 3000), (1e-6, 5000), (0.0, 15_000)  # (least tolerance, contacts) under a convex law
 _MOST_MOMENTUM = 1500  # sweeps with momentum before Newton's method or an interior point
@@ -83,10 +78,9 @@ _CONTACTS_PER_PAIR = 2.0  # contacts per pair of bodies from which on they touch
 Stages = tuple[tuple[Solver, Settings, int], ...]
 
 
-def auto_stages(problem: Problem, tol: float = _USUAL_TOL, is_guessed: bool = False) -> Stages:
+def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
     """What `solver="auto"` tries on this problem, one after the other, until one of them converges, with which settings
-    and for how many iterations each; the last one has no bound.  tol: of the relative natural map; is_guessed: does it
-    begin with other reactions than zero?"""
+    and for how many iterations each; the last one has no bound.  tol: of the relative natural map."""
     is_exact, has_both = problem.law is Law.NCP, 0 < problem.cone.bilateral_rows < problem.row_count
     if is_exact and problem.row_count > 0 and are_joints_alone(problem):
         return _stages(Law.NCP, shares_loads(problem), joints_alone=True)
@@ -102,8 +96,6 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL, is_guessed: bool = Fa
     if problem.law is not Law.NCP and _is_round_heap(problem, _ROUND_CONVEX):
         return _for_round_convex()
     least, paths = is_exact and shares_loads(problem), is_exact and _has_paths(problem)
-    if is_exact and is_guessed and not least and not is_heap and _is_round_heap(problem, 1):
-        return _for_round_guessed(paths)
     return _stages(problem.law, least, is_heap, is_exact and has_both, paths=paths)
 
 
@@ -216,16 +208,6 @@ def _for_round_convex() -> Stages:
     than factors; at rest it hardly passes 1e-5, and Newton's method takes ten times as long as an interior point."""
     momentum, ipm = SOLVERS["ags"], SOLVERS["ipm"]
     return (momentum, momentum.settings.changed(yields=True), _MOST_MOMENTUM), (ipm, ipm.settings, 0)
-
-
-@cache
-def _for_round_guessed(paths: bool) -> Stages:
-    """Of some hundred contacts of round bodies under exact friction, from a guess."""
-    momentum, (first, *others) = SOLVERS["ags"], _stages(Law.NCP, False, paths=paths)
-    newton, settings, most = first
-    few = newton, settings.changed(systems=_GUESSED_SYSTEMS, yields=True), most
-    on = newton, settings.changed(warm_up=0), most
-    return few, (momentum, momentum.settings, _GUESSED_MOMENTUM), on, *others
 
 
 def first_for_few_bodies() -> tuple[Solver, Settings]:

@@ -50,7 +50,8 @@ class Shift(Family):
     """Newton's homotopy: the free velocity q + t r, t from 1 to 0, with r such that `start` solves t = 1 exactly.
 
     x: (3 n,), near which it starts; gamma: factor on De Saxcé's term; slip: (n,) or a number, added to the normal
-    velocities. With gamma = 0 the problem is convex, M + α I is definite, and the path has no folds: it always lands.
+    velocities. With gamma = 0 the problem is convex, M + α I is definite, and the path has no folds; from far off its
+    bends may still be sharper than the shortest step.
     """
 
     def __init__(self, system: System, eps: float, x: np.ndarray, gamma: float = 1.0, slip: np.ndarray | float = 0.0):

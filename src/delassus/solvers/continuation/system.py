@@ -28,7 +28,6 @@ class System:
         self.unit, self.q, self.contacts = unit, scaled / self.speed, n
         self._cut(sp.csr_array(sp.diags_array(unit) @ D @ sp.diags_array(unit)))
         self.Q, self.R = np.empty((n, 3, 3)), np.empty((n, 3, 3))
-        self.count = 0  # systems solved
 
     def _cut(self, M: sp.csr_array) -> None:
         """Blocks of M on a pattern that is symmetric and has every block of the diagonal, and who factors it."""
@@ -66,7 +65,6 @@ class System:
     def solve(self, alpha: float, right: np.ndarray) -> np.ndarray:
         """(Q + R (M + α I))⁻¹ right, (3 n, k); NaN where the matrix is singular."""
         _fill(self.pointer, self.column, self.blocks, self.starts, self.Q, self.R, alpha, self.factor.values)
-        self.count += 1
         if not self.factor.factor():
             return np.full_like(right, np.nan)
         return self.factor.solve(right)

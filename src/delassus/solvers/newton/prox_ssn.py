@@ -74,7 +74,7 @@ class ProxSsn(Settings):
     newton_steps: Count = 12  # at most, per outer iteration
     warm_up: CountOrNone = 16  # accelerated sweeps at least, and more while they are cheaper than factors; 0: none
     systems: Count = 1000  # solved in all before it goes on from an interior point, once, or under a convex law ends
-    yields: bool = False  # ends after so many, or sooner: another method comes after it, as in `auto`
+    yields: bool = False  # under a convex law, early, to an interior point that comes after it, as in `auto`
     least: bool = True  # of many reactions that solve a problem of up to 1000 rows, look for the least
 
     def __post_init__(self) -> None:
@@ -224,9 +224,7 @@ class ProxSsnMethod(Method):
     def _most_systems(self) -> int:
         """After which an interior point is asked for another start, or takes over: under a convex law it needs about
         twenty factorisations and, where those cost nothing, what its first iteration does."""
-        if self.convex == 0.0 and self.settings.yields:
-            return int(self.settings.systems)
-        if not self.settings.yields:
+        if self.convex == 0.0 or not self.settings.yields:
             is_far = not self.has_jumped and self.newton[iteration.RESIDUAL] > _NO_INTERIOR_START_BELOW
             return int(self.settings.systems) * (1 if is_far else _SYSTEMS_NEAR)
         return min(int(self.settings.systems), max(_CONVEX_SYSTEMS, int(_INTERIOR_START / max(self.price, 1.0))))
@@ -269,7 +267,7 @@ class ProxSsnMethod(Method):
         systems = int(self.newton[iteration.SYSTEMS])
         self.done = self.before + systems
         if end == iteration.STUCK_FOR_GOOD or systems >= self._most_systems:
-            self.finished = self.has_jumped or self.convex > 0.0 or self.settings.yields or not self._jump()
+            self.finished = self.has_jumped or self.convex > 0.0 or not self._jump()
 
     def _jump(self) -> bool:
         """Go on from an interior point, once; is there one?"""
