@@ -34,15 +34,15 @@ def test_two_boxes_of_ratio_1e3_converge_under_ccp():
     assert np.abs(state.u).max() < 1e-6
 
 
-def lattice(per_pair: int, count: int = 600) -> Problem:
-    """So many bodies above each other in rows of ten, each touching the two below by so many contacts, falling."""
-    bodies = [(k - 10, k) for k in range(10, count)] + [(k - 9, k) for k in range(10, count) if k % 10 < 9]
+def lattice(per_pair: int) -> Problem:
+    """600 bodies above each other in rows of ten, each touching the two below by so many contacts, falling."""
+    bodies = [(k - 10, k) for k in range(10, 600)] + [(k - 9, k) for k in range(10, 600) if k % 10 < 9]
     bodies = [pair for pair in bodies for _ in range(per_pair)]
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(3 * len(bodies), 12))
-    u_f = np.tile([0.0, 0.0, -0.1, 0.0, 0.0, 0.0], count)
+    u_f = np.tile([0.0, 0.0, -0.1, 0.0, 0.0, 0.0], 600)
     cone = ProductCone(mu=np.full(len(bodies), 0.5))
-    return Problem.rigid(np.tile(np.eye(6), (count, 1, 1)), bodies, rows, cone=cone, u_f=u_f)
+    return Problem.rigid(np.tile(np.eye(6), (600, 1, 1)), bodies, rows, cone=cone, u_f=u_f)
 
 
 def test_heaps_of_round_bodies_begin_with_momentum_those_of_faces_do_not():
