@@ -64,7 +64,7 @@ def parse_arguments() -> argparse.Namespace:
 
 def seconds(name: str, folder: Path, run: str) -> float:
     """Of a process that makes this call, with what `folder` holds of earlier ones as its cache."""
-    env = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    env = os.environ | {"DELASSUS_CACHE": str(folder / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     call = CALLS[name].replace("{out!r}", repr(str(folder / run)))
     subprocess.run([sys.executable, "-c", call], check=True, env=env, capture_output=True)

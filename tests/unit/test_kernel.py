@@ -12,7 +12,8 @@ import pytest
 from numba import config
 from numba.core.compiler import Flags
 
-from delassus.kernel import _ROOM, _Flags, _with_room, made_of, njit
+from delassus.kernel import made_of, njit
+from delassus.kernel.compiler import _ROOM, _Flags, _with_room
 
 SOURCE = Path(__file__).parents[2] / "src" / "delassus"
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -148,7 +149,7 @@ def test_parts_and_kernels_come_from_the_cache(tmp_path):
     """What one process has compiled the next one loads: a part for another kernel, and kernels whole."""
     program = tmp_path / "two_kernels.py"
     program.write_text(TWO_KERNELS)
-    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    env = os.environ | {"DELASSUS_CACHE": str(tmp_path / "cache")}
 
     def run(name: str) -> list[str]:
         command = [sys.executable, str(program), name]
@@ -180,7 +181,7 @@ def test_a_kernel_whose_parts_have_changed_is_compiled_anew(tmp_path):
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    env = os.environ | {"DELASSUS_CACHE": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def run() -> str:
         command = [sys.executable, str(tmp_path / "program.py")]
@@ -248,6 +249,6 @@ def test_functions_of_numba_itself_call_parts_from_the_cache(tmp_path):
     for _ in range(2):
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=300,
-            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            env=os.environ | {"DELASSUS_CACHE": str(tmp_path)},
         )  # fmt: skip
         assert done.stdout.strip() == "3.0", done.stderr

@@ -118,7 +118,7 @@ def test_long_compilation_is_said_once(monkeypatch, caplog):
 @pytest.mark.slow
 def test_first_solve_of_a_process_gets_its_whole_time(tmp_path):
     """With an empty cache compiling takes far longer than the limit; the solve converges nevertheless."""
-    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    env = os.environ | {"DELASSUS_CACHE": str(tmp_path)}
     out = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True, env=env)
     status, wall, seconds = out.stdout.split()
     assert float(wall) > 1.0, "nothing was compiled, so nothing is shown"

@@ -212,7 +212,7 @@ def test_processors_without_fused_products_sweep_the_same(tmp_path):
     """Code made for a processor of which nothing is known: no vectors of four, no fused multiply–add."""
     names = ["nbgs", "nbgs+anderson", "auto"]
     here = printed(2000, 3, names)
-    there = printed(2000, 3, names, NUMBA_CPU_NAME="generic", NUMBA_CACHE_DIR=str(tmp_path))
+    there = printed(2000, 3, names, NUMBA_CPU_NAME="generic", DELASSUS_CACHE=str(tmp_path))
     assert close(there[0], here[0])
     assert here[1] == there[1]
     assert len(here[1]) == 9

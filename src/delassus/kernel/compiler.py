@@ -9,29 +9,23 @@ Python calls. A kernel that Python calls and kernels call is compiled once as ei
 All of this is time only: with Numba's `njit` in the place of this one, every kernel computes the same. It relies on
 names that Numba does not document, all of which stand in this file.
 
-What was compiled is kept beside the source, and used again as long as the source is the same. Numba looks at a kernel's
-own file alone: after an update that changed a kernel which it calls, it would go on with the old machine code, or crash
-where arguments have changed. Here it looks at all that the kernel is made of.
+Machine code is kept in a folder of the user's, by what it was made of: `cache.py`.
 """
 
 # mypy: disable-error-code="no-untyped-call"
 
-import hashlib
 from collections.abc import Callable
-from functools import cache
-from operator import itemgetter
-from types import CodeType, ModuleType
 from typing import Any, Protocol, TypeVar
 
 import numba
-import numpy as np
 from llvmlite import binding
 from numba import config, types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
+
+from delassus.kernel.cache import KernelCache, PartCache
 
 ADDRESSED: dict[str, Any] = {"no_cfunc_wrapper": False}
 """Of kernels that compiled code calls through their addresses: njit(…, **ADDRESSED)."""
@@ -57,7 +51,7 @@ def njit(*, cache: bool = False, **options: Any) -> _Decorator:
         else:
             kernel = _Kernel(function, {}, {"nopython": True, "no_cfunc_wrapper": True, **options}, _Compiler)
         if cache:
-            kernel._cache = _Kept(function)
+            kernel._cache = KernelCache(function, kernel.targetoptions, _Library)
         return kernel
 
     return compiled
@@ -86,8 +80,8 @@ class _Kernel(CPUDispatcher):
         if self._part is None:
             options = self.targetoptions | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
             self._part = CPUDispatcher(self.py_func, self.locals, options, _Compiler)
-            if isinstance(self._cache, FunctionCache):
-                self._part._cache = _Parts(self.py_func)
+            if isinstance(self._cache, KernelCache):
+                self._part._cache = PartCache(self.py_func, self.targetoptions, _Library)
         return types.Dispatcher(self._part)
 
 
@@ -181,94 +175,6 @@ class _Nobody:
 
     def set_env(self, name: str, env: Any) -> None:
         """Whoever links the part does it."""
-
-
-class _PartFiles(CompileResultCacheImpl):
-    def get_filename_base(self, fullname: str, abiflags: str) -> str:
-        """Beside the file of the kernel as Python calls it."""
-        return "part-" + str(super().get_filename_base(fullname, abiflags))
-
-    def rebuild(self, target_context: Any, payload: Any) -> Any:
-        """As a part, also where a function of Numba's own decorator calls it."""
-        codegen = target_context.codegen()
-        usual, codegen._library_class = codegen._library_class, _Library
-        try:
-            return super().rebuild(target_context, payload)
-        finally:
-            codegen._library_class = usual
-
-
-class _Kept(FunctionCache):
-    """Kernels as Python calls them, kept on disk while their text, and that of all they call, stays the same."""
-
-    _is_stamped = False
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was kept for this signature, or None."""
-        self._stamp()
-        return super().load_overload(sig, target_context)
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep it."""
-        self._stamp()
-        super().save_overload(sig, data)
-
-    def _stamp(self) -> None:
-        """Not when it is made: a kernel may call some that stand below it."""
-        if not self._is_stamped:
-            self._is_stamped = True
-            self._cache_file._source_stamp = self._cache_file._source_stamp, made_of(self._py_func)
-
-
-class _Parts(_Kept):
-    _impl_class: Any = _PartFiles
-
-
-def made_of(function: Any) -> bytes:
-    """A fingerprint of a kernel: its instructions, the constants it takes from outside, and the same of all kernels it
-    calls."""
-    seen, left = {function}, [function]
-    while left:
-        for called in _text_of(left.pop())[1] - seen:
-            seen.add(called)
-            left.append(called)
-    return hashlib.sha256(b"".join(sorted(_text_of(one)[0] for one in seen))).digest()
-
-
-@cache
-def _text_of(function: Any) -> tuple[bytes, frozenset[Any]]:
-    """Its own fingerprint, and the functions it calls."""
-    codes, words = [function.__code__], []
-    outside = {
-        name: cell.cell_contents for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ())
-    }
-    for code in codes:  # functions within it are appended
-        codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
-        words += [str(code.co_code), str(code.co_names), *map(_word, code.co_consts)]
-        outside |= _taken(code, function.__globals__)
-    words += [f"{name}={_word(value)}" for name, value in sorted(outside.items(), key=itemgetter(0))]
-    several = [value if isinstance(value, tuple) else (value,) for value in outside.values()]
-    called = {one.py_func for some in several for one in some if isinstance(one, Dispatcher)}
-    return hashlib.sha256("\n".join(words).encode()).digest(), frozenset(called)
-
-
-def _taken(code: CodeType, known: dict[str, Any]) -> dict[str, Any]:
-    """What instructions take from outside by name, and by `module.name` of the modules among that."""
-    out = {name: known[name] for name in code.co_names if name in known}
-    modules = {name: vars(value) for name, value in out.items() if isinstance(value, ModuleType)}
-    return out | {f"{m}.{name}": there[name] for m, there in modules.items() for name in code.co_names if name in there}
-
-
-def _word(value: Any) -> str:
-    """A constant, or how a kernel is compiled, in words that are the same in every process; empty for the rest."""
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype.str} {value.shape} {value.tobytes()!r}"
-    if isinstance(value, Dispatcher):  # its text counts by itself
-        return _word(tuple(sorted(value.targetoptions.items())))
-    if isinstance(value, tuple | set | frozenset):
-        words = [_word(one) for one in value]
-        return str(words if isinstance(value, tuple) else sorted(words))
-    return repr(value) if value is None or isinstance(value, int | float | complex | str | bytes | np.generic) else ""
 
 
 def _with_room(call: Callable[..., Any], argument: Any) -> Any:
