@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "delassus"
 
 # From the ground up: a module may import from its own layer's package and from any layer above it in this list.
 LAYERS = [
-    "errors", "tables", "status", "law", "kernel", "addresses", "spatial", "given", "linalg", "held", "cones",
+    "errors", "tables", "status", "law", "kernel", "spatial", "given", "linalg", "cones",
     "problem", "io.problems", "residuals", "solvers",
     # ---- nothing above this line knows bodies or time ----
     "softening", "shapes", "joints", "fem", "forces", "collision", "model", "integrators", "dynamics", "builder",
@@ -31,10 +31,9 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "settings": set(),
         "method": {"settings"},
         "solution": set(),
-        "compile_time": set(),
         "parts": WORDS,
         **dict.fromkeys(FAMILIES, WORDS | {"parts"}),
-        "driver": WORDS | {"compile_time", "parts"},
+        "driver": WORDS | {"parts"},
         "compose": WORDS | {"driver"},
         "modifiers": WORDS | {"parts", "driver", "compose"},
         "table": WORDS | FAMILIES | {"parts", "driver", "compose", "modifiers"},
@@ -43,11 +42,10 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "solve_many": WORDS | {"parts", "driver", "table", "auto", "solution", "solve_problem"},
     },
     "linalg": {
-        "borrowed": set(),
-        "dense_product": {"borrowed"},
+        "dense_product": set(),
         "pairs": set(),
-        "factor": {"borrowed", "dense_product", "pairs"},
-        "operators": {"borrowed", "dense_product", "pairs", "factor"},
+        "factor": {"dense_product", "pairs"},
+        "operators": {"dense_product", "pairs", "factor"},
         "iterative": {"dense_product", "pairs", "operators", "factor"},
     },
     "collision": {

@@ -10,7 +10,7 @@ import numpy as np
 from delassus.errors import SettingsError, nearest
 from delassus.given import numbers
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 
 def moved(q: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
@@ -20,7 +20,7 @@ def moved(q: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
     return out
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def move(q, u, h, out):
     """The same into `out`, which may be q itself."""
     for b in range(len(q)):

@@ -25,8 +25,8 @@ import numpy as np
 
 from delassus.cones.coulomb import project_coulomb, project_coulomb_dual
 from delassus.kernel import njit
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.law import Law
-from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import exact_times_plus
 from delassus.linalg.operators.rigid import rigid_velocities
 from delassus.problem.problem import Problem
@@ -208,7 +208,7 @@ def _ratio(value, scale):
     return value / scale if scale > 0.0 else math.inf
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def measure_at(reactions, v, judged_by):
     """(relative natural map, relative worst velocity) where v = D λ + v_f is known, for compiled code; judged_by: that
     of the `Problem`."""
@@ -216,7 +216,7 @@ def measure_at(reactions, v, judged_by):
     return relative, worst
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def measure_dense(D, free, reactions, judged_by, v, out):
     """What a solve is called by, where D is at hand in full, as `evaluate` finds it.  D: (m, m); v: (m,), written; out:
     as in `_fill_residuals`, of which NATURAL_MAP becomes NaN, and stays so until somebody asks for the others."""
@@ -235,7 +235,7 @@ def judge_rigid(plain, free, velocities, u_f, reactions, judged_by, u, v, out):
     return judge_rigid_into(plain, free, u_f, reactions, judged_by, u, v, out)
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def judge_rigid_into(plain, free, u_f, reactions, judged_by, u, v, out):
     """The same for compiled code; out: empty where only the measures are asked for."""
     rigid_velocities(plain, reactions, free, u, v)
@@ -253,7 +253,7 @@ def _evaluate_at(reactions, v, judged_by, out):
     _fill_residuals(reactions, v, judged_by, _measures(reactions, v, _NO_GAPS, judged_by), out)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _fill_residuals(reactions, v, judged_by, measures, out):
     """out: the fields of `Residuals` in their order, (11,)."""
     mu, _, _, bilateral, limits, _, _, gamma, step, free_speed = judged_by
@@ -270,7 +270,7 @@ def _fill_residuals(reactions, v, judged_by, measures, out):
     out[9] = math.sqrt(out[9])
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _measures(reactions, v, gaps, judged_by):
     """(relative natural map [-], worst velocity [m/s], worst velocity over the scale of its block [-]).  gaps: (n_c, 2)
     squared gaps of contacts for ρ and for ρ_k where they are known already, or empty."""
@@ -306,7 +306,7 @@ def _measures(reactions, v, gaps, judged_by):
     return _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length))), worst, relative
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _own_step(diagonal_blocks, offset, size, step):
     """ρ_k = d_k / trace D_kk."""
     trace = 0.0
@@ -315,7 +315,7 @@ def _own_step(diagonal_blocks, offset, size, step):
     return size / trace if trace > 0.0 else step
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _block_errors(reactions, v, k, offset, judged_by):
     """(square of the natural map with ρ, error of velocity [m/s]) of block k.  offset: of D_kk among the blocks."""
     mu, block_start, joints, _, limits, diagonal_blocks, _, gamma, step, _ = judged_by
@@ -334,7 +334,7 @@ def _block_errors(reactions, v, k, offset, judged_by):
     return part, math.sqrt(gap) / own
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def fill_contact_errors(reactions, v, judged_by, count, row, error, relative):
     """`of_contacts` for compiled code, of all `count` contacts, written from this row on of error [m/s] and relative
     [-]."""
@@ -351,7 +351,7 @@ def fill_contact_errors(reactions, v, judged_by, count, row, error, relative):
         error[row + c], relative[row + c] = found, _ratio(found, scale[k])
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def measure_islands(reactions, v, island, judged_by, table):
     """What each island adds to the measures, for compiled code: squares of the natural map and of the reactions, and
     the relative worst velocity.  island: (block_count,) the number of each block's; table: (islands, 3), written."""
@@ -369,7 +369,7 @@ def measure_islands(reactions, v, island, judged_by, table):
         table[g, 2] = max(table[g, 2], _ratio(error, scale[k]))
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _contact_gaps(reactions, v, i, mu, gamma, step, own):
     """‖λ_k − P(λ_k − ρ w_k)‖² of the contact whose rows start at i, for ρ = `step` and for ρ = `own`."""
     a, b, c = np.uint64(i), np.uint64(i + 1), np.uint64(i + 2)  # without a sign, which would be tested each time
@@ -378,7 +378,7 @@ def _contact_gaps(reactions, v, i, mu, gamma, step, own):
     return _gap(rn, r1, r2, wn, v1, v2, mu, step), _gap(rn, r1, r2, wn, v1, v2, mu, own)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _gap(rn, r1, r2, wn, v1, v2, mu, step):
     """The same for one ρ, from λ_k, w_n and v_t."""
     an, a1, a2 = rn - step * wn, r1 - step * v1, r2 - step * v2
@@ -391,7 +391,7 @@ def _gap(rn, r1, r2, wn, v1, v2, mu, step):
     return dn * dn + d1 * d1 + d2 * d2
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _all(reactions, v, mu, bilateral, unilateral, gamma, step, out):
     """out[2:]: natural map ∞, primal ∞, dual ∞, complementarity, natural map², –, feasibility, projected gradient²."""
     for i in range(2, 10):

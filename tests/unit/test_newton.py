@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from delassus import residuals
+from delassus.kernel.four_wide import PADDING
 from delassus.law import Law
 from delassus.linalg.factor import structural
 from delassus.problem.random import random_rigid
@@ -16,7 +17,6 @@ from delassus.solvers.newton.body import BodySystem
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.sparse import SparseSystem
 from delassus.solvers.parts.elimination_order import block_operations, eliminate, fill_pattern, order_scratch
-from delassus.solvers.parts.fours import PADDING
 from delassus.solvers.parts.threes import cut_rigid, place_rows, triples_of, velocity
 
 RHO, ALPHA = 100.0, 1e-3

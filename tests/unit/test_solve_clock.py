@@ -12,8 +12,9 @@ import pytest
 from numba import config, njit
 from numba.core import event
 
+from delassus.kernel import compile_time
 from delassus.problem import Problem
-from delassus.solvers import compile_time, driver, solve
+from delassus.solvers import driver, solve
 from delassus.solvers.driver import clock
 from delassus.solvers.table import SOLVERS
 from delassus.status import Status

@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from delassus.cones import ProductCone
+from delassus.kernel.four_wide import PADDING
 from delassus.problem import Problem
 from delassus.problem.random import random_rigid
-from delassus.solvers.parts.fours import PADDING
 from delassus.solvers.parts.threes import (
     cut_matrix,
     cut_rigid,

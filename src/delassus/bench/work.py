@@ -16,11 +16,11 @@ from delassus.bench.result import Result, is_in_time
 from delassus.bench.sample import Sample
 from delassus.bench.suite_file import is_suite, read_suite
 from delassus.bench.suites import file_samples
+from delassus.kernel.compile_time import spent as compiling
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.simulation.memory import Memory, Named
 from delassus.solvers import solve
-from delassus.solvers.compile_time import spent as compiling
 from delassus.solvers.driver import Limits
 from delassus.solvers.settings import Settings
 from delassus.solvers.table import find

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from delassus.addresses import call_kernel
 from delassus.collision.broad.pairs import find_few
 from delassus.collision.layout import MARGIN, SPHERE_PLANE
 from delassus.collision.narrow.families import READS_ALL, scratch_rows
 from delassus.collision.narrow.phase import finish
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.addresses import call_kernel
+from delassus.kernel.memory import NO_REFCOUNT
 
 if TYPE_CHECKING:
     from delassus.collision.arrays import ShapeArrays
@@ -33,7 +33,7 @@ def few_most(arrays: "ShapeArrays") -> int:
     return int(np.maximum(arrays.candidates[:, 3], 1).sum())
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def find_contacts(shapes, q, reach, work, columns):
     """(first body with a bad pose or −1, pairs that are near, contacts, bits of the families that have no address).
 
@@ -56,7 +56,7 @@ def find_contacts(shapes, q, reach, work, columns):
     return bad, count, total, missing
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def call_families(bits, addresses, count, pairs, dealt, placed, vertices, given, out, scratch):
     """(contacts, bits of the families without an address) of those of the first `count` pairs whose families `bits`
     names.  addresses: of the families' kernels; placed, vertices, given: Geometry, in parts; the others: layout.py."""

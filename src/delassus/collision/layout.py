@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 SPHERE, PLANE, BOX, CAPSULE, CYLINDER, CONVEX, TRIANGLE, GIVEN = range(8)
 """Kinds by number; GIVEN: a solid that is given by its support function alone (narrow/given.py)."""
@@ -48,7 +48,7 @@ SPHERES, SPHERE_PLANE = 0, 1
 at once, without a kernel and rows of `out`."""
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def deal_pair(p, a, b, family, slot, pairs, dealt):
     """Write pair p of shapes a < b, its family and its first row of `out`; returns how many contacts are known."""
     known = 1 if family <= SPHERE_PLANE else 0
@@ -57,7 +57,7 @@ def deal_pair(p, a, b, family, slot, pairs, dealt):
     return known
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def put(out, k, nx, ny, nz, px, py, pz, gap, feature):
     """Write a contact into row k of out (m, 8): normal, point [m], gap [m], what touches within the pair."""
     out[k, 0], out[k, 1], out[k, 2] = nx, ny, nz
@@ -65,7 +65,7 @@ def put(out, k, nx, ny, nz, px, py, pz, gap, feature):
     out[k, 6], out[k, 7] = gap, feature
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def to_local(R, s, x, y, z):
     """Rᵀ d: a direction into the frame of shape s."""
     return (
@@ -75,7 +75,7 @@ def to_local(R, s, x, y, z):
     )
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def to_world(R, s, x, y, z):
     """R d: a direction out of the frame of shape s."""
     return (
@@ -85,7 +85,7 @@ def to_world(R, s, x, y, z):
     )
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def pair_at(position, kind, pairs, dealt, p):
     """(shapes a and b of pair p, the one with the lower kind first; largest gap of a contact [m]; first row of out).
 

@@ -1,11 +1,8 @@
-"""What the machine is good at: memory that is used again, memory asked for before it is needed, shares on threads.
+"""What the machine is good at: memory that is used again, and shares on threads.
 
 **Memory.** Every detection of a large scene fills tens of megabytes. Fresh pages from the operating system cost several
 times as much as filling them (measured: 20–80 ms against 6 ms for 3·10⁵ contacts), so buffers are kept, and handed out
 again once nobody holds an array in them any more: a result that is kept keeps its memory.
-
-**Prefetching.** The second shape of a pair may be anywhere in memory. Numba has no function to ask for it early, so the
-instruction is put in by hand; it changes no result.
 
 **Threads.** Kernels release the interpreter lock, so the same compiled code serves one thread and many: Numba's own
 parallel loops would have to be compiled a second time, which takes longer than anything else here."""
@@ -18,10 +15,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils, config
-from numba.extending import intrinsic
 
 _KEPT = 12  # buffers: the six of one detection, and those of contacts that are kept for some steps
 _ALIGN = 64  # bytes of a cache line
@@ -73,31 +66,6 @@ class Pool:
             del self._buffers[free[0] if free else 0]
         self._buffers.append(np.empty(total + total // 4, np.uint8))
         return self._buffers[-1]
-
-
-@intrinsic
-def _prefetch(typing, array, row):
-    def generate(context, builder, signature, arguments):
-        data = context.make_array(signature.args[0])(context, builder, arguments[0])
-        stride = builder.extract_value(data.strides, 0)
-        index = context.cast(builder, arguments[1], signature.args[1], types.intp)
-        address = builder.add(builder.ptrtoint(data.data, stride.type), builder.mul(stride, index))
-        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        # to read, to be kept in all caches, data
-        builder.call(call, [builder.inttoptr(address, pointer), number(0), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, row), generate
-
-
-def _nothing(array: np.ndarray, row: int) -> None:
-    """Without compilation there is nothing to ask."""
-
-
-prefetch: Any = _nothing if config.DISABLE_JIT else _prefetch  # type: ignore[attr-defined]
-"""prefetch(array, row): the first 64 bytes of array[row], inside compiled code."""
 
 
 _pools: dict[int, ThreadPoolExecutor] = {}

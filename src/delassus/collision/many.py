@@ -17,7 +17,7 @@ from delassus.collision.narrow.heap import write_heap
 from delassus.collision.narrow.phase import finish
 from delassus.collision.placement import place
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 if TYPE_CHECKING:
     from delassus.collision.arrays import ShapeArrays
@@ -41,7 +41,7 @@ def many_work(arrays: "ShapeArrays", pairs: int = 0, rows: int = 0) -> tuple[Any
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def find_contacts_many(shapes, q, reach, work, columns, takes):
     """(first body with a bad pose or −1, contacts, bits of the families that have no address).
 

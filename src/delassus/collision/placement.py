@@ -4,12 +4,12 @@ import math
 
 from delassus.collision.layout import CAPSULE, CYLINDER, PLANE, SPHERE
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 UNIT = 1e-6  # how far the square of a quaternion's length may be from one
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def bad_pose(t, threads, q):
     """The first body of share t whose pose is not finite or whose quaternion is not of unit length, or −1."""
     n = len(q)
@@ -24,7 +24,7 @@ def bad_pose(t, threads, q):
     return -1
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def place(t, threads, shapes, q, position, rotation, extent):
     """World pose and half edges of the world-aligned bounding box (margin included) of share t of the shapes.  Returns
     the first body of the share with a bad pose, or −1.
@@ -70,7 +70,7 @@ def place(t, threads, shapes, q, position, rotation, extent):
     return bad
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _extent(s, k, size, half, margin, R, extent):
     """Half edges of the bounding box of a shape that is no sphere."""
     for c in range(3):
@@ -86,7 +86,7 @@ def _extent(s, k, size, half, margin, R, extent):
         extent[s, c] = e + margin
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def moves_far(body, arm, least, u, bend, h):
     """Whether a shape moves further than `least` in a time h [s].  u: (n_b, 6); bend: what forces add to it [m]."""
     for s in range(len(body)):

@@ -12,7 +12,7 @@ import numpy as np
 
 from delassus.dynamics.rows import FRICTION, NEARLY_HARD, Rows, row_rate
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.solvers import Solution
 
 _AT_BOUND = 1.0 - 1e-12  # a remembered reaction of this fraction of the bound was held there
@@ -77,7 +77,7 @@ class Held:
         return (names[names < FRICTION] & _NUMBER).astype(np.int64)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def guess_sides(index, block, bound, bodies, rows, bias, compliance, known, u, side):
     """Remembered, or for rows that are nearly hard what a row alone would need."""
     for k in range(len(index)):
@@ -89,7 +89,7 @@ def guess_sides(index, block, bound, bodies, rows, bias, compliance, known, u, s
             side[k] = 1 if reaction > 0.0 else -1
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def settle(index, block, bound, bodies, rows, bias, compliance, reactions, u, tolerance, excess, one_only, side):
     """Change the sides of rows that break their law; were there none? See `Held.is_done`."""
     settled = True

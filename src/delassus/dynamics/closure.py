@@ -18,7 +18,7 @@ from delassus.integrators import move, moved
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import evaluate_constraints, evaluate_coordinates, joint_frames
 from delassus.kernel import ADDRESSED, njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.factor.dense_inverse import DenseInverse, pivoted_cholesky, pivoted_solve
 from delassus.linalg.operators.rigid import RigidDelassus, add_response, form_dense, multiply_rows
@@ -132,7 +132,7 @@ def _factored(model: Model, joints: JointArrays, q: np.ndarray, rows: np.ndarray
     return operator, DenseInverse(operator.dense())
 
 
-@njit(cache=True, error_model="numpy", **ADDRESSED, **BORROWED)
+@njit(cache=True, error_model="numpy", **ADDRESSED, **NO_REFCOUNT)
 def close(joints, masses, tol, q, u, room):
     """The same in one compiled call, for small mechanisms; q and u (n_b, 6), or (0, ·), change in place; returns 0.
     joints: `JointArrays.closing`; masses: inverse masses (n_b,) and inverse inertias (n_b, 3, 3) of bodies in their own
@@ -188,7 +188,7 @@ def _cut(joints, n, room):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _project(joints, masses, rank, u, room):
     """Velocities u (n_b, 6) that obey the rows, in place."""
     residual, rows, change, (bodies, start) = room[0], room[1], room[8], joints[1]
@@ -210,7 +210,7 @@ def _project(joints, masses, rank, u, room):
                 u[b, i] += change[b, i]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _evaluate(joints, q, room):
     """Joint errors and rows at these poses; the worst error."""
     bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints[0]
@@ -229,7 +229,7 @@ def _evaluate(joints, q, room):
     return max_abs(residual)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _copy(a, out):
     # `out[:] = a` would do, and takes two seconds to compile
     for i in range(len(a)):
@@ -237,7 +237,7 @@ def _copy(a, out):
             out[i, j] = a[i, j]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _fill_response(joints, masses, room):
     """H⁻¹ Jᵀ by rows where these were evaluated last: `form_response` without full blocks of masses."""
     (bodies, start), (inverse_mass, inverse_inertia) = joints[1], masses
@@ -265,7 +265,7 @@ def _fill_response(joints, masses, room):
                         response[i, at + a] = response[i, at + 3 + a] = 0.0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _factor(joints, masses, room):
     """Factor of J H⁻¹ Jᵀ where rows were evaluated last, scaled to unit diagonals, or those of heavy bodies look
     redundant beside those of light ones; returns the rank."""
@@ -280,7 +280,7 @@ def _factor(joints, masses, room):
     return pivoted_cholesky(D, order, push, _REDUNDANT)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _respond(joints, rank, room):
     """Changes −H⁻¹ Jᵀ (J H⁻¹ Jᵀ)⁻¹ f of velocities, (n_b, 6), that residuals f ask for."""
     residual, response, D, order, scale, push, y, change = (

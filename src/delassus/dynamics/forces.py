@@ -15,7 +15,7 @@ import numpy as np
 from delassus.dynamics.rows import row_rate
 from delassus.joints.primitives import evaluate_coordinates, joint_frames
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model
 from delassus.model.state import State
 
@@ -23,7 +23,7 @@ _STEPS = 20  # Newton's, of which two or three are taken; a spin that turns by m
 _ROUNDING = 1e-15
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def fill_free_velocity(inverse, gravity, u, wrench, h, out):
     """u_f = u + h H⁻¹ f, (n_b, 6), f being gravity and the wrenches.
 
@@ -92,7 +92,7 @@ def lengths_of(model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
     return length, rows @ state.u.ravel()
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def energy_at(mass, inertia, gravity, rotation, position, u):
     """The same, for compiled code."""
     kinetic, potential = 0.0, 0.0
@@ -138,7 +138,7 @@ def swung(model: Model, rotation: np.ndarray, u: np.ndarray, h: float) -> np.nda
     return out
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def swing(inertia, rotation, u, h, out):
     """The same into out (n_b, 6).  inertia: (n_b, 3, 3), body frame; rotation: (n_b, 3, 3); u: (n_b, 6)."""
     for b in range(len(u)):
@@ -147,7 +147,7 @@ def swing(inertia, rotation, u, h, out):
         _swing_one(inertia[b], rotation[b], h, out[b])
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _swing_one(T, R, h, twist):
     """2Θ(x − ω) + h x × Θx = 0 for the mean x, by Newton's method in the body's frame; ω becomes 2x − ω."""
     w0 = R[0, 0] * twist[3] + R[1, 0] * twist[4] + R[2, 0] * twist[5]

@@ -20,7 +20,7 @@ from delassus.dynamics.rows import Rows, row_rate
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias
 from delassus.integrators import moved_each
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model
 from delassus.model.state import State
 
@@ -88,7 +88,7 @@ def _among(keys: np.ndarray, contacts: Contacts) -> np.ndarray:
     return keys[np.minimum(np.searchsorted(keys, mine), len(keys) - 1)] == mine
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def are_in_doubt(bodies, point, frame, gap, at, u, h, joint_bodies, held, speed, doubtful):
     """Which contacts (n_c,) may only be passed, as nothing else acts on their bodies, and whether there are any.
 
@@ -101,7 +101,7 @@ def are_in_doubt(bodies, point, frame, gap, at, u, h, joint_bodies, held, speed,
     return are_free(bodies, joint_bodies, held, doubtful[: len(gap)])
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def are_free(bodies, joint_bodies, held, passing):
     """Leave as passing only contacts (n_c,) on whose bodies nothing else acts, neither a joint nor a contact that is
     not among them; are there any?  held: (n_b,), written: where something does. Such bodies do not go on as they do;
@@ -125,7 +125,7 @@ def are_free(bodies, joint_bodies, held, passing):
     return found
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _would_act(bodies, point, frame, gap, at, u, h, speed):
     """Normal speeds [m/s] of the open contacts that act although their bodies move along rather than towards each
     other, zero for the others; whether there are any. The nearest points of a corner and of what flies past it approach
@@ -233,7 +233,7 @@ def _settled(model: Model, q: np.ndarray, path: np.ndarray, met: Sweep) -> Sweep
     return met._replace(verdict=verdict)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _set_impacts(pairs, gap, restitution, first, rows, soft, u, elapsed, acceleration, h, usual, pushing, bias):
     for c in range(len(gap)):
         r = first + 3 * c

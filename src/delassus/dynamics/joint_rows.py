@@ -17,7 +17,7 @@ from delassus.dynamics.turns import nearest_rotations, unwrap
 from delassus.joints.arrays import IMPOSED, PD
 from delassus.joints.primitives import evaluate_constraints, evaluate_coordinates, joint_frames
 from delassus.kernel import ADDRESSED, njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.softening import HARD, SPRING
 from delassus.spatial import matrices_of
 
@@ -115,7 +115,7 @@ def fill_coordinates(
     return np.int64(0)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _fill_motion(joint_bodies, joint, rates, rates_before, u, half, rotation, masses, beside, motion):
     """(n, 4) of each coordinate: its rate by `half` along the rows, by u along those at the start of the step and along
     the rows [m/s, rad/s], and its mobility [1/kg]; of lengths, the last ones, as given."""
@@ -131,7 +131,7 @@ def _fill_motion(joint_bodies, joint, rates, rates_before, u, half, rotation, ma
             motion[own + k, i] = beside[k, i]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _place(block, row, joint_bodies, j, rates, d, sign, name, placed):
     """Row ± rates[d] of joint j, under this name."""
     bodies, names, rows = placed
@@ -197,7 +197,7 @@ def _fill_drives(
     return row, is_soft
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _passive_row(stiffness, damping, armature, error, speed, before, mobility, h, weight):
     """(bias, compliance) of a spring, a damper and armature side by side, compliance 0 for none of them.
 
@@ -211,7 +211,7 @@ def _passive_row(stiffness, damping, armature, error, speed, before, mobility, h
     return bias, compliance
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _side_by_side(bias, compliance, other_bias, other):
     """(bias, compliance) of the row whose reaction is the sum of two, λ = −(v + b)/E each; E = 0: there is none."""
     if compliance == 0.0:
@@ -222,7 +222,7 @@ def _side_by_side(bias, compliance, other_bias, other):
     return share * bias + (1.0 - share) * other_bias, share * compliance
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _fill_limits(
     joint_bodies, freedoms, coordinates, motion, h, weight, stab, soft, block, row, placed, bias, compliance
 ):
@@ -253,7 +253,7 @@ def _fill_limits(
     return count, is_soft
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _catch_up(error, effort, mobility, h):
     """Speed added to a prescribed motion that is off by this error, at the time of the rows (Mangoni, thesis, eq.
     3.21).
@@ -268,7 +268,7 @@ def _catch_up(error, effort, mobility, h):
     return math.copysign(fast, error)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _within_limits(rate, coordinate, lower, upper, h, stab):
     """The rate, or what of it the joint's limits leave: two hard rows that contradict each other have no solution."""
     low = -_room(stab, coordinate - lower, h) if math.isfinite(lower) else -math.inf
@@ -276,7 +276,7 @@ def _within_limits(rate, coordinate, lower, upper, h, stab):
     return max(low, min(rate, high))
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _room(stab, gap, h):
     """The fastest approach to a limit [m/s, rad/s]; beyond it the slowest way back, negative."""
     return gap / h if gap >= 0.0 else max(stab[1] * gap / h, -stab[4])

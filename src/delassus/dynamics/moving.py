@@ -26,7 +26,7 @@ from delassus.dynamics.stabilisation import Stabilisation
 from delassus.integrators import move, moved, moved_each
 from delassus.joints.arrays import IMPOSED
 from delassus.kernel import ADDRESSED, njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.linalg.operators.rigid import form_response
 from delassus.model.model import Model
 from delassus.problem import Problem
@@ -203,7 +203,7 @@ def return_to_limits(
     return moved(q, shift.reshape(-1, 6), 1.0), rows.coordinates + of_joints @ shift
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def lacks_of(bodies, freedoms, hard, coordinates, rates, before, u, elapsed, h, plain, lack):
     """What each coordinate lacks to where it should be, into `lack`; returns whether any does.  plain: of
     Stabilisation."""
@@ -225,7 +225,7 @@ def lacks_of(bodies, freedoms, hard, coordinates, rates, before, u, elapsed, h, 
     return lacks
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def lack_of(began, ends, lower, upper, h, plain):
     """What a coordinate that goes from `began` to `ends` lacks to where its limits want it, 0 for nothing."""
     out = 0.0

@@ -12,7 +12,7 @@ import numpy as np
 from delassus.collision import Contacts
 from delassus.cones import ProductCone
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 if TYPE_CHECKING:
     from delassus.dynamics.lengths import Lengths
@@ -84,7 +84,7 @@ class Rows:
         return f"Rows({len(self.rows)} rows, {self.cone}, {soft} compliant, {len(self.coordinates)} coordinates)"
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def row_rate(bodies, k, rows, r, u):
     """rows[r] · (u_a, u_b), a and b being bodies[k].  bodies: (…, 2), rows: (…, 12), u: (n_b, 6)."""
     value = 0.0
@@ -96,7 +96,7 @@ def row_rate(bodies, k, rows, r, u):
     return value
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def row_mobility(bodies, k, rows, r, rotation, masses):
     """rows[r] H⁻¹ rows[r]ᵀ [1/kg].  masses: inverse masses (n_b,) and inverse inertias (n_b, 3, 3) in the bodies'
     frames."""

@@ -29,7 +29,7 @@ from delassus.integrators import STIFFLY
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import DOT
 from delassus.kernel import ADDRESSED, njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model
 from delassus.softening import HARD, IMPEDANCE, NOT_SAID, SPRING, WIDTH, Softening, impedance
 
@@ -94,7 +94,7 @@ def _resolved(table: np.ndarray, default: Softening | None) -> np.ndarray:
     return out
 
 
-@njit(cache=True, error_model="numpy", **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT, **ADDRESSED)
 def soften_joints(joints, soft, rows, errors, bend, half, rotation, masses, h, weight, bias, compliance):
     """Bias and compliance of the soft joints' rows.  joints: `JointArrays.plain`; soft: (n_j, WIDTH); errors, bend: of
     `fill_joints`; half: (n_b, 6) velocities; masses: inverse."""
@@ -134,7 +134,7 @@ def soften_contacts(
     return is_soft
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def soft_stop(soft, gap, speed, mobility, h, weight):
     """(bias [m/s], compliance [1/kg]) of a limit or a contact's normal that is closed, gap ≤ 0 [m, rad], or a spring,
     with this speed before the step [m/s] and mobility D_jj [1/kg]. Springs that are still open are not damped, or the
@@ -144,7 +144,7 @@ def soft_stop(soft, gap, speed, mobility, h, weight):
     return _impedance_row(soft, gap, speed, mobility, h)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _impedance_row(soft, residual, speed, mobility, h):
     """The same for a `Softening` with this residual [m, rad]."""
     d = impedance(soft, residual)
@@ -154,7 +154,7 @@ def _impedance_row(soft, residual, speed, mobility, h):
     return -(1.0 - h * damping) * speed + h * stiffness * residual, (1.0 - d) / d * mobility
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def mix(soft, a, b, out):
     """How soft the pair of rows a and b is: springs in series, 1/k = 1/k_a + 1/k_b with the damping that dissipates the
     same in slow motion; of two `Softening`s the mean; otherwise what gives, and a spring before a `Softening`.  soft:
@@ -170,7 +170,7 @@ def mix(soft, a, b, out):
         out[1], out[2] = k, k * k * (soft[a, 2] / soft[a, 1] ** 2 + soft[b, 2] / soft[b, 1] ** 2)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def spring_row(stiffness, rate_gain, damping, error, rate, speed, mobility, h, weight):
     """(bias [m/s], compliance [1/kg]) of a row whose reaction is h τ.
 

@@ -10,7 +10,7 @@ import numpy as np
 from delassus.errors import SettingsError
 from delassus.given import numbers
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 _RATE = 0.1  # fraction of a penetration of rounding size that velocities push out per step
 _PUSH = 0.01  # of what gravity gives in a step: speed that velocities may keep from pushing out a penetration
@@ -92,7 +92,7 @@ class Stabilisation:
         return (joint, limit, min(rate, _RATE_OF_NODES), *rest, push, 0.0, 0.0, 0.0, ahead, h - ahead)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def limit_bias(pushing, gap, approach, restitution, h):
     """b on a limit [m/s, rad/s]: reach it and no further (Tsounis et al. 2025, eq. 90), come back a little, the rest
     through positions (moving.py); one that is reached in this step bounces.  pushing: of Stabilisation; gap [m, rad];
@@ -103,7 +103,7 @@ def limit_bias(pushing, gap, approach, restitution, h):
     return out
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def contact_bias(pushing, gap, approach, restitution, h, horizon, before, after):
     """b on a contact's normal [m/s]: v_n + b ≥ 0 (Tsounis et al. 2025, eq. 91, two-sided, and eq. 54).
 
@@ -122,7 +122,7 @@ def contact_bias(pushing, gap, approach, restitution, h, horizon, before, after)
     return out
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def weight_along(pushing, pairs, c, rows, r):
     """rows[r] · gravity of the bodies that move [m/s²].  pairs: (n_c, 2), rows: (m, 12)."""
     value = 0.0

@@ -21,8 +21,8 @@ from delassus.dynamics.rows import CONTACT, WELD, Rows, row_rate
 from delassus.dynamics.softness import Softness, soften_contacts, soften_joints
 from delassus.dynamics.stabilisation import Stabilisation, contact_bias, weight_along
 from delassus.kernel import ADDRESSED, njit
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.law import Law
-from delassus.linalg.borrowed import BORROWED
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.operators.rigid import RigidDelassus, form_response, multiply_rows
 from delassus.model.model import Model, form_mass_blocks
@@ -147,7 +147,7 @@ def _with_lengths(
     return out, lengths.motion(model.mass_blocks(rotation)[1], u, half)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def fill_contacts(contacts, feature, position, u, h, stab, block, row, out):
     """Triples (n, t₁, t₂) of the contacts, as if all were hard.
 
@@ -215,7 +215,7 @@ def reduce(
     return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=bias, rest_speed=fall, before=u.ravel())
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _hold(index, impulse, bodies, start, rows, response, bias, compliance, u_f):
     """Rows with a known impulse [N s] move the free velocity and say no more than E λ + b = 0, which has that λ."""
     block = 0

@@ -17,13 +17,13 @@ import numpy as np
 from delassus.joints.arrays import JointArrays
 from delassus.joints.primitives import ROTVEC, evaluate_coordinates, joint_frames
 from delassus.kernel import ADDRESSED, njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.spatial import matrices_of
 
 _TURN = 2.0 * math.pi
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def unwrap(joint, counted, bodies, before, rates, u, dt, values):
     """Put counted angles on the branch nearest to before + dt · rate, in place.
 
@@ -35,7 +35,7 @@ def unwrap(joint, counted, bodies, before, rates, u, dt, values):
             values[d] += _TURN * np.rint((expected - values[d]) / _TURN)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _way(bodies, j, rates, d, u, dt):
     """What a coordinate moves by when its bodies move for times dt (n_b,) [s]."""
     value = 0.0

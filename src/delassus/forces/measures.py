@@ -18,7 +18,7 @@ not symmetric, since rotations do not commute: T − Tᵀ is −[Y_rot]× of eac
 import math
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 DISTANCE, SLIDE, ROTVEC, TWIST = 0, 1, 2, 3
 MOST = 6  # measures of one kind
@@ -27,7 +27,7 @@ _NEAR = 1e-2  # [rad]: below, series of β and β′/θ, whose first terms left 
 _NO_LENGTH = 1e-150  # [m]: a distance below has no direction
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def cross_matrix(v, sign, out, row, column):
     """sign·[v]× added to out[row:, column:], where [v]× w = v × w."""
     for i in range(3):
@@ -36,7 +36,7 @@ def cross_matrix(v, sign, out, row, column):
         out[row + i, column + k] += sign * v[j]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def value_of(which, axis, d, axes, p, phi):
     """The measure itself [m, rad].  d: (3,); axes: (2, 3, 3) as columns; p, phi: quaternion and rotation vector of the
     second frame seen from the first."""
@@ -50,7 +50,7 @@ def value_of(which, axis, d, axes, p, phi):
     return 2.0 * math.atan2(p[3], p[0])  # p_w ≥ 0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def distance(d, arm, length, G, Y, T, geometric):
     """Y, T of ‖d‖, written.  d: (3,); arm: (2, 3) from the centres of mass to the points; length: of d; G: (12, 3)
     written, ḋ = Gᵀ u; geometric: (12, 12) written, the part of T that is symmetric and not negative,
@@ -83,7 +83,7 @@ def distance(d, arm, length, G, Y, T, geometric):
             T[at + i, at + i] -= sign * along
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def slide(a, d, arm, Y, T):
     """Y, T of a · d, written.  a: (3,) unit, fixed to the first body."""
     r = arm[1]
@@ -114,7 +114,7 @@ def slide(a, d, arm, Y, T):
         T[9 + i, 3 + i] += ar
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def relative_rotation(A, B, p):
     """Quaternion p (4,), w ≥ 0, of Aᵀ B, by the largest of the four candidates (Shepperd)."""
     R00 = A[0, 0] * B[0, 0] + A[1, 0] * B[1, 0] + A[2, 0] * B[2, 0]
@@ -139,7 +139,7 @@ def relative_rotation(A, B, p):
     p[0], p[1], p[2], p[3] = f * w, f * x, f * y, f * z
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def log_of(p, phi):
     """Rotation vector phi (3,) of the unit quaternion p, w ≥ 0 [rad]."""
     s = math.sqrt(p[1] ** 2 + p[2] ** 2 + p[3] ** 2)
@@ -147,7 +147,7 @@ def log_of(p, phi):
     phi[0], phi[1], phi[2] = f * p[1], f * p[2], f * p[3]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def rotation_component(i, phi, A, E, N, Y, T):
     """Y, T of phi_i, written.  E: (3, 3) written, phi changes by E ψ where the second frame turns by ψ against the
     first, seen in the first; N: (3, 3) written, ∂E_i/∂ψ."""
@@ -189,7 +189,7 @@ def rotation_component(i, phi, A, E, N, Y, T):
     _turn_rows(E[i], N, A, Y, T)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def twist(p, A, row, N, Y, T):
     """Y, T of the twist, written.  row: (3,), N: (3, 3) written: its rate and that rate's
     change by rotations ψ of the second frame against the first, seen in the first."""
@@ -208,7 +208,7 @@ def twist(p, A, row, N, Y, T):
     _turn_rows(row, N, A, Y, T)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _turn_rows(row, N, A, Y, T):
     """Y, T of an angle whose rate is row · ψ̇: both in the world's axes, of both bodies."""
     T[:, :] = 0.0

@@ -22,7 +22,7 @@ from delassus.forces.measures import (
     value_of,
 )
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 NOTHING = -1  # in the place of a body or a node: the world
 _STIFFEST = 1e6  # h² k w, beyond which weights are those of the limit
@@ -105,7 +105,7 @@ class Pairs:
         return out
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _place_end(ends, k, side, q, rotation, nodes, point, axes, arm):
     """The point (3,), axes (3, 3) and arm (3,) from the centre of mass of one end."""
     bodies, on_nodes, origin, local = ends
@@ -128,7 +128,7 @@ def _place_end(ends, k, side, q, rotation, nodes, point, axes, arm):
                     axes[i, j] += rotation[b, i, a] * local[k, side, a, j]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _differentiate(which, axis, value, d, axes, arm, p, phi, column, G, E, N, Y, T, geometric):
     """Y (12,), T (12, 12) and, of distances, geometric (12, 12) of one measure of two placed ends, written."""
     if which == DISTANCE:
@@ -143,7 +143,7 @@ def _differentiate(which, axis, value, d, axes, arm, p, phi, column, G, E, N, Y,
         twist(p, axes[0], column, N, Y, T)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _mobility(ends, k, Y, masses):
     """Y M⁻¹ Yᵀ [1/kg], of nodes as if they were alone."""
     value = 0.0

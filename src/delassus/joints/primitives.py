@@ -26,7 +26,7 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 POINT, DOT, DISTANCE, EVEN = 0, 1, 2, 3
 SLIDE, TURN, FIRST, SECOND, ROTVEC = 0, 1, 2, 3, 4
@@ -34,7 +34,7 @@ COUNTED = (TURN, FIRST, SECOND)
 """Angles that count turns (dynamics/turns.py)."""
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def joint_frames(bodies, local_origin, local_axes, position, rotation, origin, axes, centre):
     """World frames of all joints on both bodies.  Written: origin (n, 2, 3) [m], axes (n, 2, 3, 3) as columns, centre
     (n, 2, 3): the bodies' centres of mass; the world has its own at zero."""
@@ -60,7 +60,7 @@ def joint_frames(bodies, local_origin, local_axes, position, rotation, origin, a
                         axes[j, side, i, k] = value
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def evaluate_constraints(
     start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows
 ):
@@ -74,7 +74,7 @@ def evaluate_constraints(
             _ground(bodies[j], rows[r])
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, values, rows):
     """Values (n_d,) [m, rad] and rate rows (n_d, 12) of every joint coordinate, both written."""
     for d in range(len(joint)):
@@ -86,7 +86,7 @@ def evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, v
         _ground(bodies[j], rows[d])
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _ground(pair, row):
     """The world does not move: its half of the row is zero."""
     for side in range(2):
@@ -95,7 +95,7 @@ def _ground(pair, row):
                 row[6 * side + k] = 0.0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def constraint_row(kind, i, j, length, xa, A, ca, xb, B, cb, row):
     """Residual of one row; its rate is row · (u_a, u_b).  A, B: (3, 3), columns are the axes; row: (12,), written."""
     if kind == DOT:
@@ -126,7 +126,7 @@ def constraint_row(kind, i, j, length, xa, A, ca, xb, B, cb, row):
     return norm - length
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def coordinate_row(kind, i, xa, A, ca, xb, B, cb, row):
     """Value of one joint coordinate [m or rad]; its rate is row · (u_a, u_b)."""
     x, y, z = np.int64(0), np.int64(1), np.int64(2)  # literals would be types of their own, compiled one by one
@@ -148,7 +148,7 @@ def coordinate_row(kind, i, xa, A, ca, xb, B, cb, row):
     return _rotation_vector(i, A, B, row)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def line(e0, e1, e2, pa, ca, pb, cb, row):
     """Row of e · (velocity of the follower's point p_b − velocity of the base's point p_a)."""
     row[0], row[1], row[2] = -e0, -e1, -e2
@@ -159,7 +159,7 @@ def line(e0, e1, e2, pa, ca, pb, cb, row):
     row[9], row[10], row[11] = s1 * e2 - s2 * e1, s2 * e0 - s0 * e2, s0 * e1 - s1 * e0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def turn(e0, e1, e2, row):
     """Row of e · (ω_b − ω_a)."""
     for k in range(12):
@@ -168,7 +168,7 @@ def turn(e0, e1, e2, row):
     row[9], row[10], row[11] = e0, e1, e2
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def axis_pair(A, i, B, j, row):
     """Row of d/dt (a_i · b_j) = −(a_i × b_j) · (ω_b − ω_a)."""
     turn(
@@ -179,7 +179,7 @@ def axis_pair(A, i, B, j, row):
     )
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _rotation_vector(i, A, B, row):
     """Component i of θ = log(AᵀB), with θ' = J_l⁻¹(θ) Aᵀ(ω_b − ω_a)."""
     x, y, z = np.int64(0), np.int64(1), np.int64(2)  # literals would be types of their own, compiled one by one
@@ -216,6 +216,6 @@ def _rotation_vector(i, A, B, row):
     return value
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _dot(A, i, B, j):
     return A[0, i] * B[0, j] + A[1, i] * B[1, j] + A[2, i] * B[2, j]

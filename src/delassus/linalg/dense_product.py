@@ -1,10 +1,10 @@
 """Products with small dense matrices, and the largest entry of a vector."""
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, **BORROWED)
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, **NO_REFCOUNT)
 def times_plus(W, r, v, out):
     """out = W r + v."""
     for i in range(len(v)):
@@ -14,7 +14,7 @@ def times_plus(W, r, v, out):
         out[i] = value + v[i]
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def exact_times_plus(W, r, v, out):
     """out = W r + v, each row summed in order: the bits of a product by compressed rows. Four rows at a time, since one
     sum after the other waits for itself."""
@@ -34,7 +34,7 @@ def exact_times_plus(W, r, v, out):
         out[i] = a + v[i]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def max_abs(x):
     """max |x|, zero for nothing, NaN where an entry is."""
     out = 0.0

@@ -8,32 +8,9 @@ sums: no `fastmath`.
 import math
 
 import numpy as np
-from numba import config
 
 from delassus.kernel import njit
-
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
-
-    def product_error(a: float, b: float, product: float) -> float:
-        """a b − product exactly, by halves of 26 bits each."""
-        a_high, b_high = 134217729.0 * a, 134217729.0 * b
-        a_high -= a_high - a
-        b_high -= b_high - b
-        a_low, b_low = a - a_high, b - b_high
-        return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-else:
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def product_error(typingctx, a, b, product):
-        """a b − product exactly, by one fused instruction."""
-
-        def generate(context, builder, signature, arguments):
-            return builder.fma(arguments[0], arguments[1], builder.fneg(arguments[2]))
-
-        return types.float64(types.float64, types.float64, types.float64), generate
+from delassus.kernel.instructions import product_error
 
 
 def pair_array(values: np.ndarray) -> np.ndarray:

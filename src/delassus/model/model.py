@@ -11,7 +11,7 @@ from delassus.collision import ShapeArrays
 from delassus.joints.arrays import JointArrays
 from delassus.joints.couplings import Couplings, with_lengths
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.flexible import Flexible
 from delassus.softening import NOT_SAID
 
@@ -148,7 +148,7 @@ def constants(arrays: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def form_mass_blocks(mass, inertia, inverse_inertia, rotation, out, inverse):
     """Blocks diag(m I, R Θ Rᵀ) and their inverses."""
     for b in range(len(mass)):

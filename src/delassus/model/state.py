@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from delassus.errors import ProblemError
 from delassus.given import numbers
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model
 from delassus.spatial import rotations_of
 
@@ -125,7 +125,7 @@ def _whole(turns: ArrayLike) -> np.ndarray:
     return out
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def first_wrong(q, u):
     """The first body whose quaternion is not of unit length to rounding, _NOT_FINITE, or FINE."""
     for b in range(len(q)):

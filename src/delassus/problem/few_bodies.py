@@ -18,7 +18,7 @@ Larger problems end after the velocity scales.
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.linalg.operators.rigid import translation_ratio
 from delassus.problem.scales import measure_rigid
 
@@ -59,7 +59,7 @@ def pack_bodies(rigid, mass, joints, bilateral, limits, mu, is_exact, u_f, v_f, 
         out[MASS_RATIO] = translation_ratio(mass) if len(mass) else 1.0
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _copy(rigid, joints, bilateral, limits, mu, u_f, v_f, area, out):
     """All but the measures, which are there."""
     bodies, start, rows, response, compliance = rigid
@@ -82,7 +82,7 @@ def _copy(rigid, joints, bilateral, limits, mu, u_f, v_f, area, out):
         numbers[blocks + 1 + 2 * k], numbers[blocks + 2 + 2 * k] = bodies[k, 0], bodies[k, 1]
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _put(values, out, at):
     """Copy a vector to this place; the place behind it."""
     for i in range(len(values)):
@@ -90,7 +90,7 @@ def _put(values, out, at):
     return at + len(values)
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def unpacked(packed):
     """(`RigidDelassus.plain`, u_f, v_f, `Problem.judged_by`), views."""
     m, blocks, joints, bilateral = int(packed[3]), int(packed[4]), int(packed[5]), int(packed[6])

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from delassus.cones import ProductCone
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 _WIDTH = 6  # reactions of a block: no joint has more rows
 
@@ -67,7 +67,7 @@ class Memory:
         return out
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def sort_names(names, order):
     """order: (n,) such that names[order] ascends. By insertion: they come nearly so, pair by pair."""
     for k in range(len(names)):
@@ -78,7 +78,7 @@ def sort_names(names, order):
         order[at] = k
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def recall_reactions(known, reactions, names, block_start, out):
     """out: (m,) what is known of the blocks by name, zero for new ones.  known: (n,) ascending."""
     for k in range(len(names)):
@@ -94,7 +94,7 @@ def recall_reactions(known, reactions, names, block_start, out):
             out[i] = reactions[first, i - block_start[k]] if found else 0.0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def store_reactions(names, order, block_start, reactions, kept, table):
     """The reactions of the blocks, in this order, into kept (n,) names and table (n, 6)."""
     for p in range(len(order)):

@@ -20,8 +20,8 @@ from delassus.dynamics.softness import Softness, softness_of
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
 from delassus.kernel import njit
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.law import Law
-from delassus.linalg.borrowed import BORROWED
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.problem import Problem
@@ -269,7 +269,7 @@ def _held_back(model: Model, rows: Rows, held: Held | None) -> tuple[str, ...]:
     return tuple(model.freedoms.coordinate_names[d] for d in found)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def drift_of(residual, hard):
     """The worst error of the joints that are not meant to give, NaN where one is.  hard: which rows, or empty: all."""
     out = 0.0
@@ -280,7 +280,7 @@ def drift_of(residual, hard):
     return out
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def deepest(gap):
     """max(−gap, 0), zero for nothing."""
     out = 0.0

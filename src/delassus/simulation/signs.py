@@ -14,7 +14,7 @@ from delassus.collision.instances import FIXTURES
 from delassus.dynamics import Rows
 from delassus.dynamics.rows import CONTACT, FRICTION, JOINT, LIMIT
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation.settings import StepSettings
@@ -92,7 +92,7 @@ def _block(model: Model, rows: Rows, block: int) -> str:
     return f"the contact of {pair[0]} and {pair[1]}"
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def is_suspicious(found, closes, h):
     """Is a sentence due?  found: work of hard constraints and how much of it raises no question [J], fastest spin
     [rad/s], deepest contact in radii, worst error of a hard joint; closes: are joints closed after each step?"""
@@ -100,7 +100,7 @@ def is_suspicious(found, closes, h):
     return gained > bearable or error > (_OPEN if closes else _OPEN_UNCLOSED) or depth > _DEEP or h * spin > _TURN
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def examine(
     mass, inertia, gravity, h, u, new_u, q, new_q, names, start, bodies, rows, compliance, reactions, contact, residual,
     hard,
@@ -157,7 +157,7 @@ def examine(
     return min(gained, grown), bearable, culprit, spin, fastest, depth, deepest, error, worst
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _kinetic(mass, T, pose, twist):
     """½ m v² + ½ ω·Θω of one body [J]."""
     w, x, y, z = pose[3], -pose[4], -pose[5], -pose[6]  # world → body

@@ -16,10 +16,10 @@ import numpy as np
 
 from delassus import residuals
 from delassus.errors import SettingsError
+from delassus.kernel.compile_time import spent as compiling
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.residuals import Measure
-from delassus.solvers.compile_time import spent as compiling
 from delassus.solvers.method import Method
 from delassus.solvers.parts.batch import Batch, Kernel
 from delassus.solvers.settings import Settings

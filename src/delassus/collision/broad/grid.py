@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from delassus.collision.layout import PLANE
-from delassus.collision.machine import AHEAD, Pool, prefetch
+from delassus.collision.machine import AHEAD, Pool
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.instructions import prefetch
+from delassus.kernel.memory import NO_REFCOUNT
 
 SMALL_CLASS = 8  # a size class with so few shapes is not worth a grid: they are tested against everything, like planes
 COLUMNS = 2  # a power of two; 4 try a sixth fewer balls but look up as much more
@@ -73,7 +74,7 @@ def table_room(items: int, levels: int) -> int:
     return levels * 8 * COLUMNS + 2 * COLUMNS * items + 1
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def size_up(gridded, level_start, level_radius, position, origin, inverse, shape, first, mask):
     """Bounds and table of each level; returns the number of table entries."""
     entries = 0
@@ -104,7 +105,7 @@ def size_up(gridded, level_start, level_radius, position, origin, inverse, shape
     return entries
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def cell_of(x, y, z, level, origin, inverse, shape):
     """(column, row) of a point: its cell along x, and along y and z as one number."""
     j = np.int64((y - origin[level, 1]) * inverse[level])
@@ -112,7 +113,7 @@ def cell_of(x, y, z, level, origin, inverse, shape):
     return np.int64((x - origin[level, 0]) * inverse[level] * COLUMNS), j + shape[level, 1] * k
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def fill_grid(gridded, level_start, position, radius, grid, bucket):
     """Sort by counting.  bucket: (m,) scratch."""
     origin, inverse, shape, first, mask, start, item, ball = grid

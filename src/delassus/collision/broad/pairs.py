@@ -9,12 +9,12 @@ import numpy as np
 from delassus.collision.layout import MARGIN, PLANE, SPHERES, deal_pair
 from delassus.collision.placement import place
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 FEW = 64  # shapes up to which every pair is tested
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def may_touch(i, j, body, owner, group, mask, excluded):
     """Different bodies, at least one of them movable, groups that see each other, and no exclusion.
 
@@ -38,7 +38,7 @@ def may_touch(i, j, body, owner, group, mask, excluded):
     return True
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def boxes_overlap(position, extent, a, b):
     """The boxes along the world's axes, margins included."""
     return (
@@ -48,7 +48,7 @@ def boxes_overlap(position, extent, a, b):
     )
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def over_plane(position, rotation, radius, plane, other):
     """The bounding ball of the other shape reaches the plane."""
     d = 0.0
@@ -57,7 +57,7 @@ def over_plane(position, rotation, radius, plane, other):
     return d <= radius[other] + position[plane, MARGIN]
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def spheres_near(position, a, b):
     """Whether the gap of spheres a and b is at most the sum of their margins, by the test of the grid."""
     x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
@@ -84,7 +84,7 @@ def few_candidates(
     return room[:count].copy()
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _candidates(kind, body, owner, group, mask, excluded, families, points, candidates):
     count = 0
     for a in range(len(kind)):
@@ -97,7 +97,7 @@ def _candidates(kind, body, owner, group, mask, excluded, families, points, cand
     return count
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def find_few(placing, radius, q, candidates, position, rotation, extent, pairs, dealt):
     """Place the shapes and keep the near pairs: (first body with a bad pose or −1, pairs, contacts that are known, bits
     of the families that occur).

@@ -4,10 +4,10 @@ import numpy as np
 
 from delassus.collision.layout import deal_pair
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def group(found, counts, end, partner):
     """partner (p,): second shapes of the pairs, grouped by the first; end (n,): of each shape's group, which begins
     where the one before it ends.
@@ -30,7 +30,7 @@ def group(found, counts, end, partner):
             end[a] = at + 1
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def sort_partners(partner, begin, end):
     """Sort partner[begin:end] by insertion, and where there are many first over longer steps (Shell)."""
     step = 1
@@ -46,7 +46,7 @@ def sort_partners(partner, begin, end):
         step //= 3
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def deal(end, partner, kind, families, points, pairs, dealt):
     """The sorted pairs (p, 2) with their families and slots (p, 3), see layout.py.  Returns (rows of out, contacts
     that are known, bits of the families that occur)."""

@@ -13,7 +13,7 @@ from delassus.collision.broad.partners import group
 from delassus.collision.layout import PLANE, SPHERE
 from delassus.collision.machine import share_out
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 if TYPE_CHECKING:
     from delassus.collision.arrays import ShapeArrays
@@ -51,7 +51,7 @@ def find_pairs(
     return end, partner
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def search_common(t, threads, common, filters, found, counts):
     """Share t of the pairs with planes and the like: (common shape, any other) where they are near."""
     which, is_common, kind, radius, position, rotation, extent = common
@@ -78,7 +78,7 @@ def search_common(t, threads, common, filters, found, counts):
     counts[t] = count
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def search_grid(t, threads, levels, grid, kind, position, extent, filters, runs, found, counts):
     """Share t of the pairs of shapes in the grids.  runs: (threads, RUNS, 3) scratch.
 
@@ -150,7 +150,7 @@ def search_grid(t, threads, levels, grid, kind, position, extent, filters, runs,
     counts[t] = count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _rows(c0, c1, after, column, fy, fz, reach, nx, ny, nz, first, mask, start, runs):
     """The runs of columns c0 … c1 of all rows within reach of (fy, fz), in units of a row's width.  Returns how many.
 
@@ -179,7 +179,7 @@ def _rows(c0, c1, after, column, fy, fz, reach, nx, ny, nz, first, mask, start, 
     return n
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _of_row(t, begin, end, row, c0, c1, level, origin, inverse, shape, ball, found):
     """Drop the items noted from begin to end that are in other cells of the same buckets; returns the new end."""
     for h in range(begin, end):

@@ -9,14 +9,14 @@ import math
 from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, TRIANGLE, to_local, to_world
 from delassus.collision.narrow.faces import support
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 EDGE_PAIRS = 40_000  # at most so many are tried: beyond, hulls are round
 _PARALLEL = 1e-6  # sine of the angle below which edges are parallel: then a face does as well
 _BESIDE = 1e-9  # of a unit vector: how far a direction may be out of the cone of an edge
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def along(position, R, size, kind, vertex, vertex_start, given, a, b, nx, ny, nz):
     """Distance of shapes a and b along the unit vector n from a to b: negative where they overlap [m]."""
     x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
@@ -25,7 +25,7 @@ def along(position, R, size, kind, vertex, vertex_start, given, a, b, nx, ny, nz
     return nx * x + ny * y + nz * z - reach
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def best_face(
     position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given, a, b, bias, limit
 ):  # fmt: skip
@@ -48,7 +48,7 @@ def best_face(
     return best, bx, by, bz
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _faces(kind, shape_face, s):
     """How many flat faces shape s has."""
     if kind[s] == BOX:
@@ -58,7 +58,7 @@ def _faces(kind, shape_face, s):
     return 0 if kind[s] == CAPSULE else shape_face[s + 1] - shape_face[s]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _face(R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, s, f):
     """(outward unit normal of face f of shape s in the world, its distance from the origin of s)."""
     if kind[s] == BOX or kind[s] == CYLINDER:
@@ -79,7 +79,7 @@ def _face(R, size, kind, vertex, vertex_start, face, face_start, shape_face, fac
     return nx, ny, nz, own
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def triangle_normal(vertex, v):
     """Unit normal of the triangle with corners v, v + 1, v + 2."""
     ax, ay, az = vertex[v + 1, 0] - vertex[v, 0], vertex[v + 1, 1] - vertex[v, 1], vertex[v + 1, 2] - vertex[v, 2]
@@ -89,7 +89,7 @@ def triangle_normal(vertex, v):
     return x / length, y / length, z / length
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def best_edges(
     position, R, size, kind, vertex, vertex_start, given, edge, shape_edge, a, b, best, limit
 ):  # fmt: skip
@@ -100,7 +100,7 @@ def best_edges(
     return _across_edges(position, R, size, kind, vertex, vertex_start, given, edge, shape_edge, a, b, best, limit)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def edge_of(position, R, size, kind, vertex, vertex_start, edge, s, e, nx, ny, nz):
     """(middle, unit vector, half length) of edge e of solid s which lies furthest along n, in the world.  Edges of
     hulls and triangles are rows of `edge`, those of a box its axes; what is round has lines along its axis."""
@@ -125,7 +125,7 @@ def edge_of(position, R, size, kind, vertex, vertex_start, edge, s, e, nx, ny, n
     return position[s, 0] + x, position[s, 1] + y, position[s, 2] + z, ux, uy, uz, half
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _across_axes(position, R, size, kind, vertex, vertex_start, given, a, b, best):
     """`best_edges` for the axis of cylinder b and an axis of box, capsule or cylinder a; or from axis to axis."""
     bx, by, bz, one = 0.0, 0.0, 1.0, -1
@@ -153,7 +153,7 @@ def _across_axes(position, R, size, kind, vertex, vertex_start, given, a, b, bes
     return best, bx, by, bz, one, 2
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def has_many_edges(kind, shape_edge, a, b):
     """Whether hulls a and b have so many edges that pairs of them are not tried."""
     if kind[a] != CONVEX:
@@ -161,7 +161,7 @@ def has_many_edges(kind, shape_edge, a, b):
     return (shape_edge[a + 1] - shape_edge[a]) * (shape_edge[b + 1] - shape_edge[b]) > EDGE_PAIRS
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _across_edges(
     position, R, size, kind, vertex, vertex_start, given, edge, shape_edge, a, b, best, limit
 ):  # fmt: skip
@@ -220,7 +220,7 @@ def _across_edges(
     return best, bx, by, bz, one, two
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _turned(R, a, b, x, y, z):
     """A direction of the frame of b in that of a."""
     x, y, z = to_world(R, b, x, y, z)

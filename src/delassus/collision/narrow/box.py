@@ -13,7 +13,7 @@ import numpy as np
 from delassus.collision.layout import put, to_local, to_world
 from delassus.collision.narrow.distance import point_box, segments_nearest
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 FACE_BIAS = 1e-4  # of the smallest half edge
 CLIP_SLACK = 1e-6
@@ -21,7 +21,7 @@ CLIP_SLACK = 1e-6
 EDGES, CORNER = 1 << 14, 1 << 15  # feature bits
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def box_box(position, R, size, a, b, limit, out, k, work):
     """Boxes a and b.  Returns the number of contacts (≤ 8) written from k on.  work: (≥ 2, 24, 4) scratch."""
     smallest = min(size[a, 0], size[a, 1], size[a, 2], size[b, 0], size[b, 1], size[b, 2])
@@ -53,7 +53,7 @@ def box_box(position, R, size, a, b, limit, out, k, work):
     return count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _best_face(R, size, a, b, tx, ty, tz):
     """(separation, axis) of the face of box a that separates it most from box b at t = p_b − p_a."""
     best, axis = -math.inf, 0
@@ -67,7 +67,7 @@ def _best_face(R, size, a, b, tx, ty, tz):
     return best, axis
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _best_edges(R, size, a, b, tx, ty, tz):
     """(separation, edge axis of a, of b, unit direction from a to b) of the best axis across two edges."""
     best, bi, bj, bx, by, bz = -math.inf, 0, 0, 0.0, 0.0, 1.0
@@ -91,7 +91,7 @@ def _best_edges(R, size, a, b, tx, ty, tz):
     return best, bi, bj, bx, by, bz
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _faces(position, R, size, a, b, axis, tx, ty, tz, flip, limit, out, k, work):
     """Clip the face of box b that looks at face `axis` of box a to that face.  (contacts written, lowest gap).
 
@@ -146,7 +146,7 @@ def _faces(position, R, size, a, b, axis, tx, ty, tz, flip, limit, out, k, work)
     return written, lowest
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _clip(polygon, count, along, sign, half, line, out):
     """Keep the part of a polygon with sign · x[along] ≤ half (Sutherland–Hodgman).  Column 3: the line that starts at
     each corner.  Returns the number of corners of the result."""
@@ -168,7 +168,7 @@ def _clip(polygon, count, along, sign, half, line, out):
     return kept
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _edge_points(position, R, size, a, b, i, j, ex, ey, ez, work):
     """Nearest points of edge i of box a and edge j of box b, furthest along ±e: (s, t, distance); work rows 0 and 1
     receive the middles of the two edges, relative to p_a."""
@@ -193,7 +193,7 @@ def _edge_points(position, R, size, a, b, i, j, ex, ey, ez, work):
     return s, t, math.sqrt(square)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _put_edges(position, R, size, a, b, i, j, s, t, ex, ey, ez, gap, limit, out, k, work):
     """The contact of two edges, after _edge_points."""
     if gap > limit:
@@ -213,7 +213,7 @@ def _put_edges(position, R, size, a, b, i, j, s, t, ex, ey, ez, gap, limit, out,
     return 1
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _nearest_corner(position, R, size, a, b, i, j, ex, ey, ez, limit, out, k, work):
     """Separated boxes: the nearest of all corners to the other box, and of the best pair of edges."""
     s, t, best = _edge_points(position, R, size, a, b, i, j, ex, ey, ez, work)

@@ -7,13 +7,13 @@ import numpy as np
 from delassus.collision.layout import put, to_local, to_world
 from delassus.collision.narrow.distance import TINY, segments_nearest
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 PARALLEL = 0.02  # sine of the angle below which two capsules touch along a line and get a contact at each of its ends
 CLOSER = 1e-6  # of the radii: the crossing of two such capsules is a third contact only where it is this much closer
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def capsule_capsule(position, R, size, a, b, limit, out, k):
     """One contact at the nearest points of the two segments; near parallel, one at each end of the overlap."""
     ux, uy, uz = R[a, 0, 2], R[a, 1, 2], R[a, 2, 2]
@@ -41,7 +41,7 @@ def capsule_capsule(position, R, size, a, b, limit, out, k):
     return count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _gap(position, R, a, b, s, t):
     """Distance of two points on the axes."""
     x = position[b, 0] + t * R[b, 0, 2] - position[a, 0] - s * R[a, 0, 2]
@@ -50,7 +50,7 @@ def _gap(position, R, a, b, s, t):
     return math.sqrt(x * x + y * y + z * z)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _pair(position, R, size, a, b, s, t, limit, out, k, feature):
     """The contact of the balls at two points on the axes, written when near enough: (gap, contacts written)."""
     ra, rb = size[a, 0], size[b, 0]
@@ -83,7 +83,7 @@ def _pair(position, R, size, a, b, s, t, limit, out, k, feature):
     return gap, 1
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def box_capsule(position, R, size, a, b, limit, out, k):
     """Box a, capsule b: over a face, one contact at each end of the axis as far as it is above it; else the nearest."""
     r, h = size[b, 0], size[b, 1]
@@ -135,14 +135,14 @@ def box_capsule(position, R, size, a, b, limit, out, k):
     return count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _slope(t, cx, cy, cz, ux, uy, uz, hx, hy, hz):
     """Half the derivative of the squared distance to the box along the segment: grows with t, linear between kinks."""
     x, y, z = cx + t * ux, cy + t * uy, cz + t * uz
     return ux * (x - min(max(x, -hx), hx)) + uy * (y - min(max(y, -hy), hy)) + uz * (z - min(max(z, -hz), hz))
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _nearest_on_segment(cx, cy, cz, ux, uy, uz, h, hx, hy, hz):
     """The parameter |t| ≤ h of the point c + t u nearest to the box: bracket the root of the slope between its kinks,
     where the segment crosses the planes of the faces, then interpolate, which is exact."""
@@ -169,7 +169,7 @@ def _nearest_on_segment(cx, cy, cz, ux, uy, uz, h, hx, hy, hz):
     return lo + (hi - lo) * (-s_lo / (s_hi - s_lo))
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _middle(lo, cx, cy, cz, ux, uy, uz, h, hx, hy, hz):
     """Where the slope is zero from the start (parallel to a face, or inside), the middle of that stretch."""
     hi = h
@@ -182,7 +182,7 @@ def _middle(lo, cx, cy, cz, ux, uy, uz, h, hx, hy, hz):
     return 0.5 * (lo + hi)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _segment_inside(cx, cy, cz, ux, uy, uz, h, hx, hy, hz):
     """A segment that cuts the box: the shortest way out, over the six faces and the three axes across segment and edge.
 

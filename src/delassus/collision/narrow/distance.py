@@ -6,7 +6,7 @@ which the distance grows. The nearest surface point is p − distance · o."""
 import math
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 TINY = 1e-150  # squared lengths below this have no direction
 
@@ -83,7 +83,7 @@ def segments_nearest(px, py, pz, ux, uy, uz, a, qx, qy, qz, vx, vy, vz, b):
     return s, t
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def point_convex(vertex, face, face_start, face_normal, first, begin, end, x, y, z):
     """(distance, ox, oy, oz) of a point in the frame of a hull.  first: its first vertex; begin,
     end: its faces."""
@@ -114,7 +114,7 @@ def point_convex(vertex, face, face_start, face_normal, first, begin, end, x, y,
     return d, ox / d, oy / d, oz / d
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _off_face(vertex, face, face_start, first, f, nx, ny, nz, d, x, y, z):
     """The point minus its nearest point on face f, whose plane it is d in front of."""
     lo, hi = face_start[f], face_start[f + 1]

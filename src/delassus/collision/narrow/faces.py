@@ -6,12 +6,12 @@ import math
 from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, SPHERE, TRIANGLE, to_local, to_world
 from delassus.collision.narrow.given import furthest, given_face
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 RIM = 8  # corners that stand for the rim of a cylinder's end
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def looking_face(
     position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given, s, nx, ny, nz,
     corners,
@@ -57,7 +57,7 @@ def looking_face(
     return count, cosine
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def area(corners, count):
     """Twice the area vector of a triangle of three of so many corners, across the face: not of neighbours, since faces
     are flat to so many digits only."""
@@ -67,7 +67,7 @@ def area(corners, count):
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _box(hx, hy, hz, x, y, z, corners):
     i = 0 if abs(x) >= abs(y) and abs(x) >= abs(z) else (1 if abs(y) >= abs(z) else 2)
     d = x if i == 0 else (y if i == 1 else z)
@@ -81,14 +81,14 @@ def _box(hx, hy, hz, x, y, z, corners):
     return 4, abs(d)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _segment(x, y, z, h, corners):
     corners[0, 0], corners[0, 1], corners[0, 2] = x, y, z - h
     corners[1, 0], corners[1, 1], corners[1, 2] = x, y, z + h
     return 2
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _cylinder(r, h, x, y, z, corners):
     """Side or end."""
     if abs(z) > 0.7071:
@@ -101,7 +101,7 @@ def _cylinder(r, h, x, y, z, corners):
     return _segment(r * x / across, r * y / across, 0.0, h, corners), 0.0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def support(R, size, kind, vertex, vertex_start, given, s, nx, ny, nz):
     """How far solid or triangle s reaches from its origin along n, a unit vector [m]."""
     x, y, z = to_local(R, s, nx, ny, nz)

@@ -8,7 +8,6 @@ scratch: (threads, 5, rows, 4), see `scratch_rows`."""
 import numpy as np
 from numba import types
 
-from delassus.addresses import kernel_address
 from delassus.collision.layout import (
     BOX,
     CAPSULE,
@@ -34,13 +33,14 @@ from delassus.collision.narrow.plane import HULL_POINTS, plane_box, plane_given,
 from delassus.collision.narrow.solids import solid_solid
 from delassus.collision.narrow.sphere import sphere_hull, sphere_solid, sphere_triangle
 from delassus.kernel import ADDRESSED, njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.addresses import kernel_address
+from delassus.kernel.memory import NO_REFCOUNT
 
 (SPHERE_SOLID, SPHERE_HULL, SPHERE_TRIANGLE, PLANE_BOX, PLANE_ROUND, PLANE_HULL, BOXES, BOX_CAPSULE, CAPSULES, SOLIDS,
  PLANE_GIVEN) = range(SPHERE_PLANE + 1, SPHERE_PLANE + 12)  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
 def _sphere_solid(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
@@ -53,7 +53,7 @@ def _sphere_solid(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
 def _sphere_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, _, kind, vertex, vertex_start, face, face_start, shape_face, face_normal = geometry[:10]
     total = 0
@@ -68,7 +68,7 @@ def _sphere_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
 def _sphere_triangle(t, threads, count, pairs, dealt, geometry, out, scratch):
     (position, R, _, kind, vertex, vertex_start, _, _, _, _, edge_normal, triangle, _, _, corner, corner_start,
      _) = geometry  # fmt: skip
@@ -84,7 +84,7 @@ def _sphere_triangle(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
 def _plane_box(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
@@ -97,7 +97,7 @@ def _plane_box(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
 def _plane_round(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
@@ -110,7 +110,7 @@ def _plane_round(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
 def _plane_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, _, kind, vertex, vertex_start = geometry[:6]
     total = 0
@@ -123,7 +123,7 @@ def _plane_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
 def _boxes(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     work = scratch[t]
@@ -137,7 +137,7 @@ def _boxes(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
 def _box_capsule(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
@@ -150,7 +150,7 @@ def _box_capsule(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
 def _capsules(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry
     total = 0
@@ -163,7 +163,7 @@ def _capsules(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
 def _plane_given(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry[:4]
     given = geometry[-1]
@@ -178,7 +178,7 @@ def _plane_given(t, threads, count, pairs, dealt, geometry, out, scratch):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
 def _solids(t, threads, count, pairs, dealt, geometry, out, scratch):
     (position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges, triangle, edge,
      shape_edge, _, _, given) = geometry  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 
 from delassus.collision.layout import BODY, MU, RESTITUTION
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 if TYPE_CHECKING:
     from delassus.collision.arrays import ShapeArrays
@@ -46,7 +46,7 @@ _AX, _AY, _AZ = _reflect_from_z(1.0, 0.0, 0.0)
 _BX, _BY, _BZ = _reflect_from_z(0.0, 1.0, 0.0)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def fill_tangents(frame, k):
     """Rows 1 and 2 of frame[k] from the unit normal in row 0: right-handed (n, t1, t2)."""
     vx, vy, vz = frame[k, 0, 0] - _DX, frame[k, 0, 1] - _DY, frame[k, 0, 2] - _DZ
@@ -62,7 +62,7 @@ def fill_tangents(frame, k):
     frame[k, 2, 0], frame[k, 2, 1], frame[k, 2, 2] = _BX - b * vx, _BY - b * vy, _BZ - b * vz
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def put_pair(k, a, b, touch, position, mixing, bodies, shapes, frame, mu, restitution, feature):
     """What contact k of shapes a and b has besides normal, point and gap; touch: what touches within the pair."""
     fill_tangents(frame, k)
@@ -73,7 +73,7 @@ def put_pair(k, a, b, touch, position, mixing, bodies, shapes, frame, mu, restit
     feature[k] = touch | (np.uint64(a) << np.uint64(40)) | (np.uint64(b) << np.uint64(16))
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def mix(mixing, a, b):
     """Friction coefficient of a pair; numbers as in arrays.MIXING."""
     if mixing == 0:

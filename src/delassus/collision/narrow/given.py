@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.shapes import Shape
 
 AROUND = 8  # directions in which a face is asked for
@@ -83,7 +83,7 @@ furthest: Any = _ask if config.DISABLE_JIT else _call  # type: ignore[attr-defin
 """furthest(address, size, s, x, y, z): the point of GIVEN shape s, in its frame, furthest along (x, y, z)."""
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def given_face(address, size, s, x, y, z, corners):
     """Write the face of GIVEN shape s that looks along the unit vector (x, y, z) into corners (≥ AROUND, 3), in its
     frame, anticlockwise seen against it.  Returns (corners written, cosine between the face and the direction): a
@@ -112,7 +112,7 @@ def given_face(address, size, s, x, y, z, corners):
     return count, 0.0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _ring(address, size, s, x, y, z, tilt, corners):
     """Support points of AROUND directions that lean by `tilt` [rad] against a unit vector, those close together once:
     how many are written into corners."""
@@ -138,7 +138,7 @@ def _ring(address, size, s, x, y, z, tilt, corners):
     return count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _area(corners, count):
     """Twice the area vector of a polygon."""
     ax, ay, az = 0.0, 0.0, 0.0
@@ -150,7 +150,7 @@ def _area(corners, count):
     return ax, ay, az
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _longest(corners, count):
     """(squared distance, i, j) of the two corners that are furthest apart."""
     far, one, two = 0.0, 0, 1
@@ -162,13 +162,13 @@ def _longest(corners, count):
     return far, one, two
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _square(corners, i, x, y, z):
     """Squared distance of a point from corner i."""
     return (corners[i, 0] - x) ** 2 + (corners[i, 1] - y) ** 2 + (corners[i, 2] - z) ** 2
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def least_half_width(size, s, address):
     """Half the least of many widths of GIVEN shape s [m]."""
     least = math.inf
@@ -179,7 +179,7 @@ def least_half_width(size, s, address):
     return least
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _half_width(address, size, s, x, y, z):
     """Along a unit vector [m]."""
     px, py, pz = furthest(address, size, s, x, y, z)

@@ -12,7 +12,7 @@ from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, PLANE, SPHE
 from delassus.collision.narrow.given import furthest
 from delassus.collision.narrow.triangle import nearest_barycentric
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 _ROUNDS = 64
 _STUCK = 3  # rounds without progress: on round sides simplices become flat, and rounding has the say
@@ -28,7 +28,7 @@ WITNESS = 9
 they come from, and its nearest point."""
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def shape_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
     """(distance, nx, ny, nz): of shapes a and b [m], and the unit vector from a to b; at most zero where they overlap,
     with a zero vector where the direction is not known.
@@ -46,7 +46,7 @@ def shape_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
     return d - skin(a, kind, size) - skin(b, kind, size), nx, ny, nz
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def signed_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
     """(gap, unit normal from a to b) of solids that may overlap, placed at P[a], R[a] and P[b], R[b]; the nearest point
     of the core of a is in W[8].  W: (≥ WITNESS, 3) scratch."""
@@ -59,7 +59,7 @@ def signed_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
     return d - skin(a, kind, size) - skin(b, kind, size), nx, ny, nz
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def descend(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz, close, W):
     """(distance of the cores, unit normal) along a direction that separates overlapping cores by as little as any near
     n does; the nearest point of the core of a is in W[8].
@@ -86,7 +86,7 @@ def descend(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz, clo
     return d, nx, ny, nz
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz):
     """(distance of the cores of a and b along the unit vector n from a to b, sum of their extents along it) [m]."""
     x, y, z = core_point(b, b, kind, size, vertex, vertex_start, given, P, R, -nx, -ny, -nz)
@@ -95,13 +95,13 @@ def _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz):
     return gap, abs(gap) + abs(nx * (P[b, 0] - P[a, 0]) + ny * (P[b, 1] - P[a, 1]) + nz * (P[b, 2] - P[a, 2]))
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def skin(s, kind, size):
     """Radius around the core of shape s [m]."""
     return size[s, 0] if kind[s] == SPHERE or kind[s] == CAPSULE else 0.0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def core_point(s, at, kind, size, vertex, vertex_start, given, P, R, dx, dy, dz):
     """The point of the core of shape s, placed at P[at], R[at], that is furthest along d."""
     if kind[s] == SPHERE:
@@ -129,7 +129,7 @@ def core_point(s, at, kind, size, vertex, vertex_start, given, P, R, dx, dy, dz)
     return P[at, 0] + x, P[at, 1] + y, P[at, 2] + z
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def core_distance(a, b, at_a, at_b, kind, size, vertex, vertex_start, given, P, R, sx, sy, sz, close, W):
     """(distance, unit vector) of the cores of a at P[at_a], R[at_a] and of b at P[at_b], R[at_b], moved by s: the point
     of the difference B − A nearest to the origin, by simplices W of its points.  The distance is the largest lower
@@ -168,7 +168,7 @@ def core_distance(a, b, at_a, at_b, kind, size, vertex, vertex_start, given, P, 
     return bound, bx, by, bz
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _nearest(count, W):
     """(corners kept, x, y, z): the point of the simplex W[:count] nearest to the origin; W keeps what it needs."""
     if count == 4:
@@ -186,7 +186,7 @@ def _nearest(count, W):
     return _keep(W, l0, l1, l2, i, j, k)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _weights(W, i, j, k):
     """Barycentric weights of the point of triangle (i, j, k) nearest to the origin."""
     return nearest_barycentric(
@@ -195,7 +195,7 @@ def _weights(W, i, j, k):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _keep(W, l0, l1, l2, i, j, k):
     """Corners i < j < k with positive weights moved to the front of W: (their number, the weighted point)."""
     x = y = z = 0.0
@@ -213,7 +213,7 @@ def _keep(W, l0, l1, l2, i, j, k):
     return kept, x, y, z
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _nearest_of_four(W):
     """A tetrahedron: inside it, or the nearest of its faces."""
     inside = True

@@ -8,11 +8,12 @@ import numpy as np
 
 from delassus.collision.broad.partners import sort_partners
 from delassus.collision.contacts import Contacts
-from delassus.collision.machine import AHEAD, prefetch, share_out
+from delassus.collision.machine import AHEAD, share_out
 from delassus.collision.narrow.frames import empty_contacts, put_pair
 from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.instructions import prefetch
+from delassus.kernel.memory import NO_REFCOUNT
 
 if TYPE_CHECKING:
     from delassus.collision.arrays import ShapeArrays
@@ -34,7 +35,7 @@ def heap_contacts(
     return Contacts(*columns)
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def write_heap(t, threads, end, partner, position, rotation, mixing, contacts):
     """The contacts of share t of the shapes with their partners."""
     bodies, shapes, point, frame, gap, mu, restitution, feature = contacts

@@ -10,13 +10,13 @@ from delassus.collision.narrow.axes import along, triangle_normal
 from delassus.collision.narrow.faces import area, looking_face
 from delassus.collision.narrow.patch import patch
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 ALMOST = 1.0 - 1e-6  # cosine between the normal found and a face's below which they are different directions
 _AS_GOOD = 1e-9  # of the shapes' sizes: so much less may a face separate them than the normal found
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def manifold(
     position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges, triangle, given,
     a, b, gap, limit, corners, work, n, nearest, out, k,
@@ -62,7 +62,7 @@ def manifold(
     )
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _span(corners, count):
     """Largest coordinate of the corners seen from the first [m]."""
     most = 0.0
@@ -72,7 +72,7 @@ def _span(corners, count):
     return most
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _face_side(R, vertex, vertex_start, edges, triangle, t, nx, ny, nz):
     """(snapped, normal): where the direction from a solid to triangle t leans over an edge to a neighbour, or out of
     the back, the triangle's own normal is taken instead, so that bodies slide over a flat mesh without feeling its

@@ -4,14 +4,14 @@ import math
 
 from delassus.collision.narrow.faces import area
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 FLAT = 0.995  # cosine between a face and the normal (about 6 degrees) from which the other face is cut to it
 MOST = 16  # contacts of a pair at most
 NEAREST = 1 << 15  # feature of the nearest point, where no corner of the patch is it
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def patch(one, two, flat_one, flat_two, n, nearest, gap, limit, scale, keep_nearest, out, k, work):
     """Corners of the overlap of two faces seen along n, and the nearest point if none of them is it.
 
@@ -50,7 +50,7 @@ def patch(one, two, flat_one, flat_two, n, nearest, gap, limit, scale, keep_near
     return count, lowest
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _height(reference, n, sign, polygon, c):
     """Distance along sign · n from the plane of the reference face to corner c."""
     mx, my, mz = area(reference, len(reference))
@@ -62,7 +62,7 @@ def _height(reference, n, sign, polygon, c):
     return (mx * x + my * y + mz * z) / (sign * (mx * n[0] + my * n[1] + mz * n[2]))
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _cut(reference, incident, n, sign, work):
     """The part of the incident face above the reference face (Sutherland–Hodgman): (half of work it is in, corners).
 

@@ -11,7 +11,7 @@ from delassus.collision.narrow.families import KERNELS, POLYHEDRAL
 from delassus.collision.narrow.frames import empty_contacts, put_pair
 from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 if TYPE_CHECKING:
     from delassus.collision.arrays import ShapeArrays
@@ -44,7 +44,7 @@ def narrow(
     return Contacts(*columns)
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def finish(t, threads, count, pairs, dealt, placed, out, mixing, contacts):
     """Contacts of share t of the pairs, one after the other, in the fields of Contacts: normals from the lower numbered
     shape to the other, tangents, bodies, materials, and the pair in the feature."""

@@ -7,13 +7,13 @@ import numpy as np
 from delassus.collision.layout import CAPSULE, put, to_local
 from delassus.collision.narrow.given import furthest, given_face
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 STANDING = 1e-4  # sine of the tilt below which a cylinder stands on its end
 HULL_POINTS = 8  # most contacts of a hull on a plane
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def plane_box(position, R, size, a, b, limit, out, k):
     """Plane a against box b: the four deepest corners, those of one face (the one facing the plane most), where they
     are near enough.  Returns the number of contacts written from k on; so do the others."""
@@ -42,7 +42,7 @@ def plane_box(position, R, size, a, b, limit, out, k):
     return count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def plane_round(position, R, size, kind, a, b, limit, out, k):
     """Plane a against capsule or cylinder b."""
     nx, ny, nz, d = height(position, R, a, b)
@@ -51,7 +51,7 @@ def plane_round(position, R, size, kind, a, b, limit, out, k):
     return _cylinder(position, R, size, b, nx, ny, nz, d, limit, out, k)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _capsule(position, R, size, b, nx, ny, nz, d, limit, out, k):
     """The lowest point under each end of the axis."""
     ax, ay, az = R[b, 0, 2], R[b, 1, 2], R[b, 2, 2]
@@ -68,7 +68,7 @@ def _capsule(position, R, size, b, nx, ny, nz, d, limit, out, k):
     return count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _cylinder(position, R, size, b, nx, ny, nz, d, limit, out, k):
     """Standing: four points of the rim, fixed to the body so that they do not wander. Otherwise the lowest point of
     each rim and two more of the lower one, 120 degrees away."""
@@ -103,7 +103,7 @@ def _cylinder(position, R, size, b, nx, ny, nz, d, limit, out, k):
     return count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def plane_hull(position, R, vertex, vertex_start, a, b, limit, out, k):
     """Plane a against hull b: all near corners when they are few; otherwise the deepest and the outermost in directions
     fixed to the body. Which are chosen stands in their rows of out until they are written."""
@@ -138,7 +138,7 @@ def plane_hull(position, R, vertex, vertex_start, a, b, limit, out, k):
     return near
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _outermost(vertex, first, last, lx, ly, lz, height, direction):
     """The corner below `height` that lies furthest in one of seven directions across the normal."""
     # an axis of the body that is not along the normal spans the tangent plane with it
@@ -155,7 +155,7 @@ def _outermost(vertex, first, last, lx, ly, lz, height, direction):
     return best
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def height(position, R, a, b):
     """(normal of plane a, distance of the origin of shape b from it)."""
     nx, ny, nz = R[a, 0, 2], R[a, 1, 2], R[a, 2, 2]
@@ -163,7 +163,7 @@ def height(position, R, a, b):
     return nx, ny, nz, nx * x + ny * y + nz * z
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def plane_given(position, R, size, given, a, b, limit, out, k, corners):
     """Plane a against GIVEN shape b: the corners of the face that looks at it, and the deepest point where none of them
     is it.  corners: (≥ AROUND, 3) scratch."""
@@ -184,7 +184,7 @@ def plane_given(position, R, size, given, a, b, limit, out, k, corners):
     return count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _put_corner(position, R, b, x, y, z, nx, ny, nz, gap, feature, out, k):
     """The contact of a point of shape b, in its frame, that is `gap` above a plane of normal n."""
     px = position[b, 0] + R[b, 0, 0] * x + R[b, 0, 1] * y + R[b, 0, 2] * z - 0.5 * gap * nx

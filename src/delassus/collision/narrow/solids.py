@@ -13,7 +13,7 @@ from delassus.collision.narrow.distance import segments_nearest
 from delassus.collision.narrow.gjk import CLOSE, WITNESS, core_distance, core_point, descend, signed_distance, skin
 from delassus.collision.narrow.manifold import manifold
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 _NEAR = 1e-6  # of the solids' sizes: cores nearer than this are told apart by axes, GJK's direction is rounding
 _EXACT = 1e-9  # of the solids' sizes: a patch this near to the distance along an axis shows that it is the distance
@@ -25,7 +25,7 @@ _ROUGHLY = 1e-4  # of the squared distance: where GJK stops to tell one way out 
 NORMAL, POINT = WITNESS, WITNESS + 1  # rows of W
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def solid_solid(
     position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges, triangle, edge,
     shape_edge, given, a, b, limit, out, k, scratch,
@@ -94,7 +94,7 @@ def solid_solid(
     return 0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _edges_cross(position, R, size, kind, vertex, vertex_start, edge, a, b, one, two, n, nearest):
     """Whether two edges, across which n is, are nearest within their lengths: then the distance along n is that of the
     solids, or their least overlap near n.  nearest is written."""
@@ -113,7 +113,7 @@ def _edges_cross(position, R, size, kind, vertex, vertex_start, edge, a, b, one,
     return abs(s) < half and abs(t) < other
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _exactly(position, R, size, kind, vertex, vertex_start, given, a, b, gap, is_round, W, n, nearest, work):
     """The gap of solids a and b, and n and nearest, from the axis n that separates them best."""
     if gap <= 0.0:
@@ -129,7 +129,7 @@ def _exactly(position, R, size, kind, vertex, vertex_start, given, a, b, gap, is
     return gap
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _far_by_centres(position, R, size, kind, vertex, vertex_start, given, a, b, limit):
     """Whether the line of centres separates solids a and b by more than `limit`."""
     x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
@@ -137,7 +137,7 @@ def _far_by_centres(position, R, size, kind, vertex, vertex_start, given, a, b, 
     return d > 0.0 and along(position, R, size, kind, vertex, vertex_start, given, a, b, x / d, y / d, z / d) > limit
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _look_around(position, R, size, kind, vertex, vertex_start, given, a, b, W, n, work):
     """Replace n by the best direction that `descend` finds, roughly, from n and from those all around along which round
     solids overlap least, no two of them close together.  work: (2, ≥ STARTS + 26, 4) scratch."""
@@ -168,7 +168,7 @@ def _look_around(position, R, size, kind, vertex, vertex_start, given, a, b, W, 
     n[0], n[1], n[2] = mx, my, mz
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _on_cube(k):
     """Unit vector towards point k of a grid on the surface of a cube; zero for points inside."""
     x, y, z = k // (_GRID * _GRID), k // _GRID % _GRID, k % _GRID
@@ -180,7 +180,7 @@ def _on_cube(k):
     return x / length, y / length, z / length
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _apart(position, R, size, kind, vertex, vertex_start, given, a, b, W, n, nearest):
     """Distance of solids a and b; n and nearest are written where their cores are apart."""
     d, x, y, z = core_distance(
@@ -193,7 +193,7 @@ def _apart(position, R, size, kind, vertex, vertex_start, given, a, b, W, n, nea
     return gap
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _between(size, kind, a, b, gap, n, W, nearest):
     """The point midway between the nearest points, from that of the core of a in W[8]."""
     out = skin(a, kind, size) + 0.5 * gap

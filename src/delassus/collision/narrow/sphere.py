@@ -8,10 +8,10 @@ from delassus.collision.layout import BOX, CAPSULE, put, to_local, to_world
 from delassus.collision.narrow.distance import TINY, point_box, point_capsule, point_convex, point_cylinder
 from delassus.collision.narrow.triangle import point_triangle
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def sphere_sphere(position, a, b, frame, point, gap, k):
     """The contact of spheres a and b, straight into row k of the result: that they are near enough is known from the
     broad phase. There are very many of these, and memory is what they wait for."""
@@ -30,7 +30,7 @@ def sphere_sphere(position, a, b, frame, point, gap, k):
     gap[k] = d - ra - rb
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def sphere_on_plane(position, R, a, b, sign, frame, point, gap, k):
     """The contact of sphere a and plane b, straight into row k of the result; sign: 1 for a normal out of the plane."""
     nx, ny, nz, r = R[b, 0, 2], R[b, 1, 2], R[b, 2, 2], position[a, 3]
@@ -42,7 +42,7 @@ def sphere_on_plane(position, R, a, b, sign, frame, point, gap, k):
     gap[k] = d - r
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def sphere_solid(position, R, size, kind, a, b, limit, out, k):
     """Sphere a against box, capsule or cylinder b."""
     x, y, z = _from(position, R, a, b)
@@ -55,7 +55,7 @@ def sphere_solid(position, R, size, kind, a, b, limit, out, k):
     return _put_at(position, R, a, b, d, ox, oy, oz, limit, out, k)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def sphere_hull(position, R, vertex, vertex_start, face, face_start, shape_face, face_normal, a, b, limit, out, k):
     """Sphere a against hull b."""
     x, y, z = _from(position, R, a, b)
@@ -64,7 +64,7 @@ def sphere_hull(position, R, vertex, vertex_start, face, face_start, shape_face,
     return _put_at(position, R, a, b, d, ox, oy, oz, limit, out, k)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def sphere_triangle(
     position, R, vertex, vertex_start, edge_normal, triangle, corner, corner_start, a, b, limit, out, k
 ):
@@ -77,14 +77,14 @@ def sphere_triangle(
     return _put_at(position, R, a, b, d, ox, oy, oz, limit, out, k)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _from(position, R, a, b):
     """The centre of a in the frame of b."""
     x, y, z = position[a, 0] - position[b, 0], position[a, 1] - position[b, 1], position[a, 2] - position[b, 2]
     return to_local(R, b, x, y, z)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _put_at(position, R, a, b, d, ox, oy, oz, limit, out, k):
     """The contact of sphere a whose centre is d from shape b, which lies in direction −o (in the frame of b)."""
     r = position[a, 3]

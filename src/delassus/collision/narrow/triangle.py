@@ -10,12 +10,12 @@ import math
 
 from delassus.collision.narrow.distance import TINY
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 ON_EDGE = 1e-9  # barycentric coordinates below this are zero
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def point_triangle(vertex, v, edge_normal, corner, corner_start, e, x, y, z, reach):
     """(counts, distance, ox, oy, oz) of a point in the frame of triangle e, whose corners are v, v + 1, v + 2; behind
     the surface by less than `reach` the distance is negative, further behind it does not count. corner, corner_start:
@@ -54,7 +54,7 @@ def point_triangle(vertex, v, edge_normal, corner, corner_start, e, x, y, z, rea
     return flat and counts, -d, -dx, -dy, -dz
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _is_past_neighbour(vertex, v, edge_normal, e, nx, ny, nz, x, y, z):
     """Whether a point behind triangle e with normal n has left the solid again, through a neighbour at a sharp edge."""
     for i in range(3):
@@ -69,7 +69,7 @@ def _is_past_neighbour(vertex, v, edge_normal, e, nx, ny, nz, x, y, z):
     return False
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _edge_region(vertex, v, i, edge_normal, e, nx, ny, nz, dx, dy, dz):
     """(triangle e with normal n reports what lies in direction d of its edge i, d leads out of the surface)."""
     ox, oy, oz = edge_normal[e, i, 0], edge_normal[e, i, 1], edge_normal[e, i, 2]
@@ -86,7 +86,7 @@ def _edge_region(vertex, v, i, edge_normal, e, nx, ny, nz, dx, dy, dz):
     return counts, nx * dx + ny * dy + nz * dz > -ON_EDGE
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _corner_region(corner, begin, end, dx, dy, dz):
     """The same for a corner, with rows begin … end of Geometry.corner: d leans over none of the edges that meet there.
     Without rows another triangle reports."""
@@ -98,7 +98,7 @@ def _corner_region(corner, begin, end, dx, dy, dz):
     return True, corner[begin, 0] * dx + corner[begin, 1] * dy + corner[begin, 2] * dz > -ON_EDGE
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def nearest_barycentric(px, py, pz, ux, uy, uz, wx, wy, wz):
     """Weights (a, b, c) of the point of a triangle (0, u, w) nearest to p (Ericson 2005, 5.1.5)."""
     d1, d2 = ux * px + uy * py + uz * pz, wx * px + wy * py + wz * pz

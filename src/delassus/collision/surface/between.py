@@ -8,14 +8,14 @@ from delassus.collision.surface.faces import weights_above
 from delassus.collision.surface.facing import LEANING, SHALLOW, edge_allows, edge_covers, node_allows, node_is_nearest
 from delassus.collision.surface.rows import HEIGHT, NODE, ON_RIM, put
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 _APART = 4.0
 """Mean lengths of an edge: nodes of one body that are further apart at rest have met by bending, and may be behind each
 other's faces; of nearer ones the one is simply on the other side of the body."""
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def nodes_on_faces(t, threads, pairs, shapes, surface, real, whole, counts):
     """Contacts of nodes with faces of share t of the pairs (p, 2) of triangles, into real[t] and whole[t].
 
@@ -68,7 +68,7 @@ def nodes_on_faces(t, threads, pairs, shapes, surface, real, whole, counts):
     counts[t] = count
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def edges_on_edges(t, threads, pairs, shapes, surface, real, whole, counts):
     """The same of edges with edges.  surface: (nodes, rest, grow, edges, edge_faces, owned, triangles, triangle_body,
     material, normal, number of the first edge among features)."""
@@ -130,7 +130,7 @@ def edges_on_edges(t, threads, pairs, shapes, surface, real, whole, counts):
     counts[t] = count
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def nodes_on_ridges(t, threads, pairs, shapes, surface, real, whole, counts):
     """The same of nodes with edges and with other nodes, where these are what is nearest: only while there is a gap.
     surface: (nodes, grow, which, edges, edge_faces, owned, triangles, triangle_body, around, around_start, normal)."""
@@ -196,12 +196,12 @@ def nodes_on_ridges(t, threads, pairs, shapes, surface, real, whole, counts):
     counts[t] = count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _put_node(real, row, place, whole, v, weight):
     real[row, 7 + place], whole[row, NODE + place] = weight, v
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _were_apart(rest, v, w, length):
     """Whether nodes v and w are far from each other at rest, by edges of this length [m]."""
     x, y, z = rest[v, 0] - rest[w, 0], rest[v, 1] - rest[w, 1], rest[v, 2] - rest[w, 2]

@@ -14,12 +14,12 @@ from delassus.collision.surface.edges import BALLS, NEAREST
 from delassus.collision.surface.facing import LEANING, edge_allows
 from delassus.collision.surface.rows import NODE, put
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 _HALVINGS = 60  # of an edge: to the last digit
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, real, whole, counts):
     """Contacts of share t of the pairs, into real[t] and whole[t]; arguments as of `edges_on_shapes`."""
     nodes, grow, edges, edge_faces, triangles, body, _, normal, owned, first = surface
@@ -83,7 +83,7 @@ def corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, r
     counts[t] = count
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def mesh_corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, real, whole, counts):
     """The same for the corners of mesh triangles."""
     nodes, grow, edges, edge_faces, triangles, body, _, normal, owned, first = surface
@@ -128,7 +128,7 @@ def mesh_corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, rea
     counts[t] = count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _corner_allows(at_corner, begin, end, x, y, z):
     """Whether the normal (x, y, z), in the frame of a mesh, leans over no edge at a corner. begin, end: its rows of
     Geometry.corner."""
@@ -138,7 +138,7 @@ def _corner_allows(at_corner, begin, end, x, y, z):
     return True
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _is_corner(x, y, z, s, size, kind, vertex, begin, end):
     """Whether a point of the surface of a box or a hull, in its frame, is a corner, or one of a cylinder's on a rim."""
     one, two, three = size[s, 0], size[s, 1], size[s, 2]

@@ -15,7 +15,7 @@ from delassus.collision.narrow.triangle import ON_EDGE
 from delassus.collision.surface.facing import FACING, LEANING, SHALLOW, edge_allows, edge_covers, edge_normal_sum
 from delassus.collision.surface.rows import HEIGHT, NODE, put
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 NEAREST, BALLS, AXIS, RIMS, STRAIGHT = 0, 1, 3, 4, 8
 """Numbers of a shape's features that meet edges: the corner or the point of a rim that is nearest (corners.py), two
@@ -24,7 +24,7 @@ _PARALLEL = 1e-6  # sine: edges closer to parallel than this do not cross
 OUTSIDE = -1e-12  # sine: no more than rounding over a face, where balls are nearer to the face
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def edges_on_shapes(t, threads, pairs, first_rigid, surface, geometry, reach, real, whole, counts):
     """Contacts of the edges that come with share t of the pairs (p, 2) of a shape and a triangle, into real[t] and
     whole[t]; goes on counting when out of room.
@@ -87,7 +87,7 @@ def edges_on_shapes(t, threads, pairs, first_rigid, surface, geometry, reach, re
     counts[t] = count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _parts(kind, lines):
     """First of the features of a shape that meet edges, and one past the last; lines: straight edges it has."""
     if kind == SPHERE:
@@ -103,7 +103,7 @@ def _parts(kind, lines):
     return STRAIGHT, STRAIGHT
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _ball(end, s, position, R, size, kind, nodes, i, j):
     """(there, normal, gap, weight of node j): the point of edge (i, j) nearest to a sphere or to a capsule's end."""
     h = 0.0
@@ -118,7 +118,7 @@ def _ball(end, s, position, R, size, kind, nodes, i, j):
     return ON_EDGE < w < 1.0 - ON_EDGE and d > 0.0, x / d, y / d, z / d, d - size[s, 0], w
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _straight(part, s, position, R, size, kind, vertex, first, lines, line_start):
     """(middle, direction, half length, radius) of a straight edge of shape s, or of its axis; first, line_start: its
     first vertex and its first edge, see Geometry.edge."""
@@ -141,7 +141,7 @@ def _straight(part, s, position, R, size, kind, vertex, first, lines, line_start
     return x + px, y + py, z + pz, ux, uy, uz, half, 0.0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def crossing(px, py, pz, ux, uy, uz, half, radius, e, mesh):
     """(there, normal, gap, weight of the second node) where edge e crosses p + t u, |t| ≤ half, with a radius around.
     The normal is against the faces at the edge, so the gap goes on below zero when the two have passed each other."""
@@ -165,7 +165,7 @@ def crossing(px, py, pz, ux, uy, uz, half, radius, e, mesh):
     return there, nx, ny, nz, gap, 0.5 + b / length
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _box_allows(part, x, y, z):
     """Whether the normal (x, y, z), in the frame of a box, leans over neither face at its edge `part`."""
     k = part // 4
@@ -173,7 +173,7 @@ def _box_allows(part, x, y, z):
     return (one if part & 1 else -one) >= -LEANING and (two if part & 2 else -two) >= -LEANING
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _line_allows(part, x, y, z, lines, line_start, neighbour, t):
     """The same for edge `part` of a hull, or of triangle t of a mesh: there the edge must stick out, too, and be this
     triangle's to report.  t: −1 for hulls."""
@@ -196,7 +196,7 @@ def _line_allows(part, x, y, z, lines, line_start, neighbour, t):
     return ox * mx + oy * my + oz * mz > ON_EDGE and x * ox + y * oy + z * oz > -LEANING
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _rim(part, s, position, R, size, nodes, i, j):
     """(there, normal, gap, weight of node j) where edge (i, j) comes in over the end of a cylinder, or leaves it: two
     crossings of two ends."""

@@ -15,13 +15,13 @@ from delassus.collision.narrow.triangle import ON_EDGE
 from delassus.collision.surface.facing import FACING
 from delassus.collision.surface.rows import HEIGHT, NODE, ON_RIM, put
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 _SLACK = 0.1  # of a shape's radius: points that lie further back than this behind its foremost one do not look there
 _SAME = 1e-12  # of the coordinates: corners this near are one
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real, whole, counts):
     """Contacts of share t of the pairs (p, 2) of a shape and a triangle, into real[t] and whole[t]; goes on counting
     when out of room.
@@ -81,7 +81,7 @@ def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real,
     counts[t] = count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _sticks_out(c, mx, my, mz, vertex, v, corner, corner_start, t):
     """Whether corner c of mesh triangle t is its own to report, and can poke into a face with normal m, in its frame:
     it looks there, or an edge at the corner leads behind it.  v: its first vertex."""
@@ -100,7 +100,7 @@ def _sticks_out(c, mx, my, mz, vertex, v, corner, corner_start, t):
     return False
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _add(corners, many, x, y, z):
     """One more corner after `many`, where none of them is there."""
     for c in range(many):
@@ -111,7 +111,7 @@ def _add(corners, many, x, y, z):
     return many + 1
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def weights_above(nodes, i, j, k, mx, my, mz, x, y, z):
     """Barycentric coordinates of a point projected along the unit normal m of triangle (i, j, k)."""
     ux, uy, uz = nodes[j, 0] - nodes[i, 0], nodes[j, 1] - nodes[i, 1], nodes[j, 2] - nodes[i, 2]

@@ -6,14 +6,14 @@ contacts they would be a wall. So the normal of a contact on a node or an edge m
 import math
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 FACING = 0.2  # cosine between the normal of a contact on a node and that of a face there, at least
 LEANING = 0.15  # sine of how far the normal of a contact on an edge may lean over a face there
 SHALLOW = 0.1  # of the mean length of an edge: what is less deep behind an edge has just come through it
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def node_allows(k, nx, ny, nz, around, around_start, normal):
     """Whether the normal n of a contact, towards surface node k, is against one of the faces around the node, or
     against their mean."""
@@ -26,7 +26,7 @@ def node_allows(k, nx, ny, nz, around, around_start, normal):
     return nx * mx + ny * my + nz * mz < -FACING * math.sqrt(mx * mx + my * my + mz * mz)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def node_is_nearest(k, v, ox, oy, oz, nodes, triangles, around, around_start):
     """Whether no face around surface node k, which is node v, is nearer to what lies along the unit vector o from it,
     but for a little leaning."""
@@ -39,7 +39,7 @@ def node_is_nearest(k, v, ox, oy, oz, nodes, triangles, around, around_start):
     return True
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def edge_normal_sum(e, edge_faces, normal):
     """The sum of the normals of the faces at edge e."""
     f, g = edge_faces[e, 0], edge_faces[e, 1]
@@ -48,7 +48,7 @@ def edge_normal_sum(e, edge_faces, normal):
     return normal[f, 0] + normal[g, 0], normal[f, 1] + normal[g, 1], normal[f, 2] + normal[g, 2]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def edge_allows(e, ox, oy, oz, leaning, nodes, edges, edge_faces, triangles, normal):
     """Whether the unit vector o, across edge e and out of the surface, leans over none of the faces at the edge by more
     than the sine `leaning`: over a ridge there are many such directions, over a flat edge hardly more than the normal,
@@ -74,7 +74,7 @@ def edge_allows(e, ox, oy, oz, leaning, nodes, edges, edge_faces, triangles, nor
     return ox * mx + oy * my + oz * mz > FACING * math.sqrt(mx * mx + my * my + mz * mz)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def edge_covers(e, ox, oy, oz, edge_faces, normal):
     """Whether −o goes into the body from edge e: behind both of its faces."""
     f, g = edge_faces[e, 0], edge_faces[e, 1]

@@ -14,7 +14,7 @@ from delassus.collision.surface.edges import NEAREST
 from delassus.collision.surface.facing import LEANING, edge_allows, node_allows
 from delassus.collision.surface.rows import NODE, put
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 
 def with_probes(shapes: ShapeArrays, position: np.ndarray, rotation: np.ndarray, threads: int) -> tuple[Any, ...]:
@@ -31,7 +31,7 @@ def with_probes(shapes: ShapeArrays, position: np.ndarray, rotation: np.ndarray,
     )
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def on_given(t, threads, pairs, first_rigid, surface, probed, reach, scratch, real, whole, counts):
     """Contacts of the nodes and edges that come with share t of the pairs (p, 2) of a shape that is GIVEN and a
     triangle, into real[t] and whole[t]; goes on counting when out of room.

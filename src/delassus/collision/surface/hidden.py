@@ -6,13 +6,13 @@ import numpy as np
 
 from delassus.collision.surface.rows import HEIGHT, ON_RIM, SIDE_A, SIDE_B
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 _HERE = 1e-9  # of the segment: the faces where it begins and ends do not cross it
 _ROUNDING = 1e-14  # of the coordinates and the faces' edges: nor does a face this near to its ends
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def mark_hidden(real, nodes, triangles, boxes, order, levels, stack, hidden):
     """Which rows (n,) are of points behind a surface, by their HEIGHT, with more of the surface in between: those are
     not inside, or not by this surface.  stack: (DEEP,) scratch; hidden: written."""
@@ -26,7 +26,7 @@ def mark_hidden(real, nodes, triangles, boxes, order, levels, stack, hidden):
             hidden[k] = _is_hidden(x, y, z, dx, dy, dz, nodes, triangles, boxes, order, levels, stack)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _is_hidden(px, py, pz, dx, dy, dz, nodes, triangles, boxes, order, levels, stack):
     """Whether a triangle crosses the segment from p, on the surface, to p + d."""
     count, leaves, top = len(order), 1 << levels, 1
@@ -53,7 +53,7 @@ def _is_hidden(px, py, pz, dx, dy, dz, nodes, triangles, boxes, order, levels, s
     return False
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _crosses(f, px, py, pz, dx, dy, dz, far, nodes, triangles):
     """Whether the segment from p to p + d crosses triangle f (Möller and Trumbore 1997).  far: largest coordinate of p
     over |d|: what is a hair inside must not be told from rounding by where the face it came through seems to be."""

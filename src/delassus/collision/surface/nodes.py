@@ -10,10 +10,10 @@ from delassus.collision.narrow.triangle import ON_EDGE, point_triangle
 from delassus.collision.surface.facing import node_allows, node_is_nearest
 from delassus.collision.surface.rows import NODE, put
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, counts):
     """Contacts of the nodes that come with share t of the pairs (p, 2) of a shape and a triangle, into real[t] and
     whole[t] (rows.py); goes on counting when out of room.
@@ -71,7 +71,7 @@ def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, co
     counts[t] = count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _distance(kind, size, s, vertex, first, face, face_start, face_normal, begin, end, x, y, z):
     """(distance, where it grows, whether an edge or a corner is what is nearest) of a point in the frame of shape s.
     first: its first vertex; begin, end: its faces."""
@@ -99,7 +99,7 @@ def _distance(kind, size, s, vertex, first, face, face_start, face_normal, begin
     return d, ox, oy, oz, d > 0.0 and best < 1.0 - ON_EDGE
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _on_face(vertex, v, ox, oy, oz):
     """Whether o is the normal of the mesh triangle with corners v, v + 1, v + 2."""
     ux, uy, uz = vertex[v + 1, 0] - vertex[v, 0], vertex[v + 1, 1] - vertex[v, 1], vertex[v + 1, 2] - vertex[v, 2]
@@ -108,7 +108,7 @@ def _on_face(vertex, v, ox, oy, oz):
     return ox * nx + oy * ny + oz * nz > (1.0 - ON_EDGE) * math.sqrt(nx * nx + ny * ny + nz * nz)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _way_out(
     kind, size, s, vertex, first, face, face_start, face_normal, begin, end, R, x, y, z, k, around, around_start, normal
 ):

@@ -5,10 +5,10 @@ import numpy as np
 from delassus.collision.layout import MARGIN, PLANE
 from delassus.collision.surface.tree import below, boxes_meet, triangle_box
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def near_shapes(t, threads, surface, filters, boxes, placed, reach, scratch, found, counts):
     """Pairs (shape, triangle) that are near each other into found[t], by share t of the shapes, and how many into
     counts[t]; goes on counting when out of room.
@@ -56,7 +56,7 @@ def near_shapes(t, threads, surface, filters, boxes, placed, reach, scratch, fou
     counts[t] = seen
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _is_near(nodes, triangles, grow, f, plane, around, x, y, z, nx, ny, nz, high):
     """Triangle f by its own box, or its corners above a plane."""
     x0 = y0 = z0 = np.inf
@@ -76,7 +76,7 @@ def _is_near(nodes, triangles, grow, f, plane, around, x, y, z, nx, ny, nz, high
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def may_meet(body, owner, group, mask, filters):
     """Whether a flexible body and a shape may touch: their groups see each other, and no exclusion.
 
@@ -98,7 +98,7 @@ def may_meet(body, owner, group, mask, filters):
     return True
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def near_each_other(t, threads, surface, filters, boxes, branch_body, scratch, found, counts):
     """Pairs of triangles f < g that are near each other into found[t], by share t of the triangles, and how many into
     counts[t]; goes on counting when out of room.
@@ -140,7 +140,7 @@ def near_each_other(t, threads, surface, filters, boxes, branch_body, scratch, f
     counts[t] = seen
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _are_neighbours(f, g, triangles, normal):
     """Whether triangles of one body share a node and look the same way: they are not what touches there."""
     if normal[f, 0] * normal[g, 0] + normal[f, 1] * normal[g, 1] + normal[f, 2] * normal[g, 2] < 0.0:
@@ -152,7 +152,7 @@ def _are_neighbours(f, g, triangles, normal):
     return False
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _boxes_touch(nodes, triangles, grow, g, box):
     """Whether the box of triangle g and box (6,) have a point in common."""
     i, j, k = triangles[g, 0], triangles[g, 1], triangles[g, 2]

@@ -10,7 +10,7 @@ from delassus.collision.narrow.frames import fill_tangents, mix
 from delassus.collision.surface.arrays import SurfaceArrays
 from delassus.errors import ProblemError
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 HEIGHT, REALS = 11, 12
 """Columns of `real`: normal from A to B, point [m], gap [m], four weights, and how far above the surface the other's
@@ -22,7 +22,7 @@ _FIRST_FEATURE = 1 << 60  # feature ids of flexible bodies begin here: beyond th
 _SHAPES_MAX = 1 << 20  # shapes whose pairs have feature ids below _FIRST_FEATURE
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def put(real, whole, k, a, b, nx, ny, nz, x, y, z, gap, feature_a, feature_b):
     """Contact k, where there is room: x, y, z is the point of B; no nodes yet.  Whether there was room."""
     if k >= len(real):
@@ -65,7 +65,7 @@ def make_contacts(
     )
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _finish(frame, one, two, mixing, mu):
     for k in range(len(mu)):
         fill_tangents(frame, k)

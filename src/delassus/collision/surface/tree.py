@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 _LEAF = 4  # triangles of a leaf at most
 DEEP = 64  # room on the stack of a search: more than the tree has levels
@@ -44,7 +44,7 @@ def branch_bodies(order: np.ndarray, levels: int, body: np.ndarray) -> np.ndarra
     return result
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def widen(nodes, triangles, order, levels, grow, boxes, normal):
     """Boxes (2^(levels + 1), 6) lowest and highest corners, and normals (F, 3), outward, zero where a triangle is flat.
 
@@ -73,7 +73,7 @@ def widen(nodes, triangles, order, levels, grow, boxes, normal):
     return bad
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def unit_normal(nodes, triangles, t):
     """Of triangle t, outward; zero where its corners lie on a line."""
     a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
@@ -86,7 +86,7 @@ def unit_normal(nodes, triangles, t):
     return nx / length, ny / length, nz / length
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def triangle_box(nodes, triangles, grow, t, box):
     """The box of triangle t into box (6,)."""
     for c in range(3):
@@ -98,7 +98,7 @@ def triangle_box(nodes, triangles, grow, t, box):
             box[3 + c] = max(box[3 + c], nodes[v, c] + grow[v])
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def boxes_meet(boxes, i, box):
     """Whether boxes[i] and box (6,) have a point in common."""
     return (
@@ -107,7 +107,7 @@ def boxes_meet(boxes, i, box):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def below(box, i, x, y, z, nx, ny, nz, height):
     """Whether box[i] reaches below the plane through (x, y, z) with unit normal n, raised by `height` [m]."""
     d = nx * ((box[i, 0] if nx > 0.0 else box[i, 3]) - x)

@@ -15,7 +15,7 @@ from delassus.collision.narrow.gjk import shape_distance
 from delassus.collision.placement import place
 from delassus.collision.sweep.swept import find_swept, swept_pairs
 from delassus.kernel import ADDRESSED, njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 MISS, TOUCH, HIT, OVERLAP, APART, GRAZE = range(6)
 """What becomes of a pair: it passes by; it touches without closing fast; it hits; it overlaps from the start; it is not
@@ -180,7 +180,7 @@ def _follow(
         verdict[p], time[p] = said, t
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _pose(s, side, t, kind, body, q, path, position, rotation, P, R, M):
     """Where shape s is at time t, into P[side] and R[side]."""
     b = body[s]
@@ -207,7 +207,7 @@ def _pose(s, side, t, kind, body, q, path, position, rotation, P, R, M):
                 R[side, i, j] = M[i, 0] * rotation[s, 0, j] + M[i, 1] * rotation[s, 1, j] + M[i, 2] * rotation[s, 2, j]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _closing(a, b, body, arm, path, nx, ny, nz, t):
     """How fast points of shapes a and b can approach each other along n, from a to b, at time t [m per path]."""
     out = 0.0
@@ -222,7 +222,7 @@ def _closing(a, b, body, arm, path, nx, ny, nz, t):
     return out
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _leans(R, vertex, v, nx, ny, nz):
     """Cosine between n and the normal of the triangle with corners v, v + 1, v + 2."""
     ux, uy, uz = vertex[v + 1, 0] - vertex[v, 0], vertex[v + 1, 1] - vertex[v, 1], vertex[v + 1, 2] - vertex[v, 2]

@@ -10,7 +10,7 @@ from delassus.collision.broad.pairs import may_touch
 from delassus.collision.layout import PLANE
 from delassus.collision.placement import place
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 _ALL_BY_ALL = 64  # fast shapes up to which each is tested against everything
 _UNSORTED = 64  # shapes up to which testing all pairs is quicker than sorting them
@@ -60,7 +60,7 @@ def few_swept(arrays: ShapeArrays) -> tuple[tuple[Any, ...], tuple[np.ndarray, .
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def find_swept(shapes, q, path, placed, work):
     """How many pairs `swept_pairs` would find among few shapes, in compiled code; they are in work[4].  shapes, work:
     `few_swept`; q: (n_b, 7) at the start; placed: (position, rotation, extent) of the shapes, written."""
@@ -75,7 +75,7 @@ def find_swept(shapes, q, path, placed, work):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _swept_boxes(body, arm, least, path, position, extent, low, high, turn, is_fast):
     """Boxes that hold the shapes all along their paths, and how far turning moves their points."""
     for s in range(len(body)):
@@ -95,7 +95,7 @@ def _swept_boxes(body, arm, least, path, position, extent, low, high, turn, is_f
             high[s, k] = position[s, k] + hi + extent[s, k] + turn[s]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _overlaps(axis, order, low, high, turn, is_fast, thin, surface, path, filters, poses, found, limit):
     """Pairs of fast shapes whose swept boxes overlap; goes on counting when out of room.  axis: along which `order`
     goes, or −1; limit: negative where they do not move fast against each other, the distance [m] at which they count as
@@ -136,7 +136,7 @@ def _overlaps(axis, order, low, high, turn, is_fast, thin, surface, path, filter
     return count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _is_above(low, high, s, position, rotation, plane):
     """Whether the swept box of shape s stays above a plane, whose own box is everything."""
     d = 0.0
@@ -146,7 +146,7 @@ def _is_above(low, high, s, position, rotation, plane):
     return d > 0.0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _against(a, b, turn, path, body):
     """How far points of shapes a and b may move against each other [m]."""
     far, bend = 0.0, 0.0

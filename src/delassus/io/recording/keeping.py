@@ -6,7 +6,7 @@ import numpy as np
 
 from delassus.dynamics.forces import coordinate_energy, energy_at
 from delassus.kernel import ADDRESSED, njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.residuals import RESIDUAL_COUNT, fill_contact_errors
 from delassus.simulation.one_step import deepest, drift_of
 from delassus.spatial import matrices_of
@@ -23,7 +23,7 @@ _EDGE = 1e-6  # a reaction this near the cone's edge, relatively, is on it
 _LOW_BITS = np.uint64((1 << 61) - 1)  # of a block's name: the number within its kind
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED, **ADDRESSED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
 def keep_taken(state, bodies, h, iterations, count, rows, reactions, found, scales, contacts, room):
     """Write a step that compiled code has just taken into the next rows of its columns; returns 0.
 
@@ -84,7 +84,7 @@ def add_energies(joints, freedoms, first, last, steps):
         numbers[k, 2] += potential
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def keep_step(at, state, numbers, counts, sizes, solved, names, contacts, low, steps, touching, limits, exact):
     """Write a step into row at[0] of its columns, its contacts, limits and exact reactions from rows at[1], at[2] and
     at[3] on; there must be room.
@@ -129,7 +129,7 @@ def keep_step(at, state, numbers, counts, sizes, solved, names, contacts, low, s
         exact[at[3] + r, 0], exact[at[3] + r, 1] = reactions[r], low[r]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def keep_contacts(contacts, reactions, velocities, first, h, worst, row, out):
     """What contacts did in a step, from this row on: forces [N] and slips [m/s] in the world frame, of the second body
     against the first.  first: row of the problem; worst: velocity [m/s] that is as good as none; out: bodies (…, 2),

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED, folded
+from delassus.kernel.memory import NO_REFCOUNT, folded
 from delassus.linalg.factor.dense_inverse import (
     PIVOT,
     DenseInverse,
@@ -81,13 +81,13 @@ def carry(D, v, carried):
     return carry_in(D, v, carried, np.empty(carry_room(n, columns)), np.empty(n, np.int64))
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def carry_room(n, columns):
     """Numbers that `carry_in` needs as scratch."""
     return n * (2 * n + 2 + columns)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def carry_in(D, v, carried, room, order):
     """`carry` without allocating.  room: of `carry_room`, order: (n,), scratch."""
     n, columns = carried.shape
@@ -126,7 +126,7 @@ def carry_in(D, v, carried, room, order):
     return True
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, **BORROWED)
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, **NO_REFCOUNT)
 def _row_times(D, i, x):
     """Row i of D times the only column of x: (n, 1)."""
     value = 0.0

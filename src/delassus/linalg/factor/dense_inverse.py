@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 _COMPILED = 80  # rows up to which compiled loops beat LAPACK behind Python
 PIVOT = 1e-9  # ratio of smallest to largest pivot below which rows count as redundant
@@ -103,7 +103,7 @@ def _equilibrate(D, scale, scaled):
             scaled[i, j] = scale[i] * D[i, j] * scale[j]
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def is_symmetric(D, n):
     """Are the first n rows and columns, to rounding, relative to the largest entry?"""
     largest, skew = 0.0, 0.0
@@ -115,7 +115,7 @@ def is_symmetric(D, n):
     return skew <= 1e-13 * largest
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, **BORROWED)
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, **NO_REFCOUNT)
 def dot_rows(A, i, B, j, first, last):
     """Σ A[i, k] B[j, k] over the columns from `first` to before `last`."""
     value = 0.0
@@ -124,7 +124,7 @@ def dot_rows(A, i, B, j, first, last):
     return value
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def pivoted_cholesky(A, order, left, tol):
     """P A Pᵀ = L Lᵀ in place; returns the rank.
 
@@ -161,7 +161,7 @@ def pivoted_cholesky(A, order, left, tol):
     return n
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _exchange(A, k, b):
     """Rows and columns k < b of a symmetric matrix exchanged, in its lower triangle; the factor's columns before k too.
     The diagonal entry of b is left as it is: it is written before it is read again."""
@@ -173,7 +173,7 @@ def _exchange(A, k, b):
         A[i, k], A[i, b] = A[i, b], A[i, k]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def pivoted_solve(A, order, rank, b, y, x):
     """x with A x = b on the independent rows and zero on the redundant ones.  A, order, rank of `pivoted_cholesky`;
     y: (n,), written; x may be b."""
@@ -184,7 +184,7 @@ def pivoted_solve(A, order, rank, b, y, x):
         x[order[i]] = y[i] if i < rank else 0.0
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, **BORROWED)
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, **NO_REFCOUNT)
 def _substitute(A, rank, y):
     """y ← L⁻ᵀ L⁻¹ y, its first `rank` entries, in the order of the factor's rows."""
     for i in range(rank):
@@ -198,7 +198,7 @@ def _substitute(A, rank, y):
             y[j] -= A[i, j] * f
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def null_rows(A, rank, N):
     """N: (n − rank, n), written: an orthonormal basis of the vectors that the matrix maps to zero, entries in the order
     of the factor's rows.  A, rank of `pivoted_cholesky`."""
@@ -223,7 +223,7 @@ def null_rows(A, rank, N):
             N[k, j] /= size
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def solve_columns(A, rank, N, y):
     """y ← the smallest solution of P A Pᵀ y = y on the independent rows, for every column of y: (n, k), entries in the
     order of the factor's rows.  A, rank of `pivoted_cholesky`, N of `null_rows`."""
@@ -244,7 +244,7 @@ def solve_columns(A, rank, N, y):
                 y[i, c] -= share * N[k, i]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _substitute_columns(A, rank, y):
     """`_substitute` for every column of y: (n, k), side by side, since rows of y are then read in order."""
     columns = y.shape[1]

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.linalg.dense_product import exact_times_plus
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.islands import islands_of_full, islands_of_matrix
@@ -107,7 +107,7 @@ def csr_times(A: sp.csr_array, x: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _csr_times(indptr, indices, data, x, out):
     """Each row summed in order. Three at a time where they are equally long, as those of a contact are, since one sum
     after the other waits for itself; places without a sign, since of others each would be tested for it, which takes as
@@ -129,7 +129,7 @@ def _csr_times(indptr, indices, data, x, out):
         i += 3
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def csr_row_times(indptr, indices, data, i, x):
     """Row i of a matrix in compressed rows times x."""
     value = 0.0
@@ -149,7 +149,7 @@ def scatter(indptr, indices, data, out):
     return True
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def fill_blocks_of_full(D, block_start, out):
     """out: the diagonal blocks of D, held in full, one after the other; how many entries they have."""
     at = 0

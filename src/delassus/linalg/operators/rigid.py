@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.linalg.operators.delassus import ODD_MASSES, Delassus
 from delassus.linalg.operators.islands import islands_of_bodies
 from delassus.linalg.operators.structure import blocks_as_sparse, rows_as_sparse
@@ -193,7 +193,7 @@ def radius_of_gyration(mass: np.ndarray) -> np.ndarray:
     return np.sqrt(diagonal[:, 3:].sum(axis=1) / diagonal[:, :3].sum(axis=1))
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def body_count(bodies):
     """Numbers of bodies are less than this.  bodies: (block_count, 2), −1 for the world."""
     out = 0
@@ -202,7 +202,7 @@ def body_count(bodies):
     return out
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def translation_ratio(mass):
     """Heaviest over lightest direction of translation. Compiled: every step needs it, and NumPy takes 20 µs."""
     least = most = mass[0, 0, 0]
@@ -212,7 +212,7 @@ def translation_ratio(mass):
     return most / least
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def form_response(mass_inverse, bodies, block_start, rows, out):
     """out (m, 12) = J H⁻¹, row by row and body by body: what a reaction of one does to the two bodies."""
     for k in range(len(bodies)):
@@ -227,7 +227,7 @@ def form_response(mass_inverse, bodies, block_start, rows, out):
                     out[i, 6 * side + a] = value
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def add_response(bodies, block_start, response, reactions, u):
     """u += H⁻¹ Jᵀ λ, in place."""
     for k in range(len(bodies)):
@@ -240,7 +240,7 @@ def add_response(bodies, block_start, response, reactions, u):
                     u[6 * body + a] += response[i, 6 * side + a] * reactions[i]
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def multiply_rows(bodies, block_start, rows, u, v):
     """v (m,) = J u of body velocities u (6 n_b,)."""
     for k in range(len(bodies)):
@@ -254,7 +254,7 @@ def multiply_rows(bodies, block_start, rows, u, v):
             v[i] = value
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def rigid_velocities(plain, reactions, free, u, v):
     """u = H⁻¹ Jᵀ λ and v = J u + E λ + free.  plain: of `RigidDelassus`; free: (m,), or empty for zero."""
     bodies, block_start, rows, response, compliance = plain
@@ -268,7 +268,7 @@ def rigid_velocities(plain, reactions, free, u, v):
         v[i] += free[i]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def form_dense(plain, is_half, out):
     """out = D in full, or, where that is enough, the blocks in its lower triangle.  plain: of `RigidDelassus`."""
     bodies, block_start, rows, response, compliance = plain
@@ -288,7 +288,7 @@ def form_dense(plain, is_half, out):
                         _add_block(rows, response, block_start, k, 6 * side, m, 6 * other, out)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"}, **BORROWED)
+@njit(cache=True, error_model="numpy", fastmath={"contract"}, **NO_REFCOUNT)
 def _add_block(rows, response, block_start, k, a, m, b, out):
     """What the blocks k and m have in common by one body, whose entries begin at column a of the one and b of the
     other."""
@@ -301,7 +301,7 @@ def _add_block(rows, response, block_start, k, a, m, b, out):
             out[i, j] += linear + (x3 * response[j, b + 3] + x4 * response[j, b + 4] + x5 * response[j, b + 5])
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _block_area(block_start):
     """Σ d_k²."""
     total = 0
@@ -310,7 +310,7 @@ def _block_area(block_start):
     return total
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def fill_diagonal_blocks(block_start, rows, response, compliance, out):
     """The blocks D_kk one after the other, each row by row, into out (Σ d_k²,).  compliance: (m,), or empty."""
     offset = 0
@@ -328,7 +328,7 @@ def fill_diagonal_blocks(block_start, rows, response, compliance, out):
         offset += size * size
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def row_times(a, b, rows, i, u):
     """Row i of J times u, for its bodies a and b (−1: the world)."""
     value = 0.0
@@ -341,7 +341,7 @@ def row_times(a, b, rows, i, u):
     return value
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def push_row(a, b, rows, i, f, u):
     """u += f times row i, of J or of H⁻¹ Jᵀ, for its bodies a and b."""
     if a >= 0:
@@ -352,7 +352,7 @@ def push_row(a, b, rows, i, f, u):
             u[6 * b + j] += rows[i, 6 + j] * f
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def unit_mass_rows(root, bodies, start, rows, factor, out):
     """out = F J L⁻ᵀ by rows: forward substitution with each body's L."""
     for k in range(len(bodies)):

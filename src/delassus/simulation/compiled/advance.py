@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from delassus.addresses import call_kernel
 from delassus.dynamics import Inputs
-from delassus.held import Held, caller, contents
 from delassus.kernel import ADDRESSED, njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.addresses import call_kernel
+from delassus.kernel.argument_blocks import ArgumentBlock, caller, contents
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model
 from delassus.simulation.compiled.layout import Arrays, first_room, memory_for, nowhere, why_not, work_for, world_of
 from delassus.simulation.compiled.stages import address_for, addresses_of, stages_of, to_keep
@@ -41,13 +41,17 @@ class Stepper:
             world, stages = world_of(model, settings), stages_of(model, settings)
             self._world = (*world, addresses_of(world, self._inputs, self._work, stages))
             self._keepers: dict[Any, int] = {}  # addresses of what keeps steps
-            self._nowhere, self._kept, self._room_kept = Held((0, nowhere())), Held((0, nowhere())), nowhere()
+            self._nowhere, self._kept, self._room_kept = (
+                ArgumentBlock((0, nowhere())),
+                ArgumentBlock((0, nowhere())),
+                nowhere(),
+            )
             self._hold()
             self._take = caller(take_steps, self._held, self._nowhere)
 
     def _hold(self) -> None:
         """For compiled code: what it reads and writes."""
-        self._held = Held(
+        self._held = ArgumentBlock(
             (
                 self._world, self._inputs, self.q, self.u, self.turns, self.time, self._memory, self._work, self.trail,
                 self._before, self._counts,
@@ -92,7 +96,7 @@ class Stepper:
         kept = self._nowhere if keeper is None else self._kept_by(*keeper)
         return self._take(self._held.address, kept.address, min(count, ROOM_OF_CALL))
 
-    def _kept_by(self, kernel: Any, room: Arrays) -> Held:
+    def _kept_by(self, kernel: Any, room: Arrays) -> ArgumentBlock:
         if kernel not in self._keepers:
             given = self._world, self.q, self.u, self.turns, self.time, 0, 0, self._work, room
             self._keepers[kernel] = address_for(kernel, to_keep, given)
@@ -128,7 +132,7 @@ def _copied(memory: tuple[np.ndarray, ...]) -> Memory:
     return Memory(names[:count].copy(), reactions[:count].copy())
 
 
-@njit(cache=True, error_model="numpy", **ADDRESSED, **BORROWED)
+@njit(cache=True, error_model="numpy", **ADDRESSED, **NO_REFCOUNT)
 def take_steps(held, keeping, count):
     """How many of so many steps were taken. The first that cannot be is left to `step`.
 
@@ -157,7 +161,7 @@ def take_steps(held, keeping, count):
     return np.int64(count)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _keep(q, u, turns, time, memory, before):
     for b in range(len(q)):
         for i in range(7):

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numba import typeof
 
-from delassus.addresses import kernel_address
 from delassus.collision.sweep.follow import follow_few
 from delassus.dynamics.closure import close
 from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
@@ -21,6 +20,7 @@ from delassus.dynamics.step_problem import reduce_rows
 from delassus.dynamics.turns import count_turns
 from delassus.integrators import STIFFLY
 from delassus.kernel import njit
+from delassus.kernel.addresses import kernel_address
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.model.model import Model
 from delassus.problem.scales import measure_rigid

@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 
-from delassus.addresses import call_kernel
 from delassus.collision.few import find_contacts
 from delassus.collision.placement import moves_far
 from delassus.collision.sweep.follow import APART, GRAZE, HIT, MISS, OVERLAP
@@ -22,7 +21,8 @@ from delassus.dynamics.moving import lacks_of
 from delassus.dynamics.step_problem import fill_contacts
 from delassus.integrators import move
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.addresses import call_kernel
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.model.state import FINE, first_wrong
@@ -40,7 +40,7 @@ from delassus.spatial import matrices_of
 TAKEN, FAST, PASSING, FAMILY, UNSOLVED, LIMITS, SUSPICIOUS, BAD, ROOM = range(9)
 """What became of a step: taken, or why it is handed back."""
 
-INLINED = {"forceinline": True, **BORROWED}
+INLINED = {"forceinline": True, **NO_REFCOUNT}
 """How the parts of a step are compiled: into one function, since the tuples they take are hundreds of numbers."""
 
 FAILED = -1
@@ -75,7 +75,7 @@ def take_step(world, inputs, q, u, turns, time, memory, work):
     return TAKEN, iterations, count
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _copy(a, out):
     # `out[:] = a` would do, and takes two seconds to compile
     for i in range(len(a)):
@@ -200,7 +200,7 @@ def _solve(world, inputs, memory, sizes, work):
             return iterations
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _bounded(bound, start, index, owner, most):
     """Rows with a largest reaction, their blocks and bounds; how many."""
     count, block = 0, 0
@@ -318,7 +318,7 @@ def _move(world, u, sizes, work):
     return TAKEN
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _flights(world, q, horizon, work):
     """How many pairs come near each other fast, none of them hitting or overlapping, so that all bodies fly on; −1
     where some do. How much further than usual contacts of those that touch are looked for is written: see `foresee`."""
@@ -348,7 +348,7 @@ def _flights(world, q, horizon, work):
     return min(near, 0)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _are_passing(world, near, count, work):
     """Does any contact belong to a pair that only passes by, with nothing else acting on its bodies?"""
     columns, _, (held, _, doubtful), (_, swept, _), _ = work[1]

@@ -2,11 +2,11 @@
 masses, friction and gains; a thread has one work space."""
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.simulation.compiled.step import INLINED, TAKEN, take_step
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **BORROWED)
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def advance_worlds(first, last, world, varied, inputs, states, memories, work, count, done, fate, pushed):
     """Worlds `first` to before `last` by `count` steps each, as far as that goes: done (n,) how many were taken, fate
     (n,) what became of the last one, worlds with fate < 0 standing still.
@@ -64,12 +64,12 @@ def _world_at(world, varied, w):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _own(array, w):
     return w if len(array) > 1 else 0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _sum_pushes(h, contacts, work, out):
     """out: (n_b, 6) force and moment of the contacts of the step that was just taken [N, N m]."""
     pairs, rows, start, reactions = work[2][0], work[2][2], work[2][10], work[3][5]

@@ -16,8 +16,8 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
+from delassus.kernel.four_wide import dot
 from delassus.solvers.parts.anderson.window import fit, insert, take_away
-from delassus.solvers.parts.fours import dot
 
 _GROWTH = 2.0  # of ‖F(t) − t‖ beyond which an extrapolated point is thrown away
 _REGULARISATION = 1e-10  # of the least squares, see `fit`

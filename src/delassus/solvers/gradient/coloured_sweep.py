@@ -6,9 +6,9 @@ begins. Where D is stored, blocks read each other's reactions, so y is written d
 """
 
 from delassus.kernel import njit
+from delassus.kernel.six_wide import prefetch_six, push_three, three_rows_times
 from delassus.linalg.operators.matrix import csr_row_times
 from delassus.solvers.gradient.coloured import Blocks
-from delassus.solvers.parts.lanes import prefetch_six, push_three, three_rows_times
 from delassus.solvers.parts.one_contact.convex import solve_convex
 from delassus.solvers.parts.one_contact.slip import solve_slip
 from delassus.solvers.parts.one_contact.uncoupled import solve_uncoupled

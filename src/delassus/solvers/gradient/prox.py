@@ -21,11 +21,11 @@ import numpy as np
 
 from delassus.cones.coulomb import project_disk
 from delassus.kernel import njit
+from delassus.kernel.six_wide import push_three, three_rows_times
 from delassus.linalg.operators.matrix import csr_row_times
 from delassus.problem import Problem
 from delassus.solvers.gradient.method import GradientMethod
 from delassus.solvers.parts.colouring import colour_blocks
-from delassus.solvers.parts.lanes import push_three, three_rows_times
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.team import add_up, wait
 from delassus.solvers.settings import Count, Positive, Relaxation, Settings, Share, require

@@ -7,7 +7,7 @@ that an iteration moves per contact; a product with D alone would read them twic
 import math
 
 from delassus.kernel import njit
-from delassus.solvers.parts.lanes import push_three, three_rows_times
+from delassus.kernel.six_wide import push_three, three_rows_times
 from delassus.solvers.parts.parallel.passes import Data, push_one, row_of, row_times
 
 

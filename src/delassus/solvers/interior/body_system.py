@@ -8,12 +8,12 @@ the pattern of the factor, which then only preconditions. A third of the contact
 import numpy as np
 
 from delassus.kernel import njit
+from delassus.kernel.six_wide import add_square, push_three, three_rows_times
 from delassus.linalg.factor.symmetric import Pattern
 from delassus.linalg.operators.rigid import push_row, row_times
 from delassus.solvers.interior.mixed_factors import MixedSystem
 from delassus.solvers.interior.standard import RigidRows
 from delassus.solvers.interior.weights import Weights
-from delassus.solvers.parts.lanes import add_square, push_three, three_rows_times
 
 _WEAK, _NOTICED = (
     0.1,

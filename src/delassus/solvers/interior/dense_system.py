@@ -9,9 +9,9 @@ import math
 
 from delassus.cones.coulomb import project_coulomb
 from delassus.kernel import njit
+from delassus.kernel.six_wide import push_three, three_rows_times
 from delassus.solvers.interior.joint_groups import AT
 from delassus.solvers.parts.jordan import apply_blocks
-from delassus.solvers.parts.lanes import push_three, three_rows_times
 
 _ROUNDING = 1e-14  # relative residual of a solve beyond which there is nothing to gain
 _MOST = 6  # conjugate gradient iterations

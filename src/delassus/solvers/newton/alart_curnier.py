@@ -10,12 +10,12 @@ for contacts; limits are contacts without friction. The convex law: F = r − P_
 import math
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 OPEN = 1e-2  # smoothed derivative below which a limit or contact counts as open
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def law_function(r, u, rho, mu, convex, F):
     """F into `F`, (3 n,); returns its norm.  r, u: (3 n,); mu: (n,); convex: 1.0 for the ccp law, else 0.0."""
     total = 0.0
@@ -35,7 +35,7 @@ def law_function(r, u, rho, mu, convex, F):
     return math.sqrt(total)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def projection_derivative(r, u, rho, mu, convex, diagonal, A):
     """Rows of the block-diagonal derivative of the projection, (3 n, 3), columns n, t₁, t₂; a triple that is open has a
     zero first. Empty rows, those without a diagonal in D, are zero."""
@@ -75,7 +75,7 @@ def projection_derivative(r, u, rho, mu, convex, diagonal, A):
             A[i + 2, 1], A[i + 2, 2] = -f * e1 * e2, f * (1.0 - e2 * e2)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def smoothed_derivative(r, u, rho, mu, width, diagonal, A):
     """What `projection_derivative` gives for exact friction, of a function without kinks: max(0, x) replaced by
     (x + √(x² + 4 w²))/2, the larger of radius and length alike, and √(‖t‖² + w²) for the length.  width: w > 0."""
@@ -105,7 +105,7 @@ def smoothed_derivative(r, u, rho, mu, width, diagonal, A):
         A[i + 2, 1], A[i + 2, 2] = -c * t1 * t2, f - c * t2 * t2
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _clear(A, i):
     """A triple's three rows, from row i, start as open."""
     for a in range(3):

@@ -9,11 +9,11 @@ refused by the line search.
 import math
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
-from delassus.solvers.parts.fours import add_products
+from delassus.kernel.four_wide import add_products
+from delassus.kernel.memory import NO_REFCOUNT
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def block_lu_step(
     order,
     starts,
@@ -96,7 +96,7 @@ def block_lu_step(
     return _back_substitute(order, starts, columns, A, U, inverse, b, d)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _back_substitute(order, starts, columns, A, U, inverse, b, d):
     """d from the eliminated right side; is it finite?"""
     for i in range(len(order) - 1, -1, -1):
@@ -119,7 +119,7 @@ def _back_substitute(order, starts, columns, A, U, inverse, b, d):
     return True
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _invert(B, out, o):
     """Inverse of the block B[o:o+12], three columns of four, at the same place of `out`; its determinant."""
     a, d, g = B[o], B[o + 1], B[o + 2]

@@ -11,12 +11,12 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED, folded
+from delassus.kernel.four_wide import PADDING, row_times
+from delassus.kernel.memory import NO_REFCOUNT, folded
 from delassus.solvers.newton.alart_curnier import law_function, projection_derivative, smoothed_derivative
 from delassus.solvers.newton.block_lu import block_lu_step
 from delassus.solvers.parts.block_sweeps import COARSE, sweep_constants, sweep_threes
 from delassus.solvers.parts.elimination_order import eliminate, fill_pattern, order_scratch
-from delassus.solvers.parts.fours import PADDING, row_times
 from delassus.solvers.parts.judged import excess_over
 from delassus.solvers.parts.threes import velocity
 
@@ -95,7 +95,7 @@ CORRECTION_STEPS = 2
 """Systems at most for a correction, or for making joints exact."""
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def begin(state, alpha, follows):
     """Write the state before the first outer iteration.  alpha: first weight; follows: 1.0 for the path, else 0.0."""
     for i in range(STATE_SIZE):
@@ -143,25 +143,25 @@ def proximal_phase(
 _MEMBERS, _FILL, _HEAD = 0, 1, 2
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def index_size(triples, blocks):
     """Length of `index` of a system.  blocks: of D, off its diagonal."""
     return _fixed_size(triples, blocks) + 2 * min(_MOST_FILL, triples * (triples - 1) // 2)
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _fixed_size(triples, blocks):
     return _HEAD + 7 * triples + 2 + blocks + order_scratch(triples)
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def forget_members(index, triples):
     """No triple is a member."""
     for i in range(_HEAD + triples):
         index[i] = 0
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _columns_of(index, triples, blocks):
     """Columns of U and of L, views with room for all there may be."""
     at = _fixed_size(triples, blocks)
@@ -169,7 +169,7 @@ def _columns_of(index, triples, blocks):
     return index[at:middle], index[middle:]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def order_members(index, pointer, column):
     """Order the members anew; length of `factors`, 0 where factors are too large."""
     n, blocks = len(pointer) - 1, len(column)
@@ -196,7 +196,7 @@ def order_members(index, pointer, column):
     return 12 * fill + 27 * count + 24 + 3 * PADDING
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def phase_up_to(
     end, settings, outside, state, vectors, A, index, factors, scratch, pointer, column, value, diagonal, v, mu, convex,
     best, tols, units, place, judged_by, judgements, before,
@@ -231,7 +231,7 @@ def phase_up_to(
         _sweep(state, vectors, scratch, pointer, column, value, diagonal, v, mu, convex)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _iterate(
     end, settings, outside, state, vectors, A, is_member, order, starts, columns, lower, left, seat, U, inverse,
     row, b, pointer, column, value, diagonal, v, mu, convex, best, tols, units, place, judged_by, judgements, before,
@@ -305,13 +305,13 @@ def _iterate(
             found = _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex)
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def has_joints(mu):
     """Does any triple belong to a joint? They come first."""
     return len(mu) > 0 and mu[0] < 0.0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _error_of_joints(r, u, v, mu):
     """What joints leave of their velocities, as a part of the size that the relative residual is measured in."""
     error = free = size = 0.0
@@ -322,7 +322,7 @@ def _error_of_joints(r, u, v, mu):
     return math.sqrt(error / max(free, size)) if error > 0.0 else 0.0
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _contacts(mu):
     """How many triples belong to limits and contacts."""
     count = 0
@@ -331,7 +331,7 @@ def _contacts(mu):
     return count
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def before_exact(most, state, mu):
     """How many of `most` systems may be solved before joints are made exact, for which the others are kept. Where they
     are too few for that, it is left out: the tolerances hold without."""
@@ -343,7 +343,7 @@ def before_exact(most, state, mu):
     return most - CORRECTION_STEPS
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _gather(A, is_member):
     """Let every closed triple be a member; did their number grow?"""
     grew = False
@@ -353,7 +353,7 @@ def _gather(A, is_member):
     return grew
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _couple(pointer, column, value, F, is_member, open_F, coupled, step):
     """Triples outside the system are open and move by −F; what that does to the others goes to the right side."""
     any_there = False
@@ -368,7 +368,7 @@ def _couple(pointer, column, value, F, is_member, open_F, coupled, step):
             coupled[i], coupled[i + 1], coupled[i + 2] = row_times(pointer[k], pointer[k + 1], column, value, open_F)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex):
     """Along Newton's step by Armijo's rule; False where neither derivative gives a descent, or too little of it."""
     x, u, F = vectors[ITERATE], vectors[SPEED], vectors[VALUE]
@@ -401,7 +401,7 @@ def _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex):
     return state[MODE] != PROXIMAL or state[IDLE] < _MOST_IDLE
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
     """Residual of the first centre, and whether it is one to begin at."""
     r, x = vectors[CENTRE], vectors[ITERATE]
@@ -426,7 +426,7 @@ def _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, co
             x[i] = r[i]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
     """Pose the regularised problem and put Newton's method at its start: the centre, or what sweeps left."""
     r, x, u, shifted, weight = vectors[CENTRE], vectors[ITERATE], vectors[SPEED], vectors[SHIFTED], vectors[WEIGHT]
@@ -456,7 +456,7 @@ def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, 
     state[NORM] = law_function(x, u, settings[0], mu, convex, vectors[VALUE])
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
     """What follows from an inner loop: the next centre, and the next weight."""
     r, x, point = vectors[CENTRE], vectors[ITERATE], vectors[POINT]
@@ -506,7 +506,7 @@ def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diag
         state[ALPHA] = max(wanted, settings[2])
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _take(r, x, state, error):
     """x is the next centre."""
     for i in range(len(r)):
@@ -514,7 +514,7 @@ def _take(r, x, state, error):
     state[RESIDUAL] = error
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _error(vectors, r, pointer, column, value, diagonal, v, mu, convex):
     """Relative residual of r with ρ = 1, not regularised."""
     u, F = vectors[TRIAL_SPEED], vectors[TRIAL_VALUE]
@@ -527,7 +527,7 @@ def _error(vectors, r, pointer, column, value, diagonal, v, mu, convex):
     return norm / scale if scale > 0.0 else norm
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _sweep(state, vectors, scratch, pointer, column, value, diagonal, v, mu, convex):
     """Gauß–Seidel on the regularised problem from the iterate; before anything else its end is the first centre."""
     n, alpha = len(mu), state[ALPHA]

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED, folded
+from delassus.kernel.memory import NO_REFCOUNT, folded
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.factor.dense_inverse import dot_rows
 from delassus.linalg.operators.rigid import body_count, multiply_rows, push_row
@@ -52,7 +52,7 @@ def least_of(rigid, judged_by, reactions, velocities, error, out):
     return _least(rigid, judged_by, count, numbers, rays, accepted, reactions, room, out)
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _sets_in(numbers, rays, blocks):
     """(kinds, bodies renumbered, (blocks, 2), scratch of bodies; directions of rays, (blocks, 3), what else is left),
     views."""
@@ -60,7 +60,7 @@ def _sets_in(numbers, rays, blocks):
     return numbers[:blocks], pairs, numbers[3 * blocks :], folded(rays, blocks, 3), rays[3 * blocks :]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _choose(rigid, judged_by, reactions, velocities, error, numbers, rays):
     """The sets that blocks may choose from; how many bodies have a choice."""
     bodies, start, _, _, compliance = rigid
@@ -75,7 +75,7 @@ def _choose(rigid, judged_by, reactions, velocities, error, numbers, rays):
     return renumber(bodies, kinds, own, pairs)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _least(rigid, judged_by, count, numbers, rays, accepted, reactions, room, out):
     """Newton's method on the dual; was it solved?  count: of bodies that have a choice; accepted: |A x − w| at the end,
     relative; room: scratch."""
@@ -156,7 +156,7 @@ def _least(rigid, judged_by, count, numbers, rays, accepted, reactions, room, ou
     return worst <= accepted * size_max
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _scale(bodies, start, rows, blocks, kinds, A, root, unit):
     """Rows of A, (m, 12), with velocities in units that give every column of A the norm one, and √d per row.
     unit: (n,) zeros, overwritten."""
@@ -188,7 +188,7 @@ def _scale(bodies, start, rows, blocks, kinds, A, root, unit):
                         A[i, 6 * side + j] *= unit[6 * body + j]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _add_pushes(bodies, start, A, x, w, size):
     """w += A x, size += |A||x|."""
     for k in range(len(bodies)):
@@ -201,7 +201,7 @@ def _add_pushes(bodies, start, A, x, w, size):
                         size[6 * bodies[k, side] + j] += abs(part)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _dual(kinds, start, x, z, w, y):
     """½‖P_X(z)‖² − wᵀ y, less what kept blocks, whose sets are points, add linearly."""
     value = 0.0
@@ -213,7 +213,7 @@ def _dual(kinds, start, x, z, w, y):
     return value
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _is_same(P, formed):
     """Is it the derivative that was formed last?"""
     for i in range(len(P)):
@@ -222,7 +222,7 @@ def _is_same(P, formed):
     return True
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _fill_envelope(bodies, kinds, first):
     """first: (bodies,) the first body that each is coupled to, itself if none comes before it."""
     for body in range(len(first)):
@@ -233,7 +233,7 @@ def _fill_envelope(bodies, kinds, first):
             first[high] = min(first[high], low)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _form(bodies, start, A, kinds, P, shift, first, H):
     """The envelope of the lower half of H = A P' Aᵀ, its diagonal raised by the factor 1 + shift."""
     n = len(H)
@@ -257,7 +257,7 @@ def _form(bodies, start, A, kinds, P, shift, first, H):
         H[j, j] = H[j, j] * (1.0 + shift) if H[j, j] > 0.0 else 1.0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _add_contact(A, P, i, a, b, p, q, H):
     """The block of H from row p and column q on += that of a contact, whose rows begin at i; a, b: first columns of the
     two bodies in A. Of a body with itself only the lower half."""
@@ -270,7 +270,7 @@ def _add_contact(A, P, i, a, b, p, q, H):
             H[p + d, q + c] += A[i, a + d] * f + A[i + 1, a + d] * g + A[i + 2, a + d] * h
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _add_rows(A, P, i, end, a, b, p, q, H):
     """The same of rows that do not share a set, from i to before `end`."""
     for c in range(6):
@@ -281,7 +281,7 @@ def _add_rows(A, P, i, end, a, b, p, q, H):
             H[p + d, q + c] += value
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _factor(H, first):
     """Cholesky's factor in place of the lower half, inside of its envelope; False where H is not positive."""
     for i in range(len(H)):
@@ -296,7 +296,7 @@ def _factor(H, first):
     return True
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _solve(L, first, b):
     """b ← H⁻¹ b by its factor."""
     for i in range(len(b)):
@@ -310,7 +310,7 @@ def _solve(L, first, b):
             b[j] -= L[i, j] * b[i]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _subtract_pushes(bodies, start, A, x, w):
     """w −= A x."""
     for k in range(len(bodies)):

@@ -9,13 +9,13 @@ import math
 
 from delassus.cones.coulomb import project_coulomb
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 
 FREE, ZERO, NORMAL, RAY, CONE, KEPT = range(6)
 """The kinds of sets."""
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def classify(start, joints, limits, mu, compliance, is_convex, reactions, velocities, rest, kinds, direction):
     """The set of each block, and the unit vector along the ray of those that slide."""
     for k in range(len(kinds)):
@@ -51,7 +51,7 @@ def classify(start, joints, limits, mu, compliance, is_convex, reactions, veloci
                 kinds[k] = CONE
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def keep_unique(bodies, kinds, blocks_of):
     """Mark blocks on which a body hangs alone as KEPT, then those of which that is true without them, and so on until
     only cycles of blocks are left; how many blocks those have.  blocks_of: (bodies,), scratch."""
@@ -80,7 +80,7 @@ def keep_unique(bodies, kinds, blocks_of):
     return left
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def renumber(bodies, kinds, number, out):
     """out: (blocks, 2), bodies numbered over those on cycles of blocks, and their number: the others need no unknowns.
     The last one first: the trunk of a tree, from which all branches start, is to be eliminated after them.  number:
@@ -105,7 +105,7 @@ def renumber(bodies, kinds, number, out):
     return found
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def project(start, mu, kinds, direction, z, kept, x, P, at_apex):
     """x = P_X(z) and rows of its derivative by blocks, (m, 3), for contacts; joints and limits use the first column.
     at_apex: 1.0 for the derivative as if every set were the space it spans, else 0.0 (a float, since constants of other
@@ -134,7 +134,7 @@ def project(start, mu, kinds, direction, z, kept, x, P, at_apex):
             _project_cone(mu[k - (len(kinds) - len(mu))], i, z, x, P, at_apex)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _project_cone(mu, i, z, x, P, at_apex):
     """One sticking contact."""
     n, t1, t2 = z[i], z[i + 1], z[i + 2]

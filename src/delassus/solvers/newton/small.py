@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numba import typeof
 
-from delassus.addresses import call_kernel, kernel_address
 from delassus.kernel import ADDRESSED, njit
-from delassus.linalg.borrowed import BORROWED, folded
+from delassus.kernel.addresses import call_kernel, kernel_address
+from delassus.kernel.four_wide import PADDING
+from delassus.kernel.memory import NO_REFCOUNT, folded
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.linalg.operators.delassus import FEW_ROWS, ODD_MASSES
@@ -47,7 +48,6 @@ from delassus.solvers.parts.at_once import (
     solve_joints,
 )
 from delassus.solvers.parts.batch import Kernel, problem_of, room_of
-from delassus.solvers.parts.fours import PADDING
 from delassus.solvers.parts.threes import count_rigid, fill_dense, fill_rigid, rigid_scratch, triples_of
 
 MOST_ROWS = 90
@@ -142,10 +142,10 @@ def _address(which: int, kernel: Any, arguments_of: Any, packed: np.ndarray, *gi
     return _addresses[which]
 
 
-_most_iterations = njit(cache=True, **BORROWED)(most_iterations)
+_most_iterations = njit(cache=True, **NO_REFCOUNT)(most_iterations)
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _to_solve_small(bodies, asked, reactions, found):
     """What `solve_small` is called with.  bodies: of `unpacked`."""
     rigid, u_f, v_f, judged_by = bodies
@@ -154,14 +154,14 @@ def _to_solve_small(bodies, asked, reactions, found):
     return None, rigid, u_f, v_f, judged_by, (asked[0], asked[1]), most, plain, 1.0, reactions, found
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _to_solve_alone(bodies, asked, reactions, found):
     """What `solve_alone` is called with.  bodies: of `unpacked`."""
     rigid, u_f, v_f, judged_by = bodies
     return rigid, v_f, u_f, judged_by, (asked[0], asked[1]), int(asked[2]), reactions, found
 
 
-@njit(cache=True, nogil=True, **BORROWED)
+@njit(cache=True, nogil=True, **NO_REFCOUNT)
 def solve_packed(address, packed, asked, reactions, found):
     """The kernel at this address, `solve_small`, on `Problem.packed_bodies`: no other has to be compiled, and twenty
     arrays are cut out here."""
@@ -170,7 +170,7 @@ def solve_packed(address, packed, asked, reactions, found):
     return call_kernel(address, _to_solve_small(unpacked(packed), asked, reactions, found))
 
 
-@njit(cache=True, nogil=True, **BORROWED)
+@njit(cache=True, nogil=True, **NO_REFCOUNT)
 def solve_packed_alone(address, packed, asked, reactions, found):
     """The same of `solve_alone`."""
     if packed[MASS_RATIO] > ODD_MASSES or packed[3] > CARRY_ROWS:
@@ -240,7 +240,7 @@ def _take_least(rigid, v_f, u_f, judged_by, tols, count, reactions, found):
     return True
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _error_to_keep(rigid, v_f, tols, count, reactions, found):
     """Relative error of the velocities of a solution, and the velocities in `found`; −1 where it is none, or has been
     taken as it was."""
@@ -252,7 +252,7 @@ def _error_to_keep(rigid, v_f, tols, count, reactions, found):
     return velocity
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _velocities_into(rigid, v_f, reactions, found):
     """v of rigid bodies to its place in `found`; that of u is for room alone."""
     at = RESIDUAL_COUNT + len(v_f)
@@ -260,7 +260,7 @@ def _velocities_into(rigid, v_f, reactions, found):
     rigid_velocities(rigid, reactions, v_f, u, found[RESIDUAL_COUNT:at])
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _judged_guess(full, rigid, v_f, judged_by, tols, most, reactions, found):
     """1 where nothing needs to be done: the guess is well within the tolerances, or nothing may be done. Where D is in
     full, zero reactions are not looked at, unless nothing moves: a sweep finds out as well."""
@@ -297,7 +297,7 @@ def _batch_at_once(batch, first, last, reactions, found, counts, no_bodies, no_u
                 counts[q] = solve_small(D, no_bodies, no_u_f, v_f, judged_by, tols, most, plain, 0.0, own, room)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _sweep_contacts_of(batch, q, plain, asked, reactions, found):
     """`sweep_contacts` on one problem of a batch; nothing is done where there is a guess, or a path."""
     packed, _, _, at, _ = batch
@@ -344,7 +344,7 @@ def solve_at_once(full, rigid, v_f, judged_by, tols, most, plain, reactions, jud
     return _end(tols, n, plain, numbers, room, reactions, judgements)
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _room_of(n, memory):
     """Numbers that n triples need: see `_cut_out`."""
     return 3 * n * (ROWS + 2 * memory) + few_of(memory) + n * (9 + _NEWTON) + iteration.STATE_SIZE + _LEFT
@@ -354,7 +354,7 @@ _NEWTON = 3 * iteration.VECTORS + 9 + iteration.SCRATCH  # numbers per triple
 _LEFT = 48  # numbers of scratch of `fill_rigid`
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _cut_out(n, rows, plain, numbers, room):
     """(place, pointer, room and few of `swept`, diagonal, what is left for Newton's method), views."""
     memory = int(plain[6])
@@ -365,7 +365,7 @@ def _cut_out(n, rows, plain, numbers, room):
     return numbers[:rows], numbers[rows : rows + n + 1], table, room[at:middle], room[middle:end], room[end:]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _place(full, rigid, judged_by, bodies, n, plain, numbers, room):
     """Where rows go and which blocks D has; how many these are, at most."""
     rows = judged_by[1][len(judged_by[1]) - 1]
@@ -378,7 +378,7 @@ def _place(full, rigid, judged_by, bodies, n, plain, numbers, room):
     return count_rigid(rigid, bodies, place, pointer, numbers[rows + n + 1 :])
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _pose(full, rigid, v_f, judged_by, bodies, n, plain, reactions, numbers, room, index, value):
     """D in triples, and everything in scaled units."""
     place, pointer, table, few, diagonal, rest = _cut_out(n, len(v_f), plain, numbers, room)
@@ -390,7 +390,7 @@ def _pose(full, rigid, v_f, judged_by, bodies, n, plain, reactions, numbers, roo
     begin_small(plain, pointer, index[: pointer[n]], value, diagonal, v_f, reactions, place, table, few)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _sweep(most, tols, judged_by, n, plain, numbers, room, index, value):
     """How accelerated sweeps end."""
     rows, convex = judged_by[1][len(judged_by[1]) - 1], 0.0 if judged_by[7] else 1.0
@@ -403,7 +403,7 @@ def _sweep(most, tols, judged_by, n, plain, numbers, room, index, value):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _begin_newton(most, n, rows, plain, numbers, room, index):
     """The proximal iteration at the best point; how many systems it may solve."""
     _, pointer, table, few, _, rest = _cut_out(n, rows, plain, numbers, room)
@@ -416,7 +416,7 @@ def _begin_newton(most, n, rows, plain, numbers, room, index):
     return iteration.before_exact(most - (few[sweeps.DONE] if plain[7] == 0.0 else 0.0), state, table[FRICTION][:n])
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _newton(systems, tols, judged_by, n, plain, numbers, room, index, value, factors):
     """How the proximal iteration ends."""
     rows, convex = judged_by[1][len(judged_by[1]) - 1], 0.0 if judged_by[7] else 1.0
@@ -431,14 +431,14 @@ def _newton(systems, tols, judged_by, n, plain, numbers, room, index, value, fac
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _order(n, rows, plain, numbers, room, index):
     """Order the system anew; numbers that its factors take."""
     pointer = _cut_out(n, rows, plain, numbers, room)[1]
     return order_members(index[pointer[n] :], pointer, index[: pointer[n]])
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _end(tols, n, plain, numbers, room, reactions, judgements):
     """The best point; how many judgements there are."""
     place, _, table, few, _, _ = _cut_out(n, len(reactions), plain, numbers, room)

@@ -7,8 +7,8 @@ so that its pattern lasts and is analysed seldom.
 import numpy as np
 
 from delassus.kernel import njit
+from delassus.kernel.four_wide import row_times
 from delassus.linalg.factor.structural import PardisoLu, SuperLu, structural_factor
-from delassus.solvers.parts.fours import row_times
 
 _KEPT_SYSTEMS = 20  # systems for which a triple that was closed stays among the unknowns
 _NEW_ANALYSIS_BELOW = 0.9  # share of the unknowns in use below which leaving out the others pays for a new analysis

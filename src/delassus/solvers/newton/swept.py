@@ -9,7 +9,8 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED, folded, on_stack
+from delassus.kernel.four_wide import PADDING
+from delassus.kernel.memory import NO_REFCOUNT, folded, on_stack
 from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.problem.problem import PACKED
 from delassus.residuals import RESIDUAL_COUNT
@@ -17,7 +18,6 @@ from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.anderson.sweeps import sweep_until_due, sweep_up_to
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS, finish_dense
 from delassus.solvers.parts.block_sweeps import COARSE, sweep_constants
-from delassus.solvers.parts.fours import PADDING
 from delassus.solvers.parts.one_contact.slip import LAST
 from delassus.solvers.parts.threes import fill_dense, place_rows, pose, unpose
 
@@ -36,7 +36,7 @@ def _few_of(memory: int) -> int:
     return sweeps.STATE_SIZE + (2 * memory + 3) * memory + 4 * RECORDED
 
 
-few_of = njit(cache=True, **BORROWED)(_few_of)
+few_of = njit(cache=True, **NO_REFCOUNT)(_few_of)
 """The same for compiled code."""
 
 
@@ -46,14 +46,14 @@ def record_in(few):
     return few[len(few) - 4 * RECORDED :].reshape(4, RECORDED)
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def place_small(judged_by, place, room):
     """Where each row goes, (m,), and friction of the triples."""
     mu, start, joints, _, limits, _, _, _, _, _ = judged_by
     place_rows(start, joints, limits, mu, place, room[FRICTION])
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def begin_small(plain, pointer, column, value, diagonal, v_f, reactions, place, room, few):
     """The problem and the guess in scaled units, and the state before the first sweep.  plain: of `solve_at_once`; few:
     zeros."""
@@ -71,7 +71,7 @@ def begin_small(plain, pointer, column, value, diagonal, v_f, reactions, place, 
         sweep_constants(diagonal, room[FRICTION][:n], room[_CONSTANTS:ROWS].reshape(n, 12))
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def sweep_small(most, memory, pointer, column, value, diagonal, convex, tols, place, judged_by, room, few):
     """Accelerated sweeps up to so many; see `sweep_up_to`."""
     n, at = room.shape[1] // 3, sweeps.STATE_SIZE
@@ -84,14 +84,14 @@ def sweep_small(most, memory, pointer, column, value, diagonal, convex, tols, pl
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def end_small(tols, place, room, few, reactions, judgements):
     """The best point in the problem's units; how many judgements are copied."""
     unpose(room[UNITS], room[BEST], place, reactions)
     return _copied(record_in(few), tols, judgements)
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _copied(record, tols, judgements):
     """The last of the judgements to those asked for, with that of the best point, which is returned, at their end; how
     many they are."""
@@ -124,7 +124,7 @@ _SCRATCH, _NUMBERS = _FEW + _VALUES + _WHOLE, 2 * FEW_ROWS + 2 * (FEW_CONTACTS +
 _scratch, _numbers = on_stack(_SCRATCH), on_stack(_NUMBERS)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def solve_contacts(packed, asked, out):
     """`sweep_contacts` for Python, which takes longer for each array than a sweep over a contact.  out: the reactions,
     (m,), and `found` behind them, written."""
@@ -132,7 +132,7 @@ def solve_contacts(packed, asked, out):
     return sweep_contacts(packed, asked, out[:m], out[m:])
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def sweep_contacts(packed, asked, reactions, found):
     """Accelerated sweeps over contacts alone, from zero, where they are enough: how many judgements were made, the last
     of which found the tolerances met; none where others have to take over. Without units of its own, and with one
@@ -198,7 +198,7 @@ def sweep_contacts(packed, asked, reactions, found):
             return 0
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _closed(r, n):
     """How many contacts have a reaction."""
     count = 0

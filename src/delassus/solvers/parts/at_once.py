@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from delassus.kernel import ADDRESSED, njit
-from delassus.linalg.borrowed import BORROWED, folded
+from delassus.kernel.memory import NO_REFCOUNT, folded
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS, carry_in, carry_room
 from delassus.linalg.operators.rigid import form_dense
@@ -153,7 +153,7 @@ judgements_in = njit(cache=True, inline="always")(room_for_judgements)
 """The same for compiled code; an array that it returns to Python takes longer to make than NumPy's."""
 
 
-@njit(cache=True, forceinline=True, **BORROWED)
+@njit(cache=True, forceinline=True, **NO_REFCOUNT)
 def finish_dense(D, v_f, reactions, judged_by, found):
     """Let the judge write what it says of the returned point, and its velocities.  D: (m, m) as it was given,
     v_f: (m,)."""
@@ -164,7 +164,7 @@ def finish_dense(D, v_f, reactions, judged_by, found):
     measure_dense(D, v_f, reactions, judged_by, found[RESIDUAL_COUNT:at], found[:RESIDUAL_COUNT])
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def finish_rigid(rigid, v_f, u_f, reactions, judged_by, found):
     """The same for rigid bodies, whose velocities are written too.  rigid: `RigidDelassus.plain`; u_f: (n,), or empty
     where it is not known."""
@@ -204,13 +204,13 @@ def solve_alone(rigid, v_f, u_f, judged_by, tols, most, reactions, found):
     return np.int64(count)
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def joints_room(rows):
     """Numbers that `solve_joints` needs: D, v, reactions, and what `carry` takes."""
     return rows * rows + 2 * rows + carry_room(rows, 1)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def solve_joints(rigid, v_f, judged_by, tols, most, reactions, found, room, order):
     """How many judgements there are; none where D is not symmetric. One iteration is one solve.  v_f: (m,), of at most
     CARRY_ROWS rows of joints; room: of `joints_room`, order: (m,), scratch."""

@@ -1,8 +1,8 @@
 """Gauß–Seidel over triples of rows (`threes`): every contact, limit and joint solved exactly in its turn."""
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
-from delassus.solvers.parts.fours import row_times
+from delassus.kernel.four_wide import row_times
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.solvers.parts.one_contact.convex import solve_convex
 from delassus.solvers.parts.one_contact.slip import SLIP_CONSTANTS, slip_at, slip_constants
 
@@ -13,7 +13,7 @@ vanishes faster than what the sweeps are after. Half the steps, and as many swee
 _SOFT = 1e-12  # of a joint's mean diagonal, added to it: redundant rows then share their load
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def sweep_constants(diagonal, mu, out):
     """What the solves of single triples read, (n, 12): constants of the slip rate for contacts and limits, the inverse
     block by rows for joints."""
@@ -26,7 +26,7 @@ def sweep_constants(diagonal, mu, out):
             out[k, t] = constants[t]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _invert(B, o, out):
     """Inverse of the 3×3 block B[o:o+9] by rows, softened a little."""
     soft = _SOFT * (B[o] + B[o + 4] + B[o + 8]) / 3.0
@@ -40,7 +40,7 @@ def _invert(B, o, out):
     out[6], out[7], out[8] = G * det, (b * g - a * h) * det, (a * e - b * d) * det
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def sweep_threes(pointer, column, value, diagonal, constants, v, mu, convex, r, slip, last):
     """One sweep in place.  constants: of `sweep_constants`, convex: 1.0 for the ccp law, which reads `diagonal`, else
     0.0; slip: (n,) slip rates to begin with, written; last: of `slip_at`, LAST or COARSE."""

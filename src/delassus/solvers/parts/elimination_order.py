@@ -7,55 +7,22 @@ thousand triples that is faster than lists, and exact. What is eliminated is the
 import math
 
 import numpy as np
-from numba import config
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.instructions import bit_count, lowest_bit
+from delassus.kernel.memory import NO_REFCOUNT
 
 MOST_TRIPLES = 20_000
 """Beyond, bit sets take too much memory (50 MB here) and another factorisation is faster."""
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
 
-    def _ones(word: np.uint64) -> int:
-        """How many bits are set."""
-        return int(word).bit_count()
-
-    def _lowest(word: np.uint64) -> int:
-        """Place of the lowest bit that is set."""
-        return (int(word) & -int(word)).bit_length() - 1
-
-else:
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def _ones(typingctx, word):
-        """How many bits are set."""
-
-        def generate(context, builder, signature, arguments):
-            return builder.ctpop(arguments[0])
-
-        return types.int64(types.uint64), generate
-
-    @intrinsic
-    def _lowest(typingctx, word):
-        """Place of the lowest bit that is set."""
-
-        def generate(context, builder, signature, arguments):
-            return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-        return types.int64(types.uint64), generate
-
-
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def order_scratch(n):
     """Integers that `eliminate` needs as scratch for n triples."""
     return n * ((n + 63) // 64) + 5 * n + 1
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def eliminate(members, number, pointer, column, order, position, starts, columns, scratch):
     """Eliminate `members` (n,), triples of a pattern in block rows; number: (triples,) their places in `members`, or
     −1. Written: order (n,) of elimination, position (triples,) in it, starts (n + 1,) of the rows of U, and the columns
@@ -84,7 +51,7 @@ def eliminate(members, number, pointer, column, order, position, starts, columns
                 bits[b, a >> 6] |= one << np.uint64(a & 63)
     for a in range(n):
         for w in range(words):
-            degree[a] += _ones(bits[a, w])
+            degree[a] += bit_count(bits[a, w])
     for a in range(n - 1, -1, -1):
         _enter(a, degree[a], first, after, before)
     for step in range(n):
@@ -97,7 +64,7 @@ def eliminate(members, number, pointer, column, order, position, starts, columns
         for w in range(words):
             word = bits[a, w]
             while word != np.uint64(0):
-                near[size] = (w << 6) + _lowest(word)
+                near[size] = (w << 6) + lowest_bit(word)
                 size += 1
                 word &= word - one
         if count + size > len(columns):
@@ -109,7 +76,7 @@ def eliminate(members, number, pointer, column, order, position, starts, columns
             for w in range(words):
                 word = bits[b, w] | bits[a, w]
                 bits[b, w] = word
-                found += _ones(word)
+                found += bit_count(word)
             # a itself goes, and b, a neighbour of a, is none of its own
             bits[b, a >> 6] &= ~(one << np.uint64(a & 63))
             bits[b, b >> 6] &= ~(one << np.uint64(b & 63))
@@ -124,7 +91,7 @@ def eliminate(members, number, pointer, column, order, position, starts, columns
     return count
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def fill_pattern(position, starts, columns, lower, left, scratch):
     """The columns of U, of `eliminate`, as places in the order, and the pattern of L: starts (n + 1,) and columns of
     its rows.  scratch: (n,)."""
@@ -143,7 +110,7 @@ def fill_pattern(position, starts, columns, lower, left, scratch):
             scratch[columns[p]] += 1
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _enter(a, degree, first, after, before):
     """Put a at the head of the list of its degree."""
     head = first[degree]
@@ -153,7 +120,7 @@ def _enter(a, degree, first, after, before):
     first[degree] = a
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _leave(a, degree, first, after, before):
     """Take a out of the list of its degree."""
     if before[a] >= 0:

@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.residuals import measure_at
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def excess_over(tols, r, u, units, place, judged_by, reactions, velocities, iteration, judgements):
     """How far the point r, with velocities u, is above the tolerances, as a factor; infinite where it is no number.
 

@@ -15,8 +15,8 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
-from delassus.solvers.parts.fours import PADDING, add_rows_product, row_times
+from delassus.kernel.four_wide import PADDING, add_rows_product, row_times
+from delassus.kernel.memory import NO_REFCOUNT
 
 BILATERAL = -1.0
 """In place of a friction coefficient: the three rows belong to a joint."""
@@ -24,13 +24,13 @@ BILATERAL = -1.0
 _UNEVEN = 1e3  # largest over smallest diagonal of D above which every triple gets a unit of its own
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _at(place):
     """A place in an array, without a sign: of others each would be tested for it."""
     return np.uint64(place)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def place_rows(block_start, joints, limits, mu, place, friction):
     """Where each row goes, `place` (m,), and μ of each triple, `friction`, long enough for all of them; the number of
     triples. block_start: of joints, limits, contacts in this order."""
@@ -45,7 +45,7 @@ def place_rows(block_start, joints, limits, mu, place, friction):
     return count
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def triples_of(block_start):
     """How many triples the blocks of rows make."""
     count = 0
@@ -137,7 +137,7 @@ def cut_matrix(indptr, indices, data, place, n):
     return pointer, column, value, diagonal
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def fill_dense(D, place, n, row_of, pointer, column, value, diagonal):
     """The same of D in full, without blocks of zeros, into arrays that are long enough for all; how many blocks there
     are.  row_of: (3 n,) scratch."""
@@ -187,21 +187,21 @@ def cut_rigid(rigid, body_count, place, n):
     return pointer, column, value, diagonal
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def rigid_scratch(blocks, body_count):
     """Integers that `count_rigid` and `fill_rigid` need as scratch: of each body where its blocks begin in the list of
     (block, side), and where that list ends so far; the list; a mark for each block."""
     return 2 * (body_count + 1) + 3 * blocks
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _bodies_in(scratch, blocks, body_count):
     """(first, end so far, list, marks), views."""
     at, end = body_count + 1, 2 * (body_count + 1)
     return scratch[:at], scratch[at:end], scratch[end : end + 2 * blocks], scratch[end + 2 * blocks :]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def count_rigid(rigid, body_count, place, pointer, scratch):
     """pointer: (n + 1,), written, and how many blocks there are off the diagonal; scratch: read by `fill_rigid`."""
     bodies, start = rigid[0], rigid[1]
@@ -240,7 +240,7 @@ def count_rigid(rigid, body_count, place, pointer, scratch):
     return pointer[len(pointer) - 1]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def fill_rigid(rigid, body_count, place, scratch, left, pointer, column, value, diagonal):
     """The blocks that `count_rigid` counted.  scratch: from there; left: (48,), scratch: the rows of the triple at
     hand, by columns of four, zeros where there are less than three."""
@@ -308,7 +308,7 @@ def fill_rigid(rigid, body_count, place, scratch, left, pointer, column, value, 
         diagonal[9 * (place[i] // 3) + 4 * (place[i] % 3)] += compliance[i]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def scale_threes(pointer, column, value, diagonal, v, unit_r, unit_v):
     """D and v in units where the mean diagonal of D and the rms of v are one, in place: λ = unit_r r, velocities unit_v
     times those of the scaled problem, both (3 n,) and written. Where mobilities are uneven each triple is scaled by its
@@ -350,7 +350,7 @@ def scale_threes(pointer, column, value, diagonal, v, unit_r, unit_v):
             unit_v[3 * k + a] = rms / s
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def pose(pointer, column, value, diagonal, v_f, reactions, place, v, unit_r, unit_v, r):
     """The problem in units of `scale_threes`, D in place, and a guess in them.  v_f, reactions, place: (m,), of the
     problem; v, unit_r, unit_v, r: (3 n,), written."""
@@ -364,7 +364,7 @@ def pose(pointer, column, value, diagonal, v_f, reactions, place, v, unit_r, uni
         r[at] = reactions[i] / unit_r[at]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def unpose(unit_r, r, place, reactions):
     """Reactions in units of the problem, (m,), written."""
     for i in range(len(place)):
@@ -372,7 +372,7 @@ def unpose(unit_r, r, place, reactions):
         reactions[i] = unit_r[at] * r[at]
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def velocity(pointer, column, value, diagonal, v, r, out):
     """out = D r + v, (3 n,)."""
     for k in range(len(pointer) - 1):

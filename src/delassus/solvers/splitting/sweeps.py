@@ -4,8 +4,8 @@ import numpy as np
 from numba import prange
 
 from delassus.kernel import njit
-from delassus.solvers.parts.fours import row_times
-from delassus.solvers.parts.lanes import push_three, three_rows_times
+from delassus.kernel.four_wide import row_times
+from delassus.kernel.six_wide import push_three, three_rows_times
 from delassus.solvers.parts.one_contact.conic import solve_conic
 from delassus.solvers.parts.one_contact.convex import solve_convex
 from delassus.solvers.parts.one_contact.projection import step_ccp, step_ncp

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.solvers.parts.anderson.window import combine, insert, residual, weighted_norm
 
 # Entries of `state`: ‖f‖ of the last accepted map; is the next point on trial, planned at all; do g and f hold a map;
@@ -75,7 +75,7 @@ def begin(state):
     state[FOLLOW], state[REACH] = _FOLLOW, _REACH
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def begin_map(state, buffers, point):
     """Put the planned point in place; was there one?"""
     x, planned = buffers[1], buffers[2]
@@ -87,7 +87,7 @@ def begin_map(state, buffers, point):
     return moved
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def end_map(state, rule, cone, buffers, point):
     """Accept the map that ended in `point`, or go back to the last one's end, which is written; was it accepted?"""
     growth, patience, regularisation = rule
@@ -126,19 +126,19 @@ def end_map(state, rule, cone, buffers, point):
     return True
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def may_be_met(state):
     """Has ‖f‖ fallen so far since the judge spoke that it should be asked again?"""
     return state[EXCESS] * state[NORM] < _MET * state[EXCESS_NORM]
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def forget(state):
     """Empty the window: what it holds says nothing about what comes."""
     state[COUNT] = state[SLOT] = state[HAS_LAST] = state[HAS_NEXT] = state[ON_TRIAL] = 0.0
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _look_back(state, patience):
     """Was there progress? Without it, change between combining and following the drift."""
     state[IDLE] += 1.0
@@ -151,7 +151,7 @@ def _look_back(state, patience):
         state[COUNT] = state[SLOT] = 0.0
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _jump(state, cone, change, weight, x, g, planned):
     """Along the drift to where the first contact or limit would change its state, or, after half of the plain maps, as
     far as it is steady.  change: ‖Δf‖ to the last map; False where neither leads anywhere."""
@@ -169,7 +169,7 @@ def _jump(state, cone, change, weight, x, g, planned):
     return True
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def steps_to_event(x, g, joint_rows, limits, mu):
     """The least t > 0 at which g + t (g − x) takes a limit or contact that is inside its cone to the boundary."""
     least = math.inf

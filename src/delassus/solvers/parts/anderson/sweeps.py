@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.solvers.parts.anderson import step
 from delassus.solvers.parts.anderson.step import NORM, begin_map, end_map
 from delassus.solvers.parts.block_sweeps import COARSE, sweep_threes
@@ -49,7 +49,7 @@ def first_state(first: int) -> np.ndarray:
     return state
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def begin(state, first):
     """Write the state before the first sweep."""
     for i in range(STATE_SIZE):
@@ -79,7 +79,7 @@ def accelerated_phase(
         state[FACTOR_PRICE] = factor_price(mu, best, pointer, column)
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def sweep_up_to(
     end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip, best,
     tols, units, place, judged_by, judgements,
@@ -101,7 +101,7 @@ def sweep_up_to(
     return TOO_DEAR
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def sweep_until_due(
     end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip, last
 ):
@@ -135,7 +135,7 @@ def sweep_until_due(
     return False
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def take_judgement(state, excess, r, best):
     """What follows from the judge's word on r, its excess over the tolerances: CONVERGED, TOO_DEAR where r is no
     number, NEEDS_PRICE, or GO_ON, after `is_too_dear`."""
@@ -163,19 +163,19 @@ def factor_price(mu, r, pointer, column):
     return _PER_PRODUCT * products + _PER_CLOSED * closed
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def full_price(closed):
     """The same of so many closed contacts, every one of which moves every other."""
     return _PER_PRODUCT * closed * closed * closed / 3.0 + _PER_CLOSED * closed
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def sweep_price(blocks, triples, convex):
     """What a sweep costs [ns].  blocks, triples: how many there are."""
     return _PER_BLOCK * blocks + (_PER_CONVEX_TRIPLE if convex > 0.0 else _PER_TRIPLE) * triples
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def is_too_dear(state, mu, convex, column):
     """After a judgement that was due: would another method be cheaper by now? When to judge next is written. A
     factorisation has been priced if it has to be."""

@@ -9,11 +9,11 @@ right sides by what the Gram matrix gets.
 import math
 
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
-from delassus.solvers.parts.fours import dot
+from delassus.kernel.four_wide import dot
+from delassus.kernel.memory import NO_REFCOUNT
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def residual(x, g, weight, f):
     """f = weight (g − x), written; ‖f‖."""
     for i in range(len(x)):
@@ -21,7 +21,7 @@ def residual(x, g, weight, f):
     return math.sqrt(dot(f, f))
 
 
-@njit(cache=True, error_model="numpy", **BORROWED)
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def weighted_norm(g, weight):
     """‖weight g‖."""
     total = 0.0
@@ -30,7 +30,7 @@ def weighted_norm(g, weight):
     return math.sqrt(total)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def insert(slot, count, g, f, last_g, last_f, G, F, gram, right):
     """Write the differences into row `slot`, complete the Gram matrix and the right sides, and make g and f the last
     ones; ‖Δf‖."""
@@ -46,7 +46,7 @@ def insert(slot, count, g, f, last_g, last_f, G, F, gram, right):
     return math.sqrt(gram[slot, slot])
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def fit(count, gram, right, regularisation, gamma, inverse, L):
     """gamma: γ of the least ‖f − Σ γ_j Δf_j‖; False where the factorisation breaks down.
 
@@ -81,7 +81,7 @@ def fit(count, gram, right, regularisation, gamma, inverse, L):
     return True
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def combine(count, G, gram, right, g, regularisation, weight, longest, gamma, inverse, L, out):
     """out = g − Σ γ_j ΔG_j with the γ of `fit`, shortened to `longest` times ‖weight g‖; False where there is none, or
     it is not finite: out is then not to be used."""
@@ -102,7 +102,7 @@ def combine(count, G, gram, right, g, regularisation, weight, longest, gamma, in
     return math.isfinite(dot(out, out))
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, **BORROWED)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def take_away(count, gamma, G, out):
     """out −= Σ γ_j ΔG_j, four differences at a time: `out` is read and written a quarter as often."""
     n = len(out)

@@ -23,8 +23,8 @@ import numpy as np
 
 from delassus.cones.coulomb import project_coulomb
 from delassus.kernel import njit
+from delassus.kernel.six_wide import push_three, three_rows_times
 from delassus.linalg.operators.matrix import csr_row_times
-from delassus.solvers.parts.lanes import push_three, three_rows_times
 from delassus.solvers.parts.parallel.team import add_up, wait
 
 

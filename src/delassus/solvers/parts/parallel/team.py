@@ -6,17 +6,15 @@ compiled function serves any number of threads, and a meeting costs a fraction o
 in the order of the members, so that the same number of threads gives the same bits.
 """
 
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any
 
 import numpy as np
-from numba import config, types
-from numba.extending import intrinsic
 
 from delassus.kernel import njit
+from delassus.kernel.instructions import load_acquire, store_release, yield_core
 
 _LINE = 8  # 8-byte words of a cache line: members must not write to the same one
 _SPINS = 50_000  # looks at a late member, about 0.1 ms, before yielding the core: that member may be waiting for it
@@ -51,45 +49,6 @@ class Team:
                 other.result()
 
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
-    from time import sleep
-
-    def _load(words: np.ndarray, i: int) -> int:
-        return words[i]
-
-    def _store(words: np.ndarray, i: int, value: int) -> None:
-        words[i] = value
-
-    def _give_way() -> None:
-        sleep(0.0)
-
-else:
-    _give_way = types.ExternalFunction(  # type: ignore[assignment]
-        "SwitchToThread" if sys.platform == "win32" else "sched_yield", types.int32()
-    )  # fmt: skip
-
-    @intrinsic
-    def _load(typingctx, words, i):
-        """words[i], read from memory each time, and before everything that follows."""
-
-        def generate(context, builder, signature, arguments):
-            array = context.make_array(signature.args[0])(context, builder, arguments[0])
-            return builder.load_atomic(builder.gep(array.data, [arguments[1]]), "acquire", 8)
-
-        return types.int64(words, i), generate
-
-    @intrinsic
-    def _store(typingctx, words, i, value):
-        """words[i] = value, seen by others no earlier than all that was written before."""
-
-        def generate(context, builder, signature, arguments):
-            array = context.make_array(signature.args[0])(context, builder, arguments[0])
-            builder.store_atomic(arguments[2], builder.gep(array.data, [arguments[1]]), "release", 8)
-            return context.get_dummy_value()
-
-        return types.void(words, i, value), generate
-
-
 @njit(cache=True)
 def wait(t, meeting):
     """Barrier: returns when all members have called it as often as this one."""
@@ -97,13 +56,13 @@ def wait(t, meeting):
         return
     words = meeting.reshape(-1)
     arrived = meeting[t, 0] + 1
-    _store(words, _LINE * t, arrived)
+    store_release(words, _LINE * t, arrived)
     for other in range(len(meeting)):
         looks = 0
-        while _load(words, _LINE * other) < arrived:
+        while load_acquire(words, _LINE * other) < arrived:
             looks += 1
             if looks > _SPINS:
-                _give_way()
+                yield_core()
 
 
 @njit(cache=True)

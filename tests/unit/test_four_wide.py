@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from delassus.solvers.parts.fours import dot
+from delassus.kernel.four_wide import dot
 
 
 @njit

@@ -4,7 +4,7 @@ Numba counts references to every array that it unpacks, slices or passes on, by 
 the time of a solve of a few contacts, and next to nothing elsewhere. A kernel that makes no array, calls only such, and
 returns none need not count, since whoever called it holds what it works on:
 
-    @njit(cache=True, **BORROWED)
+    @njit(cache=True, **NO_REFCOUNT)
 
 Numba's name for it begins with an underscore: it is not documented, but used by Numba itself, in its sorting. Should it
 go, this is the only place that names it, and nothing but time depends on it.
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numba import config
 
-BORROWED: dict[str, Any] = {"_nrt": False}
+NO_REFCOUNT: dict[str, Any] = {"_nrt": False}
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
 

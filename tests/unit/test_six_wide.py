@@ -3,7 +3,7 @@
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.solvers.parts.lanes import add_square, push_three, three_rows_times
+from delassus.kernel.six_wide import add_square, push_three, three_rows_times
 
 
 @njit(cache=True)

@@ -4,8 +4,8 @@ Python hands a compiled step a hundred and thirty arrays, and Numba looks at eac
 more than a step of a small world takes. Here they are written to memory once, as compiled code sees them, and the
 kernel takes the address:
 
-    held = Held((a, b))
-    count = caller(kernel, held)                  # njit(…, **ADDRESSED, **BORROWED): kernel(held, n) → int64
+    held = ArgumentBlock((a, b))
+    count = caller(kernel, held)                  # njit(…, **ADDRESSED, **NO_REFCOUNT): kernel(held, n) → int64
     count(held.address, 5)
 
 in compiled code, contents(held) is (a, b). Arrays are read where they are: what Python writes into them is seen."""
@@ -24,29 +24,29 @@ from numba.core.datamodel import models
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, register_model
 
-from delassus.addresses import kernel_address
 from delassus.kernel import njit
-from delassus.linalg.borrowed import BORROWED
+from delassus.kernel.addresses import kernel_address
+from delassus.kernel.memory import NO_REFCOUNT
 
 _ALIGNED = 8  # bytes: a word, which is what arrays and numbers consist of
 _plain: dict[int, Any] = {}  # arguments by address, where nothing is compiled
 
 
-class HeldType(types.Type):
+class ArgumentBlockType(types.Type):
     """Of an address at which values of this type, a tuple, lie."""
 
     def __init__(self, inner: Any):
         self.inner = inner
-        super().__init__(name=f"Held({inner})")
+        super().__init__(name=f"ArgumentBlock({inner})")
 
 
-@register_model(HeldType)
-class _HeldModel(models.PrimitiveModel):
+@register_model(ArgumentBlockType)
+class _ArgumentBlockModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any):
         super().__init__(manager, kind, ir.IntType(64))
 
 
-class Held:
+class ArgumentBlock:
     """A tuple of arrays, numbers and tuples of them, in memory; address: where."""
 
     def __init__(self, arguments: tuple[Any, ...]):
@@ -72,11 +72,11 @@ class Held:
         _plain.pop(self.address, None)
 
 
-def caller(kernel: Any, *held: Held) -> Callable[..., int]:
+def caller(kernel: Any, *held: ArgumentBlock) -> Callable[..., int]:
     """What calls a kernel with the addresses of such tuples, and a whole number."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return kernel
-    kinds = tuple(HeldType(each.inner) for each in held)
+    kinds = tuple(ArgumentBlockType(each.inner) for each in held)
     signature = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * (len(held) + 1))
     return signature(kernel_address(kernel, (*kinds, types.int64)))
 
@@ -113,7 +113,7 @@ def _store(typing, arguments, address):
     return types.void(arguments, address), generate
 
 
-@njit(cache=True, **BORROWED)
+@njit(cache=True, **NO_REFCOUNT)
 def _write(arguments, address):
     _store(arguments, address)  # type: ignore[call-arg]
 
