@@ -48,7 +48,7 @@ def main() -> None:
     for k in range(args.steps + 1):
         state, report = step(model, state, None, settings, memory)
         problem = report.problem
-        factor, values = Implicit.of(model).factor, problem.delassus.given.data
+        factor, values = Implicit.of(model).factor, problem.delassus.arguments.data
         clock = fair.CLOCKS[args.clock]
         factored = min(timed(clock, factor.factor, values)[0] for _ in range(REPEATS))
         solved = min(timed(clock, factor.solve, problem.u_f)[0] for _ in range(REPEATS))

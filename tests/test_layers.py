@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "delassus"
 
 # From the ground up: a module may import from its own layer's package and from any layer above it in this list.
 LAYERS = [
-    "errors", "tables", "status", "law", "kernel", "spatial", "given", "linalg", "cones",
+    "errors", "tables", "status", "law", "kernel", "spatial", "arguments", "linalg", "cones",
     "problem", "io.problems", "residuals", "solvers",
     # ---- nothing above this line knows bodies or time ----
     "softening", "shapes", "joints", "fem", "forces", "collision", "model", "integrators", "dynamics", "builder",

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
+from delassus.arguments import numbers
 from delassus.errors import SettingsError, nearest
-from delassus.given import numbers
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from delassus.arguments import numbers
 from delassus.errors import ProblemError, SettingsError
-from delassus.given import numbers
 from delassus.kernel import njit
 
 NOT_SAID, HARD, IMPEDANCE, SPRING = -1.0, 0.0, 1.0, 2.0

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import direction, points_of
 from delassus.builder.body import Body
 from delassus.errors import ProblemError
 from delassus.fem import Elastic, Section
-from delassus.given import direction, points_of
 from delassus.shapes import Box, Cylinder, Shape
 from delassus.spatial import matrix_to_quaternion
 

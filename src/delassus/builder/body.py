@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import number, numbers, unit_quaternion, vector
 from delassus.collision.instances import ALL
 from delassus.errors import ProblemError, nearest
-from delassus.given import number, numbers, unit_quaternion, vector
 from delassus.softening import Softening, Spring, plain_softness
 from delassus.spatial import quaternion_to_matrix, rotate
 

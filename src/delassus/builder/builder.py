@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import direction, number, rotation_matrix, unit_quaternion, vector
 from delassus.builder.beam import BeamMethods
 from delassus.builder.body import WORLD, Body, Material, Surface, bits, colour_of, mass_properties, placed_shapes
 from delassus.builder.coupling import CouplingMethods, GivenCoupling, model_couplings
@@ -19,7 +20,6 @@ from delassus.collision.arrays import MIXING, ShapeArrays
 from delassus.collision.instances import ALL
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.forces import Forces
-from delassus.given import direction, number, rotation_matrix, unit_quaternion, vector
 from delassus.joints import JOINTS
 from delassus.model.model import Model
 from delassus.model.state import State

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import number, numbers
 from delassus.builder.joint import Joint, limit_pair
 from delassus.errors import ProblemError, nearest
-from delassus.given import number, numbers
 from delassus.joints import JOINTS
 from delassus.joints.arrays import JointArrays
 from delassus.joints.couplings import NEUTRAL, Couplings, couplings_of

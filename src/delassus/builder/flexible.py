@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import number, rotation_matrix, vector
 from delassus.builder.body import Body, Material, NamedBodies, bits
 from delassus.collision.instances import ALL
 from delassus.errors import ProblemError, nearest
 from delassus.fem import Elastic, Elements, Mesh
-from delassus.given import number, rotation_matrix, vector
 from delassus.model.flexible import Flexible, Welds
 from delassus.spatial import quaternion_to_matrix, rotate
 

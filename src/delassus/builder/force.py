@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from delassus.arguments import numbers
 from delassus.builder.body import WORLD, Body
 from delassus.errors import ProblemError
 from delassus.forces import FORCES, Force, Forces, Pairs, UserForce
-from delassus.given import numbers
 from delassus.spatial import quaternion_to_matrix
 
 _ROUNDING = 1e-12  # of the largest entry: asymmetries and negative eigenvalues below are none

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import direction, number, numbers, rotation_matrix, vector
 from delassus.builder.body import Body
 from delassus.builder.flexible import FlexibleParts
 from delassus.builder.force import End, GivenForce, GivenOwn, symmetric
 from delassus.errors import ProblemError
 from delassus.forces import FORCES, Force
-from delassus.given import direction, number, numbers, rotation_matrix, vector
 from delassus.spatial import axis_frame
 
 

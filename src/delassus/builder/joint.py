@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import number, numbers
 from delassus.builder.body import WORLD, Body
 from delassus.errors import DelassusWarning, ProblemError
-from delassus.given import number, numbers
 from delassus.joints import JOINTS, JointKind
 from delassus.joints.arrays import IMPOSED, PASSIVE, PD, JointArrays
 from delassus.joints.primitives import ROTVEC, SLIDE

@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import numbers
 from delassus.errors import ProblemError, nearest
-from delassus.given import numbers
 from delassus.joints.arrays import PASSIVE
 from delassus.model.model import Model
 

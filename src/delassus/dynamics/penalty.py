@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from delassus.arguments import numbers
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.node_rows import jacobian
 from delassus.dynamics.rows import Rows
 from delassus.errors import SettingsError
-from delassus.given import numbers
 from delassus.model.model import Model
 from delassus.model.state import State
 

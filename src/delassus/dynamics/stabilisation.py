@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from delassus.arguments import numbers
 from delassus.errors import SettingsError
-from delassus.given import numbers
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 

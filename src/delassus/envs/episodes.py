@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import numbers
 from delassus.envs.task import Task
 from delassus.errors import SettingsError
-from delassus.given import numbers
 from delassus.world import Worlds
 from delassus.world.worlds import FAILED
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from delassus.arguments import number, numbers
 from delassus.errors import ProblemError
 from delassus.fem.laws import LAWS
-from delassus.given import number, numbers
 
 _LEAST, _MOST = -1.0, 0.5  # Poisson's ratio: there the shear, and the bulk modulus, would be infinite
 

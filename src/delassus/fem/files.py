@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from delassus.arguments import positive
 from delassus.errors import FileError, ProblemError, SettingsError
 from delassus.fem.elements import Elements
 from delassus.fem.kinds import KINDS
 from delassus.fem.mesh import Mesh
-from delassus.given import positive
 
 MOST_BYTES = 4 << 30  # of a file: some ten times that of a mesh of as many elements as are allowed, in text
 _BY_NAME = {kind.name: kind for kind in KINDS.values()}

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import points_of, positive, rotation_matrix, vector
 from delassus.errors import ProblemError, nearest
 from delassus.fem.check import check_volumes, checked_elements, checked_set, oriented
 from delassus.fem.kinds import EDGES, KINDS, ElementKind
 from delassus.fem.surface import face_integrals, surface_of
-from delassus.given import points_of, positive, rotation_matrix, vector
 
 
 @dataclass(frozen=True, eq=False)

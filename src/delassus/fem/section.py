@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from delassus.arguments import number
 from delassus.fem.elastic import Elastic
-from delassus.given import number
 
 _ROUND, _RECTANGULAR = 0.9, 5.0 / 6.0  # shares of the area that carry shear (Cowper 1966, Poisson's ratio zero)
 

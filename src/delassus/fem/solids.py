@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import number, vector
 from delassus.errors import ProblemError
 from delassus.fem.check import bounded
 from delassus.fem.mesh import Mesh
-from delassus.given import number, vector
 
 _EACH_CELL = 6  # tetrahedra
 # Corners of a cube, added up along its edges in the six orders of the axes (Kuhn): every tetrahedron has the diagonal.

@@ -4,9 +4,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from delassus.arguments import numbers
 from delassus.errors import ProblemError
 from delassus.forces.configuration import Configuration
-from delassus.given import numbers
 
 _STEP = 1e-6  # of central differences [m, rad, m/s, rad/s], of positions and speeds of about one
 _WRONG = 1e-3  # of the largest entry: derivatives further from finite differences are wrong

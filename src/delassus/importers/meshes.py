@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from delassus.arguments import number
 from delassus.builder import ModelBuilder
 from delassus.errors import FileError, ProblemError
-from delassus.given import number
 from delassus.importers.child import ask
 from delassus.importers.imported import Imported
 from delassus.importers.xml_files import Files

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import numbers
 from delassus.errors import ProblemError
-from delassus.given import numbers
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model

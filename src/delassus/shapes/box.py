@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from delassus.arguments import numbers, positive
 from delassus.errors import ProblemError
-from delassus.given import numbers, positive
 from delassus.shapes.base import Shape
 
 

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from delassus.arguments import numbers
 from delassus.errors import ProblemError
-from delassus.given import numbers
 from delassus.shapes.base import Shape
 from delassus.spatial import quaternion_to_matrix
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from delassus.arguments import points_of
 from delassus.errors import ProblemError
-from delassus.given import points_of
 from delassus.shapes.base import Shape
 from delassus.shapes.polyhedron import mass_properties, outward_triangles, triangle_points
 

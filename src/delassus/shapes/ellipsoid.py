@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from delassus.given import positive
+from delassus.arguments import positive
 from delassus.shapes.base import Shape, directions
 
 

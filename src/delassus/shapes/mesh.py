@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from delassus.arguments import points_of
 from delassus.errors import ProblemError
-from delassus.given import points_of
 from delassus.shapes.base import StaticShape
 from delassus.shapes.polyhedron import triangle_points
 

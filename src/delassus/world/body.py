@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import numbers, vector
 from delassus.errors import ProblemError
-from delassus.given import numbers, vector
 from delassus.spatial import quaternion_to_matrix, rotate
 from delassus.world import reading
 from delassus.world.acting import Push

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from delassus.arguments import positive
 from delassus.errors import FileError, SettingsError
-from delassus.given import positive
 from delassus.io.place import label
 from delassus.view.film import write_film
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import numbers, vector
 from delassus.errors import ProblemError, nearest
-from delassus.given import numbers, vector
 from delassus.world import bending
 from delassus.world.acting import NodePush
 from delassus.world.body import Energy, seconds_of

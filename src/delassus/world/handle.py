@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from delassus.arguments import numbers
 from delassus.errors import ProblemError, nearest
-from delassus.given import numbers
 
 if TYPE_CHECKING:
     from delassus.world.world import World

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from delassus.arguments import numbers
 from delassus.errors import ProblemError, nearest
-from delassus.given import numbers
 from delassus.world.coordinate import Coordinate
 from delassus.world.handle import Handle, finite
 from delassus.world.loads import joint_reaction

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import unit_quaternion, vector
 from delassus.errors import ProblemError
-from delassus.given import unit_quaternion, vector
 from delassus.joints.primitives import ROTVEC
 from delassus.model.model import Model
 from delassus.spatial import quaternion_multiply, quaternion_to_matrix, rotate, rotation_exp

@@ -10,8 +10,8 @@ from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from delassus.arguments import numbers
 from delassus.errors import DelassusWarning, SettingsError
-from delassus.given import numbers
 from delassus.scenes import MOST_STEPS
 from delassus.simulation.many_steps import Trouble
 from delassus.world.progress import Progress

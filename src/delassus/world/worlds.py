@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import numbers
 from delassus.dynamics import Inputs
 from delassus.errors import DelassusError, ProblemError, SettingsError, nearest
-from delassus.given import numbers
 from delassus.linalg.operators.delassus import ODD_MASSES
 from delassus.model.model import Model
 from delassus.model.state import State

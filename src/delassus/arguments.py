@@ -1,4 +1,4 @@
-"""Numbers, points, vectors and orientations as people give them, checked where they are given."""
+"""Checks of arguments: numbers, points, vectors and orientations as callers pass them, and errors that name them."""
 
 import math
 from typing import Any
