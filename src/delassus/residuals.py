@@ -29,6 +29,7 @@ from delassus.kernel.memory import NO_REFCOUNT
 from delassus.law import Law
 from delassus.linalg.dense_product import exact_times_plus
 from delassus.linalg.operators.rigid import rigid_velocities
+from delassus.problem.data import ProblemData
 from delassus.problem.problem import Problem
 
 
@@ -88,13 +89,11 @@ def measure_with_velocities(
         return Measure(found[0], found[2]), None
     rigid = problem.delassus.rigid
     if rigid is not None:  # what every step of a simulation asks several times
-        found = judge_rigid(
-            rigid.plain, problem.free_velocity, rigid.velocity_count, _NONE, reactions, problem.judged_by,
-            _NONE, _NONE, _NONE,
-        )  # fmt: skip
+        u, v = np.empty(rigid.velocity_count), np.empty(len(reactions))
+        found = judge_rigid(rigid.plain, problem.free_velocity, _NONE, reactions, problem.data, u, v, _NONE)
         return Measure(found[0], found[2]), None
     v = problem.constraint_velocity(reactions) if reactions.any() else problem.free_velocity.copy()
-    measured = Measure(*measure_at(reactions, v, judged_by(problem, reactions)))
+    measured = Measure(*measure_at(reactions, v, data_at(problem, reactions)))
     return measured, None if problem.delassus.is_primal else v
 
 
@@ -118,18 +117,15 @@ def evaluate_with_velocities(
     rigid, out = problem.delassus.rigid, np.empty(RESIDUAL_COUNT)
     if low is not None and low.any():
         measured, v, bodies = _measure_pairs(problem, reactions, low)
-        _evaluate_at(reactions, v, problem.judged_by, out)
+        _evaluate_at(reactions, v, problem.data, out)
         out[0], out[1], out[10] = measured
         return Residuals(*out.tolist()), v, bodies
     if rigid is not None and problem.u_f is not None:
         u, v = np.empty(rigid.velocity_count), np.empty(len(reactions))
-        judge_rigid(
-            rigid.plain, problem.free_velocity, rigid.velocity_count, problem.u_f, reactions, problem.judged_by,
-            u, v, out,
-        )  # fmt: skip
+        judge_rigid(rigid.plain, problem.free_velocity, problem.u_f, reactions, problem.data, u, v, out)
         return Residuals(*out.tolist()), v, u
     v, velocities = problem.velocities(reactions) if known is None else (known, None)
-    _evaluate_at(reactions, v, judged_by(problem, reactions), out)
+    _evaluate_at(reactions, v, data_at(problem, reactions), out)
     return Residuals(*out.tolist()), v, velocities
 
 
@@ -144,15 +140,16 @@ def of_contacts(
         out[:, 0] = np.sqrt(_pair_gaps(problem, reactions, low, own)[0][:, 1]) / own
         out[:, 1] = [_ratio(*pair) for pair in zip(out[:, 0].tolist(), problem.velocity_scale[first:].tolist())]
         return out
-    fill_contact_errors(reactions, velocities, judged_by(problem, reactions), len(out), 0, out[:, 0], out[:, 1])
+    fill_contact_errors(reactions, velocities, data_at(problem, reactions), len(out), 0, out[:, 0], out[:, 1])
     return out
 
 
-def judged_by(problem: Problem, reactions: np.ndarray) -> tuple[Any, ...]:
-    """What a point is judged by: of flexible bodies that touch nothing D is not formed to find that out."""
+def data_at(problem: Problem, reactions: np.ndarray) -> tuple[Any, ...]:
+    """Fields of `ProblemData` by which these reactions are judged: of flexible bodies that touch nothing D is not
+    formed to find that out."""
     if problem.delassus.has_blocks_at_hand or reactions.any() or not problem.is_free:
-        return problem.judged_by
-    return problem.judged_free
+        return problem.data
+    return problem.data_of_free_motion
 
 
 def _measure_pairs(
@@ -166,10 +163,10 @@ def _measure_pairs(
         v = v + delassus.product(low)
         if velocities is not None:
             velocities = velocities + delassus.body_velocity(low)
-        return _measures(high, v, _NO_GAPS, problem.judged_by), v, velocities
+        return _measures(high, v, _NO_GAPS, problem.data), v, velocities
     gaps, v, u = _pair_gaps(problem, high, low, _own_steps(problem))
     nearest = v[:, 0].copy()
-    return _measures(high, nearest, gaps, problem.judged_by), nearest, u[:, 0].copy()
+    return _measures(high, nearest, gaps, problem.data), nearest, u[:, 0].copy()
 
 
 def _pair_gaps(
@@ -209,91 +206,84 @@ def _ratio(value, scale):
 
 
 @njit(cache=True, **NO_REFCOUNT)
-def measure_at(reactions, v, judged_by):
-    """(relative natural map, relative worst velocity) where v = D λ + v_f is known, for compiled code; judged_by: that
-    of the `Problem`."""
-    relative, _, worst = _measures(reactions, v, _NO_GAPS, judged_by)
+def measure_at(reactions, v, data):
+    """(relative natural map, relative worst velocity) where v = D λ + v_f is known, for compiled code.  data: the
+    fields of `ProblemData`."""
+    relative, _, worst = _measures(reactions, v, _NO_GAPS, data)
     return relative, worst
 
 
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
-def measure_dense(D, free, reactions, judged_by, v, out):
+def measure_dense(D, free, reactions, data, v, out):
     """What a solve is called by, where D is at hand in full, as `evaluate` finds it.  D: (m, m); v: (m,), written; out:
     as in `_fill_residuals`, of which NATURAL_MAP becomes NaN, and stays so until somebody asks for the others."""
     exact_times_plus(D, reactions, free, v)
-    out[0], out[1], out[10] = _measures(reactions, v, _NO_GAPS, judged_by)
+    out[0], out[1], out[10] = _measures(reactions, v, _NO_GAPS, data)
     out[NATURAL_MAP] = math.nan
 
 
-@njit(cache=True)
-def judge_rigid(plain, free, velocities, u_f, reactions, judged_by, u, v, out):
-    """What `_measures` finds, from reactions alone, in one call.  velocities: n; u: (n,), v: (m,), out: as in
-    `_fill_residuals`, or all three empty where only the measures are asked for. One kernel for both questions: each
-    would compile the natural map anew."""
-    if len(out) == 0:
-        u, v = np.empty(velocities), np.empty(len(reactions))
-    return judge_rigid_into(plain, free, u_f, reactions, judged_by, u, v, out)
-
-
 @njit(cache=True, **NO_REFCOUNT)
-def judge_rigid_into(plain, free, u_f, reactions, judged_by, u, v, out):
-    """The same for compiled code; out: empty where only the measures are asked for."""
-    rigid_velocities(plain, reactions, free, u, v)
-    found = _measures(reactions, v, _NO_GAPS, judged_by)
+def judge_rigid(rigid, free, u_f, reactions, data, u, v, out):
+    """What `_measures` finds of rigid bodies, from reactions alone.  rigid: `RigidDelassus.plain`; free: v_f, (m,);
+    u_f: (n,); u: (n,) and v: (m,), written; out: as in `_fill_residuals`, or empty where only the measures are needed,
+    and u is without u_f. One kernel for both: each would compile the natural map anew."""
+    rigid_velocities(rigid, reactions, free, u, v)
+    found = _measures(reactions, v, _NO_GAPS, data)
     if len(out) > 0:
         for i in range(len(u_f)):
             u[i] += u_f[i]
-        _fill_residuals(reactions, v, judged_by, found, out)
+        _fill_residuals(reactions, v, data, found, out)
     return found
 
 
 @njit(cache=True, inline="always")
-def _evaluate_at(reactions, v, judged_by, out):
+def _evaluate_at(reactions, v, data, out):
     """out: see `_fill_residuals`."""
-    _fill_residuals(reactions, v, judged_by, _measures(reactions, v, _NO_GAPS, judged_by), out)
+    _fill_residuals(reactions, v, data, _measures(reactions, v, _NO_GAPS, data), out)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _fill_residuals(reactions, v, judged_by, measures, out):
+def _fill_residuals(reactions, v, data, measures, out):
     """out: the fields of `Residuals` in their order, (11,)."""
-    mu, _, _, bilateral, limits, _, _, gamma, step, free_speed = judged_by
+    data = ProblemData(*data)
     out[0], out[1], out[10] = measures
-    _all(reactions, v, mu, bilateral, limits, gamma, step, out)
+    _fill_absolute(reactions, v, data, out)
     length, speed, work = 0.0, 0.0, 0.0
     for i in range(len(v)):
         length += reactions[i] * reactions[i]
         speed += v[i] * v[i]
-        if i >= bilateral + limits:
+        if i >= data.bilateral_rows + data.limit_count:
             work += reactions[i] * v[i]
-    out[6] = _ratio(math.sqrt(out[6]), max(free_speed, math.sqrt(length), math.sqrt(speed)))
-    out[7] = abs(work) / max(len(mu), 1)
+    out[6] = _ratio(math.sqrt(out[6]), max(data.free_speed, math.sqrt(length), math.sqrt(speed)))
+    out[7] = abs(work) / max(len(data.mu), 1)
     out[9] = math.sqrt(out[9])
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _measures(reactions, v, gaps, judged_by):
+def _measures(reactions, v, gaps, data):
     """(relative natural map [-], worst velocity [m/s], worst velocity over the scale of its block [-]).  gaps: (n_c, 2)
     squared gaps of contacts for ρ and for ρ_k where they are known already, or empty."""
-    mu, block_start, joints, _, limits, diagonal_blocks, scale, gamma, step, free_speed = judged_by
+    data = ProblemData(*data)
+    scale, step, first = data.velocity_scale, data.rho, data.joint_count + data.limit_count
     square = 0.0
     length = 0.0
     for i in range(len(reactions)):
         length += reactions[i] * reactions[i]
     worst, relative = 0.0, 0.0
     offset = 0
-    for k in range(joints + limits):
-        size = block_start[k + 1] - block_start[k]
-        part, error = _block_errors(reactions, v, k, offset, judged_by)
+    for k in range(first):
+        size = data.block_start[k + 1] - data.block_start[k]
+        part, error = _block_errors(reactions, v, k, offset, data)
         offset += size * size
         square += part
         worst, relative = max(worst, error), max(relative, _ratio(error, scale[k]))
-    for c in range(len(mu)):
-        k = joints + limits + c
-        own = _own_step(diagonal_blocks, offset, 3, step)
+    for c in range(len(data.mu)):
+        k = first + c
+        own = _own_step(data.diagonal_blocks, offset, 3, step)
         if len(gaps):
             part, gap = gaps[c, 0], gaps[c, 1]
         else:
-            part, gap = _contact_gaps(reactions, v, block_start[k], mu[c], gamma, step, own)
+            part, gap = _contact_gaps(reactions, v, data.block_start[k], data.mu[c], data.is_exact, step, own)
         offset += 9
         square += part
         # a root and two divisions less for all that are clearly not the worst
@@ -301,9 +291,9 @@ def _measures(reactions, v, gaps, judged_by):
         if not (gap < _CLEARLY * most * most and gap < _CLEARLY * most_relative * most_relative):
             error = math.sqrt(gap) / own
             worst, relative = max(worst, error), max(relative, _ratio(error, scale[k]))
-    if not (square < math.inf and length < math.inf and free_speed < math.inf):
+    if not (square < math.inf and length < math.inf and data.free_speed < math.inf):
         return math.inf, math.inf, math.inf  # against what overflows everything is small
-    return _ratio(math.sqrt(square), max(step * free_speed, math.sqrt(length))), worst, relative
+    return _ratio(math.sqrt(square), max(step * data.free_speed, math.sqrt(length))), worst, relative
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
@@ -316,52 +306,54 @@ def _own_step(diagonal_blocks, offset, size, step):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _block_errors(reactions, v, k, offset, judged_by):
+def _block_errors(reactions, v, k, offset, data):
     """(square of the natural map with ρ, error of velocity [m/s]) of block k.  offset: of D_kk among the blocks."""
-    mu, block_start, joints, _, limits, diagonal_blocks, _, gamma, step, _ = judged_by
-    i = block_start[k]
-    size = block_start[k + 1] - i
-    if k < joints:
+    step = data.rho
+    i = data.block_start[k]
+    size = data.block_start[k + 1] - i
+    if k < data.joint_count:
         part = 0.0
         for a in range(size):
             part += v[i + a] * v[i + a]
         return step * step * part, math.sqrt(part)
-    own = _own_step(diagonal_blocks, offset, size, step)
-    if k < joints + limits:
+    own = _own_step(data.diagonal_blocks, offset, size, step)
+    first = data.joint_count + data.limit_count
+    if k < first:
         gap = min(reactions[i], step * v[i])  # λ − max(0, λ − ρ v), without cancelling the velocity against λ
         return gap * gap, abs(min(reactions[i], own * v[i])) / own
-    part, gap = _contact_gaps(reactions, v, i, mu[k - joints - limits], gamma, step, own)
+    part, gap = _contact_gaps(reactions, v, i, data.mu[k - first], data.is_exact, step, own)
     return part, math.sqrt(gap) / own
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def fill_contact_errors(reactions, v, judged_by, count, row, error, relative):
+def fill_contact_errors(reactions, v, data, count, row, error, relative):
     """`of_contacts` for compiled code, of all `count` contacts, written from this row on of error [m/s] and relative
     [-]."""
-    mu, block_start, joints, _, limits, diagonal_blocks, scale, gamma, step, _ = judged_by
+    data = ProblemData(*data)
+    step, start, first = data.rho, data.block_start, data.joint_count + data.limit_count
     offset = 0
-    for k in range(joints + limits):
-        size = block_start[k + 1] - block_start[k]
+    for k in range(first):
+        size = start[k + 1] - start[k]
         offset += size * size
     for c in range(count):
-        k = joints + limits + c
-        own = _own_step(diagonal_blocks, offset + 9 * c, 3, step)
-        _, gap = _contact_gaps(reactions, v, block_start[k], mu[c], gamma, step, own)
+        own = _own_step(data.diagonal_blocks, offset + 9 * c, 3, step)
+        _, gap = _contact_gaps(reactions, v, start[first + c], data.mu[c], data.is_exact, step, own)
         found = math.sqrt(gap) / own
-        error[row + c], relative[row + c] = found, _ratio(found, scale[k])
+        error[row + c], relative[row + c] = found, _ratio(found, data.velocity_scale[first + c])
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def measure_islands(reactions, v, island, judged_by, table):
+def measure_islands(reactions, v, island, data, table):
     """What each island adds to the measures, for compiled code: squares of the natural map and of the reactions, and
     the relative worst velocity.  island: (block_count,) the number of each block's; table: (islands, 3), written."""
-    block_start, scale = judged_by[1], judged_by[6]
+    data = ProblemData(*data)
+    block_start, scale = data.block_start, data.velocity_scale
     for g in range(len(table)):
         table[g, 0] = table[g, 1] = table[g, 2] = 0.0
     offset = 0
     for k in range(len(block_start) - 1):
         g, size = island[k], block_start[k + 1] - block_start[k]
-        part, error = _block_errors(reactions, v, k, offset, judged_by)
+        part, error = _block_errors(reactions, v, k, offset, data)
         offset += size * size
         table[g, 0] += part
         for i in range(block_start[k], block_start[k + 1]):
@@ -370,17 +362,17 @@ def measure_islands(reactions, v, island, judged_by, table):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _contact_gaps(reactions, v, i, mu, gamma, step, own):
+def _contact_gaps(reactions, v, i, mu, is_exact, step, own):
     """‖λ_k − P(λ_k − ρ w_k)‖² of the contact whose rows start at i, for ρ = `step` and for ρ = `own`."""
     a, b, c = np.uint64(i), np.uint64(i + 1), np.uint64(i + 2)  # without a sign, which would be tested each time
     rn, r1, r2, v1, v2 = reactions[a], reactions[b], reactions[c], v[b], v[c]
-    wn = v[a] + mu * math.sqrt(v1 * v1 + v2 * v2) if gamma else v[a]
+    wn = v[a] + mu * math.sqrt(v1 * v1 + v2 * v2) if is_exact else v[a]
     return _gap(rn, r1, r2, wn, v1, v2, mu, step), _gap(rn, r1, r2, wn, v1, v2, mu, own)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _gap(rn, r1, r2, wn, v1, v2, mu, step):
-    """The same for one ρ, from λ_k, w_n and v_t."""
+    """‖λ_k − P(λ_k − ρ w_k)‖² of one contact, from λ_k, w_n, v_t and ρ = `step`."""
     an, a1, a2 = rn - step * wn, r1 - step * v1, r2 - step * v2
     pn, p1, p2 = project_coulomb(an, a1, a2, mu)
     # What the projection leaves alone is ρ w. Subtracting again would lose every velocity below 1e-16 λ/ρ: a sphere of
@@ -392,8 +384,9 @@ def _gap(rn, r1, r2, wn, v1, v2, mu, step):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _all(reactions, v, mu, bilateral, unilateral, gamma, step, out):
+def _fill_absolute(reactions, v, data, out):
     """out[2:]: natural map ∞, primal ∞, dual ∞, complementarity, natural map², –, feasibility, projected gradient²."""
+    mu, bilateral, step = data.mu, data.bilateral_rows, data.rho
     for i in range(2, 10):
         out[i] = 0.0
     for i in range(bilateral):
@@ -402,7 +395,7 @@ def _all(reactions, v, mu, bilateral, unilateral, gamma, step, out):
         out[5] = max(out[5], abs(reactions[i] * v[i]))
         out[6] += v[i] * v[i]
         out[9] += v[i] * v[i]
-    start = bilateral + unilateral
+    start = bilateral + data.limit_count
     for i in range(bilateral, start):
         gap = reactions[i] - max(0.0, reactions[i] - v[i])
         out[2] = max(out[2], abs(gap))
@@ -416,7 +409,7 @@ def _all(reactions, v, mu, bilateral, unilateral, gamma, step, out):
         i = start + 3 * k
         rn, r1, r2 = reactions[i], reactions[i + 1], reactions[i + 2]
         slip = math.sqrt(v[i + 1] ** 2 + v[i + 2] ** 2)
-        wn = v[i] + mu[k] * slip if gamma else v[i]
+        wn = v[i] + mu[k] * slip if data.is_exact else v[i]
         pn, p1, p2 = project_coulomb(rn - wn, r1 - v[i + 1], r2 - v[i + 2], mu[k])
         out[2] = max(out[2], abs(rn - pn), abs(r1 - p1), abs(r2 - p2))
         out[6] += (rn - pn) ** 2 + (r1 - p1) ** 2 + (r2 - p2) ** 2

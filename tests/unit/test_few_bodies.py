@@ -204,7 +204,7 @@ def test_packed_bodies_are_the_problem():
     for seed in range(10):
         problem = problem_of(seed, list(Law)[seed % 3], compliance=1e-3 * (seed % 2))
         rigid, u_f, v_f, judged_by = getattr(unpacked, "py_func", unpacked)(problem.packed_bodies)
-        expected = (*problem.delassus.rigid.plain, problem.u_f, problem.free_velocity, *problem.judged_by)
+        expected = (*problem.delassus.rigid.plain, problem.u_f, problem.free_velocity, *problem.data)
         for found, given in zip((*rigid, u_f, v_f, *judged_by), expected, strict=True):
             assert np.array_equal(found, given)
             assert np.asarray(found).dtype == np.asarray(given).dtype

@@ -20,6 +20,7 @@ import numpy as np
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.linalg.operators.rigid import translation_ratio
+from delassus.problem.data import ProblemData
 from delassus.problem.scales import measure_rigid
 
 MOST_ROWS = 150
@@ -45,26 +46,25 @@ def packed_size(rows: int, blocks: int, contacts: int, is_soft: bool, velocities
 
 
 @njit(cache=True)
-def pack_bodies(rigid, mass, joints, bilateral, limits, mu, is_exact, u_f, v_f, floor, area, out):
-    """Fills `out`, as above.  rigid: `RigidDelassus.plain`; mass: (n_b, 6, 6); joints: how many of the first blocks
-    are, bilateral: their rows; floor: rest speed [m/s]; area: Σ d_k²."""
-    blocks = len(rigid[0])
-    middle = BODIES + area
-    measure_rigid(
-        rigid, len(mass), joints, v_f, floor, out[BODIES:middle], out[middle : middle + blocks], out
-    )  # fmt: skip
-    if len(out) > middle + blocks:
-        _copy(rigid, joints, bilateral, limits, mu, u_f, v_f, area, out)
-        out[12] = is_exact
+def pack_bodies(rigid, mass, data, v_f, u_f, floor, out):
+    """Fills `out`, as above.  rigid: `RigidDelassus.plain`; mass: (n_b, 6, 6); data: the fields of `ProblemData`, whose
+    diagonal blocks and velocity scales, views of `out`, are written and whose ρ and ‖v_f‖₂ are not read; v_f: (m,);
+    u_f: (n,); floor: rest speed [m/s]."""
+    data = ProblemData(*data)
+    measure_rigid(rigid, len(mass), data.joint_count, v_f, floor, data.diagonal_blocks, data.velocity_scale, out)
+    if len(out) > BODIES + len(data.diagonal_blocks) + len(data.velocity_scale):
+        _copy(rigid, data, v_f, u_f, out)
+        out[12] = data.is_exact
         out[MASS_RATIO] = translation_ratio(mass) if len(mass) else 1.0
 
 
 @njit(cache=True, **NO_REFCOUNT)
-def _copy(rigid, joints, bilateral, limits, mu, u_f, v_f, area, out):
+def _copy(rigid, data, v_f, u_f, out):
     """All but the measures, which are there."""
     bodies, start, rows, response, compliance = rigid
-    blocks, m = len(bodies), len(v_f)
-    out[3], out[4], out[5], out[6], out[7], out[8] = m, blocks, joints, bilateral, limits, len(mu)
+    blocks, m, area, mu = len(bodies), len(v_f), len(data.diagonal_blocks), data.mu
+    out[3], out[4], out[5], out[6] = m, blocks, data.joint_count, data.bilateral_rows
+    out[7], out[8] = data.limit_count, len(mu)
     out[9], out[10], out[11] = area, len(compliance), len(u_f)
     at = BODIES + area + blocks
     at = _put(u_f, out, _put(compliance, out, _put(mu, out, _put(v_f, out, at))))
@@ -92,11 +92,10 @@ def _put(values, out, at):
 
 @njit(cache=True, **NO_REFCOUNT)
 def unpacked(packed):
-    """(`RigidDelassus.plain`, u_f, v_f, `Problem.judged_by`), views."""
+    """(`RigidDelassus.plain`, u_f, v_f, fields of `ProblemData`), views."""
     m, blocks, joints, bilateral = int(packed[3]), int(packed[4]), int(packed[5]), int(packed[6])
-    limits, contacts, area, soft, velocities = (
-        int(packed[7]), int(packed[8]), int(packed[9]), int(packed[10]), int(packed[11]),
-    )  # fmt: skip
+    limits, contacts, area = int(packed[7]), int(packed[8]), int(packed[9])
+    soft, velocities = int(packed[10]), int(packed[11])
     at = BODIES + area
     scale, v_at = packed[at : at + blocks], at + blocks
     mu_at = v_at + m
@@ -106,8 +105,6 @@ def unpacked(packed):
     rows, response = packed[at : at + 12 * m].reshape(m, 12), packed[at + 12 * m : at + 24 * m].reshape(m, 12)
     numbers = packed[at + 24 * m :].view(np.int64)
     start, bodies = numbers[: blocks + 1], numbers[blocks + 1 : 3 * blocks + 1].reshape(blocks, 2)
-    judged_by = (
-        mu, start, joints, bilateral, limits, packed[BODIES : BODIES + area], scale, packed[12] != 0.0, packed[0],
-        packed[1],
-    )  # fmt: skip
-    return (bodies, start, rows, response, compliance), u_f, v_f, judged_by
+    rows_of_blocks = mu, start, joints, bilateral, limits
+    data = *rows_of_blocks, packed[BODIES : BODIES + area], scale, packed[12] != 0.0, packed[0], packed[1]
+    return (bodies, start, rows, response, compliance), u_f, v_f, data

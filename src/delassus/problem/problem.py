@@ -34,14 +34,14 @@ PACKED = 4
 _NONE = np.empty(0)
 _LAWS = {law: number for number, law in enumerate(Law)}
 _OF_V_F = (
-    "judged_by",
-    "judged_free",
+    "data",
+    "data_of_free_motion",
     "is_free",
     "free_speed",
     "packed",
     "packed_bodies",
     "_packing",
-)  # what is kept of a problem and follows from v_f
+)  # cached, and dependent on v_f
 
 
 class Problem:
@@ -90,7 +90,7 @@ class Problem:
         """(`packed`, m, is the law exact) of few contacts and nothing else: what a solve looks at first."""
         self.mu = np.zeros_like(self.cone.mu) if self.law is Law.FRICTIONLESS else self.cone.mu
         if self.delassus.has_blocks_at_hand:
-            _ = self.judged_by
+            _ = self.data
 
     # -- constructors ------------------------------------------------------------------------------------------------
 
@@ -207,25 +207,27 @@ class Problem:
         return out
 
     @cached_property
-    def judged_by(self) -> tuple[Any, ...]:
-        """What compiled code needs to judge a point: μ, first row of each block, joint blocks, bilateral rows, limits,
-        diagonal blocks, velocity scales, is the law exact, ρ, ‖v_f‖₂."""
+    def data(self) -> tuple[Any, ...]:
+        """The fields of `ProblemData`, a plain tuple."""
         cone, rigid = self.cone, self.delassus.rigid
         if rigid is not None and "velocity_scale" not in self.__dict__:
             return self._measure_rigid(rigid)
         if self.is_small:
-            packed, blocks, rho, speed = self._packing
-            self.packed = packed
+            self.packed = self._packing[0]
             if 3 * cone.contact_count == cone.row_count > 0:
-                self.few_contacts = packed, cone.row_count, self.law is Law.NCP
-            return (
-                self.mu, cone.block_start, cone.bilateral.size, cone.bilateral_rows, cone.unilateral,
-                blocks, self.velocity_scale, self.law is Law.NCP, rho, speed,
-            )  # fmt: skip
-        return (
-            self.mu, cone.block_start, cone.bilateral.size, cone.bilateral_rows, cone.unilateral,
-            self.diagonal_blocks, self.velocity_scale, self.law is Law.NCP, self.rho, self.free_speed,
-        )  # fmt: skip
+                self.few_contacts = self.packed, cone.row_count, self.law is Law.NCP
+        return self._data_with(self.diagonal_blocks, self.velocity_scale, self.rho)
+
+    @property
+    def judged_by(self) -> tuple[Any, ...]:
+        """Former name of `data`."""
+        return self.data
+
+    def _data_with(self, diagonal_blocks: np.ndarray, velocity_scale: np.ndarray, rho: float) -> tuple[Any, ...]:
+        """`data` with these blocks, scales and ρ."""
+        cone, is_exact = self.cone, self.law is Law.NCP
+        rows = self.mu, cone.block_start, cone.bilateral.size, cone.bilateral_rows, cone.unilateral
+        return *rows, diagonal_blocks, velocity_scale, is_exact, rho, self.free_speed
 
     @cached_property
     def is_free(self) -> bool:
@@ -239,22 +241,17 @@ class Problem:
         return not cone.bilateral_rows and bool((limits >= 0.0).all() and (contacts[:, 0] >= least).all())
 
     @cached_property
-    def judged_free(self) -> tuple[Any, ...]:
-        """What stands for `judged_by` where no reactions are a solution: every error is zero, however it is measured,
-        and nothing of D needs to be known."""
-        cone = self.cone
-        return (
-            self.mu, cone.block_start, cone.bilateral.size, cone.bilateral_rows, cone.unilateral,
-            np.ones(cone.block_area), np.ones(cone.block_count), self.law is Law.NCP, 1.0, self.free_speed,
-        )  # fmt: skip
+    def data_of_free_motion(self) -> tuple[Any, ...]:
+        """What stands for `data` where no reactions are a solution: every error is zero, however it is measured, and
+        nothing of D needs to be known."""
+        return self._data_with(np.ones(self.cone.block_area), np.ones(self.cone.block_count), 1.0)
 
     def _measure_rigid(self, rigid: RigidDelassus) -> tuple[Any, ...]:
-        """`judged_by` of rigid bodies and `packed_bodies`, in one compiled call: every step asks."""
+        """`data` of rigid bodies and `packed_bodies`, in one compiled call, since every step needs them."""
         cone, known = self.cone, self.__dict__
-        area, count, joints, bilateral = cone.block_area, cone.block_count, cone.bilateral.size, cone.bilateral_rows
-        u_f, mu, is_exact, middle = self.u_f, self.mu, self.law is Law.NCP, BODIES + area
-        if u_f is None:
-            u_f = _NONE
+        area, count, joints = cone.block_area, cone.block_count, cone.bilateral.size
+        u_f = _NONE if self.u_f is None else self.u_f
+        middle = BODIES + area
         size = middle + count
         if self.row_count > few_bodies.MOST_ROWS or few_bodies.solved < few_bodies.WORTH:
             out = np.empty(size)
@@ -263,14 +260,13 @@ class Problem:
         else:
             size += packed_size(self.row_count, count, self.contact_count, rigid.compliance is not None, len(u_f))
             out = known["packed_bodies"] = np.empty(size)
-            pack_bodies(
-                rigid.plain, rigid.mass, joints, bilateral, cone.unilateral, mu, is_exact, u_f, self.free_velocity,
-                self.rest_speed, area, out,
-            )  # fmt: skip
             blocks, scale = out[BODIES:middle], out[middle : middle + count]
+            rows = self.mu, cone.block_start, joints, cone.bilateral_rows, cone.unilateral
+            data = *rows, blocks, scale, self.law is Law.NCP, 0.0, 0.0
+            pack_bodies(rigid.plain, rigid.mass, data, self.free_velocity, u_f, self.rest_speed, out)
         known["diagonal_blocks"], known["velocity_scale"] = blocks, scale
-        known["rho"], known["free_speed"] = rho, speed = out.item(0), out.item(1)
-        return mu, cone.block_start, joints, bilateral, cone.unilateral, blocks, scale, is_exact, rho, speed
+        known["rho"], known["free_speed"] = out.item(0), out.item(1)
+        return self._data_with(blocks, scale, self.rho)
 
     @cached_property
     def packed(self) -> np.ndarray | None:

@@ -23,7 +23,7 @@ def fill_scale_of_bodies(bodies, body_count, block_start, joints, v_f, floor, ou
 
 @njit(cache=True, **ADDRESSED)
 def measure_rigid(rigid, body_count, joints, v_f, floor, blocks, scale, whole):
-    """Fills diagonal blocks (Σ d_k²,) and velocity scales (block_count,) of `Problem.judged_by`, and
+    """Fills diagonal blocks (Σ d_k²,) and velocity scales (block_count,) of `ProblemData`, and
     whole: (2,) ρ, ‖v_f‖₂; returns 0.  rigid: `RigidDelassus.plain`; joints: how many of the first blocks are; floor:
     rest speed [m/s]."""
     bodies, start, rows, response, compliance = rigid

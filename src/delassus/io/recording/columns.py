@@ -27,7 +27,7 @@ from delassus.io.recording import nodes
 from delassus.io.recording.keeping import COUNTS, NUMBERS, add_energies, keep_contacts, keep_step, keep_taken
 from delassus.model.model import Model
 from delassus.model.state import State
-from delassus.residuals import fill_contact_errors, judged_by, of_contacts
+from delassus.residuals import data_at, fill_contact_errors, of_contacts
 from delassus.simulation import Memory, StepReport
 from delassus.status import Status
 
@@ -217,8 +217,8 @@ def _keep_residuals(report: StepReport, row: int, room: Arrays) -> None:
     if solution.status is Status.PENALTY:
         room[9][row : row + count] = room[10][row : row + count] = math.nan
     elif solution.reactions_low is None:
-        by = judged_by(report.problem, solution.reactions)
-        fill_contact_errors(solution.reactions, solution.velocities, by, count, row, room[9], room[10])
+        data = data_at(report.problem, solution.reactions)
+        fill_contact_errors(solution.reactions, solution.velocities, data, count, row, room[9], room[10])
     else:
         found = of_contacts(report.problem, solution.reactions, solution.velocities, solution.reactions_low)
         room[9][row : row + count], room[10][row : row + count] = found.T

@@ -30,7 +30,7 @@ def keep_taken(state, bodies, h, iterations, count, rows, reactions, found, scal
     state: q, u, turns, time (1,) after it; bodies: mass, inertia, gravity, and space for rotations (n_b, 3, 3); count:
     of its contacts; rows: names, start per block, numbers of blocks (4,), errors of joints, which of them are hard,
     coordinates; found: residuals and velocities, as of an `Attempt`; scales: diagonal blocks of D, velocity scales, ρ
-    and ‖v_f‖₂, as of `Problem.judged_by`; contacts: as for `keep_step`, with more room;
+    and ‖v_f‖₂, as in `ProblemData`; contacts: as for `keep_step`, with more room;
     room: rows filled (4,), which move on, numbers and counts of a step, then as for `keep_step`."""
     q, u, turns, time = state
     mass, inertia, gravity, rotation = bodies
@@ -54,19 +54,8 @@ def keep_taken(state, bodies, h, iterations, count, rows, reactions, found, scal
         (h, numbers[6], reactions, velocities, coordinates), names, (of, point, frame, gap[:count], mu, feature),
         reactions[:0], steps, touching, limits, exact,
     )  # fmt: skip
-    judged_by = (
-        mu,
-        start,
-        bilateral,
-        start[bilateral],
-        unilateral,
-        scales[0],
-        scales[1],
-        True,
-        scales[2][0],
-        scales[2][1],
-    )
-    fill_contact_errors(reactions, velocities, judged_by, count, at[1], touching[9], touching[10])
+    data = mu, start, bilateral, start[bilateral], unilateral, scales[0], scales[1], True, scales[2][0], scales[2][1]
+    fill_contact_errors(reactions, velocities, data, count, at[1], touching[9], touching[10])
     at[0], at[1], at[2] = at[0] + 1, at[1] + count, at[2] + unilateral
     return np.int64(0)
 

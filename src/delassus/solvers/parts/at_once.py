@@ -31,7 +31,7 @@ from delassus.residuals import (
     RESIDUAL_COUNT,
     Residuals,
     evaluate_with_velocities,
-    judge_rigid_into,
+    judge_rigid,
     measure_at,
     measure_dense,
 )
@@ -170,7 +170,7 @@ def finish_rigid(rigid, v_f, u_f, reactions, judged_by, found):
     where it is not known."""
     at = RESIDUAL_COUNT + len(v_f)
     u, v = found[at : len(found) - 3 * MOST_JUDGEMENTS], found[RESIDUAL_COUNT:at]
-    judge_rigid_into(rigid, v_f, u_f, reactions, judged_by, u, v, found[:RESIDUAL_COUNT])
+    judge_rigid(rigid, v_f, u_f, reactions, judged_by, u, v, found[:RESIDUAL_COUNT])
 
 
 def joints_at_once(
