@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,12 +12,15 @@ from numpy.typing import ArrayLike
 from delassus.arguments import numbers
 from delassus.errors import ProblemError, nearest
 from delassus.joints.arrays import PASSIVE
+from delassus.kernel import njit
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model
 
 Given = ArrayLike | Mapping[str, Any] | None
 """All entries, those that are named, or none."""
 _FLOAT = np.dtype(float)
 _NO_NODES = np.zeros((0, 3))
+_COLUMNS = ("wrench", "effort", "target", "target_rate", "node_force")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +41,12 @@ class Inputs:
     node_force: np.ndarray = field(default_factory=lambda: _NO_NODES)
 
     def __post_init__(self) -> None:
+        if self.time is not None and not (type(self.time) is float and isfinite(self.time)):
+            object.__setattr__(self, "time", _time(self.time))
         w, e, t, r = self.wrench, self.effort, self.target, self.target_rate
         if _is_plain(w) and _is_plain(e) and _is_plain(t) and _is_plain(r) and _is_plain(self.node_force):
             return
-        for name in ("wrench", "effort", "target", "target_rate", "node_force"):
+        for name in _COLUMNS:
             value = getattr(self, name)
             if not _is_plain(value):
                 object.__setattr__(self, name, numbers(value))
@@ -63,8 +69,6 @@ class Inputs:
         body's wrench, {"hinge": 0.5} or {"slide.position": 0.5} for a joint's coordinate; {"beam": (fx, fy, fz)} shares
         a force among the nodes of a flexible body by their masses, {"beam.tip": (fx, fy, fz)} equally among those of
         its set, and either takes an array of one force per node."""
-        if time is not None and not np.isfinite(numbers(time)).all():
-            raise ProblemError(f"inputs.time is {time!r}: give a time in seconds, or None for the start of the step")
         bodies, coordinates = model.body_names, model.joints.coordinate_names
         out = cls(
             _array(wrench, "wrench", bodies, (6,)),
@@ -77,6 +81,21 @@ class Inputs:
         if isinstance(target, Mapping) or isinstance(target_rate, Mapping):
             _check_driven(model, out)
         return out
+
+    def check(self, model: Model, who: str) -> None:
+        """Refuse inputs of another model, and entries that are not finite: compiled code reads as many entries as the
+        model has, whatever the arrays hold. Called before every step.  who: the caller, for the message."""
+        bodies, free = len(model.mass), len(model.joints.coordinate_names)
+        w, e, t, r, f = self.wrench, self.effort, self.target, self.target_rate, self.node_force
+        fits = w.shape == (bodies, 6) and e.shape == t.shape == r.shape == (free,)
+        if not (fits and (len(f) == 0 or f.shape == (model.node_count, 3))):
+            raise ProblemError(
+                f"{who}: the inputs are for {len(w)} bodies and {len(t)} joint coordinates ({_shapes(self)}), the "
+                f"model has {bodies} and {free}, and {model.node_count} nodes: make them with Inputs.of(model, …)"
+            )
+        if not _are_finite(w, e, t, r, f):
+            bad = [name for name in _COLUMNS if not np.isfinite(getattr(self, name)).all()]
+            raise ProblemError(f"{who}: inputs.{bad[0]} holds NaN or Inf: check what computes it")
 
     def __repr__(self) -> str:
         bodies = np.count_nonzero(self.wrench.any(axis=1))
@@ -91,6 +110,19 @@ class Inputs:
         if model not in _NOTHING:
             _NOTHING[model] = cls.of(model)
         return _NOTHING[model]
+
+
+def _shapes(inputs: Inputs) -> str:
+    """Of all columns, for a message."""
+    return ", ".join(f"{name} {getattr(inputs, name).shape}" for name in _COLUMNS)
+
+
+def _time(value: Any) -> float:
+    """One finite number [s]."""
+    out = numbers(value)
+    if out.shape != () or not np.isfinite(out):
+        raise ProblemError(f"inputs.time is {value!r}: give a time in seconds, or None for the start of the step")
+    return float(out)
 
 
 _NOTHING: WeakKeyDictionary[Model, Inputs] = WeakKeyDictionary()
@@ -173,3 +205,18 @@ def _by_name(table: Mapping[str, Any], what: str, names: tuple[str, ...], each: 
             raise ProblemError(f"inputs.{what}: {key!r} is {value!r}: give {wanted}")
         out[found[0]] = entry
     return out
+
+
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+def _are_finite(wrench, effort, target, target_rate, node_force):
+    """Are all entries finite?  wrench: (n_b, 6); effort, target, target_rate: (n_d,); node_force: (n, 3)."""
+    total = 0.0
+    for b in range(len(wrench)):
+        for i in range(6):
+            total += 0.0 * wrench[b, i]
+    for d in range(len(effort)):
+        total += 0.0 * effort[d] + 0.0 * target[d] + 0.0 * target_rate[d]
+    for k in range(len(node_force)):
+        for i in range(3):
+            total += 0.0 * node_force[k, i]
+    return total == 0.0

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 
 from delassus.dynamics import Inputs
@@ -11,7 +11,13 @@ from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation.memory import Memory
 from delassus.simulation.one_step import StepReport, step
-from delassus.simulation.settings import StepSettings
+from delassus.simulation.settings import (
+    StepSettings,
+    changed_settings,
+    check_arguments,
+    check_function,
+    inputs_at,
+)
 
 Watcher = Callable[[int, State, StepReport, Memory], None]
 InputFunction = Callable[[float, State], Inputs | None]
@@ -42,16 +48,18 @@ def simulate(
     >>> round(delassus.simulate(model, state, steps=100, settings=delassus.StepSettings(h=1e-3)).t, 6)
     0.1
     """
-    settings, memory = settings or StepSettings(), Memory() if memory is None else memory
+    check_function(inputs, "simulate")
+    check_arguments(model, state, None, memory)
+    settings, memory = changed_settings(settings, {}, "simulate"), Memory() if memory is None else memory
     if not isinstance(steps, range):
         if not isinstance(steps, Integral) or steps < 0:
             raise SettingsError(f"simulate: steps is {steps!r}: give how many, zero or more, or a range of numbers")
         steps = range(int(steps))
+    if not (watch is None or callable(watch)):
+        raise SettingsError(f"simulate: watch is {watch!r}: give a function (number, state, report, memory), or None")
     ahead = settings.scheme.lead * settings.h
     for k in steps:
-        now = None if inputs is None else inputs(state.t + ahead, state)
-        if now is not None and now.time is None:
-            now = replace(now, time=state.t + ahead)
+        now = inputs_at(inputs, state.t + ahead, state, "simulate")
         state, report = step(model, state, now, settings, memory)
         if watch is not None:
             watch(k, state, report, memory)

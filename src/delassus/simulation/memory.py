@@ -5,11 +5,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import numbers
 from delassus.cones import ProductCone
+from delassus.errors import SettingsError
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
 _WIDTH = 6  # reactions of a block: no joint has more rows
+_NO_NAMES, _NO_REACTIONS = np.zeros(0, np.uint64), np.zeros((0, _WIDTH))
 
 
 class Named(Protocol):
@@ -31,9 +34,13 @@ class Memory:
     def __init__(
         self, names: ArrayLike | None = None, reactions: ArrayLike | None = None, low: ArrayLike | None = None
     ):
-        self.names = np.zeros(0, np.uint64) if names is None else np.ascontiguousarray(names, np.uint64)
-        self.reactions = np.zeros((0, _WIDTH)) if reactions is None else np.ascontiguousarray(reactions, float)
-        self.low = None if low is None else np.ascontiguousarray(low, float)
+        self.names = _NO_NAMES if names is None else _names(names)
+        self.reactions = _NO_REACTIONS if reactions is None else np.ascontiguousarray(numbers(reactions))
+        self.low = None if low is None else np.ascontiguousarray(numbers(low))
+        for name, array in (("reactions", self.reactions), ("low", self.low)):
+            if array is not None and array.shape != (len(self.names), _WIDTH):
+                expected = f"({len(self.names)}, {_WIDTH}), one row per name"
+                raise SettingsError(f"Memory: {name} has shape {array.shape}, expected {expected}")
 
     def __repr__(self) -> str:
         return f"Memory(reactions of {len(self.names)} blocks)"
@@ -65,6 +72,17 @@ class Memory:
         out = object.__new__(Memory)  # after every step: what is an array already need not be looked at
         out.names, out.reactions, out.low = self.names, self.reactions, self.low
         return out
+
+
+def _names(names: ArrayLike) -> np.ndarray:
+    """(n,) uint64, ascending."""
+    found = np.asarray(names)
+    if found.ndim != 1 or not (found.dtype.kind in "ui" or found.size == 0):
+        raise SettingsError(f"Memory: names is {names!r}: give names of blocks, whole numbers (n,)")
+    out = np.ascontiguousarray(found, np.uint64)
+    if (out[1:] < out[:-1]).any():
+        raise SettingsError("Memory: names must ascend: sort them, and the rows of reactions with them")
+    return out
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)

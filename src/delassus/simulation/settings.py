@@ -109,22 +109,31 @@ def check_arguments(model: Model, state: State, inputs: Inputs | None, memory: M
         raise ProblemError(f"step: model and state are {found}: call {_USAGE}")
     if memory is not None and not isinstance(memory, Memory):
         raise SettingsError(f"step: memory is {memory!r}: give a Memory(), call {_USAGE}")
-    count, free = len(model.mass), len(model.joints.coordinate_names)
+    count = len(model.mass)
     if len(state.q) != count:
         raise ProblemError(f"step: the state has {len(state.q)} bodies and the model {count}: give its own state")
     if len(state.nodes) != model.node_count:
         have = f"{len(state.nodes)} nodes and the model {model.node_count}"
         raise ProblemError(f"step: the state has {have}: give its own state")
-    if inputs is not None and (len(inputs.wrench) != count or len(inputs.target) != free):
-        raise ProblemError(
-            f"step: the inputs are for {len(inputs.wrench)} bodies and {len(inputs.target)} joint coordinates, the "
-            f"model has {count} and {free}: make them with Inputs.of(model, …)"
-        )
-    if inputs is not None and len(inputs.node_force) not in (0, model.node_count):
-        raise ProblemError(
-            f"step: the inputs are for {len(inputs.node_force)} nodes, the model has {model.node_count}: make them "
-            "with Inputs.of(model, …)"
-        )
+    model.joints.turns_of(state.turns)
+    if inputs is not None:
+        inputs.check(model, "step")
+
+
+def check_function(inputs: Any, who: str) -> None:
+    """Refuse what is no function of time and state, where one is expected."""
+    if not (inputs is None or callable(inputs)):
+        raise ProblemError(f"{who}: inputs is {inputs!r}: give a function (t, state) → Inputs.of(model, …), or None")
+
+
+def inputs_at(function: Any, time: float, state: State, who: str) -> Inputs | None:
+    """What a function (t, state) → `Inputs` returns, for that time unless it says another; None: nothing acts."""
+    given = None if function is None else function(time, state)
+    if given is None:
+        return None
+    if not isinstance(given, Inputs):
+        raise ProblemError(f"{who}: the function of inputs= returned {given!r}: return Inputs.of(model, …), or None")
+    return given if given.time is not None else replace(given, time=time)
 
 
 def sorted_inputs(model: Model, inputs: Any, settings: Any) -> tuple[Inputs | None, Any]:

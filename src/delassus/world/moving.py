@@ -5,7 +5,6 @@ step: the last one can be taken again, from `Before`."""
 
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property, partial
 from operator import is_
 from typing import Any, Self
@@ -21,7 +20,7 @@ from delassus.scenes import find as find_scene
 from delassus.simulation import Memory, StepReport, StepSettings, step
 from delassus.simulation.compiled.advance import ROOM_OF_CALL, Stepper
 from delassus.simulation.many_steps import InputFunction, Trouble
-from delassus.simulation.settings import check_arguments
+from delassus.simulation.settings import check_arguments, check_function, inputs_at
 from delassus.world import reading
 from delassus.world.acting import Acting
 from delassus.world.history import History
@@ -50,6 +49,7 @@ class Moving:
 
     def __init__(self, model: Model, state: State, settings: StepSettings, inputs: InputFunction | None):
         check_arguments(model, state, None, None)
+        check_function(inputs, "World")
         self.model = model
         self.settings = settings
         self.scene: tuple[str, dict[str, Any]] | None = None
@@ -223,11 +223,8 @@ class Moving:
 
     def _asked(self, state: State) -> Inputs | None:
         """What the scene's own function asks for in the step from this state, at the time that second order wants."""
-        if self._function is None:
-            return None
         time = state.t + self.settings.scheme.lead * self.settings.h
-        given = self._function(time, state)
-        return given if given is None or given.time is not None else replace(given, time=time)
+        return inputs_at(self._function, time, state, "World")
 
     @property
     def report(self) -> StepReport:

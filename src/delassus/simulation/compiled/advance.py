@@ -89,6 +89,7 @@ class Stepper:
     def advance(self, inputs: Inputs, count: int, keeper: tuple[Any, Arrays] | None = None) -> int:
         """How many of `count` steps, at most ROOM_OF_CALL, were taken with these inputs; where fewer, the next one is
         due to `step`.  keeper: a kernel called after each of them, and what it writes to (io/recording/keeping.py)."""
+        inputs.check(self.model, "step")
         given = inputs.wrench, inputs.effort, inputs.target, inputs.target_rate
         for own, other in zip(self._inputs, given):
             own[:] = other
