@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from delassus import Law, Problem, Status, solve
-from delassus.problem import few_bodies
-from delassus.problem.few_bodies import unpacked
 from delassus.problem.random import random_rigid
 from delassus.scenes import SCENES
 from delassus.simulation import simulate, step
@@ -15,12 +13,6 @@ from delassus.solvers.auto.short_way import bodies_at_once
 from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, least_reactions
 from delassus.solvers.driver import Limits
 from delassus.solvers.newton.small import MOST_JOINT_ROWS
-
-
-@pytest.fixture(autouse=True)
-def many(monkeypatch):
-    """As in a process that solves many: problems are packed."""
-    monkeypatch.setattr(few_bodies, "solved", few_bodies.WORTH)
 
 
 @pytest.fixture
@@ -195,46 +187,7 @@ def test_many_rows_and_masses_far_apart_are_left_to_others():
     heavy.mass[0] *= 1e14
     of = problem_of(1)
     odd = Problem(heavy, of.free_velocity, of.cone, of.law, u_f=of.u_f, bias=of.bias)
-    for problem in (odd, odd.with_law("ncp")):  # packed, and not
-        assert bodies_at_once(problem, np.zeros(odd.row_count), limits) is None
-
-
-def test_packed_bodies_are_the_problem():
-    """Every array and number, whatever the problem has of each."""
-    for seed in range(10):
-        problem = problem_of(seed, list(Law)[seed % 3], compliance=1e-3 * (seed % 2))
-        rigid, u_f, v_f, judged_by = getattr(unpacked, "py_func", unpacked)(problem.packed_bodies)
-        expected = (*problem.delassus.rigid.plain, problem.u_f, problem.free_velocity, *problem.data)
-        for found, given in zip((*rigid, u_f, v_f, *judged_by), expected, strict=True):
-            assert np.array_equal(found, given)
-            assert np.asarray(found).dtype == np.asarray(given).dtype
-
-
-def test_a_process_that_solves_few_packs_none(monkeypatch):
-    """And finds the same bits when it begins to."""
-    monkeypatch.setattr(few_bodies, "solved", few_bodies.WORTH - 1)
-    first = problem_of(3)
-    assert first.packed_bodies is None
-    usual = solve(first, tol=1e-9)
-    second = problem_of(3)
-    assert second.packed_bodies is not None
-    quick = solve(second, tol=1e-9)
-    assert first.rho == second.rho
-    assert np.array_equal(first.velocity_scale, second.velocity_scale)
-    assert np.array_equal(quick.reactions, usual.reactions)
-    assert quick.residuals == usual.residuals
-
-
-def test_what_is_not_packed_takes_the_same_way():
-    """Problems that follow from others, and larger ones, have no room for it."""
-    for seed in range(6):
-        problem = problem_of(seed)
-        same = problem.with_law(problem.law)
-        assert same.packed_bodies is None is not problem.packed_bodies
-        quick, usual = solve(problem, tol=1e-9), solve(same, tol=1e-9)
-        assert quick.iterations == usual.iterations
-        assert np.array_equal(quick.reactions, usual.reactions)
-    assert random_rigid(np.random.default_rng(0), bodies=12, contacts=60).packed_bodies is None
+    assert bodies_at_once(odd, np.zeros(odd.row_count), limits) is None
 
 
 @pytest.mark.parametrize("contacts", [0, 6])
@@ -260,16 +213,20 @@ MIXED = {"bodies": (2, 8), "contacts": (2, 14), "joints": (0, 4), "limits": (0, 
 
 
 @pytest.mark.parametrize("law", [Law.NCP, Law.CCP])
-def test_bits_do_not_depend_on_what_the_process_has_solved(law, monkeypatch):
-    """Masses far apart and compliant contacts included: nobody with two doubles comes to their rescue."""
-    for seed in (118, 227, 283, 305, 306):
-        found = []
-        for solved in (0, few_bodies.WORTH):
-            monkeypatch.setattr(few_bodies, "solved", solved)
-            rng = np.random.default_rng(seed)
-            sizes = {name: int(rng.integers(*most)) for name, most in MIXED.items()}
-            problem = random_rigid(rng, mass_ratio=10.0 ** rng.choice([5, 9]), compliance=1e-3, law=law, **sizes)
-            assert (problem.packed_bodies is not None) == (solved > 0)
-            found.append(solve(problem, tol=1e-8))
-        assert np.array_equal(found[0].reactions, found[1].reactions)
-        assert found[0].iterations == found[1].iterations
+def test_bits_do_not_depend_on_what_the_process_has_solved(law):
+    """Masses far apart and compliant contacts included, for which no solver in double-double arithmetic takes over."""
+    seeds = 118, 227, 283, 305, 306
+    first = [solve(mixed(seed, law), tol=1e-8) for seed in seeds]
+    for _ in range(120):
+        solve(problem_of(3))
+    for seed, before in zip(seeds, first):
+        again = solve(mixed(seed, law), tol=1e-8)
+        assert np.array_equal(before.reactions, again.reactions)
+        assert before.iterations == again.iterations
+
+
+def mixed(seed: int, law: Law) -> Problem:
+    """Bodies whose masses are far apart, with compliant contacts, joints and limits."""
+    rng = np.random.default_rng(seed)
+    sizes = {name: int(rng.integers(*most)) for name, most in MIXED.items()}
+    return random_rigid(rng, mass_ratio=10.0 ** rng.choice([5, 9]), compliance=1e-3, law=law, **sizes)

@@ -20,8 +20,6 @@ from delassus.law import Law
 from delassus.linalg.operators.delassus import FEW_ROWS, Delassus
 from delassus.linalg.operators.matrix import fill_blocks_of_full
 from delassus.linalg.operators.rigid import RigidDelassus
-from delassus.problem import few_bodies
-from delassus.problem.few_bodies import BODIES, pack_bodies, packed_size
 from delassus.problem.scales import fill_scale, fill_scale_of_bodies, measure_rigid, trace_of
 from delassus.problem.storage import Matrix, dual_storage, free_velocity_of, primal_storage, rigid_storage, vector
 
@@ -39,7 +37,6 @@ _OF_V_F = (
     "is_free",
     "free_speed",
     "packed",
-    "packed_bodies",
     "_packing",
 )  # cached, and dependent on v_f
 
@@ -58,9 +55,6 @@ class Problem:
     that are kept from step to step must not speed things up. row_count: m; contact_count: n_c; is_small: of few rows,
     and D at hand in full? mu: (n_c,) friction coefficients of the law at hand, zero under FRICTIONLESS.
     """
-
-    packed_bodies: np.ndarray | None = None
-    """Of few rigid bodies all that a solve reads, one behind the other (`few_bodies`)."""
 
     def __init__(
         self,
@@ -247,25 +241,12 @@ class Problem:
         return self._data_with(np.ones(self.cone.block_area), np.ones(self.cone.block_count), 1.0)
 
     def _measure_rigid(self, rigid: RigidDelassus) -> tuple[Any, ...]:
-        """`data` of rigid bodies and `packed_bodies`, in one compiled call, since every step needs them."""
-        cone, known = self.cone, self.__dict__
-        area, count, joints = cone.block_area, cone.block_count, cone.bilateral.size
-        u_f = _NONE if self.u_f is None else self.u_f
-        middle = BODIES + area
-        size = middle + count
-        if self.row_count > few_bodies.MOST_ROWS or few_bodies.solved < few_bodies.WORTH:
-            out = np.empty(size)
-            blocks, scale = out[BODIES:middle], out[middle:]
-            measure_rigid(rigid.plain, len(rigid.mass), joints, self.free_velocity, self.rest_speed, blocks, scale, out)
-        else:
-            size += packed_size(self.row_count, count, self.contact_count, rigid.compliance is not None, len(u_f))
-            out = known["packed_bodies"] = np.empty(size)
-            blocks, scale = out[BODIES:middle], out[middle : middle + count]
-            rows = self.mu, cone.block_start, joints, cone.bilateral_rows, cone.unilateral
-            data = *rows, blocks, scale, self.law is Law.NCP, 0.0, 0.0
-            pack_bodies(rigid.plain, rigid.mass, data, self.free_velocity, u_f, self.rest_speed, out)
+        """`data` of rigid bodies, in one compiled call, since every step needs it."""
+        cone, known, joints = self.cone, self.__dict__, self.cone.bilateral.size
+        blocks, scale, whole = np.empty(cone.block_area), np.empty(cone.block_count), np.empty(2)
+        measure_rigid(rigid.plain, len(rigid.mass), joints, self.free_velocity, self.rest_speed, blocks, scale, whole)
         known["diagonal_blocks"], known["velocity_scale"] = blocks, scale
-        known["rho"], known["free_speed"] = out.item(0), out.item(1)
+        known["rho"], known["free_speed"] = whole.item(0), whole.item(1)
         return self._data_with(blocks, scale, self.rho)
 
     @cached_property

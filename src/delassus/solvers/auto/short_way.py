@@ -3,7 +3,7 @@ microsecond to five, few rigid bodies under exact friction, which most steps of 
 among methods, asking each what it takes and passing forty arrays would take another ten."""
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -11,13 +11,12 @@ import numpy as np
 
 from delassus.kernel import entrance
 from delassus.law import Law
-from delassus.linalg.operators.delassus import ODD_MASSES
-from delassus.problem import Problem, few_bodies
+from delassus.problem import Problem
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.auto.islands import MANY_ROWS, is_apart
 from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, auto_line, first_for_few_bodies, is_newtons, rescuer
 from delassus.solvers.driver import Limits, clock
-from delassus.solvers.newton import small, swept
+from delassus.solvers.newton import swept
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.small import MOST_JOINT_ROWS, asked_of, small_at_once
 from delassus.solvers.parts.at_once import APART, Attempt
@@ -95,7 +94,7 @@ def bodies_at_once(
 ) -> Solution | None:
     """The first attempt of `auto`, bit by bit, within the tolerances or not; None where it makes none, or where there
     is more than few rigid bodies or a mechanism.  guess: (m,), overwritten by the reactions; trace: of `solve`."""
-    packed, rows, tol, tol_velocity = problem.packed_bodies, problem.row_count, limits.tol, limits.tol_velocity
+    rows, tol, tol_velocity = problem.row_count, limits.tol, limits.tol_velocity
     rigid, most, bilateral = problem.delassus.rigid, limits.max_iter, problem.cone.bilateral_rows
     if rigid is None or (rows > ALWAYS_LEAST and not (2 * bilateral > rows <= MOST_JOINT_ROWS)):
         return None
@@ -106,14 +105,9 @@ def bodies_at_once(
     if rows > MANY_ROWS and guess.any() and (problem.before is not None or is_apart(problem)):
         return None  # it may solve some islands already
     start, found = clock(), _empty(APART + rows + rigid.velocity_count)
-    if packed is not None and packed.item(few_bodies.MASS_RATIO) <= ODD_MASSES:
-        asked, name = _asked(tol, tol_velocity, most)
-        count = small.bodies_at_once(packed, asked, bilateral == rows, guess, found)
-    else:
-        name, plain = _method_of_bodies()
-        few_bodies.solved += 1
-        can = not rigid.has_odd_masses() or rescuer(problem) is None
-        count = small_at_once(problem, plain, 1.0, guess, (tol, tol_velocity), most, found) if can else 0
+    name, plain = _method_of_bodies()
+    can = not rigid.has_odd_masses() or rescuer(problem) is None
+    count = small_at_once(problem, plain, 1.0, guess, (tol, tol_velocity), most, found) if can else 0
     if not count:
         return None
     is_within = found.item(0) <= tol and found.item(_VELOCITY) <= tol_velocity
@@ -124,13 +118,6 @@ def bodies_at_once(
         for row in zip(*out._attempt.judgements()):
             trace(*row)
     return out
-
-
-@lru_cache(maxsize=64)
-def _asked(tol: float, tol_velocity: float, most: int) -> tuple[np.ndarray, str]:
-    """What is asked of the kernel of few bodies, and the name of the solver."""
-    name, plain = _method_of_bodies()
-    return small.asked_of_bodies((tol, tol_velocity), most, plain), name
 
 
 @cache

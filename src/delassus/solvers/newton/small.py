@@ -4,18 +4,15 @@ batches of `ProxSsnMethod` would cost more than the work."""
 from typing import Any
 
 import numpy as np
-from numba import typeof
 
 from delassus.kernel import ADDRESSED, njit
-from delassus.kernel.addresses import call_kernel, kernel_address
 from delassus.kernel.four_wide import PADDING
 from delassus.kernel.memory import NO_REFCOUNT, folded
 from delassus.linalg.dense_product import times_plus
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
-from delassus.linalg.operators.delassus import FEW_ROWS, ODD_MASSES
+from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.linalg.operators.rigid import body_count, rigid_velocities
 from delassus.problem import Problem
-from delassus.problem.few_bodies import MASS_RATIO, unpacked
 from delassus.residuals import RESIDUAL_COUNT, measure_at
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.iteration import NEEDS_ORDER, order_members, phase_up_to
@@ -44,7 +41,6 @@ from delassus.solvers.parts.at_once import (
     joints_room,
     judgements_in,
     known,
-    solve_alone,
     solve_joints,
 )
 from delassus.solvers.parts.batch import Kernel, problem_of, room_of
@@ -111,71 +107,6 @@ def small_at_once(
         full, _NO_BODIES if rigid is None else rigid.plain, known(problem.u_f), problem.free_velocity,
         problem.judged_by, tols, most, plain, takes_least, reactions, found,
     )  # fmt: skip
-
-
-def asked_of_bodies(tols: tuple[float, float], max_iter: int, plain: tuple[float, ...]) -> np.ndarray:
-    """What `solve_packed` is asked for."""
-    return np.array([*tols, min(max_iter, MOST_ITERATIONS), *plain])
-
-
-def bodies_at_once(
-    packed: np.ndarray, asked: np.ndarray, are_joints: bool, reactions: np.ndarray, found: np.ndarray
-) -> int:
-    """`small_at_once` along the path on `Problem.packed_bodies`; also none where masses are far apart.  are_joints: is
-    there nothing else?"""
-    if are_joints:  # a kernel of its own
-        address = _addresses[1] or _address(1, solve_alone, _to_solve_alone, packed, asked, reactions, found)
-        count: int = solve_packed_alone(address, packed, asked, reactions, found)
-        if count:
-            return count
-    address = _addresses[0] or _address(0, solve_small, _to_solve_small, packed, asked, reactions, found)
-    return solve_packed(address, packed, asked, reactions, found)
-
-
-_addresses = [0, 0]  # of `solve_small` and `solve_alone`, once they are compiled
-
-
-def _address(which: int, kernel: Any, arguments_of: Any, packed: np.ndarray, *given: np.ndarray) -> int:
-    """Of a kernel, compiled when first asked for: compiled steps call the same."""
-    cut, named = (getattr(f, "py_func", f) for f in (unpacked, arguments_of))  # themselves where none is compiled
-    _addresses[which] = kernel_address(kernel, tuple(typeof(one) for one in named(cut(packed), *given)))
-    return _addresses[which]
-
-
-_most_iterations = njit(cache=True, **NO_REFCOUNT)(most_iterations)
-
-
-@njit(cache=True, **NO_REFCOUNT)
-def _to_solve_small(bodies, asked, reactions, found):
-    """What `solve_small` is called with.  bodies: of `unpacked`."""
-    rigid, u_f, v_f, judged_by = bodies
-    most = _most_iterations(len(v_f), judged_by[3], int(asked[2]))
-    plain = asked[3], asked[4], asked[5], asked[6], asked[7], asked[8], asked[9], asked[10]
-    return None, rigid, u_f, v_f, judged_by, (asked[0], asked[1]), most, plain, 1.0, reactions, found
-
-
-@njit(cache=True, **NO_REFCOUNT)
-def _to_solve_alone(bodies, asked, reactions, found):
-    """What `solve_alone` is called with.  bodies: of `unpacked`."""
-    rigid, u_f, v_f, judged_by = bodies
-    return rigid, v_f, u_f, judged_by, (asked[0], asked[1]), int(asked[2]), reactions, found
-
-
-@njit(cache=True, nogil=True, **NO_REFCOUNT)
-def solve_packed(address, packed, asked, reactions, found):
-    """The kernel at this address, `solve_small`, on `Problem.packed_bodies`: no other has to be compiled, and twenty
-    arrays are cut out here."""
-    if packed[MASS_RATIO] > ODD_MASSES:
-        return 0
-    return call_kernel(address, _to_solve_small(unpacked(packed), asked, reactions, found))
-
-
-@njit(cache=True, nogil=True, **NO_REFCOUNT)
-def solve_packed_alone(address, packed, asked, reactions, found):
-    """The same of `solve_alone`."""
-    if packed[MASS_RATIO] > ODD_MASSES or packed[3] > CARRY_ROWS:
-        return 0
-    return call_kernel(address, _to_solve_alone(unpacked(packed), asked, reactions, found))
 
 
 def small_batch(plain: tuple[float, ...], tols: tuple[float, float], max_iter: int) -> Kernel:
