@@ -42,7 +42,7 @@ def test_distance_is_certified_from_both_sides(kind):
         q = np.array([[0, 0, 0, *rotation_exp(rng.normal(size=3))],
                       [*rng.normal(size=3) * 1.6, *rotation_exp(rng.normal(size=3))]])  # fmt: skip
         P, R = placed(arrays, q)
-        geometry = (arrays.kind, arrays.size, *arrays.vertices[:2], arrays.given)
+        geometry = (arrays.kind, arrays.size, *arrays.vertices[:2], arrays.supports)
         d, *n = shape_distance(0, 1, *geometry, P, R, np.empty((4, 3)))
         n = np.array(n)
         if d <= 0.0:

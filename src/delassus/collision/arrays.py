@@ -10,7 +10,7 @@ import numpy as np
 from delassus.collision.broad.grid import size_classes
 from delassus.collision.broad.pairs import FEW, few_candidates
 from delassus.collision.instances import ALL, FIXTURES, Instance
-from delassus.collision.layout import CONVEX, GIVEN, PLANE, SPHERE, TRIANGLE
+from delassus.collision.layout import CONVEX, PLANE, SPHERE, SUPPORT_ONLY, TRIANGLE
 from delassus.collision.machine import Pool
 from delassus.collision.narrow.families import FAMILIES, KERNELS, POINTS, family_address
 from delassus.collision.parts import take_apart
@@ -24,13 +24,13 @@ MIXING = {"geometric": 0, "min": 1, "max": 2, "average": 3, "product": 4}
 
 _MADE_HERE = (
     "pool",
-    "given",
+    "supports",
     "few_constants",
     "many_constants",
 )  # cached properties that hold memory and addresses of this process
 SAID = (
     "instance", "kind", "body", "owner", "size", "local_position", "local_rotation", "half", "radius", "surface",
-    "softening", "group", "mask", "mixing", "vertices", "excluded", "given_kinds",
+    "softening", "group", "mask", "mixing", "vertices", "excluded", "support_only_kinds",
 )  # fmt: skip
 """Fields of ShapeArrays that say what the shapes are; `complete_arrays` makes the others of them."""
 _SLOW = 0.1  # of half its thickness: a shape that moves less in a step is well described by one configuration
@@ -48,7 +48,7 @@ class Pace(NamedTuple):
 class ShapeArrays:
     """Shapes with compounds and meshes taken apart, one row each; n rows, made by `shape_arrays`."""
 
-    instance: np.ndarray  # (n,) which of the instances given
+    instance: np.ndarray  # (n,) which of the instances
     kind: np.ndarray  # (n,) see layout.py
     body: np.ndarray  # (n,) −1 for the world
     owner: np.ndarray  # (n,) the body, or 2³¹ + fixture for the world: what exclusions are about
@@ -75,7 +75,7 @@ class ShapeArrays:
     candidates: np.ndarray  # (c, 4) pairs of few shapes, see broad/pairs.py
     hint: list[int]  # room for pairs (few shapes: contacts), from the last detection; changes no result
     spare: list[tuple[Any, ...]]  # work spaces of few shapes that nobody uses now, see few.py
-    given_kinds: tuple[str, ...]  # names in SHAPES of the shapes that are GIVEN, in order
+    support_only_kinds: tuple[str, ...]  # names in SHAPES of the shapes that are SUPPORT_ONLY, in order
 
     @property
     def count(self) -> int:
@@ -92,27 +92,27 @@ class ShapeArrays:
         return Pool()
 
     @cached_property
-    def given(self) -> np.ndarray:
-        """(n,) addresses of the support functions of what is GIVEN, else 0."""
+    def supports(self) -> np.ndarray:
+        """(n,) addresses of the support functions of what is SUPPORT_ONLY, else 0."""
         addresses = np.zeros(self.count, np.int64)
-        if self.given_kinds:
-            from delassus.collision.narrow.given import support_address
+        if self.support_only_kinds:
+            from delassus.collision.narrow.support_only import support_address
 
-            addresses[self.kind == GIVEN] = [support_address(SHAPES[kind]) for kind in self.given_kinds]
+            addresses[self.kind == SUPPORT_ONLY] = [support_address(SHAPES[kind]) for kind in self.support_only_kinds]
         return addresses
 
     @cached_property
     def few_constants(self) -> tuple[Any, ...]:
         """What `find_contacts` (few.py) reads of few shapes: the same arrays at every call."""
         addresses = np.zeros(FAMILIES.max() + 1, np.int64)  # of the families' kernels, 0 before they are needed
-        return self.placing, self.radius, self.candidates, self.vertices, self.given, addresses, self.mixing
+        return self.placing, self.radius, self.candidates, self.vertices, self.supports, addresses, self.mixing
 
     @cached_property
     def many_constants(self) -> tuple[Any, ...]:
         """What `find_contacts_many` (many.py) reads of many shapes."""
-        placing, radius, _, vertices, given, addresses, mixing = self.few_constants
+        placing, radius, _, vertices, supports, addresses, mixing = self.few_constants
         return (
-            placing, radius, vertices, given, addresses, mixing, (self.common, self.is_common, self.gridded),
+            placing, radius, vertices, supports, addresses, mixing, (self.common, self.is_common, self.gridded),
             self.filters, (self.level_start, self.level_radius), FAMILIES, POINTS,
         )  # fmt: skip
 
@@ -160,17 +160,17 @@ class ShapeArrays:
             vertex, start, _, _, shape_face, normal, *_ = self.vertices
             along = vertex[start[s] : start[s + 1]] @ normal[shape_face[s] : shape_face[s + 1]].T
             return _SLOW * 0.5 * float(np.ptp(along, axis=0).min())
-        if kind == GIVEN:
-            from delassus.collision.narrow.given import least_half_width
+        if kind == SUPPORT_ONLY:
+            from delassus.collision.narrow.support_only import least_half_width
 
-            return _SLOW * least_half_width(self.size, s, self.given[s])
+            return _SLOW * least_half_width(self.size, s, self.supports[s])
         size = self.size[s]
         return _SLOW * float(size[size > 0].min())
 
     def __repr__(self) -> str:
-        levels, given = len(self.level_radius), len(np.unique(self.instance))
+        levels, instances = len(self.level_radius), len(np.unique(self.instance))
         return (
-            f"ShapeArrays({self.count} shapes of {given} instances on {self.body_count} bodies, "
+            f"ShapeArrays({self.count} shapes of {instances} instances on {self.body_count} bodies, "
             f"{len(self.common)} tested against all, {len(self.gridded)} in {levels} grid level{'s' * (levels != 1)})"
         )
 
@@ -189,16 +189,16 @@ def shape_arrays(
     `MIXING`."""
     if mixing not in MIXING:
         raise SettingsError(f"mixing is {mixing!r}: {nearest(mixing, list(MIXING))}")
-    given = [x if isinstance(x, Instance) else Instance(*x) for x in instances]
-    parts = take_apart(given)
+    every = [x if isinstance(x, Instance) else Instance(*x) for x in instances]
+    parts = take_apart(every)
     of, kind = parts.instance, parts.kind
-    body = np.array([x.body for x in given], dtype=np.int64)[of]
-    fixture = np.array([x.fixture for x in given], dtype=np.int64)[of]
-    surface = np.array([(x.margin, x.mu, x.restitution, x.body) for x in given], dtype=float).reshape(-1, 4)[of]
+    body = np.array([x.body for x in every], dtype=np.int64)[of]
+    fixture = np.array([x.fixture for x in every], dtype=np.int64)[of]
+    surface = np.array([(x.margin, x.mu, x.restitution, x.body) for x in every], dtype=float).reshape(-1, 4)[of]
     hard = plain_softness(None, "softening")
-    softening = np.array([hard if x.softening is None else x.softening for x in given]).reshape(-1, len(hard))[of]
-    group = np.array([x.group for x in given], dtype=np.uint32)[of]
-    mask = np.array([x.mask for x in given], dtype=np.uint32)[of]
+    softening = np.array([hard if x.softening is None else x.softening for x in every]).reshape(-1, len(hard))[of]
+    group = np.array([x.group for x in every], dtype=np.uint32)[of]
+    mask = np.array([x.mask for x in every], dtype=np.uint32)[of]
     owner = np.where(body >= 0, body, FIXTURES + fixture)
     excluded = _pair_keys(exclude, exclude_fixed)
     return complete_arrays(
@@ -207,7 +207,7 @@ def shape_arrays(
             "local_position": parts.local_position, "local_rotation": parts.local_rotation, "half": parts.half,
             "radius": parts.radius + surface[:, 0], "surface": surface, "softening": softening, "group": group,
             "mask": mask, "mixing": MIXING[mixing], "vertices": parts.vertices, "excluded": excluded,
-            "given_kinds": parts.given_kinds,
+            "support_only_kinds": parts.support_only_kinds,
         }
     )  # fmt: skip
 

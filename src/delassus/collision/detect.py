@@ -61,7 +61,7 @@ def detect_at(arrays: ShapeArrays, q: np.ndarray, *, threads: int = 1, reach: np
     scratch = np.empty((threads, 5, scratch_rows(arrays.vertices[3]), 4))
     if reach is not None:
         placed[:, MARGIN] += reach
-    geometry = (placed, rotation, arrays.size, arrays.kind, *arrays.vertices, arrays.given)
+    geometry = (placed, rotation, arrays.size, arrays.kind, *arrays.vertices, arrays.supports)
     return narrow(arrays, geometry, (len(partner), direct, bits), pairs, dealt, out, scratch, threads)
 
 

@@ -41,7 +41,7 @@ def find_contacts(shapes, q, reach, work, columns):
     pairs that are near are looked for [m], or empty; work: few_work(); columns: the fields of Contacts,
     written, with room for some. They are left alone where a pose is bad, a family has no address, or where the contacts
     are more than their room: then `finish` writes them into larger ones."""
-    placing, radius, candidates, vertices, given, addresses, mixing = shapes
+    placing, radius, candidates, vertices, supports, addresses, mixing = shapes
     position, rotation, extent, pairs, dealt, out, scratch = work
     bad, count, total, bits = find_few(placing, radius, q, candidates, position, rotation, extent, pairs, dealt)
     if bad >= 0:
@@ -49,7 +49,7 @@ def find_contacts(shapes, q, reach, work, columns):
     for s in range(len(reach)):
         position[s, MARGIN] += reach[s]
     placed = (position, rotation, placing[2], placing[0])
-    known, missing = call_families(bits, addresses, count, pairs, dealt, placed, vertices, given, out, scratch)
+    known, missing = call_families(bits, addresses, count, pairs, dealt, placed, vertices, supports, out, scratch)
     total += known
     if missing == 0 and total <= len(columns[4]):
         finish(np.int64(0), np.int64(1), count, pairs, dealt, placed, out, mixing, columns)
@@ -57,10 +57,10 @@ def find_contacts(shapes, q, reach, work, columns):
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
-def call_families(bits, addresses, count, pairs, dealt, placed, vertices, given, out, scratch):
+def call_families(bits, addresses, count, pairs, dealt, placed, vertices, supports, out, scratch):
     """(contacts, bits of the families without an address) of those of the first `count` pairs whose families `bits`
-    names.  addresses: of the families' kernels; placed, vertices, given: Geometry, in parts; the others: layout.py."""
-    geometry = placed + vertices + (given,)
+    names.  addresses: of the families' kernels; placed, vertices, supports: of Geometry; the others: layout.py."""
+    geometry = placed + vertices + (supports,)
     total, missing, family, left = np.int64(0), 0, 0, bits
     first, one = np.int64(0), np.int64(1)  # literals would be types of their own
     while left:

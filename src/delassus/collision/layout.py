@@ -7,8 +7,8 @@ import numpy as np
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
-SPHERE, PLANE, BOX, CAPSULE, CYLINDER, CONVEX, TRIANGLE, GIVEN = range(8)
-"""Kinds by number; GIVEN: a solid that is given by its support function alone (narrow/given.py)."""
+SPHERE, PLANE, BOX, CAPSULE, CYLINDER, CONVEX, TRIANGLE, SUPPORT_ONLY = range(8)
+"""Kinds by number; SUPPORT_ONLY: a solid known by its support function alone (narrow/support_only.py)."""
 KIND_COUNT = 8
 SHAPES_MAX = 1 << 24
 """A feature id has 24 bits for each of the two shapes and 16 for what touches (vertex, edge, face numbers)."""
@@ -37,7 +37,7 @@ class Geometry(NamedTuple):
     shape_edge: np.ndarray  # (n + 1,) first edge of each shape
     corner: np.ndarray  # (c, 3) normals and edges of mesh corners, see Mesh.corner_directions
     corner_start: np.ndarray  # (3 n_t + 1,) first of them of each mesh triangle and corner
-    given: np.ndarray  # (n,) address of the support function of what is GIVEN, else 0
+    supports: np.ndarray  # (n,) address of the support function of what is SUPPORT_ONLY, else 0
 
 
 MARGIN, MU, RESTITUTION, BODY = 4, 5, 6, 7  # columns of Geometry.position

@@ -49,7 +49,7 @@ def find_contacts_many(shapes, q, reach, work, columns, takes):
     pairs that are near are looked for [m], or empty; work: many_work(); columns: the fields of Contacts,
     written; takes: (3,) written: the room that the search for pairs, rows of `out` and contacts take. Where one of them
     is more than there is, the contacts are not written."""
-    placing, radius, vertices, given, addresses, mixing, searched, filters, levels, families, points = shapes
+    placing, radius, vertices, supports, addresses, mixing, searched, filters, levels, families, points = shapes
     position, rotation, extent, grid, runs, found, counts, end, partner, pairs, dealt, out, scratch = work
     zero, one = np.int64(0), np.int64(1)  # literals would be types of their own
     takes[:] = 0
@@ -85,7 +85,7 @@ def find_contacts_many(shapes, q, reach, work, columns, takes):
     for s in range(len(reach)):
         position[s, MARGIN] += reach[s]
     placed = (position, rotation, placing[2], kind)
-    known, missing = call_families(bits, addresses, count, pairs, dealt, placed, vertices, given, out, scratch)
+    known, missing = call_families(bits, addresses, count, pairs, dealt, placed, vertices, supports, out, scratch)
     total += known
     takes[2] = total
     if missing == 0 and total <= len(columns[4]):

@@ -11,11 +11,11 @@ from delassus.collision.layout import (
     CAPSULE,
     CONVEX,
     CYLINDER,
-    GIVEN,
     KIND_COUNT,
     PLANE,
     SHAPES_MAX,
     SPHERE,
+    SUPPORT_ONLY,
     TRIANGLE,
 )
 from delassus.errors import ProblemError
@@ -25,7 +25,7 @@ from delassus.spatial import axis_frame, quaternion_multiply, quaternion_to_matr
 KINDS = {
     "sphere": SPHERE, "plane": PLANE, "box": BOX, "capsule": CAPSULE, "cylinder": CYLINDER, "convex": CONVEX,
 }  # fmt: skip
-"""Shapes with kernels of their own (narrow/families.py); any other is GIVEN by its support function."""
+"""Shapes with kernels of their own (narrow/families.py); of any other collision knows the support function alone."""
 
 
 class Parts(NamedTuple):
@@ -39,14 +39,14 @@ class Parts(NamedTuple):
     half: np.ndarray
     radius: np.ndarray
     vertices: tuple[Any, ...]
-    given_kinds: tuple[str, ...]
+    support_only_kinds: tuple[str, ...]
 
 
-def take_apart(given: Sequence[Instance]) -> Parts:
+def take_apart(instances: Sequence[Instance]) -> Parts:
     """The simple shapes of all instances, one after the other.
 
     There may be very many: so poses are turned into matrices, and sizes are filled in, for all of a kind at once."""
-    instance, shapes, position, quaternion = _list(given)
+    instance, shapes, position, quaternion = _list(instances)
     n = len(shapes)
     if n >= SHAPES_MAX:
         raise ProblemError(f"{n} shapes and triangles are too many, at most {SHAPES_MAX - 1} have feature ids")
@@ -54,13 +54,13 @@ def take_apart(given: Sequence[Instance]) -> Parts:
     rows: dict[int, list[int]] = {k: [] for k in range(KIND_COUNT)}
     for s, k in enumerate(kinds):
         rows[k].append(s)
-    solids = {k: rows[k] for k in (SPHERE, BOX, CAPSULE, CYLINDER, GIVEN) if rows[k]}
-    width = max([3, *(len(shapes[s].numbers) for s in rows[GIVEN])])
+    solids = {k: rows[k] for k in (SPHERE, BOX, CAPSULE, CYLINDER, SUPPORT_ONLY) if rows[k]}
+    width = max([3, *(len(shapes[s].numbers) for s in rows[SUPPORT_ONLY])])
     parts = Parts(
         np.array(instance, np.int64), np.array(kinds, np.int8), np.zeros((n, width)),
         np.array(position, dtype=float).reshape(n, 3),
         quaternion_to_matrix(np.array(quaternion, dtype=float).reshape(n, 4)), np.empty((n, 3)), np.empty(n), (),
-        tuple([shapes[s].kind for s in rows[GIVEN]]),
+        tuple([shapes[s].kind for s in rows[SUPPORT_ONLY]]),
     )  # fmt: skip
     for of in solids.values():
         _put_solids([shapes[s] for s in of], of, parts)
@@ -71,18 +71,18 @@ def take_apart(given: Sequence[Instance]) -> Parts:
         if kinds[s] == CONVEX:
             polyhedra.add_hull(shapes[s], s, parts)
         else:
-            polyhedra.add_mesh(given[instance[s]].shape, s, parts)
+            polyhedra.add_mesh(instances[instance[s]].shape, s, parts)
     return parts._replace(vertices=polyhedra.arrays())
 
 
-def _list(given: Sequence[Instance]) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+def _list(instances: Sequence[Instance]) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     """(instance, shape, position, quaternion) of the simple shapes; in place of a mesh's triangles stand their
     numbers."""
     instance: list[int] = []
     shapes: list[Shape | int] = []
     position: list[Any] = []
     quaternion: list[Any] = []
-    for k, x in enumerate(given):
+    for k, x in enumerate(instances):
         whole = x.shape
         if isinstance(whole, Compound):
             R = quaternion_to_matrix(x.quaternion)
@@ -106,8 +106,8 @@ def _list(given: Sequence[Instance]) -> tuple[list[Any], list[Any], list[Any], l
 
 
 def _kind(shape: Shape) -> int:
-    number = KINDS.get(shape.kind, GIVEN)
-    if number == GIVEN and SHAPES.get(shape.kind) is not type(shape):
+    number = KINDS.get(shape.kind, SUPPORT_ONLY)
+    if number == SUPPORT_ONLY and SHAPES.get(shape.kind) is not type(shape):
         raise ProblemError(
             f"{shape.kind} is no shape that collision knows: call delassus.register with its class, and do so once"
         )

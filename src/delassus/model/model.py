@@ -18,9 +18,11 @@ from delassus.softening import NOT_SAID
 # Constants that came after the first recordings, with the value that says nothing: models that say nothing keep their
 # hash, and their recordings resume.
 NEUTRAL = {
-    "effort": np.inf, "limit_restitution": 0.0, "softening": NOT_SAID, "limit_softening": NOT_SAID, "given_kinds": (),
-    "spring": 0.0, "rest": 0.0, "armature": 0.0,
+    "effort": np.inf, "limit_restitution": 0.0, "softening": NOT_SAID, "limit_softening": NOT_SAID,
+    "support_only_kinds": (), "spring": 0.0, "rest": 0.0, "armature": 0.0,
 }  # fmt: skip
+# Names that constants had when the first recordings were made: hashes go by them.
+_FIRST_NAMES = {"support_only_kinds": "given_kinds"}
 # Where the user put frames, what things look like and where they come from: nothing moves otherwise for it, so
 # recordings resume whatever they are.
 _NOT_MECHANICS = ("centre", "fixed_pose", "colours", "source")
@@ -117,7 +119,7 @@ class Model:
             for name, value in constants(part).items():
                 if name in _NOT_MECHANICS or (name in NEUTRAL and np.all(value == NEUTRAL[name])):
                     continue
-                digest.update(name.encode())
+                digest.update(_FIRST_NAMES.get(name, name).encode())
                 if name == "vertices":
                     value = value[:_CORNERS]
                 for piece in value if isinstance(value, tuple) else (value,):

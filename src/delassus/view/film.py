@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from delassus.collision.arrays import ShapeArrays
-from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, GIVEN, PLANE, SPHERE, TRIANGLE
+from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, PLANE, SPHERE, SUPPORT_ONLY, TRIANGLE
 from delassus.model.model import Model
 from delassus.spatial import quaternion_to_matrix
 from delassus.view.surfaces import LIGHT, Polygon, surface_polygons, triangles_of
@@ -199,6 +199,6 @@ def _solid(shapes: ShapeArrays, s: int) -> tuple[np.ndarray, list[tuple[int, ...
             return corners, [(0, 1, 2)]
         own = range(int(shape_face[s]), int(shape_face[s + 1]))
         return corners, [tuple(int(i) for i in face[face_start[f] : face_start[f + 1]]) for f in own]
-    assert kind in (BOX, GIVEN)  # of what is given by its support function, the box that holds it
+    assert kind in (BOX, SUPPORT_ONLY)  # of what is known by its support function, the box that holds it
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     return signs * shapes.half[s], list(_BOX_FACES)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from delassus.collision.arrays import ShapeArrays
-from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, GIVEN, SPHERE, TRIANGLE
+from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, SPHERE, SUPPORT_ONLY, TRIANGLE
 from delassus.shapes import SHAPES
 from delassus.shapes.polyhedron import direction_triangles
 
@@ -146,8 +146,8 @@ def hull(shapes: ShapeArrays, s: int) -> Triangles:
 
 def given(shapes: ShapeArrays, s: int) -> Triangles:
     """A solid by its support function; the box that holds it where its class is not registered here."""
-    number = int((shapes.kind[:s] == GIVEN).sum())
-    kind = SHAPES.get(shapes.given_kinds[number])
+    number = int((shapes.kind[:s] == SUPPORT_ONLY).sum())
+    kind = SHAPES.get(shapes.support_only_kinds[number])
     if kind is None or kind.support is None:
         return unit_box().scaled(shapes.half[s])
     along, faces = direction_triangles(_GIVEN_ROUNDS)
@@ -169,7 +169,7 @@ UNIT: dict[int, tuple[Callable[[int], Triangles], Callable[[np.ndarray], np.ndar
 }
 """Kinds that are one solid, stretched: the solid, as it is drawn if there are so many, and (k, 3) by how much, of
 sizes (k, ≥ 3)."""
-EACH: dict[int, Callable[[ShapeArrays, int], Triangles]] = {CAPSULE: capsule, CONVEX: hull, GIVEN: given}
+EACH: dict[int, Callable[[ShapeArrays, int], Triangles]] = {CAPSULE: capsule, CONVEX: hull, SUPPORT_ONLY: given}
 """Kinds whose shapes are drawn one by one; equal ones share their triangles."""
 TOGETHER: dict[int, Callable[[ShapeArrays, np.ndarray], Triangles]] = {TRIANGLE: mesh}
 """Kinds of which many rows are one surface."""

@@ -2,7 +2,7 @@
 
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.instances import FIXTURES
-from delassus.collision.layout import GIVEN, TRIANGLE
+from delassus.collision.layout import SUPPORT_ONLY, TRIANGLE
 from delassus.collision.parts import KINDS
 from delassus.model.model import Model
 
@@ -16,8 +16,8 @@ class ShapeNames:
 
     def __init__(self, model: Model):
         shapes, self._names, self._body_count = model.shapes, list[str](), model.body_count
-        given = iter(shapes.given_kinds)
-        kinds = [next(given) if kind == GIVEN else _WORDS[int(kind)] for kind in shapes.kind]
+        others = iter(shapes.support_only_kinds)
+        kinds = [next(others) if kind == SUPPORT_ONLY else _WORDS[int(kind)] for kind in shapes.kind]
         owner = _owners(shapes, model.body_count)
         numbers: dict[int, dict[int, int]] = {}  # of each body's shapes, as given: compounds and meshes are one
         for s, instance in enumerate(shapes.instance):

@@ -17,17 +17,18 @@ _BESIDE = 1e-9  # of a unit vector: how far a direction may be out of the cone o
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def along(position, R, size, kind, vertex, vertex_start, given, a, b, nx, ny, nz):
+def along(position, R, size, kind, vertex, vertex_start, supports, a, b, nx, ny, nz):
     """Distance of shapes a and b along the unit vector n from a to b: negative where they overlap [m]."""
     x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
-    reach = support(R, size, kind, vertex, vertex_start, given, a, nx, ny, nz)
-    reach += support(R, size, kind, vertex, vertex_start, given, b, -nx, -ny, -nz)
+    reach = support(R, size, kind, vertex, vertex_start, supports, a, nx, ny, nz)
+    reach += support(R, size, kind, vertex, vertex_start, supports, b, -nx, -ny, -nz)
     return nx * x + ny * y + nz * z - reach
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def best_face(
-    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given, a, b, bias, limit
+    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, supports, a, b, bias,
+    limit,
 ):  # fmt: skip
     """(distance, nx, ny, nz) along the normal from a to b of the face that separates them most, or overlaps least: one
     of b must be better by `bias`; the first that separates them by more than `limit`."""
@@ -40,7 +41,7 @@ def best_face(
                 R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, s, f
             )
             far = nx * x + ny * y + nz * z - own
-            far -= support(R, size, kind, vertex, vertex_start, given, o, -nx, -ny, -nz)
+            far -= support(R, size, kind, vertex, vertex_start, supports, o, -nx, -ny, -nz)
             if far > best + bias * side:
                 best, bx, by, bz = far, sign * nx, sign * ny, sign * nz
                 if far > limit:
@@ -91,13 +92,13 @@ def triangle_normal(vertex, v):
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def best_edges(
-    position, R, size, kind, vertex, vertex_start, given, edge, shape_edge, a, b, best, limit
+    position, R, size, kind, vertex, vertex_start, supports, edge, shape_edge, a, b, best, limit
 ):  # fmt: skip
     """(distance, nx, ny, nz, edge of a, edge of b) along the best axis across an edge of a and one of b, where it is
     above `best`; the first above `limit`.  An edge: see `edge_of`; −1 where the axis belongs to none."""
     if kind[b] == CYLINDER:
-        return _across_axes(position, R, size, kind, vertex, vertex_start, given, a, b, best)
-    return _across_edges(position, R, size, kind, vertex, vertex_start, given, edge, shape_edge, a, b, best, limit)
+        return _across_axes(position, R, size, kind, vertex, vertex_start, supports, a, b, best)
+    return _across_edges(position, R, size, kind, vertex, vertex_start, supports, edge, shape_edge, a, b, best, limit)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
@@ -126,7 +127,7 @@ def edge_of(position, R, size, kind, vertex, vertex_start, edge, s, e, nx, ny, n
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _across_axes(position, R, size, kind, vertex, vertex_start, given, a, b, best):
+def _across_axes(position, R, size, kind, vertex, vertex_start, supports, a, b, best):
     """`best_edges` for the axis of cylinder b and an axis of box, capsule or cylinder a; or from axis to axis."""
     bx, by, bz, one = 0.0, 0.0, 1.0, -1
     ux, uy, uz = R[b, 0, 2], R[b, 1, 2], R[b, 2, 2]
@@ -146,7 +147,7 @@ def _across_axes(position, R, size, kind, vertex, vertex_start, given, a, b, bes
             continue
         x, y, z = x / length, y / length, z / length
         for _ in range(2):
-            far = along(position, R, size, kind, vertex, vertex_start, given, a, b, x, y, z)
+            far = along(position, R, size, kind, vertex, vertex_start, supports, a, b, x, y, z)
             if far > best:
                 best, bx, by, bz, one = far, x, y, z, (k if k < 3 else -1)
             x, y, z = -x, -y, -z
@@ -163,7 +164,7 @@ def has_many_edges(kind, shape_edge, a, b):
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _across_edges(
-    position, R, size, kind, vertex, vertex_start, given, edge, shape_edge, a, b, best, limit
+    position, R, size, kind, vertex, vertex_start, supports, edge, shape_edge, a, b, best, limit
 ):  # fmt: skip
     """`best_edges` for hull or triangle b.  All in the frame of a, whose edges are those of a hull, three axes of a box
     or the axis of what is round.
@@ -212,7 +213,7 @@ def _across_edges(
                     continue
             # so far the two edges: what the solids do is asked only where these are better
             nx, ny, nz = to_world(R, a, x, y, z)
-            far = along(position, R, size, kind, vertex, vertex_start, given, a, b, nx, ny, nz)
+            far = along(position, R, size, kind, vertex, vertex_start, supports, a, b, nx, ny, nz)
             if far > best:
                 best, bx, by, bz, one, two = far, nx, ny, nz, f, e
                 if far > limit:

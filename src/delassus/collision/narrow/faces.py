@@ -3,8 +3,8 @@ far it reaches."""
 
 import math
 
-from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, SPHERE, TRIANGLE, to_local, to_world
-from delassus.collision.narrow.given import furthest, given_face
+from delassus.collision.layout import BOX, CAPSULE, CYLINDER, SPHERE, SUPPORT_ONLY, TRIANGLE, to_local, to_world
+from delassus.collision.narrow.support_only import furthest, support_face
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
@@ -13,7 +13,7 @@ RIM = 8  # corners that stand for the rim of a cylinder's end
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def looking_face(
-    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given, s, nx, ny, nz,
+    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, supports, s, nx, ny, nz,
     corners,
 ):  # fmt: skip
     """Write the face of shape s that looks along n into corners (·, 3), in the world, anticlockwise seen against n.
@@ -36,8 +36,8 @@ def looking_face(
                 corners[c, i] = vertex[first + c, i]
         mx, my, mz = area(corners, 3)
         cosine = (mx * x + my * y + mz * z) / math.sqrt(mx * mx + my * my + mz * mz)
-    elif kind[s] == GIVEN:
-        count, cosine = given_face(given[s], size, s, x, y, z, corners)
+    elif kind[s] == SUPPORT_ONLY:
+        count, cosine = support_face(supports[s], size, s, x, y, z, corners)
     elif kind[s] == SPHERE:
         r, count, cosine = size[s, 0], 1, 0.0
         corners[0, 0], corners[0, 1], corners[0, 2] = r * x, r * y, r * z
@@ -102,7 +102,7 @@ def _cylinder(r, h, x, y, z, corners):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def support(R, size, kind, vertex, vertex_start, given, s, nx, ny, nz):
+def support(R, size, kind, vertex, vertex_start, supports, s, nx, ny, nz):
     """How far solid or triangle s reaches from its origin along n, a unit vector [m]."""
     x, y, z = to_local(R, s, nx, ny, nz)
     if kind[s] == BOX:
@@ -111,8 +111,8 @@ def support(R, size, kind, vertex, vertex_start, given, s, nx, ny, nz):
         return size[s, 0] + size[s, 1] * abs(z)
     if kind[s] == CYLINDER:
         return size[s, 0] * math.hypot(x, y) + size[s, 1] * abs(z)
-    if kind[s] == GIVEN:
-        px, py, pz = furthest(given[s], size, s, x, y, z)
+    if kind[s] == SUPPORT_ONLY:
+        px, py, pz = furthest(supports[s], size, s, x, y, z)
         return px * x + py * y + pz * z
     if kind[s] == SPHERE:
         return size[s, 0]

@@ -15,29 +15,29 @@ from delassus.collision.layout import (
     COUNT,
     CYLINDER,
     FAMILY,
-    GIVEN,
     KIND_COUNT,
     PLANE,
     SPHERE,
     SPHERE_PLANE,
     SPHERES,
+    SUPPORT_ONLY,
     TRIANGLE,
     pair_at,
 )
 from delassus.collision.narrow.box import box_box
 from delassus.collision.narrow.capsule import box_capsule, capsule_capsule
 from delassus.collision.narrow.faces import RIM
-from delassus.collision.narrow.given import AROUND
 from delassus.collision.narrow.patch import MOST
-from delassus.collision.narrow.plane import HULL_POINTS, plane_box, plane_given, plane_hull, plane_round
+from delassus.collision.narrow.plane import HULL_POINTS, plane_box, plane_hull, plane_round, plane_support_only
 from delassus.collision.narrow.solids import solid_solid
 from delassus.collision.narrow.sphere import sphere_hull, sphere_solid, sphere_triangle
+from delassus.collision.narrow.support_only import RING
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.addresses import kernel_address
 from delassus.kernel.memory import NO_REFCOUNT
 
 (SPHERE_SOLID, SPHERE_HULL, SPHERE_TRIANGLE, PLANE_BOX, PLANE_ROUND, PLANE_HULL, BOXES, BOX_CAPSULE, CAPSULES, SOLIDS,
- PLANE_GIVEN) = range(SPHERE_PLANE + 1, SPHERE_PLANE + 12)  # fmt: skip
+ PLANE_SUPPORT_ONLY) = range(SPHERE_PLANE + 1, SPHERE_PLANE + 12)  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
@@ -164,15 +164,15 @@ def _capsules(t, threads, count, pairs, dealt, geometry, out, scratch):
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
-def _plane_given(t, threads, count, pairs, dealt, geometry, out, scratch):
+def _plane_support_only(t, threads, count, pairs, dealt, geometry, out, scratch):
     position, R, size, kind = geometry[:4]
-    given = geometry[-1]
+    supports = geometry[-1]
     corners = scratch[t, 0]
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
-        if dealt[p, FAMILY] == PLANE_GIVEN:
+        if dealt[p, FAMILY] == PLANE_SUPPORT_ONLY:
             a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = plane_given(position, R, size, given, a, b, limit, out, slot, corners)
+            n = plane_support_only(position, R, size, supports, a, b, limit, out, slot, corners)
             dealt[p, COUNT] = n
             total += n
     return total
@@ -181,14 +181,14 @@ def _plane_given(t, threads, count, pairs, dealt, geometry, out, scratch):
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
 def _solids(t, threads, count, pairs, dealt, geometry, out, scratch):
     (position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges, triangle, edge,
-     shape_edge, _, _, given) = geometry  # fmt: skip
+     shape_edge, _, _, supports) = geometry  # fmt: skip
     total = 0
     for p in range(count * t // threads, count * (t + 1) // threads):
         if dealt[p, FAMILY] == SOLIDS:
             a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
             n = solid_solid(
                 position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges,
-                triangle, edge, shape_edge, given, a, b, limit, out, slot, scratch[t],
+                triangle, edge, shape_edge, supports, a, b, limit, out, slot, scratch[t],
             )  # fmt: skip
             dealt[p, COUNT] = n
             total += n
@@ -206,9 +206,9 @@ KERNELS = {
     BOX_CAPSULE: _box_capsule,
     CAPSULES: _capsules,
     SOLIDS: _solids,
-    PLANE_GIVEN: _plane_given,
+    PLANE_SUPPORT_ONLY: _plane_support_only,
 }
-POLYHEDRAL = (SPHERE_HULL, SPHERE_TRIANGLE, PLANE_HULL, SOLIDS, PLANE_GIVEN)
+POLYHEDRAL = (SPHERE_HULL, SPHERE_TRIANGLE, PLANE_HULL, SOLIDS, PLANE_SUPPORT_ONLY)
 """Families that read all of Geometry; the others get its first four arrays, since every argument costs time."""
 READS_ALL = sum(1 << family for family in POLYHEDRAL)  # their bits
 
@@ -231,7 +231,7 @@ def family_address(family: int) -> int:
 def scratch_rows(face_start: np.ndarray) -> int:
     """Rows of four numbers of each of the five blocks of scratch that a thread needs: for the corners of two faces and
     of what is left of them cut to each other, and for GJK.  face_start: of Geometry."""
-    longest = int(np.diff(face_start).max(initial=max(RIM, AROUND)))
+    longest = int(np.diff(face_start).max(initial=max(RIM, RING)))
     return max(32, 2 * longest + 2)
 
 
@@ -254,7 +254,7 @@ def _tables() -> tuple[np.ndarray, np.ndarray]:
     line(PLANE, BOX, PLANE_BOX, 4)
     line(PLANE, [CAPSULE, CYLINDER], PLANE_ROUND, [2, 4])
     line(PLANE, CONVEX, PLANE_HULL, HULL_POINTS)
-    line(PLANE, GIVEN, PLANE_GIVEN, AROUND + 1)
+    line(PLANE, SUPPORT_ONLY, PLANE_SUPPORT_ONLY, RING + 1)
     line(BOX, BOX, BOXES, 8)
     line(BOX, CAPSULE, BOX_CAPSULE, 2)
     line(CAPSULE, CAPSULE, CAPSULES, 3)

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, PLANE, SPHERE, to_local, to_world
-from delassus.collision.narrow.given import furthest
+from delassus.collision.layout import BOX, CAPSULE, CYLINDER, PLANE, SPHERE, SUPPORT_ONLY, to_local, to_world
+from delassus.collision.narrow.support_only import furthest
 from delassus.collision.narrow.triangle import nearest_barycentric
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
@@ -29,7 +29,7 @@ they come from, and its nearest point."""
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def shape_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
+def shape_distance(a, b, kind, size, vertex, vertex_start, supports, P, R, W):
     """(distance, nx, ny, nz): of shapes a and b [m], and the unit vector from a to b; at most zero where they overlap,
     with a zero vector where the direction is not known.
 
@@ -37,46 +37,46 @@ def shape_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
     one, two = np.int64(0), np.int64(1)  # literals would be types of their own
     if kind[a] == PLANE:
         nx, ny, nz = R[0, 0, 2], R[0, 1, 2], R[0, 2, 2]
-        x, y, z = core_point(b, two, kind, size, vertex, vertex_start, given, P, R, -nx, -ny, -nz)
+        x, y, z = core_point(b, two, kind, size, vertex, vertex_start, supports, P, R, -nx, -ny, -nz)
         d = nx * (x - P[0, 0]) + ny * (y - P[0, 1]) + nz * (z - P[0, 2])
         return d - skin(b, kind, size), nx, ny, nz
     d, nx, ny, nz = core_distance(
-        a, b, one, two, kind, size, vertex, vertex_start, given, P, R, 0.0, 0.0, 0.0, CLOSE, W
+        a, b, one, two, kind, size, vertex, vertex_start, supports, P, R, 0.0, 0.0, 0.0, CLOSE, W
     )
     return d - skin(a, kind, size) - skin(b, kind, size), nx, ny, nz
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def signed_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W):
+def signed_distance(a, b, kind, size, vertex, vertex_start, supports, P, R, W):
     """(gap, unit normal from a to b) of solids that may overlap, placed at P[a], R[a] and P[b], R[b]; the nearest point
     of the core of a is in W[8].  W: (≥ WITNESS, 3) scratch."""
-    d, nx, ny, nz = core_distance(a, b, a, b, kind, size, vertex, vertex_start, given, P, R, 0.0, 0.0, 0.0, CLOSE, W)
+    d, nx, ny, nz = core_distance(a, b, a, b, kind, size, vertex, vertex_start, supports, P, R, 0.0, 0.0, 0.0, CLOSE, W)
     if nx == 0.0 and ny == 0.0 and nz == 0.0:
         nx, ny, nz = P[b, 0] - P[a, 0], P[b, 1] - P[a, 1], P[b, 2] - P[a, 2]
         length = math.sqrt(nx * nx + ny * ny + nz * nz)
         nx, ny, nz = (nx / length, ny / length, nz / length) if length > 0.0 else (0.0, 0.0, 1.0)
-        d, nx, ny, nz = descend(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz, CLOSE, W)
+        d, nx, ny, nz = descend(a, b, kind, size, vertex, vertex_start, supports, P, R, nx, ny, nz, CLOSE, W)
     return d - skin(a, kind, size) - skin(b, kind, size), nx, ny, nz
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def descend(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz, close, W):
+def descend(a, b, kind, size, vertex, vertex_start, supports, P, R, nx, ny, nz, close, W):
     """(distance of the cores, unit normal) along a direction that separates overlapping cores by as little as any near
     n does; the nearest point of the core of a is in W[8].
 
     The cores are moved apart along n by a little more than they overlap along it; where they are nearest then is the
     next direction, as long as it separates them by less. The least overlap stays where it is: faces and pairs of edges
     are found in one round, on round sides the error shrinks by the overlap over the radii each time."""
-    d, reach = _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz)
+    d, reach = _core_gap(a, b, kind, size, vertex, vertex_start, supports, P, R, nx, ny, nz)
     clear = _CLEAR
     for _ in range(_ROUNDS if close <= CLOSE else _FEW_ROUNDS):
         shift = max(-d, 0.0) + clear * reach
         _, mx, my, mz = core_distance(
-            a, b, a, b, kind, size, vertex, vertex_start, given, P, R, shift * nx, shift * ny, shift * nz, close, W
+            a, b, a, b, kind, size, vertex, vertex_start, supports, P, R, shift * nx, shift * ny, shift * nz, close, W
         )
         if mx == 0.0 and my == 0.0 and mz == 0.0:
             break
-        less, _ = _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, mx, my, mz)
+        less, _ = _core_gap(a, b, kind, size, vertex, vertex_start, supports, P, R, mx, my, mz)
         if less > d + max(_BETTER, close) * reach:
             d, nx, ny, nz = less, mx, my, mz
         elif clear == _CLEAR and close <= CLOSE:
@@ -87,10 +87,10 @@ def descend(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz, clo
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _core_gap(a, b, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz):
+def _core_gap(a, b, kind, size, vertex, vertex_start, supports, P, R, nx, ny, nz):
     """(distance of the cores of a and b along the unit vector n from a to b, sum of their extents along it) [m]."""
-    x, y, z = core_point(b, b, kind, size, vertex, vertex_start, given, P, R, -nx, -ny, -nz)
-    ox, oy, oz = core_point(a, a, kind, size, vertex, vertex_start, given, P, R, nx, ny, nz)
+    x, y, z = core_point(b, b, kind, size, vertex, vertex_start, supports, P, R, -nx, -ny, -nz)
+    ox, oy, oz = core_point(a, a, kind, size, vertex, vertex_start, supports, P, R, nx, ny, nz)
     gap = nx * (x - ox) + ny * (y - oy) + nz * (z - oz)
     return gap, abs(gap) + abs(nx * (P[b, 0] - P[a, 0]) + ny * (P[b, 1] - P[a, 1]) + nz * (P[b, 2] - P[a, 2]))
 
@@ -102,7 +102,7 @@ def skin(s, kind, size):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def core_point(s, at, kind, size, vertex, vertex_start, given, P, R, dx, dy, dz):
+def core_point(s, at, kind, size, vertex, vertex_start, supports, P, R, dx, dy, dz):
     """The point of the core of shape s, placed at P[at], R[at], that is furthest along d."""
     if kind[s] == SPHERE:
         return P[at, 0], P[at, 1], P[at, 2]
@@ -117,8 +117,8 @@ def core_point(s, at, kind, size, vertex, vertex_start, given, P, R, dx, dy, dz)
         across = math.hypot(lx, ly)
         if across > 0.0:
             x, y = size[s, 0] * lx / across, size[s, 0] * ly / across
-    elif kind[s] == GIVEN:
-        x, y, z = furthest(given[s], size, s, lx, ly, lz)
+    elif kind[s] == SUPPORT_ONLY:
+        x, y, z = furthest(supports[s], size, s, lx, ly, lz)
     else:  # hull, triangle
         most = -math.inf
         for v in range(vertex_start[s], vertex_start[s + 1]):
@@ -130,7 +130,7 @@ def core_point(s, at, kind, size, vertex, vertex_start, given, P, R, dx, dy, dz)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def core_distance(a, b, at_a, at_b, kind, size, vertex, vertex_start, given, P, R, sx, sy, sz, close, W):
+def core_distance(a, b, at_a, at_b, kind, size, vertex, vertex_start, supports, P, R, sx, sy, sz, close, W):
     """(distance, unit vector) of the cores of a at P[at_a], R[at_a] and of b at P[at_b], R[at_b], moved by s: the point
     of the difference B − A nearest to the origin, by simplices W of its points.  The distance is the largest lower
     bound seen, so that advancing by it never goes too far; close: of its square, where to stop."""
@@ -139,8 +139,8 @@ def core_distance(a, b, at_a, at_b, kind, size, vertex, vertex_start, given, P, 
         vx = 1.0
     count, bound, bx, by, bz, scale, stuck = 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0
     for _ in range(_ROUNDS):
-        x, y, z = core_point(b, at_b, kind, size, vertex, vertex_start, given, P, R, -vx, -vy, -vz)
-        ox, oy, oz = core_point(a, at_a, kind, size, vertex, vertex_start, given, P, R, vx, vy, vz)
+        x, y, z = core_point(b, at_b, kind, size, vertex, vertex_start, supports, P, R, -vx, -vy, -vz)
+        ox, oy, oz = core_point(a, at_a, kind, size, vertex, vertex_start, supports, P, R, vx, vy, vz)
         x, y, z = x + sx - ox, y + sy - oy, z + sz - oz
         square, along = vx * vx + vy * vy + vz * vz, vx * x + vy * y + vz * z
         scale = max(scale, x * x + y * y + z * z)

@@ -18,7 +18,7 @@ _AS_GOOD = 1e-9  # of the shapes' sizes: so much less may a face separate them t
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def manifold(
-    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges, triangle, given,
+    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges, triangle, supports,
     a, b, gap, limit, corners, work, n, nearest, out, k,
 ):  # fmt: skip
     """(contacts written into `out` from k on, lowest gap of the patch of two faces) of solids a and b.
@@ -31,17 +31,17 @@ def manifold(
         snapped, mx, my, mz = _face_side(R, vertex, vertex_start, edges, triangle, b, n[0], n[1], n[2])
         if snapped:
             n[0], n[1], n[2] = mx, my, mz
-            far = along(position, R, size, kind, vertex, vertex_start, given, a, b, mx, my, mz)
+            far = along(position, R, size, kind, vertex, vertex_start, supports, a, b, mx, my, mz)
             # what is apart does not penetrate: it is behind the triangle, or beside it
             if far > limit or (gap > _AS_GOOD * scale and far < -_AS_GOOD * scale):
                 return 0, gap
             gap = far
     one, flat_one = looking_face(
-        position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given, a, n[0], n[1],
-        n[2], corners[0],
+        position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, supports, a, n[0],
+        n[1], n[2], corners[0],
     )  # fmt: skip
     two, flat_two = looking_face(
-        position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given, b, -n[0],
+        position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, supports, b, -n[0],
         -n[1], -n[2], corners[1],
     )  # fmt: skip
     if not snapped:
@@ -52,7 +52,7 @@ def manifold(
                 mx, my, mz = area(corners[side], one if side == 0 else two)
                 length = math.copysign(math.sqrt(mx * mx + my * my + mz * mz), 1.0 - 2.0 * side)
                 mx, my, mz = mx / length, my / length, mz / length
-                far = along(position, R, size, kind, vertex, vertex_start, given, a, b, mx, my, mz)
+                far = along(position, R, size, kind, vertex, vertex_start, supports, a, b, mx, my, mz)
                 if far > gap - _AS_GOOD * scale:
                     n[0], n[1], n[2], gap = mx, my, mz, far
                     break

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from delassus.collision.layout import CAPSULE, put, to_local
-from delassus.collision.narrow.given import furthest, given_face
+from delassus.collision.narrow.support_only import furthest, support_face
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
@@ -164,13 +164,13 @@ def height(position, R, a, b):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def plane_given(position, R, size, given, a, b, limit, out, k, corners):
-    """Plane a against GIVEN shape b: the corners of the face that looks at it, and the deepest point where none of them
-    is it.  corners: (≥ AROUND, 3) scratch."""
+def plane_support_only(position, R, size, supports, a, b, limit, out, k, corners):
+    """Plane a against SUPPORT_ONLY shape b: the corners of the face that looks at it, and the deepest point where
+    none of them is it.  corners: (≥ RING, 3) scratch."""
     nx, ny, nz, d = height(position, R, a, b)
     lx, ly, lz = to_local(R, b, nx, ny, nz)
-    found, _ = given_face(given[b], size, b, -lx, -ly, -lz, corners)
-    x, y, z = furthest(given[b], size, b, -lx, -ly, -lz)
+    found, _ = support_face(supports[b], size, b, -lx, -ly, -lz, corners)
+    x, y, z = furthest(supports[b], size, b, -lx, -ly, -lz)
     deepest, lowest, count = d + lx * x + ly * y + lz * z, math.inf, 0
     for c in range(found):
         gap = d + lx * corners[c, 0] + ly * corners[c, 1] + lz * corners[c, 2]

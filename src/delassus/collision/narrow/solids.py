@@ -1,4 +1,4 @@
-"""Solids without a kernel of their own: cylinders, hulls, mesh triangles and shapes that are GIVEN, against each other
+"""Solids without a kernel of their own: cylinders, hulls, mesh triangles and SUPPORT_ONLY shapes, against each other
 and against boxes and capsules.
 
 Separating axes come first (axes.py): they tell the shortest way out of polyhedra, and most pairs that are apart. Round
@@ -7,7 +7,7 @@ reaches the distance along the axis, their distance is that of GJK."""
 
 import math
 
-from delassus.collision.layout import CAPSULE, CYLINDER, GIVEN, TRIANGLE, to_world
+from delassus.collision.layout import CAPSULE, CYLINDER, SUPPORT_ONLY, TRIANGLE, to_world
 from delassus.collision.narrow.axes import along, best_edges, best_face, edge_of, has_many_edges
 from delassus.collision.narrow.distance import segments_nearest
 from delassus.collision.narrow.gjk import CLOSE, WITNESS, core_distance, core_point, descend, signed_distance, skin
@@ -28,40 +28,40 @@ NORMAL, POINT = WITNESS, WITNESS + 1  # rows of W
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def solid_solid(
     position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges, triangle, edge,
-    shape_edge, given, a, b, limit, out, k, scratch,
+    shape_edge, supports, a, b, limit, out, k, scratch,
 ):  # fmt: skip
     """Solids a and b, no sphere or plane, a of the lower kind.  Returns the number of contacts (≤ MOST) written from k
     on.  scratch: (5, ·, 4), see families.py."""
     work, corners, W = scratch[0:2], scratch[2:4], scratch[4]
     n, nearest = W[NORMAL], W[POINT]
-    if _far_by_centres(position, R, size, kind, vertex, vertex_start, given, a, b, limit):
+    if _far_by_centres(position, R, size, kind, vertex, vertex_start, supports, a, b, limit):
         return 0
     scale = size[a, 0] + size[a, 1] + size[b, 0] + size[b, 1]
     bias = _BIAS * scale
     is_round = kind[a] == CYLINDER or kind[b] == CYLINDER or has_many_edges(kind, shape_edge, a, b)
     gap, known = 0.0, False
-    if kind[b] == GIVEN:
-        gap, n[0], n[1], n[2] = signed_distance(a, b, kind, size, vertex, vertex_start, given, position, R, W)
+    if kind[b] == SUPPORT_ONLY:
+        gap, n[0], n[1], n[2] = signed_distance(a, b, kind, size, vertex, vertex_start, supports, position, R, W)
         _between(size, kind, a, b, gap, n, W, nearest)
         known = True
     elif kind[a] == CAPSULE:
-        gap = _apart(position, R, size, kind, vertex, vertex_start, given, a, b, W, n, nearest)
+        gap = _apart(position, R, size, kind, vertex, vertex_start, supports, a, b, W, n, nearest)
         known = gap > _NEAR * scale - size[a, 0]
     for attempt in range(3):
         if known:
             pass
         elif attempt == 0:
             gap, n[0], n[1], n[2] = best_face(
-                position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given, a, b,
-                bias, limit,
+                position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, supports, a,
+                b, bias, limit,
             )  # fmt: skip
-            x, y, z = core_point(b, b, kind, size, vertex, vertex_start, given, position, R, -n[0], -n[1], -n[2])
+            x, y, z = core_point(b, b, kind, size, vertex, vertex_start, supports, position, R, -n[0], -n[1], -n[2])
             nearest[0], nearest[1], nearest[2] = x - 0.5 * gap * n[0], y - 0.5 * gap * n[1], z - 0.5 * gap * n[2]
             if gap < -(_SHALLOW * scale if is_round else bias) or kind[b] == TRIANGLE:
                 continue  # edges may be better; the sides of a triangle ask for the direction of the distance
         elif attempt == 1:
             far, x, y, z, one, two = best_edges(
-                position, R, size, kind, vertex, vertex_start, given, edge, shape_edge, a, b, gap + bias, limit
+                position, R, size, kind, vertex, vertex_start, supports, edge, shape_edge, a, b, gap + bias, limit
             )
             if far > gap + bias:
                 gap, n[0], n[1], n[2] = far, x, y, z
@@ -80,14 +80,14 @@ def solid_solid(
                 known = kind[b] == TRIANGLE
         else:
             gap = _exactly(
-                position, R, size, kind, vertex, vertex_start, given, a, b, gap, is_round, W, n, nearest, work
+                position, R, size, kind, vertex, vertex_start, supports, a, b, gap, is_round, W, n, nearest, work
             )
             known = True
         if gap > limit:
             return 0
         count, lowest = manifold(
             position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges, triangle,
-            given, a, b, gap, limit, corners, work, n, nearest, out, k,
+            supports, a, b, gap, limit, corners, work, n, nearest, out, k,
         )  # fmt: skip
         if known or abs(lowest - gap) <= _EXACT * scale:
             return count
@@ -114,31 +114,31 @@ def _edges_cross(position, R, size, kind, vertex, vertex_start, edge, a, b, one,
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _exactly(position, R, size, kind, vertex, vertex_start, given, a, b, gap, is_round, W, n, nearest, work):
+def _exactly(position, R, size, kind, vertex, vertex_start, supports, a, b, gap, is_round, W, n, nearest, work):
     """The gap of solids a and b, and n and nearest, from the axis n that separates them best."""
     if gap <= 0.0:
         if is_round:
-            _look_around(position, R, size, kind, vertex, vertex_start, given, a, b, W, n, work)
+            _look_around(position, R, size, kind, vertex, vertex_start, supports, a, b, W, n, work)
         gap, n[0], n[1], n[2] = descend(
-            a, b, kind, size, vertex, vertex_start, given, position, R, n[0], n[1], n[2], CLOSE, W
+            a, b, kind, size, vertex, vertex_start, supports, position, R, n[0], n[1], n[2], CLOSE, W
         )
         gap -= skin(a, kind, size)
         _between(size, kind, a, b, gap, n, W, nearest)
     if gap > 0.0:
-        gap = max(gap, _apart(position, R, size, kind, vertex, vertex_start, given, a, b, W, n, nearest))
+        gap = max(gap, _apart(position, R, size, kind, vertex, vertex_start, supports, a, b, W, n, nearest))
     return gap
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _far_by_centres(position, R, size, kind, vertex, vertex_start, given, a, b, limit):
+def _far_by_centres(position, R, size, kind, vertex, vertex_start, supports, a, b, limit):
     """Whether the line of centres separates solids a and b by more than `limit`."""
     x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
     d = math.sqrt(x * x + y * y + z * z)
-    return d > 0.0 and along(position, R, size, kind, vertex, vertex_start, given, a, b, x / d, y / d, z / d) > limit
+    return d > 0.0 and along(position, R, size, kind, vertex, vertex_start, supports, a, b, x / d, y / d, z / d) > limit
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _look_around(position, R, size, kind, vertex, vertex_start, given, a, b, W, n, work):
+def _look_around(position, R, size, kind, vertex, vertex_start, supports, a, b, W, n, work):
     """Replace n by the best direction that `descend` finds, roughly, from n and from those all around along which round
     solids overlap least, no two of them close together.  work: (2, ≥ STARTS + 26, 4) scratch."""
     tried, far = work[0], work[1]
@@ -146,11 +146,11 @@ def _look_around(position, R, size, kind, vertex, vertex_start, given, a, b, W, 
         x, y, z = _on_cube(k)
         if x != 0.0 or y != 0.0 or z != 0.0:
             x, y, z = to_world(R, b, x, y, z)
-            far[k // 4, k % 4] = along(position, R, size, kind, vertex, vertex_start, given, a, b, x, y, z)
+            far[k // 4, k % 4] = along(position, R, size, kind, vertex, vertex_start, supports, a, b, x, y, z)
     mx, my, mz, best, x, y, z = n[0], n[1], n[2], -math.inf, n[0], n[1], n[2]
     for start in range(_STARTS):
         tried[start, 0], tried[start, 1], tried[start, 2] = x, y, z
-        d, x, y, z = descend(a, b, kind, size, vertex, vertex_start, given, position, R, x, y, z, _ROUGHLY, W)
+        d, x, y, z = descend(a, b, kind, size, vertex, vertex_start, supports, position, R, x, y, z, _ROUGHLY, W)
         if d > best:
             best, mx, my, mz = d, x, y, z
         most, x, y, z = -math.inf, 0.0, 0.0, 0.0
@@ -181,10 +181,10 @@ def _on_cube(k):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _apart(position, R, size, kind, vertex, vertex_start, given, a, b, W, n, nearest):
+def _apart(position, R, size, kind, vertex, vertex_start, supports, a, b, W, n, nearest):
     """Distance of solids a and b; n and nearest are written where their cores are apart."""
     d, x, y, z = core_distance(
-        a, b, a, b, kind, size, vertex, vertex_start, given, position, R, 0.0, 0.0, 0.0, CLOSE, W
+        a, b, a, b, kind, size, vertex, vertex_start, supports, position, R, 0.0, 0.0, 0.0, CLOSE, W
     )
     gap = d - skin(a, kind, size)
     if x != 0.0 or y != 0.0 or z != 0.0:

@@ -73,7 +73,7 @@ def surface_arrays(
     body) that never touch; exclude_fixed: pairs (flexible body, fixture)."""
     rest = np.ascontiguousarray(rest, dtype=float).reshape(-1, 3)
     if not len(skins):
-        raise ProblemError("surface_arrays: no surfaces given, give one Skin per flexible body")
+        raise ProblemError("surface_arrays: no surfaces: give one Skin per flexible body")
     body = np.repeat(np.arange(len(skins)), [len(skin.triangles) for skin in skins])
     triangles = np.concatenate([skin.triangles for skin in skins])
     _refuse_missing(triangles, body, len(rest), skins)
@@ -165,8 +165,8 @@ def _edges(triangles: np.ndarray, body: np.ndarray, skins: Sequence[Skin]) -> tu
 def _excluded(exclude: Iterable[tuple[int, int]], exclude_fixed: Iterable[tuple[int, int]], count: int) -> np.ndarray:
     """Sorted keys flexible body · 2³² + owner, see ShapeArrays.owner."""
     pairs = []
-    for name, given, first in (("exclude", exclude, 0), ("exclude_fixed", exclude_fixed, FIXTURES)):
-        for pair in given:
+    for name, listed, first in (("exclude", exclude, 0), ("exclude_fixed", exclude_fixed, FIXTURES)):
+        for pair in listed:
             flexible, other = (int(x) for x in pair)
             if not (0 <= flexible < count and 0 <= other < FIXTURES):
                 raise ProblemError(

@@ -7,7 +7,7 @@ import numpy as np
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.contacts import Contacts
 from delassus.collision.detect import bad_pose_error, too_few_error
-from delassus.collision.layout import BOX, CONVEX, CYLINDER, GIVEN, PLANE, TRIANGLE
+from delassus.collision.layout import BOX, CONVEX, CYLINDER, PLANE, SUPPORT_ONLY, TRIANGLE
 from delassus.collision.machine import share_out
 from delassus.collision.narrow.families import scratch_rows
 from delassus.collision.narrow.gjk import WITNESS
@@ -17,11 +17,11 @@ from delassus.collision.surface.between import edges_on_edges, nodes_on_faces, n
 from delassus.collision.surface.corners import corners_on_edges, mesh_corners_on_edges
 from delassus.collision.surface.edges import STRAIGHT, edges_on_shapes
 from delassus.collision.surface.faces import corners_on_faces
-from delassus.collision.surface.given import on_given, with_probes
 from delassus.collision.surface.hidden import mark_hidden, nearest_faces
 from delassus.collision.surface.nodes import nodes_on_shapes
 from delassus.collision.surface.pairs import near_each_other, near_shapes
 from delassus.collision.surface.rows import FEATURE_A, FEATURE_B, HEIGHT, REALS, WHOLES, make_contacts
+from delassus.collision.surface.support_only import on_support_only, with_probes
 from delassus.collision.surface.tree import DEEP, widen
 from delassus.errors import ProblemError
 
@@ -76,7 +76,7 @@ def _on_shapes(
     threads: int,
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], int]:
     """Rows of the contacts with shapes, and how many features a shape has at most: itself, corners, edges."""
-    geometry = (placed[0], placed[1], shapes.size, shapes.kind, *shapes.vertices, shapes.given)
+    geometry = (placed[0], placed[1], shapes.size, shapes.kind, *shapes.vertices, shapes.supports)
     mesh = (surface.triangles, surface.triangle_body, surface.material, normal)
     nodes_first, faces_first = len(surface.nodes), len(surface.nodes) + len(surface.edges)
     corners = scratch_rows(shapes.vertices[3])
@@ -99,14 +99,14 @@ def _on_shapes(
     most = max(12, int(np.diff(shapes.vertices[9]).max(initial=0)))
     of_meshes = _with_room(surface, mesh_corners_on_edges, threads, (pairs[of == TRIANGLE], *arguments[1:]))
     found = [on_nodes, (on_faces[0][keep], on_faces[1][keep]), on_edges, nearest, of_meshes]
-    if (of == GIVEN).any():
+    if (of == SUPPORT_ONLY).any():
         own = (
             nodes, grow, surface.nodes, surface.owned, surface.edges, surface.edge_faces, surface.triangles,
             surface.triangle_body, surface.around, surface.around_start, normal,
         )  # fmt: skip
         probed, scratch = with_probes(shapes, placed[0], placed[1], threads), np.empty((threads, WITNESS, 3))
-        arguments = (pairs[of == GIVEN], corners + 2, own, probed, reach, scratch)
-        found.append(_with_room(surface, on_given, threads, arguments))
+        arguments = (pairs[of == SUPPORT_ONLY], corners + 2, own, probed, reach, scratch)
+        found.append(_with_room(surface, on_support_only, threads, arguments))
     return found, corners + 2 + STRAIGHT + most
 
 

@@ -30,7 +30,7 @@ def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real,
     normal, number of the first triangle among features); geometry, reach: as in nodes.py, and the shapes' radii."""
     nodes, grow, triangles, body, material, normal, first = surface
     (position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, triangle, _, _,
-     corner, corner_start, given) = geometry[0]  # fmt: skip
+     corner, corner_start, supports) = geometry[0]  # fmt: skip
     radius = geometry[1]
     corners, count, n, shapes = scratch[t], 0, len(pairs), len(kind)
     for p in range(n * t // threads, n * (t + 1) // threads):
@@ -42,18 +42,18 @@ def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real,
         limit = position[s, MARGIN] + reach[s] + max(grow[i], grow[j], grow[k])
         ax, ay, az = nodes[i, 0], nodes[i, 1], nodes[i, 2]
         height = mx * (position[s, 0] - ax) + my * (position[s, 1] - ay) + mz * (position[s, 2] - az)
-        lowest = height - support(R, size, kind, vertex, vertex_start, given, s, -mx, -my, -mz)
+        lowest = height - support(R, size, kind, vertex, vertex_start, supports, s, -mx, -my, -mz)
         deep = material[body[f], 3] + skin(s, kind, size)
         slack = _SLACK * radius[s]
         if lowest > limit or lowest + slack < -deep:
             continue
         many, _ = looking_face(
-            position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, given, s, -mx,
+            position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, supports, s, -mx,
             -my, -mz, corners,
         )  # fmt: skip
         if kind[s] == CONVEX or (kind[s] == CYLINDER and many > 2):
             # the foremost point need not be on the face that looks there most, nor among the points of a rim
-            x, y, z = core_point(s, s, kind, size, vertex, vertex_start, given, position, R, -mx, -my, -mz)
+            x, y, z = core_point(s, s, kind, size, vertex, vertex_start, supports, position, R, -mx, -my, -mz)
             many = _add(corners, many, x, y, z)
         for c in range(many):
             if kind[s] == TRIANGLE:

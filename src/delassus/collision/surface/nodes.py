@@ -4,7 +4,18 @@ import math
 
 import numpy as np
 
-from delassus.collision.layout import BOX, CAPSULE, CYLINDER, GIVEN, MARGIN, PLANE, SPHERE, TRIANGLE, to_local, to_world
+from delassus.collision.layout import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    MARGIN,
+    PLANE,
+    SPHERE,
+    SUPPORT_ONLY,
+    TRIANGLE,
+    to_local,
+    to_world,
+)
 from delassus.collision.narrow.distance import TINY, point_box, point_capsule, point_convex, point_cylinder
 from delassus.collision.narrow.triangle import ON_EDGE, point_triangle
 from delassus.collision.surface.facing import node_allows, node_is_nearest
@@ -28,7 +39,7 @@ def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, co
         s, f = pairs[p, 0], pairs[p, 1]
         for c in range(3):
             k = owned[f, c]
-            if k < 0 or kind[s] == GIVEN:
+            if k < 0 or kind[s] == SUPPORT_ONLY:
                 continue
             v = which[k]
             limit = position[s, MARGIN] + reach[s] + grow[v]

@@ -48,8 +48,8 @@ def make_contacts(
     n, pair = len(real), whole[:, :2]
     frame, mu = np.empty((n, 3, 3)), np.empty(n)
     frame[:, 0] = real[:, :3]
-    given = np.concatenate([shapes.surface[:, 1:3], surface.material[:, 1:3]])
-    _finish(frame, given[pair[:, 0], 0], given[pair[:, 1], 0], shapes.mixing, mu)
+    material = np.concatenate([shapes.surface[:, 1:3], surface.material[:, 1:3]])
+    _finish(frame, material[pair[:, 0], 0], material[pair[:, 1], 0], shapes.mixing, mu)
     body = np.concatenate([shapes.body, np.full(surface.body_count, -1)])
     return Contacts(
         body[pair],
@@ -58,7 +58,7 @@ def make_contacts(
         frame,
         real[:, 6].copy(),
         mu,
-        given[pair, 1].max(axis=1),
+        material[pair, 1].max(axis=1),
         feature[order],
         whole[:, NODE : NODE + 4].copy(),
         real[:, 7:11].copy(),

@@ -14,7 +14,7 @@ from delassus.errors import ProblemError
 class Skin:
     """The triangles of a flexible body and what contact needs to know about it.
 
-    triangles: (F, 3) numbers of nodes among all nodes, anticlockwise seen from outside; mu, restitution [-]; group,
+    triangles: (F, 3) corners of nodes among all nodes, anticlockwise seen from outside; mu, restitution [-]; group,
     mask: as of an `Instance`; margin [m]: a contact is reported when gap ≤ the sum of the two margins and reaches;
     self_contact: whether the body may touch itself; name: for messages."""
 
@@ -29,12 +29,17 @@ class Skin:
 
     def __post_init__(self) -> None:
         try:
-            given = np.asarray(self.triangles)
+            corners = np.asarray(self.triangles)
         except ValueError:
-            given = np.zeros(0)
-        if given.ndim != 2 or given.shape[1] != 3 or not len(given) or not np.issubdtype(given.dtype, np.integer):
-            raise self._error("triangles", "expected an array (F, 3) of node numbers, one row or more", short=True)
-        triangles = given.astype(np.int64)
+            corners = np.zeros(0)
+        if (
+            corners.ndim != 2
+            or corners.shape[1] != 3
+            or not len(corners)
+            or not np.issubdtype(corners.dtype, np.integer)
+        ):
+            raise self._error("triangles", "expected an array (F, 3) of node corners, one row or more", short=True)
+        triangles = corners.astype(np.int64)
         twice = (triangles == np.roll(triangles, 1, axis=1)).any(axis=1)
         if twice.any():
             t = int(twice.argmax())

@@ -72,7 +72,7 @@ def sweep(
 
 
 def follow(arrays: ShapeArrays, q: np.ndarray, path: np.ndarray, pairs: np.ndarray, horizon: float) -> Sweep:
-    """The same for given pairs (p, 2) of shapes a < b, sorted, however fast they are."""
+    """The same for these pairs (p, 2) of shapes a < b, sorted, however fast they are."""
     thin, margin = arrays.pace.thin, arrays.surface[:, 0]
     position, rotation, _ = _start(arrays, q)
     limit = np.minimum(margin[pairs].sum(axis=1), thin[pairs].min(axis=1))
@@ -98,7 +98,7 @@ def _judged(
     horizon: float,
 ) -> Sweep:
     verdict, time, vertices = np.empty(len(pairs), np.int64), np.empty(len(pairs)), arrays.vertices
-    _follow(pairs, limit, arrays.kind, arrays.size, vertices[0], vertices[1], arrays.given, arrays.body,
+    _follow(pairs, limit, arrays.kind, arrays.size, vertices[0], vertices[1], arrays.supports, arrays.body,
             arrays.pace.arm, q, path, position, rotation, horizon, verdict, time)  # fmt: skip
     return Sweep(pairs, verdict, time, limit)
 
@@ -108,15 +108,15 @@ def follow_few(shapes, solids, q, path, horizon, placed, work):
     """`sweep` among few shapes, for compiled code: how many pairs come near each other fast; shapes and verdicts are in
     work[4] and work[6]; −1 where there is no room for so many.
 
-    shapes, work: `few_swept`; solids: (size, vertex, vertex_start, given) of `ShapeArrays`; placed: (position,
+    shapes, work: `few_swept`; solids: (size, vertex, vertex_start, supports) of `ShapeArrays`; placed: (position,
     rotation, extent) of the shapes, written; the others as in `sweep`."""
     near, found, limit, verdict, time = find_swept(shapes, q, path, placed, work), work[4], work[5], work[6], work[7]
     if near > len(limit):
         return -1
     if near:
-        size, vertex, vertex_start, given = solids
+        size, vertex, vertex_start, supports = solids
         _follow(
-            found[:near], limit, shapes[0][0], size, vertex, vertex_start, given, shapes[5][0], shapes[1], q, path,
+            found[:near], limit, shapes[0][0], size, vertex, vertex_start, supports, shapes[5][0], shapes[1], q, path,
             placed[0], placed[1], horizon, verdict, time,
         )  # fmt: skip
     return near
@@ -124,7 +124,7 @@ def follow_few(shapes, solids, q, path, horizon, placed, work):
 
 @njit(cache=True, error_model="numpy")
 def _follow(
-    pairs, limit, kind, size, vertex, vertex_start, given, body, arm, q, path, position, rotation, horizon, verdict,
+    pairs, limit, kind, size, vertex, vertex_start, supports, body, arm, q, path, position, rotation, horizon, verdict,
     time,
 ):  # fmt: skip
     """Verdict and time of every pair.  horizon: at least 1, see sweep."""
@@ -146,7 +146,7 @@ def _follow(
         for rounds in range(_ROUNDS):
             _pose(a, one, t, kind, body, q, path, position, rotation, P, R, M)
             _pose(b, two, t, kind, body, q, path, position, rotation, P, R, M)
-            d, nx, ny, nz = shape_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W)
+            d, nx, ny, nz = shape_distance(a, b, kind, size, vertex, vertex_start, supports, P, R, W)
             if nx == 0.0 and ny == 0.0 and nz == 0.0:
                 said = OVERLAP if rounds == 0 else HIT
                 break
@@ -160,7 +160,7 @@ def _follow(
                 else:
                     _pose(a, one, _SOON, kind, body, q, path, position, rotation, P, R, M)
                     _pose(b, two, _SOON, kind, body, q, path, position, rotation, P, R, M)
-                    then, x, y, z = shape_distance(a, b, kind, size, vertex, vertex_start, given, P, R, W)
+                    then, x, y, z = shape_distance(a, b, kind, size, vertex, vertex_start, supports, P, R, W)
                     if x != 0.0 or y != 0.0 or z != 0.0:
                         most = (d - then) / _SOON
                 # a triangle has one side only

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from delassus.collision.arrays import MIXING
-from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, GIVEN, PLANE, SPHERE, TRIANGLE
+from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, PLANE, SPHERE, SUPPORT_ONLY, TRIANGLE
 from delassus.importers.notes import Notes
 from delassus.importers.writers.text import said
 from delassus.model.model import Model
@@ -23,8 +23,8 @@ class Geoms:
         self.model, self.assets, self.notes = model, assets, notes
         self._meshes: dict[bytes, str] = {}
         self._filter = self._filters()
-        given = np.flatnonzero(model.shapes.kind == GIVEN)
-        self._given = dict(zip(given.tolist(), model.shapes.given_kinds))
+        rows = np.flatnonzero(model.shapes.kind == SUPPORT_ONLY)
+        self._support_only = dict(zip(rows.tolist(), model.shapes.support_only_kinds))
         self._note_surfaces()
 
     def add(self, parent: ET.Element, s: int, position: np.ndarray, rotation: np.ndarray, owner: str) -> None:
@@ -57,12 +57,12 @@ class Geoms:
             return {"type": "plane", "size": "0 0 1"}  # without end
         if kind == CONVEX:
             return {"type": "mesh", "mesh": self._mesh(s)}
-        if kind == GIVEN and self._given[s] == "ellipsoid":
+        if kind == SUPPORT_ONLY and self._support_only[s] == "ellipsoid":
             return {"type": "ellipsoid", "size": said(size[:3])}
         if kind == TRIANGLE:
             self.notes.add("mesh", owner, "is not written: meshes that are not convex are hulls there")
         else:
-            self.notes.add("shape", owner, f"{self._given[s]} is not written: it is known here alone")
+            self.notes.add("shape", owner, f"{self._support_only[s]} is not written: it is known here alone")
         return None
 
     def _mesh(self, s: int) -> str:

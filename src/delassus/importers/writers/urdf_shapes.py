@@ -4,12 +4,12 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, GIVEN, PLANE, SPHERE, TRIANGLE
+from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, PLANE, SPHERE, SUPPORT_ONLY, TRIANGLE
 from delassus.importers.notes import Notes
 from delassus.importers.writers.text import said
 from delassus.model.model import Model
 
-_NAMES = {PLANE: "plane", TRIANGLE: "mesh", GIVEN: "shape of a support function"}
+_NAMES = {PLANE: "plane", TRIANGLE: "mesh", SUPPORT_ONLY: "shape of a support function"}
 
 
 class Shapes:

@@ -7,7 +7,7 @@ import numpy as np
 
 from delassus.collision.arrays import MIXING
 from delassus.collision.instances import FIXTURES
-from delassus.collision.layout import CONVEX, GIVEN, KIND_COUNT, PLANE, SHAPES_MAX, TRIANGLE
+from delassus.collision.layout import CONVEX, KIND_COUNT, PLANE, SHAPES_MAX, SUPPORT_ONLY, TRIANGLE
 from delassus.errors import FileError
 from delassus.joints import JOINTS
 from delassus.joints.arrays import IMPOSED, PASSIVE
@@ -70,7 +70,7 @@ def check_shapes(said: dict[str, Any], vertices: dict[str, np.ndarray], bodies: 
         fail("shapes/surface", "must be finite and positive")
     if (said["surface"][:, 3] != said["body"]).any() or (flat & (said["body"] >= 0)).any():
         fail("shapes/surface", "names other bodies than the shapes do, or planes that move")
-    if len(said["given_kinds"]) != (kind == GIVEN).sum():
+    if len(said["support_only_kinds"]) != (kind == SUPPORT_ONLY).sum():
         fail("given_kinds", "are not as many as shapes of that sort")
     _check_vertices(kind, vertices)
 

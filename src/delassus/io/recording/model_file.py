@@ -30,7 +30,7 @@ FILE = "model.hdf5"
 MOST_BYTES = 1024**3  # of the file: a mesh of ten million triangles has as many
 _FORMAT = 1
 _OF_MODEL = ("mass", "inertia", "gravity", "centre", "fixed_pose", "colours")
-_VERTICES = Geometry._fields[Geometry._fields.index("vertex") : Geometry._fields.index("given")]
+_VERTICES = Geometry._fields[Geometry._fields.index("vertex") : Geometry._fields.index("supports")]
 _CORNERS = ("corner", "corner_start")  # of these
 _COINCIDE = 1e-9  # of a mesh's size: corners of its triangles that are nearer are one
 
@@ -49,7 +49,7 @@ def pack_model(model: Model) -> Packed:
     arrays = {f"model/{name}": getattr(model, name) for name in _OF_MODEL}
     texts: dict[str, Any] = {
         "format": _FORMAT, "hash": model.hash, "source": model.source, "body_names": model.body_names,
-        "fixed_names": model.fixed_names, "mixing": model.shapes.mixing, "given_kinds": model.shapes.given_kinds,
+        "fixed_names": model.fixed_names, "mixing": model.shapes.mixing, "given_kinds": model.shapes.support_only_kinds,
     }  # fmt: skip
     for field in fields(JointArrays):
         value = getattr(model.joints, field.name)
@@ -135,7 +135,7 @@ def _joints(arrays: dict[str, np.ndarray], texts: dict[str, Any], bodies: int) -
 
 def _shapes(arrays: dict[str, np.ndarray], texts: dict[str, Any], bodies: int) -> ShapeArrays:
     empty = shape_arrays([])
-    said: dict[str, Any] = {"mixing": texts["mixing"], "given_kinds": names_of(texts, "given_kinds")}
+    said: dict[str, Any] = {"mixing": texts["mixing"], "support_only_kinds": names_of(texts, "given_kinds")}
     for name in SAID:
         like = getattr(empty, name)
         if isinstance(like, np.ndarray):

@@ -1,4 +1,4 @@
-"""Nodes and edges of flexible surfaces against solids that are given by their support function alone: by GJK.
+"""Nodes and edges of flexible surfaces against solids known by their support function alone: by GJK.
 
 A probe stands for the node or the edge: a hull of two corners, one row after the shapes for every thread."""
 
@@ -18,7 +18,7 @@ from delassus.kernel.memory import NO_REFCOUNT
 
 
 def with_probes(shapes: ShapeArrays, position: np.ndarray, rotation: np.ndarray, threads: int) -> tuple[Any, ...]:
-    """(position, rotation, size, kind, vertex, vertex_start, given) of the shapes and of a probe for every thread."""
+    """(position, rotation, size, kind, vertex, vertex_start, supports) of the shapes and a probe for every thread."""
     vertex, start = shapes.vertices[0], shapes.vertices[1]
     return (
         np.concatenate([position, np.zeros((threads, position.shape[1]))]),
@@ -27,19 +27,19 @@ def with_probes(shapes: ShapeArrays, position: np.ndarray, rotation: np.ndarray,
         np.concatenate([shapes.kind, np.full(threads, CONVEX, shapes.kind.dtype)]),
         np.concatenate([vertex, np.zeros((2 * threads, 3))]),
         np.concatenate([start, start[-1] + 2 * np.arange(1, threads + 1)]),
-        np.concatenate([shapes.given, np.zeros(threads, np.int64)]),
+        np.concatenate([shapes.supports, np.zeros(threads, np.int64)]),
     )
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
-def on_given(t, threads, pairs, first_rigid, surface, probed, reach, scratch, real, whole, counts):
-    """Contacts of the nodes and edges that come with share t of the pairs (p, 2) of a shape that is GIVEN and a
+def on_support_only(t, threads, pairs, first_rigid, surface, probed, reach, scratch, real, whole, counts):
+    """Contacts of the nodes and edges that come with share t of the pairs (p, 2) of a SUPPORT_ONLY shape and a
     triangle, into real[t] and whole[t]; goes on counting when out of room.
 
     first_rigid: as of `edges_on_shapes`; surface: (nodes (n, 3), grow (n,), which (S,), owned, edges, edge_faces,
     triangles, triangle_body, around, around_start, normal); probed: `with_probes`; scratch: (threads, WITNESS, 3)."""
     nodes, grow, which, owned, edges, edge_faces, triangles, body, around, around_start, normal = surface
-    position, R, size, kind, vertex, vertex_start, given = probed
+    position, R, size, kind, vertex, vertex_start, supports = probed
     W, count, n, shapes = scratch[t], 0, len(pairs), len(kind) - threads
     probe = shapes + t
     first = vertex_start[probe]
@@ -57,7 +57,7 @@ def on_given(t, threads, pairs, first_rigid, surface, probed, reach, scratch, re
                 along = 0.5 * (nodes[j, a] - nodes[i, a])
                 vertex[first, a], vertex[first + 1, a] = -along, along
                 half += along * along
-            gap, nx, ny, nz = signed_distance(s, probe, kind, size, vertex, vertex_start, given, position, R, W)
+            gap, nx, ny, nz = signed_distance(s, probe, kind, size, vertex, vertex_start, supports, position, R, W)
             if gap > limit:
                 continue
             w, feature = 0.0, np.int64(0)

@@ -1,4 +1,4 @@
-"""Solids that are given by their support function alone: any shape of `SHAPES` without kernels of its own.
+"""Solids known by their support function alone: any shape of `SHAPES` without kernels of its own.
 
 The function is compiled once per process and called through its address, so that the kernels that call it are compiled
 once for all shapes. Its faces are found by asking around a direction."""
@@ -18,7 +18,7 @@ from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.shapes import Shape
 
-AROUND = 8  # directions in which a face is asked for
+RING = 8  # directions in which a face is asked for
 _TILT = 0.02  # of these directions against the normal [rad]: faces that lean by less are found
 _FINE = 1e-3  # the same around the normal of a face that was found [rad]
 _POINT = 0.1  # of half the shape's width across: corners nearer to each other than this are one point
@@ -80,13 +80,13 @@ def _ask(address: int, size: np.ndarray, s: int, x: float, y: float, z: float) -
 
 
 furthest: Any = _ask if config.DISABLE_JIT else _call  # type: ignore[attr-defined]
-"""furthest(address, size, s, x, y, z): the point of GIVEN shape s, in its frame, furthest along (x, y, z)."""
+"""furthest(address, size, s, x, y, z): the point of SUPPORT_ONLY shape s, in its frame, furthest along (x, y, z)."""
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def given_face(address, size, s, x, y, z, corners):
-    """Write the face of GIVEN shape s that looks along the unit vector (x, y, z) into corners (≥ AROUND, 3), in its
-    frame, anticlockwise seen against it.  Returns (corners written, cosine between the face and the direction): a
+def support_face(address, size, s, x, y, z, corners):
+    """Write the face of SUPPORT_ONLY shape s that looks along the unit vector (x, y, z) into corners (≥ RING, 3), in
+    its frame, anticlockwise seen against it.  Returns (corners written, cosine between the face and the direction): a
     polygon, a segment or a point; the cosine of the last two is 0, so that others are never cut to them.
 
     The support points of directions a little beside the normal are the corners of a flat face, and close together on a
@@ -114,7 +114,7 @@ def given_face(address, size, s, x, y, z, corners):
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _ring(address, size, s, x, y, z, tilt, corners):
-    """Support points of AROUND directions that lean by `tilt` [rad] against a unit vector, those close together once:
+    """Support points of RING directions that lean by `tilt` [rad] against a unit vector, those close together once:
     how many are written into corners."""
     # tangents, from the axis of the shape that is least along the direction: they turn with it smoothly
     ux, uy, uz = (0.0, -z, y) if abs(x) < 0.6 else (z, 0.0, -x)
@@ -123,8 +123,8 @@ def _ring(address, size, s, x, y, z, tilt, corners):
     vx, vy, vz = y * uz - z * uy, z * ux - x * uz, x * uy - y * ux
     across = max(_half_width(address, size, s, ux, uy, uz), _half_width(address, size, s, vx, vy, vz))
     count = 0
-    for k in range(AROUND):
-        angle = 2.0 * math.pi * k / AROUND
+    for k in range(RING):
+        angle = 2.0 * math.pi * k / RING
         c, d = tilt * math.cos(angle), tilt * math.sin(angle)
         px, py, pz = furthest(
             address, size, s, x + c * ux + d * vx, y + c * uy + d * vy, z + c * uz + d * vz
@@ -170,7 +170,7 @@ def _square(corners, i, x, y, z):
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def least_half_width(size, s, address):
-    """Half the least of many widths of GIVEN shape s [m]."""
+    """Half the least of many widths of SUPPORT_ONLY shape s [m]."""
     least = math.inf
     for k in range(_WIDTHS):
         z, angle = 1.0 - (k + 0.5) / _WIDTHS, math.pi * (1.0 + math.sqrt(5.0)) * k
