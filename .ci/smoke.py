@@ -1,6 +1,6 @@
 """Does an installed delassus work? Uses only what is installed: run it with `python -I`, from any folder.
 
-Files of the package, version, one solve through Python (its kernels are compiled on the way), three commands."""
+Files of the package, version, one solve through Python (its kernels are compiled on the way), four commands."""
 
 import subprocess
 import sys
@@ -24,6 +24,8 @@ def main() -> None:
 
     assert command("--version").strip() == f"delassus {delassus.__version__}"
     assert "nbgs" in command("solvers")
+    assert "ipm-mangoni" in command("solvers")  # of delassus_papers, which comes in the same wheel
+    assert "table-ii" in command("reproduce")
     assert "bouncing-ball" in command("scenes")
     print("installed package works:", package)
 

@@ -47,7 +47,7 @@ _BODIES = (
     "simulation",
     "importers",
 )
-_TOP = ("io.recording", "scenes", "view", "world", "envs", "bench", "reproduce", "cli")
+_TOP = ("io.recording", "scenes", "view", "world", "envs", "bench", "cli")
 
 
 def imported(path: Path) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "delassus"
+SOURCE = Path(__file__).parents[1] / "src"
 
 COMPILED = {"njit", "intrinsic", "cfunc"}
 """Decorators of Numba behind which no Python runs; functions inside such a function write its instructions."""
@@ -45,7 +45,9 @@ def untyped(tree: ast.AST) -> list[str]:
 
 
 def rooms() -> list[Path]:
-    return sorted(p for p in SOURCE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists())
+    """What lies in the core, and the package beside it as one room."""
+    inside = (p for p in (SOURCE / "delassus").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists())
+    return [*sorted(inside), SOURCE / "delassus_papers"]
 
 
 @pytest.mark.parametrize("room", rooms(), ids=lambda p: p.name)

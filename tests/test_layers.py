@@ -3,12 +3,14 @@
 import ast
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "delassus"
+BESIDE = SOURCE.with_name("delassus_papers")
 
 # From the ground up: a module may import from its own layer's package and from any layer above it in this list.
 LAYERS = [
@@ -17,15 +19,15 @@ LAYERS = [
     # ---- nothing above this line knows bodies or time ----
     "softening", "shapes", "joints", "fem", "forces", "collision", "model", "integrators", "dynamics", "builder",
     "simulation", "importers",
-    "io.recording", "scenes", "view", "world", "envs", "bench", "reproduce", "cli",
+    "io.recording", "scenes", "view", "world", "envs", "cli", "bench",
 ]  # fmt: skip
 
 # Inside a package: what each of its rooms (a folder or a file) may import of the others. Rooms that are not named here
 # fail the test, so that a new one is put in its place; `__init__` may name what any of them holds.
 WORDS = {"settings", "method"}  # what whoever writes a solver needs
 FAMILIES = {"splitting", "newton", "interior", "gradient", "active_set", "admm", "double_double", "continuation"}
-SHARED_BY_COMMANDS = {"console", "files", "options", "tables", "ranking"}
-COMMANDS = {"bench", "info", "render", "report", "reproduce", "run", "scenes", "solve", "solvers", "view"}
+SHARED_BY_COMMANDS = {"command", "console", "files", "options", "tables"}
+COMMANDS = {"info", "render", "run", "scenes", "solve", "solvers", "view"}
 ROOMS: dict[str, dict[str, set[str]]] = {
     "solvers": {
         "settings": set(),
@@ -91,7 +93,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     "cli": {
         **dict.fromkeys(SHARED_BY_COMMANDS, SHARED_BY_COMMANDS),
         **dict.fromkeys(COMMANDS, SHARED_BY_COMMANDS),  # no command imports another
-        "main": {"console"},  # and those it runs by name
+        "main": {"command", "console"},  # and those it runs by name
     },
     "envs": {
         "task": set(),
@@ -102,17 +104,22 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "single": {"task", "episodes", "extra"},
         "vector": {"task", "episodes", "extra", "single"},
     },
-    "reproduce": {
-        "criterion": set(),
-        "claim": {"criterion"},
-        "papers": set(),
-        "outcome": {"claim"},
-        "experiment": {"claim", "outcome"},
-        "pages": {"criterion", "claim", "papers", "outcome", "experiment"},
-        "measure": {"criterion", "claim", "outcome", "experiment"},
-        "experiments": {"criterion", "claim", "outcome", "experiment", "measure"},
-    },
 }  # fmt: skip
+
+PAPERS: dict[str, dict[str, set[str]]] = {
+    "criterion": set(),
+    "claim": {"criterion"},
+    "papers": set(),
+    "outcome": {"claim"},
+    "experiment": {"claim", "outcome"},
+    "pages": {"criterion", "claim", "papers", "outcome", "experiment"},
+    "solvers": set(),
+    "measure": {"criterion", "claim", "outcome", "experiment", "solvers"},
+    "experiments": {"criterion", "claim", "outcome", "experiment", "measure", "solvers"},
+    "table": {"experiment"},  # and experiments by name
+    "command": {"papers", "pages", "table"},
+}
+"""What each room of `delassus_papers` may import of its neighbours."""
 
 # What `delassus.io` hands out without being its home.
 HANDED_OUT = {"delassus.io.Recorder": "delassus.io.recording", "delassus.io.Recording": "delassus.io.recording"}
@@ -239,13 +246,53 @@ def test_rules_name_rooms_that_exist():
         assert set(may) == found - {"__init__"}, package
 
 
+def test_rooms_of_the_papers_keep_to_themselves():
+    known = modules(BESIDE)
+    found = {p.stem for p in BESIDE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert set(PAPERS) == found - {"__init__"}
+    for name, path in known.items():
+        room = name.partition(".")[0]
+        for target in imports(name, path, known, BESIDE.name):
+            other = target.module.partition(".")[0]
+            assert not room or other == room or other in PAPERS[room], f"{name} imports its neighbour {target.module}"
+
+
 def test_experiments_do_not_import_each_other():
-    known = modules(SOURCE)
-    experiments = [name for name in known if name.startswith("reproduce.experiments.")]
+    known = modules(BESIDE)
+    experiments = [name for name in known if name.startswith("experiments.")]
     assert experiments
     for name in experiments:
-        others = [target.module for target in imports(name, known[name], known)]
-        assert not [other for other in others if other.startswith("reproduce.experiments.")], name
+        others = [target.module for target in imports(name, known[name], known, BESIDE.name)]
+        assert not [other for other in others if other.startswith("experiments.")], name
+
+
+def test_the_core_imports_nothing_of_the_papers():
+    """It finds their lines by name, where they are there."""
+    for name, path in modules(SOURCE).items():
+        assert list(imports(name, path, {}, BESIDE.name)) == [], name
+
+
+def test_the_core_works_without_the_papers():
+    """Solving and listing neither need nor load them, and a solver that is not there is not in the table."""
+    code = f"""
+        import sys
+        if {{absent}}: sys.modules[{BESIDE.name!r}] = None
+        import delassus
+        from delassus.cli.main import app
+        problem = delassus.Problem.dual([[2, 0, 0], [0, 2, 0], [0, 0, 2]], [-1, 0.1, 0], mu=[0.5])
+        assert delassus.solve(problem, "nbgs").converged and delassus.solve(problem).converged
+        assert {{absent}} or {BESIDE.name!r} not in sys.modules
+        assert ("ipm-mangoni" in delassus.SOLVERS) != {{absent}}
+        app(["--help"])
+    """
+    for absent in (False, True):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", textwrap.dedent(code.format(absent=absent))],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert ("the papers' experiments" in done.stdout) != absent
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def third_party(path: Path) -> dict[str, bool]:
             names = [node.module]
         for name in names:
             package = name.partition(".")[0]
-            if package not in sys.stdlib_module_names and package != "delassus":
+            if package not in sys.stdlib_module_names and package not in ("delassus", "delassus_papers"):
                 found[package] = found.get(package, False) or at_load
         is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         is_for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)

@@ -1,5 +1,5 @@
-"""Tables of kinds (solvers, scenes, tasks, shapes, joints, forces), and how one's own get in without editing the
-package:
+"""Tables of kinds (solvers, scenes, shapes, joints, commands, suites …), and how lines get into them without editing
+this package:
 
     delassus.register(line)                                   in a program, before it is used
 
@@ -8,12 +8,17 @@ package:
 
 Entry points are looked for when a table is listed or a name is missing from it, and no sooner: importing the package
 and solving with a method of its own costs nothing. A plug-in that cannot be loaded is warned of and left out.
+
+Lines of `delassus_papers`, which comes in the same wheel, are looked for at the same time. They are no entry points, so
+that a plain checkout on the path has them, too.
 """
 
 import re
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from delassus.errors import DelassusWarning, SettingsError, nearest
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
 
 Line = TypeVar("Line")
 Default = TypeVar("Default")
+BESIDE = "delassus_papers"
+"""A package that may lie beside this one; its `LINES` say where lines of a table are, {"solvers": "module:NAME"}."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _tables: "list[Table[Any]]" = []
 # One thread looks for plug-ins, the others wait for what it finds; a plug-in that lists a table as it loads does not.
@@ -47,10 +54,16 @@ class Table(dict[str, Line]):
     ):
         super().__init__((name_of(line), line) for line in lines)
         self.what, self.is_line, self.name_of, self.check = what, is_line, name_of, check
-        self.own = frozenset(super().keys())
+        self._own = set(super().keys())
         self.reserved = frozenset(reserved)
         self._is_begun = self._is_complete = False  # looking for plug-ins
         _tables.append(self)
+
+    @property
+    def own(self) -> frozenset[str]:
+        """Names of the lines that come with the package."""
+        self.discover()
+        return frozenset(self._own)
 
     def register(self, line: Line) -> Line:
         """Add a line; refused where its name is taken."""
@@ -67,8 +80,9 @@ class Table(dict[str, Line]):
 
     def remove(self, name: str) -> None:
         """Take a registered line out again; those of the package stay."""
-        if name in self.own or not dict.__contains__(self, name):
-            why = "belongs to the package" if name in self.own else "was never registered"
+        own = self.own
+        if name in own or not dict.__contains__(self, name):
+            why = "belongs to the package" if name in own else "was never registered"
             raise SettingsError(f"{self.what} {name!r} {why}: only registered ones can be removed")
         del self[name]
 
@@ -77,17 +91,29 @@ class Table(dict[str, Line]):
         try:
             return self[name]
         except KeyError:
-            raise SettingsError(f"unknown {self.what} {name!r}; {nearest(str(name), list(self))}") from None
+            known = [*self, *sorted(self.reserved)]
+            raise SettingsError(f"unknown {self.what} {name!r}; {nearest(str(name), known)}") from None
 
     def discover(self) -> None:
-        """Add what installed packages offer as entry points, once; what cannot be loaded is warned of, one by one."""
+        """Add what the package beside this one and installed plug-ins offer, once; a plug-in that cannot be loaded is
+        warned of."""
         if self._is_complete:
             return
         with _looking:
             if not self._is_begun:
                 self._is_begun = True
+                self._add_lines_beside()
                 self._add_plug_ins()
                 self._is_complete = True
+
+    def _add_lines_beside(self) -> None:
+        if find_spec(BESIDE) is None:
+            return
+        place = import_module(BESIDE).LINES.get(f"{self.what}s")
+        if place is not None:
+            module, _, name = place.partition(":")
+            for line in getattr(import_module(module), name):
+                self._own.add(self.name_of(self.register(line)))
 
     def _add_plug_ins(self) -> None:
         from importlib.metadata import entry_points  # takes as long as a thousand small solves
@@ -153,14 +179,16 @@ class Table(dict[str, Line]):
 
 
 def register(line: Line) -> Line:
-    """Add a solver, scene, task, shape, joint, force or elastic law of one's own to its table; returns it, so that a
-    class can be decorated. Lasts for this process: what others shall find is an entry point (see the module)."""
+    """Add a solver, scene, task, shape, joint, force, elastic law, suite, peer, experiment or command of one's own to
+    its table; returns it, so that a class can be decorated. Lasts for this process: what others shall find is an entry
+    point (see the module)."""
     for table in _tables:
         if table.is_line(line):
             table.register(line)
             return line
     kinds = (
         "a delassus.solvers.Solver, a delassus.scenes.Scene, a delassus.envs.Task, a class of shapes, a "
-        "delassus.joints.JointKind, a delassus.forces.ForceKind or a delassus.fem.Law"
+        "delassus.joints.JointKind, a delassus.forces.ForceKind, a delassus.fem.Law, a delassus.bench.Suite, a "
+        "delassus.bench.Peer, a delassus.cli.Command or a delassus_papers.Experiment"
     )
     raise SettingsError(f"{line!r} cannot be registered: give {kinds}")

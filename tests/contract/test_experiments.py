@@ -8,13 +8,13 @@ from typer.testing import CliRunner
 
 from delassus.cli.main import app
 from delassus.errors import FileError, SettingsError
-from delassus.reproduce import EXPERIMENTS, experiment_in, find_experiment
-from delassus.reproduce.claim import Claim, Found, NotTested
-from delassus.reproduce.criterion import AGREES, BETTER, DIFFERS, LESS, MORE, NOT_TESTED, Between, Near, Order, Same
-from delassus.reproduce.experiment import Experiment, Findings
-from delassus.reproduce.outcome import stored
-from delassus.reproduce.pages import headline, is_within, results_shown, write_pages
-from delassus.reproduce.papers import PAPERS
+from delassus_papers.claim import Claim, Found, NotTested
+from delassus_papers.criterion import AGREES, BETTER, DIFFERS, LESS, MORE, NOT_TESTED, Between, Near, Order, Same
+from delassus_papers.experiment import Experiment, Findings
+from delassus_papers.outcome import stored
+from delassus_papers.pages import headline, is_within, results_shown, write_pages
+from delassus_papers.papers import PAPERS
+from delassus_papers.table import EXPERIMENTS, experiment_in
 
 DOCS = Path(__file__).parents[2] / "docs" / "reproduce.md"
 
@@ -148,7 +148,7 @@ def test_headline_counts_verdicts():
 
 def test_unknown_name_suggests_the_nearest():
     with pytest.raises(SettingsError, match="did you mean 'heap-table'"):
-        find_experiment("heap-tabel")
+        EXPERIMENTS.find("heap-tabel")
 
 
 def test_folder_that_cannot_be_made_is_named(tmp_path):
@@ -163,7 +163,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_before_the_work(tmp_path, m
 
     began = []
     coin = Experiment("coin", ("heyn",), "A coin", (), (), lambda folder, quick: began.append(folder))
-    monkeypatch.setattr("delassus.reproduce.outcome.open", denied, raising=False)
+    monkeypatch.setattr("delassus_papers.outcome.open", denied, raising=False)
     with pytest.raises(FileError, match=r"cannot be written to \(Permission denied\): give another --out"):
         coin.carry_out(tmp_path, quick=True)
     assert began == []
@@ -203,9 +203,9 @@ COIN = '''
 
 from pathlib import Path
 
-from delassus.reproduce.claim import Claim, Fact, Found
-from delassus.reproduce.criterion import Near
-from delassus.reproduce.experiment import Experiment, Findings
+from delassus_papers.claim import Claim, Fact, Found
+from delassus_papers.criterion import Near
+from delassus_papers.experiment import Experiment, Findings
 
 CLAIMS = (Claim("heads", "§1", "half of the tosses are heads", "part of heads", Near(0.5, 1.1)),)
 
@@ -232,8 +232,8 @@ def test_an_experiment_is_one_file_and_one_line(tmp_path, monkeypatch):
 
 
 def test_a_module_without_an_experiment_is_named():
-    with pytest.raises(SettingsError, match=r"reproduce\.experiment has no EXPERIMENT"):
-        experiment_in("delassus.reproduce.experiment")
+    with pytest.raises(SettingsError, match=r"delassus_papers\.experiment has no EXPERIMENT"):
+        experiment_in("delassus_papers.experiment")
 
 
 @pytest.mark.slow

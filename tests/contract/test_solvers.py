@@ -111,6 +111,7 @@ MUST = {
     "ipm": (Law.CCP, list(PROBLEMS[Law.CCP])),
     "ipm-mangoni": (Law.FRICTIONLESS, ["well-posed", "hyperstatic", "mass-ratio-1e3", "compliant", "joints-only",
                                        "limits-only", "joints-and-limits", "flexible"]),
+    "ipm-thesis": (Law.CCP, ["well-posed"]),
     "ipm-dd": (Law.CCP, [kind for kind, problem in PROBLEMS[Law.CCP].items() if SOLVERS["ipm-dd"].takes(problem)]),
     "ipm-dd+desaxce": (Law.NCP, ["well-posed", "hyperstatic", "mass-ratio-1e8", "joints-only", "limits-only"]),
     "admm-ccp": (Law.CCP, list(PROBLEMS[Law.CCP])),

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from delassus.reproduce.claim import line
-from delassus.reproduce.criterion import AGREES, DIFFERS
-from delassus.reproduce.experiments.table_ii import (
+from delassus.scenes import find
+from delassus_papers.claim import line
+from delassus_papers.criterion import AGREES, DIFFERS
+from delassus_papers.experiments.table_ii import (
     CLAIMS,
     COLUMNS,
     EXPERIMENT,
@@ -19,8 +20,7 @@ from delassus.reproduce.experiments.table_ii import (
     of_the_text,
     row,
 )
-from delassus.reproduce.measure.systems import dimensions, lived, sheet
-from delassus.scenes import find
+from delassus_papers.measure.systems import dimensions, lived, sheet
 
 COUNTED_OTHERWISE = {
     "box-on-plane: passive", "boxes-fixed: passive", "nunchuk: passive", "four-bar: total", "four-bar: passive",

@@ -57,7 +57,7 @@ def choices() -> dict[str, object]:
     ipm, nbgs, prox, inexact = (SOLVERS[name].settings for name in ("ipm", "nbgs", "prox-ssn", "ipm-inexact"))
     return (
         dict.fromkeys([*SOLVERS, *COMPOSED, "auto"])
-        | {"ipm thesis": ipm.changed(variant="thesis"), "ipm body": ipm.changed(linear="body"),
+        | {"ipm body": ipm.changed(linear="body"),
            "ipm plain": ipm.changed(presolve=False, polish=False), "ipm dual": ipm.changed(linear="dual"),
            "ipm-inexact direct": inexact.changed(linear="direct"), "prox-ssn again": prox}
         | {f"nbgs {local}": nbgs.changed(local=local) for local in ("quartic", "bisection", "conic", "ccp", "ncp")}

@@ -21,7 +21,7 @@ from delassus.status import Status
 
 IPM = SOLVERS["ipm"].settings
 ALONE = IPM.changed(rescue=False)
-VARIANTS = {"compiled": ALONE, "general": ALONE.changed(linear="body"), "thesis": ALONE.changed(variant="thesis")}
+VARIANTS = {"compiled": ALONE, "general": ALONE.changed(linear="body"), "thesis": SOLVERS["ipm-thesis"].settings}
 DEFAULTS = {"ipm": IPM, "auto": "auto"}  # they hand on to other methods, which compile for a while
 
 

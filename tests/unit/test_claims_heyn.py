@@ -7,13 +7,13 @@ import pytest
 
 from delassus.law import Law
 from delassus.problem.random import random_rigid
-from delassus.reproduce.criterion import AGREES
-from delassus.reproduce.experiments import heap_size, heap_table, heavy_cylinder
-from delassus.reproduce.measure import heap_rows, heap_systems
-from delassus.reproduce.measure.heap_curves import OURS, PUBLISHED, Reached, follow, minimum, reached
-from delassus.reproduce.measure.heaps import Heap
 from delassus.solvers import solve
 from delassus.solvers.method import Method
+from delassus_papers.criterion import AGREES
+from delassus_papers.experiments import heap_size, heap_table, heavy_cylinder
+from delassus_papers.measure import heap_rows, heap_systems
+from delassus_papers.measure.heap_curves import OURS, PUBLISHED, Reached, follow, minimum, reached
+from delassus_papers.measure.heaps import Heap
 
 
 class Zero(Method):

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from delassus.problem.random import random_rigid
-from delassus.reproduce.criterion import AGREES
-from delassus.reproduce.experiments import (
+from delassus.solvers import SOLVERS, solve
+from delassus.solvers.method import Method
+from delassus.solvers.table import find
+from delassus_papers.criterion import AGREES
+from delassus_papers.experiments import (
     blade_draft,
     hyperstatic,
     pile_convergence,
@@ -16,14 +19,11 @@ from delassus.reproduce.experiments import (
     pile_spectrum,
     pile_strategies,
 )
-from delassus.reproduce.measure.descent import Descent, descend, follow
-from delassus.reproduce.measure.disks import ten_disks
-from delassus.reproduce.measure.drafts import Draft
-from delassus.reproduce.measure.piles import TOUCHING, pile_of
-from delassus.reproduce.measure.spectrum import NAMES, Range
-from delassus.solvers import SOLVERS, solve
-from delassus.solvers.method import Method
-from delassus.solvers.table import find
+from delassus_papers.measure.descent import Descent, descend, follow
+from delassus_papers.measure.disks import ten_disks
+from delassus_papers.measure.drafts import Draft
+from delassus_papers.measure.piles import TOUCHING, pile_of
+from delassus_papers.measure.spectrum import NAMES, Range
 
 
 class Zero(Method):
@@ -264,7 +264,7 @@ def test_blade_tells_a_wrong_force_from_a_right_one():
 def test_equal_time_is_that_of_the_other():
     """`to_error` stops at the error and says how long it took; `for_seconds` stops when that time is over."""
     from delassus import residuals
-    from delassus.reproduce.measure.drafts import for_seconds, to_error
+    from delassus_papers.measure.drafts import for_seconds, to_error
 
     problem = random_rigid(np.random.default_rng(5), bodies=15, contacts=40, law="ccp")
     reactions, seconds, error = to_error(problem, find("ipm-kleinert")[1], 1e-3, 60)

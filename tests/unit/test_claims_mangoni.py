@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from delassus.reproduce.claim import Found
-from delassus.reproduce.criterion import AGREES
-from delassus.reproduce.experiments import (
+from delassus.scenes import SCENES
+from delassus_papers.claim import Found
+from delassus_papers.criterion import AGREES
+from delassus_papers.experiments import (
     box_size,
     odd_masses,
     redundant_contacts,
@@ -16,7 +17,7 @@ from delassus.reproduce.experiments import (
     three_point_bending,
     warm_start,
 )
-from delassus.reproduce.measure.interior_runs import (
+from delassus_papers.measure.interior_runs import (
     AS_IN_MANGONI_TASORA,
     MANGONI_TASORA,
     PUBLISHED,
@@ -24,11 +25,10 @@ from delassus.reproduce.measure.interior_runs import (
     carried_on,
     figures,
     iterations,
-    method,
     steps,
+    thesis_ipm,
 )
-from delassus.scenes import SCENES
-from delassus.solvers.interior.thesis import ThesisIpm
+from delassus_papers.solvers.thesis import ThesisMethod
 
 
 def sequence(name, count, **parameters):
@@ -56,7 +56,7 @@ class Nothing:
 @pytest.fixture
 def nothing(monkeypatch):
     """Every interior point of the table returns zero."""
-    from delassus.reproduce.measure import interior_runs
+    from delassus_papers.measure import interior_runs
 
     def find(settings):
         return replace(interior_runs_find(settings)[0], start=Nothing), settings
@@ -77,13 +77,13 @@ def test_figures_of_a_solution_meet_the_rule_and_those_of_nothing_do_not():
 def test_the_published_method_is_counted_by_its_own_variables():
     """r_d of velocities of one is there at the start, and gone at the end."""
     (problem, _), *_ = sequence("balls-in-the-box", 1, n=10)
-    found = iterations(problem, method(PUBLISHED), THESIS)
+    found = iterations(problem, thesis_ipm(), THESIS)
     assert found.is_met
     assert found.figures[0].momentum > 1e-6
     assert THESIS.met(found.figures[-1])
     assert not THESIS.met(found.figures[-2])
-    assert iterations(problem, method(PUBLISHED), MANGONI_TASORA).iterations < found.iterations
-    assert not iterations(problem, method(PUBLISHED), THESIS, most=3).is_met
+    assert iterations(problem, thesis_ipm(), MANGONI_TASORA).iterations < found.iterations
+    assert not iterations(problem, thesis_ipm(), THESIS, most=3).is_met
 
 
 def test_totals_of_table_5_1_leave_calls_without_contacts():
@@ -97,8 +97,7 @@ def test_totals_of_table_5_1_leave_calls_without_contacts():
 def test_a_full_warm_start_of_a_resting_body_takes_one_iteration_a_call():
     setup = SCENES["single-ball"].build(size=1.0)
     full, none = (
-        [one.iterations for one in carried_on(setup, method(PUBLISHED, warm=warm), THESIS, 6)]
-        for warm in ("full", "none")
+        [one.iterations for one in carried_on(setup, thesis_ipm(warm=warm), THESIS, 6)] for warm in ("full", "none")
     )
     assert full[1:] == [1] * 5
     assert min(none) > 5
@@ -106,7 +105,7 @@ def test_a_full_warm_start_of_a_resting_body_takes_one_iteration_a_call():
 
 def test_warm_start_claims_fail_where_nothing_is_solved_and_where_labels_are_swapped(nothing):
     scene = warm_start.Scene(SCENES["single-ball"].build(size=1.0), 3)
-    assert all(np.isnan(mean) for mean in warm_start.counts(scene, THESIS, method(PUBLISHED)).values())
+    assert all(np.isnan(mean) for mean in warm_start.counts(scene, THESIS, thesis_ipm()).values())
     told = {"none": 9.0, "partial": 6.5, "full": 1.1, "centred": 4.0}
     swapped = told | {"none": told["full"], "full": told["none"]}
     for found, good in ((told, True), (swapped, False), (dict.fromkeys(told, np.nan), False)):
@@ -116,23 +115,23 @@ def test_warm_start_claims_fail_where_nothing_is_solved_and_where_labels_are_swa
 
 def test_a_method_without_the_fallback_does_not_end(monkeypatch):
     """Mangoni, thesis, §4.11."""
-    assert warm_start.falls_back(method(PUBLISHED))
-    monkeypatch.setattr(ThesisIpm, "_begin", lambda self, settings, begin=ThesisIpm._begin: (
+    assert warm_start.falls_back(thesis_ipm())
+    monkeypatch.setattr(ThesisMethod, "_begin", lambda self, settings, begin=ThesisMethod._begin: (
         begin(self, settings) if settings.warm != "none" else setattr(self, "finished", True)))  # fmt: skip
-    assert not warm_start.falls_back(method(PUBLISHED))
+    assert not warm_start.falls_back(thesis_ipm())
 
 
 def test_iterations_do_not_grow_with_the_number_of_balls():
     """Mangoni, PhD thesis, Table 5.3, small: 17.2 to 17.9 there."""
     given = {n: [p for p, _ in sequence("balls-in-the-box", 3, n=n)] for n in (30, 120)}
-    sizes = [box_size.size_of(problems, method(PUBLISHED, linear="body"), THESIS) for problems in given.values()]
+    sizes = [box_size.size_of(problems, thesis_ipm(linear="body"), THESIS) for problems in given.values()]
     assert max(size.fast for size in sizes) <= 15.0
     assert box_size._spread([size.published for size in sizes]) <= 1.35
 
 
 def test_box_claims_fail_where_nothing_is_solved(nothing):
     (problem, _), *_ = sequence("balls-in-the-box", 1, n=10)
-    size = box_size.size_of([problem], method(PUBLISHED, linear="body"), THESIS)
+    size = box_size.size_of([problem], thesis_ipm(linear="body"), THESIS)
     assert np.isnan(size.published)
     keyed = {f"mangoni-{n}": box_size._found(size, mean) for n, (_, mean) in box_size.TABLE_5_3.items()}
     keyed["mangoni-spread"] = Found(box_size._spread([size.published, size.published]))
@@ -146,7 +145,7 @@ def small_stacks(settings):
 
 def test_stacks_of_growing_masses_end_near_fifteen_in_one_double():
     """Mangoni, thesis, §5.3.3, with its own matrix and velocities; one step length, and none, change what is found."""
-    found = small_stacks(method(PUBLISHED, backend="dense"))
+    found = small_stacks(thesis_ipm(backend="dense"))
     told = verdicts(stacks.CLAIMS, found)
     assert {told[key] for key in ("weight", "linear", "grows", "fifteen", "huge")} == {AGREES}
     assert found["fifteen"].published == 16  # 15 with steps of 0.99 of the way to the boundary
@@ -156,7 +155,7 @@ def test_stacks_of_growing_masses_end_near_fifteen_in_one_double():
 
 def test_velocities_that_follow_from_reactions_end_sooner():
     """Eliminated, velocities have no digits left beside reactions 1e12 times apart."""
-    runs = stacks.curve((10, 15), 10.0, 10.0, method(PUBLISHED, linear="body"))
+    runs = stacks.curve((10, 15), 10.0, 10.0, thesis_ipm(linear="body"))
     assert stacks.highest(runs) < 15
 
 
@@ -175,12 +174,12 @@ def test_a_setting_explains_only_what_it_changes():
 
 
 def test_stack_claims_fail_where_nothing_is_solved(nothing):
-    told = verdicts(stacks.CLAIMS, small_stacks(method(PUBLISHED, backend="dense")))
+    told = verdicts(stacks.CLAIMS, small_stacks(thesis_ipm(backend="dense")))
     assert AGREES not in told.values()
 
 
 def test_redundant_contacts_are_solved_and_their_matrix_is_kept_from_being_singular():
-    settings = method(PUBLISHED, backend="dense", **AS_IN_MANGONI_TASORA)
+    settings = thesis_ipm(backend="dense", **AS_IN_MANGONI_TASORA)
     hard, soft = (redundant_contacts.conditions(redundant_contacts.brick(4, e), settings) for e in (0.0, 1e-5))
     found = redundant_contacts.findings({4: (True, 8, 1.0)}, hard, soft)
     assert set(verdicts(redundant_contacts.CLAIMS, found).values()) == {AGREES}
@@ -191,7 +190,7 @@ def test_redundant_contacts_are_solved_and_their_matrix_is_kept_from_being_singu
 
 def test_redundancy_claims_fail_where_nothing_is_solved(nothing, monkeypatch):
     monkeypatch.setattr(redundant_contacts, "COPIES", (1, 4))
-    found = redundant_contacts.ends(method(PUBLISHED))
+    found = redundant_contacts.ends(thesis_ipm())
     assert not any(met for met, _, _ in found.values())
     assert np.isnan(max(left for _, _, left in found.values()))
 
@@ -209,7 +208,7 @@ def test_starting_values_tell_failures():
         told = verdicts(starting_values.CLAIMS, starting_values.findings(*tables))
         assert tuple(told[key] == AGREES for key in keys) == wanted
     problem = {"ball": sequence("single-ball", 1)[0][0]}
-    row = starting_values.table(problem, method(PUBLISHED))["ball"]
+    row = starting_values.table(problem, thesis_ipm())["ball"]
     assert row[1e4] > row[1.0]
 
 
@@ -236,13 +235,13 @@ def bent(h, force, *, converged=True):
 def test_bending_claims_need_smooth_forces():
     smooth, noisy = (lambda t: 1e3 * t), (lambda t: 1e3 * (np.arange(len(t)) % 2))
     (problem, _), *_ = sequence("single-ball", 1)
-    published = iterations(problem, method(PUBLISHED), THESIS)
+    published = iterations(problem, thesis_ipm(), THESIS)
     rigid = {h: bent(h, smooth) for h in (0.06, 0.05, 0.01)}
     springs = {0.005: bent(0.005, noisy), 0.001: bent(0.001, smooth)}
     found = three_point_bending.findings(rigid, springs, rigid[0.05], published)
     assert set(verdicts(three_point_bending.CLAIMS, found).values()) == {AGREES}
     wrong = {h: bent(h, noisy) for h in rigid}
-    nowhere = iterations(problem, method(PUBLISHED), THESIS, most=1)
+    nowhere = iterations(problem, thesis_ipm(), THESIS, most=1)
     found = three_point_bending.findings(wrong, {h: bent(h, smooth) for h in springs}, wrong[0.05], nowhere)
     told = verdicts(three_point_bending.CLAIMS, found)
     assert AGREES not in told.values()

@@ -8,9 +8,12 @@ import pytest
 from delassus.bench.extract import Take, extract
 from delassus.law import Law
 from delassus.problem.random import random_rigid
-from delassus.reproduce.criterion import AGREES
-from delassus.reproduce.experiments import comparison, constraint_softening, local_solvers
-from delassus.reproduce.measure.dual_solvers import (
+from delassus.softening import Softening
+from delassus.solvers import ALL_ROWS, SOLVERS, Method, Settings, Solver
+from delassus.solvers.table import find
+from delassus_papers.criterion import AGREES
+from delassus_papers.experiments import comparison, constraint_softening, local_solvers
+from delassus_papers.measure.dual_solvers import (
     OURS,
     PUBLISHED,
     SPLITTING,
@@ -22,9 +25,6 @@ from delassus.reproduce.measure.dual_solvers import (
     solved,
     stopping,
 )
-from delassus.softening import Softening
-from delassus.solvers import ALL_ROWS, SOLVERS, Method, Settings, Solver
-from delassus.solvers.table import find
 
 COMPARISON = {claim.key: claim.criterion for claim in comparison.CLAIMS}
 LOCAL = {claim.key: claim.criterion for claim in local_solvers.CLAIMS}

@@ -5,10 +5,6 @@ import pytest
 
 from delassus.errors import SettingsError
 from delassus.problem.random import random_rigid
-from delassus.reproduce.measure.descent import descend
-from delassus.reproduce.measure.drafts import draft_of, moving_mean
-from delassus.reproduce.measure.piles import pile_of
-from delassus.reproduce.measure.spectrum import spectrum
 from delassus.scenes import SCENES
 from delassus.scenes.blade import draft_force
 from delassus.solvers.interior.inexact.contact_space import ContactSpace
@@ -16,6 +12,10 @@ from delassus.solvers.interior.inexact.method import IpmInexactMethod
 from delassus.solvers.interior.inexact.regularisation import softness
 from delassus.solvers.interior.inexact.settings import IpmInexact
 from delassus.solvers.interior.standard import Standard
+from delassus_papers.measure.descent import descend
+from delassus_papers.measure.drafts import draft_of, moving_mean
+from delassus_papers.measure.piles import pile_of
+from delassus_papers.measure.spectrum import spectrum
 
 ROUGH = 0.03  # Lanczos' method is stopped at 2 %
 SMALL_BLADE = {"n": 40, "length": 0.3, "width": 0.08, "blade": 0.05, "rest": 0.05}

@@ -22,6 +22,7 @@ from delassus.status import Status
 from delassus.view.central_path import central_path, draw_paths
 
 IPM = SOLVERS["ipm"].settings
+THESIS = SOLVERS["ipm-thesis"].settings
 GENERAL = IPM.changed(linear="body")  # on small problems "auto" is one compiled call instead
 TIGHT = 1e-10
 CONVEX = [Law.CCP, Law.FRICTIONLESS]
@@ -258,7 +259,7 @@ def test_guess_saves_iterations():
 @pytest.mark.parametrize("linear", ["auto", "augmented"])
 def test_published_method_converges_from_its_starting_points(start, linear):
     """To 1e-6: hyperstatic problems end there, near the boundary of the cone, without a polish."""
-    settings = IPM.changed(variant="thesis", start=start, linear=linear)
+    settings = THESIS.changed(start=start, linear=linear)
     for law in CONVEX:
         rng = np.random.default_rng(0)
         for problem in (
@@ -273,7 +274,7 @@ def test_published_method_converges_from_its_starting_points(start, linear):
 def test_published_method_without_contacts_is_a_linear_system():
     """Mangoni, thesis, §4.9, eq. 4.27."""
     problem = random_rigid(np.random.default_rng(2), bodies=6, contacts=0, joints=4, law=Law.CCP)
-    assert solve(problem, IPM.changed(variant="thesis"), tol=1e-9).iterations <= 2
+    assert solve(problem, THESIS, tol=1e-9).iterations <= 2
 
 
 def test_a_centred_start_near_a_guess_helps():
@@ -285,7 +286,7 @@ def test_a_centred_start_near_a_guess_helps():
         guess = solve(problem, "ipm", tol=TIGHT).reactions
         guess = guess * (1.0 + 0.01 * rng.normal(size=guess.shape))
         for warm in count:
-            solution = solve(problem, IPM.changed(variant="thesis", warm=warm), guess, tol=1e-6)
+            solution = solve(problem, THESIS.changed(warm=warm), guess, tol=1e-6)
             assert solution.converged
             count[warm] += solution.iterations
     assert count["centred"] < 0.8 * count["none"]
@@ -310,9 +311,7 @@ IMPOSSIBLE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "settings", [IPM, GENERAL, IPM.changed(variant="thesis")], ids=["compiled", "general", "thesis"]
-)
+@pytest.mark.parametrize("settings", [IPM, GENERAL, THESIS], ids=["compiled", "general", "thesis"])
 @pytest.mark.parametrize("name", IMPOSSIBLE)
 def test_impossible_demands_are_recognised(name, settings):
     """However loose the tolerance: against reactions without bound any residual is small."""

@@ -9,7 +9,7 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.interior.thesis import ThesisIpm
+from delassus_papers.solvers.thesis import ThesisMethod
 
 PUBLISHED = SOLVERS["ipm-mangoni"].settings.changed(lengths="common")
 
@@ -20,7 +20,7 @@ def some(seed=3, **options):
 
 def started(problem, guess=None, **changes):
     reactions = np.zeros(problem.row_count) if guess is None else guess.copy()
-    return ThesisIpm(problem, PUBLISHED.changed(**changes), reactions)
+    return ThesisMethod(problem, PUBLISHED.changed(**changes), reactions)
 
 
 def before(problem, u):
@@ -144,5 +144,5 @@ def test_what_it_does_not_take_is_said():
         started(dual)
     with pytest.raises(SettingsError, match="without friction"):
         started(some().with_law(Law.CCP))
-    with pytest.raises(SettingsError, match="variant='thesis' alone"):
+    with pytest.raises(SettingsError, match="unknown linear 'saddle'"):
         SOLVERS["ipm"].settings.changed(linear="saddle")

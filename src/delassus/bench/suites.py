@@ -1,4 +1,4 @@
-"""The built-in suites: which sequences of which scenes, or which files."""
+"""The table of suites: which sequences of which scenes, or which files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,8 +7,11 @@ from pathlib import Path
 from delassus.bench.extract import Take, extract
 from delassus.bench.sample import Sample
 from delassus.bench.suite_file import read_suite, write_suite
-from delassus.errors import FileError, SettingsError, nearest
+from delassus.errors import FileError, SettingsError
 from delassus.law import Law
+from delassus.tables import Table
+
+_SOLVERS = ("auto", "nbgs", "nbgs+anderson", "prox-ssn", "admm-ncp-sa", "raisim-ds", "pgs-ncp", "jacobi")
 
 
 @dataclass(frozen=True)
@@ -20,9 +23,7 @@ class Suite:
     summary: str
     takes: tuple[Take, ...] = ()
     files: bool = False
-    solvers: tuple[str, ...] = (
-        "auto", "nbgs", "nbgs+anderson", "prox-ssn", "admm-ncp-sa", "raisim-ds", "pgs-ncp", "jacobi",
-    )  # fmt: skip
+    solvers: tuple[str, ...] = _SOLVERS
     tol: float = 1e-6
     time_limit: float = 10.0
 
@@ -54,42 +55,57 @@ def file_samples(folder: Path | None) -> Iterator[Sample]:
 
 
 _PRIMITIVES = (
-    Take("box-on-plane"), Take("sliding-block"), Take("bouncing-ball"), Take("rolling-sphere"),
-    Take("boxes-fixed"), Take("nunchuk"), Take("pendulum-chain"),
-)  # fmt: skip
+    Take("box-on-plane"),
+    Take("sliding-block"),
+    Take("bouncing-ball"),
+    Take("rolling-sphere"),
+    Take("boxes-fixed"),
+    Take("nunchuk"),
+    Take("pendulum-chain"),
+)
 _LOOPS = (
-    Take("four-bar", count=5), Take("four-bar-free", count=5), Take("misha"), Take("walker"),
-    Take("gazelle"), Take("ironman", length=2),
-)  # fmt: skip
+    Take("four-bar", count=5),
+    Take("four-bar-free", count=5),
+    Take("misha"),
+    Take("walker"),
+    Take("gazelle"),
+    Take("ironman", length=2),
+)
 _ROBOTS = (Take("arm7d"), Take("quadruped"), Take("bdx"), Take("lima"))
 _GRANULAR = (
-    Take("sphere-pile", parameters={"n": 60}), Take("sphere-pile", count=3, parameters={"n": 300}),
-    Take("card-house"), Take("wall"),
-)  # fmt: skip
+    Take("sphere-pile", parameters={"n": 60}),
+    Take("sphere-pile", count=3, parameters={"n": 300}),
+    Take("card-house"),
+    Take("wall"),
+)
 _QUICK = (
-    Take("box-on-plane", count=2), Take("boxes-fixed", count=2), Take("nunchuk", count=3), Take("four-bar", count=2),
-    Take("four-bar-free", count=3), Take("card-house", count=2), Take("sphere-pile", count=2, parameters={"n": 40}),
-)  # fmt: skip
+    Take("box-on-plane", count=2),
+    Take("boxes-fixed", count=2),
+    Take("nunchuk", count=3),
+    Take("four-bar", count=2),
+    Take("four-bar-free", count=3),
+    Take("card-house", count=2),
+    Take("sphere-pile", count=2, parameters={"n": 40}),
+)
 
-SUITES: dict[str, Suite] = {
-    suite.name: suite
-    for suite in (
-        Suite("quick", "a little of everything, in less than three minutes on two cores", _QUICK,
-              solvers=("auto", "nbgs", "nbgs+anderson", "prox-ssn", "admm-ncp-sa", "raisim-ds", "pgs-ncp"),
-              time_limit=2.0),
+SUITES: Table[Suite] = Table(
+    "suite",
+    lambda line: isinstance(line, Suite),
+    lambda line: line.name,
+    [
+        Suite(
+            "quick",
+            "a little of everything, in less than three minutes on two cores",
+            _QUICK,
+            solvers=("auto", "nbgs", "nbgs+anderson", "prox-ssn", "admm-ncp-sa", "raisim-ds", "pgs-ncp"),
+            time_limit=2.0,
+        ),
         Suite("primitives", "the toy systems of Tsounis et al. 2025, and more like them", _PRIMITIVES),
         Suite("robots", "articulated systems of Tsounis et al. 2025, Table II", _ROBOTS),
         Suite("loops", "closed kinematic loops", _LOOPS),
         Suite("granular", "heaps, stacks and walls", _GRANULAR, time_limit=30.0),
         Suite("fclib", "FCLIB files of a folder", files=True, time_limit=20.0),
         Suite("all", "everything that is built in", _PRIMITIVES + _LOOPS + _ROBOTS + _GRANULAR, time_limit=30.0),
-    )
-}  # fmt: skip
-"""Every suite by name."""
-
-
-def find_suite(name: str) -> Suite:
-    """The suite of that name."""
-    if name not in SUITES:
-        raise SettingsError(f"unknown suite {name!r}; {nearest(name, list(SUITES))}")
-    return SUITES[name]
+    ],
+)
+"""Every suite by name, plug-ins included."""

@@ -2,28 +2,34 @@
 
 import sys
 import warnings
-from collections.abc import Mapping
-from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from delassus import __version__
 from delassus.cli import console
+from delassus.cli.command import Command
+from delassus.errors import nearest
+from delassus.tables import Table
 
-COMMANDS = {
-    "run": ("delassus.cli.run.command", "Simulate a scene, record and check it."),
-    "render": ("delassus.cli.render", "Draw a recording: a film or pictures, without a screen."),
-    "view": ("delassus.cli.view", "Show a recording, or a world that moves, in the browser."),
-    "scenes": ("delassus.cli.scenes", "List the scenes and their parameters."),
-    "solve": ("delassus.cli.solve.command", "Solve problem files and verify the accuracy."),
-    "info": ("delassus.cli.info", "Say what makes problem files easy or hard."),
-    "solvers": ("delassus.cli.solvers", "List the solvers and their settings."),
-    "bench": ("delassus.cli.bench", "Compare solvers on problems of real time steps."),
-    "report": ("delassus.cli.report", "Write the report of a benchmark again."),
-    "reproduce": ("delassus.cli.reproduce", "Run the papers' experiments beside their figures."),
-}
-"""Every command: the module that has a function of its name, and what the list of commands says of it."""
+COMMANDS: Table[Command] = Table(
+    "command",
+    lambda line: isinstance(line, Command),
+    lambda line: line.name,
+    [
+        Command("run", "delassus.cli.run.command", "Simulate a scene, record and check it."),
+        Command("render", "delassus.cli.render", "Draw a recording: a film or pictures, without a screen."),
+        Command("view", "delassus.cli.view", "Show a recording, or a world that moves, in the browser."),
+        Command("scenes", "delassus.cli.scenes", "List the scenes and their parameters."),
+        Command("solve", "delassus.cli.solve.command", "Solve problem files and verify the accuracy."),
+        Command("info", "delassus.cli.info", "Say what makes problem files easy or hard."),
+        Command("solvers", "delassus.cli.solvers", "List the solvers and their settings."),
+        Command("bench", "delassus.bench.commands.bench", "Compare solvers on problems of real time steps."),
+        Command("report", "delassus.bench.commands.report", "Write the report of a benchmark again."),
+    ],
+)
+"""Every command by name, plug-ins included."""
 
 _HELP = """Multibody dynamics with joints, impacts and friction: every step solved to a stated and verified accuracy.
 Problems are FCLIB files (HDF5), local (W, q) or global (M, H, f, w); `converged` is claimed only after the residual
@@ -81,24 +87,42 @@ def _options(
     pass
 
 
-def make_app(commands: Mapping[str, tuple[str, str]] = COMMANDS) -> typer.Typer:
-    """The command line with these commands. Our own exceptions end each of them with one line and exit code 2."""
-    app = typer.Typer(
-        name="delassus",
-        help=_HELP,
-        add_completion=False,
-        no_args_is_help=True,
-        rich_markup_mode=None,  # plain help: it pipes well, and rich alone would cost a third of the start-up budget
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.callback()(_options)
-    for name, (module, short_help) in commands.items():
-        app.command(name, short_help=short_help)(console.errors_end_it()(getattr(import_module(module), name)))
-    return app
+class Commands(TyperGroup):
+    """The commands of the table. One is loaded when it is called; the list needs none of them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, or None. Our own exceptions end it with one line and exit code 2."""
+        if cmd_name not in COMMANDS:
+            return None
+        line = COMMANDS[cmd_name]
+        alone = typer.Typer(**_LOOK)
+        alone.command(line.name, short_help=line.summary)(console.errors_end_it()(line.function()))
+        return typer.main.get_command(alone)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As typer does; an unknown name suggests the nearest."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}: {nearest(args[0], list(COMMANDS))}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Their names and summaries."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(line.name, line.summary) for line in COMMANDS.values()])
 
 
-app = make_app()
+_LOOK: dict[str, Any] = {
+    "add_completion": False,
+    "rich_markup_mode": None,  # plain help: it pipes well, and rich alone would cost a third of the start-up budget
+    "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+app = typer.Typer(name="delassus", cls=Commands, help=_HELP, no_args_is_help=True, **_LOOK)
+app.callback()(_options)
 
 
 def run() -> None:

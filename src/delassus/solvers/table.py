@@ -11,7 +11,7 @@ from delassus.problem import Problem
 from delassus.solvers.active_set.gpminres import Gpminres, GpminresMethod
 from delassus.solvers.active_set.gpminres_p import GpminresP, GpminresPMethod
 from delassus.solvers.active_set.kucera import Kucera, KuceraMethod
-from delassus.solvers.admm.admm import PLAIN, Admm, admm_at_once, admm_batch, start_admm
+from delassus.solvers.admm.admm import Admm, admm_at_once, admm_batch, start_admm
 from delassus.solvers.compose import Modifier, compose
 from delassus.solvers.continuation.homotopy import HomotopyMethod
 from delassus.solvers.continuation.settings import Homotopy, has_friction
@@ -27,7 +27,7 @@ from delassus.solvers.interior.inexact.method import start_ipm_inexact
 from delassus.solvers.interior.inexact.settings import IpmInexact
 from delassus.solvers.interior.method import hands_on, start_ipm
 from delassus.solvers.interior.newton_start import interior_start
-from delassus.solvers.interior.settings import Ipm, has_masses
+from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.method import Method
 from delassus.solvers.modifiers.anderson import ANDERSON
 from delassus.solvers.modifiers.desaxce import DESAXCE
@@ -38,9 +38,9 @@ from delassus.solvers.splitting.direct import Direct, DirectMethod
 from delassus.solvers.splitting.method import Splitting, start_splitting
 from delassus.tables import Table
 
-_EXACT = (Law.NCP, Law.FRICTIONLESS)
-_ANY = (Law.NCP, Law.CCP, Law.FRICTIONLESS)
-_CONVEX = (Law.CCP, Law.FRICTIONLESS)
+EXACT = (Law.NCP, Law.FRICTIONLESS)
+ANY = (Law.NCP, Law.CCP, Law.FRICTIONLESS)
+CONVEX = (Law.CCP, Law.FRICTIONLESS)
 
 
 def _start_direct(problem: Problem, settings: Settings, reactions: np.ndarray) -> Method:
@@ -57,11 +57,13 @@ def _start_double_double(problem: Problem, settings: Settings, reactions: np.nda
     return DoubleDoubleMethod(problem, settings, reactions)
 
 
-def _start_pgj(problem: Problem, reactions: np.ndarray) -> Method:
+def start_pgj(problem: Problem, reactions: np.ndarray) -> Method:
+    """Projected Gauß–Jacobi with the settings of its line, from these reactions on."""
     return JacobiMethod(problem, SOLVERS["jacobi"].settings, reactions)
 
 
-def _splitting(name: str, laws: tuple[Law, ...], paper: str, advice: str, **settings: Any) -> Solver:
+def splitting_line(name: str, laws: tuple[Law, ...], paper: str, advice: str, **settings: Any) -> Solver:
+    """A line of the splitting family; settings: those of `Splitting`."""
     return Solver(
         Splitting(solver=name, **settings),
         laws,
@@ -74,7 +76,8 @@ def _splitting(name: str, laws: tuple[Law, ...], paper: str, advice: str, **sett
     )
 
 
-def _admm(name: str, laws: tuple[Law, ...], paper: str, advice: str, **settings: Any) -> Solver:
+def admm_line(name: str, laws: tuple[Law, ...], paper: str, advice: str, **settings: Any) -> Solver:
+    """A line of the ADMM family; settings: those of `Admm`."""
     return Solver(
         Admm(solver=name, **settings),
         laws,
@@ -89,102 +92,79 @@ def _admm(name: str, laws: tuple[Law, ...], paper: str, advice: str, **settings:
 
 
 _LINES = [
-    _splitting("nbgs", _ANY, "exact local solves, over-relaxed; ours, after Tsounis et al. 2025, Alg. 5",
+    splitting_line("nbgs", ANY, "exact local solves, over-relaxed; ours, after Tsounis et al. 2025, Alg. 5",
                "one contact after the other, each exactly, to 1e-3…1e-6; slow on tall stacks and large mass ratios",
                local="slip", omega=1.6, omega_after=1, omega_min=0.8, omega_backoff=0.7),
-    _splitting("nbgs-preclik", _EXACT, "Preclik et al. 2018 as in Tsounis et al. 2025, Alg. 4–5",
-               "the published nbgs: contacts by the quartic of eq. 152, which is not Coulomb's law where blocks couple",
-               local="conic"),
-    Solver(Direct(solver="nbgs-direct"), _ANY, ALL_ROWS, "Tsounis et al. 2025, Alg. 4–5; joints eliminated",
+    Solver(Direct(solver="nbgs-direct"), ANY, ALL_ROWS, "Tsounis et al. 2025, Alg. 4–5; joints eliminated",
            "mechanisms: all joints by one dense factorisation, contacts by nbgs; up to some thousand rows",
            _start_direct, most_rows=4000, forms_delassus=True, at_once=joints_at_once, joints_at_once=True),
-    Solver(ProxSsn(solver="prox-ssn"), _ANY, ALL_ROWS, "Newton on Alart and Curnier's function, proximal; ours",
+    Solver(ProxSsn(solver="prox-ssn"), ANY, ALL_ROWS, "Newton on Alart and Curnier's function, proximal; ours",
            "any law to 1e-8 and beyond: accelerated sweeps, then Newton where they crawl: stacks, mass ratios, loops",
            partial(start_prox_ssn, borrowed=Borrowed(interior_start)), most_rows=30_000, forms_delassus=True,
            at_once=prox_ssn_at_once, batch_at_once=prox_ssn_batch),
     Solver(Homotopy(solver="homotopy"), (Law.NCP,), (CONTACT,), "smoothed law, pseudo-arclength continuation; ours",
            "contacts alone, all with friction: a last resort where Newton stalls, along paths of thousands of systems",
            HomotopyMethod, most_rows=10_000, forms_delassus=True, also=has_friction),
-    Solver(Ipm(solver="ipm"), _CONVEX, ALL_ROWS, "Mangoni, PhD thesis, ch. 4; Mangoni and Tasora",
+    Solver(Ipm(solver="ipm"), CONVEX, ALL_ROWS, "Mangoni, PhD thesis, ch. 4; Mangoni and Tasora",
            "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
            start_ipm, at_once=dense_at_once, hands_on=hands_on),
-    Solver(Ipm(solver="ipm-mangoni", variant="thesis", linear="saddle", start="nocedal", lengths="separate",
-            inside=1.0), (Law.FRICTIONLESS,), ALL_ROWS, "Mangoni, PhD thesis, §4.5, algorithm 1, as published",
-           "to compare with: the published predictor-corrector with its start and matrix, nothing added; no friction",
-           start_ipm, also=has_masses),
-    Solver(DoubleDoubleIpm(solver="ipm-dd"), _CONVEX, ALL_ROWS,
+    Solver(DoubleDoubleIpm(solver="ipm-dd"), CONVEX, ALL_ROWS,
            "Mangoni, PhD thesis, §4.11, in two doubles; polish ours",
            "masses 1e6 to 1e20 apart: up to 50 rigid bodies, hard contacts; `auto` and `ipm` turn to it themselves",
            _start_double_double, ignores_guess=True, also=takes_pairs),
-    _splitting("pgs-ccp", _ANY, "Tsounis et al. 2025, Alg. 2, 5",
+    splitting_line("pgs-ccp", ANY, "Tsounis et al. 2025, Alg. 2, 5",
                "the convex relaxation at the lowest cost per sweep; under the ncp law with De Saxcé's term",
                local="ccp", omega_min=0.3, omega_backoff=0.7),
-    _splitting("pgs-ncp", _EXACT, "Tsounis et al. 2025, Alg. 3, 5",
+    splitting_line("pgs-ncp", EXACT, "Tsounis et al. 2025, Alg. 3, 5",
                "what game engines do; cheap sweeps, may oscillate on anisotropic contacts",
                local="ncp", omega_min=0.3, omega_backoff=0.7),
-    _splitting("pgs-ccp-plain", _ANY, "Tasora et al. as in Tsounis et al. 2025, Alg. 2, 5",
-               "pgs-ccp as published, without backing off: to compare with", local="ccp"),
-    _splitting("pgs-ncp-plain", _EXACT, "Tsounis et al. 2025, Alg. 3, 5",
-               "pgs-ncp as published, without backing off: to compare with", local="ncp"),
-    _splitting("raisim", _EXACT, "Tsounis et al. 2025, Alg. 4–5",
+    splitting_line("raisim", EXACT, "Tsounis et al. 2025, Alg. 4–5",
                "bisection on the friction angle without De Saxcé's term: stalls where normal and tangent couple",
                local="bisection"),
-    _splitting("raisim-ds", _EXACT, "Tsounis et al. 2025, Alg. 4–5",
+    splitting_line("raisim-ds", EXACT, "Tsounis et al. 2025, Alg. 4–5",
                "raisim with De Saxcé's term: exact Coulomb friction at its fixed point",
                local="bisection", desaxce=True),
-    _splitting("raisim-ds-es", _EXACT, "Tsounis et al. 2025, Alg. 4–5, eq. 160",
+    splitting_line("raisim-ds-es", EXACT, "Tsounis et al. 2025, Alg. 4–5, eq. 160",
                "raisim-ds that stops when the energy no longer falls: for real time, not for accuracy",
                local="bisection", desaxce=True, early_stop=1e-8),
-    _admm("admm-ccp", _CONVEX, "Tsounis et al. 2025, Alg. 6",
+    admm_line("admm-ccp", CONVEX, "Tsounis et al. 2025, Alg. 6",
           "the convex relaxation, all rows at once: stacks and mechanisms to 1e-6 where sweeps crawl",
           eta=0.0),
-    _admm("admm-ncp-fp", _EXACT, "Tsounis et al. 2025, Alg. 6",
+    admm_line("admm-ncp-fp", EXACT, "Tsounis et al. 2025, Alg. 6",
           "exact friction with one factorisation, the penalty kept: many like problems, once rho is tuned"),
-    _admm("admm-ncp-la", _EXACT, "Tsounis et al. 2025, Alg. 6, eq. 171",
+    admm_line("admm-ncp-la", EXACT, "Tsounis et al. 2025, Alg. 6, eq. 171",
           "exact friction, the penalty balanced by a constant factor: small mechanisms, joints solved exactly",
           penalty="linear"),
-    _admm("admm-ncp-sa", _EXACT, "Tsounis et al. 2025, Alg. 6, eq. 172",
+    admm_line("admm-ncp-sa", EXACT, "Tsounis et al. 2025, Alg. 6, eq. 172",
           "exact friction, the penalty from the spectrum of D: the first choice of the four, to 1e-6…1e-8",
           penalty="spectral"),
-    _admm("admm-ccp-plain", _CONVEX, "Tsounis et al. 2025, Alg. 6",
-          "admm-ccp as published, joints and contacts alike, unscaled: to compare with", eta=0.0, **PLAIN),
-    _admm("admm-ncp-fp-plain", _EXACT, "Tsounis et al. 2025, Alg. 6",
-          "admm-ncp-fp as published, rho = 1 in whatever units: to compare with", **PLAIN),
-    _admm("admm-ncp-la-plain", _EXACT, "Tsounis et al. 2025, Alg. 6, eq. 171",
-          "admm-ncp-la as published: to compare with", penalty="linear", **PLAIN),
-    _admm("admm-ncp-sa-plain", _EXACT, "Carpentier et al. 2024 as in Tsounis et al. 2025, Alg. 6, eq. 172",
-          "admm-ncp-sa as published: to compare with", penalty="spectral", **PLAIN),
-    Solver(Prox(solver="prox"), _EXACT, ALL_ROWS, "Tsounis et al. 2025, §VI-D",
+    Solver(Prox(solver="prox"), EXACT, ALL_ROWS, "Tsounis et al. 2025, §VI-D",
            "exact Coulomb friction by the cheapest sweeps; converges where exact local solves cycle",
            ProxMethod, forms_delassus=True),
-    Solver(Apgd(solver="apgd"), _CONVEX, ALL_ROWS, "Mazhar et al. 2015",
+    Solver(Apgd(solver="apgd"), CONVEX, ALL_ROWS, "Mazhar et al. 2015",
            "the convex law on large heaps to 1e-3…1e-6, in parallel; for exact friction apgd+desaxce",
            ApgdMethod, forms_delassus=True),
-    Solver(Ags(solver="ags"), _ANY, ALL_ROWS, "Gauß–Seidel with Nesterov's momentum and restarts",
+    Solver(Ags(solver="ags"), ANY, ALL_ROWS, "Gauß–Seidel with Nesterov's momentum and restarts",
            "heaps too large to factorise, exact friction or the convex law, to 1e-3…1e-6; in parallel, same bits",
            AgsMethod, forms_delassus=True),
-    Solver(SpgFb(solver="spg-fb"), _CONVEX, ALL_ROWS, "Heyn et al. 2013, §4.3",
+    Solver(SpgFb(solver="spg-fb"), CONVEX, ALL_ROWS, "Heyn et al. 2013, §4.3",
            "the convex law, fast at first; returns the best iterate however soon it is stopped",
            SpgFbMethod, forms_delassus=True),
-    Solver(Gpminres(solver="gpminres"), _ANY, ALL_ROWS, "Heyn et al. 2013, §4.2; friction ours",
+    Solver(Gpminres(solver="gpminres"), ANY, ALL_ROWS, "Heyn et al. 2013, §4.2; friction ours",
            "heaps without friction to any accuracy in the fewest products; with friction apgd is faster on heaps",
            GpminresMethod, forms_delassus=True),
-    Solver(GpminresP(solver="gpminres-p"), _ANY, ALL_ROWS, "Heyn et al. 2013, §4.2; friction ours",
+    Solver(GpminresP(solver="gpminres-p"), ANY, ALL_ROWS, "Heyn et al. 2013, §4.2; friction ours",
            "small convex problems, and heaps without friction, in tens of factorisations; D is formed",
            GpminresPMethod, most_rows=12_000, forms_delassus=True),
-    Solver(Kucera(solver="kucera"), _ANY, ALL_ROWS, "Heyn et al. 2013, §4.4; Kučera 2008; ncp by Tresca",
+    Solver(Kucera(solver="kucera"), ANY, ALL_ROWS, "Heyn et al. 2013, §4.4; Kučera 2008; ncp by Tresca",
            "heaps without friction; proved to converge with cones too, slowly where many contacts slide",
            KuceraMethod, forms_delassus=True),
-    Solver(Jacobi(solver="jacobi"), _ANY, ALL_ROWS, "Heyn et al. 2013, eq. 12; Kleinert et al. 2014, §5.2.4",
+    Solver(Jacobi(solver="jacobi"), ANY, ALL_ROWS, "Heyn et al. 2013, eq. 12; Kleinert et al. 2014, §5.2.4",
            "the reference that Heyn et al. and Kleinert et al. compare with (PGJ): parallel and slow",
            JacobiMethod, is_map=True, forms_delassus=True),
-    Solver(IpmInexact(solver="ipm-inexact"), _ANY, ALL_ROWS, "Kleinert et al. 2014; scaling and stopping ours",
+    Solver(IpmInexact(solver="ipm-inexact"), ANY, ALL_ROWS, "Kleinert et al. 2014; scaling and stopping ours",
            "interior point with Krylov directions: large heaps to 1e-2…1e-4; space=body, linear=cg is the fastest",
-           partial(start_ipm_inexact, pgj=_start_pgj), forms_delassus=True),
-    Solver(IpmInexact(solver="ipm-kleinert", stop="euclidean", accuracy=1e-5, scalar=True, order="natural",
-                      scaled=False, first=0.1), _ANY, ALL_ROWS, "Kleinert et al. 2014, Algorithm 1, §5.1, §5.2.2",
-           "as published, to compare with: SI units, scalar IC(0), 0.25 N s to start with; exact friction by eq. 13",
-           partial(start_ipm_inexact, pgj=_start_pgj), forms_delassus=True),
+           partial(start_ipm_inexact, pgj=start_pgj), forms_delassus=True),
 ]  # fmt: skip
 
 ALIASES = {"gauss-seidel": "nbgs"}

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from delassus.bench.peers import conic, pinocchio, siconos
 from delassus.bench.peers.answer import Answer
-from delassus.errors import SettingsError, nearest
+from delassus.errors import SettingsError
 from delassus.problem import Problem
+from delassus.tables import Table
 
 
 @dataclass(frozen=True)
@@ -21,27 +22,28 @@ class Peer:
     solve: Callable[[str, Problem, float, float], Answer]
 
 
-PEERS: dict[str, Peer] = {
-    peer.name: peer
-    for peer in (
+PEERS: Table[Peer] = Table(
+    "peer",
+    lambda line: isinstance(line, Peer),
+    lambda line: line.name,
+    [
         Peer("clarabel", "interior point, convex relaxation only", conic.has_clarabel, conic.solve_clarabel),
         Peer("scs", "operator splitting, convex relaxation only", conic.has_scs, conic.solve_scs),
         Peer("pinocchio-admm", "Pinocchio's ADMM on the dense Delassus matrix", pinocchio.available, pinocchio.admm),
         Peer("pinocchio-pgs", "Pinocchio's Gauß–Seidel on the same", pinocchio.available, pinocchio.pgs),
         Peer("siconos", "siconos:NSGS, siconos:NSN_AC, siconos:ADMM …", siconos.available, siconos.solve),
-    )
-}
-"""Every peer by name; what follows a colon is its variant."""
+    ],
+)
+"""Every peer by name, plug-ins included; what follows a colon is its variant."""
 
 
 def find_peer(name: str) -> Peer:
     """The peer of that name, if it can be run here."""
     base = name.partition(":")[0]
-    if base not in PEERS:
-        raise SettingsError(f"unknown peer {base!r}; {nearest(base, list(PEERS))}")
-    if not PEERS[base].available():
+    peer = PEERS.find(base)
+    if not peer.available():
         raise SettingsError(f"{base} is not installed: pip install 'delassus[peers]', or apt-get for Siconos")
-    return PEERS[base]
+    return peer
 
 
 def peer_solve(name: str, problem: Problem, tol: float, time_limit: float) -> Answer:

@@ -10,8 +10,8 @@ block onto its cone, which a penalty ρ and multipliers z pull together. Four me
 | admm-ncp-la | NCP | of the last z | moved by a constant factor (eq. 171) |
 | admm-ncp-sa | NCP | of the last z | from the spectrum of D (eq. 172) |
 
-By default four things differ from the published method, which is `PLAIN` and has lines of its own in the table, called
-admm-ccp-plain and so on:
+By default four things differ from the published method, whose lines in the table, admm-ccp-plain and so on, come from
+`delassus_papers`:
 
 - Blocks are scaled to unit mobility first, which gives ρ = 1 its meaning.
 - Bilateral rows, whose cone is the whole space, are solved exactly with the linear system instead of being split; a
@@ -98,11 +98,6 @@ class Admm(PublishedStop):
                 patience=float(self.patience), moved=float(self.moved), depth=int(self.anderson),
             )
         )  # fmt: skip
-
-
-PLAIN = {"scaled": False, "joints": "split", "every": 1, "patience": 1.0, "moved": 1.0, "anderson": 0}
-"""What makes `Admm` the published method: no scaling, no elimination, no extrapolation, a factorisation for every move
-of the penalty. Tsounis et al. 2025 do not print the over-relaxation; 1.6 lies where Boyd et al. 2011 advise it."""
 
 
 class AdmmMethod(Method):

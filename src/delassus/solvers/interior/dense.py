@@ -185,7 +185,7 @@ def dense_at_once(
         return 0
     if 6 * len(rigid.mass) - problem.cone.bilateral_rows > _QUICK_COLUMNS:  # independent joints take one each
         return 0
-    if not settings.polish or settings.variant == "thesis" or rigid.has_odd_masses():
+    if not settings.polish or rigid.has_odd_masses():
         return 0
     space = dense_space(problem, settings)
     if space is None or space.may_contradict:

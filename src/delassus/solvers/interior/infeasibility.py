@@ -17,7 +17,7 @@ from delassus.linalg.iterative.conjugate_gradients import dot
 from delassus.problem import Problem
 from delassus.solvers.interior.certificate import Certificate
 from delassus.solvers.interior.iteration import LARGE
-from delassus.solvers.interior.settings import Ipm
+from delassus.solvers.interior.settings import InteriorSettings
 from delassus.solvers.interior.sparse_phases import Interior
 from delassus.solvers.interior.standard import Standard
 from delassus.solvers.interior.systems import system_of
@@ -49,7 +49,7 @@ class Contradiction(NamedTuple):
 class Infeasibility:
     """What is known about whether a problem has a solution."""
 
-    def __init__(self, problem: Problem, settings: Ipm):
+    def __init__(self, problem: Problem, settings: InteriorSettings):
         self.problem, self.settings = problem, settings
         self.certificate = Certificate(problem)
         self.known: Contradiction | None = None

@@ -12,7 +12,7 @@ from delassus.problem import Problem
 from delassus.solvers.interior.dense import PATIENCE, DenseSpace, dense_space
 from delassus.solvers.interior.infeasibility import Infeasibility
 from delassus.solvers.interior.iteration import DONE, FAR_OFF, FAR_VELOCITY, LARGE, Outcome
-from delassus.solvers.interior.settings import Ipm
+from delassus.solvers.interior.settings import InteriorSettings, Ipm
 from delassus.solvers.interior.sparse import SparseSpace
 from delassus.solvers.interior.starts import best_multiple
 from delassus.solvers.method import Method
@@ -31,7 +31,7 @@ class Explained(Method):
 
     is_costly = True
 
-    def __init__(self, problem: Problem, settings: Ipm, reactions: np.ndarray):
+    def __init__(self, problem: Problem, settings: InteriorSettings, reactions: np.ndarray):
         super().__init__(problem, settings, reactions)
         self.told: Batches = []
 
@@ -176,16 +176,12 @@ class InteriorPoint(Explained):
 
 
 def start_ipm(problem: Problem, settings: Settings, reactions: np.ndarray) -> Method:
-    """The variant asked for, at the given starting point."""
+    """The method, from these reactions on."""
     assert isinstance(settings, Ipm)
-    if settings.variant == "thesis":
-        from delassus.solvers.interior.thesis import ThesisIpm  # which derives from a class above
-
-        return ThesisIpm(problem, settings, reactions)
     return InteriorPoint(problem, settings, reactions)
 
 
 def hands_on(settings: Settings) -> bool:
-    """May two doubles go on where this stalls? The published variant stays what was published."""
+    """May two doubles go on where this stalls?"""
     assert isinstance(settings, Ipm)
-    return settings.rescue and settings.variant == "fast"
+    return settings.rescue

@@ -9,7 +9,7 @@ from delassus.solvers.interior.augmented_system import AugmentedSystem
 from delassus.solvers.interior.body_system import BodySystem
 from delassus.solvers.interior.dual_system import DualSystem
 from delassus.solvers.interior.full_system import FullSystem
-from delassus.solvers.interior.settings import Ipm
+from delassus.solvers.interior.settings import InteriorSettings
 from delassus.solvers.interior.sparse_body_system import SparseBodySystem
 from delassus.solvers.interior.sparse_phases import System
 from delassus.solvers.interior.standard import MatrixRows, RigidRows, SparseRows, Standard
@@ -19,7 +19,7 @@ from delassus.solvers.interior.standard import MatrixRows, RigidRows, SparseRows
 _FULL_OPERATIONS, _FEW_VELOCITIES = 24.0, 300
 
 
-def system_of(standard: Standard, settings: Ipm) -> System:
+def system_of(standard: Standard, settings: InteriorSettings) -> System:
     """The form asked for; "auto" takes the bodies where they are known."""
     operator = standard.operator
     linear = settings.linear

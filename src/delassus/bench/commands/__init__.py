@@ -1,0 +1,1 @@
+"""`delassus bench` and `delassus report`."""

@@ -1,1 +1,0 @@
-"""One file per experiment, each with its `EXPERIMENT`; the table is in `delassus.reproduce`."""
