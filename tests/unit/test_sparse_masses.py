@@ -227,7 +227,7 @@ def test_related_operators_need_no_other_factorisation(monkeypatch):
     monkeypatch.setattr(sparse, "mass_factor", lambda H: pytest.fail("H was factored again"))
     rng = np.random.default_rng(7)
     row, x = 0.5 + rng.random(problem.row_count), rng.normal(size=problem.row_count)
-    fresh = SparseDelassus(problem.delassus.arguments, problem.delassus.J, None, problem.delassus.factor)
+    fresh = SparseDelassus(problem.delassus.given, problem.delassus.J, None, problem.delassus.factor)
     for operator in (problem.delassus, fresh):  # D at hand, and not
         pairs = [
             (operator.scaled(row, 3.0), row[:, None] * full * row / 3.0),
@@ -274,7 +274,7 @@ def test_what_touches_nothing_needs_no_delassus_operator(monkeypatch, law):
     v[: given.cone.contact_start] = 0.1
     zero = np.zeros(given.row_count)
     want = residuals.evaluate(Problem.dual(given.delassus.dense(), v, cone=given.cone, law=law), zero)
-    fresh = SparseDelassus(given.delassus.arguments, given.delassus.J, None, given.delassus.factor)
+    fresh = SparseDelassus(given.delassus.given, given.delassus.J, None, given.delassus.factor)
     monkeypatch.setattr(SparseDelassus, "_between", lambda self, J: pytest.fail("D was formed"))
     problem = Problem(fresh, v, given.cone, law, u_f=given.u_f, bias=given.bias)
     found = solve(problem, "auto", np.ones(problem.row_count), tol=1e-10)

@@ -283,7 +283,7 @@ def test_bad_input_is_named():
     for wrong, words in refused:
         with pytest.raises(ProblemError, match=words):
             Skin(**{"triangles": triangles, "name": "mat"} | wrong)
-    with pytest.raises(ProblemError, match="no surfaces given"):
+    with pytest.raises(ProblemError, match="no surfaces: give one Skin per flexible body"):
         surface_arrays(nodes, [])
     with pytest.raises(
         ProblemError, match=r"surface of 'mat': a triangle has corners \[0, 1, 99\], but there are 9 nodes"
