@@ -25,9 +25,11 @@ _REGULARISATION = 1e-10  # of the least squares, see `fit`
 _PATIENCE, _FALL = 50, 0.9  # iterations in which the norm must fall by this factor
 _FIRST_REST, _MORE_REST = 10, 1.5  # plain iterations after the first time it did not, and factor for the next time
 
-# entries of `status`: differences held, where the next one goes, is there a last point?, was it extrapolated?, its
-# norm, least norm so far, iterations since it fell, plain iterations left to do, how many the next time
-HELD, NEXT, HAS_LAST, IS_EXTRAPOLATED, NORM, BEST, SINCE, REST, NEXT_REST = 0, 1, 2, 3, 4, 5, 6, 7, 8
+# entries of `status`
+HELD, NEXT = 0, 1  # differences held, where the next one goes
+HAS_LAST, IS_EXTRAPOLATED, NORM = 2, 3, 4  # is there a last point?, was it extrapolated?, its norm
+BEST, SINCE = 5, 6  # least norm so far, iterations since it fell
+REST, NEXT_REST = 7, 8  # plain iterations left to do, how many the next time
 STATUS_SIZE = 9
 SCRATCH = 3  # rows of scratch: coefficients and scales of the least squares, and its right side
 

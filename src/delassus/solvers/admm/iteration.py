@@ -6,12 +6,11 @@ With s = Γ(z) and v = v_f + s − η x − ρ y − z (lines 4–5):
 
 At the fixed point x = y are the reactions and z = v + Γ(v). Rows that are not split have y = x and z = 0.
 
-Arguments the two loops share. cone: (bilateral rows, how many of these are not split, limits, mu, De Saxcé's term?);
-prox: (η, ω); rule: (moves?, ratio, factor, patience, moved), see `Admm`; state: see below; memory: of `anderson`;
-shift: (m,) η + ρ, written when ρ changes; x, y, z: (m,) the iterate, updated; work: (2 m + what the storage needs,).
+What the two loops share has names below; from Python all of them come as plain tuples.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,10 +21,53 @@ from delassus.linalg.operators.shifted_inverse import SMALL, invert_small, solve
 from delassus.solvers.admm.anderson import extrapolate, forget
 from delassus.solvers.admm.penalty import next_penalty
 
-# entries of `state`: ρ in use, ρ of the rule, the first ρ, the one factored, iterations done, iterations between looks
-# at the residuals, iteration of the next look, last direction of ρ
-RHO, WANTED, FIRST, FACTORED, COUNT, WAIT, LOOK, DIRECTION = 0, 1, 2, 3, 4, 5, 6, 7
+# entries of `state`
+RHO, WANTED, FIRST, FACTORED = 0, 1, 2, 3  # ρ in use, ρ of the rule, the first ρ, the one factored
+COUNT, WAIT, LOOK = 4, 5, 6  # iterations done, iterations between looks at the residuals, iteration of the next look
+DIRECTION = 7  # last direction of ρ
 STATE_SIZE = 8
+
+
+class SplitCone(NamedTuple):
+    """The rows as the iteration sees them."""
+
+    free: int  # bilateral rows
+    exact: int  # how many of these are not split
+    limits: int
+    mu: np.ndarray  # (n_c,)
+    has_term: bool  # De Saxcé's
+
+
+class Rule(NamedTuple):
+    """How the penalty moves, see `Admm`."""
+
+    is_moving: bool
+    ratio: float
+    factor: float
+    patience: float
+    moved: float
+
+
+class Terms(NamedTuple):
+    """What the iterations do not change."""
+
+    cone: SplitCone
+    v_f: np.ndarray  # (m,)
+    eta: float
+    omega: float
+    rule: Rule
+
+
+class Iterate(NamedTuple):
+    """What they do change."""
+
+    x: np.ndarray  # (m,), as y and z
+    y: np.ndarray
+    z: np.ndarray
+    state: np.ndarray  # (STATE_SIZE,)
+    memory: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # of `anderson`
+    shift: np.ndarray  # (m,) η + ρ, written when ρ changes
+    work: np.ndarray  # (2 m + what the storage needs,)
 
 
 def first_state(rho: float, every: int) -> np.ndarray:
@@ -44,40 +86,47 @@ def fill_state(state, rho, every):
 
 
 @njit(cache=True, error_model="numpy")
-def iterate_dense(count, inverse, D, cone, v_f, prox, rule, state, memory, shift, x, y, z, work):
+def iterate_dense(count, inverse, D, terms, iterate):
     """At most `count` iterations with a full inverse; returns how many were done: fewer where D, (m, m), is too large
     to be inverted here and a new ρ asks for it."""
-    m = len(x)
-    right, new = work[:m], work[m : 2 * m]
+    now = Iterate(*iterate)
+    m = len(now.x)
+    right, new = now.work[:m], now.work[m : 2 * m]
     for done in range(1, count + 1):
-        _right_side(cone, v_f, prox, state[RHO], shift, x, y, z, right)
+        _right_side(terms, iterate, right)
         dense_times(inverse, right, new)
-        if _split(cone, prox, rule, state, memory, shift, x, y, z, right, new):
+        if _split(terms, iterate, right, new):
             if m > SMALL:
                 return done
-            invert_small(D, shift, inverse)
-            state[FACTORED] = state[RHO]
+            invert_small(D, now.shift, inverse)
+            now.state[FACTORED] = now.state[RHO]
     return count
 
 
 @njit(cache=True, error_model="numpy")
-def iterate_sparse(count, kind, inverse, lu, bodies, cone, v_f, prox, rule, state, memory, shift, x, y, z, work):
-    """At most `count` iterations with sparse factors; returns how many were done: fewer where ρ changed."""
-    m = len(x)
-    right, new, scratch = work[:m], work[m : 2 * m], work[2 * m :]
+def iterate_sparse(count, kind, factors, terms, iterate):
+    """At most `count` iterations with sparse factors; returns how many were done: fewer where ρ changed.
+
+    kind, factors: of `solve_shifted`."""
+    inverse, lu, bodies = factors
+    now = Iterate(*iterate)
+    m = len(now.x)
+    right, new, scratch = now.work[:m], now.work[m : 2 * m], now.work[2 * m :]
     for done in range(1, count + 1):
-        _right_side(cone, v_f, prox, state[RHO], shift, x, y, z, right)
+        _right_side(terms, iterate, right)
         solve_shifted(kind, inverse, lu, bodies, right, new, scratch)
-        if _split(cone, prox, rule, state, memory, shift, x, y, z, right, new):
+        if _split(terms, iterate, right, new):
             return done
     return count
 
 
 @njit(cache=True, error_model="numpy")
-def _right_side(cone, v_f, prox, rho, shift, x, y, z, right):
+def _right_side(terms, iterate, right):
     """right = −v of lines 4–5."""
-    free, exact, limits, mu, has_term = cone
-    eta = prox[0]
+    given, now = Terms(*terms), Iterate(*iterate)
+    free, exact, limits, mu, has_term = given.cone
+    v_f, eta, rho, shift = given.v_f, given.eta, now.state[RHO], now.shift
+    x, y, z = now.x, now.y, now.z
     for i in range(exact):
         right[i] = shift[i] * x[i] - v_f[i]
     for i in range(exact, len(x)):
@@ -89,14 +138,17 @@ def _right_side(cone, v_f, prox, rho, shift, x, y, z, right):
 
 
 @njit(cache=True, error_model="numpy")
-def _split(cone, prox, rule, state, memory, shift, x, y, z, right, new):
+def _split(terms, iterate, right, new):
     """Lines 7–9 from x⁺ in `new`, then line 18; was ρ changed? right, new: overwritten."""
-    free, exact, limits, mu, _ = cone
-    eta, omega = prox
+    given, now = Terms(*terms), Iterate(*iterate)
+    free, exact, limits, mu, _ = given.cone
+    eta, omega, rule = given.eta, given.omega, Rule(*given.rule)
+    state, memory, shift = now.state, now.memory, now.shift
+    x, y, z = now.x, now.y, now.z
     rho = state[RHO]
     m, start = len(x), free + limits
     state[COUNT] += 1.0
-    looks = rule[0] and state[COUNT] >= state[LOOK]
+    looks = rule.is_moving and state[COUNT] >= state[LOOK]
     primal, dual = 0.0, 0.0  # ∞-norms of x − y and η Δx + ρ Δy (lines 12–13)
     for i in range(exact):
         dual = max(dual, abs(shift[i] * (new[i] - x[i])))
@@ -131,16 +183,15 @@ def _split(cone, prox, rule, state, memory, shift, x, y, z, right, new):
 @njit(cache=True, error_model="numpy")
 def _penalty_changed(rule, state, primal, dual):
     """Does the rule want a ρ that is worth a factorisation? Then state[RHO] is it."""
-    _, ratio, factor, patience, moved = rule
     before = state[WANTED]
-    wanted = state[WANTED] = next_penalty(before, state[FIRST], primal, dual, ratio, factor)
+    wanted = state[WANTED] = next_penalty(before, state[FIRST], primal, dual, rule.ratio, rule.factor)
     if wanted != before:
         direction = 1.0 if wanted > before else -1.0
         if direction == -state[DIRECTION]:
-            state[WAIT] *= patience
+            state[WAIT] *= rule.patience
         state[DIRECTION] = direction
     state[LOOK] = state[COUNT] + state[WAIT]
-    if wanted == state[RHO] or max(wanted / state[RHO], state[RHO] / wanted) < moved:
+    if wanted == state[RHO] or max(wanted / state[RHO], state[RHO] / wanted) < rule.moved:
         return False
     state[RHO] = wanted
     return True

@@ -89,7 +89,7 @@ class SparseReduced:
 
     def iterate(self, count: int, *arguments: Any) -> int:
         """At most `count` iterations; see `iteration`."""
-        return iterate_sparse(count, self.inverse.kind, *self.inverse.plain, *arguments)
+        return iterate_sparse(count, self.inverse.kind, self.inverse.plain, *arguments)
 
     def largest_eigenvalue(self) -> float:
         """Of S D S, by power iteration."""

@@ -15,9 +15,21 @@ from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.linalg.operators.rigid import form_dense
 from delassus.linalg.operators.shifted_inverse import SMALL, invert_small
 from delassus.problem import Problem
+from delassus.problem.data import ProblemData
 from delassus.residuals import measure_at
 from delassus.solvers.admm.anderson import SCRATCH, STATUS_SIZE, clear_status, forget
-from delassus.solvers.admm.iteration import FACTORED, RHO, STATE_SIZE, fill_state, iterate_dense, start_dual
+from delassus.solvers.admm.iteration import (
+    FACTORED,
+    RHO,
+    STATE_SIZE,
+    Iterate,
+    Rule,
+    SplitCone,
+    Terms,
+    fill_state,
+    iterate_dense,
+    start_dual,
+)
 from delassus.solvers.admm.penalty import largest_eigenvalue_dense
 from delassus.solvers.admm.reduced import scale_blocks
 from delassus.solvers.method import Method
@@ -44,6 +56,25 @@ class PlainSettings(NamedTuple):
     patience: float
     moved: float
     depth: int  # of the extrapolation
+
+
+class Task(NamedTuple):
+    """One problem and how it is to be solved; passed in as a plain tuple."""
+
+    v_f: np.ndarray  # (b + m,)
+    block_start: np.ndarray  # (block_count + 1,)
+    joint_rows: int  # b of them are eliminated
+    is_scaled: bool
+    cone: SplitCone  # of the other m
+    settings: PlainSettings
+
+
+class Limits(NamedTuple):
+    """Where an attempt ends; passed in as a plain tuple."""
+
+    tol: float
+    tol_velocity: float
+    most: int  # iterations
 
 
 class Arrays(NamedTuple):
@@ -81,17 +112,13 @@ class SmallAdmm(Method):
         self.b = cone.bilateral_rows if eliminates else 0
         self.m = cone.row_count - self.b
         self.depth = plain[-1]
-        self.cone = (cone.bilateral_rows - self.b, 0, cone.unilateral, problem.mu, problem.law is Law.NCP)
-        self.plain = plain
+        self.task = _task(problem, plain, self.b, is_scaled)
         self.store = np.empty(_store_size(self.b, self.m, self.depth))
-        self.is_started = _begin(
-            problem.delassus.full, problem.free_velocity, cone.block_start, self.b, is_scaled, self.cone, plain,
-            reactions, self.store,
-        )  # fmt: skip
+        self.is_started = _begin(problem.delassus.full, self.task, reactions, self.store)
 
     def advance(self, count: int) -> None:
         """`count` iterations."""
-        _advance(count, self.b, self.cone, self.plain, self.reactions, self.store)
+        _advance(count, self.task, self.reactions, self.store)
         self.finished = not self.m  # joints alone are one linear system
 
     @property
@@ -123,14 +150,11 @@ def small_at_once(
     """Begin, iterate and judge in one compiled call, while that takes few iterations: how many judgements there are,
     the last of which is that of the reactions, which are overwritten.  tols: (tol, tol_velocity); found: of an
     `Attempt`."""
-    cone, rigid, law = problem.cone, problem.delassus.rigid, problem.judged_by
-    b = cone.bilateral_rows if eliminates else 0
-    m = len(reactions) - b
-    seen = (cone.bilateral_rows - b, 0, cone.unilateral, problem.mu, problem.law is Law.NCP)
-    arguments = (
-        problem.free_velocity, b, is_scaled, seen, plain, law, tols,
-        min(max_iter, _AT_ONCE_ITERATIONS), reactions, np.empty(_store_size(b, m, plain[-1])), found,
-    )  # fmt: skip
+    rigid = problem.delassus.rigid
+    b = problem.cone.bilateral_rows if eliminates else 0
+    task, limits = _task(problem, plain, b, is_scaled), (*tols, min(max_iter, _AT_ONCE_ITERATIONS))
+    store = np.empty(_store_size(b, len(reactions) - b, plain[-1]))
+    arguments = task, problem.judged_by, limits, reactions, store, found
     if rigid is not None:
         return _at_once_rigid(rigid.plain, known(problem.u_f), *arguments)
     return _at_once_dense(problem.delassus.full, *arguments)
@@ -140,10 +164,11 @@ def small_batch(
     batch: Batch, plain: tuple[Any, ...], eliminates: bool, is_scaled: bool, tols: tuple[float, float], max_iter: int
 ) -> Kernel:
     """`small_at_once` for the problems of a batch."""
-    most, size = min(max_iter, _AT_ONCE_ITERATIONS), _store_size(batch.most_joints, batch.most_rows, plain[-1])
+    limits = (*tols, min(max_iter, _AT_ONCE_ITERATIONS))
+    size = _store_size(batch.most_joints, batch.most_rows, plain[-1])
 
     def kernel(*given: Any) -> None:
-        _batch_at_once(*given, eliminates, is_scaled, plain, tols, most, np.empty(size))  # type: ignore[call-arg]
+        _batch_at_once(*given, (eliminates, is_scaled, plain, limits), np.empty(size))  # type: ignore[call-arg]
 
     return kernel
 
@@ -152,6 +177,13 @@ def is_small(problem: Problem, eliminates: bool) -> bool:
     """Few enough rows to be split, and few enough joints to be eliminated, in compiled loops?"""
     joints = problem.cone.bilateral_rows if eliminates else 0
     return joints <= CARRY_ROWS and problem.row_count - joints <= SMALL
+
+
+def _task(problem: Problem, plain: tuple[Any, ...], b: int, is_scaled: bool) -> tuple[Any, ...]:
+    """A `Task` as a plain tuple."""
+    cone = problem.cone
+    split = (cone.bilateral_rows - b, 0, cone.unilateral, problem.mu, problem.law is Law.NCP)
+    return problem.free_velocity, cone.block_start, b, is_scaled, split, plain
 
 
 def _store_size(b: int, m: int, depth: int) -> int:
@@ -179,10 +211,11 @@ def _views(store, b, m, depth):
 
 
 @njit(cache=True, error_model="numpy")
-def _begin(full, v_f, block_start, b, is_scaled, cone, plain, reactions, store):
+def _begin(full, task, reactions, store):
     """Lines 1–2 of Algorithm 6 with z⁰ = P_K*(v + Γ(v)) for the v of the starting reactions; False where the joints'
     matrix is not symmetric, which is left to others."""
-    settings = PlainSettings(*plain)
+    given = Task(*task)
+    settings, v_f, b = PlainSettings(*given.settings), given.v_f, given.joint_rows
     m, rho, eta = len(v_f) - b, settings.rho, settings.eta
     own = _views(store, b, m, settings.depth)
     if b and not carry(full, v_f, own.carried):
@@ -191,11 +224,11 @@ def _begin(full, v_f, block_start, b, is_scaled, cone, plain, reactions, store):
     x, y, scale, velocity = own.x, own.y, own.scale, own.work[:m]
     for i in range(m):
         scale[i] = 1.0
-    if is_scaled:
+    if given.is_scaled:
         diagonal = np.empty(b + m)
         for i in range(b + m):
             diagonal[i] = full[i, i]
-        scale_blocks(own.D, own.v, block_start, b, diagonal, scale)
+        scale_blocks(own.D, own.v, given.block_start, b, diagonal, scale)
     own.factor[0] = settings.factor
     if settings.is_spectral:
         for i in range(m):
@@ -209,16 +242,17 @@ def _begin(full, v_f, block_start, b, is_scaled, cone, plain, reactions, store):
     dense_times(own.D, x, velocity)  # of Dᵀ: a start need not be exact
     for i in range(m):
         velocity[i] += own.v[i]
-    start_dual(cone, velocity, own.z)
+    start_dual(given.cone, velocity, own.z)
     clear_status(own.memory[3])
     forget(own.memory, rho, y, own.z)
     return True
 
 
 @njit(cache=True, error_model="numpy")
-def _advance(count, b, cone, plain, reactions, store):
+def _advance(count, task, reactions, store):
     """`count` iterations, then the reactions that go with them."""
-    settings = PlainSettings(*plain)
+    given = Task(*task)
+    settings, b = PlainSettings(*given.settings), given.joint_rows
     m = len(reactions) - b
     own = _views(store, b, m, settings.depth)
     state, y, scale, carried = own.state, own.y, own.scale, own.carried
@@ -226,11 +260,10 @@ def _advance(count, b, cone, plain, reactions, store):
         if state[FACTORED] != state[RHO]:
             invert_small(own.D, own.shift, own.inverse)
             state[FACTORED] = state[RHO]
-        prox = (settings.eta, settings.omega)
-        rule = (settings.moves, settings.ratio, own.factor[0], settings.patience, settings.moved)
-        iterate_dense(
-            count, own.inverse, own.D, cone, own.v, prox, rule, state, own.memory, own.shift, own.x, y, own.z, own.work
-        )
+        rule = Rule(settings.moves, settings.ratio, own.factor[0], settings.patience, settings.moved)
+        terms = Terms(given.cone, own.v, settings.eta, settings.omega, rule)
+        iterate = Iterate(own.x, y, own.z, state, own.memory, own.shift, own.work)
+        iterate_dense(count, own.inverse, own.D, terms, iterate)
     for i in range(m):
         reactions[b + i] = scale[i] * y[i]
     for i in range(b):
@@ -241,57 +274,62 @@ def _advance(count, b, cone, plain, reactions, store):
 
 
 @njit(cache=True, error_model="numpy")
-def _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements):
+def _at_once(full, task, judged_by, limits, reactions, store, judgements):
     """How many judgements there are; the last one is within the tolerances, or the attempt is given up. judgements:
     (3, most), written."""
-    block_start = judged_by[1]
+    given, limit = Task(*task), Limits(*limits)
+    v_f, most = given.v_f, limit.most
     n, done = len(v_f), 0
     v = np.empty(n)
     for k in range(judgements.shape[1]):
         times_plus(full, reactions, v_f, v)
         relative, velocity = measure_at(reactions, v, judged_by)
         judgements[0, k], judgements[1, k], judgements[2, k] = done, relative, velocity
-        reached = relative <= tols[0] and velocity <= tols[1]
-        if reached or done >= most or (k and b == n):
+        reached = relative <= limit.tol and velocity <= limit.tol_velocity
+        if reached or done >= most or (k and given.joint_rows == n):
             return k + 1
-        if k == 0 and not _begin(full, v_f, block_start, b, is_scaled, cone, plain, reactions, store):
+        if k == 0 and not _begin(full, task, reactions, store):
             return 1
         count = min(most - done, max(_FIRST_BATCH, done // 4))
-        _advance(count, b, cone, plain, reactions, store)
+        _advance(count, task, reactions, store)
         done += count
     return judgements.shape[1]
 
 
 @njit(cache=True, error_model="numpy")
-def _at_once_dense(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, found):
-    judgements = judgements_in(found)
-    count = _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements)
-    finish_dense(full, v_f, reactions, judged_by, found)
+def _at_once_dense(full, task, judged_by, limits, reactions, store, found):
+    count = _at_once(full, task, judged_by, limits, reactions, store, judgements_in(found))
+    finish_dense(full, Task(*task).v_f, reactions, judged_by, found)
     return count
 
 
 @njit(cache=True, error_model="numpy")
-def _at_once_rigid(rigid, u_f, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, found):
-    full, judgements = np.empty((len(v_f), len(v_f))), judgements_in(found)
+def _at_once_rigid(rigid, u_f, task, judged_by, limits, reactions, store, found):
+    v_f = Task(*task).v_f
+    full = np.empty((len(v_f), len(v_f)))
     form_dense(rigid, False, full)
-    count = _at_once(full, v_f, b, is_scaled, cone, plain, judged_by, tols, most, reactions, store, judgements)
+    count = _at_once(full, task, judged_by, limits, reactions, store, judgements_in(found))
     finish_rigid(rigid, v_f, u_f, reactions, judged_by, found)
     return count
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _batch_at_once(batch, first, last, reactions, found, counts, eliminates, is_scaled, plain, tols, most, store):
-    """counts: judgements of each problem from `first` to before `last`; none where it is not small."""
+def _batch_at_once(batch, first, last, reactions, found, counts, options, store):
+    """counts: judgements of each problem from `first` to before `last`; none where it is not small.
+
+    options: (are joints eliminated?, are blocks scaled?, settings, limits), plain."""
+    eliminates, is_scaled, plain, limits = options
     blocks = np.empty(FEW_ROWS**2)
     for q in range(first, last):
         D, v_f, judged_by = problem_of(batch, q, blocks)
-        mu, bilateral, limits, is_exact = judged_by[0], judged_by[3], judged_by[4], judged_by[7]
-        b = bilateral if eliminates else 0
+        law = ProblemData(*judged_by)
+        b = law.bilateral_rows if eliminates else 0
         if b > CARRY_ROWS or len(v_f) - b > SMALL:
             continue
         own, room = room_of(batch, q, reactions, found)
-        cone = (bilateral - b, 0, limits, mu, is_exact)
-        counts[q] = _at_once_dense(D, v_f, b, is_scaled, cone, plain, judged_by, tols, most, own, store, room)
+        cone = (law.bilateral_rows - b, 0, law.limit_count, law.mu, law.is_exact)
+        task = v_f, law.block_start, b, is_scaled, cone, plain
+        counts[q] = _at_once_dense(D, task, judged_by, limits, own, store, room)
 
 
 @njit(cache=True, error_model="numpy")

@@ -19,6 +19,7 @@ Blocks are swept in the order of their colours whatever the number of threads, s
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from delassus.kernel import njit
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.gradient.coloured import Blocks, Coloured
-from delassus.solvers.gradient.coloured_sweep import extrapolate_rows, push_piece, sweep_piece
+from delassus.solvers.gradient.coloured_sweep import Sweep, extrapolate_rows, push_piece, sweep_piece
 from delassus.solvers.method import Method
 from delassus.solvers.parts.parallel.passes import Data, own_rows
 from delassus.solvers.parts.parallel.team import wait
@@ -72,8 +73,8 @@ class AgsMethod(Method):
     def advance(self, count: int) -> None:
         coloured = self.coloured
         coloured.run(
-            _advance, coloured.data, coloured.blocks, count, self.convex, self.settings.momentum, self.excess,
-            self.state, self.points, self.images, self.slip, self.sums, self.work,
+            _advance, coloured.data, coloured.blocks, count, (self.convex, self.settings.momentum, self.excess),
+            (self.state, self.points, self.images, self.slip, self.sums, self.work),
         )  # fmt: skip
         self.reactions[coloured.rows] = self.points[int(self.state[3])]
         self.words = [f"{int(self.state[4])} sweeps with momentum, dropped {self.restarts} times"]
@@ -103,22 +104,37 @@ class AgsMethod(Method):
         return int(self.state[5])
 
 
+class _Iterate(NamedTuple):
+    """What sweeps change, see `AgsMethod`."""
+
+    state: np.ndarray
+    points: np.ndarray
+    images: np.ndarray
+    slip: np.ndarray
+    sums: np.ndarray
+    work: np.ndarray
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def _advance(
-    t, meeting, parts, data, blocks, count, convex, momentum, excess, state, points, images, slip, sums, work
-):  # fmt: skip
-    """`count` sweeps of one team member; `parts`, sums by member, stay unused: see `coloured`."""
-    theta, beta, least, turn, done, restarts = state[0], state[1], state[2], int(state[3]), int(state[4]), state[5]
+def _advance(t, meeting, parts, data, blocks, count, rule, iterate):
+    """`count` sweeps of one team member; `parts`, sums by member, stay unused: see `coloured`.
+
+    rule: (the convex law?, momentum?, excess)."""
+    convex, momentum, excess = rule
+    now = _Iterate(*iterate)
+    state, points, images, sums, work = now.state, now.points, now.images, now.sums, now.work[t]
+    theta, beta, least = state[0], state[1], state[2]
+    turn, done, restarts = int(state[3]), int(state[4]), state[5]
     rigid, pieces = Data(*data).rigid, len(sums)
     first, last = own_rows(t, data)
     for _ in range(count):
         x, out = points[turn], points[1 - turn]
         if rigid and done % _REFRESH == 0:
-            _refresh(t, meeting, data, blocks, images, x, work[t])
+            _refresh(t, meeting, data, blocks, images, x, work)
         elif not rigid:
             extrapolate_rows(first, last, beta, x, out)
             wait(t, meeting)
-        _sweep(t, meeting, data, blocks, convex, beta, images[0], x, out, slip, sums, work[t])
+        _sweep(t, meeting, data, blocks, Sweep(convex, beta, images[0], x, out, now.slip, work), sums)
         slope = square = along = 0.0
         for p in range(pieces):
             slope, square, along = slope + sums[p, 0], square + sums[p, 1], along + sums[p, 2]
@@ -132,17 +148,18 @@ def _advance(
         wait(t, meeting)
         turn, done = 1 - turn, done + 1
     if t == 0:
-        state[0], state[1], state[2], state[3], state[4], state[5] = theta, beta, least, turn, done, restarts
+        state[0], state[1], state[2] = theta, beta, least
+        state[3], state[4], state[5] = turn, done, restarts
 
 
 @njit(cache=True, error_model="numpy")
-def _sweep(t, meeting, data, blocks, convex, beta, image, x, out, slip, sums, work):
+def _sweep(t, meeting, data, blocks, sweep, sums):
     """Own pieces of every group, in turn with the others; the last wait ends the sweep."""
     block = Blocks(*blocks)
     for g in range(len(block.group) - 1):
         low, high = _own_pieces(t, len(meeting), block.group[g], block.group[g + 1], block.serial[g])
         for p in range(low, high):
-            sums[p, 0], sums[p, 1], sums[p, 2] = sweep_piece(p, data, blocks, convex, beta, image, x, out, slip, work)
+            sums[p, 0], sums[p, 1], sums[p, 2] = sweep_piece(p, data, blocks, sweep)
         wait(t, meeting)
 
 

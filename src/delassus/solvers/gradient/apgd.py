@@ -24,14 +24,14 @@ growth by 1.2 make no difference.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from delassus.kernel import njit
 from delassus.problem import Problem
 from delassus.solvers.gradient.method import GradientMethod
-from delassus.solvers.gradient.step import step_units
+from delassus.solvers.gradient.step import Points, Step, step_units
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.team import add_up
 from delassus.solvers.settings import AtLeastOne, Count, Fraction, OneOf, Positive, Settings
@@ -75,10 +75,8 @@ class ApgdMethod(GradientMethod):
         self.images[2] = self.images[0]
 
     def advance(self, count: int) -> None:
-        self.operator.run(
-            advance, self.operator.data, count, self.settings.growth, self.settings.shrink, self.settings.refuse,
-            self.state, self.points, self.images,
-        )  # fmt: skip
+        rule = self.settings.growth, self.settings.shrink, self.settings.refuse
+        self.operator.run(advance, self.operator.data, count, rule, (self.state, self.points, self.images))
         self.reactions = self.points[int(self.state[3])]
 
     def restart(self) -> None:
@@ -89,23 +87,36 @@ class ApgdMethod(GradientMethod):
         self.state[1:3] = 1.0, 0.0
 
 
+class _Images(NamedTuple):
+    """(image_size,) each."""
+
+    x: np.ndarray
+    y: np.ndarray
+    out: np.ndarray  # of the next λ
+    next: np.ndarray  # of the next y
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def advance(t, meeting, parts, data, count, growth, shrink, refuse, state, points, images):
-    """`count` steps of one team member; those taken back count, since they cost the same."""
+def advance(t, meeting, parts, data, count, rule, iterate):
+    """`count` steps of one team member; those taken back count, since they cost the same.
+
+    rule: (growth, shrink, refuse) of `Apgd`; iterate: (state, points, images) of `ApgdMethod`."""
+    growth, shrink, refuse = rule
+    state, points, images = iterate
     step, theta, beta, turn, side = state[0], state[1], state[2], int(state[3]), int(state[4])
     values, curvature = np.empty(3), np.empty(1)
     for _ in range(count):
-        x, before, out = points[turn], points[(turn + 2) % 3], points[(turn + 1) % 3]
-        of_x, of_out, of_y, of_next = images[side], images[1 - side], images[2 + side], images[3 - side]
+        now = Points(points[turn], points[(turn + 2) % 3], points[(turn + 1) % 3])
+        seen = _Images(x=images[side], y=images[2 + side], out=images[1 - side], next=images[3 - side])
         values[0] = values[1] = values[2] = 0.0
-        step_units(t, data, step, beta, 1.0, False, of_y, x, before, out, values)
+        step_units(t, data, Step(step, beta, 1.0, False), now, seen.y, values)
         add_up(t, meeting, parts, values)
         following = 0.5 * theta * (np.sqrt(theta * theta + 4.0) - theta)
         momentum = theta * (1.0 - theta) / (theta * theta + following)
         if values[1] > 0.0:  # the step went uphill: forget the momentum (O'Donoghue and Candès' gradient scheme)
             following, momentum = 1.0, 0.0
-        passes.form_image(t, data, out, of_out)
-        curvature[0] = _extrapolate(t, data, beta, momentum, x, before, out, of_x, of_y, of_out, of_next)
+        passes.form_image(t, data, now.out, seen.out)
+        curvature[0] = _extrapolate(t, data, beta, momentum, now, seen)
         add_up(t, meeting, parts, curvature)
         bent = curvature[0] + values[2]
         long = step * bent > (1.0 + _SLACK) * values[0] and step > _STEP_MIN
@@ -117,11 +128,12 @@ def advance(t, meeting, parts, data, count, growth, shrink, refuse, state, point
 
 
 @njit(cache=True, error_model="numpy")
-def _extrapolate(t, data, beta, momentum, x, before, out, of_x, of_y, of_out, of_next):
+def _extrapolate(t, data, beta, momentum, points, images):
     """Own part of the image of the next y; returns own part of dᵀ D d without compliance."""
     data = passes.Data(*data)
     first, last = data.image_share[t], data.image_share[t + 1]
-    of_x, of_y, of_out, of_next = of_x[first:last], of_y[first:last], of_out[first:last], of_next[first:last]
+    of_x, of_y = images.x[first:last], images.y[first:last]
+    of_out, of_next = images.out[first:last], images.next[first:last]
     for i in range(len(of_x)):
         of_next[i] = of_out[i] + momentum * (of_out[i] - of_x[i])
     total = 0.0
@@ -129,7 +141,7 @@ def _extrapolate(t, data, beta, momentum, x, before, out, of_x, of_y, of_out, of
         for i in range(len(of_x)):
             total += (of_out[i] - of_y[i]) ** 2
         return total
-    x, before, out = x[first:last], before[first:last], out[first:last]
+    x, before, out = points.x[first:last], points.before[first:last], points.out[first:last]
     for i in range(len(of_x)):
         total += (of_out[i] - of_y[i]) * (out[i] - x[i] - beta * (x[i] - before[i]))
     return total

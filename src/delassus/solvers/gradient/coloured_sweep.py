@@ -5,6 +5,10 @@ known, y is formed block by block, on the way: only the image, six numbers a bod
 begins. Where D is stored, blocks read each other's reactions, so y is written down first (`extrapolate_rows`).
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from delassus.kernel import njit
 from delassus.kernel.six_wide import prefetch_six, push_three, three_rows_times
 from delassus.linalg.operators.matrix import csr_row_times
@@ -17,22 +21,30 @@ from delassus.solvers.parts.parallel.passes import Data, push_one, push_turned, 
 _AHEAD = 10  # contacts: bodies of a colour lie all over memory, which takes as long to answer as so many take to solve
 
 
-@njit(cache=True, error_model="numpy")
-def sweep_piece(p, data, blocks, convex, beta, image, x, out, slip, work):
-    """Blocks of piece p, one after the other; sums over its rows, with d the diagonal of D (of a contact's tangents the
-    mean): (Σ d_i (y_i − z_i)(z_i − x_i), Σ d_i (z_i − y_i)², Σ d_i (z_i − x_i)(y_i − x_i)).
+class Sweep(NamedTuple):
+    """What a sweep reads and writes beside the problem."""
 
-    convex: the convex law; x: (m,) where the last sweep ended; out: (m,) where the one before ended, or y where D is
-    stored; z on return; image: of y, and of what it becomes; slip: (n_c,) slip rates, kept as a start for the next
-    sweep; work: (2, 12 or more) scratch."""
+    convex: bool  # the convex law?
+    beta: float  # of the momentum
+    image: np.ndarray  # of y, and of what it becomes
+    x: np.ndarray  # (m,) where the last sweep ended
+    out: np.ndarray  # (m,) where the one before ended, or y where D is stored; z in the end
+    slip: np.ndarray  # (n_c,) slip rates, kept as a start for the next sweep
+    work: np.ndarray  # (2, 12 or more) scratch
+
+
+@njit(cache=True, error_model="numpy")
+def sweep_piece(p, data, blocks, sweep):
+    """Blocks of piece p, one after the other; sums over its rows, with d the diagonal of D (of a contact's tangents the
+    mean): (Σ d_i (y_i − z_i)(z_i − x_i), Σ d_i (z_i − y_i)², Σ d_i (z_i − x_i)(y_i − x_i)).  sweep: a `Sweep`."""
     block = Blocks(*blocks)
     first, last, contacts = block.piece[p], block.piece[p + 1], block.joints + block.limits
     if first >= contacts:
         first, last = first - contacts, last - contacts
-        return _contacts(first, last, data, blocks, convex, beta, image, x, out, slip, work)
+        return _contacts(first, last, data, blocks, sweep)
     slope = square = along = 0.0
     for k in range(first, last):
-        a, b, c = _single(k, data, blocks, beta, image, x, out, work)
+        a, b, c = _single(k, data, blocks, sweep)
         slope, square, along = slope + a, square + b, along + c
     return slope, square, along
 
@@ -62,15 +74,17 @@ def extrapolate_rows(first, last, beta, x, out):
 
 
 @njit(cache=True, error_model="numpy")
-def _contacts(first, last, data, blocks, convex, beta, image, x, out, slip, work):
+def _contacts(first, last, data, blocks, sweep):
     """`sweep_piece` for contacts first … last − 1, counted from the first contact."""
+    convex, beta, slip = sweep.convex, sweep.beta, sweep.slip
+    image, x, out = sweep.image, sweep.x, sweep.out
     problem, block = Data(*data), Blocks(*blocks)
     rigid, singles, friction, offset = problem.rigid, problem.singles, problem.mu, problem.offset
     pair, rows, skew, compliance = problem.pair, problem.rows, problem.skew, problem.compliance
     pointer, column, value = problem.pointer, problem.column, problem.value
     D, own = block.diagonal, block.own
     soft, turned = len(compliance) > 0, len(skew) > 0
-    push = work[0]
+    push = sweep.work[0]
     slope = square = along = 0.0
     a = b = 0
     for c in range(first, last):
@@ -120,11 +134,12 @@ def _contacts(first, last, data, blocks, convex, beta, image, x, out, slip, work
 
 
 @njit(cache=True, error_model="numpy")
-def _single(k, data, blocks, beta, image, x, out, work):
+def _single(k, data, blocks, sweep):
     """`sweep_piece` for one joint, λ ← y − D_kk⁺ v, or one limit, λ ← max(0, y − v / D_kk)."""
+    beta, image, x, out = sweep.beta, sweep.image, sweep.x, sweep.out
     problem, block = Data(*data), Blocks(*blocks)
     rigid, pair, rows, skew = problem.rigid, problem.pair, problem.rows, problem.skew
-    push, v = work[0], work[1]
+    push, v = sweep.work[0], sweep.work[1]
     first, size, at = block.start[k], block.start[k + 1] - block.start[k], block.diagonal_start[k]
     for i in range(first, first + size):
         if rigid:

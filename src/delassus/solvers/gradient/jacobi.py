@@ -16,7 +16,7 @@ from delassus.kernel import njit
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.solvers.gradient.method import GradientMethod
-from delassus.solvers.gradient.step import step_units
+from delassus.solvers.gradient.step import Points, Step, step_units
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.spectrum import largest_eigenvalue
 from delassus.solvers.parts.parallel.team import wait
@@ -50,18 +50,19 @@ class JacobiMethod(GradientMethod):
 
     def advance(self, count: int) -> None:
         self.operator.run(
-            _advance, self.operator.data, count, self.omega, self.settings.damping, self.gamma, self.image,
+            _advance, self.operator.data, count, (self.omega, 0.0, self.settings.damping, self.gamma), self.image,
             self.reactions,
         )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _advance(t, meeting, parts, data, count, omega, damping, gamma, image, x):
-    """`count` iterations of one team member from x, which others may have changed since.  image: scratch."""
+def _advance(t, meeting, parts, data, count, step, image, x):
+    """`count` iterations of one team member from x, which others may have changed since.  step: a plain `Step`; image:
+    scratch."""
     values = np.zeros(3)
     passes.image_of(t, meeting, data, x, image)
     for _ in range(count):
-        step_units(t, data, omega, 0.0, damping, gamma, image, x, x, x, values)
+        step_units(t, data, Step(*step), Points(x, x, x), image, values)
         wait(t, meeting)
         passes.form_image(t, data, x, image)
         wait(t, meeting)

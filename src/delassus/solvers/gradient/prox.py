@@ -16,6 +16,7 @@ in 1.4 times the sweeps (geometric mean).
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,15 +64,15 @@ class ProxMethod(GradientMethod):
         self.contacts[:, 3] = np.divide(1.0, tangent, where=tangent > 0.0, out=np.zeros(count))
         self.contacts[:, 4:] = blocks[:, 1:, 0]
         self.sweeps = np.array([np.inf, 0.0])  # squared change of the last sweep, and whether it grew
-        self.order = _order(problem, self.settings.threads)
+        self.order = problem.cone.block_start, *_order(problem, self.settings.threads)
 
     def advance(self, count: int) -> None:
         settings = self.settings
         # start each batch from the image that belongs to λ, so that rounding cannot pile up
         self.operator.image(self.reactions, self.image)
         self.operator.run(
-            _advance, self.operator.data, count, settings.omega, settings.step_min, settings.shrink, self.sweeps,
-            self.operator.problem.cone.block_start, *self.order, self.contacts, self.image, self.reactions,
+            _advance, self.operator.data, count, (settings.omega, settings.step_min, settings.shrink), self.order,
+            (self.sweeps, self.contacts, self.image, self.reactions),
         )  # fmt: skip
 
 
@@ -89,13 +90,36 @@ def _order(problem: Problem, threads: int) -> tuple[np.ndarray, np.ndarray]:
     return colour_blocks(problem)
 
 
+class _Rule(NamedTuple):
+    """See `Prox`."""
+
+    omega: float
+    step_min: float
+    shrink: float
+
+
+class _Order(NamedTuple):
+    """How blocks are swept."""
+
+    block_start: np.ndarray  # (block_count + 1,) first row of each block
+    block: np.ndarray  # (block_count,) blocks as they are swept
+    colour_start: np.ndarray  # (colours + 1,) first of each colour in that order
+
+
+class _Iterate(NamedTuple):
+    """What sweeps change, see `ProxMethod`."""
+
+    sweeps: np.ndarray  # (2,) squared change of the last sweep, and whether it grew
+    contacts: np.ndarray  # (n_c, 6)
+    image: np.ndarray
+    x: np.ndarray  # (m,) reactions
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def _advance(
-    t, meeting, parts, data, count, omega, step_min, shrink, sweeps,
-    block_start, order, colour_start, contacts, image, x
-):  # fmt: skip
+def _advance(t, meeting, parts, data, count, rule, order, iterate):
     """`count` sweeps of one team member, which has its part of each colour; the last, uncoloured blocks belong to the
     first member. Blocks of a colour share no body, so members do not disturb each other."""
+    colour_start, sweeps = _Order(*order).colour_start, _Iterate(*iterate).sweeps
     threads = len(meeting)
     total = np.empty(1)
     for _ in range(count):
@@ -105,9 +129,7 @@ def _advance(
             low, high = start + size * t // threads, start + size * (t + 1) // threads
             if colour == len(colour_start) - 2:
                 low, high = start, (start + size if t == 0 else start)
-            total[0] += _sweep(
-                low, high, order, data, omega, step_min, shrink, sweeps[1], block_start, contacts, image, x
-            )
+            total[0] += _sweep(low, high, data, rule, order, iterate)
             if colour < len(colour_start) - 2:
                 wait(t, meeting)
         add_up(t, meeting, parts, total)
@@ -117,12 +139,14 @@ def _advance(
 
 
 @njit(cache=True, error_model="numpy")
-def _sweep(low, high, order, data, omega, step_min, shrink, grew, block_start, contacts, image, x):
-    """Update the blocks order[low:high] one after the other."""
-    data = passes.Data(*data)
-    rigid, bilateral, singles, mu, scale, offset = (
-        data.rigid, data.bilateral, data.singles, data.mu, data.scale, data.offset,
-    )  # fmt: skip
+def _sweep(low, high, data, rule, order, iterate):
+    """Update the blocks from `low` to before `high` of the order one after the other."""
+    data, now = passes.Data(*data), _Iterate(*iterate)
+    omega, step_min, shrink = rule
+    block_start, order, _ = order
+    contacts, image, x, grew = now.contacts, now.image, now.x, now.sweeps[1]
+    rigid, bilateral, singles = data.rigid, data.bilateral, data.singles
+    mu, scale, offset = data.mu, data.scale, data.offset
     pair, rows, skew, compliance = data.pair, data.rows, data.skew, data.compliance
     pointer, column, value = data.pointer, data.column, data.value
     soft, turned = len(compliance) > 0, len(skew) > 0

@@ -17,7 +17,7 @@ from delassus.cones.coulomb import project_coulomb
 from delassus.kernel import njit
 from delassus.problem import Problem
 from delassus.solvers.gradient.method import GradientMethod
-from delassus.solvers.gradient.step import step_units
+from delassus.solvers.gradient.step import Points, Step, step_units
 from delassus.solvers.parts.parallel import passes
 from delassus.solvers.parts.parallel.team import add_up, wait
 from delassus.solvers.settings import Count, Range, Settings
@@ -59,8 +59,8 @@ class SpgFbMethod(GradientMethod):
 
     def advance(self, count: int) -> None:
         self.operator.run(
-            _advance, self.operator.data, count, self.settings.armijo, self.step, self.state, self.past, self.points,
-            self.images, self.reactions,
+            _advance, self.operator.data, count, (self.settings.armijo, self.step),
+            (self.state, self.past, self.points, self.images, self.reactions),
         )  # fmt: skip
 
     def restart(self) -> None:
@@ -75,12 +75,17 @@ class SpgFbMethod(GradientMethod):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _advance(t, meeting, parts, data, count, armijo, tau, state, past, points, images, reactions):
-    """`count` iterations of one team member; numbers in brackets are the lines of the printed algorithm.
+def _advance(t, meeting, parts, data, count, rule, iterate):
+    """`count` iterations of one team member; numbers in brackets are the lines of the printed algorithm. It is cut
+    where the velocities of an iterate are known, which every quantity but the step needs.
 
-    The algorithm is cut where the velocities of an iterate are known, which every quantity but the step needs."""
+    rule: (armijo of `SpgFb`, τ of the projected gradient (24)); iterate: (state, past, points, images, reactions) of
+    `SpgFbMethod`."""
+    armijo, tau = rule
+    state, past, points, images, reactions = iterate
     kept = past[t]  # every member keeps its own, of the same values
-    iteration, weighted, bent, theta, alpha, best = int(state[0]), state[1], state[2], state[3], state[4], state[5]
+    iteration, weighted, bent = int(state[0]), state[1], state[2]
+    theta, alpha, best = state[3], state[4], state[5]
     x, trial, of_x, of_trial = points[0], points[1], images[0], images[1]
     first, last = passes.own_rows(t, data)
     values, slope, curvature = np.empty(3), np.empty(3), np.empty(1)
@@ -99,7 +104,7 @@ def _advance(t, meeting, parts, data, count, armijo, tau, state, past, points, i
             for i in range(first, last):
                 reactions[i] = x[i]
         slope[0] = slope[1] = slope[2] = 0.0
-        step_units(t, data, alpha, 0.0, 1.0, False, of_x, x, x, trial, slope)  # (4), (5)
+        step_units(t, data, Step(alpha, 0.0, 1.0, False), Points(x, x, trial), of_x, slope)  # (4), (5)
         add_up(t, meeting, parts, slope)
         passes.form_image(t, data, trial, of_trial)
         curvature[0] = passes.curvature_part(t, data, x, trial, of_x, of_trial)
@@ -110,7 +115,8 @@ def _advance(t, meeting, parts, data, count, armijo, tau, state, past, points, i
         wait(t, meeting)
         iteration += 1
     if t == 0:
-        state[0], state[1], state[2], state[3], state[4], state[5] = iteration, weighted, bent, theta, alpha, best
+        state[0], state[1], state[2] = iteration, weighted, bent
+        state[3], state[4], state[5] = theta, alpha, best
 
 
 @njit(cache=True, error_model="numpy")

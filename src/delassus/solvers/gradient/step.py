@@ -5,23 +5,44 @@ that an iteration moves per contact; a product with D alone would read them twic
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from delassus.kernel import njit
 from delassus.kernel.six_wide import push_three, three_rows_times
 from delassus.solvers.parts.parallel.passes import Data, push_one, row_of, row_times
 
 
+class Step(NamedTuple):
+    """What a step is made with; a plain tuple from Python."""
+
+    length: float  # in units of S
+    beta: float  # of the momentum
+    relax: float  # share of the projected step that is taken
+    gamma: bool  # with De Saxcé's term?
+
+
+class Points(NamedTuple):
+    """Reactions (m,) a step reads and writes, which may be the same arrays."""
+
+    x: np.ndarray
+    before: np.ndarray
+    out: np.ndarray
+
+
 @njit(cache=True, error_model="numpy")
-def step_units(t, data, step, beta, relax, gamma, image, x, before, out, values):
+def step_units(t, data, step, points, image, values):
     """One projected gradient step from y = x + β (x − before), fused: out = y + relax (P_K(y − step s w(y)) − y) on
     own rows, projected in the metric of S⁻¹, its push on the bodies included, so that Ĵ is read once.
 
-    w = v(y), plus De Saxcé's μ‖v_t‖ on the normals if gamma; image: of y. Adds to values, with d = out − y,
-    [dᵀ S⁻¹ d, wᵀ (out − x), dᵀ E d]."""
+    w = v(y), plus De Saxcé's μ‖v_t‖ on the normals if gamma; step: `Step`, points: `Points`, image: of y. Adds to
+    values, with d = out − y, [dᵀ S⁻¹ d, wᵀ (out − x), dᵀ E d]."""
+    step, beta, relax, gamma = step
+    x, before, out = points
     problem = Data(*data)
-    rigid, bilateral, singles, mu, scale, offset = (
-        problem.rigid, problem.bilateral, problem.singles, problem.mu, problem.scale, problem.offset,
-    )  # fmt: skip
+    rigid, bilateral, singles = problem.rigid, problem.bilateral, problem.singles
+    mu, scale, offset = problem.mu, problem.scale, problem.offset
     pair, rows, compliance, pushed = problem.pair, problem.rows, problem.compliance, problem.pushed[t]
     soft = len(compliance) > 0
     weighted = slope = give = 0.0
