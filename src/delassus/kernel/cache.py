@@ -1,8 +1,9 @@
-"""Where machine code is kept: one folder per user, by content.
+"""Where machine code is kept: one folder per user, by content; and, in wheels that have it, one file (`shipped.py`).
 
-A kernel's key is its qualified name, its options, all that it is made of (`fingerprint.made_of`), this room's own text
-and the versions of Numba, llvmlite and Python; an entry's key adds the argument types and the processor. So every
-clone, environment and branch finds what any other one compiled, and a comment or a `touch` compiles nothing.
+A kernel's key is its qualified name, its options, all that it is made of (`fingerprint.made_of`) and the text of the
+files here that decide how kernels are compiled; an entry's key adds the argument types and the processor, its folder
+the versions of Numba, llvmlite and Python. So every clone, environment and branch finds what any other one compiled,
+and a comment or a `touch` compiles nothing.
 
 The folder is `DELASSUS_CACHE`, or the user's cache folder of the platform. Entries are pickles: the folder is read only
 if it belongs to the user and nobody else may write to it. An entry is written beside its place and renamed, and begins
@@ -32,11 +33,15 @@ from numba.core import serialize
 from numba.core.caching import CompileResultCacheImpl, _Cache
 
 from delassus.kernel.fingerprint import made_of
+from delassus.kernel.shipped import say_why_not, shipped, whole
+from delassus.kernel.target import codegen, compiling_with
 
-_CHECKSUM = 32  # bytes at the beginning of an entry
+_WITHOUT_CODE = ("cache.py", "shipped.py")  # files here that change nothing in what is compiled
 _MOST_BYTES = 2 << 30  # of all entries
+_NEW = ".new-"  # begins the name of an entry that is being written
 _UNUSED = 90 * 86400.0  # seconds after which an entry goes
 _PRUNED_EVERY = 7 * 86400.0  # seconds
+_UNFINISHED = 86400.0  # seconds after which what a writer left that was killed goes
 
 
 class KernelCache(_Cache):
@@ -45,7 +50,7 @@ class KernelCache(_Cache):
     prefix = ""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], library: Any):
-        self._function, self._options, self._library = function, options, library
+        self._function, self.options, self._library = function, options, library
         self._enabled = True
 
     @property
@@ -67,39 +72,40 @@ class KernelCache(_Cache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled for these types of arguments, or None."""
         target_context.refresh()
-        place = self._place(sig, target_context.codegen())
-        payload = _read(place) if place else None
+        name = self._name_of(sig)
+        payload = (self._shipped(name) or _read(name)) if name else None
         if payload is None:
+            say_why_not()
             return None
         try:
-            return self._rebuild(target_context, pickle.loads(payload))
+            with compiling_with(self._library, target_context):
+                return CompileResultCacheImpl.rebuild(None, target_context, pickle.loads(payload))  # type: ignore[arg-type]
         except Exception:  # a class it names is gone, or the entry is of a Numba that says it is another
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled."""
-        place = self._place(sig, data.codegen)
-        if place and not data.library.has_dynamic_globals and not data.lifted:
-            _write(place, serialize.dumps(data._reduce()))
+        name = self._name_of(sig)
+        if name and not data.library.has_dynamic_globals and not data.lifted:
+            _write(name, serialize.dumps(data._replace(type_annotation="")._reduce()))
 
-    def _rebuild(self, target_context: Any, payload: Any) -> Any:
-        return CompileResultCacheImpl.rebuild(None, target_context, payload)  # type: ignore[arg-type]
+    def _shipped(self, name: str) -> bytes | None:
+        store = shipped()
+        return store.read(name) if store else None
 
-    def _place(self, sig: Any, codegen: Any) -> Path | None:
-        """The file of an entry."""
-        home = folder() if self._enabled else None
+    def _name_of(self, sig: Any) -> str | None:
+        """Of an entry."""
         words = _types_in_words(sig)
-        if home is None or "0x" in words:  # the type of something that has no name of its own
+        if not self._enabled or "0x" in words:  # the type of something that has no name of its own
             return None
-        entry = f"{self._kernel_key()} {words} {codegen.magic_tuple()}"
-        digest = hashlib.sha256(entry.encode()).hexdigest()
-        return home / digest[:2] / f"{self.prefix}{self._function.__name__}-{digest[2:34]}"
+        entry = f"{self._kernel_key()} {words} {codegen().magic_tuple()}"
+        return f"{self.prefix}{self._function.__name__}-{hashlib.sha256(entry.encode()).hexdigest()[:40]}"
 
     def _kernel_key(self) -> str:
         """Not when the kernel is made: it may call some that stand below it."""
         if not hasattr(self, "_key"):
             function = self._function
-            options = sorted((name, str(value)) for name, value in self._options.items())
+            options = sorted((name, str(value)) for name, value in self.options.items())
             words = repr((function.__module__, function.__qualname__, options, _salt(), made_of(function)))
             self._key = hashlib.sha256(words.encode()).hexdigest()
         return self._key
@@ -110,14 +116,8 @@ class PartCache(KernelCache):
 
     prefix = "part-"
 
-    def _rebuild(self, target_context: Any, payload: Any) -> Any:
-        """As a part, also where a function of Numba's own decorator calls it."""
-        codegen = target_context.codegen()
-        usual, codegen._library_class = codegen._library_class, self._library
-        try:
-            return super()._rebuild(target_context, payload)
-        finally:
-            codegen._library_class = usual
+    def _shipped(self, name: str) -> None:
+        """Only what Python enters is."""
 
 
 @cache
@@ -142,21 +142,35 @@ def folder() -> Path | None:
     return home
 
 
-def _read(place: Path) -> bytes | None:
+def _place(home: Path, name: str) -> Path:
+    return home / versions() / name[-2:] / name
+
+
+@cache
+def versions() -> str:
+    """The compiler that entries are of."""
+    python = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
+    return f"numba-{numba.__version__}-llvmlite-{llvmlite.__version__}-{python}"
+
+
+def _read(name: str) -> bytes | None:
     """The payload of an entry, if it is there and whole."""
+    home = folder()
     try:
-        data = place.read_bytes()
+        return whole(_place(home, name).read_bytes()) if home else None
     except OSError:
         return None
-    payload = data[_CHECKSUM:]
-    return payload if hashlib.sha256(payload).digest() == data[:_CHECKSUM] else None
 
 
-def _write(place: Path, payload: bytes) -> None:
+def _write(name: str, payload: bytes) -> None:
     """An entry, in one move; a full disk or a folder that may not be written to is no reason to stop."""
+    home = folder()
+    if home is None:
+        return
+    place = _place(home, name)
     with suppress(OSError):
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, beside = tempfile.mkstemp(dir=place.parent, prefix=".new-")
+        handle, beside = tempfile.mkstemp(dir=place.parent, prefix=_NEW)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(hashlib.sha256(payload).digest() + payload)
@@ -173,10 +187,13 @@ def _prune(home: Path) -> None:
         return
     mark.touch()
     entries = []
-    for file in home.glob("??/*"):
+    for file in home.rglob("*"):
         with suppress(OSError):
             about = file.stat()
-            entries.append((max(about.st_atime, about.st_mtime), about.st_size, file))
+            if stat.S_ISREG(about.st_mode) and file != mark:
+                used = max(about.st_atime, about.st_mtime)
+                is_left = file.name.startswith(_NEW) and now - used > _UNFINISHED
+                entries.append((0.0 if is_left else used, about.st_size, file))
     total = sum(size for _, size, _ in entries)
     for used, size, file in sorted(entries):
         if now - used < _UNUSED and total <= _MOST_BYTES:
@@ -188,10 +205,9 @@ def _prune(home: Path) -> None:
 
 @cache
 def _salt() -> str:
-    """What stands in no kernel's own text: this room, whose flags and types all kernels share, and versions."""
-    texts = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
-    versions = (numba.__version__, llvmlite.__version__, sys.version_info[:2], getattr(sys, "abiflags", ""))
-    return repr(versions) + hashlib.sha256(b"".join(texts)).hexdigest()
+    """What stands in no kernel's own text: how this room compiles, which all kernels share."""
+    texts = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")) if file.name not in _WITHOUT_CODE]
+    return hashlib.sha256(b"".join(texts)).hexdigest()
 
 
 def _types_in_words(sig: Any) -> str:

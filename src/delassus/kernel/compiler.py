@@ -23,9 +23,10 @@ from numba import config, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.dispatcher import Dispatcher
-from numba.core.registry import CPUDispatcher
+from numba.core.registry import CPUDispatcher, cpu_target
 
 from delassus.kernel.cache import KernelCache, PartCache
+from delassus.kernel.target import compiling_with
 
 ADDRESSED: dict[str, Any] = {"no_cfunc_wrapper": False}
 """Of kernels that compiled code calls through their addresses: njit(…, **ADDRESSED)."""
@@ -47,11 +48,11 @@ def njit(*, cache: bool = False, **options: Any) -> _Decorator:
         if config.DISABLE_JIT:  # type: ignore[attr-defined]
             return function
         if options.get("parallel"):  # threads enter parts of such a kernel through their addresses
-            kernel = numba.njit(**options)(function)
+            kernel = numba.njit(pipeline_class=_ParallelCompiler, **options)(function)
         else:
             kernel = _Kernel(function, {}, {"nopython": True, "no_cfunc_wrapper": True, **options}, _Compiler)
         if cache:
-            kernel._cache = KernelCache(function, kernel.targetoptions, _Library)
+            kernel._cache = KernelCache(function, options, JITCodeLibrary if options.get("parallel") else _Library)
         return kernel
 
     return compiled
@@ -81,21 +82,26 @@ class _Kernel(CPUDispatcher):
             options = self.targetoptions | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
             self._part = CPUDispatcher(self.py_func, self.locals, options, _Compiler)
             if isinstance(self._cache, KernelCache):
-                self._part._cache = PartCache(self.py_func, self.targetoptions, _Library)
+                self._part._cache = PartCache(self.py_func, self._cache.options, _Library)
         return types.Dispatcher(self._part)
 
 
+class _ParallelCompiler(Compiler):
+    """Numba's, for our target."""
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        # the context of this function's options is a copy, made when the compiler was
+        with compiling_with(JITCodeLibrary, cpu_target.target_context, self.state.targetctx):
+            return super().compile_extra(func)
+
+
 class _Compiler(Compiler):
-    """Numba's, which makes libraries as below, and has room on the stack."""
+    """Numba's, for our target, which makes libraries as below, and has room on the stack."""
 
     def compile_extra(self, func: Callable[..., Any]) -> Any:
         self.state.flags = _Flags(self.state.flags)
-        codegen = self.state.targetctx.codegen()
-        usual, codegen._library_class = codegen._library_class, _Library
-        try:
+        with compiling_with(_Library, cpu_target.target_context, self.state.targetctx) as codegen:
             result = _with_room(super().compile_extra, func)
-        finally:
-            codegen._library_class = usual
         if result.library.is_entered:
             for env in result._find_referenced_environments():  # of its parts, too
                 codegen.set_env(env.env_name, env)
@@ -147,23 +153,33 @@ class _Library(JITCodeLibrary):
         return super().codegen if self.is_entered else _Nobody(super().codegen)
 
     def serialize_using_object_code(self) -> tuple[str, str, Any]:
-        """For Numba's cache."""
-        if self.is_entered:
-            return super().serialize_using_object_code()
-        return self.name, "part", self._get_module_for_linking().as_bitcode()
+        """For the cache: of what is entered the machine code alone, since nothing is linked with it."""
+        if not self.is_entered:
+            return self.name, "part", self._get_module_for_linking().as_bitcode()
+        module = self._final_module
+        symbols = [one.name for one in (*module.functions, *module.global_variables) if not one.is_declaration]
+        return self.name, "code", (self._get_compiled_object(), symbols)
 
     @classmethod
     def _unserialize(cls, codegen: Any, state: tuple[str, str, Any]) -> Any:
         name, kind, data = state
-        if kind != "part":  # a function of Numba's own decorator, which a part calls
+        if kind not in ("part", "code"):  # a function of Numba's own decorator, which a part calls
             codegen._library_class, ours = JITCodeLibrary, codegen._library_class
             try:
                 return JITCodeLibrary._unserialize(codegen, state)
             finally:
                 codegen._library_class = ours
         library = cls(codegen, name)
-        library._final_module = library._shared_module = binding.parse_bitcode(data)
+        if kind == "part":
+            library._final_module = library._shared_module = binding.parse_bitcode(data)
+            library._finalize_final_module()
+            return library
+        code, symbols = data
+        library.is_entered = True
+        library.enable_object_caching()
+        library._set_compiled_object(code)
         library._finalize_final_module()
+        codegen._engine._defined_symbols.update(symbols)
         return library
 
 

@@ -56,6 +56,9 @@ def _word(value: Any) -> str:
         return _word(tuple(sorted(value.targetoptions.items())))
     if isinstance(value, _Intrinsic):
         return _intrinsic_word(value._defn)
+    if isinstance(value, FunctionType):  # compiled code can call it if somebody offers an `@overload` of it
+        own = (value.__module__ or "").partition(".")[0] not in ("numpy", "numba")
+        return f"{value.__module__}.{value.__qualname__} {_file_digest(value.__code__.co_filename) if own else ''}"
     if isinstance(value, type):
         return f"{value.__module__}.{value.__qualname__} {getattr(value, '_fields', '')}"
     if isinstance(value, tuple | set | frozenset):
