@@ -127,14 +127,15 @@ class Ours:
 
     def reset(self) -> None:
         self.world = self._made.copy()
-        take = self.world._take_step
+        run = self.world._run
+        take = run._take_step
 
-        def counted() -> None:
-            stepper = self.world.__dict__.get("_stepper")
+        def counted(*arguments) -> None:
+            stepper = run.stepper
             self.handed["first steps" if stepper is None or stepper.reason else FATES[stepper.fate]] += 1
-            take()
+            take(*arguments)
 
-        self.world._take_step = counted
+        run._take_step = counted
 
     def run(self, count: int) -> None:
         self.world.run(count)

@@ -9,7 +9,9 @@ from numba import config
 
 from delassus.io.recording import Recording
 from delassus.scenes import SCENES
-from delassus.simulation import many_steps
+from delassus.simulation import run as loop
+from delassus.simulation import step as take_step
+from delassus.simulation.compiled.advance import Stepper
 
 
 @pytest.fixture(autouse=True)
@@ -24,15 +26,15 @@ def run(*arguments):
 
 def interrupt_after(monkeypatch, count):
     """Ctrl-C while the step after `count` is being computed."""
-    real, calls = many_steps.step, []
+    calls = []
 
     def step(*arguments):
         calls.append(1)
         if len(calls) > count:
             raise KeyboardInterrupt
-        return real(*arguments)
+        return take_step(*arguments)
 
-    monkeypatch.setattr(many_steps, "step", step)
+    monkeypatch.setattr(loop, "step", step)
 
 
 def test_run_records_draws_and_checks(place):
@@ -87,6 +89,30 @@ def test_interruption_keeps_every_step_and_the_named_command_finishes_the_run(pl
     assert words[:2] == ["delassus", "run"]
     assert run(*words[2:]).exit_code == 0
     assert Recording("part of it").state(-1).hash == Recording("whole").state(-1).hash
+
+
+def test_steps_in_compiled_code_are_interrupted_and_resumed_bit_for_bit(place, monkeypatch):
+    """Two hundred steps, of which none goes through `step`, against one by one."""
+    calls, real = [], Stepper.advance
+
+    def advance(*arguments):
+        calls.append(1)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Stepper, "advance", advance)
+        assert run("four-bar", "--steps", 200).exit_code == 130
+    assert 0 < Recording("runs/four-bar").step_count < 200
+    assert run("four-bar", "--steps", 200, "--resume", "--keep-problem", "every 90").exit_code == 0
+    setup, watched = SCENES["four-bar"].build(), []
+    setup.run(steps=200, watch=lambda k, state, report, memory: watched.append(state.hash))
+    recording = Recording("runs/four-bar")
+    assert [recording.state(k + 1).hash for k in range(200)] == watched
+    assert sorted(path.name for path in place.glob("runs/four-bar/problems/*")) == [
+        f"step-{k:06d}.hdf5" for k in (90, 180)
+    ]
 
 
 def test_existing_recording_is_not_overwritten_unless_told(place):

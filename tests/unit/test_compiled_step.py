@@ -218,7 +218,7 @@ def test_a_world_runs_compiled_with_the_bits_of_single_steps():
     for _ in range(2 * ROOM_OF_CALL):
         other.step()
     assert other.state.hash == state.hash
-    assert other._stepper.fate == TAKEN
+    assert other._run.stepper.fate == TAKEN
 
 
 @pytest.mark.parametrize("what", ["push", "function"])
@@ -226,14 +226,14 @@ def test_what_changes_from_step_to_step_has_the_bits_of_step_too(what, monkeypat
     """Pushes, which turn with nothing and end within a step, and the functions of driven scenes."""
     ends = []
     for first in (50, 10**9):
-        monkeypatch.setattr("delassus.world.moving._BEFORE_COMPILED", first)
+        monkeypatch.setattr("delassus.simulation.run.BEFORE_COMPILED", first)
         world = World.from_scene("four-bar") if what == "function" else World(*built(thrown_boxes))
         world.run(60)
         if what == "push":
             world.body(world.body_names[1]).push((3.0, 1.0, 0.0), at=(0.1, 0.0, 0.35), seconds=0.0333)
         world.run(60)
         ends.append((world.state.hash, world.report.solution.reactions.tobytes()))
-        assert ("_stepper" in world.__dict__) == (first == 50)
+        assert (world._run.stepper is not None) == (first == 50)
     assert ends[0] == ends[1]
 
 

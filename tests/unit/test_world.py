@@ -55,7 +55,7 @@ def test_steps_are_those_of_step_with_the_same_inputs():
 def test_a_report_that_is_made_when_asked_for_is_the_one_of_the_step():
     world = World.from_scene("four-bar-free", height=0.05)
     world.run(150)
-    kept, world._report = world.report, None
+    kept, world._run.reported = world.report, None
     again = world.report
     assert again is not kept
     assert len(again.contacts) > 0
@@ -66,7 +66,7 @@ def test_a_report_that_is_made_when_asked_for_is_the_one_of_the_step():
 def test_settings_may_change_and_reports_are_of_the_steps_they_were_taken_with():
     world = arm()
     world.run(10)
-    kept, world._report = world.report, None
+    kept, world._run.reported = world.report, None
     world.settings = StepSettings(h=5e-3, law="ccp")
     assert world.report.h == kept.h == 1e-3
     assert world.report.solution.reactions.tobytes() == kept.solution.reactions.tobytes()

@@ -9,10 +9,9 @@ from delassus.bench.sample import Errors, Sample
 from delassus.dynamics.rows import LIMIT, Rows
 from delassus.law import Law
 from delassus.model.model import Model
-from delassus.model.state import State
 from delassus.scenes import SCENES
-from delassus.simulation import StepReport, StepSettings, simulate
-from delassus.simulation.memory import Memory
+from delassus.simulation import StepSettings
+from delassus.simulation.run import Asked, Run
 
 
 @dataclass(frozen=True)
@@ -44,16 +43,16 @@ class Take:
 
 def extract(take: Take, *, law: Law = Law.NCP) -> list[Sample]:
     """Run the scene and keep its samples; problems without rows are left out."""
-    setup = SCENES[take.scene].build(**take.parameters)
-    wanted, found = take.wanted(setup.steps()), []
-
-    def watch(number: int, state: State, report: StepReport, memory: Memory) -> None:
-        if number in wanted and report.problem.row_count:
+    setup, found = SCENES[take.scene].build(**take.parameters), []
+    run = Run(setup.model, setup.state, setup.settings)
+    asked = Asked(setup.model, setup.inputs, setup.settings, "extract")
+    for number in sorted(take.wanted(setup.steps())):
+        run.advance(number - run.steps, asked)
+        run.advance(1, asked)
+        report = run.report
+        if report.problem.row_count:
             errors = errors_of(setup.model, report.rows, setup.settings)
             found.append(Sample(take.sequence, number, report.problem.with_law(law), report.rows.names, errors))
-
-    steps = range(max(wanted) + 1)
-    simulate(setup.model, setup.state, setup.inputs, setup.settings, steps, watch=watch)
     return found
 
 

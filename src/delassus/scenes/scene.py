@@ -13,8 +13,9 @@ from delassus.errors import SettingsError, nearest
 from delassus.io.recording import Columns, Trajectory
 from delassus.model.model import Model
 from delassus.model.state import State
-from delassus.simulation import Memory, StepReport, StepSettings, simulate
+from delassus.simulation import Memory, StepSettings
 from delassus.simulation.many_steps import Watcher
+from delassus.simulation.run import Asked, Run
 from delassus.solvers.settings import TRUTH
 
 MOST_STEPS = 10**9
@@ -102,14 +103,19 @@ class Setup:
         """Take the steps and keep them in memory. watch: called with (number, state, report, memory) after each."""
         settings = settings or self.settings
         count = self.steps(duration, settings) if steps is None else steps
-        columns = Columns(self.model, self.state, settings.h)
+        columns, numbers = Columns(self.model, self.state, settings.h), iter(range(count))
+        memory = Memory() if memory is None else memory
+        run = Run(self.model, self.state, settings, memory)
 
-        def keep(k: int, state: State, report: StepReport, memory: Memory) -> None:
-            columns.add(state, report)
-            if watch is not None:
-                watch(k, state, report, memory)
+        def after(_: int) -> None:
+            assert watch is not None
+            watch(next(numbers), run.state, run.report, memory)
 
-        simulate(self.model, self.state, self.inputs, settings, count, memory=memory, watch=keep)
+        try:
+            asked, is_watched = Asked(self.model, self.inputs, settings, "Setup.run"), watch is not None
+            run.advance(count, asked, columns, after if is_watched else None, are_reported=is_watched)
+        finally:
+            memory.become(run.memory)
         return Trajectory.of(columns)
 
 

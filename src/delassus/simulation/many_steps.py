@@ -1,26 +1,19 @@
-"""Many steps: the one loop that runs, benchmarks and recordings share; and what went wrong in them, in sentences."""
+"""Many steps as a function; and what went wrong in them, in sentences."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 
-from delassus.dynamics import Inputs
 from delassus.errors import SettingsError
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation.memory import Memory
-from delassus.simulation.one_step import StepReport, step
-from delassus.simulation.settings import (
-    StepSettings,
-    changed_settings,
-    check_arguments,
-    check_function,
-    inputs_at,
-)
+from delassus.simulation.one_step import StepReport
+from delassus.simulation.run import Asked, InputFunction, Run
+from delassus.simulation.settings import StepSettings, changed_settings, check_arguments, check_function
 
 Watcher = Callable[[int, State, StepReport, Memory], None]
-InputFunction = Callable[[float, State], Inputs | None]
 
 _MOST_KINDS = 5  # of sentences that are told
 
@@ -39,7 +32,8 @@ def simulate(
 
     inputs: called with the time that second order asks for, where the rows are evaluated, and the state before the
     step; steps: how many, or their numbers; memory: where the first solve starts from, filled after every step; watch:
-    called with (number, state, report, memory) after each, to record or display it.
+    called with (number, state, report, memory) after each, to record or display it. Without it, steps are taken in
+    compiled code as far as that goes, with the same bits.
 
     >>> import delassus
     >>> builder = delassus.ModelBuilder()
@@ -57,13 +51,21 @@ def simulate(
         steps = range(int(steps))
     if not (watch is None or callable(watch)):
         raise SettingsError(f"simulate: watch is {watch!r}: give a function (number, state, report, memory), or None")
-    ahead = settings.scheme.lead * settings.h
-    for k in steps:
-        now = inputs_at(inputs, state.t + ahead, state, "simulate")
-        state, report = step(model, state, now, settings, memory)
-        if watch is not None:
-            watch(k, state, report, memory)
-    return state
+    if not steps:
+        return state
+    run = Run(model, state, settings, memory)
+    numbers = iter(steps)
+
+    def after(count: int) -> None:
+        assert watch is not None
+        watch(next(numbers), run.state, run.report, memory)
+
+    try:
+        asked = Asked(model, inputs, settings, "simulate")
+        run.advance(len(steps), asked, after=None if watch is None else after, are_reported=watch is not None)
+    finally:
+        memory.become(run.memory)
+    return run.state
 
 
 @dataclass
@@ -84,6 +86,13 @@ class Trouble:
         self.steps = self.not_converged = self.suspicious = 0
         self._failures: dict[str, _Note] = {}
         self._signs: dict[str, _Note] = {}
+
+    def look_back(self, run: Run, count: int) -> None:
+        """At so many steps that were taken in one call: those in compiled code converged and make sense."""
+        if run.reported is None:
+            self.steps += count
+        else:
+            self.look(run.steps - 1, run.reported)
 
     def look(self, k: int, report: StepReport) -> None:
         """k: number of the step."""

@@ -67,6 +67,10 @@ class Memory:
             reactions = reactions[0]
         store_reactions(rows.names, order, rows.cone.block_start, reactions, self.names, self.reactions)
 
+    def become(self, other: "Memory") -> None:
+        """The same as another one."""
+        self.names, self.reactions, self.low = other.names, other.reactions, other.low
+
     def copy(self) -> "Memory":
         """One that the next `store` leaves alone."""
         out = object.__new__(Memory)  # after every step: what is an array already need not be looked at

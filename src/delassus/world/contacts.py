@@ -147,7 +147,7 @@ def contacts_of(world: "World") -> ContactTable:
     now = detect(model.shapes, world._q[:, :3], world._q[:, 3:])
     if model.flexible is not None:
         now = with_surfaces(model, now, world._q, world._nodes)
-    if world._before is None:
+    if world._run.before is None:
         return ContactTable([_row(world, now, k, None, None, 0) for k in range(len(now))], world.body_names)
     report = world.report
     acted, columns = report.contacts, contact_columns(report)

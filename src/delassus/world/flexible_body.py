@@ -37,7 +37,7 @@ class FlexibleBody(Handle):
     @property
     def node_velocity(self) -> np.ndarray:
         """(n, 3) their velocities [m/s]."""
-        return self._world._node_velocity[self._own].copy()
+        return self._world._run.node_velocity[self._own].copy()
 
     @property
     def displacement(self) -> np.ndarray:
@@ -72,7 +72,7 @@ class FlexibleBody(Handle):
     @property
     def velocity(self) -> np.ndarray:
         """(3,) of its centre of mass [m/s]."""
-        return bending.mean(self._world.model, self._index, self._world._node_velocity)
+        return bending.mean(self._world.model, self._index, self._world._run.node_velocity)
 
     @property
     def momentum(self) -> np.ndarray:
@@ -82,7 +82,7 @@ class FlexibleBody(Handle):
     @property
     def angular_momentum(self) -> np.ndarray:
         """(3,) about its centre of mass [N m s]."""
-        momentum = self._flexible.elements.mass_times(self._world._node_velocity)[self._own]
+        momentum = self._flexible.elements.mass_times(self._world._run.node_velocity)[self._own]
         return np.cross(self.nodes - self.position, momentum).sum(axis=0)
 
     @property
@@ -105,7 +105,7 @@ class FlexibleBody(Handle):
     def energy(self) -> Energy:
         """Kinetic and potential (weight, constant loads and strain), and their `total` [J]."""
         model, world = self._world.model, self._world
-        kinetic = bending.kinetic_energy(model, self._index, world._node_velocity)
+        kinetic = bending.kinetic_energy(model, self._index, world._run.node_velocity)
         return Energy(kinetic, bending.potential_energy(model, self._index, world._nodes))
 
     @property
@@ -180,7 +180,7 @@ class FlexibleBody(Handle):
             if mean is not None:
                 goal = vector(mean, f"{self.label}: {name}", 3)
                 array[own] += goal - bending.mean(self._world.model, self._index, array)
-        self._world._put(state.q, state.u, state.turns, (where, speed))
+        self._world._put(state.q, state.u, state.t, state.turns, where, speed)
 
     @property
     def _flexible(self) -> Any:

@@ -23,9 +23,9 @@ _REDUNDANT = 1e-10  # of the largest: singular values below belong to redundant 
 
 def coordinate_load(world: "World", d: int) -> float:
     """What the drive and the given effort exerted on coordinate d [N, N m]; zero before the first step."""
-    if world._before is None:
+    if world._run.before is None:
         return 0.0
-    effort = float(world._before.inputs.effort[d])
+    effort = float(world._run.before.inputs.effort[d])
     report = world.report
     row = np.flatnonzero(report.rows.names[: report.rows.cone.bilateral.size] == DRIVE + np.uint64(d))
     if not len(row):
@@ -36,7 +36,7 @@ def coordinate_load(world: "World", d: int) -> float:
 def joint_reaction(world: "World", j: int) -> tuple[np.ndarray, np.ndarray]:
     """Force (3,) [N] and moment (3,) [N m] about the joint's origin on its follower, world axes; zero before the first
     step."""
-    if world._before is None:
+    if world._run.before is None:
         return np.zeros(3), np.zeros(3)
     joints, report = world.model.joints, world.report
     own, b = slice(int(joints.row_start[j]), int(joints.row_start[j + 1])), int(joints.bodies[j, 1])
@@ -56,7 +56,7 @@ def weld_forces(world: "World") -> np.ndarray:
     """(n_w, 3) on the nodes that are held, world axes [N]; zero before the first step."""
     flexible = world.model.flexible
     count = 0 if flexible is None else flexible.welds.count
-    if world._before is None or not count:
+    if world._run.before is None or not count:
         return np.zeros((count, 3))
     return welding(world.report)
 

@@ -36,9 +36,9 @@ def place_joint(world: "World", j: int, values: dict[int, float], rates: dict[in
     piece, side = _hanging(model, j)
     _check_welds(model, np.ones(model.body_count, bool) if piece is None else piece, f"joint {model.joints.names[j]!r}")
     if piece is None:
-        world._put(*loop_placed(model, world._q, world._u, world._turns, values, rates, j))
+        world._place(*loop_placed(model, world._q, world._u, world._turns, values, rates, j))
     else:
-        world._put(*_piece_placed(model, world._q, world._u, world._turns, values, rates, j, piece, side))
+        world._place(*_piece_placed(model, world._q, world._u, world._turns, values, rates, j, piece, side))
 
 
 def place_body(
@@ -63,7 +63,7 @@ def place_body(
     if orientation is None:  # bits stay
         there[:, 3:] = q[:, 3:]
     before = np.concatenate([reading.velocity(model, b, q, u), u[b, 3:]])
-    world._put(there, _carried_velocities(q, u, there, piece, turn, before, old_p, np.concatenate([v, w]), p),
+    world._place(there, _carried_velocities(q, u, there, piece, turn, before, old_p, np.concatenate([v, w]), p),
                world._turns.copy())  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from delassus.io.recording.parts import part_paths
 from delassus.io.recording.recording import FOLDER
 from delassus.scenes import find
 from delassus.simulation import StepSettings
+from delassus.simulation.run import Run
 
 if TYPE_CHECKING:
     from delassus.world.world import World
@@ -54,9 +55,7 @@ def load_recording(path: Path) -> "World":
     world = World(model, first, settings, inputs=inputs)
     world.scene = (about.scene, parameters) if about.scene else None
     recorder, state, memory = Recorder.resume(path, replace(mine, start=about.start), model)
-    world._q, world._u, world._t, world._turns = state.q.copy(), state.u.copy(), state.t, state.turns.copy()
-    world._nodes, world._node_velocity = state.nodes, state.node_velocity
-    world._memory, world.steps = memory, recorder.step_count
+    world._run = Run(model, state, settings, memory, steps=recorder.step_count)
     world._begin()
     return world
 

@@ -1,23 +1,12 @@
 """A moment of a world, to come back to."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from delassus.dynamics import Inputs
-from delassus.model.state import State
-from delassus.simulation import Memory, StepSettings
+from delassus.simulation import Memory
+from delassus.simulation.run import Before
 from delassus.world.acting import Acting
-
-
-@dataclass(frozen=True, eq=False)
-class Before:
-    """What a step started from: enough to take it again, bit for bit, and so to report on it."""
-
-    state: State
-    memory: Memory
-    inputs: Inputs
-    settings: StepSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +19,12 @@ class Snapshot:
     u: np.ndarray
     t: float
     turns: np.ndarray
+    nodes: np.ndarray
+    node_velocity: np.ndarray
     steps: int
     memory: Memory
     acting: Acting
     before: Before | None
-    nodes: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
-    node_velocity: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
 
     def __repr__(self) -> str:
         nodes = f", {len(self.nodes)} nodes" if len(self.nodes) else ""

@@ -44,7 +44,7 @@ class Tendon(Handle):
         """What limits, spring, damping, friction and armature exerted along it over the last step, a mean; positive
         where it lengthens. A coordinate with coefficient c got c times as much. Zero before the first step."""
         world, couplings = self._world, self._couplings
-        if world._before is None:
+        if world._run.before is None:
             return 0.0
         report = world.report
         if self._index in couplings.held:

@@ -181,4 +181,4 @@ class World(Moving):
         flexible = self.model.flexible
         more = "" if flexible is None else f" and {len(flexible.names)} flexible ones"
         what = self.scene[0] if self.scene is not None else f"{self.model.body_count} bodies{more}"
-        return f"World({what}, t = {self._t:.6g} s, {len(self.joint_names)} joints, {self.steps} steps taken)"
+        return f"World({what}, t = {self.time:.6g} s, {len(self.joint_names)} joints, {self.steps} steps taken)"

@@ -11,10 +11,12 @@ from delassus.cli.run.plan import PROBLEMS, RunPlan
 if TYPE_CHECKING:
     from delassus.io.recording import Recorder
     from delassus.model.state import State
-    from delassus.simulation import Memory, StepReport
+    from delassus.simulation import Memory
     from delassus.simulation.many_steps import Trouble
+    from delassus.simulation.run import Run
 
 _MOST_FAILED = 100  # problem files of failed steps: a run that never converges must not fill the disk
+_NEVER = 10**9
 _PERIOD = 0.1  # s between two updates of the live line: drawing must not cost more than stepping
 
 
@@ -38,20 +40,21 @@ def take_steps(
     trouble: "Trouble",
 ) -> None:
     """From where the recording ends to where the plan does; every step is recorded before the next."""
-    from delassus.simulation import simulate
+    from delassus.simulation.run import Asked, Run
 
-    first = recorder.step_count
+    setup, first = plan.setup, recorder.step_count
+    run = Run(setup.model, state, plan.settings, memory, steps=first)
     display = _LiveLine(plan.steps, first)
+
+    def after(count: int) -> None:
+        problems.look(run)
+        trouble.look_back(run, count)
+        display.show(run)
+
+    asked = Asked(setup.model, setup.inputs, plan.settings, "delassus run")
     with display:
-
-        def watch(k: int, state: "State", report: "StepReport", memory: "Memory") -> None:
-            recorder.add(state, report, memory)
-            problems.look(k, state, report)
-            trouble.look(k, report)
-            display.step(k + 1, state, report)
-
-        numbers = range(first, plan.steps)
-        simulate(plan.setup.model, state, plan.setup.inputs, plan.settings, numbers, memory=memory, watch=watch)
+        while run.steps < plan.steps:
+            run.advance(min(problems.ahead(run.steps), plan.steps - run.steps), asked, recorder, after)
 
 
 class Problems:
@@ -66,18 +69,26 @@ class Problems:
             for path in self.folder.glob("step-*.hdf5"):
                 path.unlink()
 
-    def look(self, k: int, state: "State", report: "StepReport") -> None:
-        """k: number of the step."""
+    def ahead(self, taken: int) -> int:
+        """Steps to the end of the next one that may be asked for."""
+        return _NEVER if not self.every else 1 if taken % self.every == 0 else self.every - taken % self.every
+
+    def look(self, run: "Run") -> None:
+        """At the last step. Those that compiled code takes converge."""
+        k = run.steps - 1
         if self.every is None or (self.every > 0 and k % self.every):
             return
-        if self.every == 0 and (report.solution.converged or len(self.paths) >= _MOST_FAILED):
+        if self.every == 0 and (run.reported is None or len(self.paths) >= _MOST_FAILED):
+            return
+        report = run.report
+        if self.every == 0 and report.solution.converged:
             return
         from delassus.io.fclib import write_fclib
         from delassus.io.problems import problem_file
 
         files.make_directory(self.folder)
         path = self.folder / f"step-{k:06d}.hdf5"
-        title = f"{self.scene}, step {k} to t = {state.t:.9g} s"
+        title = f"{self.scene}, step {k} to t = {run.t:.9g} s"
         # a step repeated after a resume, or a run with --overwrite, replaces its own file
         write_fclib(path, problem_file(report.problem, report.solution, title=title), overwrite=True)
         self.paths.append(path)
@@ -91,19 +102,18 @@ class _LiveLine(Display):
         self._since: tuple[float, float] | None = None  # wall and simulated time when stepping began
         self._next = 0.0
 
-    def step(self, done: int, state: "State", report: "StepReport") -> None:
-        """Say where the run is."""
+    def show(self, run: "Run") -> None:
+        """Say where it is."""
         now = monotonic()
         if self._since is None:
-            self._since = (now, state.t)  # the first step loads the kernels; it is no measure of speed
+            self._since = (now, run.t)  # the first step loads the kernels; it is no measure of speed
         if now < self._next:
             return
         self._next = now + _PERIOD
-        wall = now - self._since[0]
-        speed = f"  {(state.t - self._since[1]) / wall:.2g} × real time" if wall > _PERIOD else ""
-        solution = report.solution
+        wall, last = now - self._since[0], run.glance
+        speed = f"  {(run.t - self._since[1]) / wall:.2g} × real time" if wall > _PERIOD else ""
         text = (
-            f"t {state.t:.3f} s  {len(report.contacts)} contacts  {solution.iterations} iterations  "
-            f"residual {solution.residuals.natural_map_relative:.1e}{speed}"
+            f"t {run.t:.3f} s  {last.contacts} contacts  {last.iterations} iterations  "
+            f"residual {last.residual:.1e}{speed}"
         )
-        self.now(text, done)
+        self.now(text, run.steps)

@@ -15,7 +15,7 @@ Steps that were taken many in one compiled call have no seconds by stage: not a 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Any
 
@@ -33,6 +33,7 @@ from delassus.status import Status
 
 STATUSES = tuple(Status)
 _NUMBER_OF = {status: k for k, status in enumerate(STATUSES)}
+_AHEAD = 256  # steps that may be kept in one call
 _NAME_LENGTH = 32  # characters of a solver's name
 _ROOM = 64  # steps there is room for at first
 STAGES = ("collision", "assembly", "solve", "advance")
@@ -82,8 +83,8 @@ class Columns:
         groups: tuple[Sequence[np.ndarray], ...] = (touching, self._limits, (self._exact,))
         return size + sum(n * sum(a[:1].nbytes for a in group) for n, group in zip(self.filled[1:], groups))
 
-    def add(self, state: State, report: StepReport) -> None:
-        """Keep one step. All or nothing: an interrupt cannot leave half a step behind."""
+    def add(self, state: State, report: StepReport, memory: Memory | None = None) -> None:
+        """Keep one step, but what it remembers. All or nothing: an interrupt cannot leave half a step behind."""
         solution, rows, contacts = report.solution, report.rows, report.contacts
         cone, low, found = rows.cone, solution.reactions_low, solution.residuals
         steps, touching, limited, exact = self.filled
@@ -130,6 +131,12 @@ class Columns:
         if joints.any_energy:
             add_energies(joints.plain[:3], joints.plain_coordinates, self.filled[0], steps, self._steps)
         return steps, touching, limited, exact
+
+    ahead = _AHEAD
+
+    def add_taken(self, steps: int, state: Callable[[], State], memory: Memory) -> None:
+        """The steps that the `keeper` has kept count from now on."""
+        self.filled = self.written()
 
     def clear(self, state: State) -> None:
         """Forget the steps; what comes next starts from this state."""

@@ -112,6 +112,23 @@ class Stepper:
         return int(self._counts[0])
 
     @property
+    def iterations(self) -> int:
+        """Of the last step."""
+        return int(self._counts[1])
+
+    @property
+    def contacts(self) -> int:
+        """Of the last step."""
+        return int(self._counts[2])
+
+    @property
+    def residual(self) -> float:
+        """Relative natural map of the last step [-]."""
+        _, _, table, problem, _ = self._work
+        rows = table[10][table[12][3]]
+        return float(problem[6][0]) if rows else 0.0
+
+    @property
     def memory(self) -> Memory:
         """What the next step starts from."""
         return _copied(self._memory)
