@@ -5,8 +5,9 @@ from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.scenes.scene import Setup
 from delassus.simulation import Memory, StepSettings
-from delassus.simulation.many_steps import InputFunction, Watcher
+from delassus.simulation.many_steps import Watcher
 from delassus.simulation.many_steps import simulate as _simulate
+from delassus.simulation.run import InputFunction
 
 
 def advance(

@@ -265,7 +265,7 @@ class Moving:
         return ShapeNames(self.model)
 
 
-def _copied(where: Any) -> tuple[Any, ...]:
+def _copied(where: Any) -> tuple[np.ndarray, np.ndarray, float, np.ndarray, np.ndarray, np.ndarray]:
     """What `Run.put` takes, of a state, a snapshot or a run."""
     nodes = copy_of_nodes(where.nodes), copy_of_nodes(where.node_velocity)
     return where.q.copy(), where.u.copy(), float(where.t), where.turns.copy(), *nodes

@@ -10,7 +10,7 @@ from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.scenes import find as find_scene
 from delassus.simulation import StepSettings
-from delassus.simulation.many_steps import InputFunction
+from delassus.simulation.run import InputFunction
 from delassus.simulation.settings import changed_settings
 from delassus.world.body import Body, Energy
 from delassus.world.contacts import ContactTable, contacts_of
