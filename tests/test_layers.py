@@ -51,19 +51,19 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "iterative": {"dense_product", "pairs", "operators", "factor"},
     },
     "collision": {
-        "contacts": set(),
         "instances": set(),
         "layout": set(),
         "machine": set(),
+        "contacts": {"machine"},
+        "work": set(),
         "parts": {"instances", "layout"},
         "placement": {"layout"},
-        "broad": {"layout", "machine", "placement"},
-        "narrow": {"layout", "machine", "contacts", "broad"},
-        "arrays": {"layout", "machine", "instances", "parts", "broad", "narrow"},
+        "broad": {"layout", "machine", "work"},
+        "narrow": {"layout", "machine", "contacts", "work", "broad"},
+        "find": {"layout", "machine", "contacts", "work", "placement", "broad", "narrow"},
+        "arrays": {"layout", "machine", "instances", "parts", "work", "broad", "narrow", "find"},
         "sweep": {"layout", "placement", "arrays", "broad", "narrow"},
-        "few": {"layout", "broad", "narrow"},
-        "many": {"layout", "broad", "narrow", "placement", "few"},
-        "detect": {"layout", "machine", "contacts", "placement", "arrays", "broad", "narrow", "few"},
+        "detect": {"layout", "contacts", "work", "find", "arrays"},
         "surface": {"layout", "machine", "contacts", "instances", "placement", "arrays", "narrow", "detect"},
     },
     "fem": {
@@ -125,7 +125,7 @@ PAPERS: dict[str, dict[str, set[str]]] = {
 HANDED_OUT = {"delassus.io.Recorder": "delassus.io.recording", "delassus.io.Recording": "delassus.io.recording"}
 
 # Only to say of which type an argument is: these are handed the arrays that are made for them.
-TYPES_ONLY = {(f"collision.{room}", "collision.arrays") for room in ("broad", "narrow", "few", "many")}
+TYPES_ONLY = {("collision.find", "collision.arrays")}
 
 
 class Import(NamedTuple):

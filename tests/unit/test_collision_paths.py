@@ -9,9 +9,18 @@ import pytest
 
 from delassus.collision import Contacts, Instance, detect, detect_at, shape_arrays
 from delassus.collision.broad.pairs import FEW
-from delassus.collision.few import few_most, few_work, find_contacts
-from delassus.collision.many import find_contacts_many, many_work
-from delassus.collision.narrow.frames import empty_contacts
+from delassus.collision.contacts import empty_columns
+from delassus.collision.find import (
+    BAD_POSE,
+    NO_COLUMNS,
+    NO_KERNEL,
+    NO_ROOM,
+    PLACE,
+    find_contacts,
+    most_contacts,
+    work_for,
+)
+from delassus.collision.work import BAD, CONTACTS, MISSING, PAIR_ROOM, ROW_ROOM, Work
 from delassus.kernel import njit
 from delassus.model.model import constants
 from delassus.shapes import Box, Capsule, Convex, Cylinder, Mesh, Plane, Sphere
@@ -84,25 +93,24 @@ def test_few_shapes_are_no_special_case(seed):
 @njit(error_model="numpy")
 def many_times(n, shapes, q, reach, work, columns):
     """The last of n detections inside compiled code."""
-    said = (0, 0, 0, 0)
+    said = 0
     for _ in range(n):
-        said = find_contacts(shapes, q, reach, work, columns)
+        said = find_contacts(PLACE, shapes, q, reach, work, columns)
     return said
 
 
 @pytest.mark.parametrize("far", [False, True])
 def test_compiled_code_finds_the_same_contacts(far):
-    """In columns of its own, whose room `few_most` bounds; families are compiled when they are first needed."""
+    """In columns of its own, whose room `most_contacts` bounds; families are compiled when they are first needed."""
     instances, position, quaternion = mixed_scene(np.random.default_rng(3), 20)
     arrays, q = shape_arrays(instances), np.concatenate([position, quaternion], axis=1)
     reach = np.full(arrays.count, 0.05) if far else np.empty(0)
-    work, columns = few_work(arrays), empty_contacts(arrays, few_most(arrays))
-    bad, _, _, missing = many_times(1, arrays.few_constants, q, reach, work, columns)
-    assert bad == -1
+    work, columns = work_for(arrays), empty_columns(most_contacts(arrays))
+    assert many_times(1, arrays.constants, q, reach, work, columns) == NO_KERNEL
+    missing = Work(*work).said[MISSING]
     assert missing
     arrays.compile_families(missing)
-    bad, _, total, missing = many_times(3, arrays.few_constants, q, reach, work, columns)
-    assert (bad, missing) == (-1, 0)
+    total = many_times(3, arrays.constants, q, reach, work, columns)
     expected = detect_at(arrays, q, reach=reach if far else None)
     assert same_bits(Contacts(*[column[:total] for column in columns]), expected)
     assert len(expected) > len(detect(arrays, position, quaternion)) or not far
@@ -112,28 +120,33 @@ def test_columns_without_room_are_left_alone():
     instances, position, quaternion = mixed_scene(np.random.default_rng(3), 20)
     arrays, q = shape_arrays(instances), np.concatenate([position, quaternion], axis=1)
     total = len(detect_at(arrays, q))
-    columns = empty_contacts(arrays, total - 1)
+    columns, work = empty_columns(total - 1), work_for(arrays)
     columns[4][:] = 7.0
-    said = find_contacts(arrays.few_constants, q, np.empty(0), few_work(arrays), columns)
-    assert said[2] == total
+    assert find_contacts(PLACE, arrays.constants, q, np.empty(0), work, columns) == NO_COLUMNS
+    assert Work(*work).said[CONTACTS] == total
     assert (columns[4] == 7.0).all()
     q[4, 3:] *= 2.0
-    assert find_contacts(arrays.few_constants, q, np.empty(0), few_work(arrays), columns)[0] == 4
+    assert find_contacts(PLACE, arrays.constants, q, np.empty(0), work, columns) == BAD_POSE
+    assert Work(*work).said[BAD] == 4
 
 
 def found_by_compiled_code(arrays, q, reach):
-    """(contacts of `find_contacts_many`, how often it ran out of room), beginning with next to none."""
-    work, columns, takes, again = many_work(arrays, 1, 1), empty_contacts(arrays, 0), np.empty(3, np.int64), 0
+    """(contacts of `find_contacts`, how often it ran out of room), beginning with next to none."""
+    work, columns, again = work_for(arrays, 1, 1, 1), empty_columns(0), 0
     while True:
-        bad, total, missing = find_contacts_many(arrays.many_constants, q, reach, work, columns, takes)
-        assert bad == -1
-        if missing:
-            arrays.compile_families(missing)
-        elif takes[0] > len(work[8]) or takes[1] > len(work[11]) or takes[2] > len(columns[4]):
-            work = many_work(arrays, max(takes[0], len(work[8])), max(takes[1], len(work[11])))
-            columns, again = empty_contacts(arrays, takes[2]), again + 1
-        else:
+        total = find_contacts(PLACE, arrays.constants, q, reach, work, columns)
+        said = Work(*work).said
+        if total >= 0:
             return Contacts(*[column[:total] for column in columns]), again
+        if total == NO_KERNEL:
+            arrays.compile_families(said[MISSING])
+            continue
+        again += 1
+        if total == NO_COLUMNS:
+            columns = empty_columns(said[CONTACTS])
+        else:
+            assert total == NO_ROOM
+            work = work_for(arrays, 1, max(said[PAIR_ROOM], 1), max(said[ROW_ROOM], 1))
 
 
 @pytest.mark.parametrize("far", [False, True])

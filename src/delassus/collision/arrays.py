@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from delassus.collision.broad.grid import size_classes
-from delassus.collision.broad.pairs import FEW, few_candidates
+from delassus.collision.broad.pairs import FEW, Filters, few_candidates
+from delassus.collision.find import compile_ends
 from delassus.collision.instances import ALL, FIXTURES, Instance
 from delassus.collision.layout import CONVEX, PLANE, SPHERE, SUPPORT_ONLY, TRIANGLE
 from delassus.collision.machine import Pool
 from delassus.collision.narrow.families import FAMILIES, KERNELS, POINTS, family_address
 from delassus.collision.parts import take_apart
+from delassus.collision.work import ShapeConstants
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.shapes import SHAPES
 from delassus.softening import plain_softness
@@ -25,8 +27,7 @@ MIXING = {"geometric": 0, "min": 1, "max": 2, "average": 3, "product": 4}
 _MADE_HERE = (
     "pool",
     "supports",
-    "few_constants",
-    "many_constants",
+    "constants",
 )  # cached properties that hold memory and addresses of this process
 SAID = (
     "instance", "kind", "body", "owner", "size", "local_position", "local_rotation", "half", "radius", "surface",
@@ -73,8 +74,8 @@ class ShapeArrays:
     plain: bool  # only spheres and planes, and every sphere may touch every other shape
     few: bool  # so few shapes that no grid is worth it
     candidates: np.ndarray  # (c, 4) pairs of few shapes, see broad/pairs.py
-    hint: list[int]  # room for pairs (few shapes: contacts), from the last detection; changes no result
-    spare: list[tuple[Any, ...]]  # work spaces of few shapes that nobody uses now, see few.py
+    hint: list[int]  # room for contacts, from the last detection; changes no result
+    spare: list[tuple[Any, ...]]  # work spaces that nobody uses now, see find.py
     support_only_kinds: tuple[str, ...]  # names in SHAPES of the shapes that are SUPPORT_ONLY, in order
 
     @property
@@ -102,38 +103,37 @@ class ShapeArrays:
         return addresses
 
     @cached_property
-    def few_constants(self) -> tuple[Any, ...]:
-        """What `find_contacts` (few.py) reads of few shapes: the same arrays at every call."""
-        addresses = np.zeros(FAMILIES.max() + 1, np.int64)  # of the families' kernels, 0 before they are needed
-        return self.placing, self.radius, self.candidates, self.vertices, self.supports, addresses, self.mixing
-
-    @cached_property
-    def many_constants(self) -> tuple[Any, ...]:
-        """What `find_contacts_many` (many.py) reads of many shapes."""
-        placing, radius, _, vertices, supports, addresses, mixing = self.few_constants
-        return (
-            placing, radius, vertices, supports, addresses, mixing, (self.common, self.is_common, self.gridded),
-            self.filters, (self.level_start, self.level_radius), FAMILIES, POINTS,
-        )  # fmt: skip
+    def constants(self) -> tuple[Any, ...]:
+        """What `find_contacts` reads, the fields of ShapeConstants: the same arrays at every call."""
+        fixed = ShapeConstants(
+            placing=self.placing,
+            radius=self.radius,
+            vertices=self.vertices,
+            supports=self.supports,
+            addresses=np.zeros(FAMILIES.max() + 3, np.int64),
+            mixing=self.mixing,
+            candidates=self.candidates,
+            searched=(self.common, self.is_common, self.gridded),
+            filters=tuple(self.filters),
+            is_heap=self.plain,
+            levels=(self.level_start, self.level_radius),
+            families=FAMILIES,
+            points=POINTS,
+        )
+        if self.count:
+            compile_ends(self, tuple(fixed))
+        return tuple(fixed)
 
     @property
-    def filters(self) -> tuple[Any, ...]:
-        """What says whether two shapes may touch at all, see `may_touch`."""
-        return self.plain, self.body, self.owner, self.group, self.mask, self.excluded
+    def filters(self) -> Filters:
+        """What says whether two shapes may touch at all."""
+        return Filters(self.body, self.owner, self.group, self.mask, self.excluded)
 
     def compile_families(self, bits: int) -> None:
-        """Have the kernels of these families of pairs compiled, or loaded, for `find_contacts` and its like."""
-        addresses = self.few_constants[5]
+        """Have the kernels of these families of pairs compiled, or loaded, for `find_contacts`."""
         for family in KERNELS:
             if bits >> family & 1:
-                addresses[family] = family_address(family)
-
-    def compile_all_families(self) -> None:
-        """Have the kernels of all pairs compiled that these shapes could make."""
-        kinds = np.unique(self.kind)
-        self.compile_families(
-            int(np.bitwise_or.reduce(1 << FAMILIES[np.ix_(kinds, kinds)].astype(np.int64), axis=None))
-        )
+                ShapeConstants(*self.constants).addresses[family] = family_address(family)
 
     @property
     def placing(self) -> tuple[Any, ...]:
@@ -234,7 +234,7 @@ def complete_arrays(said: dict[str, Any]) -> ShapeArrays:
         level_radius=level_radius,
         plain=bool((mask == ALL).all() and (group != 0).all()) and not len(excluded) and _all_may_touch(kind, body),
         few=few,
-        candidates=few_candidates(kind, body, said["owner"], group, mask, excluded, FAMILIES, POINTS)
+        candidates=few_candidates(kind, Filters(body, said["owner"], group, mask, excluded), FAMILIES, POINTS)
         if few
         else np.zeros((0, 4), np.int64),
         hint=[8 * n + 64],

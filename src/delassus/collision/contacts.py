@@ -1,9 +1,35 @@
 """The contacts of one configuration."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from delassus.collision.machine import Pool
+
+_SMALL = 800  # contacts: for fewer, asking the pool takes longer than fresh memory
+
+
+class ContactColumns(NamedTuple):
+    """The fields of Contacts that rigid bodies have, as compiled code writes them."""
+
+    bodies: np.ndarray
+    shapes: np.ndarray
+    point: np.ndarray
+    frame: np.ndarray
+    gap: np.ndarray
+    mu: np.ndarray
+    restitution: np.ndarray
+    feature: np.ndarray
+
+
+def empty_columns(n: int, pool: Pool | None = None) -> tuple[np.ndarray, ...]:
+    """The fields of ContactColumns for n contacts, uninitialised."""
+    kinds = ((n, 2), np.int64), ((n, 2), np.int32), ((n, 3), float), ((n, 3, 3), float), *[((n,), float)] * 3
+    wanted = (*kinds, ((n,), np.uint64))
+    if pool is None or n < _SMALL:
+        return tuple([np.empty(shape, kind) for shape, kind in wanted])
+    return pool.take(*wanted)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

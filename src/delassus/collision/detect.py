@@ -1,23 +1,27 @@
 """Collision detection: poses of the bodies in, contacts out."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from delassus.collision.arrays import ShapeArrays
-from delassus.collision.broad.partners import deal
-from delassus.collision.broad.phase import find_pairs
-from delassus.collision.contacts import NO_CONTACTS, Contacts
-from delassus.collision.few import few_work, find_contacts
-from delassus.collision.layout import MARGIN
-from delassus.collision.machine import share_out
-from delassus.collision.narrow.families import FAMILIES, POINTS, scratch_rows
-from delassus.collision.narrow.frames import empty_contacts
-from delassus.collision.narrow.heap import heap_contacts
-from delassus.collision.narrow.phase import finish, narrow
-from delassus.collision.placement import place
+from delassus.collision.contacts import NO_CONTACTS, Contacts, empty_columns
+from delassus.collision.find import (
+    BAD_POSE,
+    COUNT,
+    NO_KERNEL,
+    NO_ROOM,
+    PLACE,
+    find_contacts,
+    find_in_shares,
+    work_for,
+)
+from delassus.collision.work import BAD, CONTACTS, MISSING, PAIR_ROOM, ROW_ROOM, Work
 from delassus.errors import ProblemError
 
 _NO_REACH = np.empty(0)
+_MORE = 1.2  # times the room that was missing
 
 
 def detect(arrays: ShapeArrays, position: ArrayLike, quaternion: ArrayLike, *, threads: int = 1) -> Contacts:
@@ -44,50 +48,38 @@ def detect_at(arrays: ShapeArrays, q: np.ndarray, *, threads: int = 1, reach: np
         return NO_CONTACTS
     if len(q) < arrays.body_count:
         raise too_few_error(arrays, len(q), len(q))
-    q = np.ascontiguousarray(q)
-    if arrays.few:
-        return _detect_few(arrays, q, _NO_REACH if reach is None else reach)
-    n = arrays.count
-    placed, rotation, extent = arrays.pool.take(((n, 8), float), ((n, 3, 3), float), ((n, 3), float))
-    for bad in share_out(place, threads, arrays.placing, q, placed, rotation, extent):
-        if bad >= 0:
-            raise bad_pose_error(bad, q)
-    end, partner = find_pairs(arrays, placed, rotation, extent, threads=threads)
-    if arrays.plain:  # one contact per pair, whatever its reach
-        return heap_contacts(arrays, placed, rotation, end, partner, threads)
-    pairs, dealt = arrays.pool.take(((len(partner), 2), np.int32), ((len(partner), 3), np.int32))
-    rows, direct, bits = deal(end, partner, arrays.kind, FAMILIES, POINTS, pairs, dealt)
-    (out,) = arrays.pool.take(((rows, 8), float))
-    scratch = np.empty((threads, 5, scratch_rows(arrays.vertices[3]), 4))
-    if reach is not None:
-        placed[:, MARGIN] += reach
-    geometry = (placed, rotation, arrays.size, arrays.kind, *arrays.vertices, arrays.supports)
-    return narrow(arrays, geometry, (len(partner), direct, bits), pairs, dealt, out, scratch, threads)
-
-
-def _detect_few(arrays: ShapeArrays, q: np.ndarray, reach: np.ndarray) -> Contacts:
-    """The same for few shapes, on one thread: starting another would take longer."""
-    try:
-        work = arrays.spare.pop()  # without a lock: every call gets another one
-    except IndexError:
-        work = few_work(arrays)
-    shapes = arrays.few_constants
-    room = arrays.hint[0]  # as many contacts as last time, which is right at rest
-    columns = empty_contacts(arrays, room)
-    bad, near, total, missing = find_contacts(shapes, q, reach, work, columns)
-    if missing:
-        arrays.compile_families(missing)
-        bad, near, total, _ = find_contacts(shapes, q, reach, work, columns)
-    if bad >= 0:
-        raise bad_pose_error(bad, q)
-    position, rotation, _, pairs, dealt, out, _ = work
-    placed = (position, rotation, arrays.size, arrays.kind)
-    if total != room:
-        columns = empty_contacts(arrays, total)
-        finish(0, 1, near, pairs, dealt, placed, out, arrays.mixing, columns)
-    arrays.hint[0] = total
+    q, reach = np.ascontiguousarray(q), _NO_REACH if reach is None else reach
+    threads = 1 if arrays.few else threads  # starting others would take longer
+    work, columns, first = _spare_work(arrays, threads), empty_columns(arrays.hint[0], arrays.pool), PLACE
+    while True:
+        given = first, arrays.constants, q, reach, work, columns
+        total = find_contacts(*given) if threads == 1 else find_in_shares(threads, *given)
+        if total >= 0:
+            break
+        said = Work(*work).said
+        if total == BAD_POSE:
+            raise bad_pose_error(int(said[BAD]), q)
+        if total == NO_KERNEL:
+            arrays.compile_families(int(said[MISSING]))
+        elif total == NO_ROOM:
+            pairs, rows = (int(_MORE * max(said[k], 64)) for k in (PAIR_ROOM, ROW_ROOM))
+            work = work_for(arrays, threads, max(pairs, len(Work(*work).pairs)), max(rows, len(Work(*work).out)))
+        else:
+            columns, first = empty_columns(int(said[CONTACTS]), arrays.pool), COUNT
     arrays.spare.append(work)
-    return Contacts(*columns) if total else NO_CONTACTS
+    arrays.hint[0] = total  # as many as last time, which is right at rest
+    if not total:
+        return NO_CONTACTS
+    return Contacts(*columns) if total == len(columns[-1]) else Contacts(*[column[:total] for column in columns])
+
+
+def _spare_work(arrays: ShapeArrays, threads: int) -> tuple[Any, ...]:
+    """Work space for so many threads that nobody uses: without a lock, every call gets another one."""
+    try:
+        work = arrays.spare.pop()
+    except IndexError:
+        return work_for(arrays, threads)
+    return work if len(Work(*work).bad) == threads else work_for(arrays, threads)
 
 
 def too_few_error(arrays: ShapeArrays, positions: int, quaternions: int) -> ProblemError:

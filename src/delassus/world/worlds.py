@@ -17,7 +17,7 @@ from delassus.model.state import State
 from delassus.simulation import Memory, StepSettings, step
 from delassus.simulation.compiled.layout import first_room, memory_for, why_not, work_for, world_of
 from delassus.simulation.compiled.stages import addresses_of, stages_of
-from delassus.simulation.compiled.step import FAMILY, ROOM
+from delassus.simulation.compiled.step import ROOM
 from delassus.simulation.compiled.worlds import advance_worlds
 from delassus.simulation.settings import changed_settings, check_arguments
 from delassus.solvers.driver import check_threads
@@ -266,8 +266,6 @@ class Worlds:
             if self._pool is None or self._pool[0] != threads:
                 self._pool = threads, ThreadPoolExecutor(threads)
             list(self._pool[1].map(share, range(threads)))
-        if (fate == FAMILY).any() and not self.model.shapes.few:  # of few shapes `step` has them compiled
-            self.model.shapes.compile_all_families()
         if (fate == ROOM).any():
             self._make_room(2 * self._contacts)
         return done

@@ -6,17 +6,18 @@ is its number in the bounding box of the class, modulo the table: a compact heap
 and one ball that has rolled a kilometre away costs nothing. Cells that share a bucket are told apart by recomputing the
 cell of the few balls that pass the distance test."""
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from delassus.collision.layout import PLANE
-from delassus.collision.machine import AHEAD, Pool
+from delassus.collision.machine import AHEAD
 from delassus.kernel import njit
 from delassus.kernel.instructions import prefetch
 from delassus.kernel.memory import NO_REFCOUNT
 
 SMALL_CLASS = 8  # a size class with so few shapes is not worth a grid: they are tested against everything, like planes
+RUNS = 20  # of items in a grid's table that may be near one: two for each of nine rows, and some
 COLUMNS = 2  # a power of two; 4 try a sixth fewer balls but look up as much more
 SLACK = 1e-7  # of a row's width: keeps rounding from putting touching balls two rows apart
 FINEST = 2.0**-26
@@ -43,30 +44,33 @@ def size_classes(kind: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.n
     return np.sort(np.concatenate(common)), gridded, start, largest
 
 
-def build_grid(
-    gridded: np.ndarray,
-    level_start: np.ndarray,
-    level_radius: np.ndarray,
-    position: np.ndarray,
-    radius: np.ndarray,
-    pool: Pool,
-) -> tuple[Any, ...]:
-    """Shapes sorted into their level's grid; m of them.  Level l has table entries first[level] … first[level] +
-    mask[level].
+class Grid(NamedTuple):
+    """Shapes sorted into their level's grid; m of them, those of `item` and `ball` by level and bucket."""
 
-    Returns (origin (levels, 3) [m], inverse (levels,) rows per metre, shape (levels, 3) cells along x, y, z with a rim
-    of empty ones, first (levels,), mask (levels,) table size − 1, start (entries + 1,) first item of each bucket, item
-    (m,) shapes, ball (m, 4) their centres and radii [m]); the last two sorted by level and bucket."""
-    levels, m = len(level_radius), len(gridded)
-    origin, inverse, shape = np.empty((levels, 3)), np.empty(levels), np.empty((levels, 3), np.int64)
-    first, mask = np.empty(levels, np.int64), np.empty(levels, np.int64)
-    entries = size_up(gridded, level_start, level_radius, position, origin, inverse, shape, first, mask)
-    start, item, ball, bucket = pool.take(
-        ((entries + 1,), np.int32), ((m,), np.int32), ((m, 4), float), ((m,), np.int32)
+    origin: np.ndarray  # (levels, 3) [m]
+    inverse: np.ndarray  # (levels,) rows per metre
+    shape: np.ndarray  # (levels, 3) cells along x, y, z with a rim of empty ones
+    first: np.ndarray  # (levels,) table entries of a level begin here …
+    mask: np.ndarray  # (levels,) … and are one more than this
+    start: np.ndarray  # (entries + 1,) first item of each bucket
+    item: np.ndarray  # (m,) shapes
+    ball: np.ndarray  # (m, 4) their centres and radii [m]
+    bucket: np.ndarray  # (m,) scratch
+
+
+def empty_grid(items: int, levels: int) -> Grid:
+    """Room for so many shapes."""
+    return Grid(
+        np.empty((levels, 3)),
+        np.empty(levels),
+        np.empty((levels, 3), np.int64),
+        first=np.empty(levels, np.int64),
+        mask=np.empty(levels, np.int64),
+        start=np.empty(table_room(items, levels), np.int32),
+        item=np.empty(items, np.int32),
+        ball=np.empty((items, 4)),
+        bucket=np.empty(items, np.int32),
     )
-    grid = (origin, inverse, shape, first, mask, start, item, ball)
-    fill_grid(gridded, level_start, position, radius, grid, bucket)
-    return grid
 
 
 def table_room(items: int, levels: int) -> int:
@@ -75,8 +79,9 @@ def table_room(items: int, levels: int) -> int:
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def size_up(gridded, level_start, level_radius, position, origin, inverse, shape, first, mask):
+def size_up(gridded, level_start, level_radius, position, grid):
     """Bounds and table of each level; returns the number of table entries."""
+    origin, inverse, shape, first, mask = grid.origin, grid.inverse, grid.shape, grid.first, grid.mask
     entries = 0
     for level in range(len(level_radius)):
         begin, end = level_start[level], level_start[level + 1]
@@ -106,22 +111,24 @@ def size_up(gridded, level_start, level_radius, position, origin, inverse, shape
 
 
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
-def cell_of(x, y, z, level, origin, inverse, shape):
+def cell_of(x, y, z, level, grid):
     """(column, row) of a point: its cell along x, and along y and z as one number."""
+    origin, inverse, shape = grid.origin, grid.inverse, grid.shape
     j = np.int64((y - origin[level, 1]) * inverse[level])
     k = np.int64((z - origin[level, 2]) * inverse[level])
     return np.int64((x - origin[level, 0]) * inverse[level] * COLUMNS), j + shape[level, 1] * k
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def fill_grid(gridded, level_start, position, radius, grid, bucket):
-    """Sort by counting.  bucket: (m,) scratch."""
-    origin, inverse, shape, first, mask, start, item, ball = grid
+def fill_grid(gridded, level_start, position, radius, entries, grid):
+    """Sort by counting.  entries: of the table."""
+    shape, first, mask = grid.shape, grid.first, grid.mask
+    item, ball, bucket, start = grid.item, grid.ball, grid.bucket, grid.start[: entries + 1]
     start[:] = 0
     for level in range(len(first)):
         for p in range(level_start[level], level_start[level + 1]):
             s = gridded[p]
-            column, row = cell_of(position[s, 0], position[s, 1], position[s, 2], level, origin, inverse, shape)
+            column, row = cell_of(position[s, 0], position[s, 1], position[s, 2], level, grid)
             e = first[level] + ((row * shape[level, 0] + column) & mask[level])
             bucket[p] = e
             start[e + 1] += 1

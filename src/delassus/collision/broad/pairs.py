@@ -4,21 +4,32 @@ list of all pairs that may touch, known beforehand.
 Which of the three tests is due stands in each loop: a function with branches keeps the two atomic additions that every
 array handed to it costs, ten times the test itself."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from delassus.collision.layout import MARGIN, PLANE, SPHERES, deal_pair
-from delassus.collision.placement import place
+from delassus.collision.layout import MARGIN
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
 FEW = 64  # shapes up to which every pair is tested
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def may_touch(i, j, body, owner, group, mask, excluded):
-    """Different bodies, at least one of them movable, groups that see each other, and no exclusion.
+class Filters(NamedTuple):
+    """Fields of ShapeArrays that say which of n shapes may touch at all."""
 
-    excluded: sorted keys lower · 2³² + higher of pairs of owners."""
+    body: np.ndarray  # (n,) −1 for the world
+    owner: np.ndarray  # (n,)
+    group: np.ndarray  # (n,) bits
+    mask: np.ndarray  # (n,) bits
+    excluded: np.ndarray  # sorted keys lower · 2³² + higher of pairs of owners
+
+
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+def may_touch(i, j, filters):
+    """Different bodies, at least one of them movable, groups that see each other, and no exclusion."""
+    body, owner, group, mask = filters.body, filters.owner, filters.group, filters.mask
+    excluded = filters.excluded
     if body[i] == body[j]:  # also two shapes of the world, −1
         return False
     if (group[i] & mask[j]) == 0 or (group[j] & mask[i]) == 0:
@@ -65,60 +76,24 @@ def spheres_near(position, a, b):
     return x * x + y * y + z * z <= reach * reach
 
 
-def few_candidates(
-    kind: np.ndarray,
-    body: np.ndarray,
-    owner: np.ndarray,
-    group: np.ndarray,
-    mask: np.ndarray,
-    excluded: np.ndarray,
-    families: np.ndarray,
-    points: np.ndarray,
-) -> np.ndarray:
+def few_candidates(kind: np.ndarray, filters: Filters, families: np.ndarray, points: np.ndarray) -> np.ndarray:
     """(c, 4) shapes a < b of the pairs that may touch, in order, family and rows of `out` each needs.
 
-    kind … excluded: as in ShapeArrays; families, points: (kinds, kinds), see narrow/families.py."""
+    kind: (n,); families, points: (kinds, kinds), see narrow/families.py."""
     n = len(kind)
     room = np.empty((n * (n - 1) // 2, 4), np.int64)
-    count = _candidates(kind, body, owner, group, mask, excluded, families, points, room)
+    count = _candidates(kind, tuple(filters), families, points, room)
     return room[:count].copy()
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _candidates(kind, body, owner, group, mask, excluded, families, points, candidates):
+def _candidates(kind, filters, families, points, candidates):
     count = 0
     for a in range(len(kind)):
         for b in range(a + 1, len(kind)):
-            if may_touch(a, b, body, owner, group, mask, excluded):
+            if may_touch(a, b, Filters(*filters)):
                 candidates[count, 0], candidates[count, 1] = a, b
                 candidates[count, 2] = families[kind[a], kind[b]]
                 candidates[count, 3] = points[kind[a], kind[b]]
                 count += 1
     return count
-
-
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
-def find_few(placing, radius, q, candidates, position, rotation, extent, pairs, dealt):
-    """Place the shapes and keep the near pairs: (first body with a bad pose or −1, pairs, contacts that are known, bits
-    of the families that occur).
-
-    placing, radius, candidates: of ShapeArrays; the others are written, see layout.py."""
-    # literal 0 and 1 would be types of their own, and `place` compiled once more for them
-    bad = place(np.int64(0), np.int64(1), placing, q, position, rotation, extent)
-    kind = placing[0]
-    count, slot, direct, bits = np.int64(0), np.int64(0), 0, 0
-    for c in range(len(candidates)):
-        a, b, family = candidates[c, 0], candidates[c, 1], candidates[c, 2]
-        if family == SPHERES:
-            near = spheres_near(position, a, b)
-        elif kind[a] == PLANE or kind[b] == PLANE:
-            plane, other = (a, b) if kind[a] == PLANE else (b, a)
-            near = over_plane(position, rotation, radius, plane, other)
-        else:
-            near = boxes_overlap(position, extent, a, b)
-        if near:
-            direct += deal_pair(count, a, b, family, slot, pairs, dealt)
-            bits |= 1 << family
-            slot += candidates[c, 3]
-            count += 1
-    return bad, count, direct, bits

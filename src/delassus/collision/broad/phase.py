@@ -3,59 +3,91 @@
 Of two spheres, and of a sphere and a plane, this is the whole test: their gap is at most the sum of their margins."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from delassus.collision.broad.grid import COLUMNS, SLACK, build_grid, cell_of
-from delassus.collision.broad.pairs import boxes_overlap, may_touch, over_plane, spheres_near
-from delassus.collision.broad.partners import group
-from delassus.collision.layout import PLANE, SPHERE
-from delassus.collision.machine import share_out
-from delassus.kernel import njit
+from delassus.collision.broad.grid import COLUMNS, SLACK, Grid, cell_of, fill_grid, size_up
+from delassus.collision.broad.pairs import Filters, boxes_overlap, may_touch, over_plane, spheres_near
+from delassus.collision.broad.partners import deal, group
+from delassus.collision.layout import PLANE, SPHERE, SPHERES, deal_pair
+from delassus.collision.work import ENTRIES, FAMILIES, KNOWN, PAIR_ROOM, PAIRS, ROW_ROOM, ShapeConstants, Work
+from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.memory import NO_REFCOUNT
 
-if TYPE_CHECKING:
-    from delassus.collision.arrays import ShapeArrays
-
-RUNS = 20  # of items in a grid's table that may be near one: two for each of nine rows, and some
+PREPARE, SEARCH, DEAL = range(1, 4)
+"""Phases of a detection (find.py) that are about pairs."""
 
 
-def find_pairs(
-    arrays: "ShapeArrays", position: np.ndarray, rotation: np.ndarray, extent: np.ndarray, *, threads: int = 1
-) -> tuple[np.ndarray, np.ndarray]:
-    """(end (n,), partner (p,)): the pairs a < b by their first shape, see partners.py; the partners of a shape are not
-    sorted yet.
+@njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED, **NO_REFCOUNT)
+def search_few(t, threads, phase, shapes, work):
+    """Share t of a phase, where shapes are few: the near ones of the pairs that may touch.  0."""
+    if phase != SEARCH or t > 0:
+        return np.int64(0)
+    fixed, own = ShapeConstants(*shapes), Work(*work)
+    kind, position, candidates = fixed.placing[0], own.position, fixed.candidates
+    count, slot, known, bits = np.int64(0), np.int64(0), 0, 0
+    for c in range(len(candidates)):
+        a, b, family = candidates[c, 0], candidates[c, 1], candidates[c, 2]
+        if family == SPHERES:
+            near = spheres_near(position, a, b)
+        elif kind[a] == PLANE or kind[b] == PLANE:
+            plane, other = (a, b) if kind[a] == PLANE else (b, a)
+            near = over_plane(position, own.rotation, fixed.radius, plane, other)
+        else:
+            near = boxes_overlap(position, own.extent, a, b)
+        if near:
+            known += deal_pair(count, a, b, family, slot, own.pairs, own.dealt)
+            bits |= 1 << family
+            slot += candidates[c, 3]
+            count += 1
+    own.said[PAIRS], own.said[KNOWN], own.said[FAMILIES] = count, known, bits
+    return np.int64(0)
 
-    position, rotation, extent: of the shapes, as `place` writes them."""
-    pool = arrays.pool
-    filters = arrays.filters
-    common = (arrays.common, arrays.is_common, arrays.kind, arrays.radius, position, rotation, extent)
-    levels = (arrays.level_start, arrays.level_radius)
-    runs, grid = np.empty((threads, RUNS, 3), np.int64), ()
-    if len(arrays.gridded):
-        grid = build_grid(arrays.gridded, *levels, position, arrays.radius, pool)
-    while True:
-        (found,) = pool.take(((threads, arrays.hint[0] // threads + 1, 2), np.int32))
-        counts = np.zeros(threads, np.int64)
-        if len(arrays.common):
-            share_out(search_common, threads, common, filters, found, counts)
-        if grid:
-            share_out(search_grid, threads, levels, grid, arrays.kind, position, extent, filters, runs, found, counts)
-        if counts.max() <= found.shape[1]:
-            break
-        # Some share ran out of room: it went on counting, so now we know how much it takes at most.
-        arrays.hint[0] = int(1.2 * counts.max() + 1) * threads
-    end, partner = pool.take(((arrays.count,), np.int32), ((counts.sum(),), np.int32))
-    group(found, counts, end, partner)
-    return end, partner
+
+@njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED, **NO_REFCOUNT)
+def search_many(t, threads, phase, shapes, work):
+    """The same where they are many, by grids.  1 where there are more pairs than room; how much they take is said."""
+    fixed, own = ShapeConstants(*shapes), Work(*work)
+    said, grid, gridded, (start, largest) = own.said, Grid(*own.grid), fixed.searched[2], fixed.levels
+    if phase == PREPARE:
+        own.counts[:] = 0
+        if len(gridded):
+            said[ENTRIES] = size_up(gridded, start, largest, own.position, grid)
+            fill_grid(gridded, start, own.position, fixed.radius, said[ENTRIES], grid)
+    elif phase == SEARCH:
+        search_common(t, threads, fixed, own)
+        if len(gridded):
+            search_grid(t, threads, fixed, own, grid)
+    else:
+        count, most = 0, 0
+        for k in range(len(own.counts)):
+            count += own.counts[k]
+            most = max(most, own.counts[k])
+        said[PAIRS], said[PAIR_ROOM], said[ROW_ROOM] = count, max(count, most * len(own.counts)), 0
+        if most > own.found.shape[1] or count > len(own.partner):
+            return np.int64(1)
+        group(own.found, own.counts, own.end, own.partner)
+        if fixed.is_heap:  # every pair is a contact
+            said[KNOWN], said[FAMILIES] = count, 0
+        else:
+            rows, said[KNOWN], said[FAMILIES] = deal(
+                own.end, own.partner, fixed.placing[0], fixed.families, fixed.points, own.pairs, own.dealt
+            )
+            said[ROW_ROOM] = rows
+            return np.int64(1 if rows > len(own.out) else 0)
+    return np.int64(0)
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
-def search_common(t, threads, common, filters, found, counts):
+def search_common(t, threads, fixed, work):
     """Share t of the pairs with planes and the like: (common shape, any other) where they are near."""
-    which, is_common, kind, radius, position, rotation, extent = common
-    plain, body, owner, group, mask, excluded = filters
+    (which, is_common, _), filters, kind, radius = (
+        fixed.searched,
+        Filters(*fixed.filters),
+        fixed.placing[0],
+        fixed.radius,
+    )
+    position, rotation, extent, found, counts = work.position, work.rotation, work.extent, work.found, work.counts
     n, room = len(kind), found.shape[1]
     count = counts[t]
     for s in range(n * t // threads, n * (t + 1) // threads):
@@ -71,7 +103,7 @@ def search_common(t, threads, common, filters, found, counts):
                 near = spheres_near(position, c, s)
             else:
                 near = boxes_overlap(position, extent, c, s)
-            if near and (plain or may_touch(c, s, body, owner, group, mask, excluded)):
+            if near and (fixed.is_heap or may_touch(c, s, filters)):
                 if count < room:
                     found[t, count, 0], found[t, count, 1] = min(c, s), max(c, s)
                 count += 1
@@ -79,8 +111,8 @@ def search_common(t, threads, common, filters, found, counts):
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
-def search_grid(t, threads, levels, grid, kind, position, extent, filters, runs, found, counts):
-    """Share t of the pairs of shapes in the grids.  runs: (threads, RUNS, 3) scratch.
+def search_grid(t, threads, fixed, work, grid):
+    """Share t of the pairs of shapes in the grids.
 
     Of the same size class, an item meets those behind it in its row and those in four of the eight rows around, so that
     every pair is seen once; of a coarser class, those in all nine rows. Of each row, only the columns that its ball,
@@ -88,12 +120,13 @@ def search_grid(t, threads, levels, grid, kind, position, extent, filters, runs,
 
     Few of those tried are near, but too many for branches to be foretold: so every one is written down, and those that
     are not near are written over. They become pairs of shapes once an item is done."""
-    level_start, level_radius = levels
-    origin, inverse, shape, first, mask, start, item, ball = grid
-    plain, body, owner, group, seen, excluded = filters
+    (level_start, level_radius), filters, is_heap = fixed.levels, Filters(*fixed.filters), fixed.is_heap
+    kind, position, extent, found, counts = fixed.placing[0], work.position, work.extent, work.found, work.counts
+    origin, inverse, shape, first, mask = grid.origin, grid.inverse, grid.shape, grid.first, grid.mask
+    start, item, ball = grid.start, grid.item, grid.ball
     m, room = len(item), found.shape[1]
     count = counts[t]
-    runs = runs[t]  # to try: first item, one past the last, row
+    runs = work.runs[t]  # to try: first item, one past the last, row
     for own in range(len(level_radius)):
         for p in range(max(m * t // threads, level_start[own]), min(m * (t + 1) // threads, level_start[own + 1])):
             x, y, z, r, begun = ball[p, 0], ball[p, 1], ball[p, 2], ball[p, 3], count
@@ -104,7 +137,7 @@ def search_grid(t, threads, levels, grid, kind, position, extent, filters, runs,
                 w = inverse[level]
                 reach = (r + level_radius[level]) * w + SLACK
                 fx, fy, fz = (x - origin[level, 0]) * w, (y - origin[level, 1]) * w, (z - origin[level, 2]) * w
-                nx, ny, nz = shape[level, 0], shape[level, 1], shape[level, 2]
+                nx, ny = shape[level, 0], shape[level, 1]
                 if level == own and not shared:
                     # what _rows does, without branches
                     c0, c1 = np.int64((fx - reach) * COLUMNS), np.int64((fx + reach) * COLUMNS)
@@ -122,7 +155,7 @@ def search_grid(t, threads, levels, grid, kind, position, extent, filters, runs,
                     c0 = np.int64(min(max((fx - reach) * COLUMNS, 0.0), nx - 1.0))
                     c1 = np.int64(min((fx + reach) * COLUMNS, nx - 1.0))
                     after, column = (p + 1, np.int64(fx * COLUMNS)) if level == own else (-1, c0)
-                    n = _rows(c0, c1, after, column, fy, fz, reach, nx, ny, nz, first[level], mask[level], start, runs)
+                    n = _rows((c0, c1), after, column, (fy, fz), reach, level, grid, runs)
                 for i in range(n):
                     begin, end, here = runs[i, 0], runs[i, 1], count
                     if count + end - begin > room:
@@ -133,15 +166,15 @@ def search_grid(t, threads, levels, grid, kind, position, extent, filters, runs,
                         found[t, count, 1] = q
                         count += dx * dx + dy * dy + dz * dz <= s * s
                     if shared:
-                        count = _of_row(t, here, count, runs[i, 2], c0, c1, level, origin, inverse, shape, ball, found)
+                        count = _of_row(found[t], here, count, runs[i, 2], (c0, c1), level, grid)
             if count > room:
                 continue
             a, kept = np.int64(item[p]), begun
             for h in range(begun, count):
                 b = np.int64(item[found[t, h, 1]])
-                if not plain and not (
+                if not is_heap and not (
                     ((kind[a] == SPHERE and kind[b] == SPHERE) or boxes_overlap(position, extent, a, b))
-                    and may_touch(a, b, body, owner, group, seen, excluded)
+                    and may_touch(a, b, filters)
                 ):
                     continue
                 found[t, kept, 0], found[t, kept, 1] = min(a, b), max(a, b)
@@ -151,12 +184,15 @@ def search_grid(t, threads, levels, grid, kind, position, extent, filters, runs,
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _rows(c0, c1, after, column, fy, fz, reach, nx, ny, nz, first, mask, start, runs):
-    """The runs of columns c0 … c1 of all rows within reach of (fy, fz), in units of a row's width.  Returns how many.
+def _rows(columns, after, column, at, reach, level, grid, runs):
+    """The runs of columns (first, last) of all rows within reach of a place (y, z), in units of a row's width.  Returns
+    how many.
 
     after, column: for an item's own class, the item behind it and its column, where half of the rows will do; else −1.
     A run that goes beyond the end of the table is two."""
-    n = 0
+    (c0, c1), (fy, fz), n = columns, at, 0
+    nx, ny, nz = grid.shape[level, 0], grid.shape[level, 1], grid.shape[level, 2]
+    first, mask, start = grid.first[level], grid.mask[level], grid.start
     if c0 > c1 or not (-1.0 < fy < ny + 1.0 and -1.0 < fz < nz + 1.0):
         return n  # outside the bounds of a coarser class
     j0, k0 = np.int64(math.floor(fy)), np.int64(math.floor(fz))
@@ -180,12 +216,13 @@ def _rows(c0, c1, after, column, fy, fz, reach, nx, ny, nz, first, mask, start, 
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _of_row(t, begin, end, row, c0, c1, level, origin, inverse, shape, ball, found):
+def _of_row(found, begin, end, row, columns, level, grid):
     """Drop the items noted from begin to end that are in other cells of the same buckets; returns the new end."""
+    ball = grid.ball
     for h in range(begin, end):
-        q = found[t, h, 1]
-        column, other = cell_of(ball[q, 0], ball[q, 1], ball[q, 2], level, origin, inverse, shape)
-        if other == row and c0 <= column <= c1:
-            found[t, begin, 1] = q
+        q = found[h, 1]
+        column, other = cell_of(ball[q, 0], ball[q, 1], ball[q, 2], level, grid)
+        if other == row and columns[0] <= column <= columns[1]:
+            found[begin, 1] = q
             begin += 1
     return begin

@@ -6,7 +6,6 @@ break with them. Here (d, a1, a2) is a fixed left-handed frame and a reflection 
 normal is d, a direction no floor or wall has. a1, a2 are chosen such that n = z gives t1 = x, t2 = y."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,25 +13,7 @@ from delassus.collision.layout import BODY, MU, RESTITUTION
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
-if TYPE_CHECKING:
-    from delassus.collision.arrays import ShapeArrays
-
-SMALL = 800  # contacts: for fewer, asking the pool takes longer than fresh memory
-
 _DX, _DY, _DZ = -0.48, 0.6, 0.64  # unit length
-
-
-def empty_contacts(arrays: "ShapeArrays", n: int) -> tuple[np.ndarray, ...]:
-    """The fields of Contacts for n of them, uninitialised."""
-    if n < SMALL:
-        return (
-            np.empty((n, 2), np.int64), np.empty((n, 2), np.int32), np.empty((n, 3)), np.empty((n, 3, 3)), np.empty(n),
-            np.empty(n), np.empty(n), np.empty(n, np.uint64),
-        )  # fmt: skip
-    return arrays.pool.take(
-        ((n, 2), np.int64), ((n, 2), np.int32), ((n, 3), float), ((n, 3, 3), float), ((n,), float), ((n,), float),
-        ((n,), float), ((n,), np.uint64),
-    )  # fmt: skip
 
 
 def _reflect_from_z(x: float, y: float, z: float) -> tuple[float, float, float]:
@@ -63,14 +44,14 @@ def fill_tangents(frame, k):
 
 
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
-def put_pair(k, a, b, touch, position, mixing, bodies, shapes, frame, mu, restitution, feature):
+def put_pair(k, a, b, touch, position, mixing, contacts):
     """What contact k of shapes a and b has besides normal, point and gap; touch: what touches within the pair."""
-    fill_tangents(frame, k)
-    bodies[k, 0], bodies[k, 1] = np.int64(position[a, BODY]), np.int64(position[b, BODY])
-    shapes[k, 0], shapes[k, 1] = a, b
-    mu[k] = mix(mixing, position[a, MU], position[b, MU])
-    restitution[k] = max(position[a, RESTITUTION], position[b, RESTITUTION])
-    feature[k] = touch | (np.uint64(a) << np.uint64(40)) | (np.uint64(b) << np.uint64(16))
+    fill_tangents(contacts.frame, k)
+    contacts.bodies[k, 0], contacts.bodies[k, 1] = np.int64(position[a, BODY]), np.int64(position[b, BODY])
+    contacts.shapes[k, 0], contacts.shapes[k, 1] = a, b
+    contacts.mu[k] = mix(mixing, position[a, MU], position[b, MU])
+    contacts.restitution[k] = max(position[a, RESTITUTION], position[b, RESTITUTION])
+    contacts.feature[k] = touch | (np.uint64(a) << np.uint64(40)) | (np.uint64(b) << np.uint64(16))
 
 
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)

@@ -2,44 +2,25 @@
 
 There may be very many of these, and memory is what they wait for: no lists of pairs are made in between."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from delassus.collision.broad.partners import sort_partners
-from delassus.collision.contacts import Contacts
-from delassus.collision.machine import AHEAD, share_out
-from delassus.collision.narrow.frames import empty_contacts, put_pair
+from delassus.collision.contacts import ContactColumns
+from delassus.collision.machine import AHEAD
+from delassus.collision.narrow.frames import put_pair
 from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
-from delassus.kernel import njit
+from delassus.collision.work import PAIRS, ShapeConstants, Work
+from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.instructions import prefetch
 from delassus.kernel.memory import NO_REFCOUNT
 
-if TYPE_CHECKING:
-    from delassus.collision.arrays import ShapeArrays
 
-
-def heap_contacts(
-    arrays: "ShapeArrays",
-    position: np.ndarray,
-    rotation: np.ndarray,
-    end: np.ndarray,
-    partner: np.ndarray,
-    threads: int,
-) -> Contacts:
-    """Contacts of the pairs that `group` made of what the broad phase found.
-
-    arrays: plain ShapeArrays; position, rotation: of the shapes; end, partner: see partners.py."""
-    columns = empty_contacts(arrays, len(partner))
-    share_out(write_heap, threads, end, partner, position, rotation, arrays.mixing, columns)
-    return Contacts(*columns)
-
-
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
-def write_heap(t, threads, end, partner, position, rotation, mixing, contacts):
-    """The contacts of share t of the shapes with their partners."""
-    bodies, shapes, point, frame, gap, mu, restitution, feature = contacts
-    n, last = len(end), len(partner) - 1
+@njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED, **NO_REFCOUNT)
+def write_heap(t, threads, shapes, work, columns):
+    """The contacts of share t of the shapes with their partners.  0."""
+    fixed, own, contacts = ShapeConstants(*shapes), Work(*work), ContactColumns(*columns)
+    position, rotation, end, partner = own.position, own.rotation, own.end, own.partner
+    n, last = len(end), own.said[PAIRS] - 1
     first = n * t // threads
     begin = np.int64(end[first - 1] if first else 0)
     for a in range(first, n * (t + 1) // threads):
@@ -48,10 +29,11 @@ def write_heap(t, threads, end, partner, position, rotation, mixing, contacts):
             prefetch(position, partner[min(k + AHEAD, last)])
             b = np.int64(partner[k])
             if position[a, 3] == 0.0:  # a plane has no size
-                sphere_on_plane(position, rotation, b, a, 1.0, frame, point, gap, k)
+                sphere_on_plane(position, rotation, b, a, 1.0, contacts, k)
             elif position[b, 3] == 0.0:
-                sphere_on_plane(position, rotation, a, b, -1.0, frame, point, gap, k)
+                sphere_on_plane(position, rotation, a, b, -1.0, contacts, k)
             else:
-                sphere_sphere(position, a, b, frame, point, gap, k)
-            put_pair(k, a, b, np.uint64(0), position, mixing, bodies, shapes, frame, mu, restitution, feature)
+                sphere_sphere(position, a, b, contacts, k)
+            put_pair(k, a, b, np.uint64(0), position, fixed.mixing, contacts)
         begin = np.int64(end[a])
+    return np.int64(0)

@@ -1,68 +1,59 @@
 """Narrow phase: the contacts of pairs, by the kernel of their family, then what all contacts need alike."""
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from delassus.collision.contacts import NO_CONTACTS, Contacts
+from delassus.collision.contacts import ContactColumns
 from delassus.collision.layout import COUNT, FAMILY, SLOT, SPHERE, SPHERE_PLANE, SPHERES
-from delassus.collision.machine import share_out
-from delassus.collision.narrow.families import KERNELS, POLYHEDRAL
-from delassus.collision.narrow.frames import empty_contacts, put_pair
+from delassus.collision.narrow.families import READS_ALL
+from delassus.collision.narrow.frames import put_pair
 from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
-from delassus.kernel import njit
+from delassus.collision.work import FAMILIES, PAIRS, ShapeConstants, Work
+from delassus.kernel import ADDRESSED, njit
+from delassus.kernel.addresses import call_kernel
 from delassus.kernel.memory import NO_REFCOUNT
-
-if TYPE_CHECKING:
-    from delassus.collision.arrays import ShapeArrays
-
-
-def narrow(
-    arrays: "ShapeArrays",
-    geometry: tuple[Any, ...],
-    near: tuple[Any, ...],
-    pairs: np.ndarray,
-    dealt: np.ndarray,
-    out: np.ndarray,
-    scratch: np.ndarray,
-    threads: int,
-) -> Contacts:
-    """Contacts of the pairs, family by family.
-
-    geometry: the fields of Geometry; near: (pairs, contacts that are known, bits of the families that occur); pairs,
-    dealt, out: sorted pairs, their families and slots, room for contacts (layout.py); scratch: see families.py."""
-    count, total, bits = near
-    placed = geometry[:4]
-    for number, kernel in KERNELS.items():
-        if bits >> number & 1:
-            read = geometry if number in POLYHEDRAL else placed
-            total += sum(share_out(kernel, threads, count, pairs, dealt, read, out, scratch))
-    if not total:
-        return NO_CONTACTS
-    columns = empty_contacts(arrays, total)
-    share_out(finish, threads, count, pairs, dealt, placed, out, arrays.mixing, columns)
-    return Contacts(*columns)
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
-def finish(t, threads, count, pairs, dealt, placed, out, mixing, contacts):
+def meet(t, threads, fixed, work):
+    """How many contacts share t of the pairs has, by the kernels of their families; those that the broad phase knows
+    are not counted."""
+    placed = (work.position, work.rotation, fixed.placing[2], fixed.placing[0])
+    geometry = placed + fixed.vertices + (fixed.supports,)
+    pairs, dealt, out, scratch = work.pairs, work.dealt, work.out, work.scratch
+    total, family, left, count = np.int64(0), 0, work.said[FAMILIES], work.said[PAIRS]
+    while left:
+        if left & 1 and family > SPHERE_PLANE:  # pairs of the first two are contacts already
+            address = fixed.addresses[family]
+            if READS_ALL >> family & 1:
+                total += call_kernel(address, (t, threads, count, pairs, dealt, geometry, out, scratch))
+            else:
+                total += call_kernel(address, (t, threads, count, pairs, dealt, placed, out, scratch))
+        left >>= 1
+        family += 1
+    return total
+
+
+@njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED, **NO_REFCOUNT)
+def write_pairs(t, threads, shapes, work, columns):
     """Contacts of share t of the pairs, one after the other, in the fields of Contacts: normals from the lower numbered
-    shape to the other, tangents, bodies, materials, and the pair in the feature."""
-    position, rotation, _, kind = placed
-    bodies, shapes, point, frame, gap, mu, restitution, feature = contacts
+    shape to the other, tangents, bodies, materials, and the pair in the feature.  0."""
+    fixed, own, contacts = ShapeConstants(*shapes), Work(*work), ContactColumns(*columns)
+    kind, position, rotation = fixed.placing[0], own.position, own.rotation
+    pairs, dealt, out, count = own.pairs, own.dealt, own.out, own.said[PAIRS]
+    frame, point, gap, feature = contacts.frame, contacts.point, contacts.gap, contacts.feature
     first, k = count * t // threads, np.int64(0)
     for p in range(first):
         k += dealt[p, COUNT]
     for p in range(first, count * (t + 1) // threads):
         a, b, found = np.int64(pairs[p, 0]), np.int64(pairs[p, 1]), dealt[p, COUNT]
         if dealt[p, FAMILY] == SPHERES:
-            sphere_sphere(position, a, b, frame, point, gap, k)
+            sphere_sphere(position, a, b, contacts, k)
             feature[k] = 0
         elif dealt[p, FAMILY] == SPHERE_PLANE:
             if kind[a] == SPHERE:
-                sphere_on_plane(position, rotation, a, b, -1.0, frame, point, gap, k)
+                sphere_on_plane(position, rotation, a, b, -1.0, contacts, k)
             else:
-                sphere_on_plane(position, rotation, b, a, 1.0, frame, point, gap, k)
+                sphere_on_plane(position, rotation, b, a, 1.0, contacts, k)
             feature[k] = 0
         else:
             sign, slot = -1.0 if kind[a] > kind[b] else 1.0, dealt[p, SLOT]  # kernels see the lower kind first
@@ -71,5 +62,6 @@ def finish(t, threads, count, pairs, dealt, placed, out, mixing, contacts):
                     frame[k + c, 0, i], point[k + c, i] = sign * out[slot + c, i], out[slot + c, 3 + i]
                 gap[k + c], feature[k + c] = out[slot + c, 6], np.uint64(out[slot + c, 7])
         for _ in range(found):
-            put_pair(k, a, b, feature[k], position, mixing, bodies, shapes, frame, mu, restitution, feature)
+            put_pair(k, a, b, feature[k], position, fixed.mixing, contacts)
             k += 1
+    return np.int64(0)

@@ -12,9 +12,10 @@ from delassus.kernel.memory import NO_REFCOUNT
 
 
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
-def sphere_sphere(position, a, b, frame, point, gap, k):
+def sphere_sphere(position, a, b, contacts, k):
     """The contact of spheres a and b, straight into row k of the result: that they are near enough is known from the
     broad phase. There are very many of these, and memory is what they wait for."""
+    frame, point, gap = contacts.frame, contacts.point, contacts.gap
     px, py, pz = position[a, 0], position[a, 1], position[a, 2]
     x, y, z = position[b, 0] - px, position[b, 1] - py, position[b, 2] - pz
     ra, rb = position[a, 3], position[b, 3]
@@ -31,8 +32,9 @@ def sphere_sphere(position, a, b, frame, point, gap, k):
 
 
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
-def sphere_on_plane(position, R, a, b, sign, frame, point, gap, k):
+def sphere_on_plane(position, R, a, b, sign, contacts, k):
     """The contact of sphere a and plane b, straight into row k of the result; sign: 1 for a normal out of the plane."""
+    frame, point, gap = contacts.frame, contacts.point, contacts.gap
     nx, ny, nz, r = R[b, 0, 2], R[b, 1, 2], R[b, 2, 2], position[a, 3]
     x, y, z = position[a, 0], position[a, 1], position[a, 2]
     d = nx * (x - position[b, 0]) + ny * (y - position[b, 1]) + nz * (z - position[b, 2])

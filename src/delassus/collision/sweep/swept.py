@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from delassus.collision.arrays import ShapeArrays
-from delassus.collision.broad.pairs import may_touch
+from delassus.collision.broad.pairs import Filters, may_touch
 from delassus.collision.layout import PLANE
 from delassus.collision.placement import place
 from delassus.kernel import njit
@@ -29,7 +29,7 @@ def swept_pairs(
     low, high, turn, is_fast = np.empty((n, 3)), np.empty((n, 3)), np.empty(n), np.empty(n, np.bool_)
     _swept_boxes(arrays.body, pace.arm, pace.least, path, position, extent, low, high, turn, is_fast)
     axis, order = _sorted(low) if n > _UNSORTED else (-1, _IN_ORDER[:n])
-    filters = (arrays.body, arrays.owner, arrays.group, arrays.mask, arrays.excluded)
+    filters = tuple(arrays.filters)
     room = 64
     while True:
         found, limit = np.empty((room, 2), np.int64), np.empty(room)
@@ -52,7 +52,7 @@ def _sorted(low: np.ndarray) -> tuple[int, np.ndarray]:
 def few_swept(arrays: ShapeArrays) -> tuple[tuple[Any, ...], tuple[np.ndarray, ...]]:
     """What `find_swept` reads of few shapes, and its work space; that of `follow_few`, too."""
     n, c, pace = arrays.count, max(len(arrays.candidates), 1), arrays.pace
-    filters = (arrays.body, arrays.owner, arrays.group, arrays.mask, arrays.excluded)
+    filters = tuple(arrays.filters)
     constants = (arrays.placing, pace.arm, pace.thin, pace.least, arrays.surface, filters, np.arange(n))
     return constants, (
         np.empty((n, 3)), np.empty((n, 3)), np.empty(n), np.empty(n, np.bool_), np.empty((c, 2), np.int64), np.empty(c),
@@ -125,7 +125,7 @@ def _overlaps(axis, order, low, high, turn, is_fast, thin, surface, path, filter
             if kind[b] == PLANE and _is_above(low, high, a, position, rotation, b):
                 continue
             first, second = min(a, b), max(a, b)
-            if not may_touch(first, second, filters[0], filters[1], filters[2], filters[3], filters[4]):
+            if not may_touch(first, second, Filters(*filters)):
                 continue
             margin = surface[a, 0] + surface[b, 0]
             most = min(margin, min(thin[a], thin[b]))

@@ -13,7 +13,7 @@ from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model
 from delassus.simulation.compiled.layout import Arrays, first_room, memory_for, nowhere, why_not, work_for, world_of
 from delassus.simulation.compiled.stages import address_for, addresses_of, stages_of, to_keep
-from delassus.simulation.compiled.step import FAMILY, ROOM, TAKEN, take_step
+from delassus.simulation.compiled.step import ROOM, TAKEN, take_step
 from delassus.simulation.memory import Memory
 from delassus.simulation.settings import StepSettings
 
@@ -70,8 +70,6 @@ class Stepper:
         """Begin here; can it? Not with reactions of two doubles."""
         if memory.low is not None:
             return False
-        if self.fate == FAMILY and not self.model.shapes.few:  # of few shapes `step` has it compiled
-            self.model.shapes.compile_all_families()
         if self.fate == ROOM or len(memory.names) > len(self._memory[0]):
             self._counts[0] = TAKEN
             self._make_room(2 * max(self._contacts, len(memory.names)))

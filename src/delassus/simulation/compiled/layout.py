@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from delassus.collision.few import few_most, few_work
-from delassus.collision.many import many_work
+from delassus.collision.contacts import empty_columns
+from delassus.collision.find import most_contacts
+from delassus.collision.find import work_for as detection_work
 from delassus.collision.sweep.swept import few_swept
 from delassus.dynamics.closure import COMPILED, room_for
 from delassus.dynamics.closure import MOST_ROWS as MOST_CLOSED
@@ -78,7 +79,7 @@ def world_of(model: Model, settings: StepSettings) -> Arrays:
         ),
         (joints.plain, joints.plain_coordinates, joints.plain_turns, softness.closed.closing),
         (softness.limits, softness.limits[:, 0] == HARD),
-        (shapes.few_constants, few_swept(shapes)[0], shapes.many_constants),
+        (shapes.constants, few_swept(shapes)[0]),
         (shapes.body, shapes.pace.arm, float(shapes.pace.least), shapes.radius, shapes.surface, joints.rotors),
         (softness.joints, softness.shapes),
         (
@@ -114,7 +115,7 @@ def first_room(model: Model) -> int:
     """Contacts that there is room for at first: all there can be among few shapes, some among many."""
     if not model.shapes.count:
         return 0
-    return few_most(model.shapes) if model.shapes.few else _CONTACTS_EACH * model.shapes.count
+    return most_contacts(model.shapes) if model.shapes.few else _CONTACTS_EACH * model.shapes.count
 
 
 def _most_blocks(model: Model, contacts: int) -> int:
@@ -141,11 +142,7 @@ def work_for(model: Model, settings: StepSettings, contacts: int) -> Arrays:
     area = int((joints.row_sizes**2).sum()) + singles + 9 * contacts
     sizes = np.ones(blocks, np.int64)
     sizes[: joints.count] = joints.row_sizes
-    columns = (
-        np.zeros((contacts, 2), np.int64), np.zeros((contacts, 2), np.int32), np.zeros((contacts, 3)),
-        np.zeros((contacts, 3, 3)), np.zeros(contacts), np.zeros(contacts), np.zeros(contacts),
-        np.zeros(contacts, np.uint64),
-    )  # fmt: skip
+    columns = empty_columns(contacts)
     poses = (
         np.zeros((n, 7)), np.zeros((n, 7)), np.zeros((n, 3, 3)), np.zeros((n, 3, 3)), np.zeros((n, 6)),
         np.full(n, lead * h), np.full(n, h - lead * h), np.zeros((n, 7)), np.zeros((n, 6)), np.zeros((n, 6)),
@@ -169,11 +166,9 @@ def work_for(model: Model, settings: StepSettings, contacts: int) -> Arrays:
         (np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows), np.zeros(rows, np.int64)),
         np.zeros((0, 0)), np.zeros(4, np.int64), np.zeros(2),
     )  # fmt: skip
-    few = shapes.few or not shapes.count
-    pairs, points = (1, 1) if few else (2 * contacts, 8 * contacts)
-    many = many_work(shapes, pairs, points), np.zeros(3, np.int64)
+    detection = detection_work(shapes, 1, 2 * contacts, 8 * contacts)
     closing = room_for(softness.closed, n)
-    return poses, (columns, few_work(shapes), doubt, swept, many), table, problem, closing
+    return poses, (columns, detection, doubt, swept), table, problem, closing
 
 
 def nowhere() -> Arrays:

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numba import typeof
 
+from delassus.collision.find import PLACE, find_contacts
 from delassus.collision.sweep.follow import follow_few
+from delassus.collision.work import ShapeConstants
 from delassus.dynamics.closure import close
 from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
 from delassus.dynamics.moving import move_free
@@ -24,7 +26,6 @@ from delassus.kernel.addresses import kernel_address
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.model.model import Model
 from delassus.problem.scales import measure_rigid
-from delassus.simulation.compiled.detect import detect_many
 from delassus.simulation.compiled.layout import Arrays, closes, most_rows
 from delassus.simulation.settings import StepSettings
 from delassus.solvers.auto.island_loop import solve_resting
@@ -32,7 +33,7 @@ from delassus.solvers.newton.small import MOST_ROWS, solve_small
 from delassus.solvers.parts.at_once import solve_alone
 
 (
-    CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, FOLLOW, SOLVE, TURNS, MANY, REST, REDUCE, MEASURE, MOVE,
+    CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, FOLLOW, SOLVE, TURNS, DETECT, REST, REDUCE, MEASURE, MOVE,
     ALONE,
 ) = range(14)  # fmt: skip
 """Numbers of the stages."""
@@ -91,7 +92,7 @@ def to_fill_coordinates(world, inputs, u, late, block, row, work):
 def to_soften_contacts(world, u, count, row, work):
     """What `soften_contacts` is called with."""
     bodies, (_, soft), (h, ahead, _, _, _, _, _, _, _, _) = world[0], world[5], world[6]
-    poses, ((pairs, shapes, _, _, gap, _, _, _), _, _, _, _), table, _, _ = work
+    poses, ((pairs, shapes, _, _, gap, _, _, _), _, _, _), table, _, _ = work
     rows, bias, compliance = table[2], table[3], table[4]
     return (
         pairs, shapes, gap[:count], soft, rows, u, poses[2], (bodies[3], bodies[2]), h, _weight(ahead),
@@ -102,9 +103,9 @@ def to_soften_contacts(world, u, count, row, work):
 @njit(cache=True, inline="always")
 def to_follow(world, q, horizon, work):
     """What `follow_few` is called with."""
-    _, (_, found, _, (path, swept, _), _), _, _, _ = work
-    placing, _, _, vertices, given, _, _ = world[3][0]
-    solids = (placing[2], vertices[0], vertices[1], given)
+    _, (_, found, _, (path, swept, _)), _, _, _ = work
+    fixed = ShapeConstants(*world[3][0])
+    solids = (fixed.placing[2], fixed.vertices[0], fixed.vertices[1], fixed.supports)
     return world[3][1], solids, q, path, horizon, (found[0], found[1], found[2]), swept
 
 
@@ -131,10 +132,9 @@ def to_solve_resting(settings, rigid, bodies, u_f, v_f, bias, before, judged_by,
 
 
 @njit(cache=True, inline="always")
-def to_detect_many(world, at, reach, work):
-    """What `detect_many` is called with."""
-    columns, _, _, _, (many, takes) = work[1]
-    return world[3][2], at, reach, many, columns, takes
+def to_detect(world, at, reach, work):
+    """What `find_contacts` is called with."""
+    return PLACE, world[3][0], at, reach, work[1][1], work[1][0]
 
 
 @njit(cache=True, inline="always")
@@ -170,7 +170,7 @@ def to_count_turns(world, work, turns):
 def to_keep(world, q, u, turns, time, iterations, count, work, room):
     """What a kernel is called with that keeps a step which was just taken (io/recording/keeping.py)."""
     mass, inertia, _, _, gravity, _, _ = world[0]
-    poses, ((pairs, _, point, frame, gap, mu, _, feature), _, _, _, _), table, problem, _ = work
+    poses, ((pairs, _, point, frame, gap, mu, _, feature), _, _, _), table, problem, _ = work
     _, names, _, _, _, _, errors, coordinates, _, _, start, hard, blocks, _ = table
     return (
         (q, u, turns, time), (mass, inertia, gravity, poses[2]), world[6][0], iterations, count,
@@ -189,7 +189,7 @@ def stages_of(model: Model, settings: StepSettings) -> set[int]:
         COORDINATES: joints.drive_count + joints.friction_count + joints.limit_count > 0,
         SOFT_CONTACTS: softness.is_any_shape_soft,
         FOLLOW: model.shapes.count > 0 and model.shapes.few,
-        MANY: not model.shapes.few,
+        DETECT: model.shapes.count > 0,
         REST: not model.shapes.few or most_rows(model) > MOST_ROWS,
         SOLVE: joints.count > 0 or model.shapes.count > 0,
         TURNS: joints.any_counted,
@@ -235,7 +235,7 @@ def addresses_of(world: Arrays, inputs: Arrays, work: Arrays, needed: set[int]) 
             (world[6], 0, rigid, u_f.reshape(-1), free, judged_by, reactions, found),
         ),
         TURNS: (count_turns, to_count_turns, (world, work, turns)),
-        MANY: (detect_many, to_detect_many, (world, q, work[1][3][2], work)),
+        DETECT: (find_contacts, to_detect, (world, q, work[1][3][2], work)),
         REDUCE: (
             reduce_rows,
             to_reduce,

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from delassus.collision.few import find_contacts
+from delassus.collision.find import BAD_POSE, NO_KERNEL
 from delassus.collision.placement import moves_far
 from delassus.collision.sweep.follow import APART, GRAZE, HIT, MISS, OVERLAP
 from delassus.cones.product import fill_block_start
@@ -28,7 +28,6 @@ from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.model.state import FINE, first_wrong
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.simulation.compiled import stages
-from delassus.simulation.compiled.detect import BAD_POSE, NO_KERNEL
 from delassus.simulation.memory import recall_reactions, sort_names, store_reactions
 from delassus.simulation.signs import examine, is_suspicious
 from delassus.solvers.auto.island_loop import WHOLE
@@ -86,10 +85,10 @@ def _copy(a, out):
 @njit(cache=True, error_model="numpy", **INLINED)
 def _meet(world, wrench, q, u, work):
     """(TAKEN or why not, contacts) where rows are evaluated."""
-    (mass, inertia, _, _, gravity, joint_bodies, _), shapes, reach, settings = world[0], world[3], world[4], world[6]
+    (mass, inertia, _, _, gravity, joint_bodies, _), reach, settings = world[0], world[4], world[6]
     h, ahead, closure, _, _, _, pull, through_velocities, _, _ = settings
     (predicted, at, rotation, turned, half, _, _, _, _, _), contacts, _, _, _ = work
-    columns, found, (held, speed, doubtful), (path, _, reach_of), _ = contacts
+    columns, _, (held, speed, doubtful), (path, _, reach_of) = contacts
     if ahead > 0.0:
         move(q, u, ahead, predicted)
     else:
@@ -115,14 +114,9 @@ def _meet(world, wrench, q, u, work):
     swing(inertia, turned, u, 0.5 * h, half)
     if len(reach[0]) == 0:
         return TAKEN, 0
-    if world[7][stages.MANY]:
-        count = call_kernel(world[7][stages.MANY], stages.to_detect_many(world, at, further, work))
-        if count < 0:
-            return BAD if count == BAD_POSE else FAMILY if count == NO_KERNEL else ROOM, 0
-    else:
-        bad, _, count, missing = find_contacts(shapes[0], at, further, found, columns)
-        if bad >= 0 or missing != 0:
-            return BAD if bad >= 0 else FAMILY, 0
+    count = call_kernel(world[7][stages.DETECT], stages.to_detect(world, at, further, work))
+    if count < 0:
+        return BAD if count == BAD_POSE else FAMILY if count == NO_KERNEL else ROOM, 0
     if count > 0 and not through_velocities:
         pairs, _, point, frame, gap, _, _, _ = columns
         if near > 0 and _are_passing(world, near, count, work):
@@ -351,7 +345,7 @@ def _flights(world, q, horizon, work):
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _are_passing(world, near, count, work):
     """Does any contact belong to a pair that only passes by, with nothing else acting on its bodies?"""
-    columns, _, (held, _, doubtful), (_, swept, _), _ = work[1]
+    columns, _, (held, _, doubtful), (_, swept, _) = work[1]
     pairs, shapes, found, verdict = columns[0], columns[1], swept[4], swept[6]
     for c in range(count):
         doubtful[c] = False
@@ -365,7 +359,7 @@ def _are_passing(world, near, count, work):
 @njit(cache=True, error_model="numpy", **INLINED)
 def _is_way_free(world, q, u, left, count, work):
     """Do bodies hit nothing but what they touch on their paths from q on?"""
-    columns, _, _, (path, swept, _), _ = work[1]
+    columns, _, _, (path, swept, _) = work[1]
     if world[7][stages.FOLLOW] == 0:
         return False
     for b in range(len(u)):
@@ -389,7 +383,7 @@ def _is_odd(world, q, u, sizes, work):
     """Is there a sentence due about this step?"""
     bodies, reach, settings = world[0], world[4], world[6]
     block, limits, count, m, is_soft = sizes
-    poses, (columns, _, _, _, _), table, problem, _ = work
+    poses, (columns, _, _, _), table, problem, _ = work
     pairs, names, rows, _, compliance, _, errors, _, _, _, start, hard, _, _ = table
     gained, bearable, _, spin, _, depth, _, error, _ = examine(
         bodies[0], bodies[1], bodies[4], settings[0], u, poses[8], q, poses[7], names[: block + limits + count], start,

@@ -35,9 +35,9 @@ def advance_worlds(first, last, world, varied, inputs, states, memories, work, c
 @njit(cache=True, error_model="numpy", **INLINED)
 def _world_at(world, varied, w):
     """The constants of world w."""
-    bodies, joints, limits, (few, swept, many), reach, soft, settings, addresses = world
+    bodies, joints, limits, (detected, swept), reach, soft, settings, addresses = world
     mass, inertia, inverse_inertia, inverse_mass, surface, damping, friction, stiffness, rate_gain, effort = varied
-    of, placing, rest = joints[1], few[0], few[1:]
+    of, placing, rest = joints[1], detected[0], detected[1:]
     own_surface = surface[_own(surface, w)]
     placed = (placing[0], placing[1], placing[2], placing[3], own_surface, placing[5], placing[6])
     freedoms = (
@@ -55,7 +55,6 @@ def _world_at(world, varied, w):
         (
             (placed,) + rest,
             (placed, swept[1], swept[2], swept[3], own_surface, swept[5], swept[6]),
-            (placed,) + many[1:],
         ),
         (reach[0], reach[1], reach[2], reach[3], own_surface, reach[5]),
         soft,

@@ -1,0 +1,148 @@
+"""Detection of contacts: the phases that take poses of bodies to the fields of Contacts.
+
+It is compiled code that allocates nothing. Phases that may be shared out to threads and those that may not take turns,
+so that one text serves compiled code (`find_contacts`) and threads (`find_in_shares`). How pairs are searched for and
+contacts are written depends on how many shapes there are and of which kinds: these two are called through their
+addresses, as the families of pairs are, and a scene compiles only what it contains."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import typeof, types
+
+from delassus.collision.broad.grid import RUNS, empty_grid
+from delassus.collision.broad.phase import search_few, search_many
+from delassus.collision.contacts import empty_columns
+from delassus.collision.layout import MARGIN, SPHERE_PLANE
+from delassus.collision.machine import share_out
+from delassus.collision.narrow.families import scratch_rows
+from delassus.collision.narrow.heap import write_heap
+from delassus.collision.narrow.phase import meet, write_pairs
+from delassus.collision.placement import place
+from delassus.collision.work import BAD, CONTACTS, FAMILIES, KNOWN, MISSING, SAID, STATUS, ShapeConstants, Work
+from delassus.kernel import ADDRESSED, njit
+from delassus.kernel.addresses import call_kernel, kernel_address
+from delassus.kernel.memory import NO_REFCOUNT
+
+if TYPE_CHECKING:
+    from delassus.collision.arrays import ShapeArrays
+
+FOUND, BAD_POSE, NO_KERNEL, NO_ROOM, NO_COLUMNS = 0, -1, -2, -3, -4
+"""What stops a detection: nothing, a pose that is none, a family of pairs that has no address yet, more pairs
+than the work space has room for, more contacts than the columns have. Then Python compiles the family or makes the
+room, and calls again."""
+PLACE, PREPARE, SEARCH, DEAL, MEET, COUNT, WRITE, PHASES = range(8)
+_SHARED = (PLACE, SEARCH, MEET, WRITE)
+SEARCHING, WRITING = -2, -1
+"""Places from the end of the addresses: after those of the families."""
+
+
+@njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED, **NO_REFCOUNT)
+def find_contacts(first, shapes, q, reach, work, columns):
+    """How many contacts there are, or what stopped it, from this phase on.
+
+    shapes: fields of ShapeConstants; q: (n_b, 7) poses of the bodies; reach: (n,) how much further contacts of the
+    pairs that are near are looked for [m], or empty; work: fields of Work; columns: the fields of Contacts, written
+    where there is room for all."""
+    zero, one = np.int64(0), np.int64(1)  # literals would be types of their own
+    for phase in range(first, PHASES):
+        _do(zero, one, phase, shapes, q, reach, work, columns)
+    said = Work(*work).said
+    return said[CONTACTS] if said[STATUS] == FOUND else said[STATUS]
+
+
+def find_in_shares(threads: int, first: int, *arguments: Any) -> int:
+    """`find_contacts` on threads."""
+    for phase in range(first, PHASES):
+        if phase in _SHARED:
+            share_out(_do, threads, phase, *arguments)
+        else:
+            _do(0, 1, phase, *arguments)
+    said = Work(*arguments[3]).said
+    return int(said[CONTACTS] if said[STATUS] == FOUND else said[STATUS])
+
+
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
+def _do(t, threads, phase, shapes, q, reach, work, columns):
+    """Share t of a phase."""
+    fixed, own = ShapeConstants(*shapes), Work(*work)
+    said, position = own.said, own.position
+    if phase == PLACE:
+        own.bad[t] = place(t, threads, fixed.placing, q, position, own.rotation, own.extent)
+        return
+    if phase == PREPARE:
+        said[STATUS] = FOUND
+        for k in range(len(own.bad)):
+            if own.bad[k] >= 0 and said[STATUS] == FOUND:
+                said[STATUS], said[BAD] = BAD_POSE, own.bad[k]
+    if phase == COUNT and said[STATUS] == NO_COLUMNS:
+        said[STATUS] = FOUND  # again, with more of them
+    if said[STATUS] != FOUND:
+        return
+    if phase <= DEAL and call_kernel(fixed.addresses[SEARCHING], (t, threads, phase, shapes, work)) != FOUND:
+        said[STATUS] = NO_ROOM
+        return
+    if phase == DEAL:
+        said[MISSING] = 0
+        for family in range(SPHERE_PLANE + 1, len(fixed.addresses) + SEARCHING):
+            if said[FAMILIES] >> family & 1 and fixed.addresses[family] == 0:
+                said[MISSING] |= 1 << family
+                said[STATUS] = NO_KERNEL
+        for s in range(len(reach)):
+            position[s, MARGIN] += reach[s]
+    elif phase == MEET:
+        own.met[t] = meet(t, threads, fixed, own)
+    elif phase == COUNT:
+        total = said[KNOWN]
+        for k in range(len(own.met)):
+            total += own.met[k]
+        said[CONTACTS] = total
+        if total > len(columns[4]):
+            said[STATUS] = NO_COLUMNS
+    elif phase == WRITE:
+        call_kernel(fixed.addresses[WRITING], (t, threads, shapes, work, columns))
+
+
+def compile_ends(arrays: "ShapeArrays", shapes: tuple[Any, ...]) -> None:
+    """Have the kernels compiled, or loaded, that search for pairs of these shapes and write their contacts."""
+    given: tuple[Any, ...] = (types.int64, types.int64, typeof(shapes), typeof(work_for(arrays)))
+    addresses, search = ShapeConstants(*shapes).addresses, search_few if arrays.few else search_many
+    write = write_heap if arrays.plain and not arrays.few else write_pairs
+    addresses[SEARCHING] = kernel_address(search, (*given[:2], types.int64, *given[2:]))
+    addresses[WRITING] = kernel_address(write, (*given, typeof(empty_columns(0))))
+
+
+def work_for(arrays: "ShapeArrays", threads: int = 1, pairs: int = 0, rows: int = 0) -> tuple[Any, ...]:
+    """The fields of Work for so many pairs and rows of `out`: of few shapes for all there can be, of many for a guess
+    at their number where none is given."""
+    n, scratch = arrays.count, np.empty((threads, 5, scratch_rows(arrays.vertices[3]), 4))
+    if arrays.few:
+        pairs, rows = len(arrays.candidates), int(arrays.candidates[:, 3].sum())
+        found, groups, grid = 0, 0, empty_grid(0, 0)
+    else:
+        pairs, rows = pairs or 8 * n + 64, rows or 16 * n + 64
+        found, groups, grid = pairs // threads + 1, n, empty_grid(len(arrays.gridded), len(arrays.level_radius))
+    work = Work(
+        np.empty((n, 8)),
+        np.empty((n, 3, 3)),
+        np.empty((n, 3)),
+        np.empty((pairs, 2), np.int32),
+        np.empty((pairs, 3), np.int32),
+        np.empty((rows, 8)),
+        scratch,
+        said=np.zeros(SAID, np.int64),
+        bad=np.empty(threads, np.int64),
+        met=np.empty(threads, np.int64),
+        counts=np.zeros(threads, np.int64),
+        found=np.empty((threads, found, 2), np.int32),
+        runs=np.empty((threads, RUNS, 3), np.int64),
+        end=np.empty(groups, np.int32),
+        partner=np.empty(pairs if groups else 0, np.int32),
+        grid=tuple(grid),
+    )
+    return tuple(work)
+
+
+def most_contacts(arrays: "ShapeArrays") -> int:
+    """Upper bound on the contacts of few shapes."""
+    return int(np.maximum(arrays.candidates[:, 3], 1).sum())

@@ -1,0 +1,49 @@
+"""What a detection reads and what it writes on the way: arrays of the shapes, and work space that is used again."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+STATUS, BAD, PAIRS, KNOWN, FAMILIES, MISSING, CONTACTS, ENTRIES, PAIR_ROOM, ROW_ROOM, SAID = range(11)
+"""Entries of `Work.said`: what stopped the search, the first body with a bad pose, pairs, contacts known from the broad
+phase, bits of the families of pairs that occur and of those that have no address, contacts, entries of the grid, and
+the room that pairs and rows of `out` take."""
+
+
+class ShapeConstants(NamedTuple):
+    """The arrays of `ShapeArrays` that a detection reads. From Python it comes as a plain tuple, which costs less."""
+
+    placing: tuple[Any, ...]  # what `place` reads
+    radius: np.ndarray  # (n,) of the bounding balls [m]
+    vertices: tuple[Any, ...]  # the fields of Geometry from `vertex` to `corner_start`
+    supports: np.ndarray  # (n,) see Geometry
+    addresses: np.ndarray  # of the families' kernels, 0 before they are needed; then of search and writing
+    mixing: int
+    candidates: np.ndarray  # (c, 4) pairs of few shapes, see broad/pairs.py
+    searched: tuple[Any, ...]  # (shapes tested against everything, which these are, those in grids)
+    filters: tuple[Any, ...]  # the fields of Filters
+    is_heap: bool  # only spheres and planes, each of which may touch every other
+    levels: tuple[Any, ...]  # (first of each level of grids, its largest radius)
+    families: np.ndarray  # (kinds, kinds) see narrow/families.py
+    points: np.ndarray  # (kinds, kinds) rows of `out` that a pair may need
+
+
+class Work(NamedTuple):
+    """Work space of a detection; see layout.py for `pairs`, `dealt` and `out`."""
+
+    position: np.ndarray  # (n, 8) of the shapes, as the next two: see `place`
+    rotation: np.ndarray  # (n, 3, 3)
+    extent: np.ndarray  # (n, 3)
+    pairs: np.ndarray  # (p, 2)
+    dealt: np.ndarray  # (p, 3)
+    out: np.ndarray  # (rows, 8)
+    scratch: np.ndarray  # (threads, 5, ·, 4), see families.py
+    said: np.ndarray  # (SAID,) see STATUS and its like
+    bad: np.ndarray  # (threads,) first body with a bad pose in each share, or −1
+    met: np.ndarray  # (threads,) contacts found by each share
+    counts: np.ndarray  # (threads,) pairs found by each share
+    found: np.ndarray  # (threads, ·, 2) these pairs, in any order
+    runs: np.ndarray  # (threads, RUNS, 3) scratch of the search in grids
+    end: np.ndarray  # (n,) of each shape's group of partners
+    partner: np.ndarray  # (p,)
+    grid: tuple[Any, ...]  # the fields of Grid
