@@ -50,8 +50,13 @@ def main() -> None:
         sys.exit(HINT)
     console = Console() if sys.stdout.isatty() else Console(width=200)
     report = {
-        **fair.machine(), "clock": args.clock, "load": os.getloadavg()[0], "scenes": [], "suites": [], "files": [],
-    }  # fmt: skip
+        **fair.machine(),
+        "clock": args.clock,
+        "load": os.getloadavg()[0],
+        "scenes": [],
+        "suites": [],
+        "files": [],
+    }
     found = {"scenes": scene_problems(args), "suites": suite_problems(args), "files": file_problems(args)}
     for group, problems in found.items():
         for name, problem in problems:
@@ -122,9 +127,15 @@ def symmetric_part(problem: Problem) -> Problem:
     if delassus_.kind == "rigid":
         mass = 0.5 * (delassus_.mass + delassus_.mass.transpose(0, 2, 1))
         return Problem.rigid(
-            mass, delassus_.bodies, delassus_.rows, cone=problem.cone, u_f=problem.u_f, b=problem.bias,
-            compliance=delassus_.compliance, law=problem.law,
-        )  # fmt: skip
+            mass,
+            delassus_.bodies,
+            delassus_.rows,
+            cone=problem.cone,
+            u_f=problem.u_f,
+            b=problem.bias,
+            compliance=delassus_.compliance,
+            law=problem.law,
+        )
     return Problem.dual(0.5 * (D + D.T), problem.free_velocity, cone=problem.cone, law=problem.law)
 
 
@@ -150,8 +161,11 @@ def measure(name: str, problem: Problem, args) -> dict:
 
 def tuned(peer: PinocchioAdmm, problem: Problem, args) -> tuple[Choice | None, float]:
     """The peer's cheapest way to our accuracy."""
-    options = [{"lanczos_size": LANCZOS, "admm_update_rule": rule, "anderson_capacity": depth}
-               for rule in RULES for depth in DEPTHS]  # fmt: skip
+    options = [
+        {"lanczos_size": LANCZOS, "admm_update_rule": rule, "anderson_capacity": depth}
+        for rule in RULES
+        for depth in DEPTHS
+    ]
     storages = ["dense"] if problem.row_count < 60 else ["dense", "sparse"] if problem.row_count < 600 else ["sparse"]
     return cheapest(peer, problem, options, storages, LADDER, args)
 

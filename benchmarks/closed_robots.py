@@ -55,9 +55,12 @@ def ours(path: Path, keyframe: str | None, ctrl: dict[str, float], seconds: floa
             )
         failed = int((~np.asarray(run.converged)).sum())
         return (
-            float(np.asarray(run.drift)[late].max()), equal, float(np.asarray(run.penetration)[late].max()),
-            float(world.state.q[0, 2]), failed,
-        )  # fmt: skip
+            float(np.asarray(run.drift)[late].max()),
+            equal,
+            float(np.asarray(run.penetration)[late].max()),
+            float(world.state.q[0, 2]),
+            failed,
+        )
 
 
 def mujocos(path: Path, keyframe: str | None, ctrl: dict[str, float], seconds: float) -> tuple[float, ...]:

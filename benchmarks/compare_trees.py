@@ -24,10 +24,23 @@ from pathlib import Path
 TOL, MAX_ITER = 1e-6, 2000  # no time limit: where batches end near one depends on the clock
 MOST_ROWS = 700  # of FCLIB files: larger ones take minutes with the slow methods
 SCENES = {
-    "box-on-plane": 60, "sliding-block": 60, "bouncing-ball": 200, "boxes-fixed": 100, "nunchuk": 200,
-    "four-bar": 100, "four-bar-free": 150, "pendulum-chain": 60, "sphere-pile": 30, "wall": 10, "card-house": 20,
-    "arch": 20, "stacked-spheres": 60, "heavy-on-light": 60, "quadruped": 40, "bdx": 20,
-}  # fmt: skip
+    "box-on-plane": 60,
+    "sliding-block": 60,
+    "bouncing-ball": 200,
+    "boxes-fixed": 100,
+    "nunchuk": 200,
+    "four-bar": 100,
+    "four-bar-free": 150,
+    "pendulum-chain": 60,
+    "sphere-pile": 30,
+    "wall": 10,
+    "card-house": 20,
+    "arch": 20,
+    "stacked-spheres": 60,
+    "heavy-on-light": 60,
+    "quadruped": 40,
+    "bdx": 20,
+}
 
 
 def digest(*arrays) -> str:
@@ -47,12 +60,16 @@ def random_solves(facts: dict) -> None:
     from delassus.solvers import SOLVERS
 
     shapes = [
-        dict(bodies=5, contacts=8), dict(bodies=6, contacts=5, joints=4, limits=2),
-        dict(bodies=8, contacts=6, joints=5, redundant_joints=True), dict(bodies=5, contacts=8, compliance=1e-3),
-        dict(bodies=5, contacts=6, mass_ratio=1e3), dict(bodies=80, contacts=90),
+        dict(bodies=5, contacts=8),
+        dict(bodies=6, contacts=5, joints=4, limits=2),
+        dict(bodies=8, contacts=6, joints=5, redundant_joints=True),
+        dict(bodies=5, contacts=8, compliance=1e-3),
+        dict(bodies=5, contacts=6, mass_ratio=1e3),
+        dict(bodies=80, contacts=90),
         dict(bodies=60, contacts=40, joints=30),
-        dict(bodies=5, contacts=0, joints=4), dict(bodies=3, contacts=4, mass_ratio=1e7),
-    ]  # fmt: skip
+        dict(bodies=5, contacts=0, joints=4),
+        dict(bodies=3, contacts=4, mass_ratio=1e7),
+    ]
     names = [*SOLVERS, "nbgs+anderson", "admm-ccp+anderson", "apgd+desaxce", "ipm+desaxce", "auto"]
     for law in Law:
         for at, shape in enumerate(shapes):
@@ -72,9 +89,11 @@ def solved(facts: dict, key: str, problem, name: str, delassus) -> None:
         facts[key] = {"status": type(error).__name__}
         return
     facts[key] = {
-        "status": found.status.value, "iterations": found.iterations,
-        "residual": found.residuals.natural_map_relative, "digest": digest(found.reactions),
-    }  # fmt: skip
+        "status": found.status.value,
+        "iterations": found.iterations,
+        "residual": found.residuals.natural_map_relative,
+        "digest": digest(found.reactions),
+    }
 
 
 def fclib_solves(facts: dict, folder: Path) -> None:
@@ -135,9 +154,11 @@ def bench_quick(facts: dict, scratch: Path) -> None:
                 continue
             key = f"bench/{row['sample']}/{row['solver']}/{row['start']}/{row['tol']}"
             facts[key] = {
-                "status": row["status"], "iterations": row["iterations"], "residual": row["relative"],
+                "status": row["status"],
+                "iterations": row["iterations"],
+                "residual": row["relative"],
                 "digest": f"{row['relative']!r} {row['natural_map']!r}",
-            }  # fmt: skip
+            }
 
 
 def gather(source: Path, kinds: list[str], files: Path | None, target: Path) -> None:

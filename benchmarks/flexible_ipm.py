@@ -81,9 +81,15 @@ def solve_anew(problem: Problem, factor: Any, solver: Any, guess: np.ndarray | N
     own = problem.delassus
     delassus = SparseDelassus(own.given, own.J, own.compliance, factor)
     again = Problem(
-        delassus, problem.free_velocity, problem.cone, problem.law, u_f=problem.u_f, bias=problem.bias,
-        rest_speed=problem.rest_speed, before=problem.before,
-    )  # fmt: skip
+        delassus,
+        problem.free_velocity,
+        problem.cone,
+        problem.law,
+        u_f=problem.u_f,
+        bias=problem.bias,
+        rest_speed=problem.rest_speed,
+        before=problem.before,
+    )
     return solve(again, solver, guess, tol=tol)
 
 

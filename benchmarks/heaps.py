@@ -34,8 +34,12 @@ from delassus.solvers.settings import Settings
 from delassus.solvers.table import find
 from sphere_heap import settled
 
-SOLVED = {"ags": SOLVERS["ags"].settings, "apgd": SOLVERS["apgd"].settings, "apgd old": PUBLISHED,
-          "nbgs": SOLVERS["nbgs"].settings}  # fmt: skip
+SOLVED = {
+    "ags": SOLVERS["ags"].settings,
+    "apgd": SOLVERS["apgd"].settings,
+    "apgd old": PUBLISHED,
+    "nbgs": SOLVERS["nbgs"].settings,
+}
 GROWTH = 1.1  # largest exponent of the time per iteration over contacts
 
 
@@ -77,9 +81,14 @@ def measure(args: argparse.Namespace, count: int, law: Law) -> list[dict[str, An
             per_iteration = iteration_time(problem, settings)
             for start, point in (("cold", None), ("warm", guess)):
                 row = solved(args, problem, settings, point) | {
-                    "spheres": count, "contacts": len(contacts), "law": law.value, "solver": name, "start": start,
-                    "threads": threads, "iteration_s": per_iteration,
-                }  # fmt: skip
+                    "spheres": count,
+                    "contacts": len(contacts),
+                    "law": law.value,
+                    "solver": name,
+                    "start": start,
+                    "threads": threads,
+                    "iteration_s": per_iteration,
+                }
                 show(row, args.tols)
                 rows.append(row)
     for start in ("cold", "warm"):
@@ -102,11 +111,14 @@ def solved(args: argparse.Namespace, problem: Problem, settings: Settings, guess
         if at is not None:
             reached[f"{tol:g}"] = {"iterations": trace.iterations[at], "seconds": trace.seconds[at]}
     return {
-        "status": solution.status.value, "reached": reached, "wall_s": wall, "cpu_s": cpu,
+        "status": solution.status.value,
+        "reached": reached,
+        "wall_s": wall,
+        "cpu_s": cpu,
         "natural_map": solution.residuals.natural_map_relative,
         "worst_velocity_relative": solution.residuals.worst_velocity_relative,
         "bits": hashlib.sha256(solution.reactions.tobytes()).hexdigest()[:16],
-    }  # fmt: skip
+    }
 
 
 def iteration_time(problem: Problem, settings: Settings, batches: int = 7, size: int = 4) -> float:
@@ -129,19 +141,21 @@ def show(row: dict[str, Any], tols: list[float]) -> None:
             f"{reached['iterations']:8d} in {reached['seconds']:8.2f} s" if reached else f"{row['status']:>22s}"
         )
     print(
-        f"{row['solver']:>10s} {row['start']} {row['threads']} threads" + "".join(f"{cell:>28s}" for cell in cells)
+        f"{row['solver']:>10s} {row['start']} {row['threads']} threads"
+        + "".join(f"{cell:>28s}" for cell in cells)
         + f"   {1e3 * row['iteration_s']:8.2f}   ended at {row['natural_map']:.1e}, velocities "
         f"{row['worst_velocity_relative']:.1e}, processor {row['cpu_s']:.1f} s",
         flush=True,
-    )  # fmt: skip
+    )
 
 
 def growth(rows: list[dict[str, Any]]) -> None:
     """Exponents of the time per iteration, over the number of contacts."""
     print("\ngrowth of the time per iteration, exponent of the number of contacts")
     for key in dict.fromkeys((row["solver"], row["law"], row["threads"]) for row in rows):
-        same = {row["contacts"]: row["iteration_s"] for row in rows
-                if (row["solver"], row["law"], row["threads"]) == key}  # fmt: skip
+        same = {
+            row["contacts"]: row["iteration_s"] for row in rows if (row["solver"], row["law"], row["threads"]) == key
+        }
         sizes = sorted(same)
         if len(sizes) > 1:
             steps = [math.log(same[b] / same[a]) / math.log(b / a) for a, b in zip(sizes, sizes[1:])]

@@ -50,8 +50,11 @@ def main(steps: int) -> None:
                 lost, two, seconds = runs[:, 0].sum(), runs[:, 4].sum(), runs[:, 5].sum()
                 worst, speed, way = runs[:, 1:4].max(axis=0)
                 what = f"{n} {'spheres' if spheres else 'cubes'}, ratio {ratio:g}"
-                print(f"| {what} | {law}, `{solver}` | {count - lost:.0f} of {count} | {worst:.0e} | {speed:.0e} | "
-                      f"{way:.0e} | {two:.0f} | {1e3 * seconds / count:.0f} |", flush=True)  # fmt: skip
+                print(
+                    f"| {what} | {law}, `{solver}` | {count - lost:.0f} of {count} | {worst:.0e} | {speed:.0e} | "
+                    f"{way:.0e} | {two:.0f} | {1e3 * seconds / count:.0f} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

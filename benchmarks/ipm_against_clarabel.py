@@ -53,9 +53,19 @@ LARGE = 200  # bodies from which memory is worth looking at
 STEP, FALLING, SETTLED = 4e-3, 90, 300  # time step [s], and the steps at which piles are looked at
 ACCURACIES = [10.0**-k for k in range(8, 14)]  # tolerances Clarabel is tried with
 MECHANISMS = {  # scene: step taken from it
-    "wall": 40, "card-house": 20, "boxes-fixed": 150, "nunchuk": 300, "four-bar": 100, "four-bar-free": 300,
-    "pendulum-chain": 100, "arm7d": 100, "quadruped": 150, "bdx": 60, "lima": 20, "walker": 20,
-}  # fmt: skip
+    "wall": 40,
+    "card-house": 20,
+    "boxes-fixed": 150,
+    "nunchuk": 300,
+    "four-bar": 100,
+    "four-bar-free": 300,
+    "pendulum-chain": 100,
+    "arm7d": 100,
+    "quadruped": 150,
+    "bdx": 60,
+    "lima": 20,
+    "walker": 20,
+}
 
 
 def main() -> None:
@@ -135,9 +145,14 @@ def simulate_pile(folder: Path, count: int, seed: int) -> None:
         state, _ = step(setup.model, state, None, settings, memory)
         if k + 1 in (FALLING, SETTLED):
             np.savez(
-                folder / f"{'fall' if k + 1 == FALLING else 'rest'}-{count}-{seed}.npz", position=state.position,
-                u=state.u, radius=radius, mass=setup.model.mass, half=half, mu=setup.parameters["mu"],
-            )  # fmt: skip
+                folder / f"{'fall' if k + 1 == FALLING else 'rest'}-{count}-{seed}.npz",
+                position=state.position,
+                u=state.u,
+                radius=radius,
+                mass=setup.model.mass,
+                half=half,
+                mu=setup.parameters["mu"],
+            )
 
 
 def packing(count: int, seed: int) -> dict:
@@ -222,10 +237,17 @@ def scene_problem(name: str, when: int) -> Problem:
 def save(problem: Problem, path: Path) -> None:
     d, cone = problem.delassus, problem.cone
     np.savez(
-        path, mass=d.mass, bodies=d.bodies, rows=d.rows, u_f=problem.u_f, b=problem.bias, mu=cone.mu,
-        bilateral=cone.bilateral, unilateral=cone.unilateral,
+        path,
+        mass=d.mass,
+        bodies=d.bodies,
+        rows=d.rows,
+        u_f=problem.u_f,
+        b=problem.bias,
+        mu=cone.mu,
+        bilateral=cone.bilateral,
+        unilateral=cone.unilateral,
         compliance=np.zeros(problem.row_count) if d.compliance is None else d.compliance,
-    )  # fmt: skip
+    )
 
 
 def load(path: Path) -> Problem:
@@ -415,8 +437,13 @@ def compare(name: str, path: Path, args) -> dict:
         first = len(runs["ipm"]) % len(kinds)  # who comes first finds a cold cache
         for kind in (*list(kinds)[first:], *list(kinds)[:first]):
             runs[kind].append(kinds[kind](load(path)))
-    row: dict = {"problem": name, "bodies": len(problem.delassus.mass), "contacts": problem.contact_count,
-                 "joint rows": problem.cone.bilateral_rows, "tolerance of accurate": tol}  # fmt: skip
+    row: dict = {
+        "problem": name,
+        "bodies": len(problem.delassus.mass),
+        "contacts": problem.contact_count,
+        "joint rows": problem.cone.bilateral_rows,
+        "tolerance of accurate": tol,
+    }
     for kind, all_runs in runs.items():
         row[kind] = {
             "cpu": statistics.median(run[0] for run in all_runs),

@@ -87,19 +87,24 @@ def main() -> None:
                 "steps_per_processor_second": statistics.median(per_processor[1:]),
                 "newton": newton.__version__,
                 "poses": _scalar_first(np.array(poses)).tolist(),
-                "half": [model.shape_scale.numpy()[s].tolist() for b in range(model.body_count)
-                         for s in model.body_shapes[b][:1]],
+                "half": [
+                    model.shape_scale.numpy()[s].tolist()
+                    for b in range(model.body_count)
+                    for s in model.body_shapes[b][:1]
+                ],
                 "joints": [
                     [int(a), int(b), at.tolist(), other.tolist()]
                     for a, b, at, other in zip(
-                        model.joint_parent.numpy(), model.joint_child.numpy(), _scalar_first(model.joint_X_p.numpy()),
+                        model.joint_parent.numpy(),
+                        model.joint_child.numpy(),
+                        _scalar_first(model.joint_X_p.numpy()),
                         _scalar_first(model.joint_X_c.numpy()),
                     )
                     if a >= 0
                 ],
             }
         )
-    )  # fmt: skip
+    )
 
 
 def _scalar_first(poses: np.ndarray) -> np.ndarray:

@@ -28,9 +28,11 @@ def mjcf(model: Model, state: State, h: float) -> str:
         f'<connect body1="{names[a]}" body2="{names[b]}" anchor="{_text(model.joints.origin[j, 0])}"/>'
         for a, b, j in loops
     )
-    excludes = "" if not model.joints.count else "".join(
-        f'<exclude body1="{a}" body2="{b}"/>' for a in names for b in names if a < b
-    )  # fmt: skip
+    excludes = (
+        ""
+        if not model.joints.count
+        else "".join(f'<exclude body1="{a}" body2="{b}"/>' for a in names for b in names if a < b)
+    )
     return (
         f'<mujoco><option timestep="{h!r}" gravity="{_text(model.gravity)}"/><worldbody>{ground}{bodies}</worldbody>'
         f"<equality>{connects}</equality><contact>{excludes}</contact></mujoco>"

@@ -17,10 +17,14 @@ from delassus import solve
 from delassus.io import load_problem
 
 HARDEST = (
-    "RockPile-tob1", "Sim-brickwall-local-1284-008", "Sim-spherepile400-local-1555-008",
-    "Sim-spherepile800-global-2527-003", "Sim-brickwall-local-933-005", "Sim-soup-global-336-220",
+    "RockPile-tob1",
+    "Sim-brickwall-local-1284-008",
+    "Sim-spherepile400-local-1555-008",
+    "Sim-spherepile800-global-2527-003",
+    "Sim-brickwall-local-933-005",
+    "Sim-soup-global-336-220",
     "BoxesStack-i100000-32",
-)  # fmt: skip
+)
 
 
 def report(name: str, problem, solver: str, time_limit: float) -> bool:

@@ -31,8 +31,13 @@ def stacks(side: int = 8, boxes: int = 200):
     for k in range(boxes):
         stack, level = k % side**2, k // side**2
         x, y = 3.0 * _SIDE * np.array([stack % side, stack // side]) + rng.uniform(-0.02, 0.02, 2)
-        builder.body(f"box-{k}", position=(x, y, (level + 0.5) * _SIDE), density=1000.0, shapes=[Box((_SIDE,) * 3)],
-                     material=material)  # fmt: skip
+        builder.body(
+            f"box-{k}",
+            position=(x, y, (level + 0.5) * _SIDE),
+            density=1000.0,
+            shapes=[Box((_SIDE,) * 3)],
+            material=material,
+        )
     return builder.build()
 
 
@@ -43,8 +48,13 @@ def wall(rows: int = 8, columns: int = 9):
     x, y, z = _BRICK
     for row in range(rows):
         for k in range(columns - row % 2):
-            builder.body(f"brick-{row}-{k}", position=((k + 0.5 * (row % 2)) * x, 0.0, (row + 0.5) * z), density=2000.0,
-                         shapes=[Box((0.998 * x, y, z))], material=material)  # fmt: skip
+            builder.body(
+                f"brick-{row}-{k}",
+                position=((k + 0.5 * (row % 2)) * x, 0.0, (row + 0.5) * z),
+                density=2000.0,
+                shapes=[Box((0.998 * x, y, z))],
+                material=material,
+            )
     return builder.build()
 
 
@@ -55,8 +65,13 @@ def pyramid(rng, builder, material) -> None:
     for row in range(base):
         for k in range(base - row):
             at = ((k + 0.5 * row) * 1.02 * side, rng.uniform(-0.02, 0.02) * side, (row + 0.5) * side)
-            builder.body(f"{row}-{k}", position=at, density=rng.uniform(300.0, 3000.0), shapes=[Box((side,) * 3)],
-                         material=material)  # fmt: skip
+            builder.body(
+                f"{row}-{k}",
+                position=at,
+                density=rng.uniform(300.0, 3000.0),
+                shapes=[Box((side,) * 3)],
+                material=material,
+            )
 
 
 def columns(rng, builder, material) -> None:
@@ -67,8 +82,13 @@ def columns(rng, builder, material) -> None:
             width, height = rng.uniform(0.1, 0.3), rng.uniform(0.05, 0.3)
             shape = Box((width, width, height)) if rng.random() < 0.6 else Cylinder(0.5 * width, height)
             at = (1.0 * stack + rng.uniform(-0.02, 0.02), rng.uniform(-0.02, 0.02), top + 0.5 * height)
-            builder.body(f"{stack}-{level}", position=at, density=10.0 ** rng.uniform(2.0, 4.0), shapes=[shape],
-                         material=material)  # fmt: skip
+            builder.body(
+                f"{stack}-{level}",
+                position=at,
+                density=10.0 ** rng.uniform(2.0, 4.0),
+                shapes=[shape],
+                material=material,
+            )
             top += height
 
 
@@ -77,8 +97,9 @@ def slope(rng, builder, material) -> None:
     builder.gravity = np.array([9.81 * 0.5 * material.mu, 0.0, -9.81])
     for k in range(6):
         size = rng.uniform(0.1, 0.4, 3) * (1.0, 1.0, 0.5)
-        builder.body(f"{k}", position=(0.0, 1.0 * k, 0.5 * size[2]), density=1000.0, shapes=[Box(size)],
-                     material=material)  # fmt: skip
+        builder.body(
+            f"{k}", position=(0.0, 1.0 * k, 0.5 * size[2]), density=1000.0, shapes=[Box(size)], material=material
+        )
 
 
 def table(rng, builder, material) -> None:
@@ -89,8 +110,13 @@ def table(rng, builder, material) -> None:
     for k in range(4):
         side = rng.uniform(0.05, 0.15)
         at = (rng.uniform(-0.3, 0.3), -0.25 + 0.17 * k, 0.44 + 0.5 * side)
-        builder.body(f"thing-{k}", position=at, density=10.0 ** rng.uniform(2.0, 4.0), shapes=[Box((side,) * 3)],
-                     material=material)  # fmt: skip
+        builder.body(
+            f"thing-{k}",
+            position=at,
+            density=10.0 ** rng.uniform(2.0, 4.0),
+            shapes=[Box((side,) * 3)],
+            material=material,
+        )
 
 
 OTHERS = pyramid, columns, slope, table
@@ -115,8 +141,10 @@ def measure(name: str, model, state, steps: int, threads: int) -> None:
         kept += report.solution.iterations == 0
         iterations += report.solution.iterations
     rate, creep = steps / (time.process_time() - start), np.abs(state.q - before).max()
-    print(f"{name:10} {report.rows.contact_count:5} contacts {rate:7.0f} steps/s {iterations / steps:6.2f} iterations "
-          f"a step, {kept / steps:4.0%} kept, crept {creep:.1e} m")  # fmt: skip
+    print(
+        f"{name:10} {report.rows.contact_count:5} contacts {rate:7.0f} steps/s {iterations / steps:6.2f} iterations "
+        f"a step, {kept / steps:4.0%} kept, crept {creep:.1e} m"
+    )
 
 
 if __name__ == "__main__":

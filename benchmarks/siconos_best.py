@@ -93,9 +93,14 @@ class Theirs:
     def __call__(self, count: int) -> list[float]:
         plan = self._plan
         run = self._peer.solve(
-            solver=plan["solver"], tol=plan["tol"], max_iter=MAX_ITER, repeats=count, time_limit=count * self._limit,
-            together=count > FEW, anew=self._anew,
-        )  # fmt: skip
+            solver=plan["solver"],
+            tol=plan["tol"],
+            max_iter=MAX_ITER,
+            repeats=count,
+            time_limit=count * self._limit,
+            together=count > FEW,
+            anew=self._anew,
+        )
         self.residual = judge(self._problem, run["reactions"])
         self.outcome = {"iterations": run["iterations"], "solver": plan["solver"], "tol": plan["tol"]}
         return run[KEYS[self._clock]]

@@ -72,9 +72,12 @@ def one_by_one(problem: Problem, tol: float, solver: str) -> dict:
     seconds = timed(lambda k: solutions.append(delassus.solve(problems[k], solver, tol=tol)))
     again = timed(lambda k: delassus.solve(problems[0], solver, tol=tol))
     return {
-        "least": min(seconds), "median": statistics.median(seconds), "built": statistics.median(built),
-        "again": statistics.median(again), "residual": float(judge(problem, solutions[-1].reactions)),
-    }  # fmt: skip
+        "least": min(seconds),
+        "median": statistics.median(seconds),
+        "built": statistics.median(built),
+        "again": statistics.median(again),
+        "residual": float(judge(problem, solutions[-1].reactions)),
+    }
 
 
 def timed(call: Callable[[int], object]) -> list[float]:

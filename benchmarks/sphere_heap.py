@@ -27,9 +27,11 @@ _GRAVITY = 9.81  # [m/s²]
 _DENSITY = 2500.0  # [kg/m³]
 _ROOM = 1.01  # distance of lattice points over the largest diameter
 _COPIES = {
-    16_000: (8000, (2, 1, 1), 20), 32_000: (8000, (2, 2, 1), 20), 64_000: (8000, (2, 2, 2), 60),
+    16_000: (8000, (2, 1, 1), 20),
+    32_000: (8000, (2, 2, 1), 20),
+    64_000: (8000, (2, 2, 2), 60),
     256_000: (64_000, (2, 2, 1), 10),
-}  # fmt: skip
+}
 """Spheres: (of the heap that is copied, how often in each direction, steps to settle)."""
 _STEPS, _FALLING = 60, 0.6  # steps to settle from the lattice, and after which part of them little moves
 _WIDE, _NARROW = 3e-4, 1e-4  # margin of each sphere [m]: what it may approach in a step as it falls, and at rest
@@ -63,9 +65,14 @@ class Heap:
         mended = np.maximum(_MEND * contacts.gap, -_MEND_SPEED * STEP)
         bias[:, 0] = np.where(contacts.gap > 0.0, contacts.gap, mended) / STEP
         problem = Problem.rigid(
-            self.mass, contacts.bodies, contact_rows(contacts, self.position), u_f=u_f.ravel(), b=bias.ravel(),
-            cone=ProductCone(mu=np.full(len(contacts), MU)), law=law,
-        )  # fmt: skip
+            self.mass,
+            contacts.bodies,
+            contact_rows(contacts, self.position),
+            u_f=u_f.ravel(),
+            b=bias.ravel(),
+            cone=ProductCone(mu=np.full(len(contacts), MU)),
+            law=law,
+        )
         names, impulses = self.known
         guess = np.zeros((len(contacts), 3))
         if len(names):
@@ -122,9 +129,14 @@ def settled(count: int) -> Heap:
         names, impulses = heap.known
         path.parent.mkdir(exist_ok=True)
         np.savez(
-            path, radius=heap.radius, position=heap.position, box=heap.box, velocity=heap.velocity, names=names,
+            path,
+            radius=heap.radius,
+            position=heap.position,
+            box=heap.box,
+            velocity=heap.velocity,
+            names=names,
             impulses=impulses,
-        )  # fmt: skip
+        )
     with np.load(path, allow_pickle=False) as kept:
         heap = Heap(kept["radius"], kept["position"], kept["box"])
         heap.velocity, heap.known = kept["velocity"], (kept["names"], kept["impulses"])

@@ -50,8 +50,11 @@ except ImportError:
 
 H = StepSettings().h  # [s]: 1 ms
 SAMPLED = 10  # steps between two poses that are measured
-FATES = {value: name.lower() for name, value in vars(compiled).items() if name in (
-    "FAST", "PASSING", "FAMILY", "UNSOLVED", "LIMITS", "SUSPICIOUS", "BAD", "ROOM")}  # fmt: skip
+FATES = {
+    value: name.lower()
+    for name, value in vars(compiled).items()
+    if name in ("FAST", "PASSING", "FAMILY", "UNSOLVED", "LIMITS", "SUSPICIOUS", "BAD", "ROOM")
+}
 MANY = {"three-boxes": (4096, 100), "quadruped": (1024, 100)}  # worlds, steps
 
 
@@ -92,8 +95,10 @@ def ruled(model: Model, poses: np.ndarray, rests: bool) -> str:
 def ruled_kamino(told: dict, rests: bool) -> str:
     poses, builder = np.array(told["poses"]), ModelBuilder()
     builder.fixed(shapes=[Plane()])
-    bodies = [builder.body(position=q[:3], orientation=q[3:], mass=1.0, shapes=[Box(tuple(2.0 * np.array(half)))])
-              for q, half in zip(poses[0], told["half"])]  # fmt: skip
+    bodies = [
+        builder.body(position=q[:3], orientation=q[3:], mass=1.0, shapes=[Box(tuple(2.0 * np.array(half)))])
+        for q, half in zip(poses[0], told["half"])
+    ]
     ends = [(a, b, np.array(at[:3]), np.array(other[:3])) for a, b, at, other in told["joints"]]
     for a in range(len(bodies) if ends else 0):  # rods of a linkage overlap at their hinges
         for b in range(a):
@@ -193,8 +198,10 @@ def rounds_of(engines: dict, settle: int, steps: int, rounds: int):
 
 
 def steps(options) -> None:
-    print(f"{'scene':17}{'engine':9}{'call':8}{'steps/s':>9}{'µs':>8}{'ours/theirs':>13}"
-          f" {'creep':>9} {'deepest':>9} {'drift':>9}  [m]")  # fmt: skip
+    print(
+        f"{'scene':17}{'engine':9}{'call':8}{'steps/s':>9}{'µs':>8}{'ours/theirs':>13}"
+        f" {'creep':>9} {'deepest':>9} {'drift':>9}  [m]"
+    )
     for name in options.scenes or SCENES:
         build, settle, count, rests, kamino = SCENES[name]
         model, state = build()

@@ -235,9 +235,8 @@ def drawing() -> str:
 
     first, w1, h1 = panel("delassus: rooms and what they import", house, inside, colour, _MARGIN)
     second, w2, h2 = panel(
-        "inside solvers/", families, inner, lambda room: "bodies" if room in _FAMILIES else "ground",
-        w1 + 4 * _MARGIN,
-    )  # fmt: skip
+        "inside solvers/", families, inner, lambda room: "bodies" if room in _FAMILIES else "ground", w1 + 4 * _MARGIN
+    )
     w, h = w1 + w2 + 5 * _MARGIN, max(h1, h2) + _MARGIN
     note = "An arrow means “imports”; arrows that follow from others are left out. Grey knows neither bodies nor time."
     return "\n".join(

@@ -14,13 +14,40 @@ BESIDE = SOURCE.with_name("delassus_papers")
 
 # From the ground up: a module may import from its own layer's package and from any layer above it in this list.
 LAYERS = [
-    "errors", "tables", "status", "law", "kernel", "spatial", "arguments", "linalg", "cones",
-    "problem", "io.problems", "residuals", "solvers",
+    "errors",
+    "tables",
+    "status",
+    "law",
+    "kernel",
+    "spatial",
+    "arguments",
+    "linalg",
+    "cones",
+    "problem",
+    "io.problems",
+    "residuals",
+    "solvers",
     # ---- nothing above this line knows bodies or time ----
-    "softening", "shapes", "joints", "fem", "forces", "collision", "model", "integrators", "dynamics", "builder",
-    "simulation", "importers",
-    "io.recording", "scenes", "view", "world", "envs", "cli", "bench",
-]  # fmt: skip
+    "softening",
+    "shapes",
+    "joints",
+    "fem",
+    "forces",
+    "collision",
+    "model",
+    "integrators",
+    "dynamics",
+    "builder",
+    "simulation",
+    "importers",
+    "io.recording",
+    "scenes",
+    "view",
+    "world",
+    "envs",
+    "cli",
+    "bench",
+]
 
 # Inside a package: what each of its rooms (a folder or a file) may import of the others. Rooms that are not named here
 # fail the test, so that a new one is put in its place; `__init__` may name what any of them holds.
@@ -104,7 +131,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "single": {"task", "episodes", "extra"},
         "vector": {"task", "episodes", "extra", "single"},
     },
-}  # fmt: skip
+}
 
 PAPERS: dict[str, dict[str, set[str]]] = {
     "criterion": set(),

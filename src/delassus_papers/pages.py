@@ -85,8 +85,9 @@ def _overview(experiments: Mapping[str, Experiment], outcomes: Mapping[str, Outc
         f"<td>{_text(PAPERS[one.papers[0]].cited if one.papers[0] in PAPERS else one.papers[0])}</td>"
         f"<td>{_text(headline(outcomes[name].lines))}</td><td>{'quick' if outcomes[name].quick else 'full'}</td>"
         f"<td class='n'>{outcomes[name].seconds:.0f} s</td><td>{_text(outcomes[name].date)}</td></tr>"
-        for name, one in experiments.items() if name in outcomes
-    )  # fmt: skip
+        for name, one in experiments.items()
+        if name in outcomes
+    )
     return (
         f"<div class='cards'>{cards}</div><h2>Every experiment that was run</h2><div class='scroll'><table><thead><tr>"
         "<th>experiment</th><th>paper</th><th>claims</th><th>run</th><th>took</th><th>when (UTC)</th></tr></thead>"
@@ -98,8 +99,9 @@ def _bar(lines: list[Line]) -> str:
     """Verdicts as a bar whose parts are as wide as they are many."""
     parts = "".join(
         f"<span class='{_CLASS[verdict]}' style='flex:{count}' title='{count} {verdict}'></span>"
-        for verdict in _CLASS if (count := sum(line.verdict == verdict for line in lines))
-    )  # fmt: skip
+        for verdict in _CLASS
+        if (count := sum(line.verdict == verdict for line in lines))
+    )
     return f"<div class='bar' role='img' aria-label='{_text(headline(lines))}'>{parts}</div>"
 
 
@@ -161,8 +163,10 @@ def _coverage(key: str, paper: Paper, experiments: Mapping[str, Experiment], out
             if not lines:
                 state, kind = "drawn: the text has no claim about it", NOT_TESTED
         links = ", ".join(f"<a href='#{_text(name)}'>{_text(name)}</a>" for name in done)
-        rows += (f"<tr><td class='place'>{_text(place)}</td><td>{_text(what or paper.results.get(place, ''))}</td>"
-                 f"<td class='{_CLASS[kind]}'>{_text(state)}</td><td>{links}</td></tr>")  # fmt: skip
+        rows += (
+            f"<tr><td class='place'>{_text(place)}</td><td>{_text(what or paper.results.get(place, ''))}</td>"
+            f"<td class='{_CLASS[kind]}'>{_text(state)}</td><td>{links}</td></tr>"
+        )
     return (
         "<details open><summary>Tables and figures of results</summary><div class='scroll'><table><thead><tr><th>place"
         f"</th><th>what it shows</th><th>state</th><th>experiment</th></tr></thead><tbody>{rows}</tbody></table></div>"

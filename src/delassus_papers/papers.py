@@ -114,5 +114,5 @@ PAPERS: dict[str, Paper] = {
             "§6": "accuracy against projected Gauß–Jacobi; a start by it",
         },
     ),
-}  # fmt: skip
+}
 """By key, in the order of the pages."""

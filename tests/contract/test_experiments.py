@@ -57,8 +57,14 @@ def test_every_table_and_figure_of_results_is_shown_or_says_why_not(key):
 
 
 def test_a_place_is_not_the_beginning_of_another():
-    within = [("§VI-C", "§VI"), ("Table 5.3", "Table 5.3"), ("Figure 9, left", "Figure 9"), ("§4.5.2", "§4.5"),
-              ("§5.2.1, figure 8", "Figure 8"), ("§5.2.1, figure 8", "§5.2.1")]  # fmt: skip
+    within = [
+        ("§VI-C", "§VI"),
+        ("Table 5.3", "Table 5.3"),
+        ("Figure 9, left", "Figure 9"),
+        ("§4.5.2", "§4.5"),
+        ("§5.2.1, figure 8", "Figure 8"),
+        ("§5.2.1, figure 8", "§5.2.1"),
+    ]
     apart = [("§VII-A", "§VI"), ("§VI", "§V"), ("Figure 11", "Figure 1"), ("Table 5.3", "Table 5"), ("§4.11", "§4.1")]
     assert all(is_within(*pair) for pair in within)
     assert not any(is_within(*pair) for pair in apart)
@@ -141,8 +147,10 @@ def test_a_damaged_outcome_is_named(tmp_path):
 
 
 def test_headline_counts_verdicts():
-    lines = [_coin(found).judged(Findings({"heads": found}), True, 0.0).lines[0]
-             for found in (Found(0.5), Found(0.5), Found(0.9), NotTested("x"))]  # fmt: skip
+    lines = [
+        _coin(found).judged(Findings({"heads": found}), True, 0.0).lines[0]
+        for found in (Found(0.5), Found(0.5), Found(0.9), NotTested("x"))
+    ]
     assert headline(lines) == "2 of 4 claims agree, 1 differs, 1 not tested"
 
 

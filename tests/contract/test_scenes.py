@@ -29,8 +29,11 @@ SMALL = {
 }
 # Nobody means these; what a scene does not refuse it must build.
 ABSURD = {
-    bool: [], str: [], int: [0, -1, 10**9, 10**30], float: [0.0, -1.0, 1e-12, 1e12, -1e12, 1e-320, 1e300, math.nan],
-}  # fmt: skip
+    bool: [],
+    str: [],
+    int: [0, -1, 10**9, 10**30],
+    float: [0.0, -1.0, 1e-12, 1e12, -1e12, 1e-320, 1e300, math.nan],
+}
 NEVER = [1e-320, 1e300]
 """Beyond the range where squares and cubes are numbers; NaN is refused, too."""
 

@@ -41,9 +41,14 @@ PROBLEMS = {law: kinds(law) for law in Law}
 
 # Composed solvers that are held to the same promises as the lines of the table.
 COMPOSED = [
-    "nbgs+anderson", "pgs-ccp+anderson", "jacobi+anderson", "admm-ncp-sa+anderson", "pgs-ccp+desaxce", "apgd+desaxce",
+    "nbgs+anderson",
+    "pgs-ccp+anderson",
+    "jacobi+anderson",
+    "admm-ncp-sa+anderson",
+    "pgs-ccp+desaxce",
+    "apgd+desaxce",
     "ipm-dd+desaxce",
-]  # fmt: skip
+]
 NAMES = [*SOLVERS, *COMPOSED]
 
 
@@ -102,15 +107,54 @@ class TestEverySolver:
 # too long for anisotropic blocks, and exact local solves (nbgs) cycle at 1e-3 on "compliant", where 30 random contacts
 # press on six bodies: Gauß–Seidel has no proof of convergence for Coulomb's law.
 MUST = {
-    "nbgs": (Law.NCP, ["well-posed", "hyperstatic", "partly-frictionless", "joints-and-limits", "redundant-joints",
-                       "joints-only", "limits-only", "flexible", "dense", "rank-deficient", "empty"]),
-    "nbgs-direct": (Law.NCP, ["well-posed", "hyperstatic", "partly-frictionless", "joints-and-limits", "joints-only",
-                              "redundant-joints", "limits-only", "flexible", "dense", "rank-deficient", "empty"]),
+    "nbgs": (
+        Law.NCP,
+        [
+            "well-posed",
+            "hyperstatic",
+            "partly-frictionless",
+            "joints-and-limits",
+            "redundant-joints",
+            "joints-only",
+            "limits-only",
+            "flexible",
+            "dense",
+            "rank-deficient",
+            "empty",
+        ],
+    ),
+    "nbgs-direct": (
+        Law.NCP,
+        [
+            "well-posed",
+            "hyperstatic",
+            "partly-frictionless",
+            "joints-and-limits",
+            "joints-only",
+            "redundant-joints",
+            "limits-only",
+            "flexible",
+            "dense",
+            "rank-deficient",
+            "empty",
+        ],
+    ),
     "prox-ssn": (Law.NCP, [kind for kind in PROBLEMS[Law.NCP] if kind != "mass-ratio-1e8"]),
     "homotopy": (Law.NCP, [kind for kind, problem in PROBLEMS[Law.NCP].items() if SOLVERS["homotopy"].takes(problem)]),
     "ipm": (Law.CCP, list(PROBLEMS[Law.CCP])),
-    "ipm-mangoni": (Law.FRICTIONLESS, ["well-posed", "hyperstatic", "mass-ratio-1e3", "compliant", "joints-only",
-                                       "limits-only", "joints-and-limits", "flexible"]),
+    "ipm-mangoni": (
+        Law.FRICTIONLESS,
+        [
+            "well-posed",
+            "hyperstatic",
+            "mass-ratio-1e3",
+            "compliant",
+            "joints-only",
+            "limits-only",
+            "joints-and-limits",
+            "flexible",
+        ],
+    ),
     "ipm-thesis": (Law.CCP, ["well-posed"]),
     "ipm-dd": (Law.CCP, [kind for kind, problem in PROBLEMS[Law.CCP].items() if SOLVERS["ipm-dd"].takes(problem)]),
     "ipm-dd+desaxce": (Law.NCP, ["well-posed", "hyperstatic", "mass-ratio-1e8", "joints-only", "limits-only"]),
@@ -126,8 +170,10 @@ MUST = {
     "admm-ncp-fp-plain": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "admm-ncp-la-plain": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "admm-ncp-sa-plain": (Law.NCP, list(PROBLEMS[Law.NCP])),
-    "pgs-ccp": (Law.CCP, ["well-posed", "hyperstatic", "compliant", "joints-only", "limits-only", "flexible", "dense",
-                          "empty"]),
+    "pgs-ccp": (
+        Law.CCP,
+        ["well-posed", "hyperstatic", "compliant", "joints-only", "limits-only", "flexible", "dense", "empty"],
+    ),
     "pgs-ncp": (Law.NCP, ["joints-only", "limits-only", "flexible", "empty"]),
     "raisim": (Law.NCP, ["joints-only", "limits-only", "empty"]),
     "raisim-ds": (Law.NCP, ["joints-only", "limits-only", "empty", "compliant", "flexible"]),
@@ -145,13 +191,15 @@ MUST = {
     "pgs-ccp+anderson": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "jacobi+anderson": (Law.NCP, ["well-posed", "joints-only", "limits-only", "flexible", "empty"]),
     "admm-ncp-sa+anderson": (Law.NCP, list(PROBLEMS[Law.NCP])),
-    "apgd+desaxce": (Law.NCP, ["well-posed", "hyperstatic", "joints-only", "limits-only", "flexible", "dense",
-                               "empty"]),
+    "apgd+desaxce": (
+        Law.NCP,
+        ["well-posed", "hyperstatic", "joints-only", "limits-only", "flexible", "dense", "empty"],
+    ),
     "pgs-ccp+desaxce": (Law.NCP, list(PROBLEMS[Law.NCP])),
     "ipm-inexact": (Law.CCP, list(PROBLEMS[Law.CCP])),
     # the published start and stopping in SI units: bodies of 1e8 kg are no grains, and ‖r‖ says nothing of soft rows
     "ipm-kleinert": (Law.CCP, [kind for kind in PROBLEMS[Law.CCP] if kind not in ("mass-ratio-1e8", "compliant")]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name in SOLVERS.own or name in COMPOSED])

@@ -23,9 +23,15 @@ from delassus_papers.experiments.table_ii import (
 from delassus_papers.measure.systems import dimensions, lived, sheet
 
 COUNTED_OTHERWISE = {
-    "box-on-plane: passive", "boxes-fixed: passive", "nunchuk: passive", "four-bar: total", "four-bar: passive",
-    "four-bar-free: total", "arm7d: joints", "bdx: total",
-}  # fmt: skip
+    "box-on-plane: passive",
+    "boxes-fixed: passive",
+    "nunchuk: passive",
+    "four-bar: total",
+    "four-bar: passive",
+    "four-bar-free: total",
+    "arm7d: joints",
+    "bdx: total",
+}
 UNEXPLAINED = {"four-bar-free: passive", "gazelle: total", "gazelle: passive", "ironman: total", "ironman: passive"}
 
 
@@ -40,8 +46,11 @@ def of(setups):
 
 
 def entries(of):
-    return {f"{name}: {column}": (entry(of[name], column, value), value)
-            for name, printed in TABLE.items() for column, value in zip(COLUMNS, printed)}  # fmt: skip
+    return {
+        f"{name}: {column}": (entry(of[name], column, value), value)
+        for name, printed in TABLE.items()
+        for column, value in zip(COLUMNS, printed)
+    }
 
 
 def rows(of):

@@ -30,9 +30,13 @@ def clarabel_reactions(problem):
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
     solver = clarabel.DefaultSolver(
-        sp.csc_matrix(sp.triu(H)), -(H @ problem.u_f), sp.csc_matrix(-sp.diags_array(factor) @ d.jacobian()),
-        factor * problem.bias, cones, settings,
-    )  # fmt: skip
+        sp.csc_matrix(sp.triu(H)),
+        -(H @ problem.u_f),
+        sp.csc_matrix(-sp.diags_array(factor) @ d.jacobian()),
+        factor * problem.bias,
+        cones,
+        settings,
+    )
     return factor * np.array(solver.solve().z)
 
 

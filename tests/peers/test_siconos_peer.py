@@ -22,10 +22,18 @@ pytestmark = [
 # Small, both solvers converge to 1e-10, local and global form, with and without gyroscopic asymmetry. Velocities are
 # compared and not reactions: most of these are hyperstatic, so that many reactions give the same motion.
 ONE_MOTION = [
-    "OneContact-1c", "Flex-CubeH8-1", "Flex-TwoRods1", "Confeti-ex13-4contact", "Rover-1041", "NESpheres-10",
-    "Sim-soup-global-47-060", "Confeti-ex13", "Sim-soup-global-144-140", "Spheres-i099-356",
+    "OneContact-1c",
+    "Flex-CubeH8-1",
+    "Flex-TwoRods1",
+    "Confeti-ex13-4contact",
+    "Rover-1041",
+    "NESpheres-10",
+    "Sim-soup-global-47-060",
+    "Confeti-ex13",
+    "Sim-soup-global-144-140",
+    "Spheres-i099-356",
     "Sim-brickwall-local-380-002",
-]  # fmt: skip
+]
 # Exact Coulomb friction need not have one motion: on this file relaxation 0.8 to 1.2 finds the motion NSGS finds, 1.4
 # and 1.6 another one, 0.5 % away, and both judges accept both to 1e-10.
 SEVERAL_MOTIONS = ["OneObject-i1028-138"]

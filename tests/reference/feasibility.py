@@ -52,9 +52,15 @@ class Parts:
         soft = np.concatenate([np.full(len(block[1]), block[4]) for block in every])
         pairs, rows, bias = (list(column) for column in list(zip(*every))[:3])
         return Problem.rigid(
-            self.mass, np.array(pairs), np.concatenate(rows), cone=cone, u_f=self.u_f, b=np.concatenate(bias),
-            compliance=soft if soft.any() else None, law=law,
-        )  # fmt: skip
+            self.mass,
+            np.array(pairs),
+            np.concatenate(rows),
+            cone=cone,
+            u_f=self.u_f,
+            b=np.concatenate(bias),
+            compliance=soft if soft.any() else None,
+            law=law,
+        )
 
 
 def frame_of(normal) -> np.ndarray:
@@ -125,9 +131,14 @@ def _ratio(rng) -> float:
 
 def _mechanism(rng, law):
     return random_rigid(
-        rng, bodies=int(rng.integers(2, 12)), contacts=int(rng.integers(5, 20)), joints=int(rng.integers(0, 4)),
-        limits=int(rng.integers(0, 4)), mass_ratio=_ratio(rng), law=law,
-    )  # fmt: skip
+        rng,
+        bodies=int(rng.integers(2, 12)),
+        contacts=int(rng.integers(5, 20)),
+        joints=int(rng.integers(0, 4)),
+        limits=int(rng.integers(0, 4)),
+        mass_ratio=_ratio(rng),
+        law=law,
+    )
 
 
 def _hyperstatic(rng, law):
@@ -138,9 +149,15 @@ def _hyperstatic(rng, law):
 
 def _redundant(rng, law):
     return random_rigid(
-        rng, bodies=int(rng.integers(3, 12)), contacts=int(rng.integers(5, 40)), joints=int(rng.integers(1, 5)),
-        redundant_joints=True, limits=2, mass_ratio=_ratio(rng), law=law,
-    )  # fmt: skip
+        rng,
+        bodies=int(rng.integers(3, 12)),
+        contacts=int(rng.integers(5, 40)),
+        joints=int(rng.integers(1, 5)),
+        redundant_joints=True,
+        limits=2,
+        mass_ratio=_ratio(rng),
+        law=law,
+    )
 
 
 def _wedge(rng, law):
@@ -170,9 +187,14 @@ def _soft_contradiction(rng, law):
 
 
 POSSIBLE = {
-    "spheres": _stack("sphere"), "boxes": _stack("box"), "mechanism": _mechanism, "hyperstatic": _hyperstatic,
-    "redundant joints": _redundant, "wedge": _wedge, "soft contradiction": _soft_contradiction,
-}  # fmt: skip
+    "spheres": _stack("sphere"),
+    "boxes": _stack("box"),
+    "mechanism": _mechanism,
+    "hyperstatic": _hyperstatic,
+    "redundant joints": _redundant,
+    "wedge": _wedge,
+    "soft contradiction": _soft_contradiction,
+}
 
 
 # -- impossible ------------------------------------------------------------------------------------------------------
@@ -302,7 +324,12 @@ def _balanced(rng, parts, gap):
 
 
 IMPOSSIBLE = {
-    "joints twice": _joints_twice, "ring of joints": _loop_of_welds, "squeezed": _squeezed,
-    "squeezed chain": _squeezed_chain, "limits": _limits, "motors": _motors, "into the wall": _into_the_wall,
+    "joints twice": _joints_twice,
+    "ring of joints": _loop_of_welds,
+    "squeezed": _squeezed,
+    "squeezed chain": _squeezed_chain,
+    "limits": _limits,
+    "motors": _motors,
+    "into the wall": _into_the_wall,
     "balanced": _balanced,
-}  # fmt: skip
+}

@@ -51,8 +51,9 @@ def bennett(alpha=0.7, beta=1.3, a=1.0, gravity=(0, 0, -9.81), theta=0.8):
         axes.append(T[:3, 2].copy())
         points.append(T[:3, 3].copy())
         c, s, ca, sa = np.cos(turns[k]), np.sin(turns[k]), np.cos(twists[k]), np.sin(twists[k])
-        T = T @ np.array([[c, -s * ca, s * sa, spans[k] * c], [s, c * ca, -c * sa, spans[k] * s], [0, sa, ca, 0],
-                          [0, 0, 0, 1]])  # fmt: skip
+        T = T @ np.array(
+            [[c, -s * ca, s * sa, spans[k] * c], [s, c * ca, -c * sa, spans[k] * s], [0, sa, ca, 0], [0, 0, 0, 1]]
+        )
     gap = np.abs(T - np.eye(4)).max()
     builder = ModelBuilder(gravity=gravity)
     rods = [link(builder, points[k], points[(k + 1) % 4]) for k in range(1, 4)]

@@ -45,8 +45,9 @@ def _without_link(m: Mechanism, gone: int) -> Mechanism:
     """Without a body and its joints."""
     ties = tuple(
         replace(tie, base=tie.base - (tie.base > gone), follower=tie.follower - (tie.follower > gone))
-        for tie in m.ties if gone not in (tie.base, tie.follower)
-    )  # fmt: skip
+        for tie in m.ties
+        if gone not in (tie.base, tie.follower)
+    )
     return replace(m, links=m.links[:gone] + m.links[gone + 1 :], ties=ties)
 
 

@@ -203,8 +203,9 @@ def _islands(problem: Problem, starts: np.ndarray) -> np.ndarray:
     delassus, count = problem.delassus, len(starts) - 1
     if delassus.kind == "matrix":
         entries = np.abs(delassus.D.toarray()) > 0
-        linked = np.array([[entries[a:b, c:d].any() for c, d in zip(starts, starts[1:])]
-                           for a, b in zip(starts, starts[1:])]).reshape(count, count)  # fmt: skip
+        linked = np.array(
+            [[entries[a:b, c:d].any() for c, d in zip(starts, starts[1:])] for a, b in zip(starts, starts[1:])]
+        ).reshape(count, count)
     else:
         if delassus.kind == "rigid":
             acts = np.array([[body in pair for body in range(len(delassus.mass))] for pair in delassus.bodies.tolist()])

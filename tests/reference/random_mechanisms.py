@@ -206,9 +206,14 @@ def _options(rng, links, tie: Tie, imposed: bool) -> Tie:
         friction.append(own * rng.uniform(0, 20) if rng.random() < 0.2 and motor != "imposed" else 0.0)
         effort.append(own * rng.normal(0, 10) if rng.random() < 0.1 else 0.0)
     return replace(
-        tie, limits=tuple(limits), motors=tuple(motors), damping=tuple(damping), friction=tuple(friction),
-        drive=tuple(drive), effort=tuple(effort),
-    )  # fmt: skip
+        tie,
+        limits=tuple(limits),
+        motors=tuple(motors),
+        damping=tuple(damping),
+        friction=tuple(friction),
+        drive=tuple(drive),
+        effort=tuple(effort),
+    )
 
 
 def _gyration(link: Link) -> float:
@@ -247,17 +252,31 @@ def assemble(mechanism: Mechanism):
     for k, link in enumerate(mechanism.links):
         bodies.append(
             builder.body(
-                f"body-{k}", position=link.position, orientation=link.rotation, mass=link.mass,
-                shapes=[(link.shape, link.offset)], material=material, group=int(link.touches), mask=int(link.touches),
+                f"body-{k}",
+                position=link.position,
+                orientation=link.rotation,
+                mass=link.mass,
+                shapes=[(link.shape, link.offset)],
+                material=material,
+                group=int(link.touches),
+                mask=int(link.touches),
             )
-        )  # fmt: skip
+        )
     for k, tie in enumerate(mechanism.ties):
         builder.joint(
-            tie.kind, None if tie.base < 0 else bodies[tie.base], bodies[tie.follower], position=tie.position,
-            frame=tie.frame, follower_position=tie.follower_position, follower_frame=tie.follower_frame,
-            name=f"joint-{k}", limits=tie.limits[0] if len(tie.limits) == 1 else tie.limits or None,
-            motor=list(tie.motors) or None, damping=tie.damping or 0.0, friction=tie.friction or 0.0,
-        )  # fmt: skip
+            tie.kind,
+            None if tie.base < 0 else bodies[tie.base],
+            bodies[tie.follower],
+            position=tie.position,
+            frame=tie.frame,
+            follower_position=tie.follower_position,
+            follower_frame=tie.follower_frame,
+            name=f"joint-{k}",
+            limits=tie.limits[0] if len(tie.limits) == 1 else tie.limits or None,
+            motor=list(tie.motors) or None,
+            damping=tie.damping or 0.0,
+            friction=tie.friction or 0.0,
+        )
     model, state = builder.build(check=False)
     for a, b in _overlapping(model, state):
         builder.exclude(ground if a < 0 else bodies[a], bodies[b])
@@ -297,8 +316,11 @@ def _inputs(model, mechanism: Mechanism):
     def inputs(t: float) -> Inputs:
         centre, amplitude, rate = drive.T
         return Inputs.of(
-            model, effort=effort, target=centre + amplitude * np.sin(rate * t),
-            target_rate=amplitude * rate * np.cos(rate * t), time=t,
-        )  # fmt: skip
+            model,
+            effort=effort,
+            target=centre + amplitude * np.sin(rate * t),
+            target_rate=amplitude * rate * np.cos(rate * t),
+            time=t,
+        )
 
     return inputs

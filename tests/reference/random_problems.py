@@ -45,8 +45,9 @@ def _limits_only(rng):
 
 def _joints_only(rng):
     joints = int(rng.integers(1, 5))
-    return random_rigid(rng, bodies=int(rng.integers(1, 7)), contacts=0, joints=joints,
-                        redundant_joints=bool(rng.integers(2)))  # fmt: skip
+    return random_rigid(
+        rng, bodies=int(rng.integers(1, 7)), contacts=0, joints=joints, redundant_joints=bool(rng.integers(2))
+    )
 
 
 def _hyperstatic(rng):
@@ -109,8 +110,9 @@ def _velocities(rng, rows, cone, J, u):
 
 def _flexible(rng, skew=0.0):
     n, contacts = int(rng.integers(4, 20)), int(rng.integers(1, 7))
-    cone = ProductCone(rng.integers(1, 3, size=rng.integers(0, 3)), int(rng.integers(0, 3)),
-                       rng.uniform(0.0, 1.0, contacts))  # fmt: skip
+    cone = ProductCone(
+        rng.integers(1, 3, size=rng.integers(0, 3)), int(rng.integers(0, 3)), rng.uniform(0.0, 1.0, contacts)
+    )
     A = rng.normal(size=(n, n)) * (rng.random((n, n)) < 0.4)
     B = rng.uniform(-1.0, 1.0, size=(n, n))  # bounded: more than 10 % of skew part is refused
     H = A @ A.T + np.eye(n) + skew * (B - B.T)
@@ -178,8 +180,13 @@ def _fast_and_slow(rng):
 
 def _large(rng):
     """More rows than the compiled methods for small problems take."""
-    return random_rigid(rng, bodies=int(rng.integers(30, 80)), contacts=int(rng.integers(105, 150)),
-                        joints=int(rng.integers(0, 8)), limits=int(rng.integers(0, 5)))  # fmt: skip
+    return random_rigid(
+        rng,
+        bodies=int(rng.integers(30, 80)),
+        contacts=int(rng.integers(105, 150)),
+        joints=int(rng.integers(0, 8)),
+        limits=int(rng.integers(0, 5)),
+    )
 
 
 def _large_dual(rng):
@@ -229,12 +236,29 @@ def _contradicting_joints(rng):
 
 
 KINDS = {
-    "well-posed": _well_posed, "joints-and-limits": _joints, "redundant-joints": _redundant, "compliant": _compliant,
-    "limits-only": _limits_only, "joints-only": _joints_only, "hyperstatic": _hyperstatic, "odd-masses": _odd_masses,
-    "stack": _stack, "dual": _dual, "rank-deficient": _rank_deficient, "anisotropic": _anisotropic,
-    "flexible": _flexible, "gyroscopic": _gyroscopic, "zero-rows": _zero_rows, "still": _still,
-    "separating": _separating, "units": _units, "fast-and-slow": _fast_and_slow, "closing-walls": _closing_walls,
+    "well-posed": _well_posed,
+    "joints-and-limits": _joints,
+    "redundant-joints": _redundant,
+    "compliant": _compliant,
+    "limits-only": _limits_only,
+    "joints-only": _joints_only,
+    "hyperstatic": _hyperstatic,
+    "odd-masses": _odd_masses,
+    "stack": _stack,
+    "dual": _dual,
+    "rank-deficient": _rank_deficient,
+    "anisotropic": _anisotropic,
+    "flexible": _flexible,
+    "gyroscopic": _gyroscopic,
+    "zero-rows": _zero_rows,
+    "still": _still,
+    "separating": _separating,
+    "units": _units,
+    "fast-and-slow": _fast_and_slow,
+    "closing-walls": _closing_walls,
     "contradicting-joints": _contradicting_joints,
     "approaching-zero-rows": lambda rng: _zero_rows(rng, approach=True),
-    "large": _large, "large-dual": _large_dual, "large-flexible": _large_flexible,
-}  # fmt: skip
+    "large": _large,
+    "large-dual": _large_dual,
+    "large-flexible": _large_flexible,
+}

@@ -31,9 +31,14 @@ from delassus.status import Status
 
 PER_PROBLEM = 8  # solves of one problem: making and judging it costs as much as one of them
 COMPOSED = (
-    "nbgs+anderson", "pgs-ccp+anderson", "jacobi+anderson", "admm-ncp-sa+anderson", "pgs-ccp+desaxce", "apgd+desaxce",
+    "nbgs+anderson",
+    "pgs-ccp+anderson",
+    "jacobi+anderson",
+    "admm-ncp-sa+anderson",
+    "pgs-ccp+desaxce",
+    "apgd+desaxce",
     "ipm+desaxce",
-)  # fmt: skip
+)
 # Iterations at most, by name: what a solve may take is bounded, since claims are looked for and not convergence.
 COSTLY = {
     "prox-ssn": 100,
@@ -57,11 +62,15 @@ def choices() -> dict[str, object]:
     ipm, nbgs, prox, inexact = (SOLVERS[name].settings for name in ("ipm", "nbgs", "prox-ssn", "ipm-inexact"))
     return (
         dict.fromkeys([*SOLVERS, *COMPOSED, "auto"])
-        | {"ipm body": ipm.changed(linear="body"),
-           "ipm plain": ipm.changed(presolve=False, polish=False), "ipm dual": ipm.changed(linear="dual"),
-           "ipm-inexact direct": inexact.changed(linear="direct"), "prox-ssn again": prox}
+        | {
+            "ipm body": ipm.changed(linear="body"),
+            "ipm plain": ipm.changed(presolve=False, polish=False),
+            "ipm dual": ipm.changed(linear="dual"),
+            "ipm-inexact direct": inexact.changed(linear="direct"),
+            "prox-ssn again": prox,
+        }
         | {f"nbgs {local}": nbgs.changed(local=local) for local in ("quartic", "bisection", "conic", "ccp", "ncp")}
-    )  # fmt: skip
+    )
 
 
 @dataclass
@@ -127,10 +136,20 @@ def one_problem(seed: int, number: int, solvers: dict[str, object], kinds: list[
         tally.seconds[name] += perf_counter() - begin
         if isinstance(found, str):
             what, _, text = found.partition(": ")
-            tally.failures.append({
-                "what": what, "seed": seed, "problem": number, "solve": k, "kind": kind, "solver": name,
-                "law": law.value, "tol": tol, "tol_velocity": velocity, "text": text,
-            })  # fmt: skip
+            tally.failures.append(
+                {
+                    "what": what,
+                    "seed": seed,
+                    "problem": number,
+                    "solve": k,
+                    "kind": kind,
+                    "solver": name,
+                    "law": law.value,
+                    "tol": tol,
+                    "tol_velocity": velocity,
+                    "text": text,
+                }
+            )
         elif found is not None:
             last = found
     return tally
@@ -238,8 +257,15 @@ def main() -> int:
         seen = len(total.failures)
         print(f"{perf_counter() - begin:7.0f} s  {total.summary()}", file=sys.stderr, flush=True)
 
-    total = run(args.count, args.seed, processes=args.processes, first=args.first, solvers=args.solver,
-                kinds=args.kind, progress=progress)  # fmt: skip
+    total = run(
+        args.count,
+        args.seed,
+        processes=args.processes,
+        first=args.first,
+        solvers=args.solver,
+        kinds=args.kind,
+        progress=progress,
+    )
     for name, seconds in sorted(total.seconds.items(), key=lambda item: -item[1]):
         print(f"{name:24} {total.by_solver[name]:7d} solves {1e3 * seconds / total.by_solver[name]:8.2f} ms each")
     print("kinds: " + ", ".join(f"{kind} {number}" for kind, number in sorted(total.by_kind.items())))

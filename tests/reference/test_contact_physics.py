@@ -105,8 +105,14 @@ def test_free_collisions_conserve_momentum():
 
     builder = ModelBuilder(gravity=(0, 0, 0))
     rough = Material(0.6, 0.5)
-    builder.body(position=(0, 0, 0), mass=1.0, shapes=[Sphere(0.2)], velocity=(1, 0, 0), material=rough,
-                 angular_velocity=(0, 9, 3))  # fmt: skip
+    builder.body(
+        position=(0, 0, 0),
+        mass=1.0,
+        shapes=[Sphere(0.2)],
+        velocity=(1, 0, 0),
+        material=rough,
+        angular_velocity=(0, 9, 3),
+    )
     builder.body(position=(0.6, 0.1, 0), mass=2.0, shapes=[Sphere(0.2)], velocity=(-1, 0, 0), material=rough)
     builder.body(position=(0.3, 0.5, 0), mass=1.5, shapes=[Box((0.3, 0.2, 0.3))], velocity=(0, -1.5, 0), material=rough)
     model, state = builder.build()

@@ -137,9 +137,12 @@ def test_imposed_motion_follows_a_sine_at_second_order():
 def test_imposed_jump_settles_without_ringing(scheme):
     """The target jumps by 0.2 rad: two steps later the wheel is there and stands still."""
     run = simulate(
-        *disk(speed=0.0, motor="imposed"), 0.1, h=1e-2, integrator=scheme,
+        *disk(speed=0.0, motor="imposed"),
+        0.1,
+        h=1e-2,
+        integrator=scheme,
         inputs=lambda t: {"target": [0.2 if t > 0.045 else 0.0]},
-    )  # fmt: skip
+    )
     assert np.abs(angle(run)[:6]).max() < 1e-12
     assert angle(run)[8:] == pytest.approx(0.2, abs=1e-12)
     assert np.abs(run.u()[8:, 5]).max() < 1e-10
@@ -150,10 +153,20 @@ def test_imposed_motion_gives_the_power_that_energy_takes():
     gap = []
     for h in (4e-3, 2e-3, 1e-3):
         builder = ModelBuilder()
-        arm = builder.body(position=(0.5, 0, 0), mass=1.0, inertia=(0.01, 0.1, 0.1), angular_velocity=(0, -3.0, 0),
-                           velocity=(0, 0, 1.5))  # fmt: skip
-        slide = builder.body(position=(0.3, 0, 0), mass=0.5, inertia=(1e-3, 1e-3, 1e-3), angular_velocity=(0, -3.0, 0),
-                             velocity=(1.0, 0, 0.9))  # fmt: skip
+        arm = builder.body(
+            position=(0.5, 0, 0),
+            mass=1.0,
+            inertia=(0.01, 0.1, 0.1),
+            angular_velocity=(0, -3.0, 0),
+            velocity=(0, 0, 1.5),
+        )
+        slide = builder.body(
+            position=(0.3, 0, 0),
+            mass=0.5,
+            inertia=(1e-3, 1e-3, 1e-3),
+            angular_velocity=(0, -3.0, 0),
+            velocity=(1.0, 0, 0.9),
+        )
         builder.joint("revolute", None, arm, position=(0, 0, 0), axis=(0, 1, 0))
         builder.joint("prismatic", arm, slide, axis=(1, 0, 0), motor="imposed", name="slide")
         model, state = builder.build()
@@ -179,9 +192,12 @@ def test_targets_may_be_given_for_another_time():
     """`Inputs.time` says what the targets are for: the same motion, said for the end of the step."""
     model, state = disk(speed=0.7, motor="imposed")
     run = simulate(
-        model, state, 0.1, h=1e-2,
+        model,
+        state,
+        0.1,
+        h=1e-2,
         inputs=lambda t: {"target": [0.7 * (t + 1e-2)], "target_rate": [0.7], "time": t + 1e-2},
-    )  # fmt: skip
+    )
     assert np.abs(angle(run) - 0.7 * run.t).max() < 1e-12
 
 

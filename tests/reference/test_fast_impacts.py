@@ -58,8 +58,13 @@ def drop(kind, r, v, h, restitution, integrator, gap, steps=6):
     """(final velocity, deepest end of a step below the floor) of a sphere thrown straight down."""
     builder, material = ModelBuilder(gravity=(0, 0, 0)), Material(0.0, restitution)
     floor(builder, kind, r, material)
-    builder.body(position=(0.0123 * r, 0.0456 * r, r + gap), velocity=(0, 0, -v), density=1000.0, shapes=[Sphere(r)],
-                 material=material)  # fmt: skip
+    builder.body(
+        position=(0.0123 * r, 0.0456 * r, r + gap),
+        velocity=(0, 0, -v),
+        density=1000.0,
+        shapes=[Sphere(r)],
+        material=material,
+    )
     model, state = builder.build()
     deepest = 0.0
     for _ in range(steps):
@@ -99,8 +104,15 @@ def test_no_body_crosses_a_floor_or_gains_energy(seed):
     floor(builder, kind, r, material)
     above = 0.1 * r + v * h * rng.uniform(0, 3)
     start = np.array([0, 0, 1.06 * r]) - direction / abs(direction[2]) * above
-    builder.body(position=start, velocity=v * direction, angular_velocity=spin, density=1000.0, material=material,
-                 orientation=rotation_exp(rng.normal(size=3)), shapes=[body_of(shape, r)])  # fmt: skip
+    builder.body(
+        position=start,
+        velocity=v * direction,
+        angular_velocity=spin,
+        density=1000.0,
+        material=material,
+        orientation=rotation_exp(rng.normal(size=3)),
+        shapes=[body_of(shape, r)],
+    )
     model, state = builder.build()
     settings = StepSettings(h=h, integrator="moreau")
     energy = 0.5 * model.mass[0] * v**2 + 0.5 * spin @ model.world_inertia(state.rotation)[0] @ spin
@@ -169,8 +181,9 @@ def test_what_only_passes_keeps_its_velocity(what, integrator):
 def test_sphere_slides_over_a_flat_mesh_at_20_m_per_s(integrator):
     builder, material = ModelBuilder(), Material(0.0)
     builder.fixed(shapes=[grid_mesh(1.0, 12)], material=material)
-    builder.body(position=(-0.9, -0.31, 0.01), velocity=(20, 7, 0), density=1000.0, shapes=[Sphere(0.01)],
-                 material=material)  # fmt: skip
+    builder.body(
+        position=(-0.9, -0.31, 0.01), velocity=(20, 7, 0), density=1000.0, shapes=[Sphere(0.01)], material=material
+    )
     model, state = builder.build()
     for _ in range(80):
         state, _ = step(model, state, None, StepSettings(h=1e-3, integrator=integrator))
@@ -197,8 +210,9 @@ def test_fast_ball_against_a_stack_at_rest_loses_no_momentum():
     builder, material = ModelBuilder(gravity=(0, 0, 0)), Material(0.3)
     for k in range(3):
         builder.body(position=(0, 0, 0.1 * k), density=500.0, shapes=[Box((0.1, 0.1, 0.1))], material=material)
-    builder.body(position=(-0.3, 0.01, 0.12), velocity=(100, 0, 0), density=5000.0, shapes=[Sphere(0.02)],
-                 material=material)  # fmt: skip
+    builder.body(
+        position=(-0.3, 0.01, 0.12), velocity=(100, 0, 0), density=5000.0, shapes=[Sphere(0.02)], material=material
+    )
     model, state = builder.build()
     before = momentum_of(model, state.rotation, state.position, state.u)
     energy = 0.5 * model.mass[3] * 100.0**2
@@ -228,8 +242,14 @@ def test_separating_what_overlaps_leaves_no_velocity(integrator):
 def test_fast_pendulum_stops_at_a_thin_plate_with_its_joint_closed():
     builder, material = ModelBuilder(gravity=(0, 0, 0)), Material(0.0)
     builder.fixed(shapes=[Box((0.2, 0.001, 0.2))], position=(1.0, 0.3, 0), material=material)
-    bob = builder.body(position=(1, 0, 0), velocity=(0, 60, 0), angular_velocity=(0, 0, 60), mass=1.0,
-                       shapes=[Sphere(0.01)], material=material)  # fmt: skip
+    bob = builder.body(
+        position=(1, 0, 0),
+        velocity=(0, 60, 0),
+        angular_velocity=(0, 0, 60),
+        mass=1.0,
+        shapes=[Sphere(0.01)],
+        material=material,
+    )
     builder.joint("revolute", None, bob, position=(0, 0, 0), axis=(0, 0, 1))
     model, state = builder.build()
     for _ in range(12):

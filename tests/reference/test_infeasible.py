@@ -74,8 +74,13 @@ def test_four_boxes_of_ratio_a_thousand_are_never_infeasible():
     for k in range(4):
         mass = 10.0 * 1e3**k
         half = (0.75 * mass / (np.pi * 1000.0)) ** (1.0 / 3.0)
-        builder.body(f"box {k}", position=(0.0, 0.0, top + half), mass=mass, shapes=[Box((2 * half,) * 3)],
-                     material=Material(0.5))  # fmt: skip
+        builder.body(
+            f"box {k}",
+            position=(0.0, 0.0, top + half),
+            mass=mass,
+            shapes=[Box((2 * half,) * 3)],
+            material=Material(0.5),
+        )
         top += 2 * half
     model, state = builder.build()
     memory = Memory()
@@ -117,9 +122,14 @@ def test_rounding_is_no_proof():
         rows, u_f = np.zeros((2, 12)), np.zeros(6)
         rows[0, 6], rows[1, 6], u_f[0] = factor, -1.0, speed + 1e-2 * rng.normal()
         problem = Problem.rigid(
-            np.eye(6)[None], [[-1, 0], [-1, 0]], rows, cone=ProductCone((), 2), u_f=u_f, b=[-factor * speed, speed],
+            np.eye(6)[None],
+            [[-1, 0], [-1, 0]],
+            rows,
+            cone=ProductCone((), 2),
+            u_f=u_f,
+            b=[-factor * speed, speed],
             law=Law.CCP,
-        )  # fmt: skip
+        )
         assert not Certificate(problem).proves(np.array([1.0, factor]), purify=True)
 
 

@@ -39,10 +39,15 @@ def chain(seed):
     for k in range(3):
         now = builder.body(position=(k + 0.5, 0, 0), mass=10 ** rng.uniform(-1, 1), inertia=(0.02, 0.1, 0.1))
         builder.joint(
-            "revolute", before, now, position=(k, 0, 0), axis=rng.normal(size=3), friction=rng.choice([0.0, 1.0, 5.0]),
+            "revolute",
+            before,
+            now,
+            position=(k, 0, 0),
+            axis=rng.normal(size=3),
+            friction=rng.choice([0.0, 1.0, 5.0]),
             damping=rng.choice([0.0, 0.3]),
             motor=Motor(10 ** rng.uniform(1, 5), 10 ** rng.uniform(-1, 2), effort=10 ** rng.uniform(-1, 2)),
-        )  # fmt: skip
+        )
         before = now
     return builder.build(), rng.normal(size=3)
 
@@ -54,9 +59,11 @@ def clipped(report):
     u = report.solution.body_velocities.reshape(-1, 6)
     block = np.searchsorted(rows.cone.block_start, at, side="right") - 1
     v = np.array(
-        [sum(rows.rows[i, 6 * s : 6 * s + 6] @ u[b] for s, b in enumerate(rows.bodies[k]) if b >= 0)
-         for i, k in zip(at, block)]
-    )  # fmt: skip
+        [
+            sum(rows.rows[i, 6 * s : 6 * s + 6] @ u[b] for s, b in enumerate(rows.bodies[k]) if b >= 0)
+            for i, k in zip(at, block)
+        ]
+    )
     own = -(v + rows.bias[at]) / rows.compliance[at]
     return report.solution.reactions[at], np.clip(own, -rows.bound[at], rows.bound[at]), rows.bound[at]
 
@@ -139,18 +146,28 @@ def crawler(seed):
     builder.fixed(shapes=[Plane()], material=material)
     before = None
     for k in range(int(rng.integers(2, 7))):
-        now = builder.body(position=(0.2 * k + 0.1, 0, 0.12), mass=10 ** rng.uniform(-1.5, 1.5), material=material,
-                           shapes=[Capsule(0.04, 0.1)], orientation=(np.sqrt(0.5), 0, np.sqrt(0.5), 0))  # fmt: skip
+        now = builder.body(
+            position=(0.2 * k + 0.1, 0, 0.12),
+            mass=10 ** rng.uniform(-1.5, 1.5),
+            material=material,
+            shapes=[Capsule(0.04, 0.1)],
+            orientation=(np.sqrt(0.5), 0, np.sqrt(0.5), 0),
+        )
         if before is not None:
             gains = 10 ** rng.uniform(1, 6), 10 ** rng.uniform(-1, 3), 10 ** rng.uniform(-1, 1.5)
             servo = Imposed(10 ** rng.uniform(-1, 1.5))
             builder.joint(
-                "revolute", before, now, position=(0.2 * k, 0, 0.12), axis=rng.normal(size=3),
-                damping=rng.choice([0, 0.05]), friction=rng.choice([0, 0.1, 1]),
+                "revolute",
+                before,
+                now,
+                position=(0.2 * k, 0, 0.12),
+                axis=rng.normal(size=3),
+                damping=rng.choice([0, 0.05]),
+                friction=rng.choice([0, 0.1, 1]),
                 motor=[None, Motor(*gains), servo][int(rng.integers(3))],
                 limits=(limits := (-0.5, 0.5) if rng.random() < 0.4 else None),
                 limit_restitution=rng.choice([0.0, 0.5]) * (limits is not None),
-            )  # fmt: skip
+            )
         before = now
     return builder.build(), rng.normal(size=len(builder.joints))
 
@@ -158,9 +175,13 @@ def crawler(seed):
 def crawls(seed, law):
     (model, state), a = crawler(seed)
     return simulate(
-        model, state, 0.15, h=1e-3, law=law,
+        model,
+        state,
+        0.15,
+        h=1e-3,
+        law=law,
         inputs=lambda t: {"target": a * np.sin(5 * t), "target_rate": 5 * a * np.cos(5 * t)},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(("seed", "law"), [(7, "ncp"), (39, "ncp"), (25, "ccp"), (40, "frictionless")])
@@ -227,9 +248,11 @@ def test_sliding_joint_stops_when_it_should(with_memory):
 
 def test_imposed_motion_through_dry_friction_needs_the_friction():
     run = simulate(
-        *slider(speed=0.5, friction=4.0, motor="imposed"), 0.1, h=1e-2,
+        *slider(speed=0.5, friction=4.0, motor="imposed"),
+        0.1,
+        h=1e-2,
         inputs=lambda t: {"target": [0.5 * t], "target_rate": [0.5]},
-    )  # fmt: skip
+    )
     assert run.all_converged
     assert run.u()[-1, 0] == pytest.approx(0.5, abs=1e-9)
     drive, friction = run.reports[-1].solution.reactions[-2:] / 1e-2
@@ -265,9 +288,12 @@ def test_servo_of_finite_strength_reaches_its_target_and_stays():
 def test_imposed_motion_stops_at_the_joints_limits(effort, scheme):
     """The target goes to ±1 m, the rail ends at ±0.2 m: it waits there and comes back with the target."""
     run = simulate(
-        *slider(speed=4.0, limits=(-0.2, 0.2), motor=Imposed(effort)), 2.0, h=2e-3, integrator=scheme,
+        *slider(speed=4.0, limits=(-0.2, 0.2), motor=Imposed(effort)),
+        2.0,
+        h=2e-3,
+        integrator=scheme,
         inputs=lambda t: {"target": [np.sin(4 * t)], "target_rate": [4 * np.cos(4 * t)]},
-    )  # fmt: skip
+    )
     assert run.all_converged
     x = run.q()[:, 0]
     assert np.abs(x).max() < 0.2 + 1e-5

@@ -7,9 +7,11 @@ from delassus import Memory, ModelBuilder, Plane, Sphere, StepSettings, step
 from delassus.dynamics.forces import lengths_of, total_energy
 
 COORDINATES = {
-    "revolute": ("angle",), "prismatic": ("position",), "universal": ("first", "second"),
+    "revolute": ("angle",),
+    "prismatic": ("position",),
+    "universal": ("first", "second"),
     "cylindrical": ("position", "angle"),
-}  # fmt: skip
+}
 
 
 def mechanism(rng):

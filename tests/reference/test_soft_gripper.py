@@ -14,8 +14,9 @@ def held(mu, duration):
     """Vertical velocities of its centre of mass after each step [m/s], and the jaws' force on it in the end [N]."""
     builder = ModelBuilder()
     for name, side in (("left", -1.0), ("right", 1.0)):
-        jaw = builder.body(name, mass=0.2, shapes=Box((0.02, 0.3, 0.3)), material=mu,
-                           position=(side * 0.5 * (_SIZE + 0.02), 0, 0))  # fmt: skip
+        jaw = builder.body(
+            name, mass=0.2, shapes=Box((0.02, 0.3, 0.3)), material=mu, position=(side * 0.5 * (_SIZE + 0.02), 0, 0)
+        )
         builder.joint("prismatic", None, jaw, axis=(-side, 0, 0), name=name, damping=20.0)
     rubber = fem.Elastic(1e5, 0.3, 1000.0, damping=(0.0, 0.02))
     builder.flexible("block", fem.block(size=(_SIZE, _SIZE, _SIZE), cells=(3, 3, 3)), rubber, material=mu)

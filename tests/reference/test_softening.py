@@ -217,8 +217,12 @@ def test_springs_of_two_materials_are_in_series():
 def test_a_box_stands_on_four_springs():
     builder = ModelBuilder()
     builder.fixed(shapes=[Plane()])
-    builder.body(position=(0, 0, 0.1), mass=4.0, shapes=[Box((0.4, 0.3, 0.2))], material=Material(0.5, stiffness=1e4,
-                 damping=100.0))  # fmt: skip
+    builder.body(
+        position=(0, 0, 0.1),
+        mass=4.0,
+        shapes=[Box((0.4, 0.3, 0.2))],
+        material=Material(0.5, stiffness=1e4, damping=100.0),
+    )
     run = simulate(*builder.build(), 1.0, h=1e-3)
     assert run.all_converged
     assert 0.1 - run.q()[-1, 2] == pytest.approx(4.0 * G / 4e4, rel=1e-6)

@@ -17,8 +17,11 @@ SUNK = 1e-3  # diameters
 def test_ten_to_the_n_stands_for_fifty_steps(n, solver):
     setup = SCENES["stacked-spheres"].build(n=n, mass=10.0, ratio=10.0)
     reports = []
-    run = setup.run(steps=50, settings=replace(setup.settings, solver=solver, max_iter=2000),
-                    watch=lambda k, state, report, memory: reports.append(report))  # fmt: skip
+    run = setup.run(
+        steps=50,
+        settings=replace(setup.settings, solver=solver, max_iter=2000),
+        watch=lambda k, state, report, memory: reports.append(report),
+    )
     assert sunk(setup, run).max() < SUNK
     assert all(report.solution.converged for report in reports)
     # the judge does not call reactions right that are too coarse for the lowest sphere

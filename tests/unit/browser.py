@@ -12,9 +12,15 @@ import numpy as np
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
-    "--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
-    "--remote-debugging-port=0", "--window-size=900,600", "--no-first-run",
-]  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--remote-debugging-port=0",
+    "--window-size=900,600",
+    "--no-first-run",
+]
 
 
 class Browser:

@@ -225,8 +225,10 @@ def test_objective_never_rises_and_iterates_stay_in_the_cone(name, law):
 def test_threads_agree_to_rounding_and_repeat_themselves(name):
     for law in Law:
         problem = random_rigid(np.random.default_rng(13), bodies=12, contacts=40, joints=2, limits=3, law=law)
-        for storage in (problem, Problem.dual(problem.delassus.matrix(), problem.free_velocity, cone=problem.cone,
-                                              law=law)):  # fmt: skip
+        for storage in (
+            problem,
+            Problem.dual(problem.delassus.matrix(), problem.free_velocity, cone=problem.cone, law=law),
+        ):
             steps = 3 if name == "gpminres-p" else 30
             points = [started(name, storage, threads=n) for n in (1, 2, 2)]
             for method in points:
@@ -274,11 +276,17 @@ def test_rows_that_move_nothing_keep_no_reaction(name):
 
 def test_bad_settings_are_refused():
     for name, values in (
-        ("gpminres", {"decrease": 0.5}), ("gpminres", {"slow_gradient": 1.0}), ("gpminres", {"slow_minres": 0.0}),
-        ("gpminres", {"gradient_steps": 0}), ("gpminres", {"minres_steps": 0}), ("gpminres", {"threads": 0}),
-        ("gpminres-p", {"shift": 0.0}), ("kucera", {"step": 2.0}), ("kucera", {"release": 0.0}),
+        ("gpminres", {"decrease": 0.5}),
+        ("gpminres", {"slow_gradient": 1.0}),
+        ("gpminres", {"slow_minres": 0.0}),
+        ("gpminres", {"gradient_steps": 0}),
+        ("gpminres", {"minres_steps": 0}),
+        ("gpminres", {"threads": 0}),
+        ("gpminres-p", {"shift": 0.0}),
+        ("kucera", {"step": 2.0}),
+        ("kucera", {"release": 0.0}),
         ("kucera", {"threads": 0}),
-    ):  # fmt: skip
+    ):
         with pytest.raises(SettingsError, match=next(iter(values))):
             SOLVERS[name].settings.changed(**values)
 

@@ -257,8 +257,17 @@ def test_misuse_is_named():
     with pytest.raises(SettingsError, match="eta is 0"):
         settings.changed(eta=0.0)
     for name, bad in {
-        "rho": 0.0, "eta": -1.0, "omega": 2.0, "ratio": 0.5, "factor": 1.0, "power": 0.6, "power_step": 0.0,
-        "every": 0, "patience": 0.5, "anderson": -1, "moved": 0.9,
-    }.items():  # fmt: skip
+        "rho": 0.0,
+        "eta": -1.0,
+        "omega": 2.0,
+        "ratio": 0.5,
+        "factor": 1.0,
+        "power": 0.6,
+        "power_step": 0.0,
+        "every": 0,
+        "patience": 0.5,
+        "anderson": -1,
+        "moved": 0.9,
+    }.items():
         with pytest.raises(SettingsError, match=f"^{name} is"):
             settings.changed(**{name: bad})

@@ -55,8 +55,9 @@ def test_heaps_of_round_bodies_begin_with_momentum_those_of_faces_do_not():
     momentum, last = auto_stages(round_ones.with_law("ccp"), 1e-8)
     assert (momentum[0].name, momentum[1].yields, last[0].name) == ("ags", True, "ipm")
     for rows, yields in ((60_000, True), (120_000, False)):  # more than Newton's method takes; more than are factored
-        many = SimpleNamespace(law=Law.CCP, row_count=rows, contact_count=rows // 3, cone=round_ones.cone,
-                               delassus=round_ones.delassus)  # fmt: skip
+        many = SimpleNamespace(
+            law=Law.CCP, row_count=rows, contact_count=rows // 3, cone=round_ones.cone, delassus=round_ones.delassus
+        )
         momentum, last = auto_stages(many, 1e-8)
         assert (momentum[0].name, momentum[1].yields, last[0].name) == ("ags", yields, "ipm")
 
@@ -137,9 +138,14 @@ def test_auto_holds_a_proof_where_there_is_no_solution(law):
     rows[3:, 6:9] = -np.eye(3)
     bias = np.array([-0.5, 0.0, 0.0, -0.5, 0.0, 0.0])
     problem = Problem.rigid(
-        np.eye(6)[None], np.array([[-1, 0], [-1, 0]]), rows, cone=ProductCone(mu=[0.3, 0.3]), u_f=np.zeros(6), b=bias,
+        np.eye(6)[None],
+        np.array([[-1, 0], [-1, 0]]),
+        rows,
+        cone=ProductCone(mu=[0.3, 0.3]),
+        u_f=np.zeros(6),
+        b=bias,
         law=law,
-    )  # fmt: skip
+    )
     assert solve(problem).status is Status.INFEASIBLE
 
 
@@ -171,9 +177,15 @@ def test_newton_returns_after_as_many_systems_as_it_may_solve_outside():
 
 def test_sweeps_with_joints_eliminated_solve_large_friction_where_newton_does_not():
     problem = random_rigid(
-        np.random.default_rng(5), bodies=25, contacts=60, joints=20, limits=15, redundant_joints=True,
-        frictionless_part=0.3, friction=(0.1, 1000.0),
-    )  # fmt: skip
+        np.random.default_rng(5),
+        bodies=25,
+        contacts=60,
+        joints=20,
+        limits=15,
+        redundant_joints=True,
+        frictionless_part=0.3,
+        friction=(0.1, 1000.0),
+    )
     solution = solve(problem)
     assert solution.converged, solution.message
 

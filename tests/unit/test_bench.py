@@ -35,11 +35,28 @@ from delassus.solvers import solve
 from delassus.solvers.table import find
 
 ROW = Result(
-    solver="a", tol=1e-6, start="cold", sample="s/0", sequence="s", step=0, category="dense contacts", contacts=4,
-    rows=12, status="converged", solved=True, relative=1e-7, worst_velocity=1e-8,
-    worst_velocity_relative=1e-7, penetration=0.0, dual=0.0,
-    complementarity=0.0, natural_map=1e-9, iterations=3, seconds=0.01, memory=0.0,
-)  # fmt: skip
+    solver="a",
+    tol=1e-6,
+    start="cold",
+    sample="s/0",
+    sequence="s",
+    step=0,
+    category="dense contacts",
+    contacts=4,
+    rows=12,
+    status="converged",
+    solved=True,
+    relative=1e-7,
+    worst_velocity=1e-8,
+    worst_velocity_relative=1e-7,
+    penetration=0.0,
+    dual=0.0,
+    complementarity=0.0,
+    natural_map=1e-9,
+    iterations=3,
+    seconds=0.01,
+    memory=0.0,
+)
 
 
 def rng():
@@ -82,9 +99,13 @@ def test_penetration_is_the_error_of_the_configuration_after_the_step(scene, wha
     Euler's scheme, for velocities that a rough step leaves violate the joints in the first half of Moreau's."""
     setup = SCENES[scene].build()
     settings = replace(
-        setup.settings, stabilisation=Stabilisation.full(), solver="nbgs", max_iter=1, warm_start=False,
+        setup.settings,
+        stabilisation=Stabilisation.full(),
+        solver="nbgs",
+        max_iter=1,
+        warm_start=False,
         integrator="euler",
-    )  # fmt: skip
+    )
     foretold, found = [], []
 
     def watch(number, state, report, memory):
@@ -333,12 +354,22 @@ def test_same_seeds_give_the_same_iterations(finished, tmp_path):
 
 
 def test_settings_are_checked(tmp_path):
-    good = {"suite": SUITES["quick"], "out": tmp_path, "solvers": ("nbgs",), "tol": 1e-6, "starts": ("cold",),
-            "time_limit": 1.0, "processes": 1}  # fmt: skip
+    good = {
+        "suite": SUITES["quick"],
+        "out": tmp_path,
+        "solvers": ("nbgs",),
+        "tol": 1e-6,
+        "starts": ("cold",),
+        "time_limit": 1.0,
+        "processes": 1,
+    }
     for change, words in (
-        ({"solvers": ("nbg",)}, "did you mean 'nbgs'"), ({"solvers": ()}, "no solvers"), ({"starts": ("hot",)}, "cold"),
-        ({"tol": 0.0}, "positive"), ({"processes": 0}, "1 to 256"),
-    ):  # fmt: skip
+        ({"solvers": ("nbg",)}, "did you mean 'nbgs'"),
+        ({"solvers": ()}, "no solvers"),
+        ({"starts": ("hot",)}, "cold"),
+        ({"tol": 0.0}, "positive"),
+        ({"processes": 0}, "1 to 256"),
+    ):
         with pytest.raises(SettingsError, match=words):
             BenchmarkSettings(**(good | change))
     assert "delassus" in machine()
@@ -351,15 +382,24 @@ def test_report_opens_without_errors(finished, tmp_path):
         pytest.skip("no Chromium to open the report with")
     page = finished[0].out / "report.html"
     flags = [
-        "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-        "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path}", "--enable-logging=stderr",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        f"--user-data-dir={tmp_path}",
+        "--enable-logging=stderr",
         "--virtual-time-budget=8000",
-    ]  # fmt: skip
+    ]
     for width in (500, 1400):  # no browser without a screen is narrower than 500
         done = subprocess.run(
             [browser, *flags, f"--window-size={width},900", "--dump-dom", page.as_uri()],
-            capture_output=True, text=True, timeout=120,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         assert done.returncode == 0
         assert done.stdout.count('<svg class="main-svg"') >= 4
         assert done.stdout.count("<table") == 3

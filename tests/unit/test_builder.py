@@ -148,8 +148,16 @@ def test_every_constant_of_a_model_enters_its_hash():
             builder.exclude(arm, ground)
         return builder.build(check=False)[0]  # only its constants matter here
 
-    changes = [{}, {"shape": 2.0}, {"mu": 0.4}, {"restitution": 0.1}, {"group": 2}, {"excluded": True},
-               {"mixing": "min"}, {"limit": 2.0}]  # fmt: skip
+    changes = [
+        {},
+        {"shape": 2.0},
+        {"mu": 0.4},
+        {"restitution": 0.1},
+        {"group": 2},
+        {"excluded": True},
+        {"mixing": "min"},
+        {"limit": 2.0},
+    ]
     assert len({model(**change).hash for change in changes}) == len(changes)
     assert model().hash == model().hash
     left_out = {field.name for field in fields(ShapeArrays)} - constants(model().shapes).keys()

@@ -40,8 +40,13 @@ def verdicts(module, found):
 
 
 def zero(problem, iterations=8):
-    return follow("zero", problem, Zero(problem, SOLVERS["jacobi"].settings, np.zeros(problem.row_count)), 1e-4,
-                  iterations=iterations)  # fmt: skip
+    return follow(
+        "zero",
+        problem,
+        Zero(problem, SOLVERS["jacobi"].settings, np.zeros(problem.row_count)),
+        1e-4,
+        iterations=iterations,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +58,18 @@ def falling(rate, count=60, inner=10.0, first=10.0, name=""):
     """A descent whose error falls by `rate` per iteration."""
     k = np.arange(1, count + 1)
     error = first * rate ** -k.astype(float)
-    return Descent(name, list(k), list(0.01 * k), list(inner * k), list(2 * inner * k), list(error), list(error),
-                   list(0.9 * error), [1.0] * count, 19)  # fmt: skip
+    return Descent(
+        name,
+        list(k),
+        list(0.01 * k),
+        list(inner * k),
+        list(2 * inner * k),
+        list(error),
+        list(error),
+        list(0.9 * error),
+        [1.0] * count,
+        19,
+    )
 
 
 # -- the pile itself -------------------------------------------------------------------------------------------------
@@ -79,10 +94,13 @@ def test_a_solver_that_returns_zero_agrees_with_nothing(pile):
     none = zero(pile.problem)
     runs = dict.fromkeys(pile_krylov._KRYLOV, none)
     found = {
-        "fewest": pile_krylov.fewest(runs), "bare": pile_krylov.ratio(none, none, 1e-2),
-        "together": pile_krylov.together(none), "feasible": pile_krylov.last_feasible([none]), "ilu0": none.stuck,
+        "fewest": pile_krylov.fewest(runs),
+        "bare": pile_krylov.ratio(none, none, 1e-2),
+        "together": pile_krylov.together(none),
+        "feasible": pile_krylov.last_feasible([none]),
+        "ilu0": none.stuck,
         "limit": pile_krylov.at_limit(pile_krylov.per_direction(none)),
-    }  # fmt: skip
+    }
     assert AGREES not in verdicts(pile_krylov, found).values()
     both = {pile_strategies.PATH: none, pile_strategies.POTENTIAL: none}
     found = {
@@ -144,9 +162,17 @@ def test_convergence_finds_the_published_numbers_where_they_are(pile):
 
     def race(inner, pgj, outer):
         ipm = falling(10.0 ** (4.0 / 25.0), 26, inner / 25.0)
-        slow = Descent("PGJ", [pgj // 4, pgj // 2, pgj, 2 * pgj], [0.25, 0.5, 1.0, 2.0], [0.0] * 4, [0.0] * 4,
-                       [2e-2, 5e-3, 1e-3, 9e-4], [1e-3, 3e-5, 1e-6, 1e-7], [2e-2, 5e-3, 1e-3, 9e-4],
-                       [math.nan] * 4)  # fmt: skip
+        slow = Descent(
+            "PGJ",
+            [pgj // 4, pgj // 2, pgj, 2 * pgj],
+            [0.25, 0.5, 1.0, 2.0],
+            [0.0] * 4,
+            [0.0] * 4,
+            [2e-2, 5e-3, 1e-3, 9e-4],
+            [1e-3, 3e-5, 1e-6, 1e-7],
+            [2e-2, 5e-3, 1e-3, 9e-4],
+            [math.nan] * 4,
+        )
         ipm = replace(ipm, seconds=[0.22 * k / 25.0 for k in ipm.iteration])
         return pile_convergence.WholeRace(
             pile, ipm, slow, ipm, falling(10.0 ** (4.0 / outer)), falling(10.0, inner=1.0)
@@ -252,8 +278,10 @@ def test_blade_tells_a_wrong_force_from_a_right_one():
     again = [blade_draft.Again(0.1, 10.0, 7.0, 9.8, 10.01, 9.0, 10.01, 8.0, 10.0, 1.0, 0.1)] * 5
     right = blade_draft.numbers([accurate, accurate, few], again)
     assert set(verdicts(blade_draft, right).values()) == {AGREES}
-    swapped = blade_draft.numbers([few, accurate, accurate], [
-        replace(one, few=one.many, many=one.few, published=one.pgj, pgj=one.published) for one in again])  # fmt: skip
+    swapped = blade_draft.numbers(
+        [few, accurate, accurate],
+        [replace(one, few=one.many, many=one.few, published=one.pgj, pgj=one.published) for one in again],
+    )
     assert AGREES not in {verdicts(blade_draft, swapped)[key] for key in ("compliance", "many", "equal-time")}
     same = blade_draft.numbers([accurate] * 3, again)
     assert verdicts(blade_draft, same)["forces"] != AGREES

@@ -116,8 +116,13 @@ def test_warm_start_claims_fail_where_nothing_is_solved_and_where_labels_are_swa
 def test_a_method_without_the_fallback_does_not_end(monkeypatch):
     """Mangoni, thesis, §4.11."""
     assert warm_start.falls_back(thesis_ipm())
-    monkeypatch.setattr(ThesisMethod, "_begin", lambda self, settings, begin=ThesisMethod._begin: (
-        begin(self, settings) if settings.warm != "none" else setattr(self, "finished", True)))  # fmt: skip
+    monkeypatch.setattr(
+        ThesisMethod,
+        "_begin",
+        lambda self, settings, begin=ThesisMethod._begin: (
+            begin(self, settings) if settings.warm != "none" else setattr(self, "finished", True)
+        ),
+    )
     assert not warm_start.falls_back(thesis_ipm())
 
 

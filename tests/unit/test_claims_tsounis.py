@@ -69,9 +69,13 @@ def test_ten_solvers_as_published_and_ours():
         else:
             assert (settings.omega, settings.omega_backoff, settings.omega_decay) == (1.0, 1.0, 1.0)
     assert {label: find(PUBLISHED[label])[1].local for label in SPLITTING} == {
-        "PGS-CCP": "ccp", "PGS-NCP": "ncp", "NBGS": "conic", "RAISIM": "bisection", "RAISIM-DS": "bisection",
+        "PGS-CCP": "ccp",
+        "PGS-NCP": "ncp",
+        "NBGS": "conic",
+        "RAISIM": "bisection",
+        "RAISIM-DS": "bisection",
         "RAISIM-DS-ES": "bisection",
-    }  # fmt: skip
+    }
     assert all(name not in PUBLISHED.values() for name in OURS.values())
     stops = {label: settings.own_stop for label, settings in stopping(PUBLISHED).items()}
     assert [label for label, stop in stops.items() if stop is None] == ["RAISIM-DS-ES"]

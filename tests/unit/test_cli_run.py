@@ -59,8 +59,15 @@ def test_json_holds_parameters_settings_summary_and_checks(place):
     assert data["complete"] is True
     assert data["interrupted"] is False
     assert data["summary"]["steps"] == 15
-    assert {"contacts_max", "penetration_max", "residual_max", "drift_max", "not_converged", "energy_last",
-            "stage_seconds_mean"} <= set(data["summary"])  # fmt: skip
+    assert {
+        "contacts_max",
+        "penetration_max",
+        "residual_max",
+        "drift_max",
+        "not_converged",
+        "energy_last",
+        "stage_seconds_mean",
+    } <= set(data["summary"])
     assert all(set(check) == {"name", "value", "bound", "unit", "passed"} for check in data["checks"])
     assert data["recording"] == "runs/sliding-block"
 

@@ -36,9 +36,14 @@ def build(stiffness: Annotated[float, "Young's modulus [Pa]"] = 1e5) -> Setup:
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     package.register(
-        Scene("bends", "a beam and a block", "penetrations", build,
-              lambda setup, run: [Check("penetration", run.penetration.max(), 1e-9, "m")])
-    )  # fmt: skip
+        Scene(
+            "bends",
+            "a beam and a block",
+            "penetrations",
+            build,
+            lambda setup, run: [Check("penetration", run.penetration.max(), 1e-9, "m")],
+        )
+    )
     yield tmp_path
     SCENES.remove("bends")
 

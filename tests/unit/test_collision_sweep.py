@@ -36,11 +36,17 @@ def test_distance_is_certified_from_both_sides(kind):
     rng = np.random.default_rng(1)
     apart = 0
     for _ in range(40):
-        instances = [Instance(solid(rng.choice(["sphere", "box", "capsule", "cylinder", "hull"]), rng), body=0),
-                     Instance(solid(kind, rng), body=-1 if kind == "triangle" else 1)]  # fmt: skip
+        instances = [
+            Instance(solid(rng.choice(["sphere", "box", "capsule", "cylinder", "hull"]), rng), body=0),
+            Instance(solid(kind, rng), body=-1 if kind == "triangle" else 1),
+        ]
         arrays = shape_arrays(instances)
-        q = np.array([[0, 0, 0, *rotation_exp(rng.normal(size=3))],
-                      [*rng.normal(size=3) * 1.6, *rotation_exp(rng.normal(size=3))]])  # fmt: skip
+        q = np.array(
+            [
+                [0, 0, 0, *rotation_exp(rng.normal(size=3))],
+                [*rng.normal(size=3) * 1.6, *rotation_exp(rng.normal(size=3))],
+            ]
+        )
         P, R = placed(arrays, q)
         geometry = (arrays.kind, arrays.size, *arrays.vertices[:2], arrays.supports)
         d, *n = shape_distance(0, 1, *geometry, P, R, np.empty((4, 3)))

@@ -38,9 +38,12 @@ def thrown_boxes(rng):
     builder = grounded()
     for k in range(3):
         builder.body(
-            position=(0.05 * k, 0, 0.12 + 0.25 * k), velocity=rng.normal(size=3), angular_velocity=rng.normal(size=3),
-            density=1000.0, shapes=Box((0.2, 0.2, 0.2)),
-        )  # fmt: skip
+            position=(0.05 * k, 0, 0.12 + 0.25 * k),
+            velocity=rng.normal(size=3),
+            angular_velocity=rng.normal(size=3),
+            density=1000.0,
+            shapes=Box((0.2, 0.2, 0.2)),
+        )
     return builder
 
 
@@ -49,10 +52,18 @@ def limited_motor(rng):
     builder = grounded()
     builder.body("arm", position=(0.5, 0, 1), density=1000.0, shapes=Box((1.0, 0.1, 0.1)))
     builder.body("hand", position=(1.2, 0, 1), density=500.0, shapes=Capsule(0.05, 0.2))
-    builder.joint("revolute", "ground", "arm", position=(0, 0, 1), axis=(0, 1, 0), name="shoulder",
-                  motor=Motor(300.0, 20.0, effort=30.0))  # fmt: skip
-    builder.joint("revolute", "arm", "hand", position=(1.0, 0, 1), axis=(0, 1, 0), name="wrist", friction=1.5,
-                  limits=(-0.4, 0.4))  # fmt: skip
+    builder.joint(
+        "revolute",
+        "ground",
+        "arm",
+        position=(0, 0, 1),
+        axis=(0, 1, 0),
+        name="shoulder",
+        motor=Motor(300.0, 20.0, effort=30.0),
+    )
+    builder.joint(
+        "revolute", "arm", "hand", position=(1.0, 0, 1), axis=(0, 1, 0), name="wrist", friction=1.5, limits=(-0.4, 0.4)
+    )
     return builder
 
 
@@ -69,8 +80,13 @@ def free_chain(rng):
     """Ball joints and a universal joint, turning fast."""
     builder = grounded()
     for k in range(3):
-        builder.body(f"link-{k}", position=(0.3 * k, 0, 2.0), density=800.0, shapes=Capsule(0.03, 0.2),
-                     angular_velocity=rng.normal(scale=3.0, size=3))  # fmt: skip
+        builder.body(
+            f"link-{k}",
+            position=(0.3 * k, 0, 2.0),
+            density=800.0,
+            shapes=Capsule(0.03, 0.2),
+            angular_velocity=rng.normal(scale=3.0, size=3),
+        )
     builder.joint("spherical", "link-0", "link-1", position=(0.15, 0, 2.0))
     builder.joint("universal", "link-1", "link-2", position=(0.45, 0, 2.0))
     return builder

@@ -38,8 +38,9 @@ def test_soft_joints_and_limits_are_as_soft_as_ipm_has_them():
     hard = random_rigid(rng, bodies=6, contacts=8, joints=3, limits=3, law=Law.CCP)
     soft = np.where(np.arange(hard.row_count) < hard.cone.contact_start, 1e-2, 0.0)
     D = hard.delassus
-    problem = type(hard).rigid(D.mass, D.bodies, D.rows, cone=hard.cone, u_f=hard.u_f, b=hard.bias, compliance=soft,
-                               law=hard.law)  # fmt: skip
+    problem = type(hard).rigid(
+        D.mass, D.bodies, D.rows, cone=hard.cone, u_f=hard.u_f, b=hard.bias, compliance=soft, law=hard.law
+    )
     found, reference = solve(problem, "ipm-dd", tol=1e-11), solve(problem, "ipm", tol=1e-11)
     assert found.converged
     assert np.abs(found.body_velocities - reference.body_velocities).max() < 1e-8

@@ -15,9 +15,14 @@ def mechanisms(count, seed=3):
     rng = np.random.default_rng(seed)
     for _ in range(count):
         yield random_rigid(
-            rng, bodies=int(rng.integers(1, 8)), contacts=int(rng.integers(1, 8)), joints=int(rng.integers(1, 6)),
-            limits=int(rng.integers(0, 3)), redundant_joints=True, mass_ratio=10.0 ** rng.uniform(0.0, 4.0),
-        )  # fmt: skip
+            rng,
+            bodies=int(rng.integers(1, 8)),
+            contacts=int(rng.integers(1, 8)),
+            joints=int(rng.integers(1, 6)),
+            limits=int(rng.integers(0, 3)),
+            redundant_joints=True,
+            mass_ratio=10.0 ** rng.uniform(0.0, 4.0),
+        )
 
 
 def test_what_joints_leave_of_D_is_positive_semi_definite_and_held_rows_are_exactly_zero():

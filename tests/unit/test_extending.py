@@ -56,9 +56,14 @@ class RichardsonMethod(Method):
 
 
 LINE = Solver(
-    Richardson(solver="richardson"), (Law.CCP,), ALL_ROWS, "Richardson 1910", "to learn from", RichardsonMethod,
+    Richardson(solver="richardson"),
+    (Law.CCP,),
+    ALL_ROWS,
+    "Richardson 1910",
+    "to learn from",
+    RichardsonMethod,
     is_map=True,
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -230,8 +235,17 @@ class TestEntryPoints:
 
 def test_a_table_is_completed_once_and_only_when_listed(monkeypatch):
     """Every way to list it, or to ask for a name it lacks."""
-    ways = [list, len, dict, lambda t: t.keys(), lambda t: t.values(), lambda t: t.items(), lambda t: "c" in t,
-            lambda t: t.get("c"), lambda t: t["b"]]  # fmt: skip
+    ways = [
+        list,
+        len,
+        dict,
+        lambda t: t.keys(),
+        lambda t: t.values(),
+        lambda t: t.items(),
+        lambda t: "c" in t,
+        lambda t: t.get("c"),
+        lambda t: t["b"],
+    ]
     for way in ways:
         table: Table[str] = Table("test", lambda line: isinstance(line, str), str, ["a"])
         calls = []

@@ -172,7 +172,7 @@ MISTAKES = [
     # solves
     (lambda: solve(np.eye(3)), "ndarray is no Problem: make one with Problem.dual"),
     (lambda: solve(Problem.dual(np.eye(3), [-1, 0, 0], mu=[0.5]), tol="fine"), "tol is 'fine'"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("call", "message"), MISTAKES, ids=[message[:40] for _, message in MISTAKES])

@@ -24,8 +24,9 @@ def pressed(motor: object) -> tuple[Model, State]:
     cube = fem.block(size=(0.2, 0.2, 0.2), cells=(2, 2, 2))
     builder.flexible("block", cube, SOFT, position=(0, 0, 0.1), material=0.5)
     plate = builder.body("plate", position=(0, 0, 0.211), shapes=Box((0.3, 0.3, 0.02)), density=300.0)
-    builder.joint("prismatic", ground, plate, position=(0, 0, 0.211), axis=(0, 0, 1), name="slide", motor=motor,
-                  limits=(0.0, 1.0))  # fmt: skip
+    builder.joint(
+        "prismatic", ground, plate, position=(0, 0, 0.211), axis=(0, 0, 1), name="slide", motor=motor, limits=(0.0, 1.0)
+    )
     beam = builder.flexible("beam", fem.block(size=(0.2, 0.05, 0.05), cells=(2, 1, 1)), SOFT, position=(0.25, 0, 0.211))
     builder.weld(beam, "x-", to=plate)
     return builder.build()
@@ -48,8 +49,11 @@ def test_problems_come_back(tmp_path: Path, motor: object) -> None:
     path = save_problem(tmp_path / "step.hdf5", problem, report.solution)
     again = load_problem(path)
     assert again.delassus.is_primal
-    spread = np.r_[np.arange(cone.bilateral_rows), cone.bilateral_rows + 3 * np.arange(cone.unilateral),
-                   cone.bilateral_rows + 3 * cone.unilateral + np.arange(3 * cone.contact_count)]  # fmt: skip
+    spread = np.r_[
+        np.arange(cone.bilateral_rows),
+        cone.bilateral_rows + 3 * np.arange(cone.unilateral),
+        cone.bilateral_rows + 3 * cone.unilateral + np.arange(3 * cone.contact_count),
+    ]
     D, was = again.delassus.dense(), problem.delassus.dense()
     np.testing.assert_allclose(D[np.ix_(spread, spread)], was, atol=1e-10 * abs(was).max())
     np.testing.assert_allclose(again.free_velocity[spread], problem.free_velocity, atol=1e-12)

@@ -141,8 +141,14 @@ def test_nodes_welded_to_a_body_move_with_it_and_push_back():
     """A rigid plate on a soft leg: what the plate does, the nodes do, and momentum goes from one to the other."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     leg = block(builder)
-    plate = builder.body("plate", mass=2.0, inertia=(0.02, 0.02, 0.02), position=(0, 0, 0.15), velocity=(1.0, 0.0, 0.0),
-                         angular_velocity=(0.0, 4.0, 1.0))  # fmt: skip
+    plate = builder.body(
+        "plate",
+        mass=2.0,
+        inertia=(0.02, 0.02, 0.02),
+        position=(0, 0, 0.15),
+        velocity=(1.0, 0.0, 0.0),
+        angular_velocity=(0.0, 4.0, 1.0),
+    )
     builder.weld(leg, "z+", to=plate)
     model, state = builder.build()
     after, reports = taken(model, state, StepSettings(h=2e-3, tol=1e-10), 40)
@@ -177,8 +183,9 @@ def test_a_block_slides_as_a_point_would(size):
     builder.fixed("incline", shapes=[Plane(tuple(normal))], material=mu)
     turned = np.array([[np.cos(theta), 0, np.sin(theta)], [0, 1, 0], [-np.sin(theta), 0, np.cos(theta)]])
     mesh = fem.block(size=(size, size, 0.25 * size), cells=(3, 3, 1))
-    builder.flexible("block", mesh, fem.Elastic(1e6, 0.3, 1000.0), position=0.125 * size * normal, orientation=turned,
-                     material=mu)  # fmt: skip
+    builder.flexible(
+        "block", mesh, fem.Elastic(1e6, 0.3, 1000.0), position=0.125 * size * normal, orientation=turned, material=mu
+    )
     model, state = builder.build()
     settings, memory = StepSettings(h=0.005, integrator="euler"), Memory()
     mass, speeds = model.flexible.elements.nodal_mass, []

@@ -32,9 +32,16 @@ def random_pairs(kind, rng, damping=1.0):
     frames *= np.sign(np.linalg.det(frames))[..., None, None]
     K, C = rng.normal(size=(n, m, m)), rng.normal(size=(n, m, m))
     return Pairs(
-        kind, ends[:, :2], ends[:, 2:], rng.normal(size=(n, 2, 3)), frames, rng.normal(size=(n, m)),
-        K @ K.transpose(0, 2, 1), damping * C @ C.transpose(0, 2, 1), BODIES,
-    )  # fmt: skip
+        kind,
+        ends[:, :2],
+        ends[:, 2:],
+        rng.normal(size=(n, 2, 3)),
+        frames,
+        rng.normal(size=(n, m)),
+        K @ K.transpose(0, 2, 1),
+        damping * C @ C.transpose(0, 2, 1),
+        BODIES,
+    )
 
 
 def total(pairs, at):
@@ -126,18 +133,32 @@ def test_angles_are_what_they_say(angle):
     q = np.array([[0.0, 0, 0, 1, 0, 0, 0], [1.0, 2, 3, *rotation_exp((0.0, 0.0, angle))]])
     unit = np.tile(np.eye(3), (1, 2, 1, 1))
     pairs = Pairs(
-        kind, np.array([[0, 1]]), np.full((1, 2), -1), np.zeros((1, 2, 3)), unit, np.zeros((1, 4)), np.eye(4)[None],
-        np.zeros((1, 4, 4)), 2,
-    )  # fmt: skip
+        kind,
+        np.array([[0, 1]]),
+        np.full((1, 2), -1),
+        np.zeros((1, 2, 3)),
+        unit,
+        np.zeros((1, 4)),
+        np.eye(4)[None],
+        np.zeros((1, 4, 4)),
+        2,
+    )
     at = Configuration(q, np.zeros((2, 6)))
     np.testing.assert_allclose(pairs.values(at)[0], [0.0, 0.0, angle, angle], atol=1e-15)
 
 
 def test_a_zero_length_spring_has_a_stiffness_in_every_direction():
     pairs = Pairs(
-        FORCES["spring"], np.array([[-1, 0]]), np.full((1, 2), -1), np.zeros((1, 2, 3)),
-        np.tile(np.eye(3), (1, 2, 1, 1)), np.zeros((1, 1)), np.full((1, 1, 1), 7.0), np.zeros((1, 1, 1)), 1,
-    )  # fmt: skip
+        FORCES["spring"],
+        np.array([[-1, 0]]),
+        np.full((1, 2), -1),
+        np.zeros((1, 2, 3)),
+        np.tile(np.eye(3), (1, 2, 1, 1)),
+        np.zeros((1, 1)),
+        np.full((1, 1, 1), 7.0),
+        np.zeros((1, 1, 1)),
+        1,
+    )
     force, dq, _ = pairs.evaluate(Configuration(np.eye(7)[3:4], np.zeros((1, 6))))
     assert not force.any()
     np.testing.assert_allclose(dq[0, 6:9, 6:9], -7.0 * np.eye(3))

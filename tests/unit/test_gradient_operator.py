@@ -26,9 +26,17 @@ def mixed(law=Law.NCP, seed=5):
     """Joints, limits, contacts with and without friction, redundant rows and compliance."""
     rng = np.random.default_rng(seed)
     return random_rigid(
-        rng, bodies=9, contacts=25, joints=3, limits=4, redundant_joints=True, compliance=0.03, frictionless_part=0.3,
-        mass_ratio=100.0, law=law,
-    )  # fmt: skip
+        rng,
+        bodies=9,
+        contacts=25,
+        joints=3,
+        limits=4,
+        redundant_joints=True,
+        compliance=0.03,
+        frictionless_part=0.3,
+        mass_ratio=100.0,
+        law=law,
+    )
 
 
 def gyroscopic():
@@ -216,9 +224,12 @@ def test_kernels_run_without_the_compiler():
     outs = []
     for off in ("0", "1"):
         run = subprocess.run(
-            [sys.executable, "-c", WITHOUT_COMPILER], capture_output=True, text=True, check=True,
+            [sys.executable, "-c", WITHOUT_COMPILER],
+            capture_output=True,
+            text=True,
+            check=True,
             env=os.environ | {"NUMBA_DISABLE_JIT": off},
-        )  # fmt: skip
+        )
         outs.append([np.array(line.split(), dtype=float) for line in run.stdout.splitlines()])
     assert len(outs[0]) == 24
     for compiled, plain in zip(*outs):

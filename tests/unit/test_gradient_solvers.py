@@ -233,15 +233,26 @@ def test_gauss_seidel_is_another_name_of_nbgs():
 @pytest.mark.parametrize(
     ("name", "bad"),
     [
-        ("apgd", {"step": 0.0}), ("apgd", {"growth": 0.9}), ("apgd", {"shrink": 1.0}), ("apgd", {"threads": 0}),
+        ("apgd", {"step": 0.0}),
+        ("apgd", {"growth": 0.9}),
+        ("apgd", {"shrink": 1.0}),
+        ("apgd", {"threads": 0}),
         ("apgd", {"metric": "both"}),
-        ("ags", {"excess": 0.5}), ("ags", {"threads": 0}),
-        ("jacobi", {"omega": -1.0}), ("jacobi", {"damping": 0.0}), ("jacobi", {"threads": 0}),
-        ("spg-fb", {"memory": 0}), ("spg-fb", {"armijo": 0.5}), ("spg-fb", {"threads": 0}),
-        ("prox", {"omega": 2.0}), ("prox", {"step": 0.0}), ("prox", {"step_min": 2.0}), ("prox", {"shrink": 0.0}),
+        ("ags", {"excess": 0.5}),
+        ("ags", {"threads": 0}),
+        ("jacobi", {"omega": -1.0}),
+        ("jacobi", {"damping": 0.0}),
+        ("jacobi", {"threads": 0}),
+        ("spg-fb", {"memory": 0}),
+        ("spg-fb", {"armijo": 0.5}),
+        ("spg-fb", {"threads": 0}),
+        ("prox", {"omega": 2.0}),
+        ("prox", {"step": 0.0}),
+        ("prox", {"step_min": 2.0}),
+        ("prox", {"shrink": 0.0}),
         ("prox", {"threads": 0}),
     ],
-)  # fmt: skip
+)
 def test_settings_are_checked_by_name(name, bad):
     with pytest.raises(SettingsError, match=rf"({next(iter(bad))} is|unknown {next(iter(bad))})"):
         SOLVERS[name].settings.changed(**bad)

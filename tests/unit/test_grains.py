@@ -80,8 +80,12 @@ def test_piles_are_kept_and_the_same_again(tmp_path):
 def test_draft_force_of_a_step_is_the_recorded_one():
     setup = SCENES["blade"].build(**SMALL_BLADE)
     seen = []
-    run = setup.run(steps=25, watch=lambda k, state, report, memory: seen.append(
-        draft_of(report, report.solution.reactions, setup.settings.h)))  # fmt: skip
+    run = setup.run(
+        steps=25,
+        watch=lambda k, state, report, memory: seen.append(
+            draft_of(report, report.solution.reactions, setup.settings.h)
+        ),
+    )
     assert np.allclose(draft_force(run), seen, rtol=1e-12, atol=1e-12)
     assert max(np.abs(seen)) > 0.0
 

@@ -11,9 +11,11 @@ from delassus.importers import child, load_shape
 
 CUBE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 FILES = {
-    "a.xml": "<mujoco><worldbody/></mujoco>", "a.urdf": '<robot name="a"><link name="b"/></robot>',
-    "a.usda": "#usda 1.0\n", "a.obj": CUBE,
-}  # fmt: skip
+    "a.xml": "<mujoco><worldbody/></mujoco>",
+    "a.urdf": '<robot name="a"><link name="b"/></robot>',
+    "a.usda": "#usda 1.0\n",
+    "a.obj": CUBE,
+}
 
 
 @pytest.fixture
@@ -36,10 +38,12 @@ def hide(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "package", "said"),
     [
-        ("a.xml", "mujoco", "MJCF and URDF need mujoco"), ("a.urdf", "mujoco", "MJCF and URDF need mujoco"),
-        ("a.usda", "pxr", "USD files need usd-core"), ("a.obj", "trimesh", "meshes need trimesh"),
+        ("a.xml", "mujoco", "MJCF and URDF need mujoco"),
+        ("a.urdf", "mujoco", "MJCF and URDF need mujoco"),
+        ("a.usda", "pxr", "USD files need usd-core"),
+        ("a.obj", "trimesh", "meshes need trimesh"),
     ],
-)  # fmt: skip
+)
 def test_a_missing_compiler_is_one_sentence(name, package, said, hide, tmp_path):
     path = tmp_path / name
     path.write_text(FILES[name])

@@ -203,12 +203,15 @@ def test_what_a_file_switches_off_does_not_act(tmp_path):
         model, joints = found.model, found.model.joints
         assert model.shapes.count == 6  # what does not touch is still seen
         acts = {
-            "gravity": model.gravity.any(), "limit": np.isfinite(joints.upper).any(),
-            "equality": model.couplings is not None, "spring": joints.rest[1] != 0.0,
-            "damper": (joints.damping > 0.0).any(), "actuation": len(found.actuators) > 0,
+            "gravity": model.gravity.any(),
+            "limit": np.isfinite(joints.upper).any(),
+            "equality": model.couplings is not None,
+            "spring": joints.rest[1] != 0.0,
+            "damper": (joints.damping > 0.0).any(),
+            "actuation": len(found.actuators) > 0,
             "contact": (model.shapes.group[1:] & model.shapes.mask[0]).any(),
             "clampctrl": any(np.isfinite(a.ctrl_range).any() for a in found.actuators) or not found.actuators,
-        }  # fmt: skip
+        }
         return {name for name, value in acts.items() if not value}
 
     assert acting("warmstart") == set()
@@ -273,7 +276,7 @@ def test_no_entities_no_outside_no_plain_nonsense(tmp_path):
         ("<mujocoinclude/>", "load the one that includes it"),
         ("<package/>", "no MJCF.*<package>"),
         ("<mujoco><asset><mesh file='nowhere.stl'/></asset></mujoco>", "no such file"),
-    ):  # fmt: skip
+    ):
         (inner / "model.xml").write_text(text)
         with pytest.raises(delassus.DelassusError, match=said):
             delassus.load_model(inner / "model.xml")
@@ -337,8 +340,12 @@ def try_mutations(tmp_path, count, seed):
     trimesh.creation.icosphere(1).export(tmp_path / "ball.stl")
     trimesh.creation.icosphere(1).export(tmp_path / "ball.ply")
     usd = '#usda 1.0\ndef Xform "a" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"])\n{\n    float physics:mass = 1\n    float3 physics:diagonalInertia = (1, 1, 1)\n    def Cube "c" (prepend apiSchemas = ["PhysicsCollisionAPI"])\n    {\n    }\n}\n'  # noqa: E501
-    texts = {"arm.xml": ARM.encode(), "a.usda": usd.encode(), "ball.stl": (tmp_path / "ball.stl").read_bytes(),
-             "ball.ply": (tmp_path / "ball.ply").read_bytes()}  # fmt: skip
+    texts = {
+        "arm.xml": ARM.encode(),
+        "a.usda": usd.encode(),
+        "ball.stl": (tmp_path / "ball.stl").read_bytes(),
+        "ball.ply": (tmp_path / "ball.ply").read_bytes(),
+    }
     messages = []
     for k in range(count):
         name = list(texts)[k % len(texts)]

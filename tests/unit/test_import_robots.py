@@ -15,11 +15,21 @@ from delassus.spatial import quaternion_to_matrix
 mujoco = pytest.importorskip("mujoco")
 
 MJCF = (
-    "agility_cassie/cassie.xml", "agility_cassie/scene.xml", "anybotics_anymal_c/anymal_c.xml",
-    "anybotics_anymal_c/anymal_c_mjx.xml", "anybotics_anymal_c/scene.xml", "anybotics_anymal_c/scene_mjx.xml",
-    "iit_softfoot/scene.xml", "iit_softfoot/softfoot.xml", "kuka_iiwa_14/iiwa14.xml", "kuka_iiwa_14/scene.xml",
-    "robotiq_2f85/2f85.xml", "robotiq_2f85/scene.xml", "shadow_hand/right_hand.xml", "shadow_hand/scene_right.xml",
-)  # fmt: skip
+    "agility_cassie/cassie.xml",
+    "agility_cassie/scene.xml",
+    "anybotics_anymal_c/anymal_c.xml",
+    "anybotics_anymal_c/anymal_c_mjx.xml",
+    "anybotics_anymal_c/scene.xml",
+    "anybotics_anymal_c/scene_mjx.xml",
+    "iit_softfoot/scene.xml",
+    "iit_softfoot/softfoot.xml",
+    "kuka_iiwa_14/iiwa14.xml",
+    "kuka_iiwa_14/scene.xml",
+    "robotiq_2f85/2f85.xml",
+    "robotiq_2f85/scene.xml",
+    "shadow_hand/right_hand.xml",
+    "shadow_hand/scene_right.xml",
+)
 URDF = ("cartpole.urdf", "quadruped.urdf")
 EVERY = [pytest.param(f"mjcf/{name}", id=name) for name in MJCF] + [pytest.param(f"urdf/{n}", id=n) for n in URDF]
 
@@ -132,9 +142,15 @@ def bare(model):
     """Without contacts, limits, motors and dry friction, which MuJoCo's model is told to leave out, too."""
     joints, none = model.joints, np.zeros(model.joints.coordinate_count)
     joints = replace(
-        joints, lower=none - np.inf, upper=none + np.inf, friction=none, stiffness=none, rate_gain=none,
-        effort=none + np.inf, drive=np.zeros_like(joints.drive),
-    )  # fmt: skip
+        joints,
+        lower=none - np.inf,
+        upper=none + np.inf,
+        friction=none,
+        stiffness=none,
+        rate_gain=none,
+        effort=none + np.inf,
+        drive=np.zeros_like(joints.drive),
+    )
     return replace(model, joints=joints, shapes=shape_arrays([]))
 
 
@@ -169,8 +185,10 @@ def test_accelerations_of_open_chains_are_those_of_mujoco(robots_dir, name):
                 mine, state, delassus.Inputs.of(mine, effort=given), StepSettings(h=h, tol=1e-10)
             )
             assert report.ok
-            found.append(np.abs((coordinates_and_rates(mine, after)[1] - rates)[order] / h - data.qacc[dofs]).max()
-                         / np.abs(data.qacc[dofs]).max())  # fmt: skip
+            found.append(
+                np.abs((coordinates_and_rates(mine, after)[1] - rates)[order] / h - data.qacc[dofs]).max()
+                / np.abs(data.qacc[dofs]).max()
+            )
     model.opt.disableflags = flags
     coarse, fine = (np.array(errors[h]) for h in (1e-4, 5e-5))
     assert fine.max() < 0.05
@@ -198,8 +216,9 @@ def test_the_same_bodies_overlap_as_in_mujoco(robots_dir, name):
     deep = 1e-4  # [m]; hulls have corners of single precision, and loops of keyframes are closed here
     theirs = {
         frozenset(model.body(model.body_weldid[model.geom_bodyid[g]]).name for g in (c.geom1, c.geom2))
-        for c in data.contact[: data.ncon] if c.dist < -deep
-    }  # fmt: skip
+        for c in data.contact[: data.ncon]
+        if c.dist < -deep
+    }
     found = detect(ours.model.shapes, ours.state.position, ours.state.quaternion)
     names = (*ours.model.body_names, "world")
     assert {frozenset(names[b] for b in pair) for pair, gap in zip(found.bodies, found.gap) if gap < -deep} == theirs

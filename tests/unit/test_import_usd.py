@@ -10,13 +10,28 @@ pytest.importorskip("pxr")
 from pxr import Usd, UsdPhysics  # noqa: E402
 
 KINDS = {
-    "revolute": ("revolute", 1), "prismatic": ("prismatic", 1), "cylindrical": ("cylindrical", 2),
-    "universal": ("universal", 2), "cartesian": ("cartesian", 3), "d6_revolute": ("revolute", 1),
-    "d6_prismatic": ("prismatic", 1), "d6_cylindrical": ("cylindrical", 2), "d6_universal": ("universal", 2),
-    "d6_cartesian": ("cartesian", 3), "d6_spherical": ("spherical", 3),
-}  # fmt: skip
-WHOLE = ("ant", "cartpole", "kamino/box_on_plane", "kamino/box_pendulum", "kamino/boxes_fourbar", "kamino/boxes_hinged",
-         "kamino/boxes_nunchaku", "kamino/cartpole")  # fmt: skip
+    "revolute": ("revolute", 1),
+    "prismatic": ("prismatic", 1),
+    "cylindrical": ("cylindrical", 2),
+    "universal": ("universal", 2),
+    "cartesian": ("cartesian", 3),
+    "d6_revolute": ("revolute", 1),
+    "d6_prismatic": ("prismatic", 1),
+    "d6_cylindrical": ("cylindrical", 2),
+    "d6_universal": ("universal", 2),
+    "d6_cartesian": ("cartesian", 3),
+    "d6_spherical": ("spherical", 3),
+}
+WHOLE = (
+    "ant",
+    "cartpole",
+    "kamino/box_on_plane",
+    "kamino/box_pendulum",
+    "kamino/boxes_fourbar",
+    "kamino/boxes_hinged",
+    "kamino/boxes_nunchaku",
+    "kamino/cartpole",
+)
 
 
 def stated(path):

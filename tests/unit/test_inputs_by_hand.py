@@ -77,8 +77,10 @@ def test_what_is_no_function_is_named(wrong):
         World(model, state, inputs=wrong)
     with pytest.raises(DelassusError, match="inputs"):
         delassus.simulate(model, state, wrong)
-    for call in (lambda: World(model, state, inputs=lambda t, now: wrong).run(1),
-                 lambda: delassus.simulate(model, state, lambda t, now: wrong)):  # fmt: skip
+    for call in (
+        lambda: World(model, state, inputs=lambda t, now: wrong).run(1),
+        lambda: delassus.simulate(model, state, lambda t, now: wrong),
+    ):
         with pytest.raises(DelassusError, match="returned"):
             call()
 

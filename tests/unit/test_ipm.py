@@ -38,9 +38,15 @@ def changed(problem, **fields):
 def mixed(seed=5, **more):
     """Everything at once: redundant joints, limits, frictionless contacts, compliance."""
     settings = {
-        "bodies": 30, "contacts": 100, "joints": 10, "limits": 5, "redundant_joints": True,
-        "frictionless_part": 0.2, "compliance": 1e-3, "law": Law.CCP,
-    }  # fmt: skip
+        "bodies": 30,
+        "contacts": 100,
+        "joints": 10,
+        "limits": 5,
+        "redundant_joints": True,
+        "frictionless_part": 0.2,
+        "compliance": 1e-3,
+        "law": Law.CCP,
+    }
     return random_rigid(np.random.default_rng(seed), **(settings | more))
 
 
@@ -117,9 +123,10 @@ def test_joints_eliminated_or_penalised_give_the_same_motion(seed):
     """Compiled, joints are gone before the first iteration; in general they are a penalty, refined."""
     rng = np.random.default_rng(seed)
     for settings in (
-        {"joints": 9, "redundant_joints": True}, {"joints": 6, "compliance": 1e-3, "limits": 3},
+        {"joints": 9, "redundant_joints": True},
+        {"joints": 6, "compliance": 1e-3, "limits": 3},
         {"joints": 5, "frictionless_part": 0.5, "mass_ratio": 1e3},
-    ):  # fmt: skip
+    ):
         problem = random_rigid(rng, bodies=10, contacts=12, law=Law.CCP, **settings)
         compiled, general = solve(problem, IPM, tol=TIGHT), solve(problem, GENERAL, tol=TIGHT)
         assert compiled.converged
@@ -139,9 +146,14 @@ def test_smallest_reactions_of_redundant_joints():
     once = random_rigid(np.random.default_rng(3), bodies=2, contacts=0, joints=1, law=Law.CCP)
     d, rows = once.delassus, once.cone.bilateral_rows
     twice = Problem.rigid(
-        d.mass, np.repeat(d.bodies, 2, axis=0), np.vstack([d.rows, d.rows]), cone=ProductCone([rows, rows]),
-        u_f=once.u_f, b=np.tile(once.bias, 2), law=Law.CCP,
-    )  # fmt: skip
+        d.mass,
+        np.repeat(d.bodies, 2, axis=0),
+        np.vstack([d.rows, d.rows]),
+        cone=ProductCone([rows, rows]),
+        u_f=once.u_f,
+        b=np.tile(once.bias, 2),
+        law=Law.CCP,
+    )
     single, double = solve(once, "ipm", tol=1e-10), solve(twice, "ipm", tol=1e-10)
     assert np.allclose(double.reactions, np.tile(0.5 * single.reactions, 2), atol=1e-10)
 
@@ -304,11 +316,12 @@ IMPOSSIBLE = {
     "joints contradict": one_body(ProductCone(2), np.eye(6)[[0, 0]], [0.0, 1.0]),
     "limits contradict": one_body(ProductCone((), 2), [np.eye(6)[0], -np.eye(6)[0]], [-1.0, -1.0]),
     "squeezed": one_body(
-        ProductCone(mu=[0.3, 0.3]), np.eye(6)[[0, 1, 2, 0, 1, 2]] * [[1], [1], [1], [-1], [1], [1]],
+        ProductCone(mu=[0.3, 0.3]),
+        np.eye(6)[[0, 1, 2, 0, 1, 2]] * [[1], [1], [1], [-1], [1], [1]],
         [-1.0, 0.0, 0.0, -1.0, 0.0, 0.0],
     ),
     "nothing moves": Problem.dual(np.zeros((3, 3)), [-1.0, 0.0, 0.0], mu=[0.5], law=Law.CCP),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("settings", [IPM, GENERAL, THESIS], ids=["compiled", "general", "thesis"])

@@ -172,10 +172,15 @@ SYSTEMS = [
     (space, linear, preconditioner)
     for space in ("contact", "body")
     for linear, preconditioner in [
-        ("direct", "none"), ("cg", "none"), ("cg", "jacobi"), ("cg", "ic0"), ("bicgstab", "ic0"), ("bicgstab", "ilu0"),
+        ("direct", "none"),
+        ("cg", "none"),
+        ("cg", "jacobi"),
+        ("cg", "ic0"),
+        ("bicgstab", "ic0"),
+        ("bicgstab", "ilu0"),
         ("gmres", "ic0"),
     ]
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids="-".join)
@@ -270,8 +275,7 @@ def test_directions_need_no_more_than_asked_for():
 def test_details_have_one_entry_per_iteration():
     method = started(mixed())
     method.advance(7)
-    names = {"tau", "step", "beta", "spread", "krylov", "products", "error", "artificial", "shift", "factor",
-             "solve"}  # fmt: skip
+    names = {"tau", "step", "beta", "spread", "krylov", "products", "error", "artificial", "shift", "factor", "solve"}
     assert set(method.details) == names
     assert all(len(series) == 7 for series in method.details.values())
 

@@ -25,8 +25,9 @@ def started(problem, guess=None, **changes):
 
 def before(problem, u):
     """The same problem after a step that left these velocities."""
-    return Problem(problem.delassus, problem.free_velocity, problem.cone, problem.law, u_f=problem.u_f,
-                   bias=problem.bias, before=u)  # fmt: skip
+    return Problem(
+        problem.delassus, problem.free_velocity, problem.cone, problem.law, u_f=problem.u_f, bias=problem.bias, before=u
+    )
 
 
 def left_over(problem, interior):
@@ -117,8 +118,9 @@ def test_a_warm_start_whose_system_is_singular_falls_back():
     rows = np.array([[0.0, 0.0, 1.0, x, y, 0.0] for x in (-1.0, 1.0) for y in (-1.0, 1.0)])
     pair, padded = np.array([[-1, 0]] * 4), np.zeros((4, 12))
     padded[:, 6:] = rows
-    plate = Problem.rigid(np.eye(6)[None], pair, padded, cone=ProductCone((), 4), u_f=[0, 0, -1.0, 0, 0, 0],
-                          law=Law.FRICTIONLESS)  # fmt: skip
+    plate = Problem.rigid(
+        np.eye(6)[None], pair, padded, cone=ProductCone((), 4), u_f=[0, 0, -1.0, 0, 0, 0], law=Law.FRICTIONLESS
+    )
     closed = before(plate, np.array([0.0, 0.0, 1e-18, 0.0, 0.0, 0.0]))
     method = started(closed, np.full(4, 0.25), warm="full", own_tol=1e-10)
     assert method.interior.y.max() < 1e-17

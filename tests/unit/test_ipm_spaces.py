@@ -31,8 +31,15 @@ def both_spaces(seed):
     dense = DenseSpace(problem, IPM)
     dense.enter(np.zeros(problem.row_count), None)
     standard = Standard(problem)
-    sparse = Interior(standard, system_of(standard, SPARSE), dense.x.copy(), dense.y.copy(), correctors=IPM.correctors,
-                      joint=IPM.joint, single_above=np.inf)  # fmt: skip
+    sparse = Interior(
+        standard,
+        system_of(standard, SPARSE),
+        dense.x.copy(),
+        dense.y.copy(),
+        correctors=IPM.correctors,
+        joint=IPM.joint,
+        single_above=np.inf,
+    )
     return problem, dense, sparse
 
 
@@ -105,9 +112,14 @@ def test_what_an_attempt_cannot_do_is_left_to_the_ordinary_loop():
     rows = np.zeros((2, 12))
     rows[0, 6], rows[1, 6] = 1.0, -1.0  # of the second body, the first is the world
     problem = Problem.rigid(
-        np.eye(6)[None], [[-1, 0], [-1, 0]], rows, cone=ProductCone(unilateral=2), u_f=np.zeros(6), b=[-1.0, -1.0],
+        np.eye(6)[None],
+        [[-1, 0], [-1, 0]],
+        rows,
+        cone=ProductCone(unilateral=2),
+        u_f=np.zeros(6),
+        b=[-1.0, -1.0],
         law=Law.CCP,
-    )  # fmt: skip
+    )
     line, attempt, reactions = SOLVERS["ipm"], Attempt(problem), np.zeros(2)
     attempt.count = line.at_once(problem, IPM, reactions, (1e-8, 1e-6), 100, attempt.found)
     assert not (attempt.count and attempt.is_within(1e-8, 1e-6))

@@ -42,10 +42,14 @@ def joined(parts: list[Problem]) -> Problem:
         np.concatenate([part.cone.mu for part in parts]),
     )
     return Problem.rigid(
-        np.concatenate([part.delassus.rigid.mass for part in parts]), np.array([piece[0] for piece in pieces]),
-        np.concatenate([piece[1] for piece in pieces]), cone=cone, law=parts[0].law,
-        u_f=np.concatenate([part.u_f for part in parts]), b=np.concatenate([piece[2] for piece in pieces]),
-    )  # fmt: skip
+        np.concatenate([part.delassus.rigid.mass for part in parts]),
+        np.array([piece[0] for piece in pieces]),
+        np.concatenate([piece[1] for piece in pieces]),
+        cone=cone,
+        law=parts[0].law,
+        u_f=np.concatenate([part.u_f for part in parts]),
+        b=np.concatenate([piece[2] for piece in pieces]),
+    )
 
 
 def crowd(seed: int, law: str = "ncp", count: int = 12) -> Problem:
@@ -170,10 +174,13 @@ def stacks(side: int, high: int) -> tuple:
             x, y = 0.6 * (k % side) + rng.uniform(-0.02, 0.02), 0.6 * (k // side) + rng.uniform(-0.02, 0.02)
             turn = rng.uniform(-0.15, 0.15)
             builder.body(
-                f"box-{k}-{level}", position=(x, y, 0.1 + 0.2 * level),
-                orientation=(np.cos(turn), 0, 0, np.sin(turn)), density=1000.0, shapes=[Box((0.2, 0.2, 0.2))],
+                f"box-{k}-{level}",
+                position=(x, y, 0.1 + 0.2 * level),
+                orientation=(np.cos(turn), 0, 0, np.sin(turn)),
+                density=1000.0,
+                shapes=[Box((0.2, 0.2, 0.2))],
                 material=material,
-            )  # fmt: skip
+            )
     return builder.build()
 
 
@@ -248,9 +255,14 @@ def test_a_guess_that_would_speed_things_up_is_not_kept_in_a_step():
     assert residuals.measure(problem, guess).relative < 1e-6
     assert solve(problem, guess=guess, tol=1e-6, tol_velocity=1e-6).iterations > 0
     apart = Problem(
-        problem.delassus, problem.free_velocity, problem.cone, problem.law, u_f=problem.u_f, bias=problem.bias,
+        problem.delassus,
+        problem.free_velocity,
+        problem.cone,
+        problem.law,
+        u_f=problem.u_f,
+        bias=problem.bias,
         rest_speed=problem.rest_speed,
-    )  # fmt: skip
+    )
     assert solve(apart, guess=guess, tol=1e-6, tol_velocity=1e-6).iterations == 0
 
 
@@ -280,10 +292,15 @@ def test_what_creeps_is_solved_to_the_tolerances_and_no_further():
         sliding[:, 0] = speed
         rows = problem.delassus.rows_times(sliding.ravel())
         moving = Problem(
-            problem.delassus, problem.free_velocity + rows, problem.cone, problem.law,
-            u_f=problem.u_f + sliding.ravel(), bias=problem.bias, rest_speed=problem.rest_speed,
+            problem.delassus,
+            problem.free_velocity + rows,
+            problem.cone,
+            problem.law,
+            u_f=problem.u_f + sliding.ravel(),
+            bias=problem.bias,
+            rest_speed=problem.rest_speed,
             before=problem.before + sliding.ravel(),
-        )  # fmt: skip
+        )
         solution = solve(moving, guess=guess, tol=1e-6, tol_velocity=1e-6)
         assert solution.converged
         assert solution.iterations > 0

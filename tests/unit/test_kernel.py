@@ -248,7 +248,10 @@ def test_functions_of_numba_itself_call_parts_from_the_cache(tmp_path):
     )
     for _ in range(2):
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=300,
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=300,
             env=os.environ | {"DELASSUS_CACHE": str(tmp_path)},
-        )  # fmt: skip
+        )
         assert done.stdout.strip() == "3.0", done.stderr

@@ -242,9 +242,18 @@ def test_one_compiled_call_does_what_solve_does_of_a_small_problem():
         ours, reactions, attempt = solve(problem, tol=TOL), np.zeros(problem.row_count), Attempt(problem)
         settings, tols = SOLVERS["prox-ssn"].settings, (TOL, 100.0 * TOL)
         attempt.count = solve_small(
-            np.empty((0, 0)), problem.delassus.plain, problem.u_f, problem.free_velocity, problem.data, tols,
-            MOST_ITERATIONS, settings.plain, 1.0, reactions, attempt.found,
-        )  # fmt: skip
+            np.empty((0, 0)),
+            problem.delassus.plain,
+            problem.u_f,
+            problem.free_velocity,
+            problem.data,
+            tols,
+            MOST_ITERATIONS,
+            settings.plain,
+            1.0,
+            reactions,
+            attempt.found,
+        )
         assert attempt.is_within(*tols)
         assert attempt.iterations == ours.iterations
         assert np.allclose(reactions, ours.reactions, rtol=1e-10, atol=1e-13)

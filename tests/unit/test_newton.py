@@ -69,11 +69,27 @@ class Cut:
         order, position, starts, columns, lower, left = ordered(n, pointer, column)
         step = np.empty_like(F)
         assert block_lu_step(
-            order, starts, columns, lower, left, pointer, position[column // 3], value, diagonal, A, RHO,
-            np.full(len(F), alpha), F,
-            np.zeros_like(F), np.empty(12 * starts[n] + PADDING), np.zeros(12 * n + PADDING),
-            np.zeros(12 * n + 12 + PADDING), np.empty(3 * n), np.zeros(12), step,
-        )  # fmt: skip
+            order,
+            starts,
+            columns,
+            lower,
+            left,
+            pointer,
+            position[column // 3],
+            value,
+            diagonal,
+            A,
+            RHO,
+            np.full(len(F), alpha),
+            F,
+            np.zeros_like(F),
+            np.empty(12 * starts[n] + PADDING),
+            np.zeros(12 * n + PADDING),
+            np.zeros(12 * n + 12 + PADDING),
+            np.empty(3 * n),
+            np.zeros(12),
+            step,
+        )
         return step
 
     def steps(self, A, alpha, F):

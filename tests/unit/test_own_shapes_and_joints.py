@@ -184,15 +184,17 @@ def falling(shape, floor, height, *, velocity=(0.0, 0.0, 0.0), restitution=0.0, 
     else:
         thick = 0.02 if floor == "plate" else 1.0
         builder.fixed("floor", position=(0, 0, -0.5 * thick), shapes=[Box((4.0, 4.0, thick))], material=material)
-    builder.body("own", position=(0.1, 0.05, height), velocity=velocity, density=500.0, shapes=[shape],
-                 material=material)  # fmt: skip
+    builder.body(
+        "own", position=(0.1, 0.05, height), velocity=velocity, density=500.0, shapes=[shape], material=material
+    )
     return Setup(*builder.build(), duration=1.0, settings=StepSettings(h=5e-3))
 
 
 @pytest.mark.parametrize("floor", ["plane", "box"])
-@pytest.mark.parametrize(("name", "sizes", "rest"), [("Egg", (0.3, 0.4, 0.2), 0.2),
-                                                     ("RoundedBox", (0.6, 0.5, 0.4, 0.05), 0.2),
-                                                     ("Cone", (0.3, 0.4), 0.1)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "sizes", "rest"),
+    [("Egg", (0.3, 0.4, 0.2), 0.2), ("RoundedBox", (0.6, 0.5, 0.4, 0.05), 0.2), ("Cone", (0.3, 0.4), 0.1)],
+)
 def test_it_falls_and_rests_at_its_height(own, name, sizes, rest, floor):
     """After a second it lies still on its flattest side; no step gains energy; normals point out of the floor."""
     setup = falling(getattr(own, name)(*sizes), floor, rest + 0.05)
@@ -242,10 +244,7 @@ def test_it_runs_and_is_recorded_like_any_other(own, tmp_path):
 
 def test_models_know_which_shape_it_is(own):
     """Two kinds with the same numbers are two models; a copy of one is the same."""
-    egg, brick = (
-        falling(own.Egg(0.3, 0.4, 0.2), "box", 0.5),
-        falling(own.RoundedBox(0.6, 0.8, 0.4, 0.0), "box", 0.5),
-    )
+    egg, brick = (falling(own.Egg(0.3, 0.4, 0.2), "box", 0.5), falling(own.RoundedBox(0.6, 0.8, 0.4, 0.0), "box", 0.5))
     assert egg.model.hash != brick.model.hash
     arrays = egg.model.shapes
     place = ([[0.1, 0.05, 0.199]], [[1.0, 0, 0, 0]])
@@ -304,8 +303,9 @@ def test_a_joint_of_ones_own_holds_and_leaves_free(bead):
     """A rod whose end is a bead on a wire: two rows and four coordinates, no drift, no energy gained, and it slides."""
     axis = np.array([1.0, 0.0, -1.0]) / math.sqrt(2.0)
     builder = ModelBuilder()
-    rod = builder.body("rod", position=(0, 0, 0), mass=2.0, inertia=np.diag([0.1, 0.1, 0.02]),
-                       angular_velocity=(0.5, 3.0, 1.0))  # fmt: skip
+    rod = builder.body(
+        "rod", position=(0, 0, 0), mass=2.0, inertia=np.diag([0.1, 0.1, 0.02]), angular_velocity=(0.5, 3.0, 1.0)
+    )
     builder.joint("bead", None, rod, position=(0, 0, 0.5), axis=axis)
     model, state = builder.build(assemble=True)
     assert model.joints.row_count == 2

@@ -215,10 +215,15 @@ def test_rows_of_drives_are_known_before_the_first_step():
     """Motors without gains have none, damping beside a limited effort has its own."""
     builder = ModelBuilder()
     drives = [
-        {"motor": Motor(0.0, 0.0, effort=3.0)}, {"motor": Motor(0.0, 0.0, effort=3.0), "damping": 0.1},
-        {"motor": Motor(5.0, 0.1)}, {"motor": Motor(5.0, 0.1, effort=3.0), "damping": 0.1}, {"damping": 0.1}, {},
-        {"motor": "imposed", "damping": 0.1}, {"motor": Motor(5.0, 0.1), "damping": 0.1, "friction": 0.2},
-    ]  # fmt: skip
+        {"motor": Motor(0.0, 0.0, effort=3.0)},
+        {"motor": Motor(0.0, 0.0, effort=3.0), "damping": 0.1},
+        {"motor": Motor(5.0, 0.1)},
+        {"motor": Motor(5.0, 0.1, effort=3.0), "damping": 0.1},
+        {"damping": 0.1},
+        {},
+        {"motor": "imposed", "damping": 0.1},
+        {"motor": Motor(5.0, 0.1), "damping": 0.1, "friction": 0.2},
+    ]
     for k, given in enumerate(drives):
         body = builder.body(position=(k, 0, 0), mass=1.0, inertia=np.eye(3))
         builder.joint("revolute", None, body, position=(k, 0, 0), axis=(0, 1, 0), **given)

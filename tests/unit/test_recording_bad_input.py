@@ -186,9 +186,12 @@ def test_file_size_limit_ends_in_one_sentence(tmp_path):
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(Path(delassus.__file__).parents[1])},
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(delassus.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 2, done.stderr
     assert "cannot be written (File too large)" in done.stderr
     assert "of 400 steps are kept" in done.stderr

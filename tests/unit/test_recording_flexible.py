@@ -186,8 +186,9 @@ def test_bodies_and_pairs_by_name(folder: Path) -> None:
     assert not shown["hand"].any()
     np.testing.assert_allclose(run.contacts(-1).force_on(-1), -shown["the world"][-1], atol=1e-9)
     assert not len(run.between("world", "lid").step)  # a flexible side is not the world
-    np.testing.assert_allclose(lid.contact_force[-1], -run.between("lid", "block").force[
-        run.between("lid", "block").step == 29].sum(axis=0))  # fmt: skip
+    np.testing.assert_allclose(
+        lid.contact_force[-1], -run.between("lid", "block").force[run.between("lid", "block").step == 29].sum(axis=0)
+    )
 
 
 def _read_all(path: Path) -> None:

@@ -16,7 +16,7 @@ from delassus.linalg.operators.shifted_inverse import (
     ShiftedDense,
     shifted_inverse,
     solve_shifted,
-)  # fmt: skip
+)
 from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem.random import random_rigid
 

@@ -16,9 +16,15 @@ def problems(law, count=12):
     rng = np.random.default_rng(41)
     for k in range(count):
         yield random_rigid(
-            rng, bodies=10 + 5 * (k % 4), contacts=20 + 25 * (k % 4), limits=5, joints=2,
-            mass_ratio=(1.0, 100.0)[k % 2], frictionless_part=0.3 * (k % 3), law=law,
-        )  # fmt: skip
+            rng,
+            bodies=10 + 5 * (k % 4),
+            contacts=20 + 25 * (k % 4),
+            limits=5,
+            joints=2,
+            mass_ratio=(1.0, 100.0)[k % 2],
+            frictionless_part=0.3 * (k % 3),
+            law=law,
+        )
 
 
 def true_largest(problem):

@@ -56,13 +56,7 @@ def rate(scene, **settings):
 
 @pytest.mark.parametrize("scene", [spring_pair, bushing, driven_arm])
 @pytest.mark.parametrize(
-    ("settings", "order"),
-    [
-        ({}, 2),
-        ({"theta": 0.5}, 2),
-        ({"theta": 0.7}, 1),
-        ({"integrator": "euler"}, 1),
-    ],
+    ("settings", "order"), [({}, 2), ({"theta": 0.5}, 2), ({"theta": 0.7}, 1), ({"integrator": "euler"}, 1)]
 )
 def test_forces_and_drives_are_of_the_order_of_the_scheme(scene, settings, order):
     found = rate(scene, **settings)
@@ -162,9 +156,14 @@ def pulled_far():
     builder = ModelBuilder()
     builder.fixed("ground", shapes=[Plane()])
     rod = builder.body(
-        "rod", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(0, 0, 0.15), shapes=[Sphere(0.1)],
-        velocity=(2.0, 0, -1.0), angular_velocity=(0, 3.0, 0),
-    )  # fmt: skip
+        "rod",
+        mass=1.0,
+        inertia=(0.1, 0.1, 0.1),
+        position=(0, 0, 0.15),
+        shapes=[Sphere(0.1)],
+        velocity=(2.0, 0, -1.0),
+        angular_velocity=(0, 3.0, 0),
+    )
     builder.spring("world", rod, at=((0, 0, 0.8), (0.3, 0, 0.15)), stiffness=2e4, rest_length=0.6)
     return builder.build()
 

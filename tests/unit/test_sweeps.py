@@ -111,9 +111,7 @@ def test_the_world_may_be_either_body():
     rigid = problem.delassus
     assert (rigid.bodies[:, 0] < 0).any()
     rows = np.concatenate([rigid.rows[:, 6:], rigid.rows[:, :6]], axis=1)
-    swapped = Problem.rigid(
-        rigid.mass, rigid.bodies[:, ::-1], rows, cone=problem.cone, u_f=problem.u_f, b=problem.bias,
-    )  # fmt: skip
+    swapped = Problem.rigid(rigid.mass, rigid.bodies[:, ::-1], rows, cone=problem.cone, u_f=problem.u_f, b=problem.bias)
     one, other = at_work(problem, True), at_work(swapped, True)
     one.advance(3), other.advance(3)
     assert close(other.reactions, one.reactions, 10.0)

@@ -14,10 +14,13 @@ from delassus.view.triangles import shaded, unit_sphere
 
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * (0.1, 0.2, 0.3)
 SAMPLES = {
-    "sphere": Sphere(0.3), "box": Box((0.2, 0.4, 0.6)), "capsule": Capsule(0.1, 0.5), "cylinder": Cylinder(0.2, 0.5),
+    "sphere": Sphere(0.3),
+    "box": Box((0.2, 0.4, 0.6)),
+    "capsule": Capsule(0.1, 0.5),
+    "cylinder": Cylinder(0.2, 0.5),
     "convex": Convex(CORNERS),
     "compound": Compound([(Sphere(0.1), (0.4, 0, 0)), (Box((0.2, 0.2, 0.2)), (-0.3, 0, 0), (0.6, 0.8, 0, 0))]),
-}  # fmt: skip
+}
 STATIC = {
     "plane": Plane((0, 0, 1), 0.2),
     "mesh": Mesh([(0, 0, 0), (1, 0, 0), (1, 1, 0.2), (0, 1, 0)], [(0, 1, 2), (0, 2, 3)]),

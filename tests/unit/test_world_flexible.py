@@ -161,8 +161,10 @@ def test_forces_on_nodes_by_name() -> None:
     acted.run(4)
     np.testing.assert_allclose(acted.body("block").momentum, each.sum(axis=0) * 0.02, rtol=1e-9)
     for wrong, said in (
-        ({"blok": (0, 0, 1)}, "no 'blok'"), ({"block": (0, 1)}, "give a force"), (np.zeros((2, 3)), "expected"),
-    ):  # fmt: skip
+        ({"blok": (0, 0, 1)}, "no 'blok'"),
+        ({"block": (0, 1)}, "give a force"),
+        (np.zeros((2, 3)), "expected"),
+    ):
         with pytest.raises(ProblemError, match=said):
             Inputs.of(model, node_force=wrong)
     rigid, state = ModelBuilder().build()

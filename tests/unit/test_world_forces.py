@@ -20,10 +20,14 @@ def heap(seed, *, count=6, settings=None):
         size = rng.uniform(0.08, 0.16)
         shape = Sphere(size) if k % 2 else Box(tuple(rng.uniform(0.1, 0.3, 3)))
         builder.body(
-            f"body-{k}", position=(*rng.uniform(-0.3, 0.3, 2), 0.2 + 0.3 * k), velocity=rng.uniform(-1, 1, 3),
-            angular_velocity=rng.uniform(-3, 3, 3), density=rng.uniform(200, 2000),
-            shapes=(shape, rng.uniform(-0.2, 0.2, 3)), material=rng.uniform(0.1, 0.9),
-        )  # fmt: skip
+            f"body-{k}",
+            position=(*rng.uniform(-0.3, 0.3, 2), 0.2 + 0.3 * k),
+            velocity=rng.uniform(-1, 1, 3),
+            angular_velocity=rng.uniform(-3, 3, 3),
+            density=rng.uniform(200, 2000),
+            shapes=(shape, rng.uniform(-0.2, 0.2, 3)),
+            material=rng.uniform(0.1, 0.9),
+        )
     return World(*builder.build(), settings)
 
 
@@ -55,9 +59,13 @@ def test_moments_of_contacts_turn_bodies():
     for k in range(4):
         shape = Sphere(0.1) if k % 2 else Box((0.2, 0.2, 0.2))
         builder.body(
-            f"b{k}", position=(0.25 * k, 0.05 * k, 0.2 + 0.02 * k), velocity=(1, -0.5, -1), angular_velocity=(2, 5, 1),
-            density=700.0, shapes=shape,
-        )  # fmt: skip
+            f"b{k}",
+            position=(0.25 * k, 0.05 * k, 0.2 + 0.02 * k),
+            velocity=(1, -0.5, -1),
+            angular_velocity=(2, 5, 1),
+            density=700.0,
+            shapes=shape,
+        )
     world, worst = World(*builder.build()), 0.0
     bodies = [body for body in world.bodies if not body.is_fixed]
     for _ in range(200):
@@ -99,9 +107,12 @@ def chain(seed, base="ground"):
         frame = np.linalg.qr(rng.normal(size=(3, 3)))[0]
         frame[:, 2] *= np.sign(np.linalg.det(frame))
         builder.body(
-            f"link-{k}", position=at + rng.uniform(-0.05, 0.05, 3), density=900.0,
-            shapes=(Box(tuple(rng.uniform(0.08, 0.2, 3))), rng.uniform(-0.05, 0.05, 3)), material=0.5,
-        )  # fmt: skip
+            f"link-{k}",
+            position=at + rng.uniform(-0.05, 0.05, 3),
+            density=900.0,
+            shapes=(Box(tuple(rng.uniform(0.08, 0.2, 3))), rng.uniform(-0.05, 0.05, 3)),
+            material=0.5,
+        )
         if last is not None:
             apart = {"distance": np.array([0.1, 0, 0]), "rolling": 0.1 * frame[:, 0]}
             options = {"follower_position": at + apart[kind]} if kind in apart else {}

@@ -31,13 +31,23 @@ def tree(seed, kinds=None, tied=True):
     for k, kind in enumerate(kinds, start=1):
         at = rng.normal(size=3)
         builder.body(
-            f"body-{k}", position=rng.normal(size=3), orientation=random_frame(rng), density=500.0,
+            f"body-{k}",
+            position=rng.normal(size=3),
+            orientation=random_frame(rng),
+            density=500.0,
             shapes=(Box(tuple(rng.uniform(0.1, 0.3, 3))), rng.uniform(-0.3, 0.3, 3)),
-        )  # fmt: skip
+        )
         frame = random_frame(rng)
         other = at + 0.1 * frame[:, 0] if kind == "rolling" else at
-        builder.joint(kind, names[rng.integers(len(names))], f"body-{k}", position=at, frame=frame,
-                      follower_position=other, name=f"{kind}-{k}")  # fmt: skip
+        builder.joint(
+            kind,
+            names[rng.integers(len(names))],
+            f"body-{k}",
+            position=at,
+            frame=frame,
+            follower_position=other,
+            name=f"{kind}-{k}",
+        )
         names.append(f"body-{k}")
     world = World(*builder.build(check=False))
     for joint in world.joints:
@@ -98,8 +108,15 @@ def test_poses_are_of_the_frames_that_were_placed():
     builder = ModelBuilder()
     turned = rotation_exp((0.1, 0.7, -0.4))
     builder.fixed("post", position=(4, 5, 6), orientation=turned, shapes=Box((1, 1, 1)))
-    builder.body("hammer", position=(1, 2, 3), orientation=turned, velocity=(3, 2, 1), angular_velocity=(1, 0, 2),
-                 density=1000.0, shapes=[(Box((0.1, 0.1, 1.0)), (0, 0, 0.5)), (Sphere(0.2), (0, 0, 1))])  # fmt: skip
+    builder.body(
+        "hammer",
+        position=(1, 2, 3),
+        orientation=turned,
+        velocity=(3, 2, 1),
+        angular_velocity=(1, 0, 2),
+        density=1000.0,
+        shapes=[(Box((0.1, 0.1, 1.0)), (0, 0, 0.5)), (Sphere(0.2), (0, 0, 1))],
+    )
     world = World(*builder.build())
     hammer, post = world.body("hammer"), world.body("post")
     assert hammer.position == pytest.approx([1, 2, 3], abs=1e-14)

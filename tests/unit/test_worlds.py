@@ -18,8 +18,9 @@ def arm():
     builder.fixed("ground", shapes=Plane(), material=0.6)
     builder.body("arm", position=(0.5, 0, 1), density=1000.0, shapes=Box((1.0, 0.1, 0.1)))
     builder.body("ball", position=(3, 0, 0.2), velocity=(1, 0, 0), mass=2.0, shapes=Sphere(0.2))
-    builder.joint("revolute", "ground", "arm", position=(0, 0, 1), axis=(0, 1, 0), name="hinge",
-                  motor=Motor(300.0, 20.0))  # fmt: skip
+    builder.joint(
+        "revolute", "ground", "arm", position=(0, 0, 1), axis=(0, 1, 0), name="hinge", motor=Motor(300.0, 20.0)
+    )
     return builder.build()
 
 
@@ -27,8 +28,9 @@ def varied(count, threads=1):
     model, state = arm()
     rng = np.random.default_rng(1)
     worlds = Worlds(model, state, count, threads=threads)
-    worlds.vary(mass=rng.uniform(0.5, 2.0, count), friction=rng.uniform(0.2, 1.0, count),
-                stiffness=rng.uniform(0.5, 1.5, count))  # fmt: skip
+    worlds.vary(
+        mass=rng.uniform(0.5, 2.0, count), friction=rng.uniform(0.2, 1.0, count), stiffness=rng.uniform(0.5, 1.5, count)
+    )
     worlds.u[:, 1, 0] = rng.normal(size=count)
     worlds.target[:] = rng.uniform(-0.3, 0.3, (count, 1))
     worlds.effort[:] = rng.normal(size=(count, 1))

@@ -6,19 +6,7 @@ import numpy as np
 import pytest
 
 import delassus
-from delassus import (
-    Box,
-    Convex,
-    Ellipsoid,
-    Material,
-    ModelBuilder,
-    Motor,
-    Plane,
-    Sphere,
-    Spring,
-    StepSettings,
-    World,
-)  # fmt: skip
+from delassus import Box, Convex, Ellipsoid, Material, ModelBuilder, Motor, Plane, Sphere, Spring, StepSettings, World
 from delassus.collision import detect_at
 from delassus.collision.layout import CONVEX
 from delassus.dynamics.forces import lengths_of
@@ -33,18 +21,42 @@ mujoco = pytest.importorskip("mujoco")
 SAME = 1e-9
 FINE = StepSettings(h=1e-3, tol=1e-12)  # two solves of a step agree to about tol / h in acceleration
 SCENES_WRITTEN = {
-    "four-bar": {"speed": 0.0}, "four-bar-free": {}, "pendulum-chain": {}, "pendulum-chain spatial": {"spatial": True},
-    "nunchuk": {}, "heavy-on-light": {}, "card-house": {}, "arm7d": {}, "quadruped": {}, "bdx": {}, "lima": {},
-    "walker": {}, "gazelle": {}, "ironman": {},
-}  # fmt: skip
+    "four-bar": {"speed": 0.0},
+    "four-bar-free": {},
+    "pendulum-chain": {},
+    "pendulum-chain spatial": {"spatial": True},
+    "nunchuk": {},
+    "heavy-on-light": {},
+    "card-house": {},
+    "arm7d": {},
+    "quadruped": {},
+    "bdx": {},
+    "lima": {},
+    "walker": {},
+    "gazelle": {},
+    "ironman": {},
+}
 MJCF = (
-    "agility_cassie/scene.xml", "anybotics_anymal_c/scene.xml", "iit_softfoot/scene.xml", "kuka_iiwa_14/scene.xml",
-    "robotiq_2f85/scene.xml", "shadow_hand/scene_right.xml",
-)  # fmt: skip
+    "agility_cassie/scene.xml",
+    "anybotics_anymal_c/scene.xml",
+    "iit_softfoot/scene.xml",
+    "kuka_iiwa_14/scene.xml",
+    "robotiq_2f85/scene.xml",
+    "shadow_hand/scene_right.xml",
+)
 ROBOTS = [*(f"mjcf/{name}" for name in MJCF), "urdf/cartpole.urdf", "urdf/quadruped.urdf"]
 OF_COORDINATES = (
-    "lower", "upper", "damping", "friction", "spring", "rest", "armature", "stiffness", "rate_gain", "effort",
-)  # fmt: skip
+    "lower",
+    "upper",
+    "damping",
+    "friction",
+    "spring",
+    "rest",
+    "armature",
+    "stiffness",
+    "rate_gain",
+    "effort",
+)
 
 
 def again(model, state, path):
@@ -101,8 +113,12 @@ def test_scenes_come_back(name, tmp_path):
     contacts, others = detect_at(shapes, setup.state.q), detect_at(found.model.shapes, found.state.q)
     assert np.sort(others.gap) == pytest.approx(np.sort(contacts.gap), abs=1e-6)
     if (shapes.kind[contacts.shapes] == CONVEX).any():
-        assert_same_start_without_shapes(setup.model, turning(setup.model, setup.state),
-                                         replace(found, state=turning(found.model, found.state)), order)  # fmt: skip
+        assert_same_start_without_shapes(
+            setup.model,
+            turning(setup.model, setup.state),
+            replace(found, state=turning(found.model, found.state)),
+            order,
+        )
     else:
         assert_same_start(setup.model, setup.state, found, order)
 
@@ -158,8 +174,16 @@ def test_every_kind_of_joint_moves_as_in_mujoco(kind, turned, tmp_path):
     ends = (hand, arm) if turned else (arm, hand)
     frame = rotation_exp((0.3, 0.4, -0.2))
     count = {"spherical": 3, "universal": 2, "cylindrical": 2, "planar": 3, "cartesian": 3}.get(kind, 1)
-    b.joint(kind, *ends, position=(0.62, 0.05, 0.15), frame=frame, name="wrist", damping=[0.3] * count,
-            stiffness=[0.0 if kind == "spherical" else 5.0] * count, rest=[0.1] * count)  # fmt: skip
+    b.joint(
+        kind,
+        *ends,
+        position=(0.62, 0.05, 0.15),
+        frame=frame,
+        name="wrist",
+        damping=[0.3] * count,
+        stiffness=[0.0 if kind == "spherical" else 5.0] * count,
+        rest=[0.1] * count,
+    )
     model, state = b.build()
     path = tmp_path / "arm.xml"
     delassus.save_model(path, model, state)
@@ -184,8 +208,21 @@ def test_a_rolling_joint_comes_back(tmp_path):
     arm = b.body("arm", position=(0.3, 0, 0), mass=2.0, shapes=[Box((0.6, 0.1, 0.2))])
     hand = b.body("hand", position=(0.9, 0, 0), mass=1.3, shapes=[Box((0.2, 0.3, 0.1))])
     b.joint("revolute", None, arm, position=(0, 0, 0), axis=(0, 1, 0))
-    b.joint("rolling", arm, hand, position=(0.65, 0, 0), follower_position=(0.75, 0, 0), frame=np.eye(3), name="roll",
-            limits=(-0.5, 0.7), damping=0.3, friction=0.1, stiffness=5.0, rest=0.2, armature=0.02)  # fmt: skip
+    b.joint(
+        "rolling",
+        arm,
+        hand,
+        position=(0.65, 0, 0),
+        follower_position=(0.75, 0, 0),
+        frame=np.eye(3),
+        name="roll",
+        limits=(-0.5, 0.7),
+        damping=0.3,
+        friction=0.1,
+        stiffness=5.0,
+        rest=0.2,
+        armature=0.02,
+    )
     model, state = b.build()
     found, order, notes = again(model, state, tmp_path / "rolling.xml")
     assert notes == ()
@@ -207,8 +244,20 @@ def things():
     ball = b.body(
         "ball", position=(0, 2, 0), mass=0.5, shapes=[Sphere(0.1)], velocity=(1, 2, 3), angular_velocity=(3, 2, 1)
     )
-    b.joint("revolute", None, lever, axis=(1, 0, 0), name="turn", limits=(-np.inf, 4.0), damping=0.1, friction=0.2,
-            stiffness=3.0, rest=0.4, armature=0.05, motor=Motor(20.0, 3.0, 7.0))  # fmt: skip
+    b.joint(
+        "revolute",
+        None,
+        lever,
+        axis=(1, 0, 0),
+        name="turn",
+        limits=(-np.inf, 4.0),
+        damping=0.1,
+        friction=0.2,
+        stiffness=3.0,
+        rest=0.4,
+        armature=0.05,
+        motor=Motor(20.0, 3.0, 7.0),
+    )
     b.joint("prismatic", lever, slide, axis=(0, 1, 0), name="along", limits=(-0.5, np.inf), motor=Motor(0.0, 5.0))
     b.coupling({"turn.angle": [0.0, 1.0, 0.0, 0.25], "along.position": [0.0, -2.0]}, name="cam")
     b.exclude(ball, ground)
@@ -311,8 +360,14 @@ def test_what_cannot_be_said_is_listed_by_name(tmp_path):
     b.joint("prismatic", a, c, axis=(0, 1, 0), name="closing", follower_position=(0, 0, 1))
     model, state = b.build(check=False)
     listed = " | ".join(delassus.save_model(tmp_path / "a.xml", model, state))
-    for word in ("distance joint (rod)", "imposed motion (crank)", "prismatic joint (closing)", "restitution (a)",
-                 "softening (a)", "friction of pairs"):  # fmt: skip
+    for word in (
+        "distance joint (rod)",
+        "imposed motion (crank)",
+        "prismatic joint (closing)",
+        "restitution (a)",
+        "softening (a)",
+        "friction of pairs",
+    ):
         assert word in listed, word
     listed = " | ".join(delassus.save_model(tmp_path / "a.urdf", model, state))
     for word in ("distance joint (rod)", "drive (crank)", "loop (closing)", "plane (ground)", "friction"):

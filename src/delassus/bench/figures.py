@@ -9,8 +9,17 @@ from delassus.bench.metrics import ACCURACY, Profile, data_profile, extended, pe
 from delassus.bench.result import Result
 
 _COLOURS = (
-    "#0b66a8", "#d1495b", "#3a7d44", "#e09f3e", "#7b4fa3", "#2aa1a1", "#8d6a4f", "#7d8894", "#b8336a", "#4f772d",
-)  # fmt: skip
+    "#0b66a8",
+    "#d1495b",
+    "#3a7d44",
+    "#e09f3e",
+    "#7b4fa3",
+    "#2aa1a1",
+    "#8d6a4f",
+    "#7d8894",
+    "#b8336a",
+    "#4f772d",
+)
 _HEIGHT = 420  # [px] of the plot; the legend below it comes on top
 _LEGEND_LINE = 21  # [px]
 
@@ -33,11 +42,22 @@ class Drawn(NamedTuple):
 PROFILES = (
     Drawn("Performance profile (Dolan and Moré)", "time over the fastest", False, performance_profile),
     Drawn("Data profile", "time", True, data_profile),
-    Drawn("Performance profile of iterations", "iterations over the fewest", False,
-          partial(performance_profile, name="iterations")),
-    *(Drawn(f"Accuracy of the returned point: {label.partition(' [')[0]}", label, False,
-            partial(data_profile, name=name)) for name, label in ACCURACY.items()),
-)  # fmt: skip
+    Drawn(
+        "Performance profile of iterations",
+        "iterations over the fewest",
+        False,
+        partial(performance_profile, name="iterations"),
+    ),
+    *(
+        Drawn(
+            f"Accuracy of the returned point: {label.partition(' [')[0]}",
+            label,
+            False,
+            partial(data_profile, name=name),
+        )
+        for name, label in ACCURACY.items()
+    ),
+)
 """Of accuracy: the part of the problems whose error is at most that much, solved or not."""
 
 
@@ -59,10 +79,15 @@ def html_figures(rows: Sequence[Result], limit: float, tol: float) -> str:
         figure = go.Figure()
         for (solver, start), (x, y) in extended(drawn.of(rows, limit)).items():
             figure.add_scatter(
-                x=x.tolist(), y=y.tolist(), name=solver, mode="lines", meta=start, visible=start == starts[0],
+                x=x.tolist(),
+                y=y.tolist(),
+                name=solver,
+                mode="lines",
+                meta=start,
+                visible=start == starts[0],
                 line={"shape": "hv", "color": colours[solver], "dash": "solid" if start == "cold" else "dot"},
                 hovertemplate="%{y:.0%} within %{x:.3g}",
-            )  # fmt: skip
+            )
         figure.update_yaxes(title="part of the problems", range=[-0.02, 1.02], tickformat=".0%")
         out.append(_div(figure, drawn.title, drawn.x, drawn.is_time, len(colours)))
     out.append(_accuracy(rows, colours, starts, tol))
@@ -84,9 +109,12 @@ def _sizes(rows: Sequence[Result], colours: dict[str, str], starts: list[str]) -
 
 
 def _scatter(
-    rows: Sequence[Result], colours: dict[str, str], starts: list[str],
-    x: Callable[[Result], float], y: Callable[[Result], float],
-) -> Any:  # fmt: skip
+    rows: Sequence[Result],
+    colours: dict[str, str],
+    starts: list[str],
+    x: Callable[[Result], float],
+    y: Callable[[Result], float],
+) -> Any:
     import plotly.graph_objects as go
 
     figure = go.Figure()
@@ -95,10 +123,15 @@ def _scatter(
             mine = [row for row in rows if row.solver == solver and row.start == start]
             symbols = ["circle" if row.solved else "x" for row in mine]
             figure.add_scatter(
-                x=[x(row) for row in mine], y=[y(row) for row in mine], mode="markers", name=solver, meta=start,
-                visible=start == starts[0], text=[f"{row.sample}: {row.status}" for row in mine],
+                x=[x(row) for row in mine],
+                y=[y(row) for row in mine],
+                mode="markers",
+                name=solver,
+                meta=start,
+                visible=start == starts[0],
+                text=[f"{row.sample}: {row.status}" for row in mine],
                 marker={"color": colour, "size": 6, "symbol": symbols},
-            )  # fmt: skip
+            )
     return figure
 
 
@@ -127,11 +160,16 @@ def _div(figure: Any, title: str, axis: str, is_time: bool, solvers: int) -> str
     """The page's script gives it the width of its place; the legend below never takes any from the plot."""
     below = _LEGEND_LINE * (1 + solvers // 4)
     figure.update_layout(
-        title={"text": title, "font": {"size": 15}}, height=_HEIGHT + below, autosize=True, showlegend=True,
-        margin={"l": 65, "r": 15, "t": 45, "b": 60 + below}, hovermode="closest",
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
+        title={"text": title, "font": {"size": 15}},
+        height=_HEIGHT + below,
+        autosize=True,
+        showlegend=True,
+        margin={"l": 65, "r": 15, "t": 45, "b": 60 + below},
+        hovermode="closest",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
         legend={"orientation": "h", "yanchor": "top", "y": -0.17, "x": 0.0, "font": {"size": 11}},
-    )  # fmt: skip
+    )
     number = _DECADES if is_time else {"exponentformat": "power", "dtick": 1}
     figure.update_xaxes(title=axis, type="log", **number)
     plot = figure.to_html(include_plotlyjs=False, full_html=False, config={"displayModeBar": False, "responsive": True})

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 from delassus.bench.result import Result, is_in_time
 
 ACCURACY = {
-    "penetration": "penetration ‖f(s)‖∞ [m, rad]", "dual": "dual residual [m/s]",
-    "complementarity": "complementarity [J]", "natural_map": "natural map",
-}  # fmt: skip
+    "penetration": "penetration ‖f(s)‖∞ [m, rad]",
+    "dual": "dual residual [m/s]",
+    "complementarity": "complementarity [J]",
+    "natural_map": "natural map",
+}
 """Metrics of Tsounis et al. 2025, §VII-D, eq. 173 to 176, fields of `Result`, and what they are."""
 EXACT = 1e-12  # of the same [m, m/s, J, -]: below, all are as good as each other
 SHIFT = 1e-3  # of the shifted geometric mean [s]: what happens below a millisecond should not decide
@@ -52,11 +54,21 @@ def scores(rows: Sequence[Result], limit: float) -> list[Score]:
         wins = sum(t <= fastest[start, key] and math.isfinite(t) for key, t in seconds.items())
         iterations = [row.iterations for row in mine if row.solved]
         p50, p95, p99 = (float(np.quantile(values, q)) for q in (0.5, 0.95, 0.99))
-        out.append(Score(
-            solver, start, len(mine), sum(row.solved for row in mine), shifted_mean(values), p50, p95, p99,
-            wins / max(1, len(seconds)), float(np.median(iterations)) if iterations else math.nan,
-            sum(not row.confirmed for row in mine),
-        ))  # fmt: skip
+        out.append(
+            Score(
+                solver,
+                start,
+                len(mine),
+                sum(row.solved for row in mine),
+                shifted_mean(values),
+                p50,
+                p95,
+                p99,
+                wins / max(1, len(seconds)),
+                float(np.median(iterations)) if iterations else math.nan,
+                sum(not row.confirmed for row in mine),
+            )
+        )
     return sorted(out, key=lambda score: (-score.rate, score.mean))
 
 

@@ -92,23 +92,48 @@ def _about(about: dict[str, Any]) -> str:
 
 def _ranking(ranking: list[Score], rows: Sequence[Result], limit: float) -> str:
     gains = warm_gain(rows)
-    head = ["solver", "start", "solved", "mean", "p50", "p95", "p99", "fastest on", "iterations", "warm gain",
-            "claims not confirmed"]  # fmt: skip
+    head = [
+        "solver",
+        "start",
+        "solved",
+        "mean",
+        "p50",
+        "p95",
+        "p99",
+        "fastest on",
+        "iterations",
+        "warm gain",
+        "claims not confirmed",
+    ]
     fastest = min(score.mean for score in ranking)
     body = []
     for score in ranking:
         gain = gains.get(score.solver)
-        body.append(Row([
-            score.solver, score.start,
-            Cell(score.rate, f"{score.solved} / {score.count}", "good" if score.rate == 1.0 else "bad", score.rate),
-            Cell(score.mean, _time(score.mean), "speed", _part(score.mean, fastest, limit)),
-            *(Cell(t, _time(t), "limit" if t >= limit else "") for t in (score.p50, score.p95, score.p99)),
-            Cell(score.best, f"{100 * score.best:.0f} %", "speed", score.best),
-            Cell(score.iterations, f"{score.iterations:.0f}" if math.isfinite(score.iterations) else "–"),
-            Cell(gain[0], f"{gain[0]:.1f}×") if gain and score.start == "warm" else "",
-            Cell(score.claims_not_confirmed, str(score.claims_not_confirmed),
-                 "false" if score.claims_not_confirmed else ""),
-        ], score.start))  # fmt: skip
+        body.append(
+            Row(
+                [
+                    score.solver,
+                    score.start,
+                    Cell(
+                        score.rate,
+                        f"{score.solved} / {score.count}",
+                        "good" if score.rate == 1.0 else "bad",
+                        score.rate,
+                    ),
+                    Cell(score.mean, _time(score.mean), "speed", _part(score.mean, fastest, limit)),
+                    *(Cell(t, _time(t), "limit" if t >= limit else "") for t in (score.p50, score.p95, score.p99)),
+                    Cell(score.best, f"{100 * score.best:.0f} %", "speed", score.best),
+                    Cell(score.iterations, f"{score.iterations:.0f}" if math.isfinite(score.iterations) else "–"),
+                    Cell(gain[0], f"{gain[0]:.1f}×") if gain and score.start == "warm" else "",
+                    Cell(
+                        score.claims_not_confirmed,
+                        str(score.claims_not_confirmed),
+                        "false" if score.claims_not_confirmed else "",
+                    ),
+                ],
+                score.start,
+            )
+        )
     return _table("ranking", head, body)
 
 
@@ -130,10 +155,16 @@ def _categories(rows: Sequence[Result], limit: float) -> str:
         cells: list[str | Cell] = [solver, start]
         for kind in kinds:
             score = by[kind].get((solver, start))
-            cells.append("" if score is None else Cell(
-                score.mean, f"{score.solved}/{score.count} · {_time(score.mean)}",
-                "good" if score.rate == 1.0 else "bad", score.rate,
-            ))  # fmt: skip
+            cells.append(
+                ""
+                if score is None
+                else Cell(
+                    score.mean,
+                    f"{score.solved}/{score.count} · {_time(score.mean)}",
+                    "good" if score.rate == 1.0 else "bad",
+                    score.rate,
+                )
+            )
         body.append(Row(cells, start))
     return _table("categories", ["solver", "start", *kinds], body)
 
@@ -161,21 +192,48 @@ def _claims(rows: Sequence[Result], limit: float) -> str:
 
 
 def _row_table(rows: Sequence[Result], about: dict[str, Any]) -> str:
-    head = ["problem", "solver", "start", "judged", "time", "iterations", "relative natural map", "worst velocity m/s",
-            "over its island's", "status", "category", "contacts", "rows", "repeat"]  # fmt: skip
+    head = [
+        "problem",
+        "solver",
+        "start",
+        "judged",
+        "time",
+        "iterations",
+        "relative natural map",
+        "worst velocity m/s",
+        "over its island's",
+        "status",
+        "category",
+        "contacts",
+        "rows",
+        "repeat",
+    ]
     limit, body = float(about["time_limit"]), []
     for row in rows:
         verdict = ("✓ solved" if row.solved else "✗ not solved") if row.confirmed else "✗ claim not confirmed"
         late = row.status == "time_limit"
-        body.append(Row([
-            row.sample, row.solver, row.start, verdict,
-            Cell(row.seconds, _time(row.seconds) + " (limit)" * late, "limit" if row.seconds >= limit else ""),
-            Cell(row.iterations, str(row.iterations)), Cell(row.relative, f"{row.relative:.1e}"),
-            Cell(row.worst_velocity, f"{row.worst_velocity:.1e}"),
-            Cell(row.worst_velocity_relative, f"{row.worst_velocity_relative:.1e}"),
-            row.status + (f" ({row.note})" if row.note else ""), row.category,
-            Cell(row.contacts, str(row.contacts)), Cell(row.rows, str(row.rows)), repeat_command(row, about),
-        ], row.start, not row.solved or not row.confirmed))  # fmt: skip
+        body.append(
+            Row(
+                [
+                    row.sample,
+                    row.solver,
+                    row.start,
+                    verdict,
+                    Cell(row.seconds, _time(row.seconds) + " (limit)" * late, "limit" if row.seconds >= limit else ""),
+                    Cell(row.iterations, str(row.iterations)),
+                    Cell(row.relative, f"{row.relative:.1e}"),
+                    Cell(row.worst_velocity, f"{row.worst_velocity:.1e}"),
+                    Cell(row.worst_velocity_relative, f"{row.worst_velocity_relative:.1e}"),
+                    row.status + (f" ({row.note})" if row.note else ""),
+                    row.category,
+                    Cell(row.contacts, str(row.contacts)),
+                    Cell(row.rows, str(row.rows)),
+                    repeat_command(row, about),
+                ],
+                row.start,
+                not row.solved or not row.confirmed,
+            )
+        )
     return _table("rows", head, body)
 
 

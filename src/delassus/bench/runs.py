@@ -53,9 +53,14 @@ def plan(
 
 
 def run(
-    source: Path, samples: Sequence[Sample], tasks: Sequence[Task], rows: Results, *, processes: int = 1,
+    source: Path,
+    samples: Sequence[Sample],
+    tasks: Sequence[Task],
+    rows: Results,
+    *,
+    processes: int = 1,
     progress: Progress | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Work the tasks off. Rows go to the file as they come; a process that does not answer in time is replaced."""
     context = multiprocessing.get_context("spawn")
     queue, workers = deque(tasks), []
@@ -149,14 +154,32 @@ class _Worker:
         at = self.task.samples.index(self.current) if self.current is not None else 0
         sample = self.samples[self.task.samples[at]]
         nan = float("nan")
-        take(Result(
-            solver=self.task.solver, tol=self.task.tol, start=self.task.start, sample=sample.name,
-            sequence=sample.sequence, step=sample.step, category=sample.category,
-            contacts=sample.problem.contact_count, rows=sample.problem.row_count, status="time_limit", solved=False,
-            relative=float("inf"), worst_velocity=nan, worst_velocity_relative=nan, penetration=nan, dual=nan,
-            complementarity=nan, natural_map=nan, iterations=0, seconds=self.task.time_limit, memory=nan,
-            note="the process died" if died else "did not keep its time limit and was ended from outside",
-        ))  # fmt: skip
+        take(
+            Result(
+                solver=self.task.solver,
+                tol=self.task.tol,
+                start=self.task.start,
+                sample=sample.name,
+                sequence=sample.sequence,
+                step=sample.step,
+                category=sample.category,
+                contacts=sample.problem.contact_count,
+                rows=sample.problem.row_count,
+                status="time_limit",
+                solved=False,
+                relative=float("inf"),
+                worst_velocity=nan,
+                worst_velocity_relative=nan,
+                penetration=nan,
+                dual=nan,
+                complementarity=nan,
+                natural_map=nan,
+                iterations=0,
+                seconds=self.task.time_limit,
+                memory=nan,
+                note="the process died" if died else "did not keep its time limit and was ended from outside",
+            )
+        )
         rest = self.task.samples[at + 1 :]
         return replace(self.task, samples=rest) if rest else None
 

@@ -38,8 +38,17 @@ def write_suite(path: str | Path, samples: Sequence[Sample]) -> Path:
             counts[name][k + 1] = size
         compliance = np.zeros(cone.row_count) if D.compliance is None else D.compliance
         names = np.arange(cone.block_count, dtype=np.uint64) if sample.names is None else sample.names
-        parts = (D.mass, problem.u_f.reshape(-1, 6), D.bodies, names, D.rows, problem.bias, compliance,
-                 cone.bilateral, cone.mu)  # fmt: skip
+        parts = (
+            D.mass,
+            problem.u_f.reshape(-1, 6),
+            D.bodies,
+            names,
+            D.rows,
+            problem.bias,
+            compliance,
+            cone.bilateral,
+            cone.mu,
+        )
         for name, part in zip(_ARRAYS, parts):
             pieces[name].append(part)
     arrays = {
@@ -50,8 +59,12 @@ def write_suite(path: str | Path, samples: Sequence[Sample]) -> Path:
     arrays["rest_speed"] = np.array([sample.problem.rest_speed for sample in samples], np.float64)
     arrays["error"] = np.concatenate([np.zeros(0), *(_errors(sample).at for sample in samples)])
     arrays["left"] = np.array([_errors(sample).left for sample in samples], np.float64)
-    about = {"format": FORMAT, "version": __version__, "sequences": [sample.sequence for sample in samples],
-             "laws": [sample.problem.law.value for sample in samples]}  # fmt: skip
+    about = {
+        "format": FORMAT,
+        "version": __version__,
+        "sequences": [sample.sequence for sample in samples],
+        "laws": [sample.problem.law.value for sample in samples],
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     write_part(path, json.dumps(about), arrays)
     return path
@@ -125,9 +138,14 @@ def _about(part: Part) -> dict[str, Any]:
 
 
 def _sample(
-    k: int, about: dict[str, Any], steps: np.ndarray, counts: dict[str, np.ndarray], arrays: dict[str, np.ndarray],
-    rest_speed: float, left: float,
-) -> Sample:  # fmt: skip
+    k: int,
+    about: dict[str, Any],
+    steps: np.ndarray,
+    counts: dict[str, np.ndarray],
+    arrays: dict[str, np.ndarray],
+    rest_speed: float,
+    left: float,
+) -> Sample:
     own = slice(counts["rows"][k], counts["rows"][k + 1])
     errors = None if np.isnan(left) else Errors(arrays["error"][own].copy(), left)
     cut = {name: arrays[name][counts[by][k] : counts[by][k + 1]].copy() for name, (by, _, _) in _ARRAYS.items()}
@@ -135,13 +153,24 @@ def _sample(
     cone = ProductCone(cut["bilateral"], limits, cut["mu"])
     compliance = cut["compliance"] if cut["compliance"].any() else None
     checked = Problem.rigid(
-        cut["mass"], cut["pair"], cut["row"], cone=cone, u_f=cut["free"].ravel(), b=cut["bias"], compliance=compliance,
+        cut["mass"],
+        cut["pair"],
+        cut["row"],
+        cone=cone,
+        u_f=cut["free"].ravel(),
+        b=cut["bias"],
+        compliance=compliance,
         law=Law.of(str(about["laws"][k])),
-    )  # fmt: skip
+    )
     problem = Problem(
-        checked.delassus, checked.free_velocity, cone, checked.law, u_f=checked.u_f, bias=checked.bias,
+        checked.delassus,
+        checked.free_velocity,
+        cone,
+        checked.law,
+        u_f=checked.u_f,
+        bias=checked.bias,
         rest_speed=rest_speed,
-    )  # fmt: skip
+    )
     return Sample(str(about["sequences"][k]), int(steps[k]), problem, cut["name"], errors)
 
 

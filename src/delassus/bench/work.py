@@ -61,9 +61,11 @@ def work(source: Path, pipe: Any) -> None:
 
 
 def in_turn(
-    samples: Sequence[Sample], task: Task, seen: set[tuple[str, str]],
+    samples: Sequence[Sample],
+    task: Task,
+    seen: set[tuple[str, str]],
     once: Callable[[Sample, Task, np.ndarray | None, int], tuple[Result, np.ndarray]] | None = None,
-) -> Iterator[Result]:  # fmt: skip
+) -> Iterator[Result]:
     """A row for each sample of a task, in this process.  seen: solvers and storages that were compiled before, which is
     not what is compared; once: how one of them is solved, None: without anybody who keeps its time limit."""
     memory = Memory()
@@ -120,9 +122,13 @@ def _solve(sample: Sample, task: Task, guess: np.ndarray | None, *, warm_up: boo
         limit = min(task.time_limit, 1.0) if warm_up else task.time_limit
         posed, note = _posed(problem, task.solver)
         solution = solve(
-            posed, task.settings or task.solver, guess, tol=task.tol, time_limit=limit,
+            posed,
+            task.settings or task.solver,
+            guess,
+            tol=task.tol,
+            time_limit=limit,
             max_iter=5 if warm_up else task.max_iter,
-        )  # fmt: skip
+        )
         seconds = process_time() - start
         reactions, iterations, status = solution.reactions, solution.iterations, solution.status.value
     judged = residuals.evaluate(problem, reactions)
@@ -132,14 +138,29 @@ def _solve(sample: Sample, task: Task, guess: np.ndarray | None, *, warm_up: boo
     if status == Status.CONVERGED.value and not in_time:  # late, which is not to say that its claim is false
         status, note = Status.TIME_LIMIT.value, "claims convergence, but after the time limit"
     row = Result(
-        solver=task.solver, tol=task.tol, start=task.start, sample=sample.name, sequence=sample.sequence,
-        step=sample.step, category=sample.category, contacts=problem.contact_count, rows=problem.row_count,
-        status=status, solved=is_within and in_time,
-        relative=judged.natural_map_relative, worst_velocity=judged.worst_velocity,
-        worst_velocity_relative=judged.worst_velocity_relative, penetration=sample.penetration(reactions),
-        dual=judged.dual, complementarity=judged.complementarity, natural_map=judged.natural_map,
-        iterations=iterations, seconds=seconds, memory=max(0.0, _peak() - memory), note=note,
-    )  # fmt: skip
+        solver=task.solver,
+        tol=task.tol,
+        start=task.start,
+        sample=sample.name,
+        sequence=sample.sequence,
+        step=sample.step,
+        category=sample.category,
+        contacts=problem.contact_count,
+        rows=problem.row_count,
+        status=status,
+        solved=is_within and in_time,
+        relative=judged.natural_map_relative,
+        worst_velocity=judged.worst_velocity,
+        worst_velocity_relative=judged.worst_velocity_relative,
+        penetration=sample.penetration(reactions),
+        dual=judged.dual,
+        complementarity=judged.complementarity,
+        natural_map=judged.natural_map,
+        iterations=iterations,
+        seconds=seconds,
+        memory=max(0.0, _peak() - memory),
+        note=note,
+    )
     return row, reactions
 
 

@@ -67,9 +67,14 @@ class BeamMethods:
         for k, (length, frame) in enumerate(zip(lengths, frames)):
             stiffness = section.stiffness(elastic, float(length))
             self.bushing(
-                nodes[k], nodes[k + 1], at=places[k : k + 2].mean(axis=0), frame=frame, stiffness=stiffness,
-                damping=elastic.damping[1] * stiffness, name=f"{name}.{k}-{k + 1}",
-            )  # fmt: skip
+                nodes[k],
+                nodes[k + 1],
+                at=places[k : k + 2].mean(axis=0),
+                frame=frame,
+                stiffness=stiffness,
+                damping=elastic.damping[1] * stiffness,
+                name=f"{name}.{k}-{k + 1}",
+            )
             self.exclude(nodes[k], nodes[k + 1])
         return nodes
 
@@ -86,9 +91,16 @@ class BeamMethods:
         return np.stack([x, y, np.cross(x, y)], axis=1)
 
     def _node(
-        self, name: str, k: int, places: np.ndarray, lengths: np.ndarray, frames: list[np.ndarray], section: Section,
-        elastic: Elastic, material: Any,
-    ) -> Body:  # fmt: skip
+        self,
+        name: str,
+        k: int,
+        places: np.ndarray,
+        lengths: np.ndarray,
+        frames: list[np.ndarray],
+        section: Section,
+        elastic: Elastic,
+        material: Any,
+    ) -> Body:
         """The body at a point, with half of the piece before it and half of the one after it."""
         own = frames[min(k, len(frames) - 1)]
         mass, inertia, shapes = 0.0, np.zeros((3, 3)), []
@@ -99,9 +111,14 @@ class BeamMethods:
                 inertia += turn @ section.inertia(elastic.density, half) @ turn.T
                 shapes += _outline(section, half, turn, side)
         return self.body(
-            f"{name}.{k}", position=places[k], orientation=matrix_to_quaternion(own), mass=mass, inertia=inertia,
-            shapes=shapes, material=material,
-        )  # fmt: skip
+            f"{name}.{k}",
+            position=places[k],
+            orientation=matrix_to_quaternion(own),
+            mass=mass,
+            inertia=inertia,
+            shapes=shapes,
+            material=material,
+        )
 
 
 def _outline(section: Section, length: float, turn: np.ndarray, side: float) -> list[tuple[Shape, Any, Any]]:

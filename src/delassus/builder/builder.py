@@ -45,9 +45,13 @@ class ModelBuilder(BeamMethods, ForceMethods, CouplingMethods):
     """
 
     def __init__(
-        self, *, gravity: ArrayLike = (0.0, 0.0, -9.81), mixing: str = "geometric", reach: float = _REACH,
+        self,
+        *,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        mixing: str = "geometric",
+        reach: float = _REACH,
         mass: str = "lumped",
-    ):  # fmt: skip
+    ):
         """gravity [m/s²]; mixing: friction of a pair from that of its two materials, "geometric" (√(μ_a μ_b)), "min",
         "max", "average" or "product"; reach: contacts are reported this fraction of a shape's bounding radius before
         they touch [-]; what moves further in a step is followed along its path, whatever its reach; mass: of finite
@@ -105,10 +109,22 @@ class ModelBuilder(BeamMethods, ForceMethods, CouplingMethods):
         position = vector(position, f"{name}: position", 3)
         quaternion = unit_quaternion(orientation, f"{name}: orientation")
         made = Body(
-            name, len(self.bodies), position, quaternion, centre, m, theta, vector(velocity, f"{name}: velocity", 3),
-            vector(angular_velocity, f"{name}: angular_velocity", 3), parts, Material.of(material, name),
-            bits(group, f"{name}: group"), bits(mask, f"{name}: mask"), 0, colour_of(colour, name),
-        )  # fmt: skip
+            name,
+            len(self.bodies),
+            position,
+            quaternion,
+            centre,
+            m,
+            theta,
+            vector(velocity, f"{name}: velocity", 3),
+            vector(angular_velocity, f"{name}: angular_velocity", 3),
+            parts,
+            Material.of(material, name),
+            bits(group, f"{name}: group"),
+            bits(mask, f"{name}: mask"),
+            0,
+            colour_of(colour, name),
+        )
         self.bodies.append(made)
         self._names["bodies"].add(name)
         return made
@@ -128,11 +144,22 @@ class ModelBuilder(BeamMethods, ForceMethods, CouplingMethods):
         """A body that never moves: ground, container, pedestal. Arguments as in `body`."""
         name = self._name(name, "fixed", "bodies")
         made = Body(
-            name, WORLD, vector(position, f"{name}: position", 3), unit_quaternion(orientation, f"{name}: orientation"),
-            np.zeros(3), 0.0, np.zeros((3, 3)), np.zeros(3), np.zeros(3), placed_shapes(name, shapes),
-            Material.of(material, name), bits(group, f"{name}: group"), bits(mask, f"{name}: mask"),
-            fixture=len(self.fixtures), colour=colour_of(colour, name),
-        )  # fmt: skip
+            name,
+            WORLD,
+            vector(position, f"{name}: position", 3),
+            unit_quaternion(orientation, f"{name}: orientation"),
+            np.zeros(3),
+            0.0,
+            np.zeros((3, 3)),
+            np.zeros(3),
+            np.zeros(3),
+            placed_shapes(name, shapes),
+            Material.of(material, name),
+            bits(group, f"{name}: group"),
+            bits(mask, f"{name}: mask"),
+            fixture=len(self.fixtures),
+            colour=colour_of(colour, name),
+        )
         self.fixtures.append(made)
         self._names["bodies"].add(name)
         return made
@@ -311,8 +338,17 @@ class ModelBuilder(BeamMethods, ForceMethods, CouplingMethods):
                 m = own.material
                 instances.append(
                     Instance(
-                        shape, body.index, position, quaternion, m.mu, m.restitution, own.group, own.mask, margin,
-                        body.fixture, m.softness,
+                        shape,
+                        body.index,
+                        position,
+                        quaternion,
+                        m.mu,
+                        m.restitution,
+                        own.group,
+                        own.mask,
+                        margin,
+                        body.fixture,
+                        m.softness,
                     )
-                )  # fmt: skip
+                )
         return shape_arrays(instances, exclude=self.excluded, exclude_fixed=self.excluded_fixed, mixing=self.mixing)

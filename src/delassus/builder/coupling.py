@@ -71,9 +71,12 @@ class CouplingMethods:
         unit = "in units of the sum"
         said: dict[str, Any] = {"lower": lower, "upper": upper}
         for key, word, value in (
-            ("damping", "damping", damping), ("friction", "friction", friction), ("spring", "stiffness", stiffness),
-            ("armature", "armature", armature), ("limit_restitution", "limit_restitution", limit_restitution),
-        ):  # fmt: skip
+            ("damping", "damping", damping),
+            ("friction", "friction", friction),
+            ("spring", "stiffness", stiffness),
+            ("armature", "armature", armature),
+            ("limit_restitution", "limit_restitution", limit_restitution),
+        ):
             said[key] = number(value, f"{what}: {word}", unit)
         place = numbers(rest)
         if place.shape != () or not np.isfinite(place):

@@ -99,10 +99,17 @@ class FlexibleParts(NamedBodies):
             corners = placed.nodes[placed.surface]
             margin = self.reach * float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).mean())
         made = FlexibleBody(
-            name, len(self.flexibles), placed, elastic, speed + np.cross(spin, placed.nodes - at), surface,
-            bits(group, f"{name}: group"), bits(mask, f"{name}: mask"), number(margin, f"{name}: margin", "m"),
+            name,
+            len(self.flexibles),
+            placed,
+            elastic,
+            speed + np.cross(spin, placed.nodes - at),
+            surface,
+            bits(group, f"{name}: group"),
+            bits(mask, f"{name}: mask"),
+            number(margin, f"{name}: margin", "m"),
             bool(self_contact),
-        )  # fmt: skip
+        )
         self.flexibles.append(made)
         self._names["bodies"].add(name)
         return made
@@ -157,8 +164,9 @@ class FlexibleParts(NamedBodies):
     def _exclude_flexible(self, first: Any, second: Any) -> bool:
         """Is one of the two flexible? Then the pair is excluded."""
         known = {body.name: body for body in self.flexibles}
-        soft, other = [b if isinstance(b, FlexibleBody) else known.get(b) if isinstance(b, str) else None
-                       for b in (first, second)]  # fmt: skip
+        soft, other = [
+            b if isinstance(b, FlexibleBody) else known.get(b) if isinstance(b, str) else None for b in (first, second)
+        ]
         if soft is not None and other is not None:
             raise ProblemError("exclude: both bodies are flexible: keep them apart by group and mask")
         if soft is None and other is None:
@@ -175,12 +183,17 @@ class FlexibleParts(NamedBodies):
         start = elements.node_start
         sets = {
             f"{body.name}.{name}": start[body.index] + np.asarray(nodes)
-            for body in bodies for name, nodes in body.mesh.sets.items()
-        }  # fmt: skip
+            for body in bodies
+            for name, nodes in body.mesh.sets.items()
+        }
         return Flexible(
-            tuple(body.name for body in bodies), elements, self._surface(elements), self._welds(start), sets,
+            tuple(body.name for body in bodies),
+            elements,
+            self._surface(elements),
+            self._welds(start),
+            sets,
             np.concatenate([body.load for body in bodies]),
-        )  # fmt: skip
+        )
 
     def _surface(self, elements: Elements) -> Any:
         from delassus.collision.surface import Skin, surface_arrays
@@ -188,11 +201,17 @@ class FlexibleParts(NamedBodies):
         start = elements.node_start
         skins = [
             Skin(
-                start[body.index] + body.mesh.surface, body.material.mu, body.material.restitution, body.group,
-                body.mask, body.margin, body.self_contact, body.name,
+                start[body.index] + body.mesh.surface,
+                body.material.mu,
+                body.material.restitution,
+                body.group,
+                body.mask,
+                body.margin,
+                body.self_contact,
+                body.name,
             )
             for body in self.flexibles
-        ]  # fmt: skip
+        ]
         return surface_arrays(
             elements.rest, skins, exclude=self.excluded_flexible, exclude_fixed=self.excluded_flexible_fixed
         )
@@ -211,6 +230,9 @@ class FlexibleParts(NamedBodies):
                 velocity.append(own)
                 names.append("world" if holder is None else holder.name)
         return Welds(
-            np.array(node, np.int64), np.array(body, np.int64), np.array(point, float).reshape(-1, 3),
-            np.array(velocity, float).reshape(-1, 3), tuple(names),
-        )  # fmt: skip
+            np.array(node, np.int64),
+            np.array(body, np.int64),
+            np.array(point, float).reshape(-1, 3),
+            np.array(velocity, float).reshape(-1, 3),
+            tuple(names),
+        )

@@ -74,9 +74,11 @@ class GivenOwn:
         if not self.on:
             return getattr(self.force, "velocities", None)
         return np.concatenate(
-            [6 * one.index + np.arange(6) if isinstance(one, Body) else 6 * body_count + 3 * one + np.arange(3)
-             for one in self.on]
-        )  # fmt: skip
+            [
+                6 * one.index + np.arange(6) if isinstance(one, Body) else 6 * body_count + 3 * one + np.arange(3)
+                for one in self.on
+            ]
+        )
 
 
 def _name_of(end: End) -> str:

@@ -113,10 +113,13 @@ def coordinate_options(
     dampings, frictions, bounces, springs, armatures = (
         _per_coordinate(value, f"joint {name}: {what}", count, names)
         for what, value in (
-            ("damping", damping), ("friction", friction), ("limit_restitution", limit_restitution),
-            ("stiffness", stiffness), ("armature", armature),
+            ("damping", damping),
+            ("friction", friction),
+            ("limit_restitution", limit_restitution),
+            ("stiffness", stiffness),
+            ("armature", armature),
         )
-    )  # fmt: skip
+    )
     rests = numbers(rest)
     if rests.shape not in ((), (count,)) or not np.isfinite(rests).all():
         raise ProblemError(f"joint {name}: rest is {rest!r}: give finite numbers, one for all or one each ({names})")
@@ -135,10 +138,22 @@ def coordinate_options(
         gains = motor if isinstance(motor, Motor) else Motor()
         effort = np.inf if motor is None else motor.effort
         drive = PASSIVE if motor is None else IMPOSED if isinstance(motor, Imposed) else PD
-        out.append({"lower": lower, "upper": upper, "damping": dampings[k], "friction": frictions[k], "drive": drive,
-                    "stiffness": gains.stiffness, "rate_gain": gains.damping, "effort": effort,
-                    "limit_restitution": bounces[k], "spring": springs[k], "rest": rests[k] if springs[k] else 0.0,
-                    "armature": armatures[k]})  # fmt: skip
+        out.append(
+            {
+                "lower": lower,
+                "upper": upper,
+                "damping": dampings[k],
+                "friction": frictions[k],
+                "drive": drive,
+                "stiffness": gains.stiffness,
+                "rate_gain": gains.damping,
+                "effort": effort,
+                "limit_restitution": bounces[k],
+                "spring": springs[k],
+                "rest": rests[k] if springs[k] else 0.0,
+                "armature": armatures[k],
+            }
+        )
     return out
 
 
@@ -242,13 +257,21 @@ def joint_arrays(joints: list[Joint]) -> JointArrays:
         coordinate_primitive=np.array([c.primitive for _, c in coordinates], dtype=np.int64),
         coordinate_axis=np.array([c.axis for _, c in coordinates], dtype=np.int64),
         angular=np.array([c.primitive != SLIDE for _, c in coordinates], dtype=bool),
-        lower=column("lower"), upper=column("upper"), damping=column("damping"), friction=column("friction"),
-        drive=column("drive").astype(np.int64), stiffness=column("stiffness"), rate_gain=column("rate_gain"),
-        effort=column("effort"), limit_restitution=column("limit_restitution"),
+        lower=column("lower"),
+        upper=column("upper"),
+        damping=column("damping"),
+        friction=column("friction"),
+        drive=column("drive").astype(np.int64),
+        stiffness=column("stiffness"),
+        rate_gain=column("rate_gain"),
+        effort=column("effort"),
+        limit_restitution=column("limit_restitution"),
         softening=np.array([joint.softening for joint in joints]).reshape(-1, WIDTH),
         limit_softening=np.array([joints[j].limit_softening for j, _ in coordinates]).reshape(-1, WIDTH),
-        spring=column("spring"), rest=column("rest"), armature=column("armature"),
-    )  # fmt: skip
+        spring=column("spring"),
+        rest=column("rest"),
+        armature=column("armature"),
+    )
 
 
 def joint_ends(joint: Joint) -> tuple[list[int], list[np.ndarray], list[np.ndarray]]:

@@ -84,10 +84,7 @@ def _parting(joints: JointArrays, q: np.ndarray, u: np.ndarray | None) -> str:
     # rates are compared with what each half of a row contributes: an exact cancellation leaves rounding
     speed, spin = _per_joint(joints, np.abs(rows * own).sum(axis=1))
     parts = (distance > _PARTING * speed) | (angle > _PARTING * spin)
-    found = [
-        f"joint {joints.names[j]!r} at {_amount(distance[j], angle[j], '/s')}"
-        for j in np.flatnonzero(parts)
-    ]  # fmt: skip
+    found = [f"joint {joints.names[j]!r} at {_amount(distance[j], angle[j], '/s')}" for j in np.flatnonzero(parts)]
     if not found:
         return ""
     return (

@@ -45,8 +45,9 @@ def build(
     angles = np.linspace(0.0, np.pi, blocks + 1)
     for k in range(blocks):
         middle, corners = _voussoir(radius, thickness, depth, angles[k], angles[k + 1])
-        builder.body(f"block-{k + 1}", position=middle, density=density, shapes=[Convex(corners - middle)],
-                     material=material)  # fmt: skip
+        builder.body(
+            f"block-{k + 1}", position=middle, density=density, shapes=[Convex(corners - middle)], material=material
+        )
     model, state = builder.build()
     return Setup(model, state, 2.0, settings=StepSettings(h=2e-3))
 

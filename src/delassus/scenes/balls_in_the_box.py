@@ -34,8 +34,10 @@ def build(
     need(n >= 1, f"n is {n}: give at least one ball")
     need_bodies(n, f"n = {n}")
     need(seed >= 0, f"seed is {seed}: give zero or more")
-    need(0 < diameter <= 0.25 * container, f"diameter is {diameter}: give a positive part, at most a quarter, of the "
-         f"container's {container}")  # fmt: skip
+    need(
+        0 < diameter <= 0.25 * container,
+        f"diameter is {diameter}: give a positive part, at most a quarter, of the container's {container}",
+    )
     need(reach >= 0, f"reach is {reach}: give zero or more")
     rng = np.random.default_rng(seed)
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G), reach=reach / diameter)

@@ -68,9 +68,12 @@ def build(
     walls = [Plane((_SIN * x, _SIN * y, _COS), _SIN * offset) for x, y, offset in sides]
     trench = builder.fixed("trench", shapes=[Plane(), *walls], material=material)
     tool = builder.body(
-        "blade", position=(_START * length, 0.0, 0.5 * height), mass=_MASS, material=material,
+        "blade",
+        position=(_START * length, 0.0, 0.5 * height),
+        mass=_MASS,
+        material=material,
         shapes=[Box((_THICK * largest, blade, height))],
-    )  # fmt: skip
+    )
     builder.joint("prismatic", trench, tool, axis=(1.0, 0.0, 0.0), motor=IMPOSED_MOTION, name="rail")
     add_grains(builder, np.random.default_rng(seed), cells, edge, (smallest, largest), density, material, rolls)
     model, state = builder.build()

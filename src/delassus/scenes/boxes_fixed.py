@@ -36,10 +36,11 @@ def build(
     material = Material(mu)
     builder.fixed("ground", shapes=[Plane()], material=material)
     boxes = [
-        builder.body(name, position=(0, 0, height + (k + 0.5) * size), mass=m, shapes=[Box((size,) * 3)],
-                     material=material)
+        builder.body(
+            name, position=(0, 0, height + (k + 0.5) * size), mass=m, shapes=[Box((size,) * 3)], material=material
+        )
         for k, (name, m) in enumerate([("lower", mass), ("upper", ratio * mass)])
-    ]  # fmt: skip
+    ]
     builder.joint("fixed", *boxes, position=(0, 0, height + size), name="weld")
     model, state = builder.build()
     return Setup(model, state, 2.0)

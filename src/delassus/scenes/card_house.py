@@ -41,12 +41,21 @@ def build(
             for side in (-1.0, 1.0):
                 # the top inner edges of the two cards meet over the middle of the pair
                 x = first + k * width + side * 0.5 * (length * s + thickness * c)
-                builder.body(position=(x, 0, floor + 0.5 * rise), orientation=rotation_exp((0.0, -side * theta, 0.0)),
-                             density=density, shapes=[shape], material=material)  # fmt: skip
+                builder.body(
+                    position=(x, 0, floor + 0.5 * rise),
+                    orientation=rotation_exp((0.0, -side * theta, 0.0)),
+                    density=density,
+                    shapes=[shape],
+                    material=material,
+                )
         for k in range(pairs - 1):
             flat = Box((width, 0.7 * length, thickness))
-            builder.body(position=(first + (k + 0.5) * width, 0, floor + rise + 0.5 * thickness), density=density,
-                         shapes=[flat], material=material)  # fmt: skip
+            builder.body(
+                position=(first + (k + 0.5) * width, 0, floor + rise + 0.5 * thickness),
+                density=density,
+                shapes=[flat],
+                material=material,
+            )
     model, state = builder.build()
     return Setup(model, state, 2.0, settings=StepSettings(h=2e-3))
 

@@ -49,13 +49,28 @@ def _linkage(
         along = (b - a) / np.linalg.norm(b - a)
         turned = np.stack([along, [0.0, 1.0, 0.0], np.cross(along, [0.0, 1.0, 0.0])], axis=1)
         shape = Box((float(np.linalg.norm(b - a)), _THICK, _THICK))
-        rods.append(builder.body(("base", "crank", "coupler", "rocker")[k], position=(a + b) / 2, orientation=turned,
-                                 mass=mass, shapes=[shape], material=material))  # fmt: skip
+        rods.append(
+            builder.body(
+                ("base", "crank", "coupler", "rocker")[k],
+                position=(a + b) / 2,
+                orientation=turned,
+                mass=mass,
+                shapes=[shape],
+                material=material,
+            )
+        )
     hinge = axis_frame((0.0, 1.0, 0.0))
     for k in range(4):
         motor = drive if k == 0 else None
-        builder.joint("revolute", rods[k], rods[(k + 1) % 4], position=corners[(k + 1) % 4], frame=hinge, motor=motor,
-                      name=f"hinge-{k + 1}")  # fmt: skip
+        builder.joint(
+            "revolute",
+            rods[k],
+            rods[(k + 1) % 4],
+            position=corners[(k + 1) % 4],
+            frame=hinge,
+            motor=motor,
+            name=f"hinge-{k + 1}",
+        )
     for first, second in ((0, 2), (1, 3)):
         builder.exclude(rods[first], rods[second])
     return rods

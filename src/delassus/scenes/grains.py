@@ -21,9 +21,15 @@ def need_grains(n: int, smallest: float, largest: float, seed: int) -> None:
 
 
 def add_grains(
-    builder: ModelBuilder, rng: np.random.Generator, cells: np.ndarray, edge: float, radii: tuple[float, float],
-    density: float, material: Material, rolls: bool,
-) -> list[Body]:  # fmt: skip
+    builder: ModelBuilder,
+    rng: np.random.Generator,
+    cells: np.ndarray,
+    edge: float,
+    radii: tuple[float, float],
+    density: float,
+    material: Material,
+    rolls: bool,
+) -> list[Body]:
     """One sphere in each cell, as far off its centre as fits: columns of spheres would stand.
 
     cells: (n, 3) centres [m]; edge: of a cell, at least the largest diameter [m]; rolls: spheres may turn. Those of
@@ -35,6 +41,9 @@ def add_grains(
         shape = Sphere(r)
         mass = density * shape.volume
         inertia = density * np.diag(shape.inertia_per_density) * (1.0 if rolls else _LOCK)
-        out.append(builder.body(f"sphere-{k + 1}", position=place, mass=mass, inertia=inertia, shapes=[shape],
-                                material=material))  # fmt: skip
+        out.append(
+            builder.body(
+                f"sphere-{k + 1}", position=place, mass=mass, inertia=inertia, shapes=[shape], material=material
+            )
+        )
     return out

@@ -36,8 +36,13 @@ def build(
     material = Material(mu)
     top = fill(builder, n, radius, container, density, material, np.random.default_rng(seed))
     height = _HEIGHT * container
-    builder.body("cylinder", position=(0.0, 0.0, top + 0.5 * height), mass=heavy,
-                 shapes=[Cylinder(_WIDTH * container, height)], material=material)  # fmt: skip
+    builder.body(
+        "cylinder",
+        position=(0.0, 0.0, top + 0.5 * height),
+        mass=heavy,
+        shapes=[Cylinder(_WIDTH * container, height)],
+        material=material,
+    )
     model, state = builder.build()
     return Setup(model, state, 2.0, settings=StepSettings(h=2e-3))
 

@@ -32,8 +32,11 @@ def build(
         need(value > 0, f"{name} is {value}: give a positive number")
     need(mu >= 0, f"mu is {mu}: give zero or more")
     largest = np.log10(mass) + max(0.0, (n - 1) * np.log10(ratio))
-    need(largest <= np.log10(_HEAVIEST), f"the heaviest of {n} bodies has 1e{largest:.0f} kg: give fewer, a smaller "
-         f"mass or a smaller ratio, at most {_HEAVIEST:g} kg")  # fmt: skip
+    need(
+        largest <= np.log10(_HEAVIEST),
+        f"the heaviest of {n} bodies has 1e{largest:.0f} kg: give fewer, a smaller "
+        f"mass or a smaller ratio, at most {_HEAVIEST:g} kg",
+    )
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     material = Material(mu)
     builder.fixed("floor", shapes=[Plane()], material=material)
@@ -41,8 +44,9 @@ def build(
     for k in range(n):
         half = float(_half_width(mass * ratio**k))
         shape = Sphere(half) if spheres else Box((2.0 * half, 2.0 * half, 2.0 * half))
-        body = builder.body(f"body-{k + 1}", position=(0.0, 0.0, top + half), mass=mass * ratio**k, shapes=[shape],
-                            material=material)  # fmt: skip
+        body = builder.body(
+            f"body-{k + 1}", position=(0.0, 0.0, top + half), mass=mass * ratio**k, shapes=[shape], material=material
+        )
         # Nothing holds a sphere on a sphere, nor a cube without friction: a tilt of the last digit, under 1e19 times
         # the body's own weight, is a thousand g sideways. Guides do, as in the stacks of Mangoni's thesis.
         if spheres or mu == 0.0:

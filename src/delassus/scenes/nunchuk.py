@@ -43,8 +43,14 @@ def build(
         turn = rotation_exp((0.0, side * (0.3 + 0.1 * side), 0.2 * side + 0.1))
         end = middle + (side * 0.6 * thickness, 0.0, 0.0)
         centre = end + rotate(turn, np.array([side * 0.5 * length, 0.0, 0.0]))
-        stick = builder.body(name, position=centre, orientation=turn, mass=mass, material=material,
-                             shapes=[Box((length, thickness, thickness))])  # fmt: skip
+        stick = builder.body(
+            name,
+            position=centre,
+            orientation=turn,
+            mass=mass,
+            material=material,
+            shapes=[Box((length, thickness, thickness))],
+        )
         builder.joint("spherical", ball, stick, position=end, name=f"{name}-joint")
     model, state = builder.build()
     return Setup(model, state, 2.0)
@@ -54,9 +60,11 @@ def check(setup: Setup, run: Trajectory) -> list[Check]:
     p = setup.parameters
     weight = float(setup.model.mass.sum()) * _G
     out = [
-        all_converged(run), closed_joints(run), shallow(run, 1e-3 * p["thickness"]),
+        all_converged(run),
+        closed_joints(run),
+        shallow(run, 1e-3 * p["thickness"]),
         no_energy_gain(run, weight * p["height"], 1e-4),
-    ]  # fmt: skip
+    ]
     if run.t[-1] > 1.5:
         out.append(at_rest(run, 1e-3))
     return out

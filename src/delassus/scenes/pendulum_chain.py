@@ -33,9 +33,16 @@ def build(
     push = 0.5 if spatial else 0.0  # of the chain's end [m/s]; the rest swings with it
     spin = push / (n * length) * np.cross(along, (0.0, 1.0, 0.0))
     for k in range(n):
-        link = builder.body(f"link-{k + 1}", position=(k + 0.5) * length * along, orientation=turn, density=density,
-                            shapes=[Capsule(radius, length)], velocity=(0, push * (k + 0.5) / n, 0),
-                            angular_velocity=spin, group=0)  # fmt: skip
+        link = builder.body(
+            f"link-{k + 1}",
+            position=(k + 0.5) * length * along,
+            orientation=turn,
+            density=density,
+            shapes=[Capsule(radius, length)],
+            velocity=(0, push * (k + 0.5) / n, 0),
+            angular_velocity=spin,
+            group=0,
+        )
         builder.joint("spherical" if spatial else "revolute", before, link, position=k * length * along, axis=(0, 1, 0))
         before = link
     model, state = builder.build()

@@ -22,8 +22,14 @@ def build(
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     material = Material(mu)
     builder.fixed("ground", shapes=[Plane()], material=material)
-    builder.body("ball", position=(0, 0, radius), velocity=(speed, 0, 0), density=density, shapes=[Sphere(radius)],
-                 material=material)  # fmt: skip
+    builder.body(
+        "ball",
+        position=(0, 0, radius),
+        velocity=(speed, 0, 0),
+        density=density,
+        shapes=[Sphere(radius)],
+        material=material,
+    )
     model, state = builder.build()
     return Setup(model, state, 2.0)
 

@@ -97,9 +97,14 @@ class Setup:
         return max(1, math.ceil(wanted / h - 1e-9))
 
     def run(
-        self, *, steps: int | None = None, duration: float | None = None, settings: StepSettings | None = None,
-        memory: Memory | None = None, watch: Watcher | None = None,
-    ) -> Trajectory:  # fmt: skip
+        self,
+        *,
+        steps: int | None = None,
+        duration: float | None = None,
+        settings: StepSettings | None = None,
+        memory: Memory | None = None,
+        watch: Watcher | None = None,
+    ) -> Trajectory:
         """Take the steps and keep them in memory. watch: called with (number, state, report, memory) after each."""
         settings = settings or self.settings
         count = self.steps(duration, settings) if steps is None else steps
@@ -140,8 +145,9 @@ class Scene:
                 get_origin(hints.get(name)) is Annotated and argument.default is not argument.empty,
                 f'scene {self.name!r}: give parameter {name!r} a default and a meaning, Annotated[float, "… [m]"]',
             )
-        return {name: Parameter(name, argument.default, get_args(hints[name])[1])
-                for name, argument in signature.items()}  # fmt: skip
+        return {
+            name: Parameter(name, argument.default, get_args(hints[name])[1]) for name, argument in signature.items()
+        }
 
     def build(self, **values: Any) -> Setup:
         """The scene with some parameters changed; unknown names suggest the nearest."""

@@ -57,8 +57,13 @@ def fill(
     for k in range(n):
         x, y = layer[k % len(layer)]
         place = np.array([x, y, (k // len(layer) + 0.6) * _PITCH * radius])
-        builder.body(f"sphere-{k + 1}", position=place + _JITTER * radius * rng.uniform(-1, 1, 3), density=density,
-                     shapes=[Sphere(radius)], material=material)  # fmt: skip
+        builder.body(
+            f"sphere-{k + 1}",
+            position=place + _JITTER * radius * rng.uniform(-1, 1, 3),
+            density=density,
+            shapes=[Sphere(radius)],
+            material=material,
+        )
     return ((n - 1) // len(layer) + 0.6) * _PITCH * radius + (1.0 + _JITTER) * radius
 
 

@@ -43,8 +43,14 @@ def _setup(shape: Shape, half: float, density: float, height: float, speed: floa
     need(height >= 0, f"height is {height}: give zero or more")
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     builder.fixed("floor", shapes=[Plane()], material=Material(0.0))
-    builder.body("body", position=(0.0, 0.0, half + height), velocity=(speed, 0.0, 0.0), density=density,
-                 shapes=[shape], material=Material(0.0))  # fmt: skip
+    builder.body(
+        "body",
+        position=(0.0, 0.0, half + height),
+        velocity=(speed, 0.0, 0.0),
+        density=density,
+        shapes=[shape],
+        material=Material(0.0),
+    )
     model, state = builder.build()
     settings = StepSettings(h=0.02, law=Law.FRICTIONLESS, integrator="euler", stabilisation=Stabilisation.full())
     return Setup(model, state, _STEPS * settings.h, settings=settings)

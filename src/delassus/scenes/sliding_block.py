@@ -28,8 +28,9 @@ def build(
     # flat, so that it slides as a point mass would: friction acts size/8 below the centre and tilts nothing
     turned = np.array([[np.cos(theta), 0, np.sin(theta)], [0, 1, 0], [-np.sin(theta), 0, np.cos(theta)]])
     shape = Box((size, size, 0.25 * size))
-    builder.body("block", position=0.125 * size * normal, orientation=turned, density=density, shapes=[shape],
-                 material=material)  # fmt: skip
+    builder.body(
+        "block", position=0.125 * size * normal, orientation=turned, density=density, shapes=[shape], material=material
+    )
     model, state = builder.build()
     return Setup(model, state, 2.0)
 

@@ -38,8 +38,13 @@ def build(
         i, j, layer = k % side, k // side % side, k // side**2
         place = np.array([(i + 0.5) * cell - half, (j + 0.5) * cell - half, (layer + 0.6) * cell])
         r = radius * (1.0 + _SPREAD * rng.uniform(-1, 1))
-        builder.body(f"sphere-{k + 1}", position=place + 0.08 * radius * rng.uniform(-1, 1, 3), density=density,
-                     shapes=[Sphere(r)], material=material)  # fmt: skip
+        builder.body(
+            f"sphere-{k + 1}",
+            position=place + 0.08 * radius * rng.uniform(-1, 1, 3),
+            density=density,
+            shapes=[Sphere(r)],
+            material=material,
+        )
     model, state = builder.build()
     return Setup(model, state, 1.5, settings=StepSettings(h=2e-3))
 

@@ -31,8 +31,11 @@ def build(
     for name, value in (("mass", mass), ("density", density), ("ratio", ratio)):
         need(value > 0, f"{name} is {value}: give a positive number")
     largest = np.log10(mass) + max(0.0, (n - 1) * np.log10(ratio))
-    need(largest <= np.log10(_HEAVIEST), f"the heaviest of {n} spheres has 1e{largest:.0f} kg: give fewer, a smaller "
-         f"mass or a smaller ratio, at most {_HEAVIEST:g} kg")  # fmt: skip
+    need(
+        largest <= np.log10(_HEAVIEST),
+        f"the heaviest of {n} spheres has 1e{largest:.0f} kg: give fewer, a smaller "
+        f"mass or a smaller ratio, at most {_HEAVIEST:g} kg",
+    )
     builder = ModelBuilder(gravity=(0.0, 0.0, -_G))
     material = Material(0.0)
     builder.fixed("floor", shapes=[Plane()], material=material)
@@ -40,8 +43,9 @@ def build(
     for k in range(n):
         m = mass * ratio**k
         radius = (0.75 * m / (np.pi * density)) ** (1.0 / 3.0)
-        sphere = builder.body(f"sphere-{k + 1}", position=(0.0, 0.0, top + radius), mass=m, shapes=[Sphere(radius)],
-                              material=material)  # fmt: skip
+        sphere = builder.body(
+            f"sphere-{k + 1}", position=(0.0, 0.0, top + radius), mass=m, shapes=[Sphere(radius)], material=material
+        )
         builder.joint("cylindrical", None, sphere, name=f"guide-{k + 1}")
         top += 2.0 * radius
     model, state = builder.build()

@@ -33,14 +33,25 @@ def build(
     x, y, z = brick, brick / 2, brick / 3
     for row in range(rows):
         for k, (start, width) in enumerate(_bond(row, columns, x)):
-            builder.body(f"brick-{row + 1}-{k + 1}", position=(start + width / 2, 0, (row + 0.5) * z), density=density,
-                         shapes=[Box((0.998 * width, y, z))], material=material)  # fmt: skip
+            builder.body(
+                f"brick-{row + 1}-{k + 1}",
+                position=(start + width / 2, 0, (row + 0.5) * z),
+                density=density,
+                shapes=[Box((0.998 * width, y, z))],
+                material=material,
+            )
     away = y / 2 + ball + speed * quiet
     # thrown so that it arrives at two thirds of the wall's height
     up = 0.5 * _G * quiet
     height = max(0.667 * rows * z, ball)
-    builder.body("ball", position=(columns * x / 2, -away, height), velocity=(0, speed, up), density=density,
-                 shapes=[Sphere(ball)], material=material)  # fmt: skip
+    builder.body(
+        "ball",
+        position=(columns * x / 2, -away, height),
+        velocity=(0, speed, up),
+        density=density,
+        shapes=[Sphere(ball)],
+        material=material,
+    )
     model, state = builder.build()
     return Setup(model, state, 0.8, settings=StepSettings(h=2e-3))
 

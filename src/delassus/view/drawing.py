@@ -15,9 +15,16 @@ from delassus.spatial import matrix_to_quaternion, quaternion_multiply, quaterni
 from delassus.view.triangles import EACH, TOGETHER, UNIT, Triangles
 
 PALETTE = np.array(
-    [(0.30, 0.47, 0.66), (0.95, 0.56, 0.17), (0.35, 0.63, 0.31), (0.88, 0.34, 0.35), (0.46, 0.72, 0.70),
-     (0.93, 0.79, 0.28), (0.69, 0.48, 0.63)]
-)  # fmt: skip
+    [
+        (0.30, 0.47, 0.66),
+        (0.95, 0.56, 0.17),
+        (0.35, 0.63, 0.31),
+        (0.88, 0.34, 0.35),
+        (0.46, 0.72, 0.70),
+        (0.93, 0.79, 0.28),
+        (0.69, 0.48, 0.63),
+    ]
+)
 """Of moving bodies whose colours were not chosen, by number."""
 FIXED = (0.72, 0.72, 0.74)
 STATUS_COLOURS = np.array([(0.55, 0.55, 0.58), (0.13, 0.47, 0.90), (0.92, 0.28, 0.16)])
@@ -136,9 +143,14 @@ class Drawing:
     def _group(self, triangles: Triangles, rows: np.ndarray, scale: np.ndarray) -> Solids:
         shapes = self.model.shapes
         return Solids(
-            triangles, rows, shapes.body[rows], shapes.local_position[rows], shapes.local_rotation[rows], scale,
+            triangles,
+            rows,
+            shapes.body[rows],
+            shapes.local_position[rows],
+            shapes.local_rotation[rows],
+            scale,
             self._colour(rows),
-        )  # fmt: skip
+        )
 
     def _colour(self, rows: np.ndarray) -> np.ndarray:
         body, chosen = self.model.shapes.body[rows], self.model.colours[rows]
@@ -296,10 +308,13 @@ def residual_colours(contacts: StepContacts) -> np.ndarray:
 def contact_names(model: Model, contacts: StepContacts, c: int) -> tuple[str, str]:
     """Of the two bodies of a contact; "world" is all that is fixed."""
     first, second = (
-        model.flexible.names[soft] if soft >= 0 and model.flexible is not None else
-        model.body_names[body] if body >= 0 else "world"
+        model.flexible.names[soft]
+        if soft >= 0 and model.flexible is not None
+        else model.body_names[body]
+        if body >= 0
+        else "world"
         for body, soft in zip(contacts.bodies[c], (-1, -1) if contacts.flexible is None else contacts.flexible[c])
-    )  # fmt: skip
+    )
     return first, second
 
 

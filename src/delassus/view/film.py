@@ -20,14 +20,28 @@ _ROUND = 24  # corners of a circle
 _MOST_LINED = 4000  # polygons: the edges of more would hide what is between them
 _BOX_FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
 _FIXED = (0.75, 0.75, 0.75)
-_COLOURS = ((0.30, 0.47, 0.66), (0.95, 0.56, 0.17), (0.35, 0.63, 0.31), (0.88, 0.34, 0.35), (0.46, 0.72, 0.70),
-            (0.93, 0.79, 0.28), (0.69, 0.48, 0.63))  # fmt: skip
+_COLOURS = (
+    (0.30, 0.47, 0.66),
+    (0.95, 0.56, 0.17),
+    (0.35, 0.63, 0.31),
+    (0.88, 0.34, 0.35),
+    (0.46, 0.72, 0.70),
+    (0.93, 0.79, 0.28),
+    (0.69, 0.48, 0.63),
+)
 
 
 def write_film(
-    path: Path, model: Model, q: np.ndarray, t: np.ndarray, nodes: np.ndarray, *, fps: float, azimuth: float,
+    path: Path,
+    model: Model,
+    q: np.ndarray,
+    t: np.ndarray,
+    nodes: np.ndarray,
+    *,
+    fps: float,
+    azimuth: float,
     elevation: float,
-) -> None:  # fmt: skip
+) -> None:
     """A frame for each of these states.  q: (N, n_b, 7); t: (N,) [s], written into the picture; nodes: (N, n_n, 3) of
     flexible bodies; fps: frames a second; azimuth, elevation: where it is looked at from [degrees]."""
     from matplotlib.animation import PillowWriter
@@ -103,9 +117,15 @@ def bounds_of(
 
 
 def draw_state(
-    axes: "Axes", model: Model, q: np.ndarray, camera: np.ndarray, low: np.ndarray, high: np.ndarray,
-    nodes: np.ndarray | None = None, colours: np.ndarray | None = None,
-) -> None:  # fmt: skip
+    axes: "Axes",
+    model: Model,
+    q: np.ndarray,
+    camera: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    nodes: np.ndarray | None = None,
+    colours: np.ndarray | None = None,
+) -> None:
     """All shapes at these poses (n_b, 7), the far ones first; nodes: (n_n, 3) of flexible bodies, colours: (F, 3) of
     their surfaces, instead of one a body."""
     from matplotlib.collections import PolyCollection
@@ -129,7 +149,7 @@ def draw_state(
             facecolors=[colour for _, _, colour in found],
             edgecolors="0.25" if len(found) <= _MOST_LINED else "face",
             linewidths=0.4,
-        )  # fmt: skip
+        )
     )
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
@@ -138,9 +158,14 @@ def draw_state(
 
 
 def _polygons(
-    shapes: ShapeArrays, s: int, R: np.ndarray, x: np.ndarray, camera: np.ndarray, colour: tuple[float, ...],
+    shapes: ShapeArrays,
+    s: int,
+    R: np.ndarray,
+    x: np.ndarray,
+    camera: np.ndarray,
+    colour: tuple[float, ...],
     window: tuple[np.ndarray, np.ndarray],
-) -> list[Polygon]:  # fmt: skip
+) -> list[Polygon]:
     """What is seen of shape s, turned by R and placed at x."""
     kind, size = shapes.kind[s], shapes.size[s]
     if kind == PLANE:
@@ -177,8 +202,10 @@ def _hull_of_circles(ends: np.ndarray, radius: float) -> np.ndarray:
     along = ends[1] - ends[0]
     start = math.atan2(along[1], along[0]) + 0.5 * math.pi
     turn = np.linspace(0.0, math.pi, _ROUND // 2 + 1)
-    halves = [ends[k] + radius * np.stack([np.cos(start + k * math.pi + turn), np.sin(start + k * math.pi + turn)], 1)
-              for k in (0, 1)]  # fmt: skip
+    halves = [
+        ends[k] + radius * np.stack([np.cos(start + k * math.pi + turn), np.sin(start + k * math.pi + turn)], 1)
+        for k in (0, 1)
+    ]
     return np.concatenate(halves)
 
 

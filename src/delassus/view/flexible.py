@@ -53,8 +53,9 @@ def _instants(figure: "Figure", run: Trajectory, model: Model) -> None:
     triangles, _ = triangles_of(run.elements)
     stress = [at_nodes(run.elements, run.elements.von_mises(state.nodes))[triangles].mean(axis=1) for state in states]
     scale = Normalize(0.0, max(1e-300, max(float(values.max()) for values in stress)))
-    low, high = bounds_of(model, np.array([state.q for state in states]), camera,
-                          np.array([state.nodes for state in states]))  # fmt: skip
+    low, high = bounds_of(
+        model, np.array([state.q for state in states]), camera, np.array([state.nodes for state in states])
+    )
     panels = np.atleast_1d(figure.subplots(1, len(chosen)))
     for panel, state, values in zip(panels, states, stress):
         colours = colormaps["viridis"](scale(values))
@@ -102,9 +103,11 @@ def _energies(panel: "Axes", run: Trajectory) -> None:
     rest = run.energy[chosen, 1] - strain
     rest -= rest.min()
     for values, colour, label in (
-        (kinetic, "C1", "kinetic"), (strain, "C3", "strain"), (rest, "C2", "other potential, from its lowest"),
+        (kinetic, "C1", "kinetic"),
+        (strain, "C3", "strain"),
+        (rest, "C2", "other potential, from its lowest"),
         (kinetic + strain + rest, "0.2", "total"),
-    ):  # fmt: skip
+    ):
         panel.plot(t, values, linewidth=1.1, color=colour, label=label)
     panel.set_ylabel("energy [J]")
     panel.legend(fontsize=8, frameon=False)

@@ -47,8 +47,9 @@ def draw(run: Trajectory, *, title: str, tol: float, strip: np.ndarray | None = 
     panels[5].set_ylim(bottom=0)
     failed = t[~run.converged] if run.step_count else t
     for panel in (panels[1], panels[4]) if len(failed) else ():
-        panel.plot(failed, np.full(len(failed), 0.97), "x", color="C3", markersize=5,
-                   transform=panel.get_xaxis_transform())  # fmt: skip
+        panel.plot(
+            failed, np.full(len(failed), 0.97), "x", color="C3", markersize=5, transform=panel.get_xaxis_transform()
+        )
     for panel in panels:
         panel.grid(True, color="0.92")
         panel.set_xlim(float(run.t[0]), float(run.t[-1]) if run.step_count else None)

@@ -24,16 +24,7 @@ from delassus.solvers.table import find
 from delassus_papers.claim import Claim, Fact, Found, NotTested
 from delassus_papers.criterion import Between, Order
 from delassus_papers.experiment import Experiment, Findings
-from delassus_papers.measure.drafts import (
-    WINDOW,
-    Draft,
-    at_rest,
-    draft_of,
-    drawn,
-    for_seconds,
-    moving_mean,
-    to_error,
-)
+from delassus_papers.measure.drafts import WINDOW, Draft, at_rest, draft_of, drawn, for_seconds, moving_mean, to_error
 from delassus_papers.measure.snapshot import draw_snapshots
 from delassus_papers.outcome import Picture
 
@@ -118,9 +109,13 @@ def solved_again(report: StepReport, guess: np.ndarray, h: float, whole: bool = 
         problem, _of("ipm-inexact", young=_YOUNG, **_OURS).in_step(h, lengths), _ERROR, _OUTER, _LIMIT
     )
     jacobi = find("jacobi")[1]
-    points = {"accurate": report.solution.reactions, "published": reactions,
-              "pgj": for_seconds(problem, jacobi, seconds), "ours": own,
-              "pgj_ours": for_seconds(problem, jacobi, own_seconds)}  # fmt: skip
+    points = {
+        "accurate": report.solution.reactions,
+        "published": reactions,
+        "pgj": for_seconds(problem, jacobi, seconds),
+        "ours": own,
+        "pgj_ours": for_seconds(problem, jacobi, own_seconds),
+    }
     forces = dict.fromkeys(("few", "many", "other"), np.nan)
     if whole:
         points["few"], points["many"] = _pgj(report, guess)
@@ -182,9 +177,14 @@ def measure_bed(folder: Path, bed: dict[str, Any], steps: int | None = None, who
     for claim in CLAIMS:
         found[claim.key] = Found(own[claim.key], own["ours"].get(claim.key), *_reason(claim.key, again))
     names = "blade-draft.png", f"blade-snapshot-{setup.model.body_count - 1}.png"
-    pictures = [Picture(names[1], "Figure 1", f"The trench cut open, {setup.model.body_count - 1} spheres, colour: "
-                                              "speed.",
-                        "a million spheres; picture without numbers")]  # fmt: skip
+    pictures = [
+        Picture(
+            names[1],
+            "Figure 1",
+            f"The trench cut open, {setup.model.body_count - 1} spheres, colour: speed.",
+            "a million spheres; picture without numbers",
+        )
+    ]
     draw_snapshots(
         folder / names[1],
         setup,
@@ -192,9 +192,15 @@ def measure_bed(folder: Path, bed: dict[str, Any], steps: int | None = None, who
     )
     if whole:
         _draw(folder / names[0], runs, again)
-        pictures.insert(0, Picture(names[0], "", f"Draft force over time, mean of {WINDOW} steps drawn thick, and "
-                                                 "the error "
-                                   "in the same steps.", "no number in the text"))  # fmt: skip
+        pictures.insert(
+            0,
+            Picture(
+                names[0],
+                "",
+                f"Draft force over time, mean of {WINDOW} steps drawn thick, and the error in the same steps.",
+                "no number in the text",
+            ),
+        )
     return Findings(found, _facts(setup, runs, again, own), pictures)
 
 
@@ -240,15 +246,27 @@ def _facts(setup: Setup, runs: list[Draft], again: list[Again], own: dict[str, A
     grains = setup.model.body_count - 1
     out = [Fact(f"{grains} spheres, weight; contacts with R from their sizes", "a million", f"{weight:.3g} N")]
     if all(np.isfinite(one.other) for one in again):
-        out.append(Fact(f"{grains} spheres: steps whose force by `apgd`, accurate, too, is off by more than {_OFF:.0%}",
-                        "–", "–", f"{own['other']:.0%} of {len(again)}"))  # fmt: skip
+        out.append(
+            Fact(
+                f"{grains} spheres: steps whose force by `apgd`, accurate, too, is off by more than {_OFF:.0%}",
+                "–",
+                "–",
+                f"{own['other']:.0%} of {len(again)}",
+            )
+        )
     what = f"{grains} spheres, {len(again)} steps: median error of the force of interior point and PGJ in equal time"
     told = [f"{error[IPM]:.2%}, {error[PGJ]:.2%}" for error in (own["equal-time"], own["ours"]["equal-time"])]
     out.append(Fact(what, "–", *told))
     for one in runs:
-        out.append(Fact(f"{grains} spheres, {one.name}: mean force, noise, median residual, time", "–", "–",
-                        f"{one.force.mean():.3g} N, {one.noise:.2g} N, {np.median(one.residual):.1e}, "
-                        f"{one.seconds.sum():.0f} s for {len(one.t)} steps"))  # fmt: skip
+        out.append(
+            Fact(
+                f"{grains} spheres, {one.name}: mean force, noise, median residual, time",
+                "–",
+                "–",
+                f"{one.force.mean():.3g} N, {one.noise:.2g} N, {np.median(one.residual):.1e}, "
+                f"{one.seconds.sum():.0f} s for {len(one.t)} steps",
+            )
+        )
     return out
 
 
@@ -264,11 +282,14 @@ def _draw(path: Path, runs: list[Draft], again: list[Again]) -> None:
     largest = max(float(moving_mean(one.force).max()) for one in runs)
     axes[0].set(ylabel="draft force [N]", ylim=(-0.1 * largest, 2.0 * largest))
     t = [one.t for one in again]
-    curves = (("few", f"PGJ {FEW}", "C3", "-"), ("many", f"PGJ {MANY}", "C2", "-"),
-              ("published", "published interior point to 1e-6, from nothing", "C0", "-"),
-              ("pgj", "PGJ in the same time, from nothing", "C1", "-"),
-              ("ours", "our interior point to 1e-6, from nothing", "C4", "--"),
-              ("pgj_ours", "PGJ in that time, from nothing", "C5", "--"))  # fmt: skip
+    curves = (
+        ("few", f"PGJ {FEW}", "C3", "-"),
+        ("many", f"PGJ {MANY}", "C2", "-"),
+        ("published", "published interior point to 1e-6, from nothing", "C0", "-"),
+        ("pgj", "PGJ in the same time, from nothing", "C1", "-"),
+        ("ours", "our interior point to 1e-6, from nothing", "C4", "--"),
+        ("pgj_ours", "PGJ in that time, from nothing", "C5", "--"),
+    )
     for name, words, colour, style in curves:
         off = [getattr(one, name) - one.accurate for one in again]
         axes[1].plot(t, off, f"o{style}", color=colour, markersize=3, linewidth=0.8, label=words)

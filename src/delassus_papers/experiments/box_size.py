@@ -48,12 +48,26 @@ def _claims() -> tuple[Claim, ...]:
     for paper, table in (("mangoni", TABLE_5_3), ("mangoni-tasora", TABLE_1)):
         for balls, (size, mean) in table.items():
             what = f"n_v = {6 * balls}, {size:.0f} contacts" if paper == "mangoni" else f"matrix of {size:.0f} rows"
-            out.append(Claim(f"{paper}-{balls}", _PLACE[paper], f"{what}: {mean} iterations", "mean iterations a step",
-                             Near(mean, _NEAR, LESS), paper))  # fmt: skip
+            out.append(
+                Claim(
+                    f"{paper}-{balls}",
+                    _PLACE[paper],
+                    f"{what}: {mean} iterations",
+                    "mean iterations a step",
+                    Near(mean, _NEAR, LESS),
+                    paper,
+                )
+            )
         out.append(
-            Claim(f"{paper}-spread", _PLACE[paper], "the number of iterations does not change with the size",
-                  "largest mean over the smallest", Between(1.0, _NEAR, _SPREADS[paper]), paper)
-        )  # fmt: skip
+            Claim(
+                f"{paper}-spread",
+                _PLACE[paper],
+                "the number of iterations does not change with the size",
+                "largest mean over the smallest",
+                Between(1.0, _NEAR, _SPREADS[paper]),
+                paper,
+            )
+        )
     return tuple(out)
 
 
@@ -95,8 +109,9 @@ def measure(folder: Path, quick: bool) -> Findings:
     sizes: dict[tuple[str, int], Size] = {}
     found: dict[str, Found | NotTested] = {}
     for paper, table, rule, changes in (
-        ("mangoni", TABLE_5_3, THESIS, {}), ("mangoni-tasora", TABLE_1, MANGONI_TASORA, AS_IN_MANGONI_TASORA),
-    ):  # fmt: skip
+        ("mangoni", TABLE_5_3, THESIS, {}),
+        ("mangoni-tasora", TABLE_1, MANGONI_TASORA, AS_IN_MANGONI_TASORA),
+    ):
         settings = thesis_ipm(linear="body", **changes)  # the iterates of the published matrix, sooner
         for k, balls in enumerate(table):
             if quick and k >= _SIZES_QUICK:
@@ -112,18 +127,33 @@ def measure(folder: Path, quick: bool) -> Findings:
     for paper, of, rule, name in (
         ("mangoni", "Figure 5.2", THESIS, "box-size-convergence.png"),
         ("mangoni-tasora", "Figure 1", MANGONI_TASORA, "box-size-convergence-mangoni-tasora.png"),
-    ):  # fmt: skip
+    ):
         curves = {balls: size.curve for (known, balls), size in sizes.items() if known == paper}
         _draw_convergence(folder / name, curves, rule, f"{of}: convergence, balls in the box")
-        pictures.append(Picture(name, of, f"Residuals and μ over the iterations of the last step, per row and velocity "
-                                f"as in {_RESULTS[paper]}; dotted: the rule by which the method stops. Zero is drawn "
-                                "at 1e-17.", "curve not available"))  # fmt: skip
+        pictures.append(
+            Picture(
+                name,
+                of,
+                f"Residuals and μ over the iterations of the last step, per row and velocity "
+                f"as in {_RESULTS[paper]}; dotted: the rule by which the method stops. Zero is drawn "
+                "at 1e-17.",
+                "curve not available",
+            )
+        )
     _draw(folder / "box-size.png", sizes)
-    return Findings(found, _facts(sizes, quick), [
-        *pictures,
-        Picture("box-size.png", "Table 5.3", "Mean iterations a step over the number of velocities.",
-                "means of both tables"),
-    ])  # fmt: skip
+    return Findings(
+        found,
+        _facts(sizes, quick),
+        [
+            *pictures,
+            Picture(
+                "box-size.png",
+                "Table 5.3",
+                "Mean iterations a step over the number of velocities.",
+                "means of both tables",
+            ),
+        ],
+    )
 
 
 def _found(size: Size, printed: float) -> Found:
@@ -147,20 +177,31 @@ def _container(balls: int) -> float:
 def _facts(sizes: dict[tuple[str, int], Size], quick: bool) -> list[Fact]:
     out = [
         Fact("diameter of the container, 1190 balls", "1 m", "1 m"),
-        Fact("diameter of the container, fewer balls", "1 m", ", ".join(
-            f"{balls}: {_container(balls):.2f} m" for paper, balls in sizes if paper == "mangoni" and balls != 1190),
-            "as many contacts a ball as printed"),
+        Fact(
+            "diameter of the container, fewer balls",
+            "1 m",
+            ", ".join(
+                f"{balls}: {_container(balls):.2f} m" for paper, balls in sizes if paper == "mangoni" and balls != 1190
+            ),
+            "as many contacts a ball as printed",
+        ),
         Fact("distance at which balls become a row", "not given", f"{_REACH:g} m"),
         Fact("steps counted, after those to settle", "50", f"{_STEPS_QUICK if quick else _STEPS}, {_SETTLE}"),
-    ]  # fmt: skip
+    ]
     for (paper, balls), size in sizes.items():
         if paper == "mangoni":
             printed = TABLE_5_3[balls][0]
-            out.append(Fact(f"contacts, n_v = {6 * balls}", f"{printed:.0f} ({printed / balls:.1f} a ball)",
-                            f"{size.contacts:.0f} ({size.contacts / balls:.1f})"))  # fmt: skip
+            out.append(
+                Fact(
+                    f"contacts, n_v = {6 * balls}",
+                    f"{printed:.0f} ({printed / balls:.1f} a ball)",
+                    f"{size.contacts:.0f} ({size.contacts / balls:.1f})",
+                )
+            )
         else:
-            out.append(Fact(f"rows and columns, {balls} balls", f"{TABLE_1[balls][0]:.0f}",
-                            f"{size.contacts + 6 * balls:.0f}"))  # fmt: skip
+            out.append(
+                Fact(f"rows and columns, {balls} balls", f"{TABLE_1[balls][0]:.0f}", f"{size.contacts + 6 * balls:.0f}")
+            )
         out.append(Fact(f"iterations from the start of §4.14.4, {balls} balls", published=f"{size.other_start:.1f}"))
     return out
 
@@ -180,7 +221,7 @@ def _draw_convergence(path: Path, curves: dict[int, list[Figures]], rule: Rule, 
             ("-", 1.6, "μ [J]", [one.mu for one in curve]),
             ("--", 1.1, "‖r_p‖/n_λ [m/s]", [one.primal for one in curve]),
             (":", 1.4, "‖r_d‖/n_v [N s]", [one.momentum for one in curve]),
-        ):  # fmt: skip
+        ):
             axes.semilogy(
                 count, np.maximum(values, 1e-17), style, color=colour, lw=width, label=f"n_v = {6 * balls}: {name}"
             )
@@ -202,12 +243,23 @@ def _draw(path: Path, sizes: dict[tuple[str, int], Size]) -> None:
     for paper, table, colour in (("mangoni", TABLE_5_3, _COLOURS[0]), ("mangoni-tasora", TABLE_1, _COLOURS[1])):
         mine = {balls: size for (name, balls), size in sizes.items() if name == paper}
         x, name = [6 * balls for balls in mine], _PLACE[paper]
-        axes.plot([6 * balls for balls in table], [row[1] for row in table.values()], "o:", color=colour, mfc="white",
-                  label=f"{name}, printed")  # fmt: skip
+        axes.plot(
+            [6 * balls for balls in table],
+            [row[1] for row in table.values()],
+            "o:",
+            color=colour,
+            mfc="white",
+            label=f"{name}, printed",
+        )
         axes.plot(x, [size.published for size in mine.values()], "s-", color=colour, label=f"{name}, published method")
         axes.plot(x, [size.fast for size in mine.values()], "^--", color=colour, label=f"{name}, `ipm`")
-    axes.set(xscale="log", xlabel="velocities n_v", ylabel="mean iterations per step", ylim=(0, 22),
-             title="Iterations over the number of balls")  # fmt: skip
+    axes.set(
+        xscale="log",
+        xlabel="velocities n_v",
+        ylabel="mean iterations per step",
+        ylim=(0, 22),
+        title="Iterations over the number of balls",
+    )
     ticks = [6 * balls for balls in TABLE_5_3]
     axes.set_xticks(ticks, [str(n) for n in ticks])
     axes.minorticks_off()

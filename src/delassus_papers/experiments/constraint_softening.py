@@ -22,20 +22,50 @@ MIDPOINTS, POWERS = (0.25, 0.5, 0.75), (1.0, 2.0, 4.0)
 _MOST = 100_000  # iterations
 
 CLAIMS = (
-    Claim("ends", "Figure 6", "impedance runs from its least value at no residual to its largest at the width, on both "
-          "sides, and stays within them (eq. 104)", "largest deviation, over midpoints and powers",
-          Between(0.0, 1e-12, 0.0, in_words=True)),
-    Claim("midpoint", "Figure 6", "at the midpoint the shape takes the midpoint's value, whatever the power (eq. 103)",
-          "largest deviation, over midpoints and powers", Between(0.0, 1e-12, 0.0, in_words=True)),
-    Claim("sooner", "§V-D", "relaxed and softened, the problem can be solved much more efficiently than the original",
-          "iterations of PGS-CCP to 1e-6", Order(("softened", "original"), 2.0)),
-    Claim("unique", "§V-D", "the regularised problem has a unique solution, which steadies the reactions",
-          "largest difference of reactions from two starts, relative", Order(("softened", "hard"), 100.0)),
-    Claim("too-little", "§V-D", "regularisation can result in significant underestimation of constraint forces",
-          "sum of normal reactions over the weight's impulse", Order(("softened", "hard"), 1.01)),
-    Claim("violated", "§V-D", "… leading to intolerable constraint violation", "dual residual of the hard rows [m/s]",
-          Order(("hard", "softened"), 100.0)),
-)  # fmt: skip
+    Claim(
+        "ends",
+        "Figure 6",
+        "impedance runs from its least value at no residual to its largest at the width, on both "
+        "sides, and stays within them (eq. 104)",
+        "largest deviation, over midpoints and powers",
+        Between(0.0, 1e-12, 0.0, in_words=True),
+    ),
+    Claim(
+        "midpoint",
+        "Figure 6",
+        "at the midpoint the shape takes the midpoint's value, whatever the power (eq. 103)",
+        "largest deviation, over midpoints and powers",
+        Between(0.0, 1e-12, 0.0, in_words=True),
+    ),
+    Claim(
+        "sooner",
+        "§V-D",
+        "relaxed and softened, the problem can be solved much more efficiently than the original",
+        "iterations of PGS-CCP to 1e-6",
+        Order(("softened", "original"), 2.0),
+    ),
+    Claim(
+        "unique",
+        "§V-D",
+        "the regularised problem has a unique solution, which steadies the reactions",
+        "largest difference of reactions from two starts, relative",
+        Order(("softened", "hard"), 100.0),
+    ),
+    Claim(
+        "too-little",
+        "§V-D",
+        "regularisation can result in significant underestimation of constraint forces",
+        "sum of normal reactions over the weight's impulse",
+        Order(("softened", "hard"), 1.01),
+    ),
+    Claim(
+        "violated",
+        "§V-D",
+        "… leading to intolerable constraint violation",
+        "dual residual of the hard rows [m/s]",
+        Order(("hard", "softened"), 100.0),
+    ),
+)
 
 
 def softened(problem: Problem, impedance: float) -> Problem:
@@ -127,12 +157,21 @@ def measure(folder: Path, quick: bool) -> Findings:
         Fact("problem of the lower four claims", "–", f"{scene.sequence} at rest: {hard.contact_count} contacts, weld"),
         Fact("impedance d; R over D_jj", "eq. 105–106", f"{impedance:g}; {(1 - impedance) / impedance:.3g}"),
     ]
-    picture = Picture("impedance.png", "Figure 6", "impedance over residual, for midpoints and powers; points: what "
-                      "eq. 103–104 give at the ends and at the midpoint", "curve not available")  # fmt: skip
+    picture = Picture(
+        "impedance.png",
+        "Figure 6",
+        "impedance over residual, for midpoints and powers; points: what "
+        "eq. 103–104 give at the ends and at the midpoint",
+        "curve not available",
+    )
     return Findings(dict(found), facts, [picture])
 
 
 EXPERIMENT = Experiment(
-    "constraint-softening", ("tsounis",), "Impedance, and what softened rows gain and cost", ("Figure 6", "§V"), CLAIMS,
+    "constraint-softening",
+    ("tsounis",),
+    "Impedance, and what softened rows gain and cost",
+    ("Figure 6", "§V"),
+    CLAIMS,
     measure,
-)  # fmt: skip
+)

@@ -44,42 +44,90 @@ def _claims_of(size: int) -> tuple[Claim, ...]:
     place, contacts = _FIGURE[size], _CONTACTS[size]
     worst = "worst of the three"
     return (
-        Claim(f"contacts {size}", "§5.2", f"{size:,} bodies with {contacts:,} contacts", "contacts",
-              Near(contacts, 1.05)),
-        Claim(f"objective {size}", place, "SPG-FB, GPMINRES and Kučera perform significantly better than Jacobi in the "
-              "objective", f"(f − f*)/|f*| after {ITERATIONS} iterations", Order((worst, "Jacobi"), _SIGNIFICANT)),
-        Claim(f"residual {size}", place, "and in the residual", f"‖ε‖₂ after {ITERATIONS} iterations",
-              Order((worst, "Jacobi"), _SIGNIFICANT, unit="m/s")),
-        Claim(f"first {size}", place, "among the three, SPG-FB performs best at the beginning",
-              f"‖ε‖₂ after {BEGINNING} iterations", Order(("SPG-FB", "better of the other two"), unit="m/s")),
-        Claim(f"later {size}", place, "but its performance degrades more quickly than that of GPMINRES",
-              f"‖ε‖₂ after {ITERATIONS} iterations", Order(("GPMINRES", "SPG-FB"), unit="m/s")),
-        Claim(f"changes {size}", "Figure 10", f"{size:,} bodies: Kučera experiences larger changes in the "
-              "active set than GPMINRES", "sum of changes of its size from iteration to iteration, over the contacts",
-              Order(ACTIVE_SET_METHODS), changed=_ONCE),
-        Claim(f"settles {size}", "Figure 10", f"{size:,} bodies: GPMINRES seems to settle on one more quickly",
-              f"iterations after which its size stays within {STEADY:.0%} of the contacts", Order(ACTIVE_SET_METHODS)),
-    )  # fmt: skip
+        Claim(
+            f"contacts {size}", "§5.2", f"{size:,} bodies with {contacts:,} contacts", "contacts", Near(contacts, 1.05)
+        ),
+        Claim(
+            f"objective {size}",
+            place,
+            "SPG-FB, GPMINRES and Kučera perform significantly better than Jacobi in the objective",
+            f"(f − f*)/|f*| after {ITERATIONS} iterations",
+            Order((worst, "Jacobi"), _SIGNIFICANT),
+        ),
+        Claim(
+            f"residual {size}",
+            place,
+            "and in the residual",
+            f"‖ε‖₂ after {ITERATIONS} iterations",
+            Order((worst, "Jacobi"), _SIGNIFICANT, unit="m/s"),
+        ),
+        Claim(
+            f"first {size}",
+            place,
+            "among the three, SPG-FB performs best at the beginning",
+            f"‖ε‖₂ after {BEGINNING} iterations",
+            Order(("SPG-FB", "better of the other two"), unit="m/s"),
+        ),
+        Claim(
+            f"later {size}",
+            place,
+            "but its performance degrades more quickly than that of GPMINRES",
+            f"‖ε‖₂ after {ITERATIONS} iterations",
+            Order(("GPMINRES", "SPG-FB"), unit="m/s"),
+        ),
+        Claim(
+            f"changes {size}",
+            "Figure 10",
+            f"{size:,} bodies: Kučera experiences larger changes in the active set than GPMINRES",
+            "sum of changes of its size from iteration to iteration, over the contacts",
+            Order(ACTIVE_SET_METHODS),
+            changed=_ONCE,
+        ),
+        Claim(
+            f"settles {size}",
+            "Figure 10",
+            f"{size:,} bodies: GPMINRES seems to settle on one more quickly",
+            f"iterations after which its size stays within {STEADY:.0%} of the contacts",
+            Order(ACTIVE_SET_METHODS),
+        ),
+    )
 
 
 CLAIMS = (
     *(claim for size in _CONTACTS for claim in _claims_of(size)),
     *(
-        Claim(f"monotone {what} {name}", "§5.2", f"{name} is monotone in the {what}",
-              f"largest rise of the {what} in one iteration, over its value, all systems",
-              Between(0.0, _RISE, 0.0, in_words=True))
-        for name in ("Jacobi", "SPG-FB") for what in ("objective", "residual")
+        Claim(
+            f"monotone {what} {name}",
+            "§5.2",
+            f"{name} is monotone in the {what}",
+            f"largest rise of the {what} in one iteration, over its value, all systems",
+            Between(0.0, _RISE, 0.0, in_words=True),
+        )
+        for name in ("Jacobi", "SPG-FB")
+        for what in ("objective", "residual")
     ),
-    Claim("unsettled", "Figure 10", "the active set can be unsettled even as the objective approaches the minimum",
-          f"change of its size after (f − f*)/|f*| is below {NEAR:g}, contacts, largest system",
-          Between(1.0, np.inf, 1.0, in_words=True)),
-    Claim("scales", "§6", "the scalability of Jacobi to larger problems appears to be much worse",
-          f"factor by which iterations to (f − f*)/|f*| = {NEAR:g} grow from 1,000 to 4,000 bodies",
-          Order(("worst of the three", "Jacobi"), _SIGNIFICANT)),
-    Claim("gauss-seidel", "§6", "the ubiquitous Jacobi and Gauß–Seidel algorithms converge very slowly",
-          f"iterations to (f − f*)/|f*| = {NEAR:g}, 1,000 bodies", Order(("slowest of the three", "Gauß–Seidel"),
-          _SIGNIFICANT)),
-)  # fmt: skip
+    Claim(
+        "unsettled",
+        "Figure 10",
+        "the active set can be unsettled even as the objective approaches the minimum",
+        f"change of its size after (f − f*)/|f*| is below {NEAR:g}, contacts, largest system",
+        Between(1.0, np.inf, 1.0, in_words=True),
+    ),
+    Claim(
+        "scales",
+        "§6",
+        "the scalability of Jacobi to larger problems appears to be much worse",
+        f"factor by which iterations to (f − f*)/|f*| = {NEAR:g} grow from 1,000 to 4,000 bodies",
+        Order(("worst of the three", "Jacobi"), _SIGNIFICANT),
+    ),
+    Claim(
+        "gauss-seidel",
+        "§6",
+        "the ubiquitous Jacobi and Gauß–Seidel algorithms converge very slowly",
+        f"iterations to (f − f*)/|f*| = {NEAR:g}, 1,000 bodies",
+        Order(("slowest of the three", "Gauß–Seidel"), _SIGNIFICANT),
+    ),
+)
 
 
 def measure(folder: Path, quick: bool) -> Findings:
@@ -90,8 +138,10 @@ def measure(folder: Path, quick: bool) -> Findings:
     left_out = [claim.key for claim in CLAIMS if claim.key not in found]
     found |= {key: NotTested("quick: 4,000 bodies take a minute to settle and to solve") for key in left_out}
     pictures = [draw_curves(folder / f"heap-{size}.png", _FIGURE[size], size, s) for size, s in systems.items()]
-    pictures += [draw_feasibility(folder / "heap-feasibility.png", systems[1000]),
-                 draw_active(folder / "heap-active-set.png", systems)]  # fmt: skip
+    pictures += [
+        draw_feasibility(folder / "heap-feasibility.png", systems[1000]),
+        draw_active(folder / "heap-active-set.png", systems),
+    ]
     return Findings(found, _facts(systems), pictures)
 
 
@@ -106,17 +156,19 @@ def findings(systems: Mapping[int, System]) -> dict[str, Found | NotTested]:
         growth = {name: counts[_LARGEST][name] / counts[1000][name] for name in _FOUR}
         ours = {name: systems[_LARGEST].to_near(name) / systems[1000].to_near(name) for name in ("ags", "apgd")}
         found["scales"] = Found(
-            {"worst of the three": max(growth[name] for name in NEW), "Jacobi": growth["Jacobi"]}, ours,
+            {"worst of the three": max(growth[name] for name in NEW), "Jacobi": growth["Jacobi"]},
+            ours,
             "the height of the heap: "
             + ", ".join(f"{name} {counts[1000][name]:.0f} → {counts[_LARGEST][name]:.0f}" for name in _FOUR),
-        )  # fmt: skip
+        )
         found["unsettled"] = Found(unsettled(systems[_LARGEST]))
     small = systems[1000]
     found["gauss-seidel"] = Found(
         {"slowest of the three": max(small.to_near(name) for name in NEW), "Gauß–Seidel": small.to_near("Gauß–Seidel")},
         {"ags": small.to_near("ags")},
-        "the heap of 1,000 is three layers high", _on_higher_heap(systems),
-    )  # fmt: skip
+        "the heap of 1,000 is three layers high",
+        _on_higher_heap(systems),
+    )
     return found
 
 
@@ -128,15 +180,20 @@ def _on_higher_heap(systems: Mapping[int, System]) -> str:
 
 def _of_system(size: int, s: System) -> dict[str, Found | NotTested]:
     end, contacts = ends(s), s.heap.problem.contact_count
-    later = {name: (c.gap(s.best)[c.at(LONGER)], c.epsilon[c.at(LONGER)])
-             for name in ("Kučera", "Jacobi") for c in [s.longer.get(name, s.curves[name])]}  # fmt: skip
+    later = {
+        name: (c.gap(s.best)[c.at(LONGER)], c.epsilon[c.at(LONGER)])
+        for name in ("Kučera", "Jacobi")
+        for c in [s.longer.get(name, s.curves[name])]
+    }
     early = {name: float(s.curves[name].epsilon[s.curves[name].at(BEGINNING)]) for name in NEW}
     products = {name: s.curves[name].epsilon[min(BEGINNING, len(s.curves[name].epsilon)) - 1] for name in NEW}
     ours = {
         name: (float(c.gap(s.best)[-1]), float(c.epsilon[-1])) for name, c in s.own.items() if name in ("ags", "apgd")
     }
-    scaled = {name: s.own[key].epsilon[s.own[key].at(BEGINNING)] for name, key in
-              (("P-SPG-FB", "spg-fb"), ("gpminres", "gpminres"), ("kucera", "kucera"))}  # fmt: skip
+    scaled = {
+        name: s.own[key].epsilon[s.own[key].at(BEGINNING)]
+        for name, key in (("P-SPG-FB", "spg-fb"), ("gpminres", "gpminres"), ("kucera", "kucera"))
+    }
     found: dict[str, Found | NotTested] = {f"contacts {size}": Found(contacts)}
     for place, what in enumerate(("objective", "residual")):
         found[f"{what} {size}"] = Found(
@@ -145,21 +202,21 @@ def _of_system(size: int, s: System) -> dict[str, Found | NotTested]:
             "Kučera's method, slow to find the contacts that carry; how many iterations are meant is not printed",
             f"{', '.join(f'{name} {end[name][place]:.1e}' for name in NEW)}; after {LONGER} iterations Kučera "
             f"{later['Kučera'][place]:.1e}, Jacobi {later['Jacobi'][place]:.1e}",
-        )  # fmt: skip
+        )
     found[f"first {size}"] = Found(
-        {"SPG-FB": early["SPG-FB"], "better of the other two": min(early["GPMINRES"], early["Kučera"])}, scaled,
+        {"SPG-FB": early["SPG-FB"], "better of the other two": min(early["GPMINRES"], early["Kučera"])},
+        scaled,
         "what an iteration of GPMINRES is: its gradient steps are not counted",
-        f"after {BEGINNING} products with N "
-        + ", ".join(f"{name} {value:.2g}" for name, value in products.items()),
-    )  # fmt: skip
+        f"after {BEGINNING} products with N " + ", ".join(f"{name} {value:.2g}" for name, value in products.items()),
+    )
     least = {name: s.curves[name].epsilon[-_LAST:].min() for name in ("GPMINRES", "SPG-FB")}
     found[f"later {size}"] = Found(
-        {name: end[name][1] for name in least}, None, "GPMINRES's residual jumps from face to face",
+        {name: end[name][1] for name in least},
+        None,
+        "GPMINRES's residual jumps from face to face",
         f"least of the last {_LAST} records: GPMINRES {least['GPMINRES']:.2g}, SPG-FB {least['SPG-FB']:.2g} m/s",
-    )  # fmt: skip
-    found[f"changes {size}"] = Found(
-        {name: changes(s.curves[name], contacts) for name in ACTIVE_SET_METHODS},
-    )  # fmt: skip
+    )
+    found[f"changes {size}"] = Found({name: changes(s.curves[name], contacts) for name in ACTIVE_SET_METHODS})
     found[f"settles {size}"] = Found({name: settles(s.curves[name], contacts) for name in ACTIVE_SET_METHODS})
     return found
 
@@ -173,10 +230,12 @@ def _monotone(systems: Mapping[int, System]) -> dict[str, Found | NotTested]:
             ]
             share = [float(np.mean(np.diff(v) > _RISE * np.abs(v[:-1]))) for v in values]
             found[f"monotone {what} {name}"] = Found(
-                max(rise(v) for v in values), None, "single iterations are looked at, which a plot hides",
+                max(rise(v) for v in values),
+                None,
+                "single iterations are looked at, which a plot hides",
                 f"{max(share):.1%} of the iterations rise; looking at every fiftieth, the largest rise is "
                 f"{max(rise(v[::50]) for v in values):.1e}",
-            )  # fmt: skip
+            )
     return found
 
 
@@ -224,10 +283,14 @@ def _facts(systems: Mapping[int, System]) -> list[Fact]:
                 f"{work.mean():.1e}, {work.std():.1e}, {work.max():.1e} J",
             )
         )
-    return out  # fmt: skip
+    return out
 
 
 EXPERIMENT = Experiment(
-    "heap-size", ("heyn",), "Test problem 2: 1 000, 2 000 and 4 000 spheres in a cylinder, no friction",
-    ("Figure 6", "Figure 7", "Figure 8", "Figure 9", "Figure 10", "§5.2", "§6"), CLAIMS, measure,
-)  # fmt: skip
+    "heap-size",
+    ("heyn",),
+    "Test problem 2: 1 000, 2 000 and 4 000 spheres in a cylinder, no friction",
+    ("Figure 6", "Figure 7", "Figure 8", "Figure 9", "Figure 10", "§5.2", "§6"),
+    CLAIMS,
+    measure,
+)

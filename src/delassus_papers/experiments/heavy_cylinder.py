@@ -28,17 +28,30 @@ _LONGER = 10  # times the iterations of the others, at most
 CLAIMS = (
     Claim("contacts", "§5.3", "this scenario had 4,295 contacts", "contacts", Near(_CONTACTS, 1.05)),
     *(
-        Claim(f"best {mass:g}", "Figure 12", f"{mass:,.0f} kg: GPMINRES performs best",
-              f"iterations to a normalised objective of −1 + {_NEAR:g}", Order(("GPMINRES", "best of the others")))
+        Claim(
+            f"best {mass:g}",
+            "Figure 12",
+            f"{mass:,.0f} kg: GPMINRES performs best",
+            f"iterations to a normalised objective of −1 + {_NEAR:g}",
+            Order(("GPMINRES", "best of the others")),
+        )
         for mass in _MASSES
     ),
-    Claim("degradation", "Figure 12", "the performance degradation with increasing mass is less significant for "
-          "GPMINRES than for other algorithms", "factor by which these iterations grow from 1,000 to 16,000 kg",
-          Order(("GPMINRES", "least of the others"))),
-    Claim("preconditioner", "§4.3", "the preconditioner improved the convergence of P-SPG-FB with many light objects "
-          "and few heavy ones", f"iterations to a normalised objective of −1 + {_NEAR:g}, 16,000 kg",
-          Order(("P-SPG-FB", "SPG-FB"))),
-)  # fmt: skip
+    Claim(
+        "degradation",
+        "Figure 12",
+        "the performance degradation with increasing mass is less significant for GPMINRES than for other algorithms",
+        "factor by which these iterations grow from 1,000 to 16,000 kg",
+        Order(("GPMINRES", "least of the others")),
+    ),
+    Claim(
+        "preconditioner",
+        "§4.3",
+        "the preconditioner improved the convergence of P-SPG-FB with many light objects and few heavy ones",
+        f"iterations to a normalised objective of −1 + {_NEAR:g}, 16,000 kg",
+        Order(("P-SPG-FB", "SPG-FB")),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -61,9 +74,10 @@ def loaded(heap: Heap, last: int = _ITERATIONS) -> Loaded:
     best = minimum(problem)
     curves = {
         name: follow(problem, solver, _LONGER * last, ratio=1.02, until=best + _SLOW[name] * abs(best))
-        if name in _SLOW else follow(problem, solver, last, ratio=1.02)
+        if name in _SLOW
+        else follow(problem, solver, last, ratio=1.02)
         for name, solver in PUBLISHED.items()
-    }  # fmt: skip
+    }
     own = {
         name: follow(problem, OURS[name], last, ratio=1.02) for name in ("ags", "apgd", "spg-fb", "gpminres", "kucera")
     }
@@ -75,10 +89,16 @@ def measure(folder: Path, quick: bool) -> Findings:
     # one scene settled under the lightest, then the mass changed: the same contacts for all
     cases = {mass: loaded(third_problem(_SPHERES, mass, _MASSES[0])) for mass in _MASSES}
     heap = cases[_MASSES[0]].heap
-    scene, facts = render(folder / "heavy-scene.png", heap, "Figure 11", f"A cylinder of radius 1.125 m on {_SPHERES} "
-                          f"spheres, {heap.problem.contact_count} contacts.")  # fmt: skip
-    pictures = [_draw(folder / "heavy-objective.png", cases, "Figure 12"),
-                _draw(folder / "heavy-residual.png", cases, "Figure 13")]  # fmt: skip
+    scene, facts = render(
+        folder / "heavy-scene.png",
+        heap,
+        "Figure 11",
+        f"A cylinder of radius 1.125 m on {_SPHERES} spheres, {heap.problem.contact_count} contacts.",
+    )
+    pictures = [
+        _draw(folder / "heavy-objective.png", cases, "Figure 12"),
+        _draw(folder / "heavy-residual.png", cases, "Figure 13"),
+    ]
     return Findings(findings(cases), [*facts, *_facts(cases)], [*scene, *pictures])
 
 
@@ -93,17 +113,23 @@ def findings(cases: Mapping[float, Loaded]) -> dict[str, Found | NotTested]:
         near = case.best + _NEAR * abs(case.best)
         ours = {name: case.own[name].reaching(near).iterations for name in ("gpminres", "ags", "apgd")}
         found[f"best {mass:g}"] = Found(
-            {"GPMINRES": count["GPMINRES"], "best of the others": min(count[name] for name in _OTHERS)}, ours,
-            "how near is near", f"to −1 + {0.1 * _NEAR:g} " + _told(closer[mass]),
-        )  # fmt: skip
+            {"GPMINRES": count["GPMINRES"], "best of the others": min(count[name] for name in _OTHERS)},
+            ours,
+            "how near is near",
+            f"to −1 + {0.1 * _NEAR:g} " + _told(closer[mass]),
+        )
     growth = {name: counts[heavy][name] / counts[light][name] for name in _FOUR}
     found["degradation"] = Found(
         {"GPMINRES": growth["GPMINRES"], "least of the others": min(growth[name] for name in _OTHERS)},
-        _own_growth(cases), "a method that is slow with every mass grows by a small factor",
-        f"iterations at {light:,.0f} kg " + _told(counts[light]) + f"; at {heavy:,.0f} kg " + _told(counts[heavy])
+        _own_growth(cases),
+        "a method that is slow with every mass grows by a small factor",
+        f"iterations at {light:,.0f} kg "
+        + _told(counts[light])
+        + f"; at {heavy:,.0f} kg "
+        + _told(counts[heavy])
         + f"; added by the mass GPMINRES {counts[heavy]['GPMINRES'] - counts[light]['GPMINRES']:.0f}, least of the "
         f"others {min(counts[heavy][name] - counts[light][name] for name in _OTHERS):.0f}",
-    )  # fmt: skip
+    )
     case = cases[heavy]
     with_p = case.own["spg-fb"].reaching(case.best + _NEAR * abs(case.best)).iterations
     without = counts[heavy]["SPG-FB"]  # who never gets there proves nothing for the other
@@ -113,8 +139,10 @@ def findings(cases: Mapping[float, Loaded]) -> dict[str, Found | NotTested]:
 
 def _own_growth(cases: Mapping[float, Loaded]) -> dict[str, float]:
     ends = [cases[mass] for mass in (_MASSES[0], _MASSES[-1])]
-    counts = {name: [c.own[name].reaching(c.best + _NEAR * abs(c.best)).iterations for c in ends]
-              for name in ("gpminres", "ags", "apgd")}  # fmt: skip
+    counts = {
+        name: [c.own[name].reaching(c.best + _NEAR * abs(c.best)).iterations for c in ends]
+        for name in ("gpminres", "ags", "apgd")
+    }
     return {name: pair[1] / pair[0] for name, pair in counts.items()}
 
 
@@ -130,8 +158,14 @@ def _facts(cases: Mapping[float, Loaded]) -> list[Fact]:
             for name, curve in curves.items():
                 when = curve.reaching(near)
                 told = f"{when.iterations:.0f} iterations, {when.seconds:.2g} s"
-                out.append(Fact(f"{mass:,.0f} kg, {name} to −1 + {_NEAR:g}", "–", "–" if is_ours else told,
-                                told if is_ours else "–"))  # fmt: skip
+                out.append(
+                    Fact(
+                        f"{mass:,.0f} kg, {name} to −1 + {_NEAR:g}",
+                        "–",
+                        "–" if is_ours else told,
+                        told if is_ours else "–",
+                    )
+                )
     return out
 
 
@@ -143,8 +177,14 @@ def _draw(path: Path, cases: Mapping[float, Loaded], of: str) -> Picture:
         for name in ("Gauß–Seidel", *_FOUR):
             curve = case.curves[name].by_iteration()
             y = curve.gap(case.best) if objective else np.maximum(curve.epsilon, 1e-12)
-            axes.plot(curve.iterations, y, style, color=COLOURS[name], linewidth=1.2,
-                      label=name if mass == _MASSES[-1] else None)  # fmt: skip
+            axes.plot(
+                curve.iterations,
+                y,
+                style,
+                color=COLOURS[name],
+                linewidth=1.2,
+                label=name if mass == _MASSES[-1] else None,
+            )
     log_axes(axes, "iterations", "normalised objective above −1" if objective else "‖ε‖₂ [m/s]")
     axes.legend(fontsize=8, frameon=False, title="dotted 1 000 kg, dashed 4 000 kg, solid 16 000 kg", title_fontsize=8)
     figure.savefig(path)
@@ -153,6 +193,10 @@ def _draw(path: Path, cases: Mapping[float, Loaded], of: str) -> Picture:
 
 
 EXPERIMENT = Experiment(
-    "heavy-cylinder", ("heyn",), "Test problem 3: a heavy cylinder on 1 000 light spheres, no friction",
-    ("Figure 11", "Figure 12", "Figure 13", "§4.3", "§5.3"), CLAIMS, measure,
-)  # fmt: skip
+    "heavy-cylinder",
+    ("heyn",),
+    "Test problem 3: a heavy cylinder on 1 000 light spheres, no friction",
+    ("Figure 11", "Figure 12", "Figure 13", "§4.3", "§5.3"),
+    CLAIMS,
+    measure,
+)

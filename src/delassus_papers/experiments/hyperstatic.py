@@ -71,8 +71,10 @@ CLAIMS = (
 
 def solutions(disks: Disks, methods: tuple[str, ...] = _METHODS) -> dict[str, np.ndarray]:
     """(n_c,) normal impulses [N s] by name of solver."""
-    return {name: solve(disks.problem, find(name)[1], tol=_TOL, tol_velocity=None, max_iter=100_000).reactions[::3]
-            for name in methods}  # fmt: skip
+    return {
+        name: solve(disks.problem, find(name)[1], tol=_TOL, tol_velocity=None, max_iter=100_000).reactions[::3]
+        for name in methods
+    }
 
 
 def numbers(disks: Disks, found: dict[str, np.ndarray]) -> dict[str, float]:
@@ -99,11 +101,16 @@ def measure(folder: Path, quick: bool) -> Findings:
     for pile in piles:
         facts += _facts(pile)
     pictures = [
-        Picture("hyperstatic-disks.png", "Figure 6", "Impulses between the disks by two methods: width and colour "
-                                                     "are their "
-                "size, both leave every disk at rest.", "picture without numbers"),
+        Picture(
+            "hyperstatic-disks.png",
+            "Figure 6",
+            "Impulses between the disks by two methods: width and colour "
+            "are their "
+            "size, both leave every disk at rest.",
+            "picture without numbers",
+        ),
         Picture("test-problems.png", "Figure 7", "The two piles at rest; colour: radius.", "picture without numbers"),
-    ]  # fmt: skip
+    ]
     _draw_disks(folder / pictures[0].name, disks, impulses)
     _draw_piles(folder / pictures[1].name, piles)
     return Findings(found, facts, pictures)
@@ -113,12 +120,18 @@ def _facts(pile: Pile) -> list[Fact]:
     n, paper = pile.problem.contact_count, CONTACTS.get(pile.spheres)
     loaded, stuck = pile.loaded()
     return [
-        Fact(f"{pile.label}: potential contacts, unknowns 3 n + 1", f"{paper}, {3 * paper + 1}" if paper else "–",
-             f"{n}, {3 * n + 1}"),
-        Fact(f"{pile.label}: contacts that touch, carry load, stick, per sphere", "–",
-             f"{pile.touching / pile.spheres:.2f}, {loaded:.2f}, {stuck:.2f}"),
+        Fact(
+            f"{pile.label}: potential contacts, unknowns 3 n + 1",
+            f"{paper}, {3 * paper + 1}" if paper else "–",
+            f"{n}, {3 * n + 1}",
+        ),
+        Fact(
+            f"{pile.label}: contacts that touch, carry load, stick, per sphere",
+            "–",
+            f"{pile.touching / pile.spheres:.2f}, {loaded:.2f}, {stuck:.2f}",
+        ),
         Fact(f"{pile.label}: fastest sphere of the last step of settling [m/s]", "–", f"{pile.speed:.1e}"),
-    ]  # fmt: skip
+    ]
 
 
 def _draw_disks(path: Path, disks: Disks, impulses: dict[str, np.ndarray]) -> None:
@@ -165,8 +178,9 @@ def _draw_piles(path: Path, piles: list[Pile]) -> None:
         away = math.sin(turn) * q[:, 0] + math.cos(turn) * q[:, 1]
         up, depth = math.cos(tilt) * q[:, 2] + math.sin(tilt) * away, math.cos(tilt) * away - math.sin(tilt) * q[:, 2]
         order = np.argsort(-depth)  # the farthest first
-        discs = PatchCollection([Circle((across[k], up[k]), radius[k]) for k in order], cmap="YlOrBr", edgecolor="0.15",
-                                linewidth=0.25)  # fmt: skip
+        discs = PatchCollection(
+            [Circle((across[k], up[k]), radius[k]) for k in order], cmap="YlOrBr", edgecolor="0.15", linewidth=0.25
+        )
         discs.set_array(radius[order])
         ax.add_collection(discs)
         ax.autoscale_view()

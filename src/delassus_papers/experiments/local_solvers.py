@@ -26,28 +26,58 @@ SWEEPS = 20  # of the comparison with plain linear algebra
 _ETA = 0.1  # proximal weight and compliance that are compared, in mean mobilities
 
 CLAIMS = (
-    Claim("mdp", "§VI-C", "the program of NBGS and RAISIM violates maximal dissipation where normal and tangent couple "
-          "strongly; De Saxcé's term, approximated, amends it",
-          "part of the friction's power that is missing, worst of the strongly coupled single contacts",
-          Order(("RAISIM-DS", "RAISIM"), 100.0)),
-    Claim("identical", "§VI-E", "RAISIM is fundamentally identical to NBGS but for its bisection",
-          "largest difference of reactions after 20 sweeps, relative", Between(0.0, 1e-6, 0.0, in_words=True)),
-    Claim("ccp-lifts", "§VI-C", "without De Saxcé's term the CCP projector leaves a velocity along the normal",
-          "speed of lifting over speed of sliding, single contact", Order(("with the term", "without"), 100.0)),
-    Claim("ncp-normal", "§VI-C", "the NCP projector ensures zero velocity along the normal, with or without the term",
-          "speed of lifting over speed of sliding, single contact, PGS-NCP without the term",
-          Between(0.0, 1e-6, 0.0, in_words=True)),
-    Claim("ncp-mdp", "§VI-C", "the NCP projector can lead to reactions that are not maximally dissipative, since it "
-          "cannot account for couplings induced by other constraints",
-          "part of the friction's power that is missing where PGS-NCP has converged, worst of coupled contacts",
-          Between(1e-3, 2.0, 1e-3, in_words=True)),
-    Claim("linear", "§VI-E", "with bilateral constraints alone the splitting methods are an indirect method for the "
-          "linear system", f"largest difference from block Gauß–Seidel, {SWEEPS} sweeps, relative",
-          Between(0.0, 1e-8, 0.0, in_words=True)),
-    Claim("proximal", "§VI-F", "the proximal term makes the Hessian strictly convex without any bias in the solution",
-          "dual residual on redundant joints and contacts [m/s], the same weight as a compliance beside it",
-          Order(("proximal term", "compliance"), 100.0)),
-)  # fmt: skip
+    Claim(
+        "mdp",
+        "§VI-C",
+        "the program of NBGS and RAISIM violates maximal dissipation where normal and tangent couple "
+        "strongly; De Saxcé's term, approximated, amends it",
+        "part of the friction's power that is missing, worst of the strongly coupled single contacts",
+        Order(("RAISIM-DS", "RAISIM"), 100.0),
+    ),
+    Claim(
+        "identical",
+        "§VI-E",
+        "RAISIM is fundamentally identical to NBGS but for its bisection",
+        "largest difference of reactions after 20 sweeps, relative",
+        Between(0.0, 1e-6, 0.0, in_words=True),
+    ),
+    Claim(
+        "ccp-lifts",
+        "§VI-C",
+        "without De Saxcé's term the CCP projector leaves a velocity along the normal",
+        "speed of lifting over speed of sliding, single contact",
+        Order(("with the term", "without"), 100.0),
+    ),
+    Claim(
+        "ncp-normal",
+        "§VI-C",
+        "the NCP projector ensures zero velocity along the normal, with or without the term",
+        "speed of lifting over speed of sliding, single contact, PGS-NCP without the term",
+        Between(0.0, 1e-6, 0.0, in_words=True),
+    ),
+    Claim(
+        "ncp-mdp",
+        "§VI-C",
+        "the NCP projector can lead to reactions that are not maximally dissipative, since it "
+        "cannot account for couplings induced by other constraints",
+        "part of the friction's power that is missing where PGS-NCP has converged, worst of coupled contacts",
+        Between(1e-3, 2.0, 1e-3, in_words=True),
+    ),
+    Claim(
+        "linear",
+        "§VI-E",
+        "with bilateral constraints alone the splitting methods are an indirect method for the linear system",
+        f"largest difference from block Gauß–Seidel, {SWEEPS} sweeps, relative",
+        Between(0.0, 1e-8, 0.0, in_words=True),
+    ),
+    Claim(
+        "proximal",
+        "§VI-F",
+        "the proximal term makes the Hessian strictly convex without any bias in the solution",
+        "dual residual on redundant joints and contacts [m/s], the same weight as a compliance beside it",
+        Order(("proximal term", "compliance"), 100.0),
+    ),
+)
 
 
 def single(coupling: float, angle: float = 0.6) -> Problem:
@@ -117,8 +147,10 @@ def bias(problem: Problem, settings: Settings) -> dict[str, float]:
     proximal = solve(problem, settings.changed(eta=weight), tol=1e-9, max_iter=100_000).reactions
     D = problem.delassus.dense() + weight * np.eye(problem.row_count)
     soft = solve(Problem.dual(D, problem.free_velocity, cone=problem.cone), tol=1e-9).reactions
-    return {"proximal term": residuals.evaluate(problem, proximal).dual,
-            "compliance": residuals.evaluate(problem, soft).dual}  # fmt: skip
+    return {
+        "proximal term": residuals.evaluate(problem, proximal).dual,
+        "compliance": residuals.evaluate(problem, soft).dual,
+    }
 
 
 def _not_dissipative(problems: Sequence[Problem], method: str) -> tuple[float, str]:
@@ -141,8 +173,13 @@ def draw(path: Path) -> None:
     figure = Figure(figsize=(7.5, 4.5), layout="constrained")
     at = figure.subplots()
     fine = np.linspace(0.0, 0.9, 37)
-    shown = {"NBGS": "nbgs-preclik", "RAISIM": "raisim", "RAISIM-DS": "raisim-ds", "PGS-NCP": "pgs-ncp-plain",
-             "nbgs (ours)": "nbgs"}  # fmt: skip
+    shown = {
+        "NBGS": "nbgs-preclik",
+        "RAISIM": "raisim",
+        "RAISIM-DS": "raisim-ds",
+        "PGS-NCP": "pgs-ncp-plain",
+        "nbgs (ours)": "nbgs",
+    }
     for k, (label, name) in enumerate(shown.items()):
         power = np.maximum(power_by_coupling(name, fine), 1e-17)
         at.semilogy(fine, power, ["-", "--", "-", "--", ":"][k], label=label, lw=2.2 if k % 2 else 1.4)
@@ -154,8 +191,10 @@ def draw(path: Path) -> None:
 
 def measure(folder: Path, quick: bool) -> Findings:
     problems = coupled(8 if quick else 40)
-    joints = [random_rigid(np.random.default_rng(k), bodies=6, contacts=0, joints=5, redundant_joints=k % 2 == 1)
-              for k in range(4)]  # fmt: skip
+    joints = [
+        random_rigid(np.random.default_rng(k), bodies=6, contacts=0, joints=5, redundant_joints=k % 2 == 1)
+        for k in range(4)
+    ]
     redundant = random_rigid(np.random.default_rng(3), bodies=8, contacts=6, joints=4, redundant_joints=True)
     strong = [c for c in COUPLINGS if c >= STRONG]
     worst = {label: float(np.nanmax(power_by_coupling(PUBLISHED[label], strong))) for label in ("RAISIM-DS", "RAISIM")}
@@ -173,12 +212,16 @@ def measure(folder: Path, quick: bool) -> Findings:
         "identical": Found(difference(problems, PUBLISHED["NBGS"], PUBLISHED["RAISIM"])),
         "ccp-lifts": Found(lifts),
         "ncp-normal": Found(lifting(flat, iterated(flat, PUBLISHED["PGS-NCP"], 500))),
-        "ncp-mdp": Found(power, _not_dissipative(problems, OURS["PGS-NCP"])[0],
-                         "it holds for one application of the projector, not for the fixed points of the sweeps: there "
-                         "friction opposes the sliding that all constraints leave", evidence),
+        "ncp-mdp": Found(
+            power,
+            _not_dissipative(problems, OURS["PGS-NCP"])[0],
+            "it holds for one application of the projector, not for the fixed points of the sweeps: there "
+            "friction opposes the sliding that all constraints leave",
+            evidence,
+        ),
         "linear": Found(linear),
         "proximal": Found(bias(redundant, find(PUBLISHED[fixed])[1]), bias(redundant, find(OURS[fixed])[1])),
-    }  # fmt: skip
+    }
     nbgs = [f"{np.nanmax(power_by_coupling(names['NBGS'], strong)):.2g}" for names in (PUBLISHED, OURS)]
     facts = [
         Fact("missing power, worst of the strongly coupled single contacts: NBGS", "–", *nbgs),
@@ -186,8 +229,13 @@ def measure(folder: Path, quick: bool) -> Findings:
         Fact("coupled problems: bodies, joints, contacts", "–", f"{len(problems)} of 6, 2, 10 at random"),
         Fact("lifting over sliding under the convex law", "μ by eq. 18, 50–52", f"{lifts['without']:.3g} (μ = {MU:g})"),
     ]
-    picture = Picture("local-solvers.png", "§VI", "friction's power that is missing at the fixed point of a single "
-                      "contact, over the coupling of its normal and tangent", "curve not available")  # fmt: skip
+    picture = Picture(
+        "local-solvers.png",
+        "§VI",
+        "friction's power that is missing at the fixed point of a single "
+        "contact, over the coupling of its normal and tangent",
+        "curve not available",
+    )
     return Findings(dict(found), facts, [picture])
 
 

@@ -24,8 +24,12 @@ from delassus_papers.outcome import Picture
 OTHERS = {"projected fixed point": "nbgs", "spectral": "spg-fb", "Nesterov's": "apgd"}
 """The other methods that the abstract names, by ours of their kind."""
 SOLVERS = {
-    "interior point": PUBLISHED, **OTHERS, "ADMM": "admm-ccp", "Newton": "prox-ssn", "interior point, ours": "ipm",
-}  # fmt: skip
+    "interior point": PUBLISHED,
+    **OTHERS,
+    "ADMM": "admm-ccp",
+    "Newton": "prox-ssn",
+    "interior point, ours": "ipm",
+}
 """The abstract does not speak of ADMM and Newton's method: they are here for the reader."""
 _TOL, _TOL_VELOCITY = 1e-8, 1e-6  # of the judge
 _MOST = 200_000  # iterations of one solve: a limit of time would depend on who else is at work
@@ -33,15 +37,24 @@ _COUNTS, _COUNTS_QUICK = (2, 3, 4, 5, 6, 7, 8), (2, 4, 6)
 _MARGIN = 2.0  # how much more other methods degrade
 
 CLAIMS = (
-    Claim("converges", "Abstract", "the method regularly converges to small residuals even with odd mass ratios",
-          "does it solve all stacks?", Same(True, (False,))),
+    Claim(
+        "converges",
+        "Abstract",
+        "the method regularly converges to small residuals even with odd mass ratios",
+        "does it solve all stacks?",
+        Same(True, (False,)),
+    ),
     *(
-        Claim(f"degrades {name}", "Abstract", f"… that degraded the convergence of other methods: {name}",
-              "iterations for growing masses over those for equal ones, tallest stack; inf where it fails",
-              Order(("interior point", name), _MARGIN))
+        Claim(
+            f"degrades {name}",
+            "Abstract",
+            f"… that degraded the convergence of other methods: {name}",
+            "iterations for growing masses over those for equal ones, tallest stack; inf where it fails",
+            Order(("interior point", name), _MARGIN),
+        )
         for name in OTHERS
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -98,15 +111,33 @@ def measure(folder: Path, quick: bool) -> Findings:
     ]
     for name, solver in SOLVERS.items():
         last = odd[name][counts[-1]]
-        ended = (f"{last.iterations:.0f} iterations, {1e3 * last.seconds:.2g} ms" if np.isfinite(last.iterations)
-                 else f"{last.why}, at {last.accuracy:.0e} after {last.seconds:.1f} s")  # fmt: skip
+        ended = (
+            f"{last.iterations:.0f} iterations, {1e3 * last.seconds:.2g} ms"
+            if np.isfinite(last.iterations)
+            else f"{last.why}, at {last.accuracy:.0e} after {last.seconds:.1f} s"
+        )
         same = equal[name][counts[-1]]
-        facts.append(Fact(f"{name} (`{solver}`), {counts[-1]} spheres of 10ⁿ kg; of 10 kg each", "–", "–",
-                          f"{ended}; {same.iterations:.0f} iterations, {1e3 * same.seconds:.2g} ms"))  # fmt: skip
-    return Findings({**findings(odd, equal)}, facts, [
-        Picture("odd-masses.png", "Abstract", f"Processor time and iterations to {_TOL:g}, each sphere ten times as "
-                "heavy as the one below; crosses: not reached.", "no curve in the paper")
-    ])  # fmt: skip
+        facts.append(
+            Fact(
+                f"{name} (`{solver}`), {counts[-1]} spheres of 10ⁿ kg; of 10 kg each",
+                "–",
+                "–",
+                f"{ended}; {same.iterations:.0f} iterations, {1e3 * same.seconds:.2g} ms",
+            )
+        )
+    return Findings(
+        {**findings(odd, equal)},
+        facts,
+        [
+            Picture(
+                "odd-masses.png",
+                "Abstract",
+                f"Processor time and iterations to {_TOL:g}, each sphere ten times as "
+                "heavy as the one below; crosses: not reached.",
+                "no curve in the paper",
+            )
+        ],
+    )
 
 
 def _draw(path: Path, odd: dict[str, dict[int, Solve]]) -> None:

@@ -37,31 +37,76 @@ _LOOKS = 3  # least number of looks that make a rate
 
 
 CLAIMS = (
-    Claim("pgj", "§5.2.4", "PGJ requires about 43000 iterations to reduce the error below 10^-3 (problem 2)",
-          f"iterations of PGJ to {_GOAL:g}", Near(float(_PGJ), 2.0, LESS)),
-    Claim("inner", "§5.2.4", "the interior point requires a total of around 2545 Krylov iterations (problem 2)",
-          f"inner iterations to {_GOAL:g}", Near(float(_INNER), 2.0, LESS)),
-    Claim("time", "§5.2.4", "and a little more than a fifth of the calculation time",
-          f"time of the interior point over that of PGJ to {_GOAL:g}", Near(_PART, 2.0, LESS)),
-    Claim("size", "§5.2.4", "PGJ struggles specifically with larger problems; the rate of the interior point decreases "
-          "slowly", f"iterations (inner ones) to {_GOAL:g}, large pile over small", Order((IPM, PGJ))),
-    Claim("least", "Figure 11(a), §5.2.4", "it achieves a smaller error for both test cases",
-          f"the larger of the errors on both piles in the time in which the interior point reaches {_GOAL:g}",
-          Order((IPM, PGJ)), changed="2026-11-16: both at the same moment, not each at the other's"),
-    Claim("outer", "Figure 11(b), §5.2.4", "the number of outer iterations with a direct solver is nearly the same for "
-          "both", f"those of the large pile over those of the small one, to {_GOAL:g}", Near(1.0, 1.1, in_words=True)),
-    Claim("pgj-cost", "§5.2.4", "PGJ reduces the cost function much faster than the feasibility error",
-          f"decades of the cost over decades of the feasibility error, PGJ, to {_GOAL:g}",
-          Between(_MUCH, math.inf, _MUCH, in_words=True), changed=_RATES),
-    Claim("ipm-cost", "§5.2.4", "the interior point decreases both at about the same rate",
-          f"decades of the cost over decades of the feasibility error, interior point, to {_GOAL:g} or until it is "
-          "feasible", Near(1.0, _MUCH, in_words=True), changed=_RATES),
-    Claim("started", "§6", "the PGJ solution can be used to construct a good starting value",
-          f"inner iterations to {_GOAL:g}, after {_SWEEPS} iterations of PGJ or none",
-          Order(("started by PGJ", "from 0.25 N s")),
-          changed="2026-11-16: after that many; before, until a rule of ours saw PGJ slow down, which on large piles "
-          "was before its point was of any use"),
-)  # fmt: skip
+    Claim(
+        "pgj",
+        "§5.2.4",
+        "PGJ requires about 43000 iterations to reduce the error below 10^-3 (problem 2)",
+        f"iterations of PGJ to {_GOAL:g}",
+        Near(float(_PGJ), 2.0, LESS),
+    ),
+    Claim(
+        "inner",
+        "§5.2.4",
+        "the interior point requires a total of around 2545 Krylov iterations (problem 2)",
+        f"inner iterations to {_GOAL:g}",
+        Near(float(_INNER), 2.0, LESS),
+    ),
+    Claim(
+        "time",
+        "§5.2.4",
+        "and a little more than a fifth of the calculation time",
+        f"time of the interior point over that of PGJ to {_GOAL:g}",
+        Near(_PART, 2.0, LESS),
+    ),
+    Claim(
+        "size",
+        "§5.2.4",
+        "PGJ struggles specifically with larger problems; the rate of the interior point decreases slowly",
+        f"iterations (inner ones) to {_GOAL:g}, large pile over small",
+        Order((IPM, PGJ)),
+    ),
+    Claim(
+        "least",
+        "Figure 11(a), §5.2.4",
+        "it achieves a smaller error for both test cases",
+        f"the larger of the errors on both piles in the time in which the interior point reaches {_GOAL:g}",
+        Order((IPM, PGJ)),
+        changed="2026-11-16: both at the same moment, not each at the other's",
+    ),
+    Claim(
+        "outer",
+        "Figure 11(b), §5.2.4",
+        "the number of outer iterations with a direct solver is nearly the same for both",
+        f"those of the large pile over those of the small one, to {_GOAL:g}",
+        Near(1.0, 1.1, in_words=True),
+    ),
+    Claim(
+        "pgj-cost",
+        "§5.2.4",
+        "PGJ reduces the cost function much faster than the feasibility error",
+        f"decades of the cost over decades of the feasibility error, PGJ, to {_GOAL:g}",
+        Between(_MUCH, math.inf, _MUCH, in_words=True),
+        changed=_RATES,
+    ),
+    Claim(
+        "ipm-cost",
+        "§5.2.4",
+        "the interior point decreases both at about the same rate",
+        f"decades of the cost over decades of the feasibility error, interior point, to {_GOAL:g} or until it is "
+        "feasible",
+        Near(1.0, _MUCH, in_words=True),
+        changed=_RATES,
+    ),
+    Claim(
+        "started",
+        "§6",
+        "the PGJ solution can be used to construct a good starting value",
+        f"inner iterations to {_GOAL:g}, after {_SWEEPS} iterations of PGJ or none",
+        Order(("started by PGJ", "from 0.25 N s")),
+        changed="2026-11-16: after that many; before, until a rule of ours saw PGJ slow down, which on large piles "
+        "was before its point was of any use",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -89,9 +134,11 @@ def race(pile: Pile, methods: dict[str, Settings], seconds: float) -> Race:
         return descend(words, pile.problem, methods[name], goal, seconds=seconds, **limits)
 
     return Race(
-        pile, run("published", _PUBLISHED, _GOAL), run("pgj", "PGJ", 0.1 * _GOAL, iterations=10**8, batch=20),
+        pile,
+        run("published", _PUBLISHED, _GOAL),
+        run("pgj", "PGJ", 0.1 * _GOAL, iterations=10**8, batch=20),
         run("ours", "ours: between bodies, IC(0) CG", _FINE),
-    )  # fmt: skip
+    )
 
 
 def whole_race(pile: Pile, methods: dict[str, Settings], seconds: float) -> WholeRace:
@@ -127,9 +174,10 @@ def numbers(small: WholeRace, large: WholeRace) -> dict[str, Any]:
     return paces(small, large) | {
         "outer": _ratio(large.exact, small.exact, "iteration"),
         "started": {
-            "started by PGJ": large.warm.to(_GOAL, "inner"), "from 0.25 N s": large.published.to(_GOAL, "inner")
+            "started by PGJ": large.warm.to(_GOAL, "inner"),
+            "from 0.25 N s": large.published.to(_GOAL, "inner"),
         },
-    }  # fmt: skip
+    }
 
 
 def paces(small: Race, large: Race) -> dict[str, Any]:
@@ -145,9 +193,14 @@ def paces(small: Race, large: Race) -> dict[str, Any]:
         "least": _worst(both, "published"),
         "pgj-cost": cost_over_feasibility(large.pgj),
         "ipm-cost": cost_over_feasibility(large.published),
-        "ours": {"inner": large.ours.to(_GOAL, "inner"), "time": _time(large.ours, large.pgj), "size": own,
-                 "least": _worst(both, "ours"), "ipm-cost": cost_over_feasibility(large.ours)},
-    }  # fmt: skip
+        "ours": {
+            "inner": large.ours.to(_GOAL, "inner"),
+            "time": _time(large.ours, large.pgj),
+            "size": own,
+            "least": _worst(both, "ours"),
+            "ipm-cost": cost_over_feasibility(large.ours),
+        },
+    }
 
 
 def _ratio(over: Descent, under: Descent, what: str) -> float:
@@ -198,14 +251,23 @@ def measure(folder: Path, quick: bool) -> Findings:
     found = _found(own, beside, resting, quick)
     facts = [
         Fact("state of the piles", "“a pile”", "at rest: what the claims are judged by; in motion beside it"),
-        *(_told(one, both.pile, "rest")
-          for both in resting for one in (both.published, both.pgj, both.exact, both.warm, both.ours)),
+        *(
+            _told(one, both.pile, "rest")
+            for both in resting
+            for one in (both.published, both.pgj, both.exact, both.warm, both.ours)
+        ),
         *(_told(one, both.pile, "motion") for both in moving for one in (both.published, both.pgj, both.ours)),
-        *(Fact(f"{one.pile.label} {_HOW[how]}: an inner iteration takes as long as so many of PGJ", "3.7",
-               f"{_per_iteration(one):.0f}") for how, one in (("rest", resting[1]), ("motion", moving[1]))),
+        *(
+            Fact(
+                f"{one.pile.label} {_HOW[how]}: an inner iteration takes as long as so many of PGJ",
+                "3.7",
+                f"{_per_iteration(one):.0f}",
+            )
+            for how, one in (("rest", resting[1]), ("motion", moving[1]))
+        ),
         Fact("each method: processor time at most", "–", f"{seconds:g} s"),
         Fact("PGJ: its step", "not named", "the longest that is safe, found for each problem"),
-    ]  # fmt: skip
+    ]
     name = "pile-convergence.png"
     _draw(folder / name, resting, moving)
     caption = "Error over time (a) at rest and in motion, and over outer iterations with a direct solver (b)."
@@ -247,10 +309,14 @@ def _reasons(own: dict[str, Any], pair: list[WholeRace], quick: bool) -> dict[st
     return {
         "pgj": (easy, f"with a step of {_OMEGA:g} {slow.to(_GOAL, 'iteration'):.0f}"),
         "inner": (tolerance, "" if quick else _tolerances(large.pile)),
-        "time": ("our PGJ forms no matrix", dear), "least": ("our PGJ forms no matrix", dear), "size": (easy, ""),
-        "outer": (f"{_BOUNDS}: {_without_bounds(pair)}", ""), "pgj-cost": ("the pile is at rest", ""),
-        "ipm-cost": ("the pile is at rest", ""), "started": nothing,
-    }  # fmt: skip
+        "time": ("our PGJ forms no matrix", dear),
+        "least": ("our PGJ forms no matrix", dear),
+        "size": (easy, ""),
+        "outer": (f"{_BOUNDS}: {_without_bounds(pair)}", ""),
+        "pgj-cost": ("the pile is at rest", ""),
+        "ipm-cost": ("the pile is at rest", ""),
+        "started": nothing,
+    }
 
 
 def _without_bounds(pair: list[WholeRace]) -> str:

@@ -166,21 +166,29 @@ def measure(folder: Path, quick: bool) -> Findings:
     pile, seconds = pile_of(QUICK_ONE if quick else FULL[0]), 15.0 if quick else 60.0
     _compile(pile_of(64))
     krylov = all_runs(pile.problem, {name: pile.published(**own) for name, own in _KRYLOV.items()}, seconds, _OUTER)
-    ours = all_runs(pile.problem, {f"ours: {name}": pile.inexact(**own) for name, own in _KRYLOV.items()}, seconds,
-                    _OUTER)  # fmt: skip
-    bad = all_runs(pile.problem, {name: pile.published(**own) for name, own in _INDEFINITE.items()},
-                   seconds, _UNTIL_STUCK)  # fmt: skip
-    bad_ours = all_runs(pile.problem, {f"ours: {name}": pile.inexact(**own) for name, own in _INDEFINITE.items()
-                                       if name.startswith("BiCGstab")},
-                        seconds, _UNTIL_STUCK)  # fmt: skip
+    ours = all_runs(
+        pile.problem, {f"ours: {name}": pile.inexact(**own) for name, own in _KRYLOV.items()}, seconds, _OUTER
+    )
+    bad = all_runs(
+        pile.problem, {name: pile.published(**own) for name, own in _INDEFINITE.items()}, seconds, _UNTIL_STUCK
+    )
+    bad_ours = all_runs(
+        pile.problem,
+        {f"ours: {name}": pile.inexact(**own) for name, own in _INDEFINITE.items() if name.startswith("BiCGstab")},
+        seconds,
+        _UNTIL_STUCK,
+    )
     found = _found(pile, krylov, ours, bad, bad_ours, quick)
     runs = {**krylov, **bad, **ours, **bad_ours}
     facts = [
-        Fact("spheres; processor time of each run at most", f"{FULL[1]}, ILU {FULL[0]}",
-             f"{pile.spheres}; {seconds:g} s"),
-        *(Fact(f"{name}, {pile.label}, to an error of {_GOAL:g}", "curve in figure 9", one.text(_GOAL))
-          for name, one in runs.items()),
-    ]  # fmt: skip
+        Fact(
+            "spheres; processor time of each run at most", f"{FULL[1]}, ILU {FULL[0]}", f"{pile.spheres}; {seconds:g} s"
+        ),
+        *(
+            Fact(f"{name}, {pile.label}, to an error of {_GOAL:g}", "curve in figure 9", one.text(_GOAL))
+            for name, one in runs.items()
+        ),
+    ]
     name = "pile-krylov.png"
     _draw(
         folder / name,
@@ -193,35 +201,52 @@ def measure(folder: Path, quick: bool) -> Findings:
 
 
 def _found(
-    pile: Pile, krylov: dict[str, Descent], ours: dict[str, Descent], bad: dict[str, Descent],
-    bad_ours: dict[str, Descent], quick: bool,
-) -> dict[str, Found | NotTested]:  # fmt: skip
+    pile: Pile,
+    krylov: dict[str, Descent],
+    ours: dict[str, Descent],
+    bad: dict[str, Descent],
+    bad_ours: dict[str, Descent],
+    quick: bool,
+) -> dict[str, Found | NotTested]:
     best, own = krylov[BEST], ours[f"ours: {BEST}"]
     inner, own_inner = per_direction(best), per_direction(own)
     factored = [one for name, one in krylov.items() if name != BARE]
     winner = fewest(krylov)
     high = descend("", pile.problem, pile.published(first=_HIGH, linear="direct"), 1e-3, seconds=30.0)
     out: dict[str, Found | NotTested] = {
-        "fewest": Found(winner, fewest(ours).removeprefix("ours: "),
-                        "one of BiCGstab's iterations has two products, so that it does twice the work",
-                        ", ".join(f"{name} {one.to(_GOAL, 'products'):.0f} "
-                                  "products" for name, one in krylov.items())),
+        "fewest": Found(
+            winner,
+            fewest(ours).removeprefix("ours: "),
+            "one of BiCGstab's iterations has two products, so that it does twice the work",
+            ", ".join(f"{name} {one.to(_GOAL, 'products'):.0f} products" for name, one in krylov.items()),
+        ),
         "bare": Found(ratio(krylov[BARE], best, _LOW), ratio(ours[f"ours: {BARE}"], own, _LOW)),
         "cheap": Found(float(inner[:_FIRST].max()) / _INNER, float(own_inner[:_FIRST].max()) / _INNER),
         "together": Found(together(best), together(own)),
         "feasible": Found(
-            last_feasible(factored), last_feasible([one for name, one in ours.items() if "IC(0)" in name]),
+            last_feasible(factored),
+            last_feasible([one for name, one in ours.items() if "IC(0)" in name]),
             "s is dropped as soon as s d is smaller than every eigenvalue of y, and s d over τ is the smaller the "
             "further the start lies above the reactions: 0.25 N s is not far enough above the largest of these",
             f"from {_HIGH / 0.4:g} N s, a hundred times as much, and with exact directions, at iteration "
-            f"{high.feasible}"),
-        **{f"ilu{level}": fails({name: one for name, one in bad.items() if name.endswith(f"ILU({level})")},
-                                bad_ours[f"ours: BiCGstab, ILU({level})"].stuck) for level in (0, 1)},
-        "limit": NotTested("the systems of so few spheres are solved in fewer") if quick else Found(
-            at_limit(inner), at_limit(own_inner),
+            f"{high.feasible}",
+        ),
+        **{
+            f"ilu{level}": fails(
+                {name: one for name, one in bad.items() if name.endswith(f"ILU({level})")},
+                bad_ours[f"ours: BiCGstab, ILU({level})"].stuck,
+            )
+            for level in (0, 1)
+        },
+        "limit": NotTested("the systems of so few spheres are solved in fewer")
+        if quick
+        else Found(
+            at_limit(inner),
+            at_limit(own_inner),
             "directions are solved to ‖r‖ = 1e-5 ‖b‖, PETSc's default, the paper names no tolerance",
-            _limit_evidence(pile)),
-    }  # fmt: skip
+            _limit_evidence(pile),
+        ),
+    }
     return out
 
 
@@ -234,12 +259,20 @@ def _limit_evidence(pile: Pile) -> str:
 def _settings(pile: Pile) -> list[Fact]:
     loaded, stuck = pile.loaded()
     return [
-        Fact("settings the paper names", "x = (0.1, 0, 0), μ = 0.4, α of eq. 34, 500 inner and 100 outer iterations",
-             "the same", "scaled start above the reactions, stopped on the worst cone"),
-        Fact("settings it does not", "–", "θ at most 0.95 of the way; ‖r‖ ≤ 1e-5 ‖b‖; E = 70 GPa, ν = 0.17; "
-             "contacts in the order they are found in", "the same E and ν, Cuthill and McKee's order"),
+        Fact(
+            "settings the paper names",
+            "x = (0.1, 0, 0), μ = 0.4, α of eq. 34, 500 inner and 100 outer iterations",
+            "the same",
+            "scaled start above the reactions, stopped on the worst cone",
+        ),
+        Fact(
+            "settings it does not",
+            "–",
+            "θ at most 0.95 of the way; ‖r‖ ≤ 1e-5 ‖b‖; E = 70 GPa, ν = 0.17; contacts in the order they are found in",
+            "the same E and ν, Cuthill and McKee's order",
+        ),
         Fact(f"{pile.label}: contacts that carry load, and that stick, per sphere", "–", f"{loaded:.2f}, {stuck:.2f}"),
-    ]  # fmt: skip
+    ]
 
 
 def _compile(pile: Pile) -> None:
@@ -254,8 +287,11 @@ def _draw(path: Path, runs: list[Descent], label: str) -> None:
 
     figure = Figure(figsize=(15, 4.4))
     axes = figure.subplots(1, 3)
-    panels = (("inner", "inner iterations", "cost"), ("seconds", "seconds of processor", "cost"),
-              ("iteration", "outer iterations", "feasibility"))  # fmt: skip
+    panels = (
+        ("inner", "inner iterations", "cost"),
+        ("seconds", "seconds of processor", "cost"),
+        ("iteration", "outer iterations", "feasibility"),
+    )
     for ax, (x, words, value), part in zip(axes, panels, ("(a)", "(b)", "")):
         draw_descents(ax, runs, x, value)
         ax.set(xlabel=words, ylabel=value, title=f"{label} {part}")

@@ -149,23 +149,33 @@ def _reasons(pile: Pile, of: Ranges) -> dict[str, tuple[str, str]]:
     bare = spectrum(pile.settled, pile.published(), pile.published(young=SAND), iterations=_ITERATIONS, every=13)
     loaded_settled, stuck_settled = pile.loaded(pile.settled)
     plain = [one for one in bare if one.name == "plain"]
-    hyper = (f"with the gaps that settling left {stuck_settled:.1f} contacts per sphere stick ({stuck:.1f} at rest), "
-             "and the "
-             f"exponent is {exponent(plain):.2f}")  # fmt: skip
+    hyper = (
+        f"with the gaps that settling left {stuck_settled:.1f} contacts per sphere stick ({stuck:.1f} at rest), "
+        "and the "
+        f"exponent is {exponent(plain):.2f}"
+    )
     closed, sand = _last(pile_of(pile.spheres, reach=TOUCHING)), _last(pile, young=SAND)
     largest = f"with the contacts that touch alone IC(0) gains {closed[0]:.2g} times"
-    pivots = ("some pivots of ILU(0) stay near zero to the last; what does not turn it: R of sand, 7 000 times larger "
-              f"(conditions {sand[2]:.1e} with ILU(0), {sand[1]:.1e} with IC(0)), and the contacts that touch alone "
-              f"({closed[2]:.1e}, {closed[1]:.1e})")  # fmt: skip
+    pivots = (
+        "some pivots of ILU(0) stay near zero to the last; what does not turn it: R of sand, 7 000 times larger "
+        f"(conditions {sand[2]:.1e} with ILU(0), {sand[1]:.1e} with IC(0)), and the contacts that touch alone "
+        f"({closed[2]:.1e}, {closed[1]:.1e})"
+    )
     hyperstatic = (
         f"the smallest eigenvalue falls with τ where contacts are hyperstatic: {loaded:.1f} per sphere carry load"
     )
     opened = "the largest eigenvalues are those of W² at contacts that open, which the diagonal of IC(0) takes away"
     return {
-        "quadratic": (hyperstatic, hyper), "bounded": ("", ""), "unbounded": ("", ""), "early": ("", ""),
-        "late": (opened, largest), "worsens": ("", ""), "clustered": (pivots, ""), "indefinite": ("", ""),
+        "quadratic": (hyperstatic, hyper),
+        "bounded": ("", ""),
+        "unbounded": ("", ""),
+        "early": ("", ""),
+        "late": (opened, largest),
+        "worsens": ("", ""),
+        "clustered": (pivots, ""),
+        "indefinite": ("", ""),
         "always": ("", ""),
-    }  # fmt: skip
+    }
 
 
 def _last(pile: Pile, **changes: float) -> tuple[float, float, float]:
@@ -177,8 +187,10 @@ def _last(pile: Pile, **changes: float) -> tuple[float, float, float]:
 
 
 def _fact(name: str, ranges: list[Range]) -> Fact:
-    cells = [f"{one.iteration}: {one.low:.0e} … {one.high:.0e}" + " indefinite" * one.is_indefinite
-             for one in ranges[:: max(1, len(ranges) // 5)]]  # fmt: skip
+    cells = [
+        f"{one.iteration}: {one.low:.0e} … {one.high:.0e}" + " indefinite" * one.is_indefinite
+        for one in ranges[:: max(1, len(ranges) // 5)]
+    ]
     return Fact(f"{NAMES[name]}: smallest … largest eigenvalue by iteration", "curve in figure 8", "; ".join(cells))
 
 
@@ -194,8 +206,13 @@ def _draw(path: Path, of: Ranges, least: float, label: str) -> None:
         ax.plot(k, [r.high for r in ranges], **style)
         ax.fill_between(k, [r.low for r in ranges], [r.high for r in ranges], color=_COLOURS[name], alpha=0.08)
         crosses = [r for r in ranges if r.is_indefinite]
-        ax.plot([r.iteration for r in crosses], [r.high for r in crosses], "x", color=_COLOURS[name],
-                label=f"{NAMES[name]}, indefinite" if crosses else None)  # fmt: skip
+        ax.plot(
+            [r.iteration for r in crosses],
+            [r.high for r in crosses],
+            "x",
+            color=_COLOURS[name],
+            label=f"{NAMES[name]}, indefinite" if crosses else None,
+        )
     ax.axhline(least, color="0.4", linestyle=":", label="least entry of R of sand")
     ax.set_yscale("log")
     ax.set(xlabel="iteration", ylabel="smallest and largest eigenvalue", title=label)

@@ -151,13 +151,18 @@ def measure(folder: Path, quick: bool) -> Findings:
     krylov = both(pile.problem, _methods(pile), _OUTER, seconds)
     ours = both(pile.problem, {name: pile.inexact(strategy=own) for name, own in _NAMES.items()}, _OUTER, seconds, 1e-7)
     found = {
-        **_outer(direct, krylov, ours, seconds), **_rates(direct, krylov[PATH]), **_inexact(pile, krylov, ours, seconds)
-    }  # fmt: skip
+        **_outer(direct, krylov, ours, seconds),
+        **_rates(direct, krylov[PATH]),
+        **_inexact(pile, krylov, ours, seconds),
+    }
     facts = [
         Fact("spheres; processor time of each run at most", f"{FULL[1]}", f"{pile.spheres}; {seconds:g} s"),
-        *(Fact(f"{name}, {kind}, {pile.label}, to {_GOAL:g}", "curve in figure 10", one.text(_GOAL))
-          for kind, runs in (("direct", direct), ("BiCGstab, IC(0)", krylov)) for name, one in runs.items()),
-    ]  # fmt: skip
+        *(
+            Fact(f"{name}, {kind}, {pile.label}, to {_GOAL:g}", "curve in figure 10", one.text(_GOAL))
+            for kind, runs in (("direct", direct), ("BiCGstab, IC(0)", krylov))
+            for name, one in runs.items()
+        ),
+    ]
     facts += [Fact(f"{name}, our settings, to {_GOAL:g}", "–", "–", one.text(_GOAL)) for name, one in ours.items()]
     name = "pile-strategies.png"
     _draw(folder / name, direct, krylov, ours, pile.label)
@@ -191,19 +196,27 @@ def _rates(direct: dict[str, Descent], slow: Descent) -> dict[str, Found | NotTe
     apart = max(rates, key=lambda rate: abs(math.log(rate)) if rate > 0.0 else math.inf)
     fair = slow.iteration[-1] >= _SLOWS + 20
     return {
-        "machine": Found(least, None, "R is in the matrix and not in the law: once W² is smaller than R, directions "
-                                      "are "
-                         "too short", _without_softness(least)),
+        "machine": Found(
+            least,
+            None,
+            "R is in the matrix and not in the law: once W² is smaller than R, directions are too short",
+            _without_softness(least),
+        ),
         "constant": Found(apart),
         "slows": Found({"after": decades(slow, _SLOWS, _SLOWS + 20), "before": decades(slow, _SLOWS - 20, _SLOWS)})
-        if fair else NotTested(f"path-following took {slow.iteration[-1]} iterations only"),
-    }  # fmt: skip
+        if fair
+        else NotTested(f"path-following took {slow.iteration[-1]} iterations only"),
+    }
 
 
 def _without_softness(least: float) -> str:
     pile = pile_of(QUICK_ONE)
-    runs = both(pile.problem, {n: pile.published(strategy=s, linear="direct", young=1e16) for n, s in _NAMES.items()},
-                _DIRECT, 60.0)  # fmt: skip
+    runs = both(
+        pile.problem,
+        {n: pile.published(strategy=s, linear="direct", young=1e16) for n, s in _NAMES.items()},
+        _DIRECT,
+        60.0,
+    )
     return f"{max(min(one.error) for one in runs.values()):.1e} with R a million times smaller, {pile.label}"
 
 
@@ -211,8 +224,10 @@ def _inexact(
     pile: Pile, krylov: dict[str, Descent], ours: dict[str, Descent], seconds: float
 ) -> dict[str, Found | NotTested]:
     rough = {tol: both(pile.problem, _methods(pile, accuracy=tol), _OUTER, 0.5 * seconds, _GOAL) for tol in _TOLERANCES}
-    why = ("directions are solved to ‖r‖ ≤ 1e-5 ‖b‖ here; the paper names no tolerance, and poor directions are what "
-           "potential reduction does not get along with")  # fmt: skip
+    why = (
+        "directions are solved to ‖r‖ ≤ 1e-5 ‖b‖ here; the paper names no tolerance, and poor directions are what "
+        "potential reduction does not get along with"
+    )
     said = "; ".join(
         f"with ‖r‖ ≤ {tol:g} ‖b‖ " + ", ".join(f"{name} {_short(one)}" for name, one in runs.items())
         for tol, runs in rough.items()

@@ -36,20 +36,47 @@ _FURTHER = (
 )
 
 CLAIMS = (
-    Claim("converges", "§4.3", "with redundant constraints the method always converged with the required accuracy",
-          "does it end by its rule for 4 to 1024 contacts?", Same(True, (False,))),
+    Claim(
+        "converges",
+        "§4.3",
+        "with redundant constraints the method always converged with the required accuracy",
+        "does it end by its rule for 4 to 1024 contacts?",
+        Same(True, (False,)),
+    ),
     # a contact that carries λ moves at μ/λ, where the rule lets μ be 1e-7
-    Claim("accuracy", "§4.3", "… to the solution", "largest velocity left of the resting brick over 1e-7 J/λ",
-          Between(0.0, 2.0, 1.0, in_words=True),
-          changed="2026-11-16: over what the rule allows; before, over 1e-4 h g, which the rule does not promise"),
-    Claim("springs", "§4.3", "elements of y/λ, although small, add the required independence: the matrix is better "
-          "conditioned", "condition of the matrix after the last iteration", Order(("with y/λ", "without"), 10.0),
-          changed=_FURTHER),
-    Claim("singular", "§4.3", "it is more prone to become singular as y/λ tend to zero",
-          "condition of the matrix", Order(("at the start", "after the last iteration"), 10.0), changed=_FURTHER),
-    Claim("compliance", "§4.3", "with a compliance E the diagonal stays when the method converges",
-          "condition of the matrix after the last iteration", Order(("with E", "without E"), 10.0), changed=_FURTHER),
-)  # fmt: skip
+    Claim(
+        "accuracy",
+        "§4.3",
+        "… to the solution",
+        "largest velocity left of the resting brick over 1e-7 J/λ",
+        Between(0.0, 2.0, 1.0, in_words=True),
+        changed="2026-11-16: over what the rule allows; before, over 1e-4 h g, which the rule does not promise",
+    ),
+    Claim(
+        "springs",
+        "§4.3",
+        "elements of y/λ, although small, add the required independence: the matrix is better conditioned",
+        "condition of the matrix after the last iteration",
+        Order(("with y/λ", "without"), 10.0),
+        changed=_FURTHER,
+    ),
+    Claim(
+        "singular",
+        "§4.3",
+        "it is more prone to become singular as y/λ tend to zero",
+        "condition of the matrix",
+        Order(("at the start", "after the last iteration"), 10.0),
+        changed=_FURTHER,
+    ),
+    Claim(
+        "compliance",
+        "§4.3",
+        "with a compliance E the diagonal stays when the method converges",
+        "condition of the matrix after the last iteration",
+        Order(("with E", "without E"), 10.0),
+        changed=_FURTHER,
+    ),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +95,15 @@ def brick(copies: int, compliance: float = 0.0) -> Problem:
     assert rigid is not None
     normal = np.repeat(np.arange(0, whole.row_count, 3), copies)
     return Problem.rigid(
-        rigid.mass, np.repeat(rigid.bodies, copies, axis=0), rigid.rows[normal], cone=ProductCone((), len(normal)),
-        u_f=whole.u_f, b=whole.bias[normal], compliance=np.full(len(normal), compliance), law=Law.FRICTIONLESS,
-    )  # fmt: skip
+        rigid.mass,
+        np.repeat(rigid.bodies, copies, axis=0),
+        rigid.rows[normal],
+        cone=ProductCone((), len(normal)),
+        u_f=whole.u_f,
+        b=whole.bias[normal],
+        compliance=np.full(len(normal), compliance),
+        law=Law.FRICTIONLESS,
+    )
 
 
 def conditions(problem: Problem, settings: ThesisIpm) -> Conditions:
@@ -118,11 +151,13 @@ def findings(found: dict[int, tuple[bool, int, float]], hard: Conditions, soft: 
     return {
         "converges": Found(all(met for met, _, _ in found.values())),
         "accuracy": Found(float(np.max([left for _, _, left in found.values()]))),
-        "springs": Found({"with y/λ": hard.whole[-1], "without": hard.without[-1]},
-                         why="where y/λ is below rounding of the rest, it adds nothing"),
+        "springs": Found(
+            {"with y/λ": hard.whole[-1], "without": hard.without[-1]},
+            why="where y/λ is below rounding of the rest, it adds nothing",
+        ),
         "singular": Found({"at the start": hard.whole[0], "after the last iteration": hard.whole[-1]}),
         "compliance": Found({"with E": soft.whole[-1], "without E": hard.whole[-1]}),
-    }  # fmt: skip
+    }
 
 
 def measure(folder: Path, quick: bool) -> Findings:
@@ -135,18 +170,38 @@ def measure(folder: Path, quick: bool) -> Findings:
     _draw(folder / "redundant-contacts.png", hard, soft, found)
     middle = len(hard.whole) // 2
     facts = [
-        Fact("iterations of 4, 16, …, 1024 contacts", "–", ", ".join(str(count) for _, count, _ in found.values()),
-             ", ".join(str(solve(brick(k), "ipm", tol=1e-10).iterations) for k in COPIES)),
-        Fact("condition of the matrix half-way, without y/λ", "–",
-             f"{hard.whole[middle]:.1e}, {hard.without[middle]:.1e}"),
+        Fact(
+            "iterations of 4, 16, …, 1024 contacts",
+            "–",
+            ", ".join(str(count) for _, count, _ in found.values()),
+            ", ".join(str(solve(brick(k), "ipm", tol=1e-10).iterations) for k in COPIES),
+        ),
+        Fact(
+            "condition of the matrix half-way, without y/λ",
+            "–",
+            f"{hard.whole[middle]:.1e}, {hard.without[middle]:.1e}",
+        ),
         *(_softened(k) for k in _STIFFNESS),
-        Fact("redundant joints: the same joint twice", "may throw errors (thesis, §4.10)", _twice(settings),
-             "removed by the null space of the joints' rows"),
-    ]  # fmt: skip
-    return Findings({**told}, facts, [
-        Picture("redundant-contacts.png", "§4.3", "Condition of the equilibrated matrix over the iterations, 16 "
-                "contacts of rank three, and iterations over the number of contacts.", "no curve in the paper")
-    ])  # fmt: skip
+        Fact(
+            "redundant joints: the same joint twice",
+            "may throw errors (thesis, §4.10)",
+            _twice(settings),
+            "removed by the null space of the joints' rows",
+        ),
+    ]
+    return Findings(
+        {**told},
+        facts,
+        [
+            Picture(
+                "redundant-contacts.png",
+                "§4.3",
+                "Condition of the equilibrated matrix over the iterations, 16 "
+                "contacts of rank three, and iterations over the number of contacts.",
+                "no curve in the paper",
+            )
+        ],
+    )
 
 
 def _softened(k: float) -> Fact:
@@ -156,8 +211,12 @@ def _softened(k: float) -> Fact:
     spread = found.reactions.max() / found.reactions.min() - 1.0
     assert found.body_velocities is not None
     sinks = -float((problem.delassus.rows_times(found.body_velocities) + problem.bias).min())
-    return Fact(f"k = {k:g}: reactions of equal contacts differ by, contacts give way at", "some penetration", "–",
-                f"{spread:.0e}, {sinks:.1e} m/s")  # fmt: skip
+    return Fact(
+        f"k = {k:g}: reactions of equal contacts differ by, contacts give way at",
+        "some penetration",
+        "–",
+        f"{spread:.0e}, {sinks:.1e} m/s",
+    )
 
 
 def _twice(settings: ThesisIpm) -> str:
@@ -165,8 +224,14 @@ def _twice(settings: ThesisIpm) -> str:
     rows = np.zeros((7, 12))
     rows[:3, 6:9] = rows[3:6, 6:9] = np.eye(3)
     rows[6, 8] = 1.0
-    problem = Problem.rigid(np.eye(6)[None], np.array([[-1, 0]] * 3), rows, cone=ProductCone((3, 3), 1),
-                            u_f=[0, 0, -1.0, 0, 0, 0], law=Law.FRICTIONLESS)  # fmt: skip
+    problem = Problem.rigid(
+        np.eye(6)[None],
+        np.array([[-1, 0]] * 3),
+        rows,
+        cone=ProductCone((3, 3), 1),
+        u_f=[0, 0, -1.0, 0, 0, 0],
+        law=Law.FRICTIONLESS,
+    )
     found = iterations(problem, settings, MANGONI_TASORA, most=100)
     return f"ends after {found.iterations} iterations" if found.is_met else "its matrix is singular: it does not end"
 

@@ -37,23 +37,52 @@ _NUMBER = Between(1.0 / _FLAT, _FLAT, 1.0, in_words=True)
 _LINE = 0.1  # how far a count may be off the line, of the largest count
 
 CLAIMS = (
-    Claim("weight", "Figure 5.6", "the number of required iterations changes with the spheres' weight",
-          f"iterations, {_SAME} equal spheres", Order(tuple(EQUAL), 1.1)),
+    Claim(
+        "weight",
+        "Figure 5.6",
+        "the number of required iterations changes with the spheres' weight",
+        f"iterations, {_SAME} equal spheres",
+        Order(tuple(EQUAL), 1.1),
+    ),
     *(
-        Claim(f"number {name}", "Figure 5.6", f"… not with the number of spheres stacked: {name}",
-              "iterations of 50 spheres over those of 5", _NUMBER)
+        Claim(
+            f"number {name}",
+            "Figure 5.6",
+            f"… not with the number of spheres stacked: {name}",
+            "iterations of 50 spheres over those of 5",
+            _NUMBER,
+        )
         for name in EQUAL
     ),
-    Claim("linear", "Figure 5.6", "10ⁿ kg: iterations grow linearly with the exponent of the mass",
-          f"largest distance from the best line up to n = {_MOST}, of the largest count",
-          Between(0.0, _LINE, 0.0, in_words=True)),
-    Claim("grows", "Figure 5.6", "10ⁿ kg: iterations grow with the exponent of the mass",
-          "iterations", Order(("n = 5", "n = 10", "n = 15"), 1.2)),
-    Claim("fifteen", "§5.3.3", "only fifteen for the odd mass ratio before meeting instability",
-          "largest stack of 10ⁿ kg that stands", Between(14, 16, _MOST, MORE)),
-    Claim("huge", "§5.3.3", "a huge number of spheres can be stacked where masses are equal",
-          "do 50 spheres of 100, 1e6 and 1e12 kg stand?", Same(True, (False,))),
-)  # fmt: skip
+    Claim(
+        "linear",
+        "Figure 5.6",
+        "10ⁿ kg: iterations grow linearly with the exponent of the mass",
+        f"largest distance from the best line up to n = {_MOST}, of the largest count",
+        Between(0.0, _LINE, 0.0, in_words=True),
+    ),
+    Claim(
+        "grows",
+        "Figure 5.6",
+        "10ⁿ kg: iterations grow with the exponent of the mass",
+        "iterations",
+        Order(("n = 5", "n = 10", "n = 15"), 1.2),
+    ),
+    Claim(
+        "fifteen",
+        "§5.3.3",
+        "only fifteen for the odd mass ratio before meeting instability",
+        "largest stack of 10ⁿ kg that stands",
+        Between(14, 16, _MOST, MORE),
+    ),
+    Claim(
+        "huge",
+        "§5.3.3",
+        "a huge number of spheres can be stacked where masses are equal",
+        "do 50 spheres of 100, 1e6 and 1e12 kg stand?",
+        Same(True, (False,)),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -127,11 +156,19 @@ def measure(folder: Path, quick: bool) -> Findings:
     found["fifteen"] = replace(found["fifteen"], ours=max(odd))
     _draw(folder / "stacked-spheres.png", equal, growing, ours, odd)
     facts = [*_facts(growing, settings), *_standing(quick)]
-    return Findings({**found}, facts, [
-        Picture("stacked-spheres.png", "Figure 5.6", "Iterations over the number of spheres, as published; crosses: "
+    return Findings(
+        {**found},
+        facts,
+        [
+            Picture(
+                "stacked-spheres.png",
+                "Figure 5.6",
+                "Iterations over the number of spheres, as published; crosses: "
                 "the method does not end. Dashed: `ipm-dd`, ours, in two doubles.",
-                "curve not available; fifteen spheres of 10ⁿ kg")
-    ])  # fmt: skip
+                "curve not available; fifteen spheres of 10ⁿ kg",
+            )
+        ],
+    )
 
 
 def _ours(counts: tuple[int, ...], mass: float, ratio: float) -> dict[int, int]:
@@ -147,8 +184,9 @@ def explained(runs: dict[int, Run], own: float, tried: dict[str, dict[int, Run]]
     def ratio(of: dict[int, Run]) -> float:
         return of[50].iterations / of[5].iterations
 
-    told = {name: f"with {name} {of[5].iterations:.0f} and {of[50].iterations:.0f} iterations"
-            for name, of in tried.items()}  # fmt: skip
+    told = {
+        name: f"with {name} {of[5].iterations:.0f} and {of[50].iterations:.0f} iterations" for name, of in tried.items()
+    }
     turning = [told[name] for name, of in tried.items() if _NUMBER.judge(ratio(of)) == AGREES]
     if _NUMBER.judge(ratio(runs)) == AGREES:
         return Found(ratio(runs), own)
@@ -160,16 +198,18 @@ def explained(runs: dict[int, Run], own: float, tried: dict[str, dict[int, Run]]
 
 def _facts(growing: dict[int, Run], settings: InteriorSettings) -> list[Fact]:
     common = curve((5, 10, 15, 16), 10.0, 10.0, settings.changed(lengths="common"))
-    told = ", ".join(f"n = {n}: {run.iterations:.0f}" if run.stands else f"n = {n}: does not end"
-                     for n, run in common.items())  # fmt: skip
-    steepness = np.polyfit([n for n in growing if n <= _MOST],
-                           [run.iterations for n, run in growing.items() if n <= _MOST], 1)  # fmt: skip
+    told = ", ".join(
+        f"n = {n}: {run.iterations:.0f}" if run.stands else f"n = {n}: does not end" for n, run in common.items()
+    )
+    steepness = np.polyfit(
+        [n for n in growing if n <= _MOST], [run.iterations for n, run in growing.items() if n <= _MOST], 1
+    )
     return [
         Fact("step lengths", "two (algorithm 1), or one (eq. 4.12)", "two"),
         Fact("10ⁿ kg with one step length", "–", told),
         Fact("10ⁿ kg: iterations for every power of ten", "–", f"{steepness[0]:.1f}"),
         *(_one_double(n) for n in (15, 20)),
-    ]  # fmt: skip
+    ]
 
 
 def _one_double(n: int) -> Fact:
@@ -191,10 +231,12 @@ def _one_double(n: int) -> Fact:
     else:
         why = "unexplained"
     return Fact(
-        f"{n} spheres of 10ⁿ kg, reactions of one double: worst velocity of `ipm` (rescue=false)", "–", "–",
+        f"{n} spheres of 10ⁿ kg, reactions of one double: worst velocity of `ipm` (rescue=false)",
+        "–",
+        "–",
         f"{own:.1e} m/s; of the answer of two doubles, rounded, {rounded:.1e}; of `ipm-thesis` with velocities "
         f"eliminated {eliminated:.1e}, as unknowns {kept:.1e}: {why}",
-    )  # fmt: skip
+    )
 
 
 def _standing(quick: bool) -> list[Fact]:
@@ -222,9 +264,12 @@ def _standing(quick: bool) -> list[Fact]:
 
 
 def _draw(
-    path: Path, equal: dict[str, dict[int, Run]], growing: dict[int, Run], ours: dict[str, dict[int, int]],
+    path: Path,
+    equal: dict[str, dict[int, Run]],
+    growing: dict[int, Run],
+    ours: dict[str, dict[int, int]],
     odd: dict[int, int],
-) -> None:  # fmt: skip
+) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 5), layout="constrained")
@@ -241,8 +286,13 @@ def _draw(
     axes.plot([], [], "kx", label="does not end")
     axes.axvline(_MOST, color="0.6", lw=0.8, ls=":")
     axes.text(_MOST + 0.4, 0.6 * top, "10ⁿ kg: fifteen\nin the thesis", fontsize=9, color="0.35")
-    axes.set(xlabel="spheres in the stack", ylabel="iterations", xlim=(0, None), ylim=(0, 1.4 * top),
-             title="Figure 5.6: stacked spheres")  # fmt: skip
+    axes.set(
+        xlabel="spheres in the stack",
+        ylabel="iterations",
+        xlim=(0, None),
+        ylim=(0, 1.4 * top),
+        title="Figure 5.6: stacked spheres",
+    )
     axes.locator_params(axis="x", integer=True)
     axes.legend(fontsize=8, loc="upper right", ncol=2)
     axes.grid(alpha=0.3)

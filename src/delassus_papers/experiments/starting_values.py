@@ -35,15 +35,37 @@ _TRIVIAL = ("ball", "brick")
 _SETTLE = 40  # steps of the balls
 
 CLAIMS = (
-    Claim("sensitive", "§4.5", "the algorithm is not completely insensitive to the default values of the start",
-          "most over fewest iterations, worst problem", Between(1.1, np.inf, 1.1, in_words=True)),
-    Claim("unstable", "§4.5", "changing the initial guess by order of magnitude may still lead to instabilities",
-          "does a run fail from 0.1 or 10 in place of one?", Same(True, (False,))),
-    Claim("trivial", "§2.4", "Nocedal's start: also with trivial examples some failures have been experienced",
-          "does a run of a ball or a brick fail, from whatever start?", Same(True, (False,)), "mangoni-tasora"),
-    Claim("robust", "§2.4", "D'Apuzzo's start grants robustness in a wide range of scenarios",
-          "part of all runs that end by their rule", Between(0.95, 1.0, 1.0, in_words=True), "mangoni-tasora"),
-)  # fmt: skip
+    Claim(
+        "sensitive",
+        "§4.5",
+        "the algorithm is not completely insensitive to the default values of the start",
+        "most over fewest iterations, worst problem",
+        Between(1.1, np.inf, 1.1, in_words=True),
+    ),
+    Claim(
+        "unstable",
+        "§4.5",
+        "changing the initial guess by order of magnitude may still lead to instabilities",
+        "does a run fail from 0.1 or 10 in place of one?",
+        Same(True, (False,)),
+    ),
+    Claim(
+        "trivial",
+        "§2.4",
+        "Nocedal's start: also with trivial examples some failures have been experienced",
+        "does a run of a ball or a brick fail, from whatever start?",
+        Same(True, (False,)),
+        "mangoni-tasora",
+    ),
+    Claim(
+        "robust",
+        "§2.4",
+        "D'Apuzzo's start grants robustness in a wide range of scenarios",
+        "part of all runs that end by their rule",
+        Between(0.95, 1.0, 1.0, in_words=True),
+        "mangoni-tasora",
+    ),
+)
 
 Table = dict[str, dict[float, float]]
 """Iterations by problem and value of the start; inf where a run failed."""
@@ -106,14 +128,27 @@ def measure(folder: Path, quick: bool) -> Findings:
     found = findings(*tables.values())
     _draw(folder / "starting-values.png", tables)
     facts = [
-        Fact(f"{name}, {start}: iterations from 1e-4, …, 1e4", "–", _row(row),
-             f"{solve(given[name], 'ipm', tol=1e-10, tol_velocity=1e-8).iterations}")
-        for start, rows in tables.items() for name, row in rows.items()
-    ]  # fmt: skip
-    return Findings({**found}, facts, [
-        Picture("starting-values.png", "§4.5", "Iterations of the published method from other values than one; "
-                "crosses: it does not end.", "no curve in the papers")
-    ])  # fmt: skip
+        Fact(
+            f"{name}, {start}: iterations from 1e-4, …, 1e4",
+            "–",
+            _row(row),
+            f"{solve(given[name], 'ipm', tol=1e-10, tol_velocity=1e-8).iterations}",
+        )
+        for start, rows in tables.items()
+        for name, row in rows.items()
+    ]
+    return Findings(
+        {**found},
+        facts,
+        [
+            Picture(
+                "starting-values.png",
+                "§4.5",
+                "Iterations of the published method from other values than one; crosses: it does not end.",
+                "no curve in the papers",
+            )
+        ],
+    )
 
 
 def _row(row: dict[float, float]) -> str:

@@ -65,30 +65,70 @@ _HOW = {
 def _system(name: str) -> Claim:
     """What is open, in one: is there a way of counting that gives these columns of all systems?"""
     says = f"{name}: " + ", ".join(f"{value:.10g}" for value in TABLE[name])
-    return Claim(name, "Table II", says, "entries, of joints, total and passive degrees of freedom, that one way of "
-                 "counting for all systems gives; less those of the other four that the stand-in misses",
-                 Same(len(OPEN), tuple(range(len(OPEN)))),
-                 changed="2026-11-16: before, of all seven, to four of which the systems were built")  # fmt: skip
+    return Claim(
+        name,
+        "Table II",
+        says,
+        "entries, of joints, total and passive degrees of freedom, that one way of "
+        "counting for all systems gives; less those of the other four that the stand-in misses",
+        Same(len(OPEN), tuple(range(len(OPEN)))),
+        changed="2026-11-16: before, of all seven, to four of which the systems were built",
+    )
 
 
 CLAIMS = (
     *map(_system, TABLE),
     Claim("systems", "§VII-A", "the suite consists of twelve systems", "systems", Same(12, (11, 13))),
-    Claim("robots: loops", "§VII-A", "the robots are articulated systems without kinematic loops",
-          "most loops of the four", Same(0, (1, 2))),
-    Claim("robots: shapes", "§VII-A", "their collisions involve only geometric primitives or small convex meshes",
-          "robots of which that is true", Same(4, (0, 3))),
-    Claim("robots: limits", "Figure 8", "joint limits and contacts are present",
-          "robots with limits on all driven joints that come into contact in their runs", Same(4, (0, 3))),
-    Claim("figures: loops", "§VII-A", "the animatronic figures have multiple kinematic loops each",
-          "fewest loops of the four", Between(2, float("inf"), 2, in_words=True)),
-    Claim("figures: base", "§VII-A", "most are held by a fixed joint to the world, one is free-floating",
-          "free ones of the four", Same(1, (0, 4))),
-    Claim("figures: meshes", "§VII-A", "their collisions are evaluated solely on the raw meshes",
-          "figures whose moving bodies are meshes", Same(4, (0,))),
-    Claim("figures: shells", "§VII-A", "internal mechanisms are enclosed by shells and may collide with them",
-          "figures with push rods that may hit plates", Same(4, (0, 3))),
-)  # fmt: skip
+    Claim(
+        "robots: loops",
+        "§VII-A",
+        "the robots are articulated systems without kinematic loops",
+        "most loops of the four",
+        Same(0, (1, 2)),
+    ),
+    Claim(
+        "robots: shapes",
+        "§VII-A",
+        "their collisions involve only geometric primitives or small convex meshes",
+        "robots of which that is true",
+        Same(4, (0, 3)),
+    ),
+    Claim(
+        "robots: limits",
+        "Figure 8",
+        "joint limits and contacts are present",
+        "robots with limits on all driven joints that come into contact in their runs",
+        Same(4, (0, 3)),
+    ),
+    Claim(
+        "figures: loops",
+        "§VII-A",
+        "the animatronic figures have multiple kinematic loops each",
+        "fewest loops of the four",
+        Between(2, float("inf"), 2, in_words=True),
+    ),
+    Claim(
+        "figures: base",
+        "§VII-A",
+        "most are held by a fixed joint to the world, one is free-floating",
+        "free ones of the four",
+        Same(1, (0, 4)),
+    ),
+    Claim(
+        "figures: meshes",
+        "§VII-A",
+        "their collisions are evaluated solely on the raw meshes",
+        "figures whose moving bodies are meshes",
+        Same(4, (0,)),
+    ),
+    Claim(
+        "figures: shells",
+        "§VII-A",
+        "internal mechanisms are enclosed by shells and may collide with them",
+        "figures with push rods that may hit plates",
+        Same(4, (0, 3)),
+    ),
+)
 
 
 def columns(of: Dimensions) -> dict[str, float]:
@@ -152,20 +192,26 @@ def of_the_text(
     once = len({name.removesuffix("-free") for name in setups})
     limited = sum(has_limits(model) for model in robots)
     return {
-        "systems": Found(len(setups), why="the table has the four-bar twice, fixed and free",
-                         evidence=f"counted once, {once}"),
-        **{key: built(key, value) for key, value in (
-            ("robots: loops", max(of[name].loops for name in ROBOTS)),
-            ("robots: shapes", sum(are_primitives_or_hulls(model) for model in robots)),
-            ("robots: limits", min(limited, touching)),
-            ("figures: loops", min(of[name].loops for name in FIGURES)),
-            ("figures: base", sum(of[name].is_free for name in FIGURES)),
-            ("figures: shells", sum(has_shells(model) for model in figures)),
-        )},
-        "figures: meshes": Found(sum(not are_primitives_or_hulls(model) for model in figures),
-                                 why="moving bodies are solids here: hulls, boxes and capsules stand in",
-                                 evidence=f"a mesh on a moving body is refused, “{_refusal()}”"),
-    }  # fmt: skip
+        "systems": Found(
+            len(setups), why="the table has the four-bar twice, fixed and free", evidence=f"counted once, {once}"
+        ),
+        **{
+            key: built(key, value)
+            for key, value in (
+                ("robots: loops", max(of[name].loops for name in ROBOTS)),
+                ("robots: shapes", sum(are_primitives_or_hulls(model) for model in robots)),
+                ("robots: limits", min(limited, touching)),
+                ("figures: loops", min(of[name].loops for name in FIGURES)),
+                ("figures: base", sum(of[name].is_free for name in FIGURES)),
+                ("figures: shells", sum(has_shells(model) for model in figures)),
+            )
+        },
+        "figures: meshes": Found(
+            sum(not are_primitives_or_hulls(model) for model in figures),
+            why="moving bodies are solids here: hulls, boxes and capsules stand in",
+            evidence=f"a mesh on a moving body is refused, “{_refusal()}”",
+        ),
+    }
 
 
 def _refusal() -> str:
@@ -187,9 +233,13 @@ def facts(of: Mapping[str, Dimensions]) -> list[Fact]:
         Fact("rows whose passive and actuated degrees of freedom do not add up to their total", ", ".join(sums)),
         Fact("totals that six per joint less its constraints gives", ours=f"{by_joints} of {len(totals)}"),
         Fact("totals that six per body less the rank of the constraints gives", ours=f"{by_rank} of {len(totals)}"),
-        Fact("redundant constraints", ours=", ".join(f"{name} {of[name].constraints - of[name].rank}" for name in of
-                                                     if of[name].constraints > of[name].rank)),
-    ]  # fmt: skip
+        Fact(
+            "redundant constraints",
+            ours=", ".join(
+                f"{name} {of[name].constraints - of[name].rank}" for name in of if of[name].constraints > of[name].rank
+            ),
+        ),
+    ]
 
 
 def measure(folder: Path, quick: bool) -> Findings:
@@ -197,12 +247,17 @@ def measure(folder: Path, quick: bool) -> Findings:
     setups = {name: find(name).build(**WITH_MOTOR.get(name, {})) for name in TABLE}
     of = {name: dimensions(setup) for name, setup in setups.items()}
     found: dict[str, Found | NotTested] = {name: row(of[name], printed) for name, printed in TABLE.items()}
-    runs = {name: (setup, setup.run(duration=0.3 if quick and name in FIGURES else 1.2 if quick else 2.2))
-            for name, setup in setups.items()}  # fmt: skip
+    runs = {
+        name: (setup, setup.run(duration=0.3 if quick and name in FIGURES else 1.2 if quick else 2.2))
+        for name, setup in setups.items()
+    }
     lives = {name: lived(*run) for name, run in runs.items()}
     found |= of_the_text(setups, of, sum(lives[name].contacts > 0 for name in ROBOTS))
-    shown = [Fact(f"{name}: {column} ({_HOW[column]})", f"{value:.10g}", "–", f"{columns(of[name])[column]:.10g}")
-             for name, printed in TABLE.items() for column, value in zip(COLUMNS, printed)]  # fmt: skip
+    shown = [
+        Fact(f"{name}: {column} ({_HOW[column]})", f"{value:.10g}", "–", f"{columns(of[name])[column]:.10g}")
+        for name, printed in TABLE.items()
+        for column, value in zip(COLUMNS, printed)
+    ]
     shown += [Fact(f"{name}, {life.seconds:g} s of its motion", ours=str(life)) for name, life in lives.items()]
     picture = "table-ii-machines.png"
     toys = tuple(name for name in TABLE if name not in ROBOTS + FIGURES)
@@ -212,6 +267,4 @@ def measure(folder: Path, quick: bool) -> Findings:
     return Findings(found, [*facts(of), *shown], pictures)
 
 
-EXPERIMENT = Experiment(
-    "table-ii", ("tsounis",), "The thirteen systems", ("Table II", "Figure 8"), CLAIMS, measure
-)  # fmt: skip
+EXPERIMENT = Experiment("table-ii", ("tsounis",), "The thirteen systems", ("Table II", "Figure 8"), CLAIMS, measure)

@@ -33,20 +33,50 @@ _INSIDE = 0.99  # what η is kept below to see what it does
 _TIMES = (0.1, 0.2, 0.3)  # [s] at which energies are compared
 
 CLAIMS = (
-    Claim("hard", "§5.3.2", "hard contacts (MDI): stability has been reported up to 0.06 s",
-          "longest step without jumps of the force", Between(_PAPER_HARD, np.inf, _PAPER_HARD, "", "s")),
-    Claim("springs at 0.005 s", "§5.3.2", "the penalty approach required steps shorter than 0.005 s",
-          "is it stable at 0.005 s?", Same(False, (True,))),
-    Claim("springs below", "§5.3.2", "… even with implicit integrators", "is it stable at a shorter step?",
-          Same(True, (False,))),
-    Claim("cheaper", "§5.3.2", "the extreme performances of hard contacts are justified by a longer time step",
-          "processor seconds per simulated second, at the longest stable step of either", Order(("hard", "springs")),
-          changed="2026-11-16: before, the longest steps themselves, which two other claims hold already"),
-    Claim("stiffness", "§5.3.2", "the step is not affected by the stiffness of the elements",
-          "stable at 0.05 s with E times 100?", Same(True, (False,))),
-    Claim("converges", "Figure 5.4", "convergence at Δt = 0.05 s", "does the published method end by its rule?",
-          Same(True, (False,))),
-)  # fmt: skip
+    Claim(
+        "hard",
+        "§5.3.2",
+        "hard contacts (MDI): stability has been reported up to 0.06 s",
+        "longest step without jumps of the force",
+        Between(_PAPER_HARD, np.inf, _PAPER_HARD, "", "s"),
+    ),
+    Claim(
+        "springs at 0.005 s",
+        "§5.3.2",
+        "the penalty approach required steps shorter than 0.005 s",
+        "is it stable at 0.005 s?",
+        Same(False, (True,)),
+    ),
+    Claim(
+        "springs below",
+        "§5.3.2",
+        "… even with implicit integrators",
+        "is it stable at a shorter step?",
+        Same(True, (False,)),
+    ),
+    Claim(
+        "cheaper",
+        "§5.3.2",
+        "the extreme performances of hard contacts are justified by a longer time step",
+        "processor seconds per simulated second, at the longest stable step of either",
+        Order(("hard", "springs")),
+        changed="2026-11-16: before, the longest steps themselves, which two other claims hold already",
+    ),
+    Claim(
+        "stiffness",
+        "§5.3.2",
+        "the step is not affected by the stiffness of the elements",
+        "stable at 0.05 s with E times 100?",
+        Same(True, (False,)),
+    ),
+    Claim(
+        "converges",
+        "Figure 5.4",
+        "convergence at Δt = 0.05 s",
+        "does the published method end by its rule?",
+        Same(True, (False,)),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -171,12 +201,25 @@ def measure(folder: Path, quick: bool) -> Findings:
     _draw(folder / "three-point-bending.png", rigid, springs)
     _draw_convergence(folder / "three-point-bending-convergence.png", published)
     facts = [*_energies(rigid, springs), *_shown(as_published, rigid, springs, published), *more]
-    return Findings({**found}, facts, [
-        Picture("three-point-bending.png", "§5.3.2", "Force of the driven cylinder and energy of the bodies over time, "
-                "with hard contacts and with springs.", "longest steps 0.06 and 0.005 s"),
-        Picture("three-point-bending-convergence.png", "Figure 5.4", "The published method in the last step of its "
-                "run, Δt = 0.05 s; dotted: its rule. Zero is drawn at 1e-17.", "curve not available"),
-    ])  # fmt: skip
+    return Findings(
+        {**found},
+        facts,
+        [
+            Picture(
+                "three-point-bending.png",
+                "§5.3.2",
+                "Force of the driven cylinder and energy of the bodies over time, with hard contacts and with springs.",
+                "longest steps 0.06 and 0.005 s",
+            ),
+            Picture(
+                "three-point-bending-convergence.png",
+                "Figure 5.4",
+                "The published method in the last step of its "
+                "run, Δt = 0.05 s; dotted: its rule. Zero is drawn at 1e-17.",
+                "curve not available",
+            ),
+        ],
+    )
 
 
 def _explained(found: dict[str, Found], runs: dict[float, Bent], plain: StepSettings) -> dict[str, Found]:
@@ -200,11 +243,18 @@ def _energies(rigid: dict[float, Bent], springs: dict[float, Bent]) -> list[Fact
     fine, soft = min(rigid), min(springs)
     out = []
     for t in _TIMES:
-        found = ", ".join(f"h = {h:g} s {rigid[h].energy_at(t):.0f}" for h in sorted(rigid)
-                          if np.isfinite(rigid[h].energy_at(t)))  # fmt: skip
+        found = ", ".join(
+            f"h = {h:g} s {rigid[h].energy_at(t):.0f}" for h in sorted(rigid) if np.isfinite(rigid[h].energy_at(t))
+        )
         apart = springs[soft].energy_at(t) / rigid[fine].energy_at(t) - 1.0
-        out.append(Fact(f"energy of the bodies at {t:g} s [J]: hard; springs", "–", "–",
-                        f"{found}; {soft:g} s {springs[soft].energy_at(t):.0f} ({100 * apart:+.0f} %)"))  # fmt: skip
+        out.append(
+            Fact(
+                f"energy of the bodies at {t:g} s [J]: hard; springs",
+                "–",
+                "–",
+                f"{found}; {soft:g} s {springs[soft].energy_at(t):.0f} ({100 * apart:+.0f} %)",
+            )
+        )
     return out
 
 
@@ -220,20 +270,29 @@ def _shown(
         return f"{force:.0f} N, {100 * one.noise:.1f} %, {one.seconds / _END:.1f}"
 
     out = [
-        Fact(f"{what}, h = {h:g} s: force at the end, jumps, processor seconds per simulated second", "–",
-             told(as_published[h] if runs is rigid else None), told(one))
-        for what, runs in (("hard", rigid), ("springs", springs)) for h, one in runs.items()
-    ]  # fmt: skip
+        Fact(
+            f"{what}, h = {h:g} s: force at the end, jumps, processor seconds per simulated second",
+            "–",
+            told(as_published[h] if runs is rigid else None),
+            told(one),
+        )
+        for what, runs in (("hard", rigid), ("springs", springs))
+        for h, one in runs.items()
+    ]
     counts, worst = rigid[0.05].iterations, rigid[0.05].residual.max()
     last = as_published[0.05].last
     assert last is not None
     out += [
-        Fact("iterations of `ipm` a step, h = 0.05 s, with friction", "–", "–",
-             f"{counts.min():.0f} to {counts.max():.0f}, residuals {worst:.0e} at most"),
+        Fact(
+            "iterations of `ipm` a step, h = 0.05 s, with friction",
+            "–",
+            "–",
+            f"{counts.min():.0f} to {counts.max():.0f}, residuals {worst:.0e} at most",
+        ),
         Fact("iterations of the published method, last step, h = 0.05 s", "–", f"{published.iterations}"),
         Fact("velocities, contacts of that step", "–", f"{len(published.velocities)}, {last.contact_count}"),
         Fact("springs at the contacts", "not given", f"{_SPRINGS.stiffness:g} N/m at every contact point"),
-    ]  # fmt: skip
+    ]
     return out
 
 
@@ -244,15 +303,21 @@ def _more(hard: StepSettings, soft: StepSettings, rigid: dict[float, Bent]) -> l
     for k in _STIFFER:
         h = 1e-3 * (1e5 / k) ** 0.5
         force = bend(h, replace(soft, penalty=replace(_SPRINGS, stiffness=k))).late_force()
-        out.append(Fact(f"force at last, springs of {k:g} N/m at {h:g} s against hard at {fine:g} s [N]", "–",
-                        "–", f"{force:.0f}, {rigid[fine].late_force():.0f}"))  # fmt: skip
+        out.append(
+            Fact(
+                f"force at last, springs of {k:g} N/m at {h:g} s against hard at {fine:g} s [N]",
+                "–",
+                "–",
+                f"{force:.0f}, {rigid[fine].late_force():.0f}",
+            )
+        )
     again = bend(0.06, replace(hard, integrator="iterated", tol=1e-6))
     exact = bend(0.05, replace(hard, solver="auto", law=Law.NCP))
     return [
         *out,
         Fact("hard, h = 0.06 s, forces linearised again: force at the end", "–", "–", f"{again.at_end():.0f} N"),
         Fact("hard, h = 0.05 s, exact friction: force at the end", "–", "–", f"{exact.at_end():.0f} N"),
-    ]  # fmt: skip
+    ]
 
 
 def _draw(path: Path, rigid: dict[float, Bent], springs: dict[float, Bent]) -> None:
@@ -282,7 +347,7 @@ def _draw_convergence(path: Path, published: Count) -> None:
         ("--", "‖r_p‖/n_λ, contacts [m/s]", [one.primal for one in published.figures]),
         ("-.", "‖r_p‖/n_γ, joints [m/s]", [one.joint for one in published.figures]),
         (":", "‖r_d‖/n_v [N s]", [one.momentum for one in published.figures]),
-    ):  # fmt: skip
+    ):
         axes.semilogy(count, np.maximum(values, 1e-17), style, label=name)
     for level in (THESIS.mu, THESIS.primal):
         axes.axhline(level, color="0.6", lw=0.8, ls=":")

@@ -43,8 +43,9 @@ PRINTED = {"ball": (720, 515, 90), "brick": (499, 370, 81), "box": (935, 927, 74
 _BOX_CALLS = 50
 PARTS = ("none", "partial", "full")
 _RULES: dict[str, tuple[Rule, dict[str, str]]] = {
-    "mangoni": (THESIS, {}), "mangoni-tasora": (MANGONI_TASORA, AS_IN_MANGONI_TASORA),
-}  # fmt: skip
+    "mangoni": (THESIS, {}),
+    "mangoni-tasora": (MANGONI_TASORA, AS_IN_MANGONI_TASORA),
+}
 _PLACE = {"mangoni": "Table 5.1", "mangoni-tasora": "Table 2"}
 _SETTLE = 40  # steps until the balls lie still
 _SIZES = (0.07, 0.5, 2.0)  # m, of resting bodies
@@ -54,7 +55,7 @@ _WHY = {
     "ball": "the start is in SI units, and the size is not given",
     "brick": "the start is in SI units, and the size is not given",
     "box": "number of balls and first places are not given; nor is how reactions find their contacts again",
-}  # fmt: skip
+}
 _NAMES = {"ball": "single ball", "brick": "single brick", "box": "balls in the box"}
 
 
@@ -79,17 +80,41 @@ def _claims() -> tuple[Claim, ...]:
             name = _NAMES[test]
             # sizes, masses and first places are not given: a quarter more or less in iterations, less in their parts
             out += [
-                Claim(f"{paper}-{test}-none", place, f"{name}: {printed[0]} iterations without a warm start",
-                      "iterations per call with contacts", Near(c, 1.25, LESS), paper),
-                Claim(f"{paper}-{test}-partial", place, f"{name}: {printed[1]} with a partial one",
-                      "partial over none", Near(partial, 1.15, LESS), paper, _SLACKS),
-                Claim(f"{paper}-{test}-full", place, f"{name}: {printed[2]} with a full one", "full over none",
-                      Near(full, 1.5 if resting else 1.15, LESS), paper),
-            ]  # fmt: skip
+                Claim(
+                    f"{paper}-{test}-none",
+                    place,
+                    f"{name}: {printed[0]} iterations without a warm start",
+                    "iterations per call with contacts",
+                    Near(c, 1.25, LESS),
+                    paper,
+                ),
+                Claim(
+                    f"{paper}-{test}-partial",
+                    place,
+                    f"{name}: {printed[1]} with a partial one",
+                    "partial over none",
+                    Near(partial, 1.15, LESS),
+                    paper,
+                    _SLACKS,
+                ),
+                Claim(
+                    f"{paper}-{test}-full",
+                    place,
+                    f"{name}: {printed[2]} with a full one",
+                    "full over none",
+                    Near(full, 1.5 if resting else 1.15, LESS),
+                    paper,
+                ),
+            ]
     out.append(
-        Claim("fallback", "§4.11", "a warm start may fail: the algorithm falls back to the standard initialisation",
-              "does a run end by its rule whose warm start's first matrix is singular?", Same(True, (False,)))
-    )  # fmt: skip
+        Claim(
+            "fallback",
+            "§4.11",
+            "a warm start may fail: the algorithm falls back to the standard initialisation",
+            "does a run end by its rule whose warm start's first matrix is singular?",
+            Same(True, (False,)),
+        )
+    )
     return tuple(out)
 
 
@@ -112,7 +137,7 @@ def scenes(quick: bool) -> dict[str, Scene]:
         "ball": Scene(find("single-ball").build(size=_SIZE), per_call(PRINTED["ball"])[1]),
         "brick": Scene(find("single-brick").build(size=_SIZE), per_call(PRINTED["brick"])[1]),
         "box": Scene(box, 10 if quick else _BOX_CALLS, _SETTLE),
-    }  # fmt: skip
+    }
 
 
 def counts(
@@ -142,9 +167,12 @@ def measure(folder: Path, quick: bool) -> Findings:
     found: dict[str, Found | NotTested] = {}
     means: dict[tuple[str, str], dict[str, float]] = {}
     facts = [
-        Fact(f"{_NAMES[test]}: calls with contacts that the totals allow, iterations in each",
-             f"{per_call(PRINTED[test])[1]}, {per_call(PRINTED[test])[0]:.2f}") for test in ("ball", "brick")
-    ]  # fmt: skip
+        Fact(
+            f"{_NAMES[test]}: calls with contacts that the totals allow, iterations in each",
+            f"{per_call(PRINTED[test])[1]}, {per_call(PRINTED[test])[0]:.2f}",
+        )
+        for test in ("ball", "brick")
+    ]
     for test, scene in scenes(quick).items():
         for paper, (rule, changes) in _RULES.items():
             linear = "body" if test == "box" else "saddle"  # the same iterates, sooner
@@ -153,8 +181,10 @@ def measure(folder: Path, quick: bool) -> Findings:
             told = findings(mine, _fast(scene, rule), _WHY[test])
             if test != "box" and settings.start == "dapuzzo":
                 told = _with_other_start(test, told, scene, rule, settings)
-            found |= {f"{paper}-{test}-{part}": _only_if_it_differs(f"{paper}-{test}-{part}", value)
-                      for part, value in told.items()}  # fmt: skip
+            found |= {
+                f"{paper}-{test}-{part}": _only_if_it_differs(f"{paper}-{test}-{part}", value)
+                for part, value in told.items()
+            }
             if test != "box":
                 found[f"{paper}-{test}-none"] = NotTested(
                     f"the size, which is not given, was chosen by this count: {mine['none']:.2f} with {_SIZE:g} m"
@@ -164,12 +194,20 @@ def measure(folder: Path, quick: bool) -> Findings:
     facts += [
         Fact("balls in the box", "number not given", f"{scenes(quick)['box'].setup.model.body_count}"),
         Fact("resting bodies: length of the brick, diameter of the ball", "not given", f"{_SIZE:g} m"),
-        Fact("full warm start", "used directly", "as in the thesis where inside the cones, else §4.11's fallback",
-             "`warm=centred`: on the central path next to the guess"),
+        Fact(
+            "full warm start",
+            "used directly",
+            "as in the thesis where inside the cones, else §4.11's fallback",
+            "`warm=centred`: on the central path next to the guess",
+        ),
         Fact("partial warm start", "velocities", "velocities, y that follows from them, the start's own reactions"),
-        Fact("largest part of the way to the boundary, η", "0.9 + 0.1 exp(−τ n)", "the same",
-             f"`ipm-thesis` has {ThesisIpm(solver='ipm-thesis').inside:g} at most"),
-    ]  # fmt: skip
+        Fact(
+            "largest part of the way to the boundary, η",
+            "0.9 + 0.1 exp(−τ n)",
+            "the same",
+            f"`ipm-thesis` has {ThesisIpm(solver='ipm-thesis').inside:g} at most",
+        ),
+    ]
     _draw(folder / "warm-start.png", means)
     caption = "Iterations per call with contacts, over those without a warm start; numbers on the bars are iterations."
     return Findings(found, facts, [Picture("warm-start.png", "Table 5.1", caption, "bars of both papers")])
@@ -188,11 +226,13 @@ def falls_back(settings: ThesisIpm) -> bool:
     nearly closed that no digit is left of what tells four contacts from three: the first matrix is singular."""
     rows = np.zeros((4, 12))
     rows[:, 6:] = [[0.0, 0.0, 1.0, x, y, 0.0] for x in (-1.0, 1.0) for y in (-1.0, 1.0)]
-    plate = Problem.rigid(np.eye(6)[None], [[-1, 0]] * 4, rows, cone=ProductCone((), 4), u_f=[0, 0, -1.0, 0, 0, 0],
-                          law=Law.FRICTIONLESS)  # fmt: skip
+    plate = Problem.rigid(
+        np.eye(6)[None], [[-1, 0]] * 4, rows, cone=ProductCone((), 4), u_f=[0, 0, -1.0, 0, 0, 0], law=Law.FRICTIONLESS
+    )
     lifted = np.array([0.0, 0.0, 1e-18, 0.0, 0.0, 0.0])
-    problem = Problem(plate.delassus, plate.free_velocity, plate.cone, plate.law, u_f=plate.u_f, bias=plate.bias,
-                      before=lifted)  # fmt: skip
+    problem = Problem(
+        plate.delassus, plate.free_velocity, plate.cone, plate.law, u_f=plate.u_f, bias=plate.bias, before=lifted
+    )
     run = ThesisMethod(problem, settings.changed(warm="full", own_tol=THESIS.primal), np.full(4, 0.25))
     run.advance(60)
     return not run.falls_back and run.interior.is_below(THESIS.primal)
@@ -224,8 +264,11 @@ def _over_sizes(test: str, paper: str, rule: Rule, settings: ThesisIpm) -> Fact:
     for size in _SIZES:
         mean = counts(Scene(find(f"single-{test}").build(size=size), 6), rule, settings, ("none", "partial"))
         parts.append(f"{size:g} m: {mean['none']:.1f}, {mean['partial'] / mean['none']:.2f}")
-    return Fact(f"{_NAMES[test]}, as in {_PLACE[paper]}: iterations per call and partial over none by size",
-                "size not given", "; ".join(parts))  # fmt: skip
+    return Fact(
+        f"{_NAMES[test]}, as in {_PLACE[paper]}: iterations per call and partial over none by size",
+        "size not given",
+        "; ".join(parts),
+    )
 
 
 def _draw(path: Path, means: dict[tuple[str, str], dict[str, float]]) -> None:
@@ -240,8 +283,9 @@ def _draw(path: Path, means: dict[tuple[str, str], dict[str, float]]) -> None:
         first = per_call(printed)[0] if test != "box" else printed[0] / _BOX_CALLS
         firsts = [first, *(means[paper, test]["none"] for paper in _RULES)]
         for k, values in enumerate(rows):
-            bars = axes.bar(np.arange(3) + 0.27 * (k - 1), values, 0.25, label=names[k],
-                            color=("#9aa5b1", "#0b66a8", "#e09f3e")[k])  # fmt: skip
+            bars = axes.bar(
+                np.arange(3) + 0.27 * (k - 1), values, 0.25, label=names[k], color=("#9aa5b1", "#0b66a8", "#e09f3e")[k]
+            )
             axes.bar_label(bars, [f"{firsts[k] * value:.1f}" for value in values], fontsize=8, padding=1)
         axes.set(title=_NAMES[test], xticks=range(3), ylim=(0, 1.3))
         axes.set_xticklabels(PARTS)

@@ -70,9 +70,15 @@ class Descent:
 
 
 def descend(
-    name: str, problem: Problem, solver: str | Settings, goal: float, *, iterations: int = 100, seconds: float = 120.0,
+    name: str,
+    problem: Problem,
+    solver: str | Settings,
+    goal: float,
+    *,
+    iterations: int = 100,
+    seconds: float = 120.0,
     batch: int = 1,
-) -> Descent:  # fmt: skip
+) -> Descent:
     """Let a method work until its error is at most the goal.  batch: iterations between the first looks."""
     line, settings = find(solver)
     begin = time.process_time()
@@ -81,9 +87,15 @@ def descend(
 
 
 def follow(
-    name: str, problem: Problem, method: Method, goal: float, spent: float = 0.0, iterations: int = 100,
-    seconds: float = 120.0, batch: int = 1,
-) -> Descent:  # fmt: skip
+    name: str,
+    problem: Problem,
+    method: Method,
+    goal: float,
+    spent: float = 0.0,
+    iterations: int = 100,
+    seconds: float = 120.0,
+    batch: int = 1,
+) -> Descent:
     """The same of a method that was started in the time spent [s]."""
     out, done = Descent(name), 0
     while done < iterations and spent < seconds and not method.finished:

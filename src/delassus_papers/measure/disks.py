@@ -55,11 +55,23 @@ def ten_disks() -> Disks:
         for k in range(count):
             x, z = _RADIUS * (2 * k - row), _RADIUS * (2.0 + math.sqrt(3.0) * row)
             centres.append((x, z))
-            builder.body(f"disk {len(centres)}", position=(x, 0.0, z), mass=_MASS, material=Material(0.0),
-                         shapes=[Sphere(_RADIUS)])  # fmt: skip
+            builder.body(
+                f"disk {len(centres)}",
+                position=(x, 0.0, z),
+                mass=_MASS,
+                material=Material(0.0),
+                shapes=[Sphere(_RADIUS)],
+            )
     model, state = builder.build()
-    settings = StepSettings(h=_H, solver="nbgs", law=Law.FRICTIONLESS, integrator="euler", tol=1e-3, tol_velocity=None,
-                            stabilisation=Stabilisation.full())  # fmt: skip
+    settings = StepSettings(
+        h=_H,
+        solver="nbgs",
+        law=Law.FRICTIONLESS,
+        integrator="euler",
+        tol=1e-3,
+        tol_velocity=None,
+        stabilisation=Stabilisation.full(),
+    )
     _, report = step(model, state, None, settings)
     problem = report.problem
     assert problem.bias is not None

@@ -55,9 +55,14 @@ def at_rest(setup: Setup) -> tuple[State, Memory]:
 
 
 def drawn(
-    name: str, setup: Setup, state: State, memory: Memory, settings: StepSettings,
-    watch: Callable[[int, StepReport, np.ndarray], None] | None = None, most: int | None = None,
-) -> Draft:  # fmt: skip
+    name: str,
+    setup: Setup,
+    state: State,
+    memory: Memory,
+    settings: StepSettings,
+    watch: Callable[[int, StepReport, np.ndarray], None] | None = None,
+    most: int | None = None,
+) -> Draft:
     """Draw the blade all the way, or for so many steps at most.  watch: (number, report, start of the solve)."""
     memory = memory.copy()
     columns: list[tuple[float, ...]] = []
@@ -69,8 +74,15 @@ def drawn(
         state, report = step(setup.model, state, setup.inputs(state.t, state), settings, memory)
         spent = time.process_time() - begin
         solution = report.solution
-        columns.append((state.t, draft_of(report, solution.reactions, settings.h), report.penetration,
-                        solution.residuals.natural_map_relative, spent))  # fmt: skip
+        columns.append(
+            (
+                state.t,
+                draft_of(report, solution.reactions, settings.h),
+                report.penetration,
+                solution.residuals.natural_map_relative,
+                spent,
+            )
+        )
         if watch is not None:
             watch(number, report, before.recall(report.rows))
     t, force, depth, residual, seconds = np.array(columns).T

@@ -21,15 +21,28 @@ from delassus.solvers.settings import Settings
 from delassus.solvers.table import find
 
 PUBLISHED = {
-    "PGS-CCP": "pgs-ccp-plain", "PGS-NCP": "pgs-ncp-plain", "NBGS": "nbgs-preclik", "RAISIM": "raisim",
-    "RAISIM-DS": "raisim-ds", "RAISIM-DS-ES": "raisim-ds-es", "ADMM-CCP": "admm-ccp-plain",
-    "ADMM-NCP-FP": "admm-ncp-fp-plain", "ADMM-NCP-LA": "admm-ncp-la-plain", "ADMM-NCP-SA": "admm-ncp-sa-plain",
-}  # fmt: skip
+    "PGS-CCP": "pgs-ccp-plain",
+    "PGS-NCP": "pgs-ncp-plain",
+    "NBGS": "nbgs-preclik",
+    "RAISIM": "raisim",
+    "RAISIM-DS": "raisim-ds",
+    "RAISIM-DS-ES": "raisim-ds-es",
+    "ADMM-CCP": "admm-ccp-plain",
+    "ADMM-NCP-FP": "admm-ncp-fp-plain",
+    "ADMM-NCP-LA": "admm-ncp-la-plain",
+    "ADMM-NCP-SA": "admm-ncp-sa-plain",
+}
 """Names of the paper's Table I, and of our lines with the published settings."""
 OURS = {
-    "PGS-CCP": "pgs-ccp", "PGS-NCP": "pgs-ncp", "NBGS": "nbgs", "ADMM-CCP": "admm-ccp", "ADMM-NCP-FP": "admm-ncp-fp",
-    "ADMM-NCP-LA": "admm-ncp-la", "ADMM-NCP-SA": "admm-ncp-sa", "auto": "auto",
-}  # fmt: skip
+    "PGS-CCP": "pgs-ccp",
+    "PGS-NCP": "pgs-ncp",
+    "NBGS": "nbgs",
+    "ADMM-CCP": "admm-ccp",
+    "ADMM-NCP-FP": "admm-ncp-fp",
+    "ADMM-NCP-LA": "admm-ncp-la",
+    "ADMM-NCP-SA": "admm-ncp-sa",
+    "auto": "auto",
+}
 """What we made of them; of the three by RaiSim's bisection nothing."""
 SPLITTING = ("PGS-CCP", "PGS-NCP", "NBGS", "RAISIM", "RAISIM-DS", "RAISIM-DS-ES")
 
@@ -60,9 +73,11 @@ def suite(quick: bool) -> list[Sample]:
 
 
 def race(
-    samples: Sequence[Sample], methods: Mapping[str, str | Settings], starts: Iterable[str] = ("cold",),
+    samples: Sequence[Sample],
+    methods: Mapping[str, str | Settings],
+    starts: Iterable[str] = ("cold",),
     most: int = MOST,
-) -> list[Result]:  # fmt: skip
+) -> list[Result]:
     """Rows of every method, by its label, from every start on every sample, one after the other in this process."""
     pieces: list[list[int]] = []
     for n, sample in enumerate(samples):
@@ -133,9 +148,9 @@ def draw_categories(path: Path, published: Sequence[Result], ours: Sequence[Resu
     for at, rows, who in zip(sides, (published, ours), ("as published", "ours")):
         labels = list(dict.fromkeys(row.solver for row in rows))
         kinds = [kind for kind in CATEGORIES if any(row.category == kind for row in rows)]
-        table = np.array([
-            [solved([row for row in rows if row.category == kind], label) for kind in kinds] for label in labels
-        ])  # fmt: skip
+        table = np.array(
+            [[solved([row for row in rows if row.category == kind], label) for kind in kinds] for label in labels]
+        )
         at.imshow(table, vmin=0.0, vmax=1.0, cmap="RdYlGn", aspect="auto", alpha=0.75)
         for i, line in enumerate(table):
             for j, part in enumerate(line):
@@ -153,8 +168,11 @@ def pairs(rows: Sequence[Result], label: str) -> np.ndarray:
     that have a step before them."""
     steps = {(row.sequence, row.step) for row in rows}
     mine = {(row.start, row.sample): row for row in rows if row.solver == label and row.solved}
-    both = [(mine["cold", row.sample].iterations, row.iterations) for (start, _), row in mine.items()
-            if start == "warm" and ("cold", row.sample) in mine and (row.sequence, row.step - 1) in steps]  # fmt: skip
+    both = [
+        (mine["cold", row.sample].iterations, row.iterations)
+        for (start, _), row in mine.items()
+        if start == "warm" and ("cold", row.sample) in mine and (row.sequence, row.step - 1) in steps
+    ]
     return np.array(both, float).reshape(-1, 2)
 
 

@@ -39,11 +39,24 @@ PUBLISHED: dict[str, AnySolver] = {
 NEW = ("GPMINRES", "SPG-FB", "Kučera")
 """The three that the paper proposes."""
 OURS: dict[str, AnySolver] = {
-    "jacobi": "jacobi", "gpminres": "gpminres", "spg-fb": "spg-fb", "kucera": "kucera", "apgd": "apgd", "ags": "ags",
-}  # fmt: skip
+    "jacobi": "jacobi",
+    "gpminres": "gpminres",
+    "spg-fb": "spg-fb",
+    "kucera": "kucera",
+    "apgd": "apgd",
+    "ags": "ags",
+}
 """The same four with our scaling and step lengths, and two that the paper does not know."""
-COLOURS = {"Jacobi": "C0", "GPMINRES": "C1", "SPG-FB": "C2", "Kučera": "C3", "Gauß–Seidel": "C7", "GPMINRES-P": "C5",
-           "apgd": "C4", "ags": "C6"}  # fmt: skip
+COLOURS = {
+    "Jacobi": "C0",
+    "GPMINRES": "C1",
+    "SPG-FB": "C2",
+    "Kučera": "C3",
+    "Gauß–Seidel": "C7",
+    "GPMINRES-P": "C5",
+    "apgd": "C4",
+    "ags": "C6",
+}
 PRECONDITIONED = gpminres_p.PUBLISHED
 
 FLOOR = 1e-12
@@ -107,9 +120,14 @@ class Curve:
 
 
 def follow(
-    problem: Problem, solver: AnySolver, last: int, *, ratio: float = 1.1, also: Iterable[int] = (),
+    problem: Problem,
+    solver: AnySolver,
+    last: int,
+    *,
+    ratio: float = 1.1,
+    also: Iterable[int] = (),
     until: float = -np.inf,
-) -> Curve:  # fmt: skip
+) -> Curve:
     """The method from zero, looked at after 1, 2, … iterations, in steps that grow by `ratio`, and after those in
     `also`, up to the last, or until its objective falls to `until` [J]."""
     rows: list[tuple[float, ...]] = []

@@ -98,8 +98,12 @@ def ratios(curves: Curves, best: float) -> dict[str, float]:
     jacobi, fast, seidel = common["Jacobi"], common["GPMINRES"], common["Gauß–Seidel"]
     with np.errstate(invalid="ignore", divide="ignore"):
         iterations, seconds = np.divide(jacobi[:2], fast[:2])
-        return {"iterations": float(iterations), "speed": float(seconds), "price": float(iterations / seconds),
-                "gauss-seidel": float(np.divide(jacobi.iterations, seidel.iterations))}  # fmt: skip
+        return {
+            "iterations": float(iterations),
+            "speed": float(seconds),
+            "price": float(iterations / seconds),
+            "gauss-seidel": float(np.divide(jacobi.iterations, seidel.iterations)),
+        }
 
 
 def sharpness(jacobi: Curve, best: float, largest: float) -> dict[str, float]:
@@ -128,8 +132,14 @@ def draw_objective(path: Path, run: Run) -> Picture:
         axes[0].plot(curve.iterations, curve.gap(run.best), color=COLOURS[name], linewidth=1.3, label=name)
         axes[1].plot(curve.seconds, curve.gap(run.best), color=COLOURS[name], linewidth=1.3, label=name)
     for name in ("apgd", "ags"):
-        axes[1].plot(run.own[name].seconds, run.own[name].gap(run.best), "--", color=COLOURS[name], linewidth=1.0,
-                     label=f"{name} (ours)")  # fmt: skip
+        axes[1].plot(
+            run.own[name].seconds,
+            run.own[name].gap(run.best),
+            "--",
+            color=COLOURS[name],
+            linewidth=1.0,
+            label=f"{name} (ours)",
+        )
     for row in TABLE:
         if row.gap > 0.0:
             for panel, x in zip(axes, (row.iterations, row.seconds)):
@@ -141,8 +151,12 @@ def draw_objective(path: Path, run: Run) -> Picture:
     axes[1].set_ylabel("")
     axes[1].legend(fontsize=8, frameon=False, loc="lower left")
     figure.savefig(path)
-    return Picture(path.name, "Figure 4", "Objective above its minimum, settings of the paper.",
-                   "circles: the rows of Table 1 but its minimum; their seconds are those of MATLAB")  # fmt: skip
+    return Picture(
+        path.name,
+        "Figure 4",
+        "Objective above its minimum, settings of the paper.",
+        "circles: the rows of Table 1 but its minimum; their seconds are those of MATLAB",
+    )
 
 
 def draw_reactions(path: Path, run: Run) -> Picture:
@@ -156,13 +170,19 @@ def draw_reactions(path: Path, run: Run) -> Picture:
         values = np.sort(curve.kept[count])[::-1] / largest
         style = shades[count] if name == "Jacobi" else "-"
         gap = float(curve.gap(run.best)[curve.at(count)])
-        ax.plot(np.arange(1, len(values) + 1), values, style, color=COLOURS[name],
-                label=f"{name}, {count} iterations, gap {gap:.0e}")  # fmt: skip
+        ax.plot(
+            np.arange(1, len(values) + 1),
+            values,
+            style,
+            color=COLOURS[name],
+            label=f"{name}, {count} iterations, gap {gap:.0e}",
+        )
         row = ROWS[f"{name} {count}"]
         ax.plot(0.8, row.largest / 8.2002, "o", color=COLOURS[name], markeredgecolor="k", markersize=6)
     ax.set(xscale="log", xlabel="contacts by size of their reaction", ylabel="reaction / largest of the solution")
     ax.grid(True, color="0.92")
     ax.legend(fontsize=8, frameon=False)
     figure.savefig(path)
-    return Picture(path.name, "Figure 5", "Reactions sorted by size.",
-                   "circles: γ_max of Table 1 over 8.2002, its largest")  # fmt: skip
+    return Picture(
+        path.name, "Figure 5", "Reactions sorted by size.", "circles: γ_max of Table 1 over 8.2002, its largest"
+    )

@@ -65,8 +65,9 @@ def system(heap: Heap) -> System:
 
 def ends(s: System) -> dict[str, tuple[float, float]]:
     """(f − f*)/|f*| and ‖ε‖₂ [m/s] after the last iteration that all were given."""
-    return {name: (float(c.gap(s.best)[i]), float(c.epsilon[i])) for name, c in s.curves.items()
-            for i in [c.at(ITERATIONS)]}  # fmt: skip
+    return {
+        name: (float(c.gap(s.best)[i]), float(c.epsilon[i])) for name, c in s.curves.items() for i in [c.at(ITERATIONS)]
+    }
 
 
 def changes(curve: Curve, contacts: int) -> float:
@@ -121,8 +122,13 @@ def draw_curves(path: Path, of: str, size: int, s: System) -> Picture:
     log_axes(axes[1], "iterations", "‖ε‖₂ [m/s]")
     axes[0].legend(fontsize=8, frameon=False)
     figure.savefig(path)
-    return Picture(path.name, of, f"{size:,} spheres, {s.heap.problem.contact_count:,} contacts: objective "
-                   "above its minimum, and residual, settings of the paper.", NO_CURVE)  # fmt: skip
+    return Picture(
+        path.name,
+        of,
+        f"{size:,} spheres, {s.heap.problem.contact_count:,} contacts: objective "
+        "above its minimum, and residual, settings of the paper.",
+        NO_CURVE,
+    )
 
 
 def draw_feasibility(path: Path, s: System) -> Picture:

@@ -73,9 +73,9 @@ class Figures:
 def figures(problem: Problem, reactions: np.ndarray) -> Figures:
     """The papers' residuals at these reactions (made non-negative), frictionless law."""
     cone = problem.cone
-    normal = np.concatenate([
-        np.arange(cone.bilateral_rows, cone.contact_start), np.arange(cone.contact_start, problem.row_count, 3)
-    ])  # fmt: skip
+    normal = np.concatenate(
+        [np.arange(cone.bilateral_rows, cone.contact_start), np.arange(cone.contact_start, problem.row_count, 3)]
+    )
     point = reactions.copy()
     point[normal] = np.maximum(point[normal], 0.0)
     v = problem.constraint_velocity(point)

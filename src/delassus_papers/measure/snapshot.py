@@ -25,8 +25,12 @@ def draw_snapshots(path: Path, setup: Setup, states: list[tuple[str, State]]) ->
         near = np.flatnonzero(np.abs(state.q[:, 1]) < 0.5 * p["blade"])
         near = near[near > 0]
         near = near[np.argsort(-state.q[near, 1])]  # the farthest first
-        discs = PatchCollection([Circle((state.q[k, 0], state.q[k, 2]), radius[k]) for k in near], cmap="viridis",
-                                edgecolor="k", linewidth=0.3)  # fmt: skip
+        discs = PatchCollection(
+            [Circle((state.q[k, 0], state.q[k, 2]), radius[k]) for k in near],
+            cmap="viridis",
+            edgecolor="k",
+            linewidth=0.3,
+        )
         discs.set_array(np.linalg.norm(state.u[near, :3], axis=1))
         discs.set_clim(0.0, 1.5 * p["speed"])
         ax.add_collection(discs)
@@ -35,7 +39,13 @@ def draw_snapshots(path: Path, setup: Setup, states: list[tuple[str, State]]) ->
         ax.axhline(0.0, color="0.5", linewidth=0.8)
         top = float((state.q[near, 2] + radius[near]).max())
         left, right = (state.q[near, 0] - radius[near]).min(), (state.q[near, 0] + radius[near]).max()
-        ax.set(xlim=(left - 0.01, right + 0.01), ylim=(-0.01, 1.15 * top), aspect="equal",
-               title=f"{name}, t = {state.t:.2f} s", xlabel="x [m]", ylabel="z [m]")  # fmt: skip
+        ax.set(
+            xlim=(left - 0.01, right + 0.01),
+            ylim=(-0.01, 1.15 * top),
+            aspect="equal",
+            title=f"{name}, t = {state.t:.2f} s",
+            xlabel="x [m]",
+            ylabel="z [m]",
+        )
         figure.colorbar(discs, ax=ax, label="speed [m/s]")
     figure.savefig(path, dpi=120)

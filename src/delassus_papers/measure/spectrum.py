@@ -21,8 +21,13 @@ from delassus.solvers.interior.inexact.method import IpmInexactMethod
 from delassus.solvers.interior.inexact.regularisation import softness
 from delassus.solvers.interior.inexact.settings import IpmInexact
 
-NAMES = {"plain": "D + W²", "regularised": "D + W² + R", "softer": "D + W² + R of sand",
-         "ic0": "with R and IC(0)", "ilu0": "with R and ILU(0)"}  # fmt: skip
+NAMES = {
+    "plain": "D + W²",
+    "regularised": "D + W² + R",
+    "softer": "D + W² + R of sand",
+    "ic0": "with R and IC(0)",
+    "ilu0": "with R and ILU(0)",
+}
 """Matrices whose ranges are taken."""
 _ROUGH = 0.02  # relative accuracy of an eigenvalue: the axes are logarithmic
 

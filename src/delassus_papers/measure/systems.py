@@ -51,9 +51,15 @@ def dimensions(setup: Setup) -> Dimensions:
     model, joints = setup.model, setup.model.joints
     mounts = int((joints.bodies[:, 0] < 0).sum())
     return Dimensions(
-        model.body_count, joints.count, mounts, joints.row_count, _rank(model, setup.state.q),
-        int((joints.drive != PASSIVE).sum()), float(model.mass.max() / model.mass.min()), mounts == 0,
-    )  # fmt: skip
+        model.body_count,
+        joints.count,
+        mounts,
+        joints.row_count,
+        _rank(model, setup.state.q),
+        int((joints.drive != PASSIVE).sum()),
+        float(model.mass.max() / model.mass.min()),
+        mounts == 0,
+    )
 
 
 def _rank(model: Model, q: np.ndarray) -> int:
@@ -94,10 +100,14 @@ def lived(setup: Setup, run: Trajectory) -> Lived:
     joints, angle = setup.model.joints, run.array("joints/coordinate")
     at = (angle < joints.lower + _AT_LIMIT) | (angle > joints.upper - _AT_LIMIT)
     return Lived(
-        float(run.t[-1]), run.step_count, int(run.converged.sum()), float(run.drift.max(initial=0.0)),
-        max((len(c.gap) for c in found), default=0), max((int((b >= 0).all(axis=1).sum()) for b in pressed), default=0),
+        float(run.t[-1]),
+        run.step_count,
+        int(run.converged.sum()),
+        float(run.drift.max(initial=0.0)),
+        max((len(c.gap) for c in found), default=0),
+        max((int((b >= 0).all(axis=1).sum()) for b in pressed), default=0),
         int(at.any(axis=0).sum()),
-    )  # fmt: skip
+    )
 
 
 def are_primitives_or_hulls(model: Model) -> bool:

@@ -38,8 +38,9 @@ class Published(Interior):
     centring, sloppy, centred = 0.0, 0.0, 0.0
 
     def __init__(self, start: StartingPoint, settings: ThesisIpm, joint: float):
-        super().__init__(start.standard, start.system, start.x, start.y, correctors=0, joint=joint,
-                         single_above=math.inf)  # fmt: skip
+        super().__init__(
+            start.standard, start.system, start.x, start.y, correctors=0, joint=joint, single_above=math.inf
+        )
         self.settings = settings
         self.own_u, self.r_p, self.r_d = start.u, start.r_p, start.r_d
         self.saddle = start.system if isinstance(start.system, SaddleSystem) else None
@@ -105,8 +106,10 @@ class Published(Interior):
     def step(self) -> bool:
         works, free = super().step(), self.standard.free
         self.details |= {
-            "r_p": _per_row(self.r_p[free:]), "r_joint": _per_row(self.r_p[:free]), "r_d": _per_row(self.r_d)
-        }  # fmt: skip
+            "r_p": _per_row(self.r_p[free:]),
+            "r_joint": _per_row(self.r_p[:free]),
+            "r_d": _per_row(self.r_d),
+        }
         return works
 
     def is_below(self, tol: float) -> bool:
@@ -138,8 +141,11 @@ class ThesisMethod(Explained):
         left_out = None if contradiction is None else contradiction.velocity
         self.standard = Standard(problem, scaled=False, contradiction=left_out)
         self.scaled = Standard(problem)  # to tell large reactions from ordinary ones
-        self.system: System = (SaddleSystem(self.standard, settings.backend, settings.threads) if is_saddle
-                               else system_of(self.standard, settings))  # fmt: skip
+        self.system: System = (
+            SaddleSystem(self.standard, settings.backend, settings.threads)
+            if is_saddle
+            else system_of(self.standard, settings)
+        )
         self.falls_back = settings.warm in ("partial", "full")  # where that start fails (Mangoni, thesis, §4.11)
         self._begin(settings)
 

@@ -71,9 +71,17 @@ def conic_form(problem: Problem) -> ConicForm:
         H = 0.5 * (H + H.T)
         A = -sp.diags_array(scale) @ sp.csr_array(J)[rows]
         return ConicForm(
-            sp.csc_matrix(sp.triu(H)), -(H @ problem.u_f), sp.csc_matrix(A), scale * problem.bias[rows],
-            cone.bilateral_rows, len(singles), len(rubbing), rows, scale, False,
-        )  # fmt: skip
+            sp.csc_matrix(sp.triu(H)),
+            -(H @ problem.u_f),
+            sp.csc_matrix(A),
+            scale * problem.bias[rows],
+            cone.bilateral_rows,
+            len(singles),
+            len(rubbing),
+            rows,
+            scale,
+            False,
+        )
     m = problem.row_count
     W = D.matrix()
     W = 0.5 * (W + W.T)
@@ -83,9 +91,17 @@ def conic_form(problem: Problem) -> ConicForm:
     scale[len(rows) - len(triples) :] = np.column_stack([mu[rubbing], np.ones((len(rubbing), 2))]).ravel()
     A = sp.csr_array((-scale, (np.arange(len(rows)), rows)), shape=(len(rows), m))
     return ConicForm(
-        sp.csc_matrix(sp.triu(W)), problem.free_velocity, sp.csc_matrix(A), np.zeros(len(rows)),
-        len(tangents), len(singles), len(rubbing), rows, scale, True,
-    )  # fmt: skip
+        sp.csc_matrix(sp.triu(W)),
+        problem.free_velocity,
+        sp.csc_matrix(A),
+        np.zeros(len(rows)),
+        len(tangents),
+        len(singles),
+        len(rubbing),
+        rows,
+        scale,
+        True,
+    )
 
 
 def solve_clarabel(variant: str, problem: Problem, tol: float, time_limit: float) -> Answer:
@@ -121,9 +137,14 @@ def solve_scs(variant: str, problem: Problem, tol: float, time_limit: float) -> 
     cone = {"z": form.free, "l": form.limits, "q": [3] * form.cones}
     start = perf_counter()
     solver = scs.SCS(
-        data, cone, eps_abs=min(tol, 1e-8), eps_rel=min(tol, 1e-8), verbose=False, time_limit_secs=time_limit,
+        data,
+        cone,
+        eps_abs=min(tol, 1e-8),
+        eps_rel=min(tol, 1e-8),
+        verbose=False,
+        time_limit_secs=time_limit,
         max_iters=10**7,
-    )  # fmt: skip
+    )
     found = solver.solve()
     seconds = perf_counter() - start
     reactions = _finite(form.reactions(problem.row_count, found["x"], found["y"]))

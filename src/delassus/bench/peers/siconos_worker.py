@@ -110,9 +110,14 @@ class Siconos:
             self._start()
             self._ask(_START_LIMIT, load=str(self._path))
         reply = self._ask(
-            time_limit, solve=tol, max_iter=int(max_iter), repeats=repeats, solver=solver, together=together,
+            time_limit,
+            solve=tol,
+            max_iter=int(max_iter),
+            repeats=repeats,
+            solver=solver,
+            together=together,
             anew=str(self._path) if anew and together else "",
-        )  # fmt: skip
+        )
         return reply | {"reactions": _decode(reply["reactions"])}
 
     def condense(self, M: np.ndarray, H: np.ndarray, q: np.ndarray, repeats: int = 5) -> dict:

@@ -33,8 +33,13 @@ def build(
     mesh = fem.block(size=_SIZE, cells=(cells, cells, max(1, cells // 2)), position=(0, 0, 0.5 * _SIZE[2]))
     block = builder.flexible("block", mesh, fem.Elastic(young, 0.3, 1000.0, damping=(0.0, damping)), material=mu)
     builder.weld(block, "z-")
-    builder.body("ball", position=(0.011, 0.007, _SIZE[2] + radius + height), density=density, shapes=[Sphere(radius)],
-                 material=mu)  # fmt: skip
+    builder.body(
+        "ball",
+        position=(0.011, 0.007, _SIZE[2] + radius + height),
+        density=density,
+        shapes=[Sphere(radius)],
+        material=mu,
+    )
     model, state = builder.build()
     return Setup(model, state, 2.0, StepSettings(h=h, integrator="euler"))
 

@@ -34,8 +34,9 @@ def build(
     builder.fixed("incline", shapes=[Plane(tuple(normal))], material=mu)
     turned = np.array([[np.cos(theta), 0, np.sin(theta)], [0, 1, 0], [-np.sin(theta), 0, np.cos(theta)]])
     mesh = fem.block(size=(size, size, 0.25 * size), cells=(cells, cells, max(1, cells // 4)))
-    builder.flexible("block", mesh, fem.Elastic(young, 0.3, density), position=0.125 * size * normal,
-                     orientation=turned, material=mu)  # fmt: skip
+    builder.flexible(
+        "block", mesh, fem.Elastic(young, 0.3, density), position=0.125 * size * normal, orientation=turned, material=mu
+    )
     model, state = builder.build()
     return Setup(model, state, 1.0, StepSettings(h=h, integrator="euler"))
 

@@ -30,8 +30,14 @@ def build(
     builder.fixed("ground", shapes=[Plane()], material=mu)
     c, s = np.cos(np.radians(tilt)), np.sin(np.radians(tilt))
     mesh = fem.block(size=(size, size, size), cells=(cells, cells, cells))
-    builder.flexible("box", mesh, fem.Elastic(young, 0.3, 1000.0, damping=(0.0, damping)), position=(0, 0, height),
-                     orientation=[[c, 0, s], [0, 1, 0], [-s, 0, c]], material=mu)  # fmt: skip
+    builder.flexible(
+        "box",
+        mesh,
+        fem.Elastic(young, 0.3, 1000.0, damping=(0.0, damping)),
+        position=(0, 0, height),
+        orientation=[[c, 0, s], [0, 1, 0], [-s, 0, c]],
+        material=mu,
+    )
     model, state = builder.build()
     return Setup(model, state, 2.0, StepSettings(h=h, integrator="euler"))
 

@@ -40,8 +40,13 @@ def build(
     builder.joint("prismatic", arm, hand, axis=(0, 1, 0), name="shake", motor="imposed")
     thick = 0.02
     for name, side in (("left", -1.0), ("right", 1.0)):
-        jaw = builder.body(name, mass=0.2, shapes=[Box((thick, _SIZE, 0.8 * _SIZE))], material=mu,
-                           position=(side * 0.5 * (_SIZE + thick), 0, 0.5 * _SIZE))  # fmt: skip
+        jaw = builder.body(
+            name,
+            mass=0.2,
+            shapes=[Box((thick, _SIZE, 0.8 * _SIZE))],
+            material=mu,
+            position=(side * 0.5 * (_SIZE + thick), 0, 0.5 * _SIZE),
+        )
         builder.joint("prismatic", hand, jaw, axis=(-side, 0, 0), name=name, damping=20.0)
     mesh = fem.block(size=(_SIZE, _SIZE, _SIZE), cells=(cells, cells, cells), position=(0, 0, 0.5 * _SIZE))
     builder.flexible("block", mesh, fem.Elastic(young, 0.3, density, damping=(0.0, 0.02)), material=mu)
@@ -56,9 +61,12 @@ def build(
             y, speed = shake * 0.5 * (1.0 - math.cos(w * (t - _STILL))), shake * 0.5 * w * math.sin(w * (t - _STILL))
         press = force * min(t / (0.5 * _SQUEEZED), 1.0)
         return Inputs.of(
-            model, target={"lift": lift * z, "shake": y}, target_rate={"lift": lift * rate, "shake": speed},
-            effort={"left": press, "right": press}, time=t,
-        )  # fmt: skip
+            model,
+            target={"lift": lift * z, "shake": y},
+            target_rate={"lift": lift * rate, "shake": speed},
+            effort={"left": press, "right": press},
+            time=t,
+        )
 
     return Setup(model, state, 1.9, StepSettings(h=h, integrator="euler", tol=1e-9), inputs)
 

@@ -44,8 +44,9 @@ def build(
     builder.fixed("table", shapes=[table], position=(-1.1 * _RADIUS - 0.5 * length, 0, -0.5 * _RADIUS), material=0.01)
     puller = builder.body("puller", mass=1.0, inertia=(1e-2, 1e-2, 1e-2), position=(0.5 * _RADIUS, 0, 0.5 * thickness))
     builder.joint("prismatic", None, puller, axis=(1, 0, 0), name="pull", motor="imposed")
-    mesh = fem.block(size=(length, _WIDTH, thickness), cells=(cells, 4, 1),
-                     position=(_RADIUS - 0.5 * length, 0, 0.5 * thickness))  # fmt: skip
+    mesh = fem.block(
+        size=(length, _WIDTH, thickness), cells=(cells, 4, 1), position=(_RADIUS - 0.5 * length, 0, 0.5 * thickness)
+    )
     strip = builder.flexible("strip", mesh, fem.Elastic(young, 0.3, 1000.0, damping=(0.0, 0.005)), material=mu)
     builder.weld(strip, "x+", to=puller)
     model, state = builder.build()

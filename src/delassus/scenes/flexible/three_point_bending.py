@@ -43,8 +43,14 @@ def build(
     for name, x in (("left", -0.5 * span), ("right", 0.5 * span)):
         shape = Cylinder(radius, 2.0 * half)
         builder.fixed(name, shapes=[shape], position=(x, 0, -radius), orientation=across, material=mu)
-    punch = builder.body("punch", mass=1.0, shapes=[Cylinder(radius, 2.0 * half)], position=(0, 0, size[2] + radius),
-                         orientation=across, material=mu)  # fmt: skip
+    punch = builder.body(
+        "punch",
+        mass=1.0,
+        shapes=[Cylinder(radius, 2.0 * half)],
+        position=(0, 0, size[2] + radius),
+        orientation=across,
+        material=mu,
+    )
     builder.joint("prismatic", None, punch, axis=(0, 0, -1), name="drive", motor="imposed")
     mesh = fem.block(size=size, cells=tuple(refine * n for n in _CELLS), position=(0.0, 0.0, 0.5 * size[2]))
     builder.flexible("beam", mesh, fem.Elastic(young, poisson, density), material=mu)

@@ -23,8 +23,16 @@ def build(*, wave: Wave = 0.3, stiffness: Stiffness = 2000.0) -> Setup:
         mass = arm.lightest if k == 6 else arm.between(0.85 - 0.13 * k)
         name, thick = f"link-{k + 1}", 0.07 - 0.006 * k
         # the second elbow is told to bend further than its stop lets it
-        parent = arm.link(name, parent, at, to, Y if k % 2 else Z, mass, limits=(-2.0, 0.9 if k == 3 else 2.0),
-                          hull=(thick, thick - 0.006))  # fmt: skip
+        parent = arm.link(
+            name,
+            parent,
+            at,
+            to,
+            Y if k % 2 else Z,
+            mass,
+            limits=(-2.0, 0.9 if k == 3 else 2.0),
+            hull=(thick, thick - 0.006),
+        )
         arm.motion.swing(name, pose=poses[k], share=(1.5, 0.1, 0.3, 0.0, 0.3, 0.2, 1.0)[k], phase=0.9 * k)
         at = to
     return setup_of(arm)

@@ -42,13 +42,30 @@ def build(*, wave: Wave = 0.35, stiffness: Stiffness = 800.0) -> Setup:
 
 def _leg(deer: Machine, name: str, side: float, base: Body, hip: np.ndarray, phase: float) -> Leg:
     """Hip, thigh, and a shin that only its crank moves; a plate of the thigh beside the rod."""
-    links, points = deer.chain(name, base, hip, [
-        Piece((0, 0, -0.05), X, limits=(-0.4, 0.4), thick=0.025),
-        Piece((0.14, 0, -0.25), Y, (0.045, 0.03), (-1.0, 1.0)),
-        Piece((-0.14, 0, -0.25), Y, (0.028, 0.02), (-0.9, 1.1), driven=False),
-    ], 0.45)  # fmt: skip
-    deer.push_rod(f"{name}-push", links[1], links[2], points[2], (-0.14, 0, -0.25), Y, arm=0.08, offset=0.04,
-                  aside=0.042 * side, ends=_BALL, moves=f"{name}-3")  # fmt: skip
+    links, points = deer.chain(
+        name,
+        base,
+        hip,
+        [
+            Piece((0, 0, -0.05), X, limits=(-0.4, 0.4), thick=0.025),
+            Piece((0.14, 0, -0.25), Y, (0.045, 0.03), (-1.0, 1.0)),
+            Piece((-0.14, 0, -0.25), Y, (0.028, 0.02), (-0.9, 1.1), driven=False),
+        ],
+        0.45,
+    )
+    deer.push_rod(
+        f"{name}-push",
+        links[1],
+        links[2],
+        points[2],
+        (-0.14, 0, -0.25),
+        Y,
+        arm=0.08,
+        offset=0.04,
+        aside=0.042 * side,
+        ends=_BALL,
+        moves=f"{name}-3",
+    )
     deer.plate(links[1], 0.5 * (points[1] + points[2]) + [0.0, 0.06 * side, -0.06], (0.07, 0.008, 0.16))
     return Leg(f"{name}-2", f"{name}-3", (0.14, -0.25), (-0.14, -0.25), phase)
 
@@ -57,14 +74,35 @@ def _face(deer: Machine, head: Body, at: np.ndarray) -> None:
     """Two ears and a jaw, each moved by a crank on the head."""
     for name, side in SIDES:
         ear, up = at + [0.02, 0.04 * side, 0.055], (0.0, 0.02 * side, 0.12)
-        body = deer.link(f"{name}-ear", head, ear, ear + up, Y, deer.between(0.1), driven=False, limits=(-1.0, 1.0),
-                         hull=(0.016, 0.006))  # fmt: skip
-        deer.push_rod(f"{name}-ear-push", head, body, ear, up, Y, arm=0.03, offset=0.04, aside=0.026 * side,
-                      ends=_BALL, moves=f"{name}-ear")  # fmt: skip
+        body = deer.link(
+            f"{name}-ear",
+            head,
+            ear,
+            ear + up,
+            Y,
+            deer.between(0.1),
+            driven=False,
+            limits=(-1.0, 1.0),
+            hull=(0.016, 0.006),
+        )
+        deer.push_rod(
+            f"{name}-ear-push",
+            head,
+            body,
+            ear,
+            up,
+            Y,
+            arm=0.03,
+            offset=0.04,
+            aside=0.026 * side,
+            ends=_BALL,
+            moves=f"{name}-ear",
+        )
         deer.motion.swing(f"{name}-ear", phase=side)
     hinge, along = at + [0.02, 0, -0.075], (0.13, 0.0, -0.02)
-    jaw = deer.link("jaw", head, hinge, hinge + along, Y, deer.between(0.2), driven=False, limits=(-0.15, 0.8),
-                    hull=(0.024, 0.014))  # fmt: skip
+    jaw = deer.link(
+        "jaw", head, hinge, hinge + along, Y, deer.between(0.2), driven=False, limits=(-0.15, 0.8), hull=(0.024, 0.014)
+    )
     deer.push_rod("jaw-push", head, jaw, hinge, along, Y, arm=0.04, offset=0.05, aside=0.034, moves="jaw")
     deer.motion.swing("jaw", pose=0.25, share=0.7)
 

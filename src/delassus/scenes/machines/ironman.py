@@ -22,14 +22,25 @@ def build(*, wave: Wave = 0.25, stiffness: Stiffness = 1500.0) -> Setup:
         suit.plate(base, (0.05, 0.1 * side, 0.03), (0.28, 0.14, 0.06))
     suit.mount(base)
     narrow = (-0.4, 0.4)
-    spine, points = suit.chain("spine", base, (0, 0, 1.05), [
-        Piece((0, 0, 0.08), Z, limits=(-0.6, 0.6), thick=0.035), Piece((0, 0, 0.08), Y, limits=narrow, thick=0.035),
-        Piece((0, 0, 0.34), X, (0.11, 0.18), narrow),
-    ], 0.6)  # fmt: skip
+    spine, points = suit.chain(
+        "spine",
+        base,
+        (0, 0, 1.05),
+        [
+            Piece((0, 0, 0.08), Z, limits=(-0.6, 0.6), thick=0.035),
+            Piece((0, 0, 0.08), Y, limits=narrow, thick=0.035),
+            Piece((0, 0, 0.34), X, (0.11, 0.18), narrow),
+        ],
+        0.6,
+    )
     chest, top = spine[-1], points[-1]
-    neck, points = suit.chain("neck", chest, top, [
-        Piece((0, 0, 0.05), Z, limits=(-0.8, 0.8)), Piece((0, 0, 0.12), Y, (0.04, 0.04), narrow),
-    ], 0.4)  # fmt: skip
+    neck, points = suit.chain(
+        "neck",
+        chest,
+        top,
+        [Piece((0, 0, 0.05), Z, limits=(-0.8, 0.8)), Piece((0, 0, 0.12), Y, (0.04, 0.04), narrow)],
+        0.4,
+    )
     for k, share in enumerate((1.0, 0.4, 0.3)):
         suit.motion.swing(f"spine-{k + 1}", share=share, phase=0.8 * k)
     suit.motion.swing("neck-1", share=-1.2)
@@ -39,8 +50,18 @@ def build(*, wave: Wave = 0.25, stiffness: Stiffness = 1500.0) -> Setup:
     _face(suit, neck[-1], points[1])
     for k in range(7):
         place = top + [-0.19, 0.055 * (k - 3), -0.06]
-        suit.link(f"plate-{k + 1}", chest, place, place + [-0.03, 0, -0.2], Y, suit.between(0.2), driven=False,
-                  limits=(-0.12, 0.6), damping=0.02, hull=(0.02, 0.014))  # fmt: skip
+        suit.link(
+            f"plate-{k + 1}",
+            chest,
+            place,
+            place + [-0.03, 0, -0.2],
+            Y,
+            suit.between(0.2),
+            driven=False,
+            limits=(-0.12, 0.6),
+            damping=0.02,
+            hull=(0.02, 0.014),
+        )
     return setup_of(suit)
 
 
@@ -50,15 +71,32 @@ def _arm(suit: Machine, name: str, side: float, chest: Body, shoulder: np.ndarra
     steps = ((0, 0, -0.28), (0.02, 0, -0.26), (0, 0, -0.08), (0.01, 0, -0.09), (0.01, 0, -0.07))
     hulls = ((0.06, 0.045), (0.05, 0.035), (0.028, 0.028), (0.04, 0.04), (0.025, 0.015))
     limits = ((-1.6, 1.0), (-1.1, 0.1), (-0.5, 0.5), (-0.6, 0.6), (-0.9, 0.1))
-    links, points = suit.chain(f"{name}-arm", chest, shoulder, [
-        Piece(step, axis, hull, limit, driven=k == 0)
-        for k, (step, axis, hull, limit) in enumerate(zip(steps, axes, hulls, limits))
-    ], 0.4)  # fmt: skip
+    links, points = suit.chain(
+        f"{name}-arm",
+        chest,
+        shoulder,
+        [
+            Piece(step, axis, hull, limit, driven=k == 0)
+            for k, (step, axis, hull, limit) in enumerate(zip(steps, axes, hulls, limits))
+        ],
+        0.4,
+    )
     for k in range(1, 5):
         aside = (0.06 if k == 1 else 0.055) * side if axes[k] is Y else 0.05
-        suit.push_rod(f"{name}-push-{k}", links[k - 1], links[k], points[k], steps[k], axes[k],
-                      arm=0.3 * float(np.linalg.norm(steps[k])), offset=0.04, aside=aside, thick=0.005,
-                      ends=_ends(first + k - 1), moves=f"{name}-arm-{k + 1}")  # fmt: skip
+        suit.push_rod(
+            f"{name}-push-{k}",
+            links[k - 1],
+            links[k],
+            points[k],
+            steps[k],
+            axes[k],
+            arm=0.3 * float(np.linalg.norm(steps[k])),
+            offset=0.04,
+            aside=aside,
+            thick=0.005,
+            ends=_ends(first + k - 1),
+            moves=f"{name}-arm-{k + 1}",
+        )
     suit.plate(links[0], points[1] + [0.0, 0.08 * side, 0.06], (0.14, 0.008, 0.24))
     for k, (pose, share) in enumerate(((-0.5, 1.6), (-0.6, 1.2), (0.0, 0.8), (0.0, 1.0), (-0.4, 1.2))):
         suit.motion.swing(f"{name}-arm-{k + 1}", pose=pose, share=share, phase=0.5 * k + (side > 0) * np.pi)
@@ -67,16 +105,38 @@ def _arm(suit: Machine, name: str, side: float, chest: Body, shoulder: np.ndarra
 def _face(suit: Machine, head: Body, at: np.ndarray) -> None:
     """A helmet of four plates and five that close it in front, on cranks inside."""
     for place, size in (
-        ((0.0, 0.0, 0.235), (0.24, 0.25, 0.01)), ((-0.115, 0.0, 0.12), (0.01, 0.25, 0.22)),
-        ((0.0, 0.12, 0.12), (0.24, 0.01, 0.22)), ((0.0, -0.12, 0.12), (0.24, 0.01, 0.22)),
-    ):  # fmt: skip
+        ((0.0, 0.0, 0.235), (0.24, 0.25, 0.01)),
+        ((-0.115, 0.0, 0.12), (0.01, 0.25, 0.22)),
+        ((0.0, 0.12, 0.12), (0.24, 0.01, 0.22)),
+        ((0.0, -0.12, 0.12), (0.24, 0.01, 0.22)),
+    ):
         suit.plate(head, at + place, size)
     for k, name in enumerate(("cheek-left", "brow", "visor", "jaw", "cheek-right")):
         hinge, down = at + [0.13, _LANE * (2 - k), 0.21], (0.02, 0.0, -0.15)
-        body = suit.link(name, head, hinge, hinge + down, Y, suit.between(0.15), driven=False, limits=(-1.15, 0.05),
-                         hull=(0.015, 0.015))  # fmt: skip
-        suit.push_rod(f"{name}-push", head, body, hinge, down, Y, arm=0.03, offset=0.04, ends=_ends(8 + k), moves=name,
-                      thick=0.005)  # fmt: skip
+        body = suit.link(
+            name,
+            head,
+            hinge,
+            hinge + down,
+            Y,
+            suit.between(0.15),
+            driven=False,
+            limits=(-1.15, 0.05),
+            hull=(0.015, 0.015),
+        )
+        suit.push_rod(
+            f"{name}-push",
+            head,
+            body,
+            hinge,
+            down,
+            Y,
+            arm=0.03,
+            offset=0.04,
+            ends=_ends(8 + k),
+            moves=name,
+            thick=0.005,
+        )
         suit.motion.swing(name, pose=-0.5, share=2.0, phase=0.3 * k)
 
 

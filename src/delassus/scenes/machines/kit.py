@@ -81,9 +81,11 @@ class Machine:
         Masses stay."""
         R = quaternion_to_matrix(body.quaternion)
         self.builder.attach(
-            body, Box(size), position=R.T @ (np.asarray(centre, float) - body.position),
+            body,
+            Box(size),
+            position=R.T @ (np.asarray(centre, float) - body.position),
             orientation=matrix_to_quaternion(R.T),
-        )  # fmt: skip
+        )
 
     def link(
         self,
@@ -111,12 +113,7 @@ class Machine:
         return body
 
     def chain(
-        self,
-        name: str,
-        parent: Body,
-        at: ArrayLike,
-        pieces: Sequence["Piece"],
-        weight: float,
+        self, name: str, parent: Body, at: ArrayLike, pieces: Sequence["Piece"], weight: float
     ) -> tuple[list[Body], np.ndarray]:
         """Links one after the other, and where they are hinged and end [m], (n + 1, 3). weight: of the first one
         between lightest and heaviest; the next are lighter."""
@@ -125,12 +122,20 @@ class Machine:
         for k, piece in enumerate(pieces):
             bodies.append(
                 self.link(
-                    f"{name}-{k + 1}", bodies[-1] if bodies else parent, points[k], points[k + 1], piece.axis,
-                    self.between(max(weight - 0.05 * k, 0.08)), driven=piece.driven, limits=piece.limits,
-                    damping=0.0 if piece.driven else _FRICTION, hull=piece.hull, thick=piece.thick,
+                    f"{name}-{k + 1}",
+                    bodies[-1] if bodies else parent,
+                    points[k],
+                    points[k + 1],
+                    piece.axis,
+                    self.between(max(weight - 0.05 * k, 0.08)),
+                    driven=piece.driven,
+                    limits=piece.limits,
+                    damping=0.0 if piece.driven else _FRICTION,
+                    hull=piece.hull,
+                    thick=piece.thick,
                     compact=piece.hull is None,
                 )
-            )  # fmt: skip
+            )
         return bodies, points
 
     def hinge(
@@ -147,9 +152,16 @@ class Machine:
     ) -> None:
         """Join two bodies, as they are placed now."""
         self.builder.joint(
-            "revolute", parent, body, position=at, axis=axis, motor=self.motor if driven else None, damping=damping,
-            limits=limits, name=name,
-        )  # fmt: skip
+            "revolute",
+            parent,
+            body,
+            position=at,
+            axis=axis,
+            motor=self.motor if driven else None,
+            damping=damping,
+            limits=limits,
+            name=name,
+        )
         for other in self._inner.get(parent.name, []):
             self.builder.exclude(other, body)
 
@@ -199,9 +211,14 @@ class Machine:
         return float(self.lightest * (self.heaviest / self.lightest) ** part)
 
     def _rod(
-        self, name: str, at: ArrayLike, to: ArrayLike, mass: float, thick: float,
+        self,
+        name: str,
+        at: ArrayLike,
+        to: ArrayLike,
+        mass: float,
+        thick: float,
         hull: tuple[float, float] | None = None,
-    ) -> Body:  # fmt: skip
+    ) -> Body:
         at, to = np.asarray(at, float), np.asarray(to, float)
         length = float(np.linalg.norm(to - at))
         shape = (

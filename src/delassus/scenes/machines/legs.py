@@ -105,18 +105,31 @@ def biped_leg(
     ankle = np.array([hip[0], hip[1], foot[2] + (short if ankle_rolls else 0.5 * short)])
     long = (thigh_at - ankle)[2] / (2.0 * np.cos(knee))
     knee_at = thigh_at + long * np.array([np.sin(knee), 0.0, -np.cos(knee)])
-    yaw = machine.link(f"{name}-yaw", trunk, hip, roll_at, Z, 0.4 * mass, limits=(-0.6, 0.6), hull=(0.6 * thick,) * 2,
-                       compact=True)  # fmt: skip
-    roll = machine.link(f"{name}-roll", yaw, roll_at, thigh_at, X, 0.4 * mass, limits=(-0.5, 0.5), thick=0.5 * thick,
-                        compact=True)  # fmt: skip
-    thigh = machine.link(f"{name}-thigh", roll, thigh_at, knee_at, Y, mass, limits=(-1.5, 1.0),
-                         hull=(thick, 0.7 * thick))  # fmt: skip
-    shin = machine.link(f"{name}-shin", thigh, knee_at, ankle, Y, mass, limits=(-2.0 * knee, 1.5),
-                        hull=(0.7 * thick, 0.5 * thick))  # fmt: skip
+    yaw = machine.link(
+        f"{name}-yaw", trunk, hip, roll_at, Z, 0.4 * mass, limits=(-0.6, 0.6), hull=(0.6 * thick,) * 2, compact=True
+    )
+    roll = machine.link(
+        f"{name}-roll", yaw, roll_at, thigh_at, X, 0.4 * mass, limits=(-0.5, 0.5), thick=0.5 * thick, compact=True
+    )
+    thigh = machine.link(
+        f"{name}-thigh", roll, thigh_at, knee_at, Y, mass, limits=(-1.5, 1.0), hull=(thick, 0.7 * thick)
+    )
+    shin = machine.link(
+        f"{name}-shin", thigh, knee_at, ankle, Y, mass, limits=(-2.0 * knee, 1.5), hull=(0.7 * thick, 0.5 * thick)
+    )
     links, last = [yaw, roll, thigh, shin], shin
     if ankle_rolls:
-        last = machine.link(f"{name}-ankle", shin, ankle, ankle - 0.5 * short * Z, Y, 0.4 * mass, limits=(-1.0, 1.0),
-                            thick=0.01, compact=True)  # fmt: skip
+        last = machine.link(
+            f"{name}-ankle",
+            shin,
+            ankle,
+            ankle - 0.5 * short * Z,
+            Y,
+            0.4 * mass,
+            limits=(-1.0, 1.0),
+            thick=0.01,
+            compact=True,
+        )
         links.append(last)
     sole = frustum(foot[:2], (0.55 * foot[0], 0.7 * foot[1]), foot[2], shift=-0.15 * foot[0])
     body = machine.solid(f"{name}-foot", (hip[0] + 0.12 * foot[0], hip[1], 0.5 * foot[2]), sole, 0.5 * mass)
@@ -127,8 +140,13 @@ def biped_leg(
     links.append(body)
     upper, lower = knee_at - thigh_at, ankle - knee_at
     leg = Leg(
-        f"{name}-thigh", f"{name}-shin", (upper[0], upper[2]), (lower[0], lower[2]), phase,
+        f"{name}-thigh",
+        f"{name}-shin",
+        (upper[0], upper[2]),
+        (lower[0], lower[2]),
+        phase,
         ankle=f"{name}-ankle" if ankle_rolls else f"{name}-foot",
-        roll=f"{name}-roll" if ankle_rolls else None, ankle_roll=f"{name}-foot" if ankle_rolls else None,
-    )  # fmt: skip
+        roll=f"{name}-roll" if ankle_rolls else None,
+        ankle_roll=f"{name}-foot" if ankle_rolls else None,
+    )
     return leg, links, (thigh_at, knee_at, ankle)

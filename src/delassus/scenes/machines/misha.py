@@ -17,15 +17,29 @@ def build(*, wave: Wave = 0.3, stiffness: Stiffness = 1500.0) -> Setup:
     base = bear.solid("base", (0, 0, 0.1), frustum((0.36, 0.36), (0.3, 0.3), 0.2), bear.heaviest)
     bear.mount(base)
     narrow = (-0.5, 0.5)
-    spine, points = bear.chain("spine", base, (0, 0, 0.2), [
-        Piece((0, 0, 0.15), Z, (0.15, 0.17), narrow), Piece((0, 0, 0.15), Y, (0.17, 0.16), narrow),
-        Piece((0, 0, 0.15), X, (0.16, 0.11), narrow),
-    ], 0.7)  # fmt: skip
+    spine, points = bear.chain(
+        "spine",
+        base,
+        (0, 0, 0.2),
+        [
+            Piece((0, 0, 0.15), Z, (0.15, 0.17), narrow),
+            Piece((0, 0, 0.15), Y, (0.17, 0.16), narrow),
+            Piece((0, 0, 0.15), X, (0.16, 0.11), narrow),
+        ],
+        0.7,
+    )
     chest, top = spine[-1], points[-1]
-    bear.chain("neck", chest, top, [
-        Piece((0, 0, 0.05), Z, limits=(-0.8, 0.8)), Piece((0, 0, 0.08), Y, limits=narrow),
-        Piece((0.17, 0, 0.03), X, (0.1, 0.045), narrow),
-    ], 0.4)  # fmt: skip
+    bear.chain(
+        "neck",
+        chest,
+        top,
+        [
+            Piece((0, 0, 0.05), Z, limits=(-0.8, 0.8)),
+            Piece((0, 0, 0.08), Y, limits=narrow),
+            Piece((0.17, 0, 0.03), X, (0.1, 0.045), narrow),
+        ],
+        0.4,
+    )
     for k, share in enumerate((0.3, 0.2, 0.2)):
         bear.motion.swing(f"spine-{k + 1}", share=share, phase=0.8 * k)
         bear.motion.swing(f"neck-{k + 1}", share=0.6, phase=0.5 * k)
@@ -39,13 +53,32 @@ def build(*, wave: Wave = 0.3, stiffness: Stiffness = 1500.0) -> Setup:
 def _arm(bear: Machine, name: str, side: float, chest: Body, top: np.ndarray) -> None:
     """Five hinges and the push rod of the first; the right arm greets, the left one leans on the stool."""
     shoulder = top + [0.0, 0.25 * side, -0.05]
-    links, _ = bear.chain(f"{name}-arm", chest, shoulder, [
-        Piece((0, 0.02 * side, -0.2), Y, (0.055, 0.05), (-1.1, 1.1)), Piece((0, 0, -0.04), X, limits=(-1.0, 1.0)),
-        Piece((0.02, 0, -0.18), Y, (0.05, 0.045), (-2.0, 0.1)), Piece((0, 0, -0.03), Z, limits=(-1.0, 1.0)),
-        Piece((0.02, 0, -0.09), Y, (0.05, 0.035), (-0.8, 0.8)),
-    ], 0.35)  # fmt: skip
-    bear.push_rod(f"{name}-push", chest, links[0], shoulder, (0, 0.02 * side, -0.2), Y, arm=0.06, offset=0.08,
-                  aside=0.075 * side, moves=f"{name}-arm-1", drive_ends=True)  # fmt: skip
+    links, _ = bear.chain(
+        f"{name}-arm",
+        chest,
+        shoulder,
+        [
+            Piece((0, 0.02 * side, -0.2), Y, (0.055, 0.05), (-1.1, 1.1)),
+            Piece((0, 0, -0.04), X, limits=(-1.0, 1.0)),
+            Piece((0.02, 0, -0.18), Y, (0.05, 0.045), (-2.0, 0.1)),
+            Piece((0, 0, -0.03), Z, limits=(-1.0, 1.0)),
+            Piece((0.02, 0, -0.09), Y, (0.05, 0.035), (-0.8, 0.8)),
+        ],
+        0.35,
+    )
+    bear.push_rod(
+        f"{name}-push",
+        chest,
+        links[0],
+        shoulder,
+        (0, 0.02 * side, -0.2),
+        Y,
+        arm=0.06,
+        offset=0.08,
+        aside=0.075 * side,
+        moves=f"{name}-arm-1",
+        drive_ends=True,
+    )
     out = shoulder[1] + 0.11 * side
     bear.plate(chest, (-0.03, out, shoulder[2] + 0.02), (0.15, 0.01, 0.09))
     bear.plate(chest, (-0.03, out - 0.1 * side, shoulder[2] + 0.065), (0.15, 0.21, 0.01))

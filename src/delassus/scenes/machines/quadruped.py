@@ -25,8 +25,9 @@ def build(*, speed: Speed = 0.25, wave: Wave = 0.0, stiffness: Stiffness = 400.0
         thigh_at = hip + [0.0, 0.06 * left, 0.0]
         knee = thigh_at + [-0.08, 0.0, -0.2]
         side = dog.link(f"{name}-hip", trunk, hip, thigh_at, X, dog.between(0.3), limits=(-0.7, 0.7), thick=0.025)
-        thigh = dog.link(f"{name}-thigh", side, thigh_at, knee, Y, dog.between(0.35), limits=(-1.2, 1.2),
-                         hull=(0.035, 0.022))  # fmt: skip
+        thigh = dog.link(
+            f"{name}-thigh", side, thigh_at, knee, Y, dog.between(0.35), limits=(-1.2, 1.2), hull=(0.035, 0.022)
+        )
         dog.link(f"{name}-shin", thigh, knee, knee + foot, Y, dog.lightest, limits=(-1.6, 0.7), thick=thick)
         dog.motion.swing(f"{name}-hip")
         legs.append(Leg(f"{name}-thigh", f"{name}-shin", (-0.08, -0.2), (0.08, -0.205), 0.5 * (k in (1, 2))))

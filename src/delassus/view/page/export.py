@@ -85,11 +85,19 @@ def _numbers(run: Trajectory, frames: np.ndarray, title: str, dark: bool) -> dic
         plots.append({"name": name, "log": name in panel.DECADES, "values": worst, "here": here})
     failed = run.t[1:][start][np.maximum.reduceat(~run.converged, start)] if len(start) else np.zeros(0)
     return {
-        "title": title, "dark": dark, "period": 1.0 / _FPS, "starts": starts, "steps": steps,
+        "title": title,
+        "dark": dark,
+        "period": 1.0 / _FPS,
+        "starts": starts,
+        "steps": steps,
         "about": f"{len(steps)} of {run.step_count + 1} states; 1 s of the player is {seconds:.3g} s of the run",
-        "times": run.t[frames].tolist(), "facts": [panel.facts(run, k) for k in steps], "floor": panel.FLOOR,
-        "plotted": run.t[1:][start].tolist() if len(start) else [], "plots": plots, "failed": failed.tolist(),
-    }  # fmt: skip
+        "times": run.t[frames].tolist(),
+        "facts": [panel.facts(run, k) for k in steps],
+        "floor": panel.FLOOR,
+        "plotted": run.t[1:][start].tolist() if len(start) else [],
+        "plots": plots,
+        "failed": failed.tolist(),
+    }
 
 
 def _json(value: dict[str, Any]) -> str:

@@ -15,9 +15,11 @@ def glb(points: np.ndarray, faces: np.ndarray, colours: np.ndarray) -> bytes:
     opaque = np.rint(255.0 * np.column_stack([np.clip(colours, 0.0, 1.0), np.ones(len(points))]))
     normals = _normals(points, faces)
     parts = [
-        (points.astype("<f4"), _FLOAT, "VEC3", _ARRAYS), (normals.astype("<f4"), _FLOAT, "VEC3", _ARRAYS),
-        (opaque.astype("u1"), _BYTE, "VEC4", _ARRAYS), (faces.astype("<u4").ravel(), _WHOLE, "SCALAR", _INDICES),
-    ]  # fmt: skip
+        (points.astype("<f4"), _FLOAT, "VEC3", _ARRAYS),
+        (normals.astype("<f4"), _FLOAT, "VEC3", _ARRAYS),
+        (opaque.astype("u1"), _BYTE, "VEC4", _ARRAYS),
+        (faces.astype("<u4").ravel(), _WHOLE, "SCALAR", _INDICES),
+    ]
     views, accessors, content = [], [], b""
     for k, (array, component, kind, target) in enumerate(parts):
         views.append({"buffer": 0, "byteOffset": len(content), "byteLength": array.nbytes, "target": target})
@@ -29,11 +31,17 @@ def glb(points: np.ndarray, faces: np.ndarray, colours: np.ndarray) -> bytes:
     dull = {"pbrMetallicRoughness": {"metallicFactor": 0.0, "roughnessFactor": 0.9}, "doubleSided": True}
     about = json.dumps(
         {
-            "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
-            "meshes": [{"primitives": [corners]}], "materials": [dull], "buffers": [{"byteLength": len(content)}],
-            "bufferViews": views, "accessors": accessors,
+            "asset": {"version": "2.0"},
+            "scene": 0,
+            "scenes": [{"nodes": [0]}],
+            "nodes": [{"mesh": 0}],
+            "meshes": [{"primitives": [corners]}],
+            "materials": [dull],
+            "buffers": [{"byteLength": len(content)}],
+            "bufferViews": views,
+            "accessors": accessors,
         }
-    ).encode()  # fmt: skip
+    ).encode()
     about += b" " * (-len(about) % 4)
     chunks = struct.pack("<I4s", len(about), b"JSON") + about + struct.pack("<I4s", len(content), b"BIN\0") + content
     return struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks

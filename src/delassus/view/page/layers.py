@@ -14,10 +14,13 @@ def add_layers(server: Any, scenery: Scenery, draw_again: Callable[[], None], *,
     gui = server.gui
     forces = gui.add_checkbox("contact forces", True)
     colouring = gui.add_dropdown(
-        "contacts coloured by", (BY_STATE, BY_RESIDUAL if is_judged else BY_LAW, BY_PENETRATION),
-        initial_value=BY_STATE, hint="Residuals of contacts: blue 1e-12, red 1e-2 of the velocities around them."
-        if is_judged else "This recording is of an older version and holds no residuals of contacts.",
-    )  # fmt: skip
+        "contacts coloured by",
+        (BY_STATE, BY_RESIDUAL if is_judged else BY_LAW, BY_PENETRATION),
+        initial_value=BY_STATE,
+        hint="Residuals of contacts: blue 1e-12, red 1e-2 of the velocities around them."
+        if is_judged
+        else "This recording is of an older version and holds no residuals of contacts.",
+    )
     joints = gui.add_checkbox("joints", False)
     drift = gui.add_checkbox("joint drift as heat", False)
     centres = gui.add_checkbox("centres of mass", False)

@@ -169,11 +169,13 @@ class Live:
             self._tell()
         solution = report.solution
         rows = [
-            ("time", f"{state.t:.3f} s"), ("status", solution.status.value),
+            ("time", f"{state.t:.3f} s"),
+            ("status", solution.status.value),
             ("solver", f"{solution.solver}, {solution.iterations} iterations"),
-            ("natural map", f"{solution.residuals.natural_map_relative:.2e}"), ("contacts", str(len(report.contacts))),
+            ("natural map", f"{solution.residuals.natural_map_relative:.2e}"),
+            ("contacts", str(len(report.contacts))),
             ("energy", f"{sum(report.energy):.5g} J"),
-        ]  # fmt: skip
+        ]
         self.about_step.content = panel.markdown(rows)
 
     def go_on(self) -> None:

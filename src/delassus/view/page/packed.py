@@ -8,15 +8,7 @@ import numpy as np
 
 from delassus.io.recording import StepContacts, Trajectory
 from delassus.model.model import Model
-from delassus.view.drawing import (
-    HEAT,
-    RESIDUALS,
-    STATUS_COLOURS,
-    STATUS_NAMES,
-    Drawing,
-    contact_names,
-    law_errors,
-)
+from delassus.view.drawing import HEAT, RESIDUALS, STATUS_COLOURS, STATUS_NAMES, Drawing, contact_names, law_errors
 
 BYTES = 60
 """Of a contact, before they are compressed."""
@@ -44,17 +36,22 @@ def packed(
     return {
         "hasStep": [contacts is not None for contacts in found],
         "counts": [0 if contacts is None else len(contacts.gap) for contacts in found],
-        "names": sorted({name for pair in pairs for name in pair}), "pairs": _by_number(pairs),
-        "columns": COLUMNS, "isJudged": all(contacts is None or contacts.residual is not None for contacts in found),
-        "deepest": max(float(run.penetration.max(initial=0.0)), 1e-9), "residuals": RESIDUALS,
-        "heat": HEAT.tolist(), "stateNames": STATUS_NAMES, "stateColours": STATUS_COLOURS.tolist(),
-        "number": text(np.array(numbers, "<i4")), "state": text(state), "values": text(table.T.astype("<f4")),
-    }  # fmt: skip
+        "names": sorted({name for pair in pairs for name in pair}),
+        "pairs": _by_number(pairs),
+        "columns": COLUMNS,
+        "isJudged": all(contacts is None or contacts.residual is not None for contacts in found),
+        "deepest": max(float(run.penetration.max(initial=0.0)), 1e-9),
+        "residuals": RESIDUALS,
+        "heat": HEAT.tolist(),
+        "stateNames": STATUS_NAMES,
+        "stateColours": STATUS_COLOURS.tolist(),
+        "number": text(np.array(numbers, "<i4")),
+        "state": text(state),
+        "values": text(table.T.astype("<f4")),
+    }
 
 
-COLUMNS = (
-    "x", "y", "z", "tipX", "tipY", "tipZ", "normal", "tangential", "slip", "gap", "mu", "residual", "relative",
-)  # fmt: skip
+COLUMNS = ("x", "y", "z", "tipX", "tipY", "tipZ", "normal", "tangential", "slip", "gap", "mu", "residual", "relative")
 """Of `values`: place [m], tip of the arrow [m], forces [N], slip [m/s], gap [m], friction, residual [m/s], and over the
 velocities around it, or the error of Coulomb's law where there is none."""
 

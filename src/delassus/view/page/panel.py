@@ -65,11 +65,15 @@ def about_row(drawing: Drawing, row: int, state: State, contacts: StepContacts |
         many = f"{_counts(contacts.status[own])}; largest force {largest:.4g} N"
         touching = [("contacts", many if own.any() else "none")]
     return [
-        ("body", name), ("mass", f"{model.mass[body]:.6g} kg"), ("friction", f"{mu:g}"),
-        ("centre of mass", f"{_vector(x[:3])} m"), ("orientation", _vector(x[3:])),
-        ("velocity", f"{_vector(u[:3])} m/s"), ("angular velocity", f"{_vector(u[3:])} rad/s"),
+        ("body", name),
+        ("mass", f"{model.mass[body]:.6g} kg"),
+        ("friction", f"{mu:g}"),
+        ("centre of mass", f"{_vector(x[:3])} m"),
+        ("orientation", _vector(x[3:])),
+        ("velocity", f"{_vector(u[:3])} m/s"),
+        ("angular velocity", f"{_vector(u[3:])} rad/s"),
         *touching,
-    ]  # fmt: skip
+    ]
 
 
 def about_contact(contacts: StepContacts, model: Model, c: int) -> list[tuple[str, str]]:
@@ -77,12 +81,16 @@ def about_contact(contacts: StepContacts, model: Model, c: int) -> list[tuple[st
     normal = float(contacts.force[c] @ contacts.normal[c])
     along = float(np.linalg.norm(contacts.force[c] - normal * contacts.normal[c]))
     return [
-        ("contact", " – ".join(contact_names(model, contacts, c))), ("state", STATUS_NAMES[int(contacts.status[c])]),
-        ("position", f"{_vector(contacts.point[c])} m"), ("normal force", f"{normal:.4g} N"),
+        ("contact", " – ".join(contact_names(model, contacts, c))),
+        ("state", STATUS_NAMES[int(contacts.status[c])]),
+        ("position", f"{_vector(contacts.point[c])} m"),
+        ("normal force", f"{normal:.4g} N"),
         ("tangential force", f"{along:.4g} N of {contacts.mu[c] * max(normal, 0.0):.4g} N"),
-        ("slip", f"{np.linalg.norm(contacts.slip[c]):.3e} m/s"), ("gap", f"{contacts.gap[c]:.3e} m"),
-        ("residual", _residual(contacts, c)), ("friction", f"{contacts.mu[c]:g}"),
-    ]  # fmt: skip
+        ("slip", f"{np.linalg.norm(contacts.slip[c]):.3e} m/s"),
+        ("gap", f"{contacts.gap[c]:.3e} m"),
+        ("residual", _residual(contacts, c)),
+        ("friction", f"{contacts.mu[c]:g}"),
+    ]
 
 
 def _residual(contacts: StepContacts, c: int) -> str:

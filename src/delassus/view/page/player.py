@@ -35,9 +35,13 @@ class Player:
         self.picked_contact: picking.Name | None = None
         forces = run.array("contacts/force") if run.step_count else np.zeros((0, 3))
         self.scenery = Scenery(
-            self.server, self.drawing, arrow_scale(forces, self.drawing.size), _most_stress(run, self.drawing),
-            float(run.penetration.max(initial=0.0)), self._pick,
-        )  # fmt: skip
+            self.server,
+            self.drawing,
+            arrow_scale(forces, self.drawing.size),
+            _most_stress(run, self.drawing),
+            float(run.penetration.max(initial=0.0)),
+            self._pick,
+        )
         look_at(self.server, self.drawing)
         self._build()
         self.show(0)
@@ -70,11 +74,17 @@ class Player:
         for name, series in values.items() if len(self.plot_t) else ():
             label = f"log10 {name}" if name in panel.DECADES else name
             here = {"label": "now", "stroke": "#e11d48", "points": {"show": True, "size": 9, "fill": "#e11d48"}}
-            self.plots[name] = (series, self.server.gui.add_uplot(
-                (self.plot_t, series, np.full(len(series), np.nan)),
-                ({"label": "t"}, {"label": label, "stroke": "#2563eb", "width": 1}, here),
-                scales={"x": {"time": False}}, title=label, aspect=2.6, legend={"show": False},
-            ))  # fmt: skip
+            self.plots[name] = (
+                series,
+                self.server.gui.add_uplot(
+                    (self.plot_t, series, np.full(len(series), np.nan)),
+                    ({"label": "t"}, {"label": label, "stroke": "#2563eb", "width": 1}, here),
+                    scales={"x": {"time": False}},
+                    title=label,
+                    aspect=2.6,
+                    legend={"show": False},
+                ),
+            )
 
     # -- showing -------------------------------------------------------------------------------------------------------
 

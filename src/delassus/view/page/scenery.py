@@ -16,8 +16,11 @@ from delassus.view.page.sprites import BALLS, NEEDLES, put_balls, put_needles
 from delassus.view.triangles import shaded
 
 BY_STATE, BY_RESIDUAL, BY_LAW, BY_PENETRATION = (
-    "stick, slip, open", "residual", "error of Coulomb's law", "penetration",
-)  # fmt: skip
+    "stick, slip, open",
+    "residual",
+    "error of Coulomb's law",
+    "penetration",
+)
 """How contacts are coloured; by Coulomb's law where recordings of older versions hold no residuals of contacts."""
 _MARK = (255, 214, 10)  # of the contact that was clicked
 _LEVEL = 0.7  # cosine of the slope of planes that are ground and not walls
@@ -32,9 +35,14 @@ class Scenery:
     deepest [m]: how long forces are drawn, and what is red; picked: called with the row of a shape that is clicked."""
 
     def __init__(
-        self, server: Any, drawing: Drawing, metres_per_newton: float, most_stress: float, deepest: float,
+        self,
+        server: Any,
+        drawing: Drawing,
+        metres_per_newton: float,
+        most_stress: float,
+        deepest: float,
         picked: Callable[[int], None] | None = None,
-    ):  # fmt: skip
+    ):
         self.server, self.scene, self.drawing = server, server.scene, drawing
         self.scale, self.most_stress, self.deepest = metres_per_newton, max(most_stress, 1e-300), max(deepest, 1e-9)
         self.picked = picked
@@ -58,12 +66,18 @@ class Scenery:
     def _add(self, k: int, solids: Solids) -> tuple[Solids, Any]:
         made, n = shaded(solids.triangles), len(solids.rows)
         handle = self.scene.add_batched_meshes_simple(
-            f"/solids/{k}", made.vertices.astype(np.float32), made.faces.astype(np.uint32),
-            np.tile(np.array((1, 0, 0, 0), np.float32), (n, 1)), np.zeros((n, 3), np.float32),
-            batched_scales=solids.scale.astype(np.float32), batched_colors=_bytes(solids.colour[:, :3]),
+            f"/solids/{k}",
+            made.vertices.astype(np.float32),
+            made.faces.astype(np.uint32),
+            np.tile(np.array((1, 0, 0, 0), np.float32), (n, 1)),
+            np.zeros((n, 3), np.float32),
+            batched_scales=solids.scale.astype(np.float32),
+            batched_colors=_bytes(solids.colour[:, :3]),
             batched_opacities=None if (solids.colour[:, 3] == 1.0).all() else solids.colour[:, 3].astype(np.float32),
-            lod="off", cast_shadow=n <= _MOST_SHADOWED, receive_shadow=n <= _MOST_SHADOWED,
-        )  # fmt: skip
+            lod="off",
+            cast_shadow=n <= _MOST_SHADOWED,
+            receive_shadow=n <= _MOST_SHADOWED,
+        )
         if self.picked is not None:
             picked = self.picked
             handle.on_click(lambda event: picked(int(solids.rows[event.instance_index or 0])))
@@ -74,9 +88,14 @@ class Scenery:
         centre, normal = self.drawing.bounds.mean(axis=0), plane.axes[:, 2]
         size = (10.0 if abs(normal[2]) > _LEVEL else 2.0) * self.drawing.size
         return self.scene.add_grid(
-            f"/planes/{k}", size, size, cell_size=0.25 * self.drawing.size, section_size=1.25 * self.drawing.size,
-            position=centre - ((centre - plane.point) @ normal) * normal, wxyz=matrix_to_quaternion(plane.axes),
-        )  # fmt: skip
+            f"/planes/{k}",
+            size,
+            size,
+            cell_size=0.25 * self.drawing.size,
+            section_size=1.25 * self.drawing.size,
+            position=centre - ((centre - plane.point) @ normal) * normal,
+            wxyz=matrix_to_quaternion(plane.axes),
+        )
 
     def row_at(self, origin: np.ndarray, sight: np.ndarray, q: np.ndarray, row: int) -> int:
         """The shape in front on a line of sight, where viser, which knows nothing of balls, found that of this row or
@@ -139,10 +158,13 @@ class Scenery:
         if self.visible["joints"] and drawing.model.joints.count:
             origin, axes = drawing.joint_frames(state.q)
             self._put(
-                "/joints", self.scene.add_batched_axes, batched_positions=origin.astype(np.float32),
+                "/joints",
+                self.scene.add_batched_axes,
+                batched_positions=origin.astype(np.float32),
                 batched_wxyzs=np.array([matrix_to_quaternion(R) for R in axes], np.float32),
-                axes_length=0.12 * size, axes_radius=0.006 * size,
-            )  # fmt: skip
+                axes_length=0.12 * size,
+                axes_radius=0.006 * size,
+            )
         if self.heat_joints and drawing.model.joints.count:
             origin, _ = drawing.joint_frames(state.q)
             colour = heat(logarithmic(drawing.joint_errors(state.q), 1e-12, 1e-3))
@@ -176,9 +198,14 @@ class Scenery:
         elif len(start):
             ends = np.stack([start, start + along], axis=1).astype(np.float32)
             self._put(
-                "/forces", self.scene.add_arrows, points=ends, colors=_bytes(tint),
-                shaft_radius=0.006 * size, head_radius=0.016 * size, head_length=0.04 * size,
-            )  # fmt: skip
+                "/forces",
+                self.scene.add_arrows,
+                points=ends,
+                colors=_bytes(tint),
+                shaft_radius=0.006 * size,
+                head_radius=0.016 * size,
+                head_length=0.04 * size,
+            )
         if are_many or not len(start):
             self.hide("/forces")
         if not are_many:
@@ -198,9 +225,15 @@ class Scenery:
             self.hide("/read")
         else:
             self._put(
-                "/read", self.scene.add_icosphere, position=tuple(point.tolist()), radius=0.02 * self.drawing.detail,
-                color=_MARK, opacity=0.6, cast_shadow=False, receive_shadow=False,
-            )  # fmt: skip
+                "/read",
+                self.scene.add_icosphere,
+                position=tuple(point.tolist()),
+                radius=0.02 * self.drawing.detail,
+                color=_MARK,
+                opacity=0.6,
+                cast_shadow=False,
+                receive_shadow=False,
+            )
 
 
 def _bytes(colour: np.ndarray) -> np.ndarray:

@@ -27,10 +27,13 @@ def packed_solids(run: Trajectory, model: Model, scenery: Scenery, steps: list[i
     kept = (q, u) if are_turned else (q[..., :3], u[..., :3])
     groups = [(s, False) for s, _ in scenery.solids] + [(s, True) for s, _ in scenery.balls]
     return {
-        "names": model.body_names, "mass": model.mass.tolist(), "turned": are_turned,
-        "states": text(np.concatenate(kept, axis=2).astype("<f4")), "count": model.body_count,
+        "names": model.body_names,
+        "mass": model.mass.tolist(),
+        "turned": are_turned,
+        "states": text(np.concatenate(kept, axis=2).astype("<f4")),
+        "count": model.body_count,
         "groups": [_group(drawing, solids, is_ball) for solids, is_ball in groups],
-    }  # fmt: skip
+    }
 
 
 def _group(drawing: Drawing, solids: Solids, is_ball: bool) -> dict[str, Any]:
@@ -39,7 +42,10 @@ def _group(drawing: Drawing, solids: Solids, is_ball: bool) -> dict[str, Any]:
     faces = np.zeros((0, 3)) if is_ball else solids.triangles.faces
     fixed = {k: drawing.owner(int(solids.rows[k])) for k in np.flatnonzero(solids.body < 0).tolist()}
     return {
-        "body": text(solids.body.astype("<i4")), "places": text(place.astype("<f4")), "fixed": fixed,
+        "body": text(solids.body.astype("<i4")),
+        "places": text(place.astype("<f4")),
+        "fixed": fixed,
         "mu": text(drawing.model.shapes.surface[solids.rows, 1].astype("<f4")),
-        "vertices": text(solids.triangles.vertices.astype("<f4")), "faces": text(faces.astype("<u4")),
-    }  # fmt: skip
+        "vertices": text(solids.triangles.vertices.astype("<f4")),
+        "faces": text(faces.astype("<u4")),
+    }

@@ -28,8 +28,9 @@ def put_balls(scene: Any, put: Put, name: str, centres: np.ndarray, colours: np.
     _put(scene, put, BALLS + name, centres, colours, radii)
 
 
-def put_needles(scene: Any, put: Put, name: str, start: np.ndarray, along: np.ndarray, colours: np.ndarray,
-                radius: float) -> None:  # fmt: skip
+def put_needles(
+    scene: Any, put: Put, name: str, start: np.ndarray, along: np.ndarray, colours: np.ndarray, radius: float
+) -> None:
     """start, along: (n, 3) [m]; colours: (n, 3) bytes; radius: where they begin [m].  name: after NEEDLES."""
     ends = np.concatenate([start, start + along])
     _put(scene, put, NEEDLES + name, ends, np.concatenate([colours, colours]), np.array([radius]))
@@ -41,6 +42,11 @@ def _put(scene: Any, put: Put, name: str, points: np.ndarray, colours: np.ndarra
     clouds = (_SIZES + name, sizes, np.zeros(3, np.uint8), 0.0), (name, points, colours, float(np.mean(radii)))
     for own, places, tint, size in clouds:
         put(
-            own, scene.add_point_cloud, points=places.astype(np.float32), colors=tint, precision="float32",
-            point_size=size, point_shape="circle",
-        )  # fmt: skip
+            own,
+            scene.add_point_cloud,
+            points=places.astype(np.float32),
+            colors=tint,
+            precision="float32",
+            point_size=size,
+            point_shape="circle",
+        )

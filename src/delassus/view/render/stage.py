@@ -200,9 +200,12 @@ class Stage:
     def _flat(self, points: np.ndarray, plane: GroundPlane) -> np.ndarray:
         n = plane.axes[:, 2]
         height = np.maximum((points - plane.point) @ n, 0.0)
-        return points - np.outer(height / float(n @ _LIGHT), _LIGHT) + (1.5 * _LIFT * self.radius) * n - np.outer(
-            np.minimum((points - plane.point) @ n, 0.0), n
-        )  # fmt: skip
+        return (
+            points
+            - np.outer(height / float(n @ _LIGHT), _LIGHT)
+            + (1.5 * _LIFT * self.radius) * n
+            - np.outer(np.minimum((points - plane.point) @ n, 0.0), n)
+        )
 
     def _soft(self) -> Any:
         surface = self.drawing.surface
@@ -260,9 +263,11 @@ def _arrow_mesh(pv: Any, start: np.ndarray, along: np.ndarray, colour: np.ndarra
     y = np.cross(n, x)
     v, (a, b, c) = len(one.vertices), one.vertices.T
     points = (
-        start[:, None] + (thick[:, None] * a)[..., None] * x[:, None] + (thick[:, None] * b)[..., None] * y[:, None]
+        start[:, None]
+        + (thick[:, None] * a)[..., None] * x[:, None]
+        + (thick[:, None] * b)[..., None] * y[:, None]
         + c[None, :, None] * along[:, None]
-    )  # fmt: skip
+    )
     faces = (one.faces[None] + v * np.arange(len(start))[:, None, None]).reshape(-1, 3)
     mesh = pv.PolyData(points.reshape(-1, 3), np.column_stack([np.full(len(faces), 3), faces]).ravel())
     mesh.point_data["colour"] = np.rint(255 * np.repeat(colour, v, axis=0)).astype(np.uint8)
