@@ -13,9 +13,9 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 SOURCE = DOCS.parent / "src" / "delassus"
 
-WORDS = ("errors", "given", "kernel", "law", "spatial", "status", "tables")
+WORDS = ("errors", "law", "status", "tables")
 """Small modules of the package that hold words for all others: one box."""
-FRONT_DOOR = ("compile_time", "method", "settings", "solution")
+FRONT_DOOR = ("method", "settings", "solution")
 """Words of the solvers' front door: one box, too."""
 
 Graph = dict[str, set[str]]

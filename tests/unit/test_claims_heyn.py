@@ -131,7 +131,8 @@ def test_no_claim_of_test_problem_2_agrees_with_zero(heap, best, zero):
 def test_claims_of_test_problem_2_differ_with_jacobi_for_the_new_methods(heap, best):
     curves = {name: follow(heap.problem, solver, 150, ratio=1.0) for name, solver in PUBLISHED.items()}
     right = agreeing(heap_size, heap_size.findings(sizes(size_system(heap, best, curves))))
-    assert {"objective 1000", "residual 1000", "later 1000"} <= right
+    assert {"objective 1000", "residual 1000"} <= right
+    # by then GPMINRES and SPG-FB are both exact to rounding on this small heap: which is ahead ("later") is chance
     swapped = curves | {"Jacobi": curves["GPMINRES"], "GPMINRES": curves["Jacobi"]}
     found = heap_size.findings(sizes(size_system(heap, best, swapped)))
     wrong = agreeing(heap_size, found)

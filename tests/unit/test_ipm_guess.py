@@ -70,11 +70,19 @@ def test_a_start_by_projected_jacobi_helps(kind, variant):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_bad_guess_does_no_harm(kind, variant):
+    """Most bad guesses are dropped. Now and then one has less energy than zero by chance and leads astray for a few
+    iterations; which one that is depends on the rounding of BLAS's kernels, so nine are tried for each problem."""
     rng = np.random.default_rng(42)
-    for scale in (1e-2, 1.0, 1e4):
-        counts = compared(kind, variant, lambda problem, s=scale: s * rng.normal(size=problem.row_count))
-        assert (counts[:, 0] <= counts[:, 1] + 2).all(), counts
-        assert ratio(counts) <= 1.1, counts
+    counts = np.array(
+        [
+            compared(kind, variant, lambda problem, s=scale: s * rng.normal(size=problem.row_count))
+            for scale in (1e-2, 1.0, 1e4) * 3
+        ]
+    )
+    more = counts[:, :, 0] - counts[:, :, 1]
+    assert (np.median(more, axis=0) <= 0).all(), more
+    assert (more <= 2).mean() >= 0.95, more
+    assert ratio(counts.reshape(-1, 2)) <= 1.05, more
 
 
 def test_the_best_multiple_of_a_guess_has_no_more_energy_than_the_guess_or_nothing():
