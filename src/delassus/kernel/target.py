@@ -5,6 +5,8 @@ can be compiled on one and run on another. Where the processor has less, or is n
 `DELASSUS_TARGET=native` asks for the processor at hand; who names one by `NUMBA_CPU_NAME` gets that. Numba's own code
 generator stays as it is: functions of others are compiled for their machine."""
 
+# mypy: disable-error-code="no-untyped-call"
+
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
