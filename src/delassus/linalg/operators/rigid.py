@@ -9,6 +9,7 @@ from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.linalg.operators.delassus import ODD_MASSES, Delassus
 from delassus.linalg.operators.islands import islands_of_bodies
+from delassus.linalg.operators.rigid_data import RigidData
 from delassus.linalg.operators.structure import blocks_as_sparse, rows_as_sparse
 
 _NONE = np.zeros(0)
@@ -93,7 +94,7 @@ class RigidDelassus(Delassus):
 
     @cached_property
     def plain(self) -> tuple[np.ndarray, ...]:
-        """For compiled code: bodies, block_start, rows, response, compliance, empty where there is none."""
+        """The fields of `RigidData`, a plain tuple, for compiled code."""
         compliance = _NONE if self.compliance is None else self.compliance
         return self.bodies, self.block_start, self.rows, self.response, compliance
 
@@ -257,13 +258,13 @@ def multiply_rows(bodies, block_start, rows, u, v):
 @njit(cache=True, **NO_REFCOUNT)
 def rigid_velocities(plain, reactions, free, u, v):
     """u = H⁻¹ Jᵀ λ and v = J u + E λ + free.  plain: of `RigidDelassus`; free: (m,), or empty for zero."""
-    bodies, block_start, rows, response, compliance = plain
+    rigid = RigidData(*plain)
     for i in range(len(u)):
         u[i] = 0.0
-    add_response(bodies, block_start, response, reactions, u)
-    multiply_rows(bodies, block_start, rows, u, v)
-    for i in range(len(compliance)):
-        v[i] += compliance[i] * reactions[i]
+    add_response(rigid.bodies, rigid.block_start, rigid.response, reactions, u)
+    multiply_rows(rigid.bodies, rigid.block_start, rigid.rows, u, v)
+    for i in range(len(rigid.compliance)):
+        v[i] += rigid.compliance[i] * reactions[i]
     for i in range(len(free)):
         v[i] += free[i]
 
@@ -271,7 +272,9 @@ def rigid_velocities(plain, reactions, free, u, v):
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def form_dense(plain, is_half, out):
     """out = D in full, or, where that is enough, the blocks in its lower triangle.  plain: of `RigidDelassus`."""
-    bodies, block_start, rows, response, compliance = plain
+    rigid = RigidData(*plain)
+    bodies, block_start, rows = rigid.bodies, rigid.block_start, rigid.rows
+    response, compliance = rigid.response, rigid.compliance
     for i in range(len(out)):
         for j in range(len(out)):
             out[i, j] = 0.0
