@@ -4,11 +4,12 @@ from functools import cached_property
 
 import numpy as np
 
+from delassus.linalg.factor.envelope import factor_pairs, solve_factored_pairs
 from delassus.linalg.operators.rigid_pairs import add_pushes, add_soft, times_rows
 from delassus.linalg.pairs import add_multiple, div, pair_array
 from delassus.problem import Problem
 from delassus.solvers.double_double.jordan import CONE, JOINT, NONE, ORTHANT
-from delassus.solvers.double_double.system import assemble, factor, momentum_error, skyline, solve_factored
+from delassus.solvers.double_double.system import assemble, momentum_error, skyline
 
 
 class Bodies:
@@ -80,14 +81,14 @@ class Bodies:
     def factor(self) -> bool:
         """H + Jᵀ S J with the present weights; False where it is not positive definite."""
         assemble(self.masses, self.blocks, self.start, self.rows, self.joints, self.S, self.first, self.matrix)
-        return factor(self.matrix, self.first)
+        return factor_pairs(self.matrix, self.first)
 
     def solve(self, right: np.ndarray, pushes: np.ndarray | None = None) -> np.ndarray:
         """du of (H + Jᵀ S J) du = right + Jᵀ pushes, (n, 2)."""
         out = right.copy()
         if pushes is not None:
             add_pushes(self.blocks, self.start, self.rows, pushes, out)
-        solve_factored(self.matrix, self.first, out)
+        solve_factored_pairs(self.matrix, self.first, out)
         return out
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from delassus.kernel import njit
-from delassus.linalg.pairs import add, div, get, mul, put, root, sub, times
+from delassus.linalg.pairs import add, get, put, sub, times
 
 
 def skyline(bodies: np.ndarray, count: int) -> np.ndarray:
@@ -51,38 +51,6 @@ def _add_column(pair, row, column, weighted, A):
                 i = 6 * pair[side] + a
                 if i >= column and row[6 * side + a] != 0.0:
                     put(A[i], column, add(get(A[i], column), times(weighted, row[6 * side + a])))
-
-
-@njit(cache=True, error_model="numpy")
-def factor(A, first):
-    """A ← L, A = L Lᵀ; False where a pivot is not positive."""
-    for i in range(len(first)):
-        for j in range(first[i], i + 1):
-            value = get(A[i], j)
-            for k in range(max(first[i], first[j]), j):
-                value = sub(value, mul(get(A[i], k), get(A[j], k)))
-            if i != j:
-                put(A[i], j, div(value, get(A[j], j)))
-            elif value[0] > 0.0:
-                put(A[i], i, root(value))
-            else:
-                return False
-    return True
-
-
-@njit(cache=True, error_model="numpy")
-def solve_factored(A, first, x):
-    """x ← A⁻¹ x with the factor in place.  x: (n, 2)."""
-    for i in range(len(first)):
-        value = get(x, i)
-        for k in range(first[i], i):
-            value = sub(value, mul(get(A[i], k), get(x, k)))
-        put(x, i, div(value, get(A[i], i)))
-    for i in range(len(first) - 1, -1, -1):
-        value = div(get(x, i), get(A[i], i))
-        put(x, i, value)
-        for k in range(first[i], i):
-            put(x, k, sub(get(x, k), mul(get(A[i], k), value)))
 
 
 @njit(cache=True, error_model="numpy")

@@ -10,9 +10,10 @@ import math
 import numpy as np
 
 from delassus.kernel import njit
+from delassus.linalg.factor.envelope import factor
 from delassus.problem import Problem
 from delassus.residuals import RESIDUAL_COUNT
-from delassus.solvers.interior.dense_system import assemble, clear, factor, solve_system, sweep, velocity
+from delassus.solvers.interior.dense_system import assemble, clear, solve_system, sweep, velocity
 from delassus.solvers.interior.infeasibility import Contradiction, Infeasibility
 from delassus.solvers.interior.iteration import (
     BROKEN,

@@ -10,6 +10,7 @@ import math
 from delassus.cones.coulomb import project_coulomb
 from delassus.kernel import njit
 from delassus.kernel.six_wide import push_three, three_rows_times
+from delassus.linalg.factor.envelope import solve_factored
 from delassus.solvers.interior.joint_groups import AT
 from delassus.solvers.parts.jordan import apply_blocks
 
@@ -209,63 +210,6 @@ def assemble(limits, places, J, end, paired, diagonal, blocks, T, A, flat):
             f, g, h = J[p + n0 + a], J[p + w + n0 + a], J[p + 2 * w + n0 + a]
             for c in range(a, n1):
                 A[c1 + a, c1 + c] += f * T[0, n0 + c] + g * T[1, n0 + c] + h * T[2, n0 + c]
-
-
-@njit(cache=True, error_model="numpy")
-def factor(A, end):
-    """A ← U, A = UᵀU, within the envelope, inverses on the diagonal; False where a pivot is not positive. Four rows are
-    taken at a time, so that a number loaded is used four times."""
-    n = len(end)
-    first = 0
-    for i in range(n):
-        while end[first] <= i:
-            first += 1
-        last = end[i]
-        k = first
-        while k + 4 <= i:
-            a, b, c, d = A[k, i], A[k + 1, i], A[k + 2, i], A[k + 3, i]
-            if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
-                stop = end[k + 3]
-                for j in range(i, stop):
-                    A[i, j] -= a * A[k, j] + b * A[k + 1, j] + c * A[k + 2, j] + d * A[k + 3, j]
-            k += 4
-        while k < i:
-            a = A[k, i]
-            for j in range(i, end[k]):
-                A[i, j] -= a * A[k, j]
-            k += 1
-        pivot = A[i, i]
-        if not pivot > 0.0:
-            return False
-        root = 1.0 / math.sqrt(pivot)
-        A[i, i] = root
-        for j in range(i + 1, last):
-            A[i, j] *= root
-    return True
-
-
-@njit(cache=True, error_model="numpy")
-def solve_factored(U, end, b):
-    """b ← (UᵀU)⁻¹ b."""
-    n = len(end)
-    for k in range(n):
-        f = b[k] * U[k, k]
-        b[k] = f
-        for j in range(k + 1, end[k]):
-            b[j] -= U[k, j] * f
-    for k in range(n - 1, -1, -1):
-        p, q, r, s = 0.0, 0.0, 0.0, 0.0
-        j = k + 1
-        while j + 4 <= end[k]:
-            p += U[k, j] * b[j]
-            q += U[k, j + 1] * b[j + 1]
-            r += U[k, j + 2] * b[j + 2]
-            s += U[k, j + 3] * b[j + 3]
-            j += 4
-        while j < end[k]:
-            p += U[k, j] * b[j]
-            j += 1
-        b[k] = (b[k] - ((p + q) + (r + s))) * U[k, k]
 
 
 @njit(cache=True, error_model="numpy")

@@ -18,7 +18,7 @@ import numpy as np
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT, folded
 from delassus.linalg.dense_product import max_abs
-from delassus.linalg.factor.dense_inverse import dot_rows
+from delassus.linalg.factor.envelope import factor, solve_factored
 from delassus.linalg.operators.rigid import body_count, multiply_rows, push_row
 from delassus.solvers.newton.least_sets import CONE, KEPT, RAY, ZERO, classify, keep_unique, project, renumber
 
@@ -43,7 +43,7 @@ def least_of(rigid, judged_by, reactions, velocities, error, out):
         return False
     bodies = rigid[0]
     total = body_count(bodies)
-    numbers, rays = np.empty(3 * len(bodies) + total, np.int64), np.empty(4 * len(bodies))
+    numbers, rays = np.empty(3 * len(bodies) + 6 * total, np.int64), np.empty(4 * len(bodies))
     count = _choose(rigid, judged_by, reactions, velocities, error, numbers, rays)
     if count == 0:
         return False
@@ -66,6 +66,7 @@ def _choose(rigid, judged_by, reactions, velocities, error, numbers, rays):
     bodies, start, _, _, compliance = rigid
     mu, _, joints, _, limits, _, scale, is_exact, _, _ = judged_by
     kinds, pairs, own, direction, rest = _sets_in(numbers, rays, len(bodies))
+    own = own[: len(own) // 6]
     for k in range(len(bodies)):
         direction[k, 0] = direction[k, 1] = direction[k, 2] = 0.0
         rest[k] = max(_CREEP * error, _CREEP_MIN) * scale[k]
@@ -80,15 +81,15 @@ def _least(rigid, judged_by, count, numbers, rays, accepted, reactions, room, ou
     """Newton's method on the dual; was it solved?  count: of bodies that have a choice; accepted: |A x − w| at the end,
     relative; room: scratch."""
     start, rows, mu, blocks, m, n = rigid[1], rigid[2], judged_by[0], judged_by[5], len(reactions), 6 * count
-    kinds, bodies, first, direction, _ = _sets_in(numbers, rays, len(rigid[0]))
-    first, at = first[:count], 12 * m
+    kinds, bodies, end, direction, _ = _sets_in(numbers, rays, len(rigid[0]))
+    end, at = end[:n], 12 * m
     A, vectors = folded(room, m, 12), folded(room[at:], 4, m)
     root, x, z, kept, at = vectors[0], vectors[1], vectors[2], vectors[3], at + 4 * m
     P, formed = folded(room[at:], m, 3), folded(room[at + 3 * m :], m, 3)
     at += 6 * m
     vectors = folded(room[at:], 5, n)
     w, y, push, trial, move, at = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], at + 5 * n
-    L = folded(room[at:], n, n)
+    U = folded(room[at:], n, n)
     for j in range(n):
         w[j] = y[j] = move[j] = 0.0
     _scale(bodies, start, rows, blocks, kinds, A, root, move)
@@ -100,7 +101,7 @@ def _least(rigid, judged_by, count, numbers, rays, accepted, reactions, room, ou
     size_max = max_abs(y)
     if size_max == 0.0:
         return False
-    _fill_envelope(bodies, kinds, first)
+    _fill_envelope(bodies, kinds, end)
     value = 0.0  # of the dual function at y = 0
     for i in range(m):
         z[i] = 0.0
@@ -114,15 +115,15 @@ def _least(rigid, judged_by, count, numbers, rays, accepted, reactions, room, ou
         # where no set has changed sides the last factors do, to rounding
         if not (is_factored and _is_same(P, formed)):
             shift = max(_SHIFT, _DAMPING * worst / size_max) if step else _SHIFT
-            _form(bodies, start, A, kinds, P, shift, first, L)
+            _form(bodies, start, A, kinds, P, shift, end, U)
             is_factored = shift == _SHIFT
             for i in range(m):
                 formed[i, 0], formed[i, 1], formed[i, 2] = P[i, 0], P[i, 1], P[i, 2]
-            if not _factor(L, first):
+            if not factor(U, end):
                 return False
         for j in range(n):
             move[j] = push[j]
-        _solve(L, first, move)
+        solve_factored(U, end, move)
         slope = 0.0
         for j in range(n):
             slope += push[j] * move[j]
@@ -223,22 +224,24 @@ def _is_same(P, formed):
 
 
 @njit(cache=True, **NO_REFCOUNT)
-def _fill_envelope(bodies, kinds, first):
-    """first: (bodies,) the first body that each is coupled to, itself if none comes before it."""
-    for body in range(len(first)):
-        first[body] = body
+def _fill_envelope(bodies, kinds, end):
+    """end: (n,) where each row of the upper triangle of H ends."""
+    for j in range(len(end)):
+        end[j] = 6 * (j // 6) + 6
     for k in range(len(bodies)):
         low, high = min(bodies[k, 0], bodies[k, 1]), max(bodies[k, 0], bodies[k, 1])
         if low >= 0 and kinds[k] not in (ZERO, KEPT):
-            first[high] = min(first[high], low)
+            end[6 * low] = max(end[6 * low], 6 * high + 6)
+    for j in range(1, len(end)):
+        end[j] = max(end[j], end[j - 1])
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _form(bodies, start, A, kinds, P, shift, first, H):
-    """The envelope of the lower half of H = A P' Aᵀ, its diagonal raised by the factor 1 + shift."""
+def _form(bodies, start, A, kinds, P, shift, end, H):
+    """The upper triangle, inside of its envelope, of H = A P' Aᵀ, its diagonal raised by the factor 1 + shift."""
     n = len(H)
     for i in range(n):
-        for j in range(6 * first[i // 6], i + 1):
+        for j in range(i, end[min(i + 3, n - 1)]):  # `factor` reads so far
             H[i, j] = 0.0
     for k in range(len(bodies)):
         kind = kinds[k]
@@ -259,15 +262,15 @@ def _form(bodies, start, A, kinds, P, shift, first, H):
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _add_contact(A, P, i, a, b, p, q, H):
-    """The block of H from row p and column q on += that of a contact, whose rows begin at i; a, b: first columns of the
-    two bodies in A. Of a body with itself only the lower half."""
+    """The block of H from row q and column p on += that of a contact, whose rows begin at i; a, b: first columns of the
+    two bodies in A. Of a body with itself only the upper half."""
     for c in range(6):
         x, y, z = A[i, b + c], A[i + 1, b + c], A[i + 2, b + c]
         f = P[i, 0] * x + P[i, 1] * y + P[i, 2] * z
         g = P[i + 1, 0] * x + P[i + 1, 1] * y + P[i + 1, 2] * z
         h = P[i + 2, 0] * x + P[i + 2, 1] * y + P[i + 2, 2] * z
         for d in range(c if p == q else 0, 6):
-            H[p + d, q + c] += A[i, a + d] * f + A[i + 1, a + d] * g + A[i + 2, a + d] * h
+            H[q + c, p + d] += A[i, a + d] * f + A[i + 1, a + d] * g + A[i + 2, a + d] * h
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
@@ -278,36 +281,7 @@ def _add_rows(A, P, i, end, a, b, p, q, H):
             value = 0.0
             for e in range(i, end):
                 value += A[e, a + d] * (P[e, 0] * A[e, b + c])
-            H[p + d, q + c] += value
-
-
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _factor(H, first):
-    """Cholesky's factor in place of the lower half, inside of its envelope; False where H is not positive."""
-    for i in range(len(H)):
-        begin = 6 * first[i // 6]
-        for j in range(begin, i):
-            low = max(begin, 6 * first[j // 6])
-            H[i, j] = (H[i, j] - dot_rows(H, i, H, j, low, j)) / H[j, j]
-        pivot = H[i, i] - dot_rows(H, i, H, i, begin, i)
-        if not pivot > 0.0:
-            return False
-        H[i, i] = math.sqrt(pivot)
-    return True
-
-
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _solve(L, first, b):
-    """b ← H⁻¹ b by its factor."""
-    for i in range(len(b)):
-        value = b[i]
-        for j in range(6 * first[i // 6], i):
-            value -= L[i, j] * b[j]
-        b[i] = value / L[i, i]
-    for i in range(len(b) - 1, -1, -1):
-        b[i] /= L[i, i]
-        for j in range(6 * first[i // 6], i):
-            b[j] -= L[i, j] * b[i]
+            H[q + c, p + d] += value
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
