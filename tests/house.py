@@ -4,8 +4,9 @@
     python tests/house.py kernels_over_12    the places behind one of them
     python tests/house.py --set        write today's counts into house.json as the largest
 
-Each count is an upper bound that may only fall: `test_house.py` fails where one has grown. How many files a reader
-opens between a call and its number is printed by `files_entered.py`.
+Each count but those of lines is an upper bound that may only fall: `test_house.py` fails where one has grown. Lines
+are printed alone: what is new needs some. How many files a reader opens between a call and its number is printed by
+`files_entered.py`.
 """
 
 import ast
@@ -109,6 +110,9 @@ COUNTS: dict[str, Callable[..., list[Place]]] = {
 }
 
 
+PRINTED_ALONE = ("lines_core", "lines_src")
+
+
 def counts(root: Path = ROOT) -> dict[str, int]:
     """Every count by name."""
     return {name: len(count(root=root)) for name, count in COUNTS.items()}
@@ -127,7 +131,8 @@ def main(arguments: list[str]) -> None:
         return
     found = counts(root)
     if "--set" in arguments:
-        BOUNDS.write_text(json.dumps(found, indent=2) + "\n")
+        held = {name: count for name, count in found.items() if name not in PRINTED_ALONE}
+        BOUNDS.write_text(json.dumps(held, indent=2) + "\n")
     for name, count in found.items():
         print(f"{name:20}{count:8}   at most {bounds().get(name, '-')}")
 

@@ -23,7 +23,7 @@ def found():
     return house.counts()
 
 
-@pytest.mark.parametrize("name", house.COUNTS)
+@pytest.mark.parametrize("name", [name for name in house.COUNTS if name not in house.PRINTED_ALONE])
 def test_a_count_does_not_grow(found, name):
     assert found[name] <= house.bounds()[name], f"python tests/house.py {name} lists the places"
 
