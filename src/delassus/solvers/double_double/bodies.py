@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from delassus.linalg.factor.envelope import factor_pairs, solve_factored_pairs
+from delassus.linalg.factor.envelope_pairs import factor_pairs, solve_factored_pairs
 from delassus.linalg.operators.rigid_pairs import add_pushes, add_soft, times_rows
 from delassus.linalg.pairs import add_multiple, div, pair_array
 from delassus.problem import Problem
