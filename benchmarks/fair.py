@@ -64,7 +64,7 @@ def fresh(problem: Problem) -> Problem:
     if not d.is_primal:
         return Problem.dual(d.matrix(), problem.free_velocity, cone=cone, law=law)
     given = {"cone": cone, "b": problem.bias, "compliance": d.compliance, "law": law}
-    if d.rigid is not None:
+    if d.has_bodies:
         out = Problem.rigid(d.rigid.mass, d.rigid.bodies, d.rigid.rows, u_f=problem.u_f, **given)
     else:
         out = Problem.primal(d.mass_matrix(), d.jacobian(), p=d.mass_matrix() @ problem.u_f, **given)

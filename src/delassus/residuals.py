@@ -87,8 +87,8 @@ def measure_with_velocities(
     if low is not None and low.any():
         found = _measure_pairs(problem, reactions, low)[0]
         return Measure(found[0], found[2]), None
-    rigid = problem.delassus.rigid
-    if rigid is not None:  # what every step of a simulation asks several times
+    if problem.delassus.has_bodies:  # what every step of a simulation asks several times
+        rigid = problem.delassus.rigid
         u, v = np.empty(rigid.velocity_count), np.empty(len(reactions))
         found = judge_rigid(rigid.plain, problem.free_velocity, _NONE, reactions, problem.data, u, v, _NONE)
         return Measure(found[0], found[2]), None
@@ -114,13 +114,14 @@ def evaluate_with_velocities(
 ) -> tuple[Residuals, np.ndarray, np.ndarray | None]:
     """(every residual of λ, v (m,) [m/s], u (n,) or None for dual problems).  reactions, low: as in `measure`,
     contiguous; known: v, where `measure_with_velocities` gave it for the same λ."""
-    rigid, out = problem.delassus.rigid, np.empty(RESIDUAL_COUNT)
+    out = np.empty(RESIDUAL_COUNT)
     if low is not None and low.any():
         measured, v, bodies = _measure_pairs(problem, reactions, low)
         _evaluate_at(reactions, v, problem.data, out)
         out[0], out[1], out[10] = measured
         return Residuals(*out.tolist()), v, bodies
-    if rigid is not None and problem.u_f is not None:
+    if problem.delassus.has_bodies and problem.u_f is not None:
+        rigid = problem.delassus.rigid
         u, v = np.empty(rigid.velocity_count), np.empty(len(reactions))
         judge_rigid(rigid.plain, problem.free_velocity, problem.u_f, reactions, problem.data, u, v, out)
         return Residuals(*out.tolist()), v, u
@@ -135,7 +136,7 @@ def of_contacts(
     """(n_c, 2) what each contact adds to `worst_velocity` [m/s] and to `worst_velocity_relative` [-], whose largest
     value over all blocks these are.  reactions, low: as in `measure`; velocities: v of that point, (m,) [m/s]."""
     out = np.empty((problem.contact_count, 2))
-    if low is not None and low.any() and problem.delassus.rigid is not None and problem.u_f is not None:
+    if low is not None and low.any() and problem.delassus.has_bodies and problem.u_f is not None:
         own, first = _own_steps(problem), len(problem.velocity_scale) - problem.contact_count
         out[:, 0] = np.sqrt(_pair_gaps(problem, reactions, low, own)[0][:, 1]) / own
         out[:, 1] = [_ratio(*pair) for pair in zip(out[:, 0].tolist(), problem.velocity_scale[first:].tolist())]
@@ -157,8 +158,8 @@ def _measure_pairs(
 ) -> tuple[tuple[float, float, float], np.ndarray, np.ndarray | None]:
     """(what `_measures` finds, v (m,), u (n,) or None) of λ = high + low. For rigid bodies Jᵀ λ is summed to thirty-one
     digits before masses divide it; elsewhere the second double adds what it can."""
-    delassus, rigid = problem.delassus, problem.delassus.rigid
-    if rigid is None or problem.u_f is None:
+    delassus = problem.delassus
+    if not delassus.has_bodies or problem.u_f is None:
         v, velocities = problem.velocities(high)
         v = v + delassus.product(low)
         if velocities is not None:
@@ -178,9 +179,7 @@ def _pair_gaps(
     from delassus.cones.pairs import fill_gaps
     from delassus.linalg.operators.rigid_pairs import pair_velocities
 
-    rigid = problem.delassus.rigid
-    assert rigid is not None
-    v, u = pair_velocities(rigid, problem.u_f, problem.bias, high, low)
+    v, u = pair_velocities(problem.delassus.rigid, problem.u_f, problem.bias, high, low)
     gaps, is_exact, first = np.empty((problem.contact_count, 2)), problem.law is Law.NCP, problem.cone.contact_start
     fill_gaps(np.column_stack([high, low]), v, first, problem.mu, is_exact, problem.rho, own, gaps)
     return gaps, v, u

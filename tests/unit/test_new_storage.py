@@ -98,7 +98,11 @@ def test_the_storage_answers_as_the_matrix_does(storage):
     np.testing.assert_allclose(own.velocity(x, 2.0 * x), matrix.product(x) + 2.0 * x, **close)
     np.testing.assert_allclose(own.softened(0.3).dense(), matrix.dense() + 0.3 * np.eye(len(x)), **close)
     np.testing.assert_array_equal(own.islands(start), matrix.islands(start))
-    assert own.rigid is own.with_unit_masses() is own.mass_ratio() is own.inertia_trace() is None
+    assert not own.has_bodies
+    assert own.pair_count(0) == 0
+    with pytest.raises(ProblemError, match="has no rigid bodies: build the problem with Problem.rigid"):
+        _ = own.rigid
+    assert own.with_unit_masses() is own.mass_ratio() is own.inertia_trace() is None
     assert not own.is_primal
     with pytest.raises(ProblemError, match="mass matrix"):
         own.mass_matrix()

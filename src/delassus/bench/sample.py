@@ -60,10 +60,10 @@ class Sample:
         or depth beyond a limit or into a contact [m, rad]; to first order in the step, NaN where nothing is known."""
         if self.errors is None:
             return float("nan")
-        problem, rigid = self.problem, self.problem.delassus.rigid
+        problem, delassus = self.problem, self.problem.delassus
         v = problem.constraint_velocity(reactions)
-        if rigid is not None and rigid.compliance is not None:
-            v = v - rigid.compliance * reactions  # what gives moves with J u alone
+        if delassus.has_bodies and delassus.compliance is not None:
+            v = v - delassus.compliance * reactions  # what gives moves with J u alone
         after = self.errors.at + self.errors.left * v
         joints = self.cone.bilateral_rows
         worst = np.append(np.abs(after[:joints]), -after[joints:])

@@ -29,10 +29,10 @@ def write_suite(path: str | Path, samples: Sequence[Sample]) -> Path:
     pieces: dict[str, list[np.ndarray]] = {name: [] for name in _ARRAYS}
     counts = {name: np.zeros(len(samples) + 1, np.int64) for name in _PER_SAMPLE}
     for k, sample in enumerate(samples):
-        problem, D = sample.problem, sample.problem.delassus.rigid
-        if D is None or problem.u_f is None or problem.bias is None:
+        problem = sample.problem
+        if not problem.delassus.has_bodies or problem.u_f is None or problem.bias is None:
             raise ProblemError(f"sample {sample.name} is not a problem of rigid bodies: a suite file holds only those")
-        cone = problem.cone
+        cone, D = problem.cone, problem.delassus.rigid
         sizes = (len(D.mass), cone.block_count, cone.row_count, cone.bilateral.size, cone.unilateral, cone.mu.size)
         for name, size in zip(_PER_SAMPLE, sizes):
             counts[name][k + 1] = size

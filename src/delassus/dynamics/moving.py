@@ -51,11 +51,10 @@ def move_on(
         return moved_each(at, u, left)
     q, contacts, shapes, pace = np.empty_like(at), rows.contacts, model.shapes, model.shapes.pace
     first, soft = rows.cone.contact_start, _NONE if rows.compliance is None else rows.compliance
-    rigid = problem.delassus.rigid
-    if rigid is None:  # bodies alone are moved, by their masses alone; nodes follow forces
+    if problem.delassus.has_bodies:
+        response, inverse = problem.delassus.rigid.response, problem.delassus.rigid.mass_inverse
+    else:  # bodies alone are moved, by their masses alone; nodes follow forces
         response, inverse = _response_of(model, at, rows)
-    else:
-        response, inverse = rigid.response, rigid.mass_inverse
     count = len(contacts) if rows.nodes is None else int((contacts.shapes < shapes.count).all(axis=1).sum())
     pairs, gap = contacts.bodies[:count], contacts.gap[:count]
     rotors = (*model.joints.rotors, rows.rates, inverse)

@@ -109,7 +109,7 @@ def problem_file(problem: Problem, solution: Solved | None = None, *, title: str
     """The problem as raw FCLIB arrays; solution: stored in the file's solution group."""
     delassus = problem.delassus
     hard = delassus.is_hard and not problem.cone.unilateral
-    fits = delassus.is_primal and problem.u_f is not None and (hard or delassus.rigid is None)
+    fits = delassus.is_primal and problem.u_f is not None and (hard or not delassus.has_bodies)
     file = _to_global(problem) if fits else _to_local(problem)
     info = FclibInfo(title=title or None, description=f"one step, law {problem.law.value}; impulses in N s, m/s")
     return replace(file, info=info, solution=_point(problem, solution, file) if solution is not None else None)

@@ -58,7 +58,7 @@ class Description:
 
 def describe(problem: Problem) -> Description:
     """Measure a problem. Takes well below a second up to some thousand rows; spectrum.py says how."""
-    cone, delassus, rigid = problem.cone, problem.delassus, problem.delassus.rigid
+    cone, delassus = problem.cone, problem.delassus
     dofs = _dofs(problem)
     label = islands(problem)
     spectrum = spectrum_of(problem, np.repeat(label, np.diff(cone.block_start)))
@@ -72,7 +72,7 @@ def describe(problem: Problem) -> Description:
         contacts=cone.contact_count,
         bilateral_rows=cone.bilateral_rows,
         unilateral_rows=cone.unilateral,
-        bodies=None if rigid is None else len(rigid.mass),
+        bodies=len(delassus.rigid.mass) if delassus.has_bodies else None,
         dofs=dofs,
         density_joints=density[0],
         density_contacts=density[1],
@@ -89,10 +89,10 @@ def describe(problem: Problem) -> Description:
 def joint_rows(problem: Problem) -> np.ndarray:
     """Which bilateral rows count as joints, (bilateral rows,), where nobody names them: those that do not give. Motors,
     dampers, springs and dry friction are bilateral rows with compliance, and constrain nothing."""
-    rigid, count = problem.delassus.rigid, problem.cone.bilateral_rows
-    if rigid is None or rigid.compliance is None:
+    delassus, count = problem.delassus, problem.cone.bilateral_rows
+    if not delassus.has_bodies or delassus.compliance is None:
         return np.ones(count, bool)
-    return rigid.compliance[:count] == 0.0
+    return delassus.compliance[:count] == 0.0
 
 
 def category_of(problem: Problem, joints: np.ndarray | None = None) -> str | None:

@@ -73,7 +73,7 @@ class Problem:
         self.u_f: Any = u_f  # (n,), or None where only D is known; so is bias (m,)
         self.rest_speed, self.before = rest_speed, before
         self.row_count, self.contact_count = cone.row_count, cone.contact_count
-        self.is_small = cone.row_count <= FEW_ROWS and delassus.rigid is None
+        self.is_small = cone.row_count <= FEW_ROWS and not delassus.has_bodies
         self._pose(free_velocity, bias, law)
 
     def _pose(self, free_velocity: np.ndarray, bias: np.ndarray | None, law: Law | str) -> None:
@@ -191,21 +191,21 @@ class Problem:
         What separates needs no reaction and does not count: an open contact carries its gap over the time step, which
         says nothing of how things move. An island in which nothing moves has no figure of its own: it is compared with
         `rest_speed` or, where that is zero, with what moves elsewhere."""
-        cone, rigid = self.cone, self.delassus.rigid
+        cone, delassus = self.cone, self.delassus
         out = np.empty(cone.block_count)
         arguments = cone.block_start, cone.bilateral.size, self.free_velocity, self.rest_speed, out
-        if rigid is not None:  # needed in every step: one compiled call
-            fill_scale_of_bodies(rigid.bodies, len(rigid.mass), *arguments)
+        if delassus.has_bodies:  # needed in every step: one compiled call
+            fill_scale_of_bodies(delassus.rigid.bodies, len(delassus.rigid.mass), *arguments)
         else:
-            fill_scale(self.delassus.islands(cone.block_start), *arguments)
+            fill_scale(delassus.islands(cone.block_start), *arguments)
         return out
 
     @cached_property
     def data(self) -> tuple[Any, ...]:
         """The fields of `ProblemData`, a plain tuple."""
-        cone, rigid = self.cone, self.delassus.rigid
-        if rigid is not None and "velocity_scale" not in self.__dict__:
-            return self._measure_rigid(rigid)
+        cone = self.cone
+        if self.delassus.has_bodies and "velocity_scale" not in self.__dict__:
+            return self._measure_rigid(self.delassus.rigid)
         if self.is_small:
             self.packed = self._packing[0]
             if 3 * cone.contact_count == cone.row_count > 0:

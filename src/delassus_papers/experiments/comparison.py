@@ -149,7 +149,6 @@ def conditions(samples: Sequence[Sample]) -> dict[str, float]:
         if group in found and joints is not None and joints.any():
             rows = np.flatnonzero(joints)
             rigid = sample.problem.delassus.rigid
-            assert rigid is not None
             D = rigid.dense()[np.ix_(rows, rows)]
             if rigid.compliance is not None:
                 D = D - np.diag(rigid.compliance[rows])

@@ -92,7 +92,6 @@ def brick(copies: int, compliance: float = 0.0) -> Problem:
     setup = find("single-brick").build()
     whole = step(setup.model, setup.state, None, setup.settings, Memory())[1].problem
     rigid = whole.delassus.rigid
-    assert rigid is not None
     normal = np.repeat(np.arange(0, whole.row_count, 3), copies)
     return Problem.rigid(
         rigid.mass,

@@ -5,7 +5,8 @@ gives `row_count` and either `product` or `matrix`, and every solver takes it. W
 
 | question | who asks | default |
 |---|---|---|
-| `rigid`: rigid bodies with two of them per block of rows? | compiled loops that never form D | None |
+| `has_bodies`: rigid bodies with two of them per block of rows? then `rigid`, `pair_count` | compiled loops that never form D | False |
+| `is_flexible`: are H and J known, but no rigid bodies? | which method, how D is stored | `is_primal` and not `has_bodies` |
 | `is_primal`: are H and J known? then `jacobian`, `mass_matrix`, `mass_solve`, `rows_times`, `body_velocity` | interior points, certificates, files | False |
 | `islands`, `part`: which blocks couple, and D of some of them | the judge, partition | from the matrix |
 | `scaled`, `softened`, `with_unit_masses`: related operators | scaling, Newton's method, phase one | from the matrix |
@@ -39,6 +40,7 @@ class Delassus:
 
     kind: one word for the storage; row_count: m, set by the storage;
     compliance: (m,) diagonal of E [1/kg], which D includes, or None where it is zero or unknown;
+    has_bodies: is it of rigid bodies, two per block of rows? then `rigid` is at hand;
     is_primal: are H and J known? velocity_count: n, the columns of J, 0 where they are not;
     has_blocks_at_hand: do diagonal blocks come without forming D?
     has_matrix_at_hand: is D formed soon, and small enough to be kept?
@@ -47,6 +49,7 @@ class Delassus:
     kind = "operator"
     row_count: int
     compliance: np.ndarray | None = None
+    has_bodies = False
     is_primal = False
     velocity_count = 0
     has_blocks_at_hand = False
@@ -162,9 +165,19 @@ class Delassus:
     # -- bodies ------------------------------------------------------------------------------------------------------
 
     @property
-    def rigid(self) -> RigidDelassus | None:
-        """The same D as rigid bodies: masses, two bodies per block, twelve numbers per row. None where it is not."""
-        return None
+    def rigid(self) -> RigidDelassus:
+        """D as rigid bodies: masses, two bodies per block, twelve numbers per row. Ask `has_bodies` first."""
+        raise ProblemError(f"{self!r} has no rigid bodies: build the problem with Problem.rigid")
+
+    @property
+    def is_flexible(self) -> bool:
+        """Are H and J known, and H that of more than rigid bodies?"""
+        return self.is_primal and not self.has_bodies
+
+    def pair_count(self, first: int) -> int:
+        """How many pairs of rigid bodies the blocks from number `first` on act between; 0 where there are none."""
+        del first
+        return 0
 
     def jacobian(self) -> sp.csr_array:
         """J, (m, n)."""

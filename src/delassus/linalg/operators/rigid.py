@@ -27,6 +27,7 @@ class RigidDelassus(Delassus):
     """
 
     kind = "rigid"
+    has_bodies = True
     is_primal = True
     has_blocks_at_hand = True
 
@@ -53,6 +54,9 @@ class RigidDelassus(Delassus):
     @property
     def rigid(self) -> "RigidDelassus":
         return self
+
+    def pair_count(self, first: int) -> int:
+        return int(_pair_count(self.bodies, first, len(self.mass)))
 
     @cached_property
     def response(self) -> np.ndarray:
@@ -192,6 +196,21 @@ def radius_of_gyration(mass: np.ndarray) -> np.ndarray:
     """(n_b,) [m] of the mass blocks (n_b, 6, 6)."""
     diagonal = np.einsum("kii->ki", mass)
     return np.sqrt(diagonal[:, 3:].sum(axis=1) / diagonal[:, :3].sum(axis=1))
+
+
+@njit(cache=True)
+def _pair_count(bodies, first, body_count):
+    """How many pairs of bodies touch.  bodies: (block_count, 2), of which those from `first` on count."""
+    last, before, count = np.full(body_count + 1, -1), np.empty(len(bodies), np.int64), 0
+    for k in range(first, len(bodies)):
+        low, high = min(bodies[k, 0], bodies[k, 1]), max(bodies[k, 0], bodies[k, 1])
+        at = last[high + 1]  # pairs with that body, one after the other: the world would have the longest list
+        while at >= 0 and min(bodies[at, 0], bodies[at, 1]) != low:
+            at = before[at]
+        if at < 0:
+            before[k], last[high + 1] = last[high + 1], k
+            count += 1
+    return count
 
 
 @njit(cache=True, **NO_REFCOUNT)

@@ -122,16 +122,16 @@ class ShiftedBodies:
 
 def shifted_inverse(delassus: Delassus, scale: np.ndarray) -> ShiftedRows | ShiftedBodies:
     """The sparse storage whose system is the smaller one.  scale: S, (m,)."""
-    rigid = delassus.rigid
     if not delassus.is_primal:
         return ShiftedRows(delassus.matrix(), scale)
     compliance = None if delassus.compliance is None else scale * scale * delassus.compliance
-    if rigid is None:
+    if not delassus.has_bodies:
         J = delassus.jacobian()
         data = J.data * np.repeat(scale, np.diff(J.indptr))
         return ShiftedBodies(
             delassus.mass_matrix(), sp.csr_array((data, J.indices, J.indptr), shape=J.shape), compliance
         )
+    rigid = delassus.rigid
     touched = touched_bodies(rigid)
     if 6 * len(touched) >= delassus.row_count:
         return ShiftedRows(delassus.matrix(), scale)

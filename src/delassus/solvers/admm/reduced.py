@@ -110,8 +110,8 @@ class SparseReduced:
 
 def reduced(problem: Problem, joints: str, is_scaled: bool) -> DenseReduced | SparseReduced:
     """The problem as the iteration sees it; joints: "exact" or "split"."""
-    is_flexible = problem.delassus.is_primal and problem.delassus.rigid is None
-    if problem.row_count <= (_DENSE_FLEXIBLE if is_flexible else _DENSE_ROWS) and not _has_few_bodies(problem):
+    most = _DENSE_FLEXIBLE if problem.delassus.is_flexible else _DENSE_ROWS
+    if problem.row_count <= most and not _has_few_bodies(problem):
         return DenseReduced(problem, joints == "exact", is_scaled)
     return SparseReduced(problem, joints == "exact", is_scaled)
 
@@ -119,10 +119,9 @@ def reduced(problem: Problem, joints: str, is_scaled: bool) -> DenseReduced | Sp
 def _has_few_bodies(problem: Problem) -> bool:
     """Are there so many more rows than velocities that the system is better solved for the latter? Not with joints,
     which are eliminated from the rows."""
-    rigid = problem.delassus.rigid
-    if problem.row_count < _BODY_ROWS or problem.cone.bilateral_rows or rigid is None:
+    if problem.row_count < _BODY_ROWS or problem.cone.bilateral_rows or not problem.delassus.has_bodies:
         return False
-    return 12 * len(touched_bodies(rigid)) < problem.row_count
+    return 12 * len(touched_bodies(problem.delassus.rigid)) < problem.row_count
 
 
 @njit(cache=True, error_model="numpy")

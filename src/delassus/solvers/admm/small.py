@@ -150,13 +150,12 @@ def small_at_once(
     """Begin, iterate and judge in one compiled call, while that takes few iterations: how many judgements there are,
     the last of which is that of the reactions, which are overwritten.  tols: (tol, tol_velocity); found: of an
     `Attempt`."""
-    rigid = problem.delassus.rigid
     b = problem.cone.bilateral_rows if eliminates else 0
     task, limits = _task(problem, plain, b, is_scaled), (*tols, min(max_iter, _AT_ONCE_ITERATIONS))
     store = np.empty(_store_size(b, len(reactions) - b, plain[-1]))
     arguments = task, problem.judged_by, limits, reactions, store, found
-    if rigid is not None:
-        return _at_once_rigid(rigid.plain, known(problem.u_f), *arguments)
+    if problem.delassus.has_bodies:
+        return _at_once_rigid(problem.delassus.rigid.plain, known(problem.u_f), *arguments)
     return _at_once_dense(problem.delassus.full, *arguments)
 
 

@@ -70,7 +70,6 @@ class Resting(Attempt):
 def is_apart(problem: Problem) -> bool:
     """Have rigid bodies more than one island?"""
     rigid = problem.delassus.rigid
-    assert rigid is not None
     return fill_islands_of_bodies(rigid.bodies, len(rigid.mass), np.empty(len(rigid.bodies), np.int64)) > 1
 
 
@@ -78,9 +77,11 @@ def rest_at_once(problem: Problem, guess: np.ndarray, limits: Limits) -> Resting
     """An attempt in one compiled call at rigid bodies that rest but for a few small islands, or None. Its count is
     `WHOLE` where one island is most of what moves. The guess, (m,) [N s], is overwritten by what was found; where there
     is nothing it is as it was."""
-    rigid = problem.delassus.rigid
-    if rigid is None or problem.u_f is None or limits.max_iter == 0 or limits.time_limit < math.inf or not guess.any():
+    if not problem.delassus.has_bodies or problem.u_f is None or not guess.any():
         return None
+    if limits.max_iter == 0 or limits.time_limit < math.inf:
+        return None
+    rigid = problem.delassus.rigid
     attempt, is_step, least = Resting(problem), problem.before is not None, problem.law is Law.NCP
     attempt.told = np.empty(4, np.int64)
     attempt.count = solve_resting(
@@ -96,7 +97,7 @@ def solve_islands(problem: Problem, guess: np.ndarray, limits: Limits, threads: 
     be formed.  guess: (m,) [N s], overwritten."""
     if limits.max_iter == 0 or not guess.any():
         return None
-    if problem.delassus.rigid is None and problem.delassus.is_primal:
+    if problem.delassus.is_flexible:
         return None
     label = islands(problem)
     count = int(label.max(initial=-1)) + 1
@@ -155,14 +156,15 @@ class _Islands:
         self.small = small = todo[is_small]
         if not len(small):
             return todo
-        problem, rigid = self.problem, self.problem.delassus.rigid
-        if rigid is not None:
+        problem, delassus = self.problem, self.problem.delassus
+        if delassus.has_bodies:
+            rigid = delassus.rigid
             bodies, count, matrix = rigid.plain, len(rigid.mass), _NO_MATRIX
         else:
-            D = problem.delassus.matrix()
+            D = delassus.matrix()
             bodies, count = _NO_BODIES, 0
             matrix = D.indptr.astype(np.int64), D.indices.astype(np.int64), D.data
-        least = rigid is not None and problem.law is Law.NCP
+        least = delassus.has_bodies and problem.law is Law.NCP
         given = (
             self.first, self.members, bodies, count, matrix, problem.free_velocity, problem.judged_by, self.tols,
             self.limits.max_iter, RULE, _newton(least), float(least), self.action, self.reactions, self.table,
@@ -212,9 +214,9 @@ class _Islands:
 
 def _motion(problem: Problem, reactions: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of `judge_guess`; empty where no step is taken."""
-    rigid = problem.delassus.rigid
-    if rigid is None or problem.before is None:
+    if not problem.delassus.has_bodies or problem.before is None:
         return _NONE, _NONE
+    rigid = problem.delassus.rigid
     speed, gain = np.empty(len(v)), np.empty(len(v))
     motion_of(rigid.plain, problem.bias, problem.before, reactions, v, speed, gain)
     return speed, gain

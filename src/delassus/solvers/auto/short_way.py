@@ -95,8 +95,8 @@ def bodies_at_once(
     """The first attempt of `auto`, bit by bit, within the tolerances or not; None where it makes none, or where there
     is more than few rigid bodies or a mechanism.  guess: (m,), overwritten by the reactions; trace: of `solve`."""
     rows, tol, tol_velocity = problem.row_count, limits.tol, limits.tol_velocity
-    rigid, most, bilateral = problem.delassus.rigid, limits.max_iter, problem.cone.bilateral_rows
-    if rigid is None or (rows > ALWAYS_LEAST and not (2 * bilateral > rows <= MOST_JOINT_ROWS)):
+    delassus, most, bilateral = problem.delassus, limits.max_iter, problem.cone.bilateral_rows
+    if not delassus.has_bodies or (rows > ALWAYS_LEAST and not (2 * bilateral > rows <= MOST_JOINT_ROWS)):
         return None
     if problem.law is not _NCP:
         if not is_newtons(problem):
@@ -104,9 +104,9 @@ def bodies_at_once(
         most = min(most, MOST_CONVEX)
     if rows > MANY_ROWS and guess.any() and (problem.before is not None or is_apart(problem)):
         return None  # it may solve some islands already
-    start, found = clock(), _empty(APART + rows + rigid.velocity_count)
+    start, found = clock(), _empty(APART + rows + delassus.velocity_count)
     name, plain = _method_of_bodies()
-    can = not rigid.has_odd_masses() or rescuer(problem) is None
+    can = not delassus.has_odd_masses() or rescuer(problem) is None
     count = small_at_once(problem, plain, 1.0, guess, (tol, tol_velocity), most, found) if can else 0
     if not count:
         return None

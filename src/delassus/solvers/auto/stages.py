@@ -31,10 +31,8 @@ from functools import cache
 import numpy as np
 
 from delassus import residuals
-from delassus.kernel import njit
 from delassus.law import Law
 from delassus.linalg.operators.delassus import FEW_ROWS
-from delassus.linalg.operators.rigid import RigidDelassus
 from delassus.problem import Problem
 from delassus.solvers.double_double.settings import takes_pairs
 from delassus.solvers.driver import Limits, Solver, clock
@@ -84,7 +82,7 @@ def auto_stages(problem: Problem, tol: float = _USUAL_TOL) -> Stages:
     is_exact, has_both = problem.law is Law.NCP, 0 < problem.cone.bilateral_rows < problem.row_count
     if is_exact and problem.row_count > 0 and are_joints_alone(problem):
         return _stages(Law.NCP, shares_loads(problem), joints_alone=True)
-    if is_exact and problem.row_count <= ALWAYS_LEAST and problem.delassus.rigid is not None:
+    if is_exact and problem.row_count <= ALWAYS_LEAST and problem.delassus.has_bodies:
         return _for_few_bodies(has_both)  # what follows comes to the same: most steps ask
     if _is_flexible(problem):
         return _for_flexible(problem.law, problem.delassus.has_matrix_at_hand, is_exact and has_both)
@@ -109,24 +107,23 @@ def _has_paths(problem: Problem) -> bool:
 
 def _is_flexible(problem: Problem) -> bool:
     """Has it a general H, and more rows than sweeps are sure to do?"""
-    return problem.delassus.is_primal and problem.delassus.rigid is None and problem.row_count > FEW_ROWS
+    return problem.delassus.is_flexible and problem.row_count > FEW_ROWS
 
 
 def _is_heap(problem: Problem, tol: float) -> bool:
     """Do sweeps with momentum come first?"""
-    rigid, contacts = problem.delassus.rigid, problem.contact_count
-    if rigid is None or contacts >= _heap_from(problem.law, tol):
-        return rigid is not None
+    has_bodies, contacts = problem.delassus.has_bodies, problem.contact_count
+    if not has_bodies or contacts >= _heap_from(problem.law, tol):
+        return has_bodies
     least = _ROUND_HEAP_LOOSE if tol >= _HEAP_TOL_EXACT else _ROUND_HEAP
     return problem.law is Law.NCP and _is_round_heap(problem, least)
 
 
 def _is_round_heap(problem: Problem, least: int) -> bool:
     """Are these so many contacts of rigid bodies that touch in points, and no joints?"""
-    rigid, contacts = problem.delassus.rigid, problem.contact_count
-    if rigid is None or contacts < least or problem.cone.bilateral_rows:
+    if not problem.delassus.has_bodies or problem.contact_count < least or problem.cone.bilateral_rows:
         return False
-    return not _touch_by_faces(rigid, contacts)
+    return not _touch_by_faces(problem)
 
 
 def _heap_from(law: Law, tol: float) -> float:
@@ -188,10 +185,10 @@ def _for_few_bodies(eliminates: bool) -> Stages:
 def is_newtons(problem: Problem) -> bool:
     """Does Newton's method come before the interior point on these few rigid bodies under a convex law? With the least
     reactions, which it ends with, it takes half of the time, but not where many faces and edges touch."""
-    rigid, rows = problem.delassus.rigid, problem.row_count
-    if rigid is None or rows <= _FEW_CONVEX or 2 * problem.cone.bilateral_rows >= rows:
-        return rigid is not None
-    return not _touch_by_faces(rigid, problem.contact_count)
+    has_bodies, rows = problem.delassus.has_bodies, problem.row_count
+    if not has_bodies or rows <= _FEW_CONVEX or 2 * problem.cone.bilateral_rows >= rows:
+        return has_bodies
+    return not _touch_by_faces(problem)
 
 
 @cache
@@ -263,38 +260,23 @@ def shares_loads(problem: Problem) -> bool:
     """Are the least of many reactions worth finding? Among rigid bodies: in small problems, and in larger ones where
     bodies touch by faces and edges, whose contacts can share a load in many ways. In piles of round ones it would cost
     more than the sweeps that solve them."""
-    rigid, contacts = problem.delassus.rigid, problem.contact_count
-    if problem.row_count <= ALWAYS_LEAST or problem.row_count > _MOST_LEAST or rigid is None:
-        return rigid is not None and problem.row_count <= ALWAYS_LEAST
-    return _touch_by_faces(rigid, contacts)
+    if problem.row_count <= ALWAYS_LEAST or problem.row_count > _MOST_LEAST or not problem.delassus.has_bodies:
+        return problem.delassus.has_bodies and problem.row_count <= ALWAYS_LEAST
+    return _touch_by_faces(problem)
 
 
-def _touch_by_faces(rigid: RigidDelassus, contacts: int) -> bool:
+def _touch_by_faces(problem: Problem) -> bool:
     """Have pairs of bodies several contacts? Round ones have one."""
-    return 0 < contacts >= _CONTACTS_PER_PAIR * _pairs(rigid.bodies, len(rigid.bodies) - contacts, len(rigid.mass))
-
-
-@njit(cache=True)
-def _pairs(bodies, first, body_count):
-    """How many pairs of bodies touch.  bodies: (block_count, 2), of which those from `first` on are contacts."""
-    last, before, count = np.full(body_count + 1, -1), np.empty(len(bodies), np.int64), 0
-    for k in range(first, len(bodies)):
-        low, high = min(bodies[k, 0], bodies[k, 1]), max(bodies[k, 0], bodies[k, 1])
-        at = last[high + 1]  # pairs with that body, one after the other: the world would have the longest list
-        while at >= 0 and min(bodies[at, 0], bodies[at, 1]) != low:
-            at = before[at]
-        if at < 0:
-            before[k], last[high + 1] = last[high + 1], k
-            count += 1
-    return count
+    contacts, blocks = problem.contact_count, problem.cone.block_count
+    return 0 < contacts >= _CONTACTS_PER_PAIR * problem.delassus.pair_count(blocks - contacts)
 
 
 def least_reactions(problem: Problem, reactions: np.ndarray, velocities: np.ndarray, error: float) -> np.ndarray | None:
     """λ' (m,) [N s], the least with the motion of λ; None where λ is the only one, or none was found.  reactions,
     velocities: a solution, (m,) each; error: of its velocities, relative to those of their island."""
-    rigid = problem.delassus.rigid
-    if rigid is None or problem.row_count > _MOST_LEAST:
+    if not problem.delassus.has_bodies or problem.row_count > _MOST_LEAST:
         return None
+    rigid = problem.delassus.rigid
     out = np.empty_like(reactions)
     return out if least_of(rigid.plain, problem.judged_by, reactions, velocities, error, out) else None
 

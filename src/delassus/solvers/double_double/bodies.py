@@ -19,7 +19,6 @@ class Bodies:
 
     def __init__(self, problem: Problem):
         rigid, cone = problem.delassus.rigid, problem.cone
-        assert rigid is not None
         assert problem.u_f is not None
         self.masses = 0.5 * (rigid.mass + rigid.mass.transpose(0, 2, 1))
         self.blocks, self.start, self.rows = rigid.bodies, np.asarray(cone.block_start), rigid.rows

@@ -71,7 +71,6 @@ class DoubleDoubleMethod(Method):
 
     def _begin_polish(self) -> None:
         rigid, u_f = self.problem.delassus.rigid, self.problem.u_f
-        assert rigid is not None
         _, u = pair_velocities(rigid, u_f, self.problem.bias, self.reactions, self.reactions_low)
         self.polish = Polish(self.bodies, np.column_stack([self.reactions, self.reactions_low]), u)
         self.polished = 0

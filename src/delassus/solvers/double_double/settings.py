@@ -21,9 +21,9 @@ class DoubleDoubleIpm(Settings):
 
 def takes_pairs(problem: Problem) -> bool:
     """A few rigid bodies of symmetric mass whose contacts are hard."""
-    rigid = problem.delassus.rigid
-    if rigid is None or problem.u_f is None or rigid.velocity_count > _MOST_VELOCITIES:
+    if not problem.delassus.has_bodies or problem.u_f is None or problem.delassus.velocity_count > _MOST_VELOCITIES:
         return False
+    rigid = problem.delassus.rigid
     soft = rigid.compliance
     if soft is not None and soft[problem.cone.contact_start :].any():
         return False

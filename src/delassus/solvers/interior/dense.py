@@ -71,8 +71,8 @@ _LINES = _WORK + len(Work._fields) - 4
 
 def is_small(problem: Problem) -> bool:
     """Few rigid bodies: a compiled batch on dense matrices is cheaper than anything else."""
-    rigid = problem.delassus.rigid
-    return rigid is not None and 6 * len(rigid.mass) <= _MOST_VELOCITIES and problem.row_count <= _MOST_ROWS
+    delassus = problem.delassus
+    return delassus.has_bodies and delassus.velocity_count <= _MOST_VELOCITIES and problem.row_count <= _MOST_ROWS
 
 
 class DenseSpace:
@@ -178,15 +178,16 @@ def dense_at_once(
     where more is needed than these phases: a proof, another start, the sparse space.  tols: (tol, tol_velocity); found:
     of an `Attempt`."""
     assert isinstance(settings, Ipm)
-    rigid, done, count = problem.delassus.rigid, 0, 1
+    done, count = 0, 1
     told: Batches = []
     if problem.cone.bilateral_rows == problem.row_count:
         return joints_at_once(problem, settings, reactions, tols, max_iter, found)
-    if rigid is None or problem.row_count > _QUICK_ROWS:
+    if not problem.delassus.has_bodies or problem.row_count > _QUICK_ROWS:
         return 0
-    if 6 * len(rigid.mass) - problem.cone.bilateral_rows > _QUICK_COLUMNS:  # independent joints take one each
+    # independent joints take one column each
+    if problem.delassus.velocity_count - problem.cone.bilateral_rows > _QUICK_COLUMNS:
         return 0
-    if not settings.polish or rigid.has_odd_masses():
+    if not settings.polish or problem.delassus.has_odd_masses():
         return 0
     space = dense_space(problem, settings)
     if space is None or space.may_contradict:

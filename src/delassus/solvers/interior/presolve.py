@@ -93,11 +93,11 @@ class Sweeps:
 
     def __init__(self, problem: Problem, reactions: np.ndarray):
         self.problem, self.reactions = problem, reactions
-        self.diagonal, self.rigid = problem.delassus.diagonal, problem.delassus.rigid
-        rigid = self.rigid
+        self.diagonal = problem.delassus.diagonal
         self.metric = _metric(problem.diagonal_blocks[len(problem.diagonal_blocks) - 9 * problem.contact_count :])
         self.state, self.u = np.array([1.0, 0.0]), np.empty(0)  # θ of the momentum, length²
-        if rigid is not None:
+        if problem.delassus.has_bodies:
+            rigid = problem.delassus.rigid
             assert problem.bias is not None
             assert problem.u_f is not None
             self.compliance = np.zeros(problem.row_count) if rigid.compliance is None else rigid.compliance
@@ -113,10 +113,11 @@ class Sweeps:
 
     def advance(self, count: int) -> None:
         """`count` sweeps."""
-        problem, rigid, cone = self.problem, self.rigid, self.problem.cone
+        problem, cone = self.problem, self.problem.cone
         scalars = cone.contact_start
         moving = self.state, self.diagonal, self.metric, self.reactions, self.point, self.u, self.ahead
-        if rigid is not None:
+        if problem.delassus.has_bodies:
+            rigid = problem.delassus.rigid
             _sweep_bodies(
                 count, cone.block_start, cone.bilateral_rows, scalars, problem.mu, rigid.bodies, rigid.rows,
                 rigid.response, self.compliance, problem.bias, moving,

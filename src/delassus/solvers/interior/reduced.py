@@ -62,7 +62,6 @@ class Reduced:
     def __init__(self, problem: Problem, lines: int = NUMBERS):
         self.problem = problem
         delassus, cone = problem.delassus.rigid, problem.cone
-        assert delassus is not None
         self.plain, self.start = delassus.plain, cone.block_start
         joints = cone.bilateral.size
         parts, sizes, groups = reduce_rows(

@@ -72,7 +72,7 @@ class Standard:
         self.soft = np.zeros(self.row_count) if self.compliance is None else self.compliance
         self.is_exact = True  # is D below the problem's own?
         self.operator: RigidRows | SparseRows | MatrixRows
-        if delassus.rigid is not None:
+        if delassus.has_bodies:
             self.operator = RigidRows(delassus.rigid, self)
         elif delassus.is_primal:
             self.operator = SparseRows(delassus, self)

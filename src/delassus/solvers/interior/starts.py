@@ -29,7 +29,6 @@ def carrying_pair(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """(λ [N s], v [m/s]), (m,) each: on every limit and contact normal what stops all masses at once, and the largest
     free velocity."""
     rigid, cone = problem.delassus.rigid, problem.cone
-    assert rigid is not None
     normals = np.zeros(problem.row_count)
     normals[cone.bilateral_rows : cone.contact_start] = 1.0
     normals[cone.contact_start :: 3] = 1.0

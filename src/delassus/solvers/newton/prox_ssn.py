@@ -161,8 +161,8 @@ class ProxSsnMethod(Method):
         n = triples_of(start)
         self.place, self.mu = np.empty(problem.row_count, np.int64), np.empty(n)
         place_rows(start, joints, limits, mu, self.place, self.mu)
-        rigid = problem.delassus.rigid
-        if rigid is not None:
+        if problem.delassus.has_bodies:
+            rigid = problem.delassus.rigid
             self.blocks = cut_rigid(rigid.plain, len(rigid.mass), self.place, n)
         else:
             D = problem.delassus.matrix()
@@ -231,10 +231,10 @@ class ProxSsnMethod(Method):
 
     def _go_outside(self) -> None:
         """Factors are large: body space where bodies are fewer than contacts, a sparse direct solver elsewhere."""
-        rigid, rho = self.problem.delassus.rigid, self.settings.rho
-        if rigid is not None and rigid.velocity_count <= self.problem.row_count:
+        delassus, rho = self.problem.delassus, self.settings.rho
+        if delassus.has_bodies and delassus.velocity_count <= self.problem.row_count:
             row = np.sqrt(self.units[0] / self.units[1])[self.place]
-            self.outside = BodySystem(rigid.scaled(row, 1.0), self.problem.cone.contact_start, self.place, rho)
+            self.outside = BodySystem(delassus.rigid.scaled(row, 1.0), self.problem.cone.contact_start, self.place, rho)
         else:
             self.outside = SparseSystem(self.blocks, rho)
 
@@ -301,7 +301,7 @@ class JointsAlone(Method):
         """The one solve there is: the best of what was found."""
         self.finished = True
         done, best, least = 0, self.reactions.copy(), self._excess(self.reactions)
-        if count > 1 and self.problem.delassus.rigid is not None:
+        if count > 1 and self.problem.delassus.has_bodies:
             systems = ProxSsnMethod(self.problem, _without_sweeps(self.settings), self.reactions, self.borrowed)
             systems.tols = self.tols
             done = systems.advance(min(count - 1, _MOST_JOINT_SYSTEMS))

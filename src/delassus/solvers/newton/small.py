@@ -84,9 +84,9 @@ def small_at_once(
     """How many judgements were made, none where the problem is larger. The reactions are overwritten by the best point.
     plain: of `ProxSsn`; takes_least, tols: of `solve_small`; found: of an `Attempt`; has_swept: are sweeps over
     contacts alone known not to be enough?"""
-    rigid, rows, bilateral = problem.delassus.rigid, problem.row_count, problem.cone.bilateral_rows
-    most_rows = MOST_ROWS if rigid is None else _RIGID_MORE * MOST_ROWS
-    if rigid is not None and 2 * bilateral > rows and (bilateral < rows or plain[7] != 0.0):
+    delassus, rows, bilateral = problem.delassus, problem.row_count, problem.cone.bilateral_rows
+    most_rows = _RIGID_MORE * MOST_ROWS if delassus.has_bodies else MOST_ROWS
+    if delassus.has_bodies and 2 * bilateral > rows and (bilateral < rows or plain[7] != 0.0):
         most_rows = MOST_JOINT_ROWS
     if not 0 < rows <= most_rows:
         return 0
@@ -102,9 +102,14 @@ def small_at_once(
         if count:
             reactions[:], found[:] = both[:rows], both[rows:]
             return count
-    full = problem.delassus.full if rigid is None else _NO_MATRIX if plain[7] == 0.0 else _BODIES_ALONG_PATH
+    full: np.ndarray | None = _NO_MATRIX if plain[7] == 0.0 else _BODIES_ALONG_PATH
+    rigid: tuple[np.ndarray, ...] = _NO_BODIES
+    if delassus.has_bodies:
+        rigid = delassus.rigid.plain
+    else:
+        full = delassus.full
     return solve_small(
-        full, _NO_BODIES if rigid is None else rigid.plain, known(problem.u_f), problem.free_velocity,
+        full, rigid, known(problem.u_f), problem.free_velocity,
         problem.judged_by, tols, most, plain, takes_least, reactions, found,
     )  # fmt: skip
 

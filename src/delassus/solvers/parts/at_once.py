@@ -59,10 +59,9 @@ class Attempt:
     ):  # fmt: skip
         self.problem = problem
         if found is None:
-            rigid = problem.delassus.rigid
-            beside = problem.row_count if rigid is None else rigid.velocity_count
+            beside = problem.delassus.velocity_count if problem.delassus.has_bodies else problem.row_count
             found = np.empty(APART + problem.row_count + beside)
-        elif problem.delassus.rigid is None:
+        elif not problem.delassus.has_bodies:
             found = found[len(found) - APART - 2 * problem.row_count :]
         self.found, self.count, self.seconds, self.is_traced, self.is_least = found, count, seconds, is_traced, is_least
 
@@ -78,7 +77,7 @@ class Attempt:
     @property
     def residuals(self) -> Residuals:
         found = Residuals(*self.found[:RESIDUAL_COUNT].tolist())
-        if math.isnan(found.natural_map) and self.problem.delassus.rigid is None:
+        if math.isnan(found.natural_map) and not self.problem.delassus.has_bodies:
             return evaluate_with_velocities(self.problem, self._beside)[0]  # velocities may have been written to
         return found
 
@@ -92,7 +91,7 @@ class Attempt:
         """u, (n,) [m/s, rad/s]; None for dual problems."""
         if self.problem.u_f is None:
             return None
-        return self._beside if self.problem.delassus.rigid is not None else self.problem.body_velocity(self._beside)
+        return self._beside if self.problem.delassus.has_bodies else self.problem.body_velocity(self._beside)
 
     @property
     def _beside(self) -> np.ndarray:
@@ -185,13 +184,12 @@ def joints_at_once(
     the solution, with which the reactions are overwritten; none where there is more than joints, or too many.  tols:
     (tol, tol_velocity); found: of an `Attempt`."""
     del settings
-    cone, rigid = problem.cone, problem.delassus.rigid
+    cone, delassus = problem.cone, problem.delassus
     rows = len(reactions)
-    if cone.bilateral_rows != rows or not 0 < rows <= CARRY_ROWS or rigid is None:
+    if cone.bilateral_rows != rows or not 0 < rows <= CARRY_ROWS or not delassus.has_bodies:
         return 0
-    return solve_alone(
-        rigid.plain, problem.free_velocity, known(problem.u_f), problem.judged_by, tols, max_iter, reactions, found
-    )
+    rigid, free, u_f = delassus.rigid.plain, problem.free_velocity, known(problem.u_f)
+    return solve_alone(rigid, free, u_f, problem.judged_by, tols, max_iter, reactions, found)
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED)

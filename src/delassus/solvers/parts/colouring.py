@@ -22,8 +22,8 @@ def colour_blocks(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 def colours(problem: Problem) -> np.ndarray:
     """Colour of each block, (block_count,), −1 for those without one."""
     colour = np.full(problem.cone.block_count, -1, dtype=np.int64)
-    rigid = problem.delassus.rigid
-    if rigid is not None:
+    if problem.delassus.has_bodies:
+        rigid = problem.delassus.rigid
         _by_bodies(rigid.bodies, np.zeros(len(rigid.mass), dtype=np.uint64), colour)
     else:
         # joints and limits of dual problems are few and may couple to anything: they stay without a colour

@@ -69,10 +69,12 @@ _NO_BODIES = Bodies(np.zeros((0, 2), np.int64), np.zeros((0, 12)), np.zeros((0, 
 
 def storage(problem: Problem, by_slip: bool, matrix_free: bool | None = None) -> tuple[Blocks, Threes, Bodies]:
     """For sweeps over one problem.  by_slip: are contacts solved by slip rate? matrix_free: None for what is faster."""
-    cone, rigid = problem.cone, problem.delassus.rigid
+    cone, delassus = problem.cone, problem.delassus
     threes, bodies, place = _NO_THREES, _NO_BODIES, cone.block_start[:-1]
-    if rigid is not None and (is_faster_free(rigid, problem.contact_count) if matrix_free is None else matrix_free):
-        matrix_free, bodies = True, _bodies(problem, rigid)
+    if matrix_free is None:
+        matrix_free = delassus.has_bodies and is_faster_free(delassus.rigid, problem.contact_count)
+    if matrix_free and delassus.has_bodies:
+        bodies = _bodies(problem, delassus.rigid)
     else:
         matrix_free, (threes, place) = False, _threes(problem)
     constants = np.empty((problem.contact_count if by_slip else 0, SLIP_CONSTANTS))
@@ -122,7 +124,7 @@ def _threes(problem: Problem) -> tuple[Threes, np.ndarray]:
     n = triples_of(cone.block_start)
     place, friction = np.empty(problem.row_count, np.int64), np.empty(n)
     place_rows(cone.block_start, cone.bilateral.size, cone.unilateral, problem.mu, place, friction)
-    if delassus.rigid is not None:
+    if delassus.has_bodies:
         pointer, column, value, _ = cut_rigid(delassus.rigid.plain, len(delassus.rigid.mass), place, n)
     else:
         D = delassus.matrix()

@@ -60,8 +60,8 @@ class Operator:
         self.row_scale = np.concatenate([self.scale[:singles], factor.ravel()])
         unit_start = np.concatenate([np.arange(singles), np.arange(singles, self.row_count + 1, 3)])
         unit_share = _shares(unit_start, threads)
-        rigid = problem.delassus.rigid
-        if rigid is not None:
+        if problem.delassus.has_bodies:
+            rigid = problem.delassus.rigid
             pair, rows, skew, compliance = _bodies(rigid, cone)
             body_count = len(rigid.mass) + 1
             self.image_size = 6 * body_count
@@ -78,7 +78,7 @@ class Operator:
             matrix = D.indptr.astype(np.int64), D.indices.astype(np.int64), np.ascontiguousarray(D.data, dtype=float)
         self.data = tuple(
             passes.Data(
-                rigid is not None, cone.bilateral_rows, singles, problem.mu, self.scale, stretch, self.offset,
+                problem.delassus.has_bodies, cone.bilateral_rows, singles, problem.mu, self.scale, stretch, self.offset,
                 unit_share, image_share, pair, rows, skew, compliance, pushed, reach, *matrix,
             )
         )  # fmt: skip
@@ -188,12 +188,13 @@ def _scales(problem: Problem, by_direction: bool) -> tuple[np.ndarray, np.ndarra
 def _jointed(problem: Problem) -> np.ndarray:
     """Which contacts press on a body that has a joint, (n_c,) bool: the diagonal of D, a body alone, says little of how
     tangents give way against normals there."""
-    cone, rigid = problem.cone, problem.delassus.rigid
+    cone = problem.cone
     if not cone.bilateral.size:
         return np.zeros(problem.contact_count, bool)
-    if rigid is None:
+    if not problem.delassus.has_bodies:
         beside = abs(problem.delassus.matrix()[cone.contact_start :, : cone.bilateral_rows]).sum(axis=1)
         return (beside > 0.0).reshape(-1, 3).any(axis=1)
+    rigid = problem.delassus.rigid
     held = np.zeros(len(rigid.mass) + 1, bool)
     held[rigid.bodies[: cone.bilateral.size]] = True
     held[-1] = False  # the world
