@@ -16,6 +16,9 @@ With v = D λ + v_f and w = v + Γ(v) (Γ = 0 under CCP and FRICTIONLESS, μ = 0
 | feasibility | max_k max(μ‖v_t‖ − v_n, ‖λ_t‖ − μ λ_n, 0) (§5.2.2); a CCP notion | mixed |
 | error | max(cost, feasibility) (§5.2.4) | mixed |
 | projected_gradient | ‖(λ − P_K(λ − τ v)) / τ‖₂ with τ = ρ (Heyn et al. 2013, eq. 24) | m/s |
+
+In the first three, contacts with exact friction and μ > 1 have Alart and Curnier's map in the place of the natural one:
+see `cones.coulomb.MOST_DE_SAXCE`.
 """
 
 import math
@@ -23,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from delassus.cones.coulomb import project_coulomb, project_coulomb_dual
+from delassus.cones.coulomb import MOST_DE_SAXCE, project_coulomb, project_coulomb_dual, project_disk
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.law import Law
@@ -365,6 +368,8 @@ def _contact_gaps(reactions, v, i, mu, is_exact, step, own):
     """‖λ_k − P(λ_k − ρ w_k)‖² of the contact whose rows start at i, for ρ = `step` and for ρ = `own`."""
     a, b, c = np.uint64(i), np.uint64(i + 1), np.uint64(i + 2)  # without a sign, which would be tested each time
     rn, r1, r2, v1, v2 = reactions[a], reactions[b], reactions[c], v[b], v[c]
+    if is_exact and mu > MOST_DE_SAXCE:
+        return _rough_gap(rn, r1, r2, v[a], v1, v2, mu, step), _rough_gap(rn, r1, r2, v[a], v1, v2, mu, own)
     wn = v[a] + mu * math.sqrt(v1 * v1 + v2 * v2) if is_exact else v[a]
     return _gap(rn, r1, r2, wn, v1, v2, mu, step), _gap(rn, r1, r2, wn, v1, v2, mu, own)
 
@@ -378,6 +383,18 @@ def _gap(rn, r1, r2, wn, v1, v2, mu, step):
     # 10 kg under 1e20 kg fell at 0.5 m/s and was called converged.
     dn = step * wn if pn == an else rn - pn
     d1 = step * v1 if p1 == a1 else r1 - p1
+    d2 = step * v2 if p2 == a2 else r2 - p2
+    return dn * dn + d1 * d1 + d2 * d2
+
+
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+def _rough_gap(rn, r1, r2, vn, v1, v2, mu, step):
+    """min(λ_n, ρ v_n)² + ‖λ_t − P_disk(λ_t − ρ v_t)‖² of one contact, the disk of radius μ λ_n (Alart and Curnier
+    1991, eq. 3.8): zero for the same λ as the natural map, but De Saxcé's term is not in it."""
+    dn = min(rn, step * vn)
+    a1, a2, radius = r1 - step * v1, r2 - step * v2, mu * max(rn, 0.0)
+    p1, p2 = project_disk(a1, a2, radius)
+    d1 = step * v1 if p1 == a1 else r1 - p1  # as in `_gap`
     d2 = step * v2 if p2 == a2 else r2 - p2
     return dn * dn + d1 * d1 + d2 * d2
 

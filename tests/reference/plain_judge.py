@@ -103,6 +103,12 @@ class PlainJudge:
         if k < self.joints + self.limits:
             return r - np.maximum(r - rho * v, 0)
         mu = LONG(self.mu[k - self.joints - self.limits])
+        if self.is_exact and mu > 1:  # Signorini's law and Coulomb's, one after the other
+            disk = mu * max(r[0], LONG(0))
+            pushed = r[1:] - rho * v[1:]
+            length = np.sqrt(pushed @ pushed)
+            nearest = pushed if length <= disk else pushed * (disk / length)
+            return np.array([min(r[0], rho * v[0]), *(r[1:] - nearest)])
         w = v.copy()
         if self.is_exact:
             w[0] += mu * np.sqrt(v[1] ** 2 + v[2] ** 2)
@@ -150,7 +156,7 @@ def _dual_view(problem: Problem):
         return [delassus.D.toarray().astype(LONG)], LONG(0), v_f, np.abs(problem.free_velocity)
     if delassus.kind == "rigid":
         inverse = sp.block_diag([_inverse(block.astype(LONG)) for block in delassus.mass], format="csr", dtype=LONG)
-        J = _rigid_rows(delassus)
+        J = rigid_rows(delassus)
     else:
         inverse, J = _inverse(delassus.H.toarray().astype(LONG)), delassus.J.toarray().astype(LONG)
     E = LONG(0) if delassus.compliance is None else delassus.compliance.astype(LONG)
@@ -173,7 +179,7 @@ def _diagonal(factors):
     return np.asarray(both.sum(axis=1)).ravel()
 
 
-def _rigid_rows(delassus) -> sp.csr_array:
+def rigid_rows(delassus) -> sp.csr_array:
     """J of rigid bodies, by rows."""
     J = np.zeros((len(delassus.rows), 6 * len(delassus.mass)), LONG)
     starts = delassus.block_start

@@ -1,6 +1,7 @@
 """Random problems of every kind, and whether they have a solution: known by construction."""
 
 import numpy as np
+from plain_judge import rigid_rows
 
 from delassus.cones import ProductCone
 from delassus.problem import Problem
@@ -75,6 +76,16 @@ def _stack(rng):
     u[:, :2] = rng.choice([0.0, 0.1]) * rng.normal(size=(count, 2))
     cone = ProductCone(mu=np.full(count, rng.choice([0.0, 0.3, 0.8])))
     return Problem.rigid(mass, [(k - 1, k) for k in range(count)], rows, cone=cone, u_f=u.ravel())
+
+
+def _rough(rng):
+    """Friction from 1 to 1e9, here and there less: bodies whose contacts hardly ever slip."""
+    easy = random_rigid(rng, **_sizes(rng), joints=int(rng.integers(0, 3)), limits=int(rng.integers(0, 3)))
+    count, storage = easy.contact_count, easy.delassus
+    mu = np.where(rng.random(count) < 0.3, easy.mu, 10.0 ** rng.uniform(0.0, 9.0, count))
+    cone, J = easy.cone.with_friction(mu), rigid_rows(storage)
+    b = _velocities(rng, easy.row_count, cone, J, rng.normal(size=J.shape[1]))
+    return Problem.rigid(storage.mass, storage.bodies, storage.rows, cone=cone, u_f=easy.u_f, b=b)
 
 
 def _dual(rng):
@@ -245,6 +256,7 @@ KINDS = {
     "hyperstatic": _hyperstatic,
     "odd-masses": _odd_masses,
     "stack": _stack,
+    "rough": _rough,
     "dual": _dual,
     "rank-deficient": _rank_deficient,
     "anisotropic": _anisotropic,

@@ -152,3 +152,35 @@ def test_bilateral_rows_are_judged_by_their_velocity():
     problem = Problem.dual(np.eye(2), [0.3, -0.4], cone=ProductCone([2], 0, []))
     assert residuals.evaluate(problem, np.zeros(2)).worst_velocity == pytest.approx(0.5)
     assert residuals.measure(problem, np.array([-0.3, 0.4])).relative < 1e-15
+
+
+def test_falling_through_the_floor_is_no_solution_at_any_friction():
+    """λ = 0 with v_n = −g h: De Saxcé's term hides it from the natural map where μ is large."""
+    for mu in 10.0 ** np.arange(-1.0, 13.0):
+        for creep in 10.0 ** np.arange(-12.0, 0.0):
+            problem = Problem.dual(np.eye(3), [-0.01, creep, 0.0], mu=[mu])
+            measure = residuals.measure(problem, np.zeros(3))
+            assert min(measure) > 0.007 / np.hypot(0.01, creep), (mu, creep)
+
+
+@pytest.mark.parametrize("mu", [1.5, 1e2, 1e5, 1e9])
+@pytest.mark.parametrize("low", [None, np.zeros(3)])
+def test_rough_contacts_that_stick_slide_or_open_have_zero_residual(mu, low):
+    free = {"sticks": ([-1.0, 0.3, 0.2], [1.0, -0.3, -0.2]), "opens": ([1.0, 0.3, 0.2], [0.0, 0.0, 0.0])}
+    free["slides"] = [-1.0, 3.0 * mu, -4.0 * mu], [1.0, -0.6 * mu, 0.8 * mu]
+    for what, (v_f, reaction) in free.items():
+        problem = Problem.dual(np.eye(3), v_f, mu=[mu])
+        second = None if low is None else 1e-17 * np.array(reaction)  # two doubles: the judge of pairs
+        assert residuals.measure(problem, np.array(reaction), second).relative < 1e-15, what
+        wrong = np.array(reaction) + [0.0, 0.01, 0.0]
+        assert residuals.measure(problem, wrong, second).relative > 1e-3 / max(mu, 1.0), what
+
+
+def test_signorini_is_bounded_by_the_natural_map():
+    """Why the natural map alone is asked up to μ = 1: −ρ v_n ≤ √(1 + μ²) of it, for any reactions and velocities."""
+    rng = np.random.default_rng(3)
+    for _ in range(2000):
+        mu, v, r = rng.uniform(0.0, 1.0), rng.normal(size=3), rng.normal(size=3) * rng.choice([0.0, 1e-3, 1.0])
+        cone = ProductCone(mu=[mu])
+        w = v + np.array([mu * np.hypot(v[1], v[2]), 0.0, 0.0])
+        assert -v[0] <= np.sqrt(1.0 + mu**2) * np.linalg.norm(r - cone.project(r - w)) * (1.0 + 1e-12)

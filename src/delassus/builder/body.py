@@ -23,7 +23,7 @@ _ROUNDING = 1e-4  # relative: principal moments of flat bodies, a + b = c, are o
 class Material:
     """What a surface is like.
 
-    mu: friction coefficient [-]; of a pair see `ModelBuilder(mixing=…)`.
+    mu: friction coefficient [-], `math.inf`: it never slips; of a pair see `ModelBuilder(mixing=…)`.
     restitution: of Newton's impact law, from 0 (no rebound) to 1 [-]; of a pair the larger counts.
     stiffness: of a spring along the normal of every contact point [N/m], so that what is carried by one sinks in by
         m g/k; None: hard. Springs of a pair are in series.
@@ -39,7 +39,8 @@ class Material:
     softening: Softening | bool | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", number(self.mu, "material: mu", "-"))
+        never_slips = numbers(self.mu).shape == () and float(self.mu) == np.inf
+        object.__setattr__(self, "mu", np.inf if never_slips else number(self.mu, "material: mu", "-"))
         object.__setattr__(self, "restitution", number(self.restitution, "material: restitution", "-"))
         if self.restitution > 1.0:
             raise ProblemError(f"material: restitution is {self.restitution}, it must be from 0 to 1 [-]")

@@ -47,7 +47,7 @@ class Instance:
         if self.shape.static_only and self.body >= 0:
             raise ProblemError(f"{self._name}: a {self.shape.kind} cannot move, attach it to the world (body −1)")
         for field, value in (("mu", self.mu), ("restitution", self.restitution), ("margin", self.margin)):
-            if not (math.isfinite(value) and value >= 0):
+            if not (value >= 0 and (math.isfinite(value) or field == "mu")):  # what never slips has μ = ∞
                 raise self._error(field, "it must be finite and not negative")
         if self.restitution > 1:
             raise self._error("restitution", "it must be at most 1")

@@ -11,6 +11,12 @@ from numpy.typing import ArrayLike
 from delassus.errors import ProblemError
 from delassus.kernel import njit
 
+MOST_DE_SAXCE = 1.0
+"""The largest μ of exact friction that the natural map of w is asked about. De Saxcé's term counts a sliding velocity
+μ times: with μ = 1e7 a body that falls through the floor at 0.01 m/s, and creeps along it at 1e-8, had w_n > 0 and an
+error of 2e-8. Up to μ = 1 the natural map bounds the error of Signorini's law, −ρ v_n ≤ √(1 + μ²) ‖λ − P_K(λ − ρ w)‖
+(by Moreau's decomposition); beyond, contacts are judged by Alart and Curnier's map."""
+
 
 @dataclass(frozen=True, eq=False)
 class Coulomb:

@@ -1,5 +1,6 @@
 """Coulomb's cone and the gap of its natural map for reactions and velocities of two doubles each (`linalg.pairs`)."""
 
+from delassus.cones.coulomb import MOST_DE_SAXCE, project_disk
 from delassus.kernel import njit
 from delassus.linalg.pairs import add, div, get, mul, root, sub, times
 
@@ -23,7 +24,9 @@ def project_pair(an, a1, a2, mu):
 
 @njit(cache=True, error_model="numpy")
 def _contact_gap(x, v, i, mu, gamma, step):
-    """‖λ_k − P(λ_k − ρ w_k)‖² of the contact whose rows start at i."""
+    """‖λ_k − P(λ_k − ρ w_k)‖² of the contact whose rows start at i; Alart and Curnier's as in `residuals`."""
+    if gamma and mu > MOST_DE_SAXCE:
+        return _rough_gap(x, v, i, mu, step)
     wn, w1, w2 = get(v, i), get(v, i + 1), get(v, i + 2)
     if gamma:
         wn = add(wn, times(root(add(mul(w1, w1), mul(w2, w2))), mu))
@@ -33,6 +36,20 @@ def _contact_gap(x, v, i, mu, gamma, step):
         return step * step * (wn[0] * wn[0] + w1[0] * w1[0] + w2[0] * w2[0])
     dn, d1, d2 = sub(xn, pn)[0], sub(x1, p1)[0], sub(x2, p2)[0]
     return dn * dn + d1 * d1 + d2 * d2
+
+
+@njit(cache=True, error_model="numpy")
+def _rough_gap(x, v, i, mu, step):
+    """`residuals._rough_gap` of reactions and velocities of two doubles."""
+    xn, x1, x2 = get(x, i), get(x, i + 1), get(x, i + 2)
+    w1, w2 = times(get(v, i + 1), step), times(get(v, i + 2), step)
+    normal = min(xn[0], step * v[i, 0])
+    a1, a2, radius = sub(x1, w1), sub(x2, w2), mu * max(xn[0], 0.0)
+    p1, p2 = project_disk(a1[0], a2[0], radius)
+    if p1 == a1[0] and p2 == a2[0]:  # ρ v, without subtracting it from reactions
+        return normal * normal + w1[0] * w1[0] + w2[0] * w2[0]
+    d1, d2 = sub(x1, (p1, 0.0))[0], sub(x2, (p2, 0.0))[0]
+    return normal * normal + d1 * d1 + d2 * d2
 
 
 @njit(cache=True, error_model="numpy")

@@ -7,6 +7,7 @@ import numpy as np
 
 from delassus.collision.arrays import MIXING
 from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, PLANE, SPHERE, SUPPORT_ONLY, TRIANGLE
+from delassus.collision.narrow.frames import NEVER_SLIPS
 from delassus.importers.notes import Notes
 from delassus.importers.writers.text import said
 from delassus.model.model import Model
@@ -34,7 +35,7 @@ class Geoms:
         if what is None:
             return
         contype, conaffinity = self._filter[(int(shapes.group[s]), int(shapes.mask[s]))]
-        mu = float(shapes.surface[s, 1])
+        mu = min(float(shapes.surface[s, 1]), NEVER_SLIPS)
         geom = ET.SubElement(parent, "geom", what)
         geom.attrib |= {
             "pos": said(position), "quat": said(matrix_to_quaternion(rotation)), "contype": str(contype),
