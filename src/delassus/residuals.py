@@ -369,7 +369,8 @@ def _contact_gaps(reactions, v, i, mu, is_exact, step, own):
     a, b, c = np.uint64(i), np.uint64(i + 1), np.uint64(i + 2)  # without a sign, which would be tested each time
     rn, r1, r2, v1, v2 = reactions[a], reactions[b], reactions[c], v[b], v[c]
     if is_exact and mu > MOST_DE_SAXCE:
-        return _rough_gap(rn, r1, r2, v[a], v1, v2, mu, step), _rough_gap(rn, r1, r2, v[a], v1, v2, mu, own)
+        reaction, velocity = (rn, r1, r2), (v[a], v1, v2)
+        return _rough_gap(reaction, velocity, mu, step), _rough_gap(reaction, velocity, mu, own)
     wn = v[a] + mu * math.sqrt(v1 * v1 + v2 * v2) if is_exact else v[a]
     return _gap(rn, r1, r2, wn, v1, v2, mu, step), _gap(rn, r1, r2, wn, v1, v2, mu, own)
 
@@ -388,9 +389,10 @@ def _gap(rn, r1, r2, wn, v1, v2, mu, step):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _rough_gap(rn, r1, r2, vn, v1, v2, mu, step):
+def _rough_gap(reaction, velocity, mu, step):
     """min(λ_n, ρ v_n)² + ‖λ_t − P_disk(λ_t − ρ v_t)‖² of one contact, the disk of radius μ λ_n (Alart and Curnier
     1991, eq. 3.8): zero for the same λ as the natural map, but De Saxcé's term is not in it."""
+    (rn, r1, r2), (vn, v1, v2) = reaction, velocity
     dn = min(rn, step * vn)
     a1, a2, radius = r1 - step * v1, r2 - step * v2, mu * max(rn, 0.0)
     p1, p2 = project_disk(a1, a2, radius)

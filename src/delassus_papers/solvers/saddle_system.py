@@ -48,7 +48,8 @@ class SaddleSystem:
     def factor(self, weights: Weights, single: bool) -> bool:
         """N of these weights in its place, rows and columns equilibrated."""
         del single
-        self.N.data[:] = np.concatenate([self.soft[: self.free], 1.0 / weights.diagonal[self.free :]])
+        with np.errstate(divide="ignore"):  # the factorisation has broken down, and is said to have
+            self.N.data[:] = np.concatenate([self.soft[: self.free], 1.0 / weights.diagonal[self.free :]])
         if not np.isfinite(self.N.data).all():
             return False
         entries = np.concatenate([[0.0], self.H.data, self.J.data, -self.N.data])[self.source]
