@@ -34,8 +34,7 @@ def both_spaces(seed):
     sparse = Interior(
         standard,
         system_of(standard, SPARSE),
-        dense.x.copy(),
-        dense.y.copy(),
+        (dense.x.copy(), dense.y.copy()),
         correctors=IPM.correctors,
         joint=IPM.joint,
         single_above=np.inf,

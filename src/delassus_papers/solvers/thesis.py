@@ -15,7 +15,7 @@ import numpy as np
 
 from delassus.errors import SettingsError
 from delassus.problem import Problem
-from delassus.solvers.interior.iteration import RUNNING, Outcome
+from delassus.solvers.interior.iteration import RUNNING, Aim, Outcome
 from delassus.solvers.interior.method import Explained
 from delassus.solvers.interior.sparse_phases import Interior, System
 from delassus.solvers.interior.standard import Standard
@@ -38,9 +38,8 @@ class Published(Interior):
     centring, sloppy, centred = 0.0, 0.0, 0.0
 
     def __init__(self, start: StartingPoint, settings: ThesisIpm, joint: float):
-        super().__init__(
-            start.standard, start.system, start.x, start.y, correctors=0, joint=joint, single_above=math.inf
-        )
+        point = start.x, start.y
+        super().__init__(start.standard, start.system, point, correctors=0, joint=joint, single_above=math.inf)
         self.settings = settings
         self.own_u, self.r_p, self.r_d = start.u, start.r_p, start.r_d
         self.saddle = start.system if isinstance(start.system, SaddleSystem) else None
@@ -70,16 +69,16 @@ class Published(Interior):
         of_x = largest_step(limits, self.x[free:], self.work.dx[free:])
         return min(1.0, part * of_y), min(1.0, part * of_x)
 
-    def _target(self, sigma: float, target: float) -> tuple[float, float]:
-        """σ and σ τ, by the predictor's two lengths where there are two."""
+    def _aimed(self, aim: Aim) -> Aim:
+        """σ by the predictor's two lengths, where there are two."""
         if self.settings.lengths == "common" or not self.tau > 0.0:
-            return sigma, target
+            return aim
         of_y, of_x = self._lengths(1.0)
         free, work = self.standard.free, self.work
         ahead = float((self.x + of_x * work.dx)[free:] @ (self.y + of_y * work.dy)[free:])
         left = ahead / (max(1, self.standard.cone.degree) * self.tau)
         sigma = centring_parameter(left, min(of_x, of_y), self.centring)
-        return sigma, sigma * self.tau
+        return aim._replace(sigma=sigma, target=sigma * self.tau)
 
     def _move(self, longest: float) -> tuple[float, float, int]:
         free, limits, work = self.standard.free, self.standard.limits, self.work

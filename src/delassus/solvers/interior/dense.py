@@ -1,5 +1,5 @@
 """The phases on small problems of rigid bodies: compiled loops over the stages of `iteration` and `polish`, with the
-dense system of `dense_system`.
+dense system of `dense_system`. Arguments `rows` and `reduction` are those of `Reduced`.
 
 Python does not know the tolerance, and a judgement costs a tenth of an iteration: the first batch goes to where most
 tolerances are met, the judge's answer then says how far the rest has to go.
@@ -13,7 +13,7 @@ from delassus.kernel import njit
 from delassus.linalg.factor.envelope import factor
 from delassus.problem import Problem
 from delassus.residuals import RESIDUAL_COUNT
-from delassus.solvers.interior.dense_system import assemble, clear, solve_system, sweep, velocity
+from delassus.solvers.interior.dense_system import assemble, dense_system, solve_system, sweep, velocity
 from delassus.solvers.interior.infeasibility import Contradiction, Infeasibility
 from delassus.solvers.interior.iteration import (
     BROKEN,
@@ -25,7 +25,9 @@ from delassus.solvers.interior.iteration import (
     RUNNING,
     SLOPPY,
     STALLED,
+    Aim,
     Outcome,
+    Scaled,
     Work,
     begin_iteration,
     finish_iteration,
@@ -35,10 +37,11 @@ from delassus.solvers.interior.iteration import (
     right_side,
     take_direction,
 )
-from delassus.solvers.interior.polish import Newton, aim, first_rho, newton_of, settle, take_newton_step
-from delassus.solvers.interior.reduced import FACTOR, NUMBERS, SOFT, SPEED, Q, Reduced, read, write
+from delassus.solvers.interior.polish import Newton, begin_newton_step, first_rho, newton_of, settle, take_newton_step
+from delassus.solvers.interior.reduced import FACTOR, NUMBERS, SOFT, SPEED, Q, Reduced, Rows, read, write
 from delassus.solvers.interior.settings import Ipm
 from delassus.solvers.interior.starts import best_multiple, carrying_pair
+from delassus.solvers.interior.weights import WeightArrays
 from delassus.solvers.parts.at_once import (
     MOST_JUDGEMENTS,
     Batches,
@@ -59,14 +62,16 @@ PATIENCE = 20  # polish steps without halving the residual, where there is nothi
 _SWEEPS = 10
 _CHECKED_TAU = 1e-4  # τ below which solves are checked and refined; above, the factor is accurate enough
 _CONSISTENT = 1e-9  # inconsistent part of the joints' velocities, over all of them, that is rounding
-_INTERIOR = ("tau", "step", "sigma", "correctors", "krylov", "primal")  # what is told of an iteration
+_INTERIOR = ("tau", "step", "sigma", "correctors", "krylov", "primal")  # details of an iteration, and of a polish step
 _POLISH = ("step", "inner", "outer", "krylov")
 _NO_JOINTS, _NONE = np.zeros(1, np.int64), np.empty(0)
 # lines of `Reduced.vectors` behind those of the problem: the pair and the velocity of x, η and the diagonal of S on the
 # orthant, two for the linear systems, and the vectors of `Work`
-_X, _Y, _V, _ETA, _DIAGONAL, _SCRATCH, _WORK = range(NUMBERS, NUMBERS + 7)
-_WORK += 1
-_LINES = _WORK + len(Work._fields) - 4
+_X, _Y, _V = range(NUMBERS, NUMBERS + 3)
+_ETA, _DIAGONAL = _V + 1, _V + 2
+_SCRATCH = slice(_DIAGONAL + 1, _DIAGONAL + 3)
+_WORK = slice(_SCRATCH.stop, _SCRATCH.stop + len(Work._fields) - 6)
+_POLISH_VELOCITY = _WORK.start  # of the point that the polish reached: the velocity of x stays
 
 
 def is_small(problem: Problem) -> bool:
@@ -84,7 +89,7 @@ class DenseSpace:
     polishes_when_done = False  # an iteration costs as little as one of the polish, and needs no more of them
 
     def __init__(self, problem: Problem, settings: Ipm):
-        self.reduced, self.correctors = Reduced(problem, _LINES), settings.correctors
+        self.reduced, self.correctors = Reduced(problem, _WORK.stop), settings.correctors
         self.newton: Newton | None = None
         self.is_empty = not self.reduced.row_count  # joints alone: solved when they were eliminated
         self.is_solved = False
@@ -106,7 +111,7 @@ class DenseSpace:
         del contradiction  # left out when joints were eliminated
         reduced, self.short_steps = self.reduced, 0
         if not self.is_empty:
-            _start(reduced.rows, reduced.vectors, reduced.unit, reduced.start, reactions)
+            _start(reduced.rows, reduced.vectors, reduced.reduction, reduced.start, reactions)
 
     def carry(self, x: np.ndarray) -> None:
         """Start from reactions that carry everything that moves, stopped at once.
@@ -116,12 +121,11 @@ class DenseSpace:
         that one is nearer."""
         del x
         reduced, self.newton, self.short_steps = self.reduced, None, 0
+        vectors, scratch = reduced.vectors, np.empty(reduced.size + 6)
         reactions, speeds = carrying_pair(reduced.problem)
         self.x[:] = reduced.from_reactions(reactions)
-        self.y[:] = reduced.from_reactions(speeds) * reduced.vectors[FACTOR] ** 2
-        velocity(
-            reduced.rows, reduced.vectors[Q], reduced.vectors[SOFT], self.x, np.empty(reduced.size + 6), self.v
-        )  # fmt: skip
+        self.y[:] = reduced.from_reactions(speeds) * vectors[FACTOR] ** 2
+        velocity(reduced.rows, vectors[Q], vectors[SOFT], self.x, scratch, self.v)
 
     def interior(self, count: int, goal: float, goal_velocity: float) -> Outcome:
         """At most `count` iterations, until the natural map is below the goals."""
@@ -129,28 +133,28 @@ class DenseSpace:
         if self.is_empty:
             end, self.is_solved = STALLED if self.is_solved else DONE, True
             return Outcome(1, end, self.x, 0.0, 0.0, 0.0, (), np.empty((1, 0)))
-        done, end, size, norm, worst, self.short_steps = _interior_batch(
-            reduced.rows, reduced.vectors, self.correctors, goal, goal_velocity, self.short_steps, values
+        (done, end, self.short_steps), size, reached = _interior_batch(
+            reduced.rows, reduced.vectors, self.correctors, (goal, goal_velocity), self.short_steps, values
         )
-        return Outcome(done, end, self.x, size, norm, worst, _INTERIOR, values[:done])
+        return Outcome(done, end, self.x, size, *reached, _INTERIOR, values[:done])
 
     def begin_polish(self) -> None:
         """Go on by `polish`."""
         vectors, limits = self.reduced.vectors, self.reduced.limits
         rho, cones = np.empty(len(self.x)), (len(self.x) - limits) // 3
         first_rho(limits, vectors[_ETA], rho)
-        self.newton = newton_of(0, limits, vectors[SOFT], self.x, rho, vectors[_DIAGONAL, :limits],
-                                np.empty((cones, 3, 3)), np.empty((0, 3, 3)))  # fmt: skip
+        weights = WeightArrays(vectors[_DIAGONAL, :limits], np.empty((cones, 3, 3)), np.empty((0, 3, 3)))
+        self.newton = newton_of(tuple(_scaled(limits, vectors)), self.x, rho, weights)
         np.subtract(self.v, vectors[Q] + vectors[SOFT] * self.x, out=self.newton.t)
 
     def polish(self, count: int, goal: float, goal_velocity: float, patience: int) -> Outcome:
         """At most `count` Newton steps, until the natural map is below the goals or was not halved for `patience`."""
         assert self.newton is not None
         reduced, values = self.reduced, np.empty((count, len(_POLISH)))
-        done, end, size, norm, worst = _polish_batch(
-            reduced.rows, reduced.vectors, tuple(self.newton), goal, goal_velocity, patience, values
+        (done, end), size, reached = _polish_batch(
+            reduced.rows, reduced.vectors, tuple(self.newton), (goal, goal_velocity), patience, values
         )
-        return Outcome(done, end, self.newton.best, size, norm, worst, _POLISH, values[:done])
+        return Outcome(done, end, self.newton.best, size, *reached, _POLISH, values[:done])
 
     def write_reactions(self, x: np.ndarray, out: np.ndarray) -> None:
         """out (m,) = λ [N s] of x (m',)."""
@@ -159,10 +163,8 @@ class DenseSpace:
     def judge(self, x: np.ndarray, out: np.ndarray, found: np.ndarray) -> None:
         """`write_reactions`, unless x is empty, and what the judge says of them.  found: of an `Attempt`."""
         reduced, problem = self.reduced, self.reduced.problem
-        _write_and_judge(
-            x, reduced.vectors, reduced.unit, reduced.places, reduced.groups, reduced.plain, problem.free_velocity,
-            known(problem.u_f), problem.judged_by, out, found,
-        )  # fmt: skip
+        free = problem.free_velocity, known(problem.u_f)
+        _write_and_judge(x, reduced.reduction, reduced.groups, reduced.rigid, free, problem.judged_by, (out, found))
 
     def proofs(self) -> tuple[np.ndarray, ...]:
         """Reactions (m,) that may prove that nothing can satisfy the constraints."""
@@ -170,9 +172,13 @@ class DenseSpace:
 
 
 def dense_at_once(
-    problem: Problem, settings: Settings, reactions: np.ndarray, tols: tuple[float, float], max_iter: int,
+    problem: Problem,
+    settings: Settings,
+    reactions: np.ndarray,
+    tols: tuple[float, float],
+    max_iter: int,
     found: np.ndarray,
-) -> int:  # fmt: skip
+) -> int:
     """Both phases at a small problem of rigid bodies, without the driver's loop, which takes longer than they do. How
     many judgements there are, none where this is not such a problem. The attempt ends where the tolerances are met, or
     where more is needed than these phases: a proof, another start, the sparse space.  tols: (tol, tol_velocity); found:
@@ -231,18 +237,29 @@ def dense_space(problem: Problem, settings: Ipm) -> DenseSpace | None:
     return space if space.reduced.is_symmetric else None
 
 
+@njit(cache=True, error_model="numpy", inline="always")
+def _scaled(limits, vectors):
+    """The problem's numbers by name."""
+    soft, is_soft = vectors[SOFT], False
+    for i in range(len(soft)):
+        is_soft = is_soft or soft[i] > 0.0
+    return Scaled(_NO_JOINTS, 0, limits, vectors[Q], soft, is_soft, vectors[SPEED])
+
+
 @njit(cache=True, error_model="numpy")
-def _start(rows, vectors, unit, start, reactions):
+def _start(rows, vectors, reduction, start, reactions):
     """Sweep from the reactions (m,), and find the centred pair with x − y as there; v becomes the velocity of x."""
-    limits, q, soft, speed, x, v = rows[0], vectors[Q], vectors[SOFT], vectors[SPEED], vectors[_X], vectors[_V]
-    difference, u = vectors[_SCRATCH], np.empty(len(rows[4]) + 6)
-    read(reactions, vectors[FACTOR], unit, start, rows[1], x)
+    rows = Rows(*rows)
+    limits, problem = rows.limits, _scaled(rows.limits, vectors)
+    q, soft, x, v = problem.q, problem.soft, vectors[_X], vectors[_V]
+    difference, u = vectors[_SCRATCH][0], np.empty(len(rows.end) + 6)
+    read(reactions, reduction, start, x)
     for stage in range(3):  # in one place: every call of a kernel is compiled anew
         velocity(rows, q, soft, x, u, v)
         if stage == 0:
             sweep(rows, q, soft, _SWEEPS, x, u)
         elif stage == 1:
-            norm, _ = natural_map(_NO_JOINTS, limits, x, v, q, speed)
+            norm, _ = natural_map(problem, x, v)
             mean = 0.0
             for i in range(len(x)):
                 difference[i] = x[i] - v[i]
@@ -250,100 +267,101 @@ def _start(rows, vectors, unit, start, reactions):
             centred_pair(limits, difference, first_tau(mean, norm, 0.0), x, vectors[_Y])
 
 
+@njit(cache=True, error_model="numpy", inline="always")
+def _work(limits, vectors):
+    """The arrays of an iteration by name."""
+    x, cones, lines = vectors[_X], (vectors.shape[1] - limits) // 3, vectors[_WORK]
+    eta, diagonal = vectors[_ETA, : limits + cones], vectors[_DIAGONAL, :limits]
+    blocks, roots = np.empty((cones, 3, 3)), np.empty((0, 3, 3))
+    w, z, primal, carried = lines[0], lines[1], lines[2], lines[3]
+    dx, dy, a, b = lines[4], lines[5], lines[6], lines[7]
+    c, right, more_dx, image = lines[8], lines[9], lines[10], lines[11]
+    point = x, vectors[_Y]
+    return Work(*point, eta, diagonal, blocks, roots, w, z, primal, carried, dx, dy, a, b, c, right, more_dx, image)
+
+
 @njit(cache=True, error_model="numpy")
-def _interior_batch(rows, vectors, correctors, goal, goal_velocity, short_steps, values):
-    """At most len(values) iterations; (iterations, how it ended, largest x, norm, worst, short steps in a row).
+def _interior_batch(rows, vectors, correctors, goals, short_steps, values):
+    """At most len(values) iterations; ((iterations, how it ended, short steps in a row), largest x, natural map).
 
     vectors: of `Reduced`, with x, y and the velocity of x; values: (count, len(_INTERIOR)) out."""
-    limits, places, J, _, end, paired = rows
-    q, soft, speed, x, y, v = vectors[Q], vectors[SOFT], vectors[SPEED], vectors[_X], vectors[_Y], vectors[_V]
-    cones, wide = (len(x) - limits) // 3, len(end) + 6
-    k, none = _WORK, np.empty((0, 3, 3))
-    work = (
-        vectors[_ETA, : limits + cones], vectors[_DIAGONAL, :limits], np.empty((cones, 3, 3)), none,
-        vectors[k], vectors[k + 1], vectors[k + 2], vectors[k + 3], vectors[k + 4], vectors[k + 5],
-        vectors[k + 6], vectors[k + 7], vectors[k + 8], vectors[k + 9], vectors[k + 10], vectors[k + 11],
-    )  # fmt: skip
-    s, A, bodies, T = Work(*work), np.empty((wide, wide)), np.empty((3, wide)), np.empty((3, 12 if paired else wide))
-    flat, is_soft, largest_x = clear(A, bodies), False, 0.0
-    for i in range(len(soft)):
-        is_soft = is_soft or soft[i] > 0.0
-    norm, worst = natural_map(_NO_JOINTS, limits, x, v, q, speed)
-    tau, _ = centrality(limits, x, y)
+    rows = Rows(*rows)
+    problem, s = _scaled(rows.limits, vectors), _work(rows.limits, vectors)
+    x, v, largest_x = s.x, vectors[_V], 0.0
+    system = dense_system(rows, s.diagonal, s.blocks, vectors[_SCRATCH])
+    reached = natural_map(problem, x, v)
+    tau, _ = centrality(rows.limits, x, s.y)
     done, how = 0, RUNNING
     while done < len(values) and how == RUNNING:
-        largest, size = begin_iteration(0, limits, soft, is_soft, 0.0, x, y, v, work)
-        assemble(limits, places, J, end, paired, s.diagonal, s.blocks, T, A, flat)
-        if not factor(A, end):
+        largest, size = begin_iteration(problem, 0.0, v, s)
+        assemble(system)
+        if not factor(system.A, rows.end):
             how = BROKEN
             break
         accuracy = math.inf if tau > _CHECKED_TAU else SLOPPY * tau / size
         stage, krylov, goes_on = -1, 0, True
-        sigma, target, longest = 0.0, 0.0, 0.0
+        aim = tau, 0.0, 0.0, 0.0
         while goes_on:  # in one place: every call of a kernel is compiled anew
             stage += 1
-            rough = right_side(stage, 0, limits, is_soft, tau, target, longest, work)
-            used = solve_system(rows, s.diagonal, s.blocks, A, s.right, s.more_dx, s.image, rough * accuracy,
-                                vectors[_SCRATCH], vectors[_SCRATCH + 1], bodies)  # fmt: skip
+            rough = right_side(stage, problem, aim, s)
+            used = solve_system(system, s.right, s.more_dx, s.image, rough * accuracy)
             if used < 0:
                 how = BROKEN if stage < 2 else RUNNING
                 break
             krylov += used
-            goes_on, sigma, target, longest = take_direction(
-                stage, 0, limits, correctors, CENTRING, soft, x, y, tau, sigma, target, longest, work
-            )
+            goes_on, aim = take_direction(stage, problem, correctors, CENTRING, aim, s)
         if how == BROKEN:
             break
-        step, tau, short_steps = finish_iteration(0, limits, FRACTION, CENTRED, longest, short_steps, x, y, work)
-        velocity(rows, q, soft, x, bodies[0], v)
-        norm, worst = natural_map(_NO_JOINTS, limits, x, v, q, speed)
-        values[done, 0], values[done, 1], values[done, 2] = tau, step, sigma
+        last = Aim(*aim)
+        step, tau, short_steps = finish_iteration(problem, FRACTION, CENTRED, last.longest, short_steps, s)
+        velocity(rows, problem.q, problem.soft, x, system.bodies[0], v)
+        reached = natural_map(problem, x, v)
+        values[done, 0], values[done, 1], values[done, 2] = tau, step, last.sigma
         values[done, 3], values[done, 4], values[done, 5] = max(0, stage - 1), krylov, largest
-        how = how_it_ended(step, short_steps, sigma, tau, norm, worst, goal, goal_velocity)
+        how = how_it_ended(step, short_steps, last.sigma, tau, reached, goals)
         done += 1
     for i in range(len(x)):
         largest_x = max(largest_x, abs(x[i]))
-    return done, how, largest_x, norm, worst, short_steps
+    return (done, how, short_steps), largest_x, reached
 
 
 @njit(cache=True, error_model="numpy")
-def _polish_batch(rows, vectors, newton, goal, goal_velocity, patience, values):
-    """At most len(values) Newton steps; (steps, how it ended, largest reaction, norm, worst)."""
-    limits, places, J, _, end, paired = rows
-    q, soft, speed, v = vectors[Q], vectors[SOFT], vectors[SPEED], vectors[_WORK]  # the velocity of x stays
-    s, wide = Newton(*newton), len(end) + 6
-    A, bodies, T = np.empty((wide, wide)), np.empty((3, wide)), np.empty((3, 12 if paired else wide))
-    flat, largest_x = clear(A, bodies), 0.0
-    norm, worst = math.inf, math.inf
+def _polish_batch(rows, vectors, newton, goals, patience, values):
+    """At most len(values) Newton steps; ((steps, how it ended), largest reaction, natural map)."""
+    rows, s = Rows(*rows), Newton(*newton)
+    problem, v, largest_x = _scaled(rows.limits, vectors), vectors[_POLISH_VELOCITY], 0.0
+    system = dense_system(rows, s.diagonal, s.blocks, vectors[_SCRATCH])
+    reached = math.inf, math.inf
     done, how = 0, RUNNING
     while done < len(values) and how == RUNNING:
-        aim(0, limits, q, soft, newton)
-        assemble(limits, places, J, end, paired, s.diagonal, s.blocks, T, A, flat)
-        if not factor(A, end):
+        begin_newton_step(problem, problem.q, newton)
+        assemble(system)
+        if not factor(system.A, rows.end):
             how = BROKEN
             break
-        krylov = solve_system(rows, s.diagonal, s.blocks, A, s.right, s.dx, s.image, 0.0, vectors[_SCRATCH],
-                              vectors[_SCRATCH + 1], bodies)  # fmt: skip
-        length = take_newton_step(0, limits, newton) if krylov >= 0 else 0.0
+        krylov = solve_system(system, s.right, s.dx, s.image, 0.0)
+        length = take_newton_step(problem, newton) if krylov >= 0 else 0.0
         if length == 0.0:
             how = BROKEN
             break
-        velocity(rows, q, soft, s.best, bodies[0], v)
-        norm, worst = natural_map(_NO_JOINTS, limits, s.best, v, q, speed)
-        inner, outer, _ = settle(0, limits, length, q, soft, speed, v, norm, worst, newton)
+        velocity(rows, problem.q, problem.soft, s.best, system.bodies[0], v)
+        reached = natural_map(problem, s.best, v)
+        inner, outer, _ = settle(problem, problem.q, length, v, reached, newton)
         values[done, 0], values[done, 1], values[done, 2], values[done, 3] = length, inner, outer, krylov
         done += 1
-        if norm <= goal and worst <= goal_velocity:
+        if reached[0] <= goals[0] and reached[1] <= goals[1]:
             how = DONE
         elif s.counts[3] >= patience:
             how = STALLED
     for i in range(len(v)):
         largest_x = max(largest_x, abs(s.best[i]))
-    return done, how, largest_x, norm, worst
+    return (done, how), largest_x, reached
 
 
 @njit(cache=True, error_model="numpy")
-def _write_and_judge(x, vectors, unit, places, groups, rigid, free_velocity, u_f, judged_by, reactions, found):
+def _write_and_judge(x, reduction, groups, rigid, free, judged_by, out):
+    """free: (v_f, u_f); out: (reactions, `found`)."""
+    reactions, found = out
     if len(x):
-        write(x, vectors, unit, rigid[0], rigid[1], places, groups, reactions)
-    finish_rigid(rigid, free_velocity, u_f, reactions, judged_by, found)
+        write(x, reduction, groups, rigid, reactions)
+    finish_rigid(rigid, free[0], free[1], reactions, judged_by, found)

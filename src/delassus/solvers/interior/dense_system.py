@@ -1,27 +1,65 @@
 """(I + S Ĵ Ĵᵀ + …) dx = right of small problems, compiled: (I + ĴᵀSĴ) du = Ĵᵀ right, dx = right − S Ĵ du.
 
-The matrix is full but for its envelope: row k of the upper factor ends at end[k]. Arguments `places, J, lines,
-end, paired`: see `reduced`; `diagonal, blocks`: see `weights`. Vectors u have six numbers more than there are columns,
-zeros, and the matrix six more rows and columns: the place of what belongs to no body.
+The matrix is full but for its envelope: row k of the upper factor ends at end[k]. Vectors u have six numbers more than
+there are columns, zeros, and the matrix six more rows and columns: the place of what belongs to no body.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from delassus.cones.coulomb import project_coulomb
 from delassus.kernel import njit
 from delassus.kernel.six_wide import push_three, three_rows_times
 from delassus.linalg.factor.envelope import solve_factored
 from delassus.solvers.interior.joint_groups import AT
+from delassus.solvers.interior.reduced import Rows
 from delassus.solvers.parts.jordan import apply_blocks
 
 _ROUNDING = 1e-14  # relative residual of a solve beyond which there is nothing to gain
 _MOST = 6  # conjugate gradient iterations
 
 
+class DenseSystem(NamedTuple):
+    """The matrix of a small problem, and scratch for its solves.  size: columns of Ĵ."""
+
+    rows: Rows
+    diagonal: np.ndarray
+    """(limits,) S of orthant rows."""
+    blocks: np.ndarray
+    """(cones, 3, 3) S of contacts."""
+    A: np.ndarray
+    """(size + 6, size + 6) upper triangle of I + ĴᵀSĴ, or its factor."""
+    flat: np.ndarray
+    """A as one row."""
+    T: np.ndarray
+    """(3, 12 or size + 6) scratch of a block."""
+    bodies: np.ndarray
+    """(3, size + 6) vectors of bodies."""
+    image: np.ndarray
+    """(2, m') vectors of rows."""
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def dense_system(rows, diagonal, blocks, image):
+    """A `DenseSystem` with matrix and vectors of bodies set to zero: what belongs to no body is only added to."""
+    wide = len(rows.end) + 6
+    A, bodies, T = np.empty((wide, wide)), np.empty((3, wide)), np.empty((3, 12 if rows.paired else wide))
+    flat = A.ravel()
+    for p in range(len(flat)):
+        flat[p] = 0.0
+    for k in range(len(bodies)):
+        for c in range(wide):
+            bodies[k, c] = 0.0
+    return DenseSystem(rows, diagonal, blocks, A, flat, T, bodies, image)
+
+
 @njit(cache=True, error_model="numpy")
-def times_rows(limits, places, J, lines, paired, u, out):
+def times_rows(rows, u, out):
     """out = Ĵ u.  The loop over blocks stands in each of these kernels: as a function per block, inlined or not, they
     made a solve a quarter slower."""
+    limits, places, J, lines, paired = rows.limits, rows.places, rows.J, rows.lines, rows.paired
     i = 0
     for k in range(len(places)):
         c0, n0, c1, n1 = places[k, 0], places[k, 1], places[k, 2], places[k, 3]
@@ -58,8 +96,9 @@ def times_rows(limits, places, J, lines, paired, u, out):
 
 
 @njit(cache=True, error_model="numpy")
-def add_pushes(limits, places, J, lines, paired, x, u):
+def add_pushes(rows, x, u):
     """u += Ĵᵀ x."""
+    limits, places, J, lines, paired = rows.limits, rows.places, rows.J, rows.lines, rows.paired
     i = 0
     for k in range(len(places)):
         c0, n0, c1, n1 = places[k, 0], places[k, 1], places[k, 2], places[k, 3]
@@ -90,20 +129,20 @@ def add_pushes(limits, places, J, lines, paired, x, u):
 @njit(cache=True, error_model="numpy", inline="always")
 def velocity(rows, q, soft, x, u, out):
     """out = Ĵ Ĵᵀ x + E x + q; u: (size + 6,) scratch, Ĵᵀ x afterwards."""
-    limits, places, J, lines, _, paired = rows
+    rows = Rows(*rows)
     for c in range(len(u)):
         u[c] = 0.0
-    add_pushes(limits, places, J, lines, paired, x, u)
-    times_rows(limits, places, J, lines, paired, u, out)
+    add_pushes(rows, x, u)
+    times_rows(rows, u, out)
     for i in range(len(out)):
         out[i] += soft[i] * x[i] + q[i]
 
 
 @njit(cache=True, error_model="numpy")
 def sweep(rows, q, soft, count, x, u):
-    """`count` sweeps of projected Gauß–Seidel: where the interior point starts. u: (size + 6,) = Ĵᵀ x, kept. Blocks
-    have unit mobility, so the step is one."""
-    limits, places, J, lines, _, paired = rows
+    """`count` sweeps of projected Gauß–Seidel: where the interior point starts.  u: (size + 6,) = Ĵᵀ x, also
+    afterwards. Blocks have unit mobility, so the step is one."""
+    limits, places, J, lines, paired = rows.limits, rows.places, rows.J, rows.lines, rows.paired
     for _ in range(count):
         i = 0
         for k in range(len(places)):
@@ -151,21 +190,12 @@ def sweep(rows, q, soft, count, x, u):
             i += 3
 
 
-@njit(cache=True, error_model="numpy", inline="always")
-def clear(A, bodies):
-    """A as one row, the matrix and the vectors of bodies set to zero: what belongs to no body is only added to."""
-    flat = A.ravel()
-    for p in range(len(flat)):
-        flat[p] = 0.0
-    for k in range(len(bodies)):
-        for c in range(len(A)):
-            bodies[k, c] = 0.0
-    return flat
-
-
 @njit(cache=True, error_model="numpy")
-def assemble(limits, places, J, end, paired, diagonal, blocks, T, A, flat):
-    """Upper triangle of A = I + ĴᵀSĴ within its envelope.  T: (3, 12 or size) scratch; flat: A as one row."""
+def assemble(system):
+    """Upper triangle of A = I + ĴᵀSĴ within its envelope."""
+    rows, A, T, flat = system.rows, system.A, system.T, system.flat
+    limits, places, J, end, paired = rows.limits, rows.places, rows.J, rows.end, rows.paired
+    diagonal, blocks = system.diagonal, system.blocks
     wide = len(A)
     for i in range(len(end)):
         for j in range(i, end[i]):
@@ -189,7 +219,8 @@ def assemble(limits, places, J, end, paired, diagonal, blocks, T, A, flat):
                     A[c1 + a, c1 + c] += f * J[p + n0 + c]
             continue
         S = blocks[k - limits]
-        s00, s01, s02, s11, s12, s22 = S[0, 0], S[0, 1], S[0, 2], S[1, 1], S[1, 2], S[2, 2]
+        s00, s01, s02 = S[0, 0], S[0, 1], S[0, 2]
+        s11, s12, s22 = S[1, 1], S[1, 2], S[2, 2]
         for c in range(w):
             a, b, d = J[p + c], J[p + w + c], J[p + 2 * w + c]
             T[0, c] = s00 * a + s01 * b + s02 * d
@@ -213,14 +244,15 @@ def assemble(limits, places, J, end, paired, diagonal, blocks, T, A, flat):
 
 
 @njit(cache=True, error_model="numpy")
-def solve_system(rows, diagonal, blocks, A, right, dx, image, goal, v, x, bodies):
+def solve_system(system, right, dx, image, goal):
     """dx and image = Ĵ Ĵᵀ dx to a momentum residual of `goal` (not looked at where it is infinite), by conjugate
     gradients with the factor as preconditioner, through the rows themselves: the assembled matrix has lost what S
-    rounds away. Their number, or −1 where that broke down.  v, x: (m',) scratch, bodies: (3, size + 6).
+    rounds away. Their number, or −1 where that broke down.
 
     Written so that every kernel is called in one place: each call is compiled anew."""
-    limits, places, J, lines, end, paired = rows
-    r, p, z = bodies[0], bodies[1], bodies[2]
+    rows, end = system.rows, system.rows.end
+    r, p, z = system.bodies[0], system.bodies[1], system.bodies[2]
+    v, x = system.image[0], system.image[1]
     m, size = len(right), len(end)
     for i in range(m):
         x[i] = right[i]
@@ -234,7 +266,7 @@ def solve_system(rows, diagonal, blocks, A, right, dx, image, goal, v, x, bodies
         else:
             for i in range(len(z)):
                 z[i] = p[i]
-        add_pushes(limits, places, J, lines, paired, x, z)
+        add_pushes(rows, x, z)
         left = 0.0
         if iterations == 0:
             for i in range(size):
@@ -258,7 +290,7 @@ def solve_system(rows, diagonal, blocks, A, right, dx, image, goal, v, x, bodies
             break
         for i in range(size):
             z[i] = r[i]
-        solve_factored(A, end, z)
+        solve_factored(system.A, end, z)
         rho = 0.0
         for i in range(size):
             rho += r[i] * z[i]
@@ -268,8 +300,8 @@ def solve_system(rows, diagonal, blocks, A, right, dx, image, goal, v, x, bodies
         for i in range(size):
             p[i] = z[i] + beta * p[i] if iterations else z[i]
         rho_last = rho
-        times_rows(limits, places, J, lines, paired, p, v)
-        apply_blocks(diagonal, blocks, v, x)
+        times_rows(rows, p, v)
+        apply_blocks(system.diagonal, system.blocks, v, x)
         iterations += 1
         if goal == math.inf:
             for i in range(m):

@@ -96,7 +96,8 @@ def _reflect_chunk(A, k, rows, touched, factor, c):
             for t in range(touched):
                 A[rows[t], j] -= factor * A[rows[t], k] * total
         return
-    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    s0 = s1 = s2 = s3 = 0.0
+    s4 = s5 = s6 = s7 = 0.0
     for t in range(touched):
         row = A[rows[t]]
         v = row[k]

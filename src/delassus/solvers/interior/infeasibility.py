@@ -129,8 +129,14 @@ class Infeasibility:
         free = standard.free
         x, y = np.zeros(standard.row_count), np.zeros(standard.row_count)
         centred_pair(standard.limits, -standard.q[free:], 1.0, x[free:], y[free:])
-        interior = Interior(standard, system_of(standard, settings), x, y, correctors=settings.correctors,
-                            joint=settings.joint, single_above=math.inf)  # fmt: skip
+        interior = Interior(
+            standard,
+            system_of(standard, settings),
+            (x, y),
+            correctors=settings.correctors,
+            joint=settings.joint,
+            single_above=math.inf,
+        )
         for _ in range(_STEPS):
             works = interior.step()
             if is_large(interior.x):

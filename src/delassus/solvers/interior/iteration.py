@@ -1,15 +1,14 @@
 """One iteration of the interior point, but for its linear systems: Mehrotra's predictor-corrector with Nesterov–Todd
-scaling, and Gondzio's correctors (Mangoni, thesis, §4.11, §4.14); and the natural map, by which it knows its place.
+scaling, and Gondzio's correctors (Mangoni, thesis, §4.11, §4.14); and the natural map, which says how far it got.
 
 The bodies' velocities are eliminated: with equal steps for all variables the iterates (x, y) do not depend on where
 they start, since the momentum equation is linear. What is left is r_p = y − (D x + q), and per iteration
 
     (D + W²) dx = W (z \\ r_z) + r_p,    dy = D dx − r_p,    r_z = σ τ e − z∘z − (W dx_p)∘(W⁻¹ dy_p).
 
-`begin_iteration`; then, until `take_direction` has enough, `right_side` and a solve by whoever knows the matrix
-(`dense`: one compiled loop, `sparse_phases`: a Python loop); `finish_iteration`. The stages are inlined into the
-compiled loop, the only one that calls them: compiled on their own first they would take seconds more. All vectors are
-(m',), `free` bilateral rows first, where y, w and z have no meaning.
+`begin_iteration`; then, until `take_direction` has enough, `right_side` and a linear solve (`dense`: one compiled loop,
+`sparse_phases`: a Python loop); `finish_iteration`. The stages are inlined into the compiled loop: compiled on their
+own first they would take seconds more. All vectors are (m',), bilateral rows first, where y, w and z have no meaning.
 """
 
 import math
@@ -19,7 +18,7 @@ import numpy as np
 
 from delassus.cones.coulomb import project_coulomb
 from delassus.kernel import njit
-from delassus.solvers.interior.weights import soften
+from delassus.solvers.interior.weights import WeightArrays, soften
 from delassus.solvers.parts.jordan import CENTRING as CENTRING
 from delassus.solvers.parts.jordan import FRACTION as FRACTION
 from delassus.solvers.parts.jordan import (
@@ -96,11 +95,42 @@ class Outcome(NamedTuple):
         return goal, min(goal_velocity, max(_MARGIN * self.worst / excess, goal))
 
 
-class Work(NamedTuple):
-    """Arrays of one iteration.  eta: (limits + cones,); diagonal, blocks, roots: of S, see `weights`; the rest (m',):
-    w, z: scaling; primal: r_p; carried: S r_p; dx, dy: the direction; a, b: W dx, W⁻¹ dy; c: z \\ r_z; right, more_dx,
-    image: right side of a solve, its solution and D times that."""
+class Scaled(NamedTuple):
+    """The scaled problem, but for D. A plain tuple where Python hands it over, as all of these: Numba takes
+    microseconds to look at a named one."""
 
+    joint_start: np.ndarray
+    """(joints + 1,) first row of each joint and of the cones behind them."""
+    free: int
+    """Bilateral rows, the first of all."""
+    limits: int
+    """Rows on the orthant, behind these."""
+    q: np.ndarray
+    """(m',) free velocities."""
+    soft: np.ndarray
+    """(m',) compliance."""
+    is_soft: bool
+    """Is one of those not zero?"""
+    speed: np.ndarray
+    """(m',) the rms of free velocities."""
+
+
+class Aim(NamedTuple):
+    """What a direction aims at.  tau: the mean product τ; sigma: σ; target: σ τ; longest: the step to the boundary."""
+
+    tau: float
+    sigma: float
+    target: float
+    longest: float
+
+
+class Work(NamedTuple):
+    """Arrays of one iteration.  x, y: (m',) the point; eta: (limits + cones,); diagonal, blocks, roots: of S, see
+    `weights`; the rest (m',): w, z: scaling; primal: r_p; carried: S r_p; dx, dy: the direction; a, b: W dx, W⁻¹ dy;
+    c: z \\ r_z; right, more_dx, image: right side of a solve, its solution and D times that."""
+
+    x: np.ndarray
+    y: np.ndarray
     eta: np.ndarray
     diagonal: np.ndarray
     blocks: np.ndarray
@@ -119,10 +149,10 @@ class Work(NamedTuple):
     image: np.ndarray
 
 
-def work_of(limits: int, diagonal: np.ndarray, blocks: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, ...]:
-    """A `Work` as a plain tuple, which compiled functions take sooner from Python.  diagonal: (free + limits,)."""
-    vectors = np.zeros((len(Work._fields) - 4, len(diagonal) + 3 * len(blocks)))
-    return (np.empty(limits + len(blocks)), diagonal, blocks, roots, *vectors)
+def work_of(limits: int, weights: WeightArrays, x: np.ndarray, y: np.ndarray) -> Work:
+    """Arrays for iterations of this point, which they change in place."""
+    vectors = np.zeros((len(Work._fields) - 6, len(x)))
+    return Work(x, y, np.empty(limits + len(weights.blocks)), *weights, *vectors)
 
 
 @njit(cache=True, error_model="numpy", inline="always")
@@ -135,10 +165,11 @@ def first_tau(mean, norm, far):
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def begin_iteration(free, limits, soft, is_soft, joint, x, y, v, work):
+def begin_iteration(scaled, joint, v, work):
     """r_p, scaling and weights, roots of soft ones only; largest |r_p| of cones and the rms of x plus one.  v: D x + q;
     joint: S of bilateral rows without compliance."""
-    s = Work(*work)
+    problem, s = Scaled(*scaled), Work(*work)
+    free, limits, x, y = problem.free, problem.limits, s.x, s.y
     eta, diagonal, blocks, w, primal = s.eta, s.diagonal, s.blocks, s.w[free:], s.primal
     largest, square = 0.0, 0.0
     for i in range(free):
@@ -150,76 +181,80 @@ def begin_iteration(free, limits, soft, is_soft, joint, x, y, v, work):
         square += x[i] * x[i]
     form_scaling(limits, x[free:], y[free:], eta, w, s.z[free:])
     form_squares(limits, eta, w, True, diagonal[free:], blocks)
-    if is_soft:
-        soften(free, soft, diagonal, blocks, s.roots, eta, w)
+    if problem.is_soft:
+        soften(free, problem.soft, (diagonal, blocks, s.roots), eta, w)
     apply_blocks(diagonal, blocks, primal, s.carried)
     return largest, 1.0 + math.sqrt(square / max(1, len(x)))
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def right_side(stage, free, limits, is_soft, tau, target, longest, work):
+def right_side(stage, scaled, aim, work):
     """work.right = S (W q + r_p) of the predictor (stage 0), the corrector (1) and, r_p left out, Gondzio's (2 …);
     how much rougher than others this solve may be."""
-    s = Work(*work)
-    eta, w, z, a, b, c, right, carried = s.eta, s.w[free:], s.z[free:], s.a[free:], s.b[free:], s.c, s.right, s.carried
-    q = c[free:]
+    problem, aim, s = Scaled(*scaled), Aim(*aim), Work(*work)
+    free, limits, eta, c, right = problem.free, problem.limits, s.eta, s.c, s.right
+    w, z, a, b, q = s.w[free:], s.z[free:], s.a[free:], s.b[free:], c[free:]
     if stage == 0:
         for i in range(len(q)):
             q[i] = -z[i]
     elif stage == 1:
-        _complementarity(limits, z, a, b, target, q)
+        _complementarity(limits, (z, a, b), aim.target, q)
     else:
-        _outliers(limits, z, a, b, min(1.0, longest + _REACH), max(target, _LEAST_TARGET * tau), q)
+        target = max(aim.target, _LEAST_TARGET * aim.tau)
+        _outliers(limits, (z, a, b), min(1.0, aim.longest + _REACH), target, q)
     for i in range(free):
         c[i] = right[i] = 0.0
-    if is_soft:
+    if problem.is_soft:
         scale_by(limits, eta, w, q, q)
         apply_blocks(s.diagonal, s.blocks, c, right)
     else:
         unscale_by(limits, eta, w, q, right[free:])  # S W = W⁻¹, without its rounding
     if stage < 2:
         for i in range(len(right)):
-            right[i] += carried[i]
+            right[i] += s.carried[i]
     return _PREDICTOR_SLOPPY if stage == 0 else 1.0
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def take_direction(stage, free, limits, correctors, centring, soft, x, y, tau, sigma, target, longest, work):
+def take_direction(stage, scaled, correctors, centring, aim, work):
     """Take what a solve left in more_dx and image, unless a corrector gains too little by it; (whether another stage
-    follows, σ, target σ τ, step to the boundary)."""
-    s = Work(*work)
-    eta, w, dx, dy, more_dx, more_dy, primal = s.eta, s.w[free:], s.dx, s.dy, s.more_dx, s.image, s.primal
+    follows, the new `Aim` as a plain tuple)."""
+    problem, aim, s = Scaled(*scaled), Aim(*aim), Work(*work)
+    free, limits, soft, x, y = problem.free, problem.limits, problem.soft, s.x, s.y
+    dx, dy, more_dx, more_dy = s.dx, s.dy, s.more_dx, s.image
+    tau, sigma, target = aim.tau, aim.sigma, aim.target
     if stage < 2:
         for i in range(len(x)):
-            more_dy[i] += soft[i] * more_dx[i] - primal[i]
+            more_dy[i] += soft[i] * more_dx[i] - s.primal[i]
     else:
         for i in range(len(x)):
             more_dy[i] += soft[i] * more_dx[i] + dy[i]
             more_dx[i] += dx[i]
     new = min(largest_step(limits, x[free:], more_dx[free:]), largest_step(limits, y[free:], more_dy[free:]))
-    if stage >= 2 and new < longest + _GAIN * _REACH and new < 1.0:
-        return False, sigma, target, longest
+    if stage >= 2 and new < aim.longest + _GAIN * _REACH and new < 1.0:
+        return False, (tau, sigma, target, aim.longest)
     for i in range(len(x)):
         dx[i], dy[i] = more_dx[i], more_dy[i]
     if stage > correctors or (stage > 0 and new >= 1.0):
-        return False, sigma, target, new
+        return False, (tau, sigma, target, new)
     if stage == 0:
         step, left = min(1.0, new), 0.0  # τ is the mean of x·y over cones
         for i in range(free, len(x)):
             left += (x[i] + step * dx[i]) * (y[i] + step * dy[i])
-        left = left / (len(eta) * tau) if tau > 0.0 else 0.0
+        left = left / (len(s.eta) * tau) if tau > 0.0 else 0.0
         sigma = centring_parameter(left, step, centring)
         target = sigma * tau
-    scale_by(limits, eta, w, dx[free:], s.a[free:])
-    unscale_by(limits, eta, w, dy[free:], s.b[free:])
-    return True, sigma, target, new
+    scale_by(limits, s.eta, s.w[free:], dx[free:], s.a[free:])
+    unscale_by(limits, s.eta, s.w[free:], dy[free:], s.b[free:])
+    return True, (tau, sigma, target, new)
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def finish_iteration(free, limits, fraction, centred, longest, short_steps, x, y, work):
+def finish_iteration(scaled, fraction, centred, longest, short_steps, work):
     """Step; (its length, the new τ, short steps in a row). The step is shortened until no product falls far behind the
     others: a point next to the boundary of one cone would be held there by it in all iterations to come."""
-    s = Work(*work)
+    problem, s = Scaled(*scaled), Work(*work)
+    free, limits, x, y = problem.free, problem.limits, s.x, s.y
     dx, dy, a, b = s.dx, s.dy, s.a[free:], s.b[free:]
     step, tau = min(1.0, fraction * longest), 0.0
     for trial in range(_MOST_SHORTER + 1):
@@ -239,9 +274,11 @@ def finish_iteration(free, limits, fraction, centred, longest, short_steps, x, y
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def how_it_ended(step, short_steps, sigma, tau, norm, worst, goal, goal_velocity):
-    """DONE where the natural map (norm, worst) has reached its goals, STALLED where the interior point got stuck."""
-    if norm <= goal and worst <= goal_velocity:
+def how_it_ended(step, short_steps, sigma, tau, reached, goals):
+    """DONE where the natural map has reached its goals, STALLED where the interior point got stuck.  reached, goals: of
+    its norm and its worst velocity."""
+    norm, goal = reached[0], goals[0]
+    if norm <= goal and reached[1] <= goals[1]:
         return DONE
     if not step > 0.0 or short_steps >= _SHORT_STEPS:
         return STALLED
@@ -250,8 +287,9 @@ def how_it_ended(step, short_steps, sigma, tau, norm, worst, goal, goal_velocity
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def _complementarity(limits, z, a, b, target, q):
-    """q = z \\ (target e − z∘z − a∘b)."""
+def _complementarity(limits, point, target, q):
+    """q = z \\ (target e − z∘z − a∘b).  point: z, a, b."""
+    z, a, b = point
     for i in range(limits):
         q[i] = (target - a[i] * b[i]) / z[i] - z[i]
     for i in range(limits, len(z), 3):
@@ -261,16 +299,17 @@ def _complementarity(limits, z, a, b, target, q):
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def _outliers(limits, z, a, b, step, target, q):
-    """q = z \\ t with t moving the eigenvalues of (z + θ a)∘(z + θ b) into [0.1, 10] times the target."""
+def _outliers(limits, point, step, target, q):
+    """q = z \\ t with t moving the eigenvalues of (z + θ a)∘(z + θ b) into [0.1, 10] times the target.  point: z, a, b;
+    step: θ."""
+    z, a, b = point
     low, high = _BAND * target, target / _BAND
     for i in range(limits):
         q[i] = _moved((z[i] + step * a[i]) * (z[i] + step * b[i]), low, high) / z[i]
     for i in range(limits, len(z), 3):
-        p0, p1, p2 = jordan_product(
-            z[i] + step * a[i], z[i + 1] + step * a[i + 1], z[i + 2] + step * a[i + 2],
-            z[i] + step * b[i], z[i + 1] + step * b[i + 1], z[i + 2] + step * b[i + 2],
-        )  # fmt: skip
+        x0, x1, x2 = z[i] + step * a[i], z[i + 1] + step * a[i + 1], z[i + 2] + step * a[i + 2]
+        y0, y1, y2 = z[i] + step * b[i], z[i + 1] + step * b[i + 1], z[i + 2] + step * b[i + 2]
+        p0, p1, p2 = jordan_product(x0, x1, x2, y0, y1, y2)
         small, large = eigenvalues(p0, p1, p2)
         t0, t1, t2 = from_eigenvalues(_moved(small, low, high), _moved(large, low, high), p1, p2)
         q[i], q[i + 1], q[i + 2] = arrow_solve(z[i], z[i + 1], z[i + 2], t0, t1, t2)
@@ -290,10 +329,11 @@ def _moved(value, low, high):
 
 
 @njit(cache=True, error_model="numpy")
-def natural_map(joint_start, limits, x, v, q, speed):
-    """With r = x − P_C(x − v): (‖r‖ / max(‖q‖, ‖x‖), the worst ‖r_k‖ as a velocity, over the rms of free ones).
-
-    joint_start: (joints + 1,) first row of each joint and of the cones behind them; v: D x + q, (m',)."""
+def natural_map(scaled, x, v):
+    """With r = x − P_C(x − v): (‖r‖ / max(‖q‖, ‖x‖), the worst ‖r_k‖ as a velocity, over the rms of free ones).  v: D x
+    + q, (m',)."""
+    problem = Scaled(*scaled)
+    joint_start, limits, q, speed = problem.joint_start, problem.limits, problem.q, problem.speed
     total, worst, size, free = 0.0, 0.0, 0.0, 0.0
     for i in range(len(x)):
         size += x[i] * x[i]

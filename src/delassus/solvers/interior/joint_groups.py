@@ -26,7 +26,7 @@ CONES = 3  # columns of limits and contacts
 RANK = 4  # of the joint rows
 MATRIX = 5  # where M starts
 ORDER = 6  # where the joint rows start in `order` and `scale`
-HELD = 7  # where the coordinates start in `held`
+SHIFT = 7  # where the coordinates start in `shift`
 COLUMN = 8  # first column in the reduced problem
 GRAM = 9  # where the factor of what redundant rows have in common starts in `gram`
 FIRST = 10  # columns before those of limits and contacts: joint rows, filled up to a multiple of eight
@@ -42,8 +42,8 @@ PLACES = 7
 
 class Groups(NamedTuple):
     """group: (n_b,) the body that stands for each body's group; table: (n_b, FIELDS); column: see `_form_groups`; M:
-    all matrices, flat; order, scale: (joint rows,) the problem's row behind each column of an M, and its factor; held:
-    (coordinates,) the change that joints ask for; gram: factors of what redundant rows have in common; contradiction:
+    all matrices, flat; order, scale: (joint rows,) the problem's row behind each column of an M, and its factor; shift:
+    (coordinates,) the change that joints demand; gram: factors of what redundant rows have in common; contradiction:
     (m_e,) [m/s] the inconsistent part of the joints' free velocities."""
 
     group: np.ndarray
@@ -52,34 +52,40 @@ class Groups(NamedTuple):
     M: np.ndarray
     order: np.ndarray
     scale: np.ndarray
-    held: np.ndarray
+    shift: np.ndarray
     gram: np.ndarray
     contradiction: np.ndarray
 
 
 @njit(cache=True, error_model="numpy")
-def eliminate_joints(count, bodies, start, units, joints, compliance, free_velocity, places):
-    """(group, table, column, M, order, scale, held, gram, contradiction) of `count` bodies, as in `Groups`.  units:
-    (m, 12) rows over unit masses; compliance: (m,), or empty; places: see below."""
-    if not len(compliance):
-        compliance = np.zeros(start[len(start) - 1])
+def eliminate_joints(count, joints, raw):
+    """`Groups` of `count` bodies.  joints: blocks, the first of all; raw: `RawRows`."""
+    bodies, start = raw.bodies, raw.start
     group, table = np.empty(count, np.int64), np.empty((count, FIELDS), np.int64)
-    column = np.empty((len(places), 2), np.int64)
-    area, joint_rows, coordinates = _form_groups(bodies, start, joints, compliance, places, group, table, column)
+    column = np.empty((len(raw.places), 2), np.int64)
+    area, joint_rows, coordinates = _form_groups(raw, joints, group, table, column)
     M, order, scale = np.zeros(area), np.empty(joint_rows, np.int64), np.empty(joint_rows)
-    held, gram, contradiction = np.zeros(coordinates), np.empty(joint_rows * joint_rows), np.zeros(start[joints])
+    shift, gram, contradiction = np.zeros(coordinates), np.empty(joint_rows * joint_rows), np.zeros(start[joints])
+    groups = Groups(group, table, column, M, order, scale, shift, gram, contradiction)
     for k in range(joints):
         if max(bodies[k, 0], bodies[k, 1]) < 0:  # between the world and itself nothing can move
             for i in range(start[k], start[k + 1]):
-                contradiction[i] = free_velocity[i]
+                contradiction[i] = raw.free_velocity[i]
     if joint_rows:
-        _fill_groups(bodies, start, units, joints, compliance, places, group, table, column, M, order)
-        _eliminate(free_velocity, group, table, M, order, scale, held, gram, contradiction)
-    return group, table, column, M, order, scale, held, gram, contradiction
+        _fill_groups(raw, joints, groups)
+        _eliminate(raw.free_velocity, groups)
+    return groups
 
 
 @njit(cache=True, error_model="numpy")
-def _standing(group, body):
+def _gives(compliance, i):
+    """Is this row compliant?"""
+    return len(compliance) > 0 and compliance[i] > 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def _leader(group, body):
+    """The body that stands for the group of this one."""
     while group[body] != body:
         group[body] = group[group[body]]
         body = group[body]
@@ -87,21 +93,21 @@ def _standing(group, body):
 
 
 @njit(cache=True, error_model="numpy")
-def _form_groups(bodies, start, joints, compliance, places, group, table, column):
-    """Who belongs together, and how large everything is; (numbers in all M, joint rows in groups, coordinates).
+def _form_groups(raw, joints, group, table, column):
+    """Which bodies belong together, and how large everything is; (numbers in all M, joint rows in groups, coordinates).
 
-    places: (n', PLACES) the blocks of limits and contacts; column: (n', 2) out, first column of a block in
-    the M of its first and second body, −1 where that body is free or the world."""
-    count = len(group)
+    column: (n', 2) out, first column of a block in the M of its first and second body, −1 where that body is free or
+    the world."""
+    bodies, start, places, count = raw.bodies, raw.start, raw.places, len(group)
     table[:] = 0
     for b in range(count):
         group[b] = b
     for k in range(joints):
         if bodies[k, 0] >= 0 and bodies[k, 1] >= 0:
-            a, b = _standing(group, bodies[k, 0]), _standing(group, bodies[k, 1])
+            a, b = _leader(group, bodies[k, 0]), _leader(group, bodies[k, 1])
             group[max(a, b)] = min(a, b)
     for b in range(count):
-        g = _standing(group, b)
+        g = _leader(group, b)
         group[b] = g
         table[b, PLACE] = table[g, SIZE]
         table[g, SIZE] += 6
@@ -111,7 +117,7 @@ def _form_groups(bodies, start, joints, compliance, places, group, table, column
             g = group[body]
             table[g, JOINTS] += start[k + 1] - start[k]
             for i in range(start[k], start[k + 1]):
-                if compliance[i] > 0.0:
+                if _gives(raw.compliance, i):
                     table[g, SIZE] += 1
     for k in range(len(places)):
         last = -1
@@ -129,7 +135,7 @@ def _form_groups(bodies, start, joints, compliance, places, group, table, column
     area, rows, coordinates = 0, 0, 0
     for b in range(count):
         if group[b] == b and table[b, JOINTS] > 0:
-            table[b, MATRIX], table[b, ORDER], table[b, HELD] = area, rows, coordinates
+            table[b, MATRIX], table[b, ORDER], table[b, SHIFT] = area, rows, coordinates
             table[b, FIRST] = 8 * ((table[b, JOINTS] + 7) // 8)
             table[b, WIDTH] = table[b, FIRST] + 8 * ((table[b, CONES] + 7) // 8)
             area += table[b, SIZE] * table[b, WIDTH]
@@ -139,8 +145,10 @@ def _form_groups(bodies, start, joints, compliance, places, group, table, column
 
 
 @njit(cache=True, error_model="numpy")
-def _fill_groups(bodies, start, units, joints, compliance, places, group, table, column, M, order):
-    """Write every M, and the joint row behind each of its columns.  units: (m, 12) the rows over unit masses."""
+def _fill_groups(raw, joints, groups):
+    """Write every M, and the joint row behind each of its columns."""
+    bodies, start, units, places, compliance = raw.bodies, raw.start, raw.units, raw.places, raw.compliance
+    group, table, column, M, order = groups.group, groups.table, groups.column, groups.M, groups.order
     count = len(group)
     taken, springs = np.zeros(count, np.int64), np.zeros(count, np.int64)
     for b in range(count):
@@ -171,17 +179,17 @@ def _fill_groups(bodies, start, units, joints, compliance, places, group, table,
             width = table[g, WIDTH]
             for i in range(start[k], start[k + 1]):
                 order[table[g, ORDER] + taken[g]] = i
-                if compliance[i] > 0.0:
+                if _gives(compliance, i):
                     M[table[g, MATRIX] + springs[g] * width + taken[g]] = math.sqrt(compliance[i])
                     springs[g] += 1
                 taken[g] += 1
 
 
 @njit(cache=True, error_model="numpy")
-def _eliminate(free_velocity, group, table, M, order, scale, held, gram, contradiction):
-    """Triangular form of every group; `held`: the change of its coordinates that the joints ask for.
-
-    contradiction: (m_e,) [m/s] what redundant rows ask beyond that; gram: scratch for the square of all joint rows."""
+def _eliminate(free_velocity, groups):
+    """Triangular form of every group, the shift of its coordinates, and what redundant rows demand beyond that."""
+    group, table, M, order, scale = groups.group, groups.table, groups.M, groups.order, groups.scale
+    shift, gram, contradiction = groups.shift, groups.gram, groups.contradiction
     used = 0
     for g in range(len(group)):
         if group[g] == g and table[g, JOINTS] > 0:
@@ -194,27 +202,29 @@ def _eliminate(free_velocity, group, table, M, order, scale, held, gram, contrad
             U = gram[used : used + (f - rank) ** 2].reshape(f - rank, f - rank)
             used += (f - rank) ** 2
             dependence(A, f, rank, U)
-            asked = np.empty(f)
+            demand = np.empty(f)
             for j in range(f):
-                asked[j] = sizes[j] * free_velocity[own[j]]
+                demand[j] = sizes[j] * free_velocity[own[j]]
             if rank < f:  # what lies in the null space cannot be had
-                vain = asked.copy()
+                vain = demand.copy()
                 into_null_space(A, f, rank, U, vain)
                 for j in range(f):
-                    asked[j] -= vain[j]
+                    demand[j] -= vain[j]
                     contradiction[own[j]] = vain[j] / sizes[j] if sizes[j] > 0.0 else free_velocity[own[j]]
             for i in range(rank):
-                h = -asked[i] / A[i, i]
-                held[table[g, HELD] + i] = h
+                h = -demand[i] / A[i, i]
+                shift[table[g, SHIFT] + i] = h
                 for j in range(i + 1, rank):
-                    asked[j] += A[i, j] * h
+                    demand[j] += A[i, j] * h
 
 
 @njit(cache=True, error_model="numpy")
 def joint_reactions(bodies, start, places, groups, reactions):
-    """Write the joint rows of `reactions`: the smallest ones that give each group the coordinates its joints ask for,
-    beside those of limits and contacts in it.  groups: a plain tuple of `Groups`."""
-    group, table, column, M, order, scale, held, gram = groups[:8]
+    """Write the joint rows of `reactions`: the smallest ones that shift the coordinates of each group as its joints
+    demand, beside those of limits and contacts in it.  groups: a plain tuple of `Groups`."""
+    groups = Groups(*groups)
+    group, table, column, M = groups.group, groups.table, groups.column, groups.M
+    order, scale, shift, gram = groups.order, groups.scale, groups.shift, groups.gram
     for g in range(len(group)):
         if group[g] != g or table[g, JOINTS] == 0:
             continue
@@ -224,13 +234,14 @@ def joint_reactions(bodies, start, places, groups, reactions):
         own, sizes = order[table[g, ORDER] :][:f], scale[table[g, ORDER] :][:f]
         need = np.empty(rank)
         for i in range(rank):
-            need[i] = held[table[g, HELD] + i]
+            need[i] = shift[table[g, SHIFT] + i]
         for k in range(len(places)):
             for side in range(2):
-                body = bodies[places[k, BLOCK], side]
-                if body < 0 or group[body] != g or (side == 1 and column[k, 1] == column[k, 0] and bodies[
-                    places[k, BLOCK], 0] >= 0 and group[bodies[places[k, BLOCK], 0]] == g):  # fmt: skip
+                body, other = bodies[places[k, BLOCK], side], bodies[places[k, BLOCK], 0]
+                if body < 0 or group[body] != g:
                     continue
+                if side == 1 and column[k, 1] == column[k, 0] and other >= 0 and group[other] == g:
+                    continue  # both bodies are of this group, and share the columns
                 for a in range(places[k, ROWS]):
                     x = reactions[start[places[k, BLOCK]] + a]
                     if x != 0.0:

@@ -55,9 +55,13 @@ def interior_start(problem: Problem, reactions: np.ndarray) -> np.ndarray:
     x, y = near.copy(), np.zeros_like(near)
     centred_pair(limits, apart, first_tau(float(np.mean(apart**2)), math.inf, 0.0), x[free:], y[free:])
     interior = Interior(
-        standard, system_of(standard, settings), x, y, correctors=settings.correctors, joint=settings.joint,
+        standard,
+        system_of(standard, settings),
+        (x, y),
+        correctors=settings.correctors,
+        joint=settings.joint,
         single_above=SINGLE_TAU,
-    )  # fmt: skip
+    )
     for iteration in range(_MOST):
         if iteration < _RENEWALS:
             standard.renew(interior.x, interior.y)

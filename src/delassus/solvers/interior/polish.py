@@ -9,18 +9,19 @@ has no such limit. Its dual in the velocities is smooth: with p(ξ) = P_G(G⁻¹
 root of D (ξ − p(ξ)), the gradient of ½ ξ·Dξ + ½ p·G p. Newton's system is (I + S D) dξ = p − ξ with S the derivative
 of the projection: the interior point's system on the same pattern, with other weights.
 
-A step is `aim`, a solve by whoever knows the matrix, `take_newton_step`, the velocity of `best` by the
-same, and `settle`. All vectors are (m',), `free` bilateral rows first.
+A step is `begin_newton_step`, a linear solve, `take_newton_step`, the velocity of `best`, and `settle`. All vectors are
+(m',), bilateral rows first.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from delassus.cones.coulomb import project_coulomb
 from delassus.kernel import njit
-from delassus.solvers.interior.iteration import project_standard
+from delassus.solvers.interior.iteration import Scaled, project_standard
+from delassus.solvers.interior.weights import WeightArrays
 
 _FIRST_RHO = 0.01  # first ρ over 1/η, the root of reaction over velocity
 _ENOUGH = 0.5  # a step is taken when the slope at its end is at most this part of the slope at its start
@@ -58,14 +59,11 @@ class Newton(NamedTuple):
     point: np.ndarray
 
 
-def newton_of(
-    free: int, limits: int, soft: np.ndarray, x: np.ndarray, rho: np.ndarray, diagonal: np.ndarray, blocks: np.ndarray,
-    roots: np.ndarray,
-) -> Newton:  # fmt: skip
-    """Room for a polish from x (m').  soft: (m',) compliance; rho: (m',) first weights in scaled units; diagonal,
-    blocks, roots: of S, overwritten. Before the first step `t` is to be filled."""
-    out = Newton(diagonal, blocks, roots, np.empty(5), *np.zeros((len(Newton._fields) - 4, len(x))))
-    _begin(free, limits, soft, x, rho, tuple(out))
+def newton_of(scaled: tuple[Any, ...], x: np.ndarray, rho: np.ndarray, weights: WeightArrays) -> Newton:
+    """Arrays for a polish from x (m').  scaled: `Scaled` as a plain tuple; rho: (m',) first weights in scaled units;
+    weights: overwritten. Before the first step `t` is to be filled."""
+    out = Newton(*weights, np.empty(5), *np.zeros((len(Newton._fields) - 4, len(x))))
+    _begin(scaled, x, rho, tuple(out))
     return out
 
 
@@ -77,8 +75,9 @@ def first_rho(limits, eta, rho):
 
 
 @njit(cache=True, error_model="numpy")
-def _begin(free, limits, soft, x, rho, newton):
-    s = Newton(*newton)
+def _begin(scaled, x, rho, newton):
+    problem, s = Scaled(*scaled), Newton(*newton)
+    free, limits, soft = problem.free, problem.limits, problem.soft
     s.counts[0], s.counts[1], s.counts[2], s.counts[3], s.counts[4] = 0.0, math.inf, math.inf, 0.0, math.inf
     for i in range(len(x)):
         s.x[i] = s.xi[i] = s.best[i] = x[i]
@@ -89,38 +88,40 @@ def _begin(free, limits, soft, x, rho, newton):
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def aim(free, limits, q, soft, newton):
-    """p, S and the right side p − ξ of Newton's system.  q: (m',) free velocities."""
-    s = Newton(*newton)
+def begin_newton_step(scaled, q, newton):
+    """p, S and the right side p − ξ of Newton's system.  q: (m',) free velocities, with what the model of D leaves out
+    (`Standard.offset`)."""
+    problem, s = Scaled(*scaled), Newton(*newton)
     for i in range(len(q)):
-        s.offset[i] = q[i] + (soft[i] - s.even[i]) * s.x[i]
-    _prox(free, limits, s, s.t)
+        s.offset[i] = q[i] + (problem.soft[i] - s.even[i]) * s.x[i]
+    _prox(problem.free, problem.limits, s, s.t)
     for i in range(len(q)):
         s.right[i] = s.p[i] - s.xi[i]
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def take_newton_step(free, limits, newton):
+def take_newton_step(scaled, newton):
     """Move ξ along dξ, t with it, and project `best`; the length, zero where the direction is of no use."""
-    s = Newton(*newton)
-    length = _length(free, limits, s)
+    problem, s = Scaled(*scaled), Newton(*newton)
+    length = _length(problem.free, problem.limits, s)
     if length == 0.0:
         return length
     for i in range(len(s.xi)):
         s.xi[i] += length * s.dx[i]
         s.t[i] += length * s.image[i]
         s.best[i] = s.xi[i]
-    project_standard(free, limits, s.best)
+    project_standard(problem.free, problem.limits, s.best)
     return length
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def settle(free, limits, length, q, soft, speed, v, norm, worst, newton):
+def settle(scaled, q, length, v, reached, newton):
     """A new centre where the inner problem is solved; (inner, outer residual, whether the centre moved).
 
-    v: velocity of `best`; norm, worst: its natural map."""
-    s = Newton(*newton)
-    counts = s.counts
+    q: of `begin_newton_step`; v: velocity of `best`; reached: norm and worst velocity of its natural map."""
+    problem, s = Scaled(*scaled), Newton(*newton)
+    free, soft, counts = problem.free, problem.soft, s.counts
+    norm, worst = reached
     counts[0] += 1.0
     counts[3] += 1.0
     if norm <= 0.5 * counts[2]:
@@ -130,7 +131,7 @@ def settle(free, limits, length, q, soft, speed, v, norm, worst, newton):
     for i in range(len(v)):
         s.trial[i] = (s.best[i] - s.x[i]) / s.rho[i]
         s.point[i] = v[i] - (soft[i] - s.even[i]) * (s.best[i] - s.x[i])
-    inner, outer = _inner_and_outer(free, limits, s.best, s.point, s.trial, speed)
+    inner, outer = _inner_and_outer(free, problem.limits, s.best, s.point, s.trial, problem.speed)
     stuck = length == 1.0 and inner > _NO_GAIN * counts[1] and counts[0] > 2.0
     counts[1] = inner
     moves = inner <= _INNER * outer or stuck

@@ -6,17 +6,18 @@ Columns of Ĵ are the motions that joints leave (see `joint_groups`); bodies wit
 at most two groups, so a block of rows is two segments of columns. The table `places` has a line per block: (first
 column, columns) twice, in order, and then the columns AT, BLOCK and ROWS. Rows are scaled as in `standard`.
 
-Whatever has one number per row is a line of one matrix, `vectors`: a small problem's arrays are sooner computed with
-than handed over one by one. Its first lines are named here, the others by whoever uses them:
+Whatever has one number per row is a line of one matrix, `vectors`: handing over a small problem's arrays one by one
+takes longer than computing with them. Its first lines are named here, the others in `dense`:
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from delassus.kernel import njit
 from delassus.linalg.operators.rigid import unit_mass_rows
+from delassus.linalg.operators.rigid_data import RigidData
 from delassus.problem import Problem
 from delassus.solvers.interior.joint_groups import (
     AT,
@@ -24,14 +25,15 @@ from delassus.solvers.interior.joint_groups import (
     COLUMN,
     FIELDS,
     FIRST,
-    HELD,
     JOINTS,
     MATRIX,
     PLACES,
     RANK,
     ROWS,
+    SHIFT,
     SIZE,
     WIDTH,
+    Groups,
     eliminate_joints,
     joint_reactions,
 )
@@ -48,40 +50,81 @@ _TINY = 1e-300  # m/s: 0/0 counts as 0
 _NONE = np.zeros(0)
 
 
+class Rows(NamedTuple):
+    """Ĵ by blocks of rows."""
+
+    limits: int
+    """Orthant rows, the first of all."""
+    places: np.ndarray
+    """(blocks, PLACES), see above."""
+    J: np.ndarray
+    """Ĵ, flat: the entries of a block, row by row, from AT on."""
+    lines: np.ndarray
+    """(…, 12) the same memory by twelve numbers."""
+    end: np.ndarray
+    """(size,) one behind the last column that a row of I + ĴᵀSĴ reaches, its factor included."""
+    paired: bool
+    """Are there no joints, and has every block two segments of six, with the columns from `size` on for no body?"""
+
+
+class Reduction(NamedTuple):
+    """What leads from scaled unknowns back to reactions.  unit: of velocity [m/s]."""
+
+    places: np.ndarray
+    factor: np.ndarray
+    unit: float
+
+
+class RawRows(NamedTuple):
+    """The blocks of rows as they are found, before elimination and scaling."""
+
+    bodies: np.ndarray
+    """(blocks, 2) of all blocks, joints first; −1 for the world."""
+    start: np.ndarray
+    """(blocks + 1,) first row of each block."""
+    units: np.ndarray
+    """(m, 12) rows over unit masses."""
+    compliance: np.ndarray
+    """(m,), or empty where it is zero [1/kg]."""
+    free_velocity: np.ndarray
+    """(m,) [m/s]."""
+    places: np.ndarray
+    """(n', PLACES) the blocks of limits and contacts."""
+
+
 class Reduced:
     """problem: of rigid bodies; lines: how many `vectors` has; `is_symmetric` is False where a mass is not, and then
     nothing else is of use.
 
-    limits: number of orthant rows; row_count: m'; size: columns of Ĵ;
-    rows: (limits, places, Ĵ, lines, end, paired), lines: Ĵ by twelve numbers; end: (size,) one behind the last
-    column that a row of I + ĴᵀSĴ reaches, its factor included; paired: no joints, and every block has two segments of
-    six, with the columns from `size` on for no body;
-    vectors: (lines, m'), the first NUMBERS lines filled in; groups: of `joint_groups`, or None without joints;
-    inconsistency: largest inconsistent part of the joints' free velocities, over the largest of them."""
+    limits: number of orthant rows; row_count: m'; size: columns of Ĵ; rows, reduction: `Rows` and `Reduction` as plain
+    tuples; vectors: (lines, m'), the first NUMBERS lines filled in; groups: `Groups` as a plain tuple, or None without
+    joints; inconsistency: largest inconsistent part of the joints' free velocities, over the largest of them."""
 
     def __init__(self, problem: Problem, lines: int = NUMBERS):
         self.problem = problem
         delassus, cone = problem.delassus.rigid, problem.cone
-        self.plain, self.start = delassus.plain, cone.block_start
+        self.rigid, self.start = delassus.plain, cone.block_start
         joints = cone.bilateral.size
-        parts, sizes, groups = reduce_rows(
-            delassus.mass, self.plain, problem.free_velocity, joints or None, cone.unilateral, problem.mu, lines
+        cones = cone.unilateral, problem.mu
+        arrays, groups, sizes = reduce_rows(
+            delassus.mass, self.rigid, problem.free_velocity, joints or None, cones, lines
         )
-        self.is_symmetric, self.limits, self.unit, self.inconsistency = sizes
-        self.places, J, end, self.vectors = parts
+        self.is_symmetric, self.limits, unit, self.inconsistency = sizes
+        places, J, end, self.vectors = arrays
         self.groups: tuple[Any, ...] | None = groups
-        paired = groups is None or not len(groups[3])
-        self.rows = self.limits, self.places, J.ravel(), J, end, paired
+        paired = groups is None or not len(Groups(*groups).M)
+        self.rows = tuple(Rows(self.limits, places, J.ravel(), J, end, paired))
+        self.reduction = tuple(Reduction(places, self.vectors[FACTOR], unit))
         self.size, self.row_count = len(end), self.vectors.shape[1]
 
     @property
     def contradiction(self) -> np.ndarray:
         """(m_e,) [m/s] the inconsistent part of the joints' free velocities."""
-        return _NONE if self.groups is None else self.groups[-1]
+        return _NONE if self.groups is None else Groups(*self.groups).contradiction
 
     def write_reactions(self, x: np.ndarray, reactions: np.ndarray) -> None:
         """λ (m,) [N s] of x (m',), joints included."""
-        write(x, self.vectors, self.unit, self.plain[0], self.start, self.places, self.groups, reactions)
+        write(x, self.reduction, self.groups, self.rigid, reactions)
 
     def balanced(self, x: np.ndarray) -> np.ndarray:
         """(m,) x, and the joint reactions that keep it from moving any joint: linear in x."""
@@ -93,47 +136,59 @@ class Reduced:
     def from_reactions(self, reactions: np.ndarray) -> np.ndarray:
         """x (m',) of λ (m,)."""
         out = np.empty(self.row_count)
-        read(reactions, self.vectors[FACTOR], self.unit, self.start, self.places, out)
+        read(reactions, self.reduction, self.start, out)
         return out
 
 
 @njit(cache=True, error_model="numpy")
-def reduce_rows(mass, rigid, free_velocity, joints, unilateral, mu, lines):
-    """((places, Ĵ by twelve numbers, end, vectors), (masses are symmetric, limits, unit of velocity, inconsistency),
-    groups) of `Reduced`.
+def reduce_rows(mass, rigid, free_velocity, joints, cones, lines):
+    """((places, Ĵ by twelve numbers, end, vectors), groups, (masses are symmetric, limits, unit of velocity,
+    inconsistency)) of `Reduced`.
 
-    rigid: `RigidDelassus.plain`; joints: their number, None where there are none: nothing of them is compiled then."""
-    bodies, start, rows, _, compliance = rigid
+    rigid: `RigidDelassus.plain`; joints: their number, None where there are none: nothing of them is compiled then;
+    cones: number of limits, friction coefficients."""
+    unilateral, mu = cones
+    rigid = RigidData(*rigid)
     first_contact = unilateral if joints is None else joints + unilateral
-    is_symmetric, limits, places, units = _order_rows(mass, bodies, start, rows, first_contact - unilateral,
-                                                           unilateral, mu)  # fmt: skip
+    limits, places = _order_blocks(first_contact - unilateral, unilateral, mu)
+    is_symmetric, units = _unit_rows(mass, rigid)
+    raw = RawRows(rigid.bodies, rigid.block_start, units, rigid.compliance, free_velocity, places)
     if joints is None:
         group, table = np.empty(len(mass), np.int64), np.empty((len(mass), FIELDS), np.int64)
         for b in range(len(mass)):
             group[b], table[b, SIZE], table[b, RANK], table[b, JOINTS] = b, 6, 0, 0
         groups, inconsistency, paired = None, 0.0, True
     else:
-        linked = eliminate_joints(len(mass), bodies, start, units, joints, compliance, free_velocity, places)
-        group, table, paired, groups = linked[0], linked[1], len(linked[3]) == 0, linked
-        inconsistency = _largest(linked[8]) / max(_largest(free_velocity[: len(linked[8])]), _TINY)
+        linked = eliminate_joints(len(mass), joints, raw)
+        group, table, paired = linked.group, linked.table, len(linked.M) == 0
+        inconsistent = linked.contradiction
+        inconsistency = _largest(inconsistent) / max(_largest(free_velocity[: len(inconsistent)]), _TINY)
+        groups = (
+            linked.group,
+            linked.table,
+            linked.column,
+            linked.M,
+            linked.order,
+            linked.scale,
+            linked.shift,
+            linked.gram,
+            linked.contradiction,
+        )
     columns = 0
     for b in range(len(group)):
         if group[b] == b:
             table[b, COLUMN] = columns
             columns += table[b, SIZE] - table[b, RANK]
-    total = _segments(bodies, places, group, table, columns if paired else -1)
+    total = _segments(rigid.bodies, places, group, table, columns if paired else -1)
     J, end = np.empty(((total + 11) // 12, 12)), np.empty(columns, np.int64)
     _envelope(places, end)
     vectors = np.empty((lines, limits + 3 * (len(places) - limits)))
-    q, soft, speed, factor = vectors[Q], vectors[SOFT], vectors[SPEED], vectors[FACTOR]
     flat = J.ravel()
-    _fill_rows(bodies, start, units, free_velocity, places, group, table, flat, q)
+    _fill_rows(raw, group, table, flat, vectors[Q])
     if joints is not None:
-        _fill_joined_rows(bodies, places, linked, flat, q)
-    unit = _scale_rows(start, units, mu, first_contact, compliance, places, flat, q, soft, speed,
-                       factor)  # fmt: skip
-    parts = places, J, end, vectors
-    return parts, (is_symmetric, limits, unit, inconsistency), groups
+        _fill_joined_rows(raw, linked, flat, vectors[Q])
+    unit = _scale_rows(raw, mu, first_contact, flat, vectors)
+    return (places, J, end, vectors), groups, (is_symmetric, limits, unit, inconsistency)
 
 
 @njit(cache=True, error_model="numpy")
@@ -170,12 +225,9 @@ def _unit_masses(mass, root):
 
 
 @njit(cache=True, error_model="numpy")
-def _order_rows(mass, bodies, start, rows, joints, unilateral, mu):
-    """(masses are symmetric, limits, places, units): limits, frictionless contacts, then the others, of which block and
-    rows are filled in; (m, 12) rows over unit masses."""
-    count = len(start) - 1 - joints
-    places = np.empty((count, PLACES), np.int64)
-    units = np.empty(rows.shape)
+def _order_blocks(joints, unilateral, mu):
+    """(orthant rows, places): limits, frictionless contacts, then the others, of which block and rows are filled in."""
+    places = np.empty((unilateral + len(mu), PLACES), np.int64)
     at = limits = 0
     for k in range(unilateral):
         places[at, BLOCK], places[at, ROWS] = joints + k, 1
@@ -187,12 +239,19 @@ def _order_rows(mass, bodies, start, rows, joints, unilateral, mu):
                 at += 1
         if not rough:
             limits = at
-    root, ones = np.empty(mass.shape), np.empty(len(rows))
+    return limits, places
+
+
+@njit(cache=True, error_model="numpy")
+def _unit_rows(mass, rigid):
+    """(masses are symmetric, (m, 12) rows over unit masses)."""
+    rows = rigid.rows
+    root, ones, units = np.empty(mass.shape), np.empty(len(rows)), np.empty(rows.shape)
     is_symmetric = _unit_masses(mass, root)
     for i in range(len(rows)):
         ones[i] = 1.0 if is_symmetric else 0.0
-    unit_mass_rows(root, bodies, start, rows, ones, units)
-    return is_symmetric, limits, places, units
+    unit_mass_rows(root, rigid.bodies, rigid.block_start, rows, ones, units)
+    return is_symmetric, units
 
 
 @njit(cache=True, error_model="numpy")
@@ -241,8 +300,9 @@ def _envelope(places, end):
 
 
 @njit(cache=True, error_model="numpy")
-def _fill_rows(bodies, start, units, free_velocity, places, group, table, J, q):
+def _fill_rows(raw, group, table, J, q):
     """Ĵ of bodies without joints, and the free velocity of limits and contacts, not scaled yet."""
+    bodies, start, units, places, free_velocity = raw.bodies, raw.start, raw.units, raw.places, raw.free_velocity
     for p in range(len(J)):
         J[p] = 0.0
     i = 0
@@ -261,9 +321,10 @@ def _fill_rows(bodies, start, units, free_velocity, places, group, table, J, q):
 
 
 @njit(cache=True, error_model="numpy")
-def _fill_joined_rows(bodies, places, groups, J, q):
-    """The same of bodies with joints, whose free velocity changes by what these ask for."""
-    group, table, column, M, held = groups[0], groups[1], groups[2], groups[3], groups[6]
+def _fill_joined_rows(raw, groups, J, q):
+    """Ĵ and free velocities of bodies with joints, which change the free velocity."""
+    bodies, places = raw.bodies, raw.places
+    group, table, column, M, shift = groups.group, groups.table, groups.column, groups.M, groups.shift
     i = 0
     for k in range(len(places)):
         last, rows, width = -1, places[k, ROWS], places[k, 1] + places[k, 3]
@@ -277,7 +338,7 @@ def _fill_joined_rows(bodies, places, groups, J, q):
                     first = table[g, MATRIX] + table[g, FIRST] + column[k, side] + r
                     for c in range(table[g, SIZE]):
                         value = M[first + c * wide]
-                        q[i + r] += value * held[table[g, HELD] + c]
+                        q[i + r] += value * shift[table[g, SHIFT] + c]
                         if c >= rank:
                             J[place + r * width + c - rank] = value
             last = g
@@ -285,9 +346,11 @@ def _fill_joined_rows(bodies, places, groups, J, q):
 
 
 @njit(cache=True, error_model="numpy")
-def _scale_rows(start, units, mu, first_contact, compliance, places, J, q, soft, speed, factor):
+def _scale_rows(raw, mu, first_contact, J, vectors):
     """Standard cones, unit mobility on average, and velocities of rms one; the unit of velocity."""
-    i, square, plain = 0, 0.0, 0.0
+    start, units, compliance, places = raw.start, raw.units, raw.compliance, raw.places
+    q, soft, speed, factor = vectors[Q], vectors[SOFT], vectors[SPEED], vectors[FACTOR]
+    i, square, unscaled = 0, 0.0, 0.0
     for k in range(len(places)):
         width = places[k, 1] + places[k, 3]
         mobility, alone = 0.0, 0.0
@@ -305,7 +368,7 @@ def _scale_rows(start, units, mu, first_contact, compliance, places, J, q, soft,
         mobility = max(mobility, _LEAST_MOBILITY * alone) / places[k, ROWS]
         scale = 1.0 / math.sqrt(mobility) if mobility > 0.0 else 1.0
         for r in range(places[k, ROWS]):
-            plain += (factor[i + r] * q[i + r]) ** 2
+            unscaled += (factor[i + r] * q[i + r]) ** 2
             speed[i + r] = scale
             factor[i + r] *= scale
             for c in range(width):
@@ -316,7 +379,7 @@ def _scale_rows(start, units, mu, first_contact, compliance, places, J, q, soft,
         i += places[k, ROWS]
     if not square > 0.0:
         return 1.0
-    unit, rms = math.sqrt(square / i), math.sqrt(plain / i)
+    unit, rms = math.sqrt(square / i), math.sqrt(unscaled / i)
     for r in range(i):
         q[r] /= unit
         speed[r] *= rms / unit
@@ -324,8 +387,10 @@ def _scale_rows(start, units, mu, first_contact, compliance, places, J, q, soft,
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def read(reactions, factor, unit, start, places, x):
+def read(reactions, reduction, start, x):
     """x (m',) of λ (m,)."""
+    back = Reduction(*reduction)
+    places, factor, unit = back.places, back.factor, back.unit
     i = 0
     for k in range(len(places)):
         for r in range(places[k, ROWS]):
@@ -334,14 +399,16 @@ def read(reactions, factor, unit, start, places, x):
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def write(x, vectors, unit, bodies, start, places, groups, reactions):
-    """λ (m,) [N s] of x (m',), joints included.  groups: of `joint_groups`, or None."""
+def write(x, reduction, groups, rigid, reactions):
+    """λ (m,) [N s] of x (m',), joints included.  groups: a plain tuple of `Groups`, or None; rigid: `RigidData`."""
+    back, rigid = Reduction(*reduction), RigidData(*rigid)
+    places, start, factor, unit = back.places, rigid.block_start, back.factor, back.unit
     for i in range(len(reactions)):
         reactions[i] = 0.0
     i = 0
     for k in range(len(places)):
         for r in range(places[k, ROWS]):
-            reactions[start[places[k, BLOCK]] + r] = unit * vectors[FACTOR, i + r] * x[i + r]
+            reactions[start[places[k, BLOCK]] + r] = unit * factor[i + r] * x[i + r]
         i += places[k, ROWS]
     if groups is not None:
-        joint_reactions(bodies, start, places, groups, reactions)
+        joint_reactions(rigid.bodies, start, places, groups, reactions)

@@ -92,9 +92,13 @@ class SparseSpace:
 
     def _interior(self, x: np.ndarray, y: np.ndarray) -> Interior:
         return Interior(
-            self.standard, self.system, x, y, correctors=self.settings.correctors, joint=self.settings.joint,
+            self.standard,
+            self.system,
+            (x, y),
+            correctors=self.settings.correctors,
+            joint=self.settings.joint,
             single_above=SINGLE_TAU if self.settings.mixed else math.inf,
-        )  # fmt: skip
+        )
 
     # -- restarts ----------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """The phases on large problems: Python loops over the compiled stages of `iteration` and `polish`, with sparse systems.
 
-`dense` is the same for small ones in compiled loops, and a test holds the two against each other.
+`dense` has the compiled loops over the same stages, for small problems.
 """
 
 from time import perf_counter
@@ -16,7 +16,7 @@ from delassus.solvers.interior.iteration import (
     RUNNING,
     SLOPPY,
     STALLED,
-    Work,
+    Aim,
     begin_iteration,
     finish_iteration,
     how_it_ended,
@@ -24,7 +24,7 @@ from delassus.solvers.interior.iteration import (
     take_direction,
     work_of,
 )
-from delassus.solvers.interior.polish import aim, newton_of, settle, take_newton_step
+from delassus.solvers.interior.polish import begin_newton_step, newton_of, settle, take_newton_step
 from delassus.solvers.interior.standard import Standard
 from delassus.solvers.interior.weights import Weights, inverse_roots
 from delassus.solvers.parts.jordan import centrality
@@ -56,13 +56,21 @@ class Interior:
 
     centring, sloppy, centred = CENTRING, SLOPPY, CENTRED
 
-    def __init__(self, standard: Standard, system: System, x: np.ndarray, y: np.ndarray, *, correctors: int,
-                 joint: float, single_above: float):  # fmt: skip
+    def __init__(
+        self,
+        standard: Standard,
+        system: System,
+        point: tuple[np.ndarray, np.ndarray],
+        *,
+        correctors: int,
+        joint: float,
+        single_above: float,
+    ):
         self.standard, self.system = standard, system
-        self.x, self.y = x, y
+        self.x, self.y = x, y = point
         self.correctors, self.joint, self.single_above = correctors, joint, single_above
         self.weights = Weights(standard.free, standard.limits, standard.cones, system.needs_roots)
-        self.work = Work(*work_of(standard.limits, self.weights.diagonal, self.weights.blocks, self.weights.roots))
+        self.work = work_of(standard.limits, self.weights.arrays, x, y)
         self.tau, _ = centrality(standard.limits, x[standard.free :], y[standard.free :])
         self.short_steps = 0
         self.details: dict[str, float] = {}
@@ -74,14 +82,12 @@ class Interior:
 
     def step(self) -> bool:
         """One iteration: one factorisation, two solves and one per corrector tried; False where it broke down."""
-        standard, limits, free, work, x, y = (
-            self.standard, self.standard.limits, self.standard.free, tuple(self.work), self.x, self.y,
-        )  # fmt: skip
-        soft, is_soft = standard.soft, standard.is_soft
+        standard, free, work = self.standard, self.standard.free, tuple(self.work)
+        scaled = standard.scaled
         v = self._velocity()
-        largest, size = begin_iteration(free, limits, soft, is_soft, self.joint, x, y, v, work)
+        largest, size = begin_iteration(scaled, self.joint, v, work)
         if len(self.work.roots):
-            inverse_roots(limits, self.work.eta, self.work.w[free:], soft[free:], self.work.roots)
+            inverse_roots(standard.limits, self.work.eta, self.work.w[free:], standard.soft[free:], self.work.roots)
         # what a solve leaves over becomes primal residual; it should stay well below the velocities of closed contacts
         goal = self.sloppy * self.tau / size
         begin = perf_counter()
@@ -89,55 +95,56 @@ class Interior:
             return False
         factored = perf_counter()
         stage, krylov, goes_on = -1, 0, True
-        sigma = target = longest = 0.0
+        aim = Aim(self.tau, 0.0, 0.0, 0.0)
         while goes_on:
             stage += 1
-            rough = right_side(stage, free, limits, is_soft, self.tau, target, longest, work)
+            rough = right_side(stage, scaled, tuple(aim), work)
             if not self.system.solve(self.work.right, self.work.more_dx, self.work.image, rough * goal):
                 if stage < 2:
                     return False
                 break
             krylov += self.system.krylov
-            goes_on, sigma, target, longest = take_direction(
-                stage, free, limits, self.correctors, self.centring, soft, x, y, self.tau, sigma, target, longest, work
-            )
-            if stage == 0:
-                sigma, target = self._target(sigma, target)
-        step, self.tau, self.short_steps = self._move(longest)
+            goes_on, next_aim = take_direction(stage, scaled, self.correctors, self.centring, tuple(aim), work)
+            aim = self._aimed(Aim(*next_aim)) if stage == 0 else Aim(*next_aim)
+        step, self.tau, self.short_steps = self._move(aim.longest)
         self._stiffen(step, v[:free])
         self.details = {
-            "tau": self.tau, "step": step, "sigma": sigma, "correctors": float(max(0, stage - 1)),
-            "krylov": float(krylov), "primal": largest, "joint": float(np.abs(v[:free]).max(initial=0.0)),
-            "factor": factored - begin, "solve": perf_counter() - factored, "single": float(self.system.is_single),
-        }  # fmt: skip
+            "tau": self.tau,
+            "step": step,
+            "sigma": aim.sigma,
+            "correctors": float(max(0, stage - 1)),
+            "krylov": float(krylov),
+            "primal": largest,
+            "joint": float(np.abs(v[:free]).max(initial=0.0)),
+            "factor": factored - begin,
+            "solve": perf_counter() - factored,
+            "single": float(self.system.is_single),
+        }
         return step > 0.0
 
     def advance(self, goal: float, goal_velocity: float) -> tuple[int, float, float]:
         """One iteration; (how it ended, natural map of x)."""
         works = self.step()
-        norm, worst = self.standard.natural_map(self.x)
+        reached = self.standard.natural_map(self.x)
         if not works:
-            return BROKEN, norm, worst
+            return BROKEN, *reached
         step, sigma = self.details["step"], self.details["sigma"]
-        return (
-            how_it_ended(step, self.short_steps, sigma, self.tau, norm, worst, goal, goal_velocity), norm, worst
-        )  # fmt: skip
+        end = how_it_ended(step, self.short_steps, sigma, self.tau, reached, (goal, goal_velocity))
+        return end, *reached
 
     def _velocity(self) -> np.ndarray:
         """D x + q, (m',)."""
         self.standard.correct(self.x)
         return self.standard.velocity(self.x)
 
-    def _target(self, sigma: float, target: float) -> tuple[float, float]:
-        """σ and σ τ, from those of the predictor."""
-        return sigma, target
+    def _aimed(self, aim: Aim) -> Aim:
+        """What the corrector aims at, from what the predictor's step says."""
+        return aim
 
     def _move(self, longest: float) -> tuple[float, float, int]:
         """Step; (its length, the new τ, short steps in a row)."""
-        return finish_iteration(
-            self.standard.free, self.standard.limits, self._fraction(), self.centred, longest, self.short_steps, self.x,
-            self.y, tuple(self.work),
-        )  # fmt: skip
+        work, fraction = tuple(self.work), self._fraction()
+        return finish_iteration(self.standard.scaled, fraction, self.centred, longest, self.short_steps, work)
 
     def _fraction(self) -> float:
         """How much of the way to the boundary is taken."""
@@ -157,8 +164,7 @@ class Polish:
     def __init__(self, standard: Standard, system: System, x: np.ndarray, rho: np.ndarray):
         self.standard, self.system = standard, system
         self.weights = Weights(standard.free, standard.limits, standard.cones, system.needs_roots)
-        self.newton = newton_of(standard.free, standard.limits, standard.soft, x, rho,
-                                self.weights.diagonal, self.weights.blocks, self.weights.roots)  # fmt: skip
+        self.newton = newton_of(standard.scaled, x, rho, self.weights.arrays)
         self.best, self.dx = self.newton.best, self.newton.dx
         self.details: dict[str, float] = {}
         standard.correct(x)
@@ -168,8 +174,8 @@ class Polish:
         """One Newton step, and a new centre where the inner problem is solved; (how it ended, natural map of best).
 
         patience: steps without halving the natural map that count as stalled."""
-        standard, newton, free, limits = self.standard, self.newton, self.standard.free, self.standard.limits
-        aim(free, limits, standard.offset, standard.soft, tuple(newton))
+        standard, newton, scaled = self.standard, self.newton, self.standard.scaled
+        begin_newton_step(scaled, standard.offset, tuple(newton))
         begin = perf_counter()
         if not self.system.factor(self.weights, False):
             return self._broken()
@@ -177,20 +183,24 @@ class Polish:
         if not self.system.solve(newton.right, newton.dx, newton.image, 0.0):
             return self._broken()
         solved = perf_counter()
-        length = take_newton_step(free, limits, tuple(newton))
+        length = take_newton_step(scaled, tuple(newton))
         if length == 0.0:
             return self._broken()
         v = standard.velocity(newton.best)
-        norm, worst = standard.natural_map_at(newton.best, v)
-        inner, outer, moved = settle(free, limits, length, standard.offset, standard.soft, standard.speed, v,
-                                     norm, worst, tuple(newton))  # fmt: skip
+        reached = standard.natural_map_at(newton.best, v)
+        inner, outer, moved = settle(scaled, standard.offset, length, v, reached, tuple(newton))
         if moved:
             standard.correct(newton.x)
         self.details = {
-            "step": length, "inner": inner, "outer": outer, "krylov": float(self.system.krylov),
-            "factor": factored - begin, "solve": solved - factored, "single": 0.0,
-        }  # fmt: skip
-        return STALLED if newton.counts[3] >= patience else RUNNING, norm, worst
+            "step": length,
+            "inner": inner,
+            "outer": outer,
+            "krylov": float(self.system.krylov),
+            "factor": factored - begin,
+            "solve": solved - factored,
+            "single": 0.0,
+        }
+        return STALLED if newton.counts[3] >= patience else RUNNING, *reached
 
     def _broken(self) -> tuple[int, float, float]:
         return BROKEN, *self.standard.natural_map(self.best)

@@ -20,7 +20,7 @@ from delassus.linalg.operators.matrix import csr_times
 from delassus.linalg.operators.rigid import RigidDelassus, add_response, multiply_rows, unit_mass_rows
 from delassus.linalg.operators.sparse import SparseDelassus
 from delassus.problem import Problem
-from delassus.solvers.interior.iteration import natural_map
+from delassus.solvers.interior.iteration import Scaled, natural_map
 from delassus.solvers.parts.jordan import StandardCone, standard_cone
 
 _SYMMETRIC = 1e-12  # relative skew part below which a matrix is taken as symmetric
@@ -70,6 +70,9 @@ class Standard:
         self.compliance = None if compliance is None else self.factor**2 * compliance[cone.rows]
         self.is_soft = self.compliance is not None
         self.soft = np.zeros(self.row_count) if self.compliance is None else self.compliance
+        self.scaled = tuple(
+            Scaled(self.start[: joints + 1], self.free, self.limits, self.q, self.soft, self.is_soft, self.speed)
+        )
         self.is_exact = True  # is D below the problem's own?
         self.operator: RigidRows | SparseRows | MatrixRows
         if delassus.has_bodies:
@@ -97,8 +100,8 @@ class Standard:
         return self.natural_map_at(x, self.velocity(x))
 
     def natural_map_at(self, x: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-        """The same where the velocity v (m',) is known."""
-        return natural_map(self.start[: self.joints + 1], self.limits, x, v, self.q, self.speed)
+        """The natural map of x (m') with the velocity v (m')."""
+        return natural_map(self.scaled, x, v)
 
     def correct(self, x: np.ndarray) -> None:
         """Renew `offset` so that D x + offset is the problem's own velocity at this x."""

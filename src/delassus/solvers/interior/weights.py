@@ -3,11 +3,21 @@ derivative of the projection in the polish. One number per bilateral and orthant
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from delassus.kernel import njit
 from delassus.solvers.parts.jordan import apply_blocks, form_squares
+
+
+class WeightArrays(NamedTuple):
+    """S in compiled code.  diagonal: (free + limits,); blocks: (cones, 3, 3); roots: (cones, 3, 3) F with F Fᵀ = S, or
+    empty."""
+
+    diagonal: np.ndarray
+    blocks: np.ndarray
+    roots: np.ndarray
 
 
 class Weights:
@@ -19,6 +29,11 @@ class Weights:
         self.diagonal = np.zeros(free + limits)
         self.blocks = np.zeros((cones, 3, 3))
         self.roots = np.zeros((cones if with_roots else 0, 3, 3))
+
+    @property
+    def arrays(self) -> WeightArrays:
+        """For compiled code; a plain tuple of it is quicker to hand over."""
+        return WeightArrays(self.diagonal, self.blocks, self.roots)
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """S v, (m',)."""
@@ -36,7 +51,7 @@ class Weights:
                 self.limits, eta, w, np.zeros(len(w)) if compliance is None else compliance[free:], self.roots
             )
         if compliance is not None:
-            soften(free, compliance, self.diagonal, self.blocks, self.roots, eta, w)
+            soften(free, compliance, tuple(self.arrays), eta, w)
 
     def root_times(self, v: np.ndarray) -> np.ndarray:
         """F v, (m',)."""
@@ -53,9 +68,9 @@ class Weights:
 
 @njit(cache=True, error_model="numpy")
 def _inverse_of(h, a, b, c):
-    """W⁻¹ of one contact, the boost with −w̄ over η: its upper triangle by rows."""
+    """W⁻¹ of one contact, the boost with −w̄ over η: the rows of its upper triangle."""
     f = 1.0 / (1.0 + a)
-    return a / h, -b / h, -c / h, (1.0 + f * b * b) / h, f * b * c / h, (1.0 + f * c * c) / h
+    return (a / h, -b / h, -c / h), ((1.0 + f * b * b) / h, f * b * c / h), (1.0 + f * c * c) / h
 
 
 @njit(cache=True, error_model="numpy")
@@ -65,7 +80,7 @@ def inverse_roots(limits, eta, w, soft, roots):
     for k in range(len(roots)):
         i = limits + 3 * k
         if soft[i] == 0.0 and soft[i + 1] == 0.0 and soft[i + 2] == 0.0:
-            v00, v01, v02, v11, v12, v22 = _inverse_of(eta[limits + k], w[i], w[i + 1], w[i + 2])
+            (v00, v01, v02), (v11, v12), v22 = _inverse_of(eta[limits + k], w[i], w[i + 1], w[i + 2])
             V = roots[k]
             V[0, 0], V[0, 1], V[0, 2] = v00, v01, v02
             V[1, 0], V[1, 1], V[1, 2] = v01, v11, v12
@@ -73,8 +88,10 @@ def inverse_roots(limits, eta, w, soft, roots):
 
 
 @njit(cache=True, error_model="numpy")
-def soften(free, compliance, diagonal, blocks, roots, eta, w):
-    """(W² + E)⁻¹ = V (I + V E V)⁻¹ V with V = W⁻¹: I + V E V is never near singular, W² may be."""
+def soften(free, compliance, weights, eta, w):
+    """S of soft rows, (W² + E)⁻¹ = V (I + V E V)⁻¹ V with V = W⁻¹: I + V E V is never near singular, W² may be."""
+    S = WeightArrays(*weights)
+    diagonal, blocks, roots = S.diagonal, S.blocks, S.roots
     first = len(diagonal)
     limits = first - free
     for i in range(first):
@@ -84,7 +101,7 @@ def soften(free, compliance, diagonal, blocks, roots, eta, w):
         e0, e1, e2 = compliance[i], compliance[i + 1], compliance[i + 2]
         if e0 == 0.0 and e1 == 0.0 and e2 == 0.0:
             continue
-        v00, v01, v02, v11, v12, v22 = _inverse_of(eta[limits + k], w[j], w[j + 1], w[j + 2])
+        (v00, v01, v02), (v11, v12), v22 = _inverse_of(eta[limits + k], w[j], w[j + 1], w[j + 2])
         # M = I + V E V = L Lᵀ, then F = (L⁻¹ V)ᵀ and S = F Fᵀ
         l00 = math.sqrt(1.0 + v00 * e0 * v00 + v01 * e1 * v01 + v02 * e2 * v02)
         l10 = (v01 * e0 * v00 + v11 * e1 * v01 + v12 * e2 * v02) / l00
@@ -97,13 +114,13 @@ def soften(free, compliance, diagonal, blocks, roots, eta, w):
         f02 = (v02 - l20 * f00 - l21 * f01) / l22
         f12 = (v12 - l20 * f10 - l21 * f11) / l22
         f22 = (v22 - l20 * f20 - l21 * f21) / l22
-        S = blocks[k]
-        S[0, 0] = f00 * f00 + f01 * f01 + f02 * f02
-        S[1, 1] = f10 * f10 + f11 * f11 + f12 * f12
-        S[2, 2] = f20 * f20 + f21 * f21 + f22 * f22
-        S[0, 1] = S[1, 0] = f00 * f10 + f01 * f11 + f02 * f12
-        S[0, 2] = S[2, 0] = f00 * f20 + f01 * f21 + f02 * f22
-        S[1, 2] = S[2, 1] = f10 * f20 + f11 * f21 + f12 * f22
+        B = blocks[k]
+        B[0, 0] = f00 * f00 + f01 * f01 + f02 * f02
+        B[1, 1] = f10 * f10 + f11 * f11 + f12 * f12
+        B[2, 2] = f20 * f20 + f21 * f21 + f22 * f22
+        B[0, 1] = B[1, 0] = f00 * f10 + f01 * f11 + f02 * f12
+        B[0, 2] = B[2, 0] = f00 * f20 + f01 * f21 + f02 * f22
+        B[1, 2] = B[2, 1] = f10 * f20 + f11 * f21 + f12 * f22
         if len(roots):
             F = roots[k]
             F[0, 0], F[0, 1], F[0, 2] = f00, f01, f02
