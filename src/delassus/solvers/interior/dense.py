@@ -133,10 +133,10 @@ class DenseSpace:
         if self.is_empty:
             end, self.is_solved = STALLED if self.is_solved else DONE, True
             return Outcome(1, end, self.x, 0.0, 0.0, 0.0, (), np.empty((1, 0)))
-        (done, end, self.short_steps), size, reached = _interior_batch(
+        (done, end, self.short_steps), size, (norm, worst) = _interior_batch(
             reduced.rows, reduced.vectors, self.correctors, (goal, goal_velocity), self.short_steps, values
         )
-        return Outcome(done, end, self.x, size, *reached, _INTERIOR, values[:done])
+        return Outcome(done, end, self.x, size, norm, worst, _INTERIOR, values[:done])
 
     def begin_polish(self) -> None:
         """Go on by `polish`."""
@@ -151,10 +151,10 @@ class DenseSpace:
         """At most `count` Newton steps, until the natural map is below the goals or was not halved for `patience`."""
         assert self.newton is not None
         reduced, values = self.reduced, np.empty((count, len(_POLISH)))
-        (done, end), size, reached = _polish_batch(
+        (done, end), size, (norm, worst) = _polish_batch(
             reduced.rows, reduced.vectors, tuple(self.newton), (goal, goal_velocity), patience, values
         )
-        return Outcome(done, end, self.newton.best, size, *reached, _POLISH, values[:done])
+        return Outcome(done, end, self.newton.best, size, norm, worst, _POLISH, values[:done])
 
     def write_reactions(self, x: np.ndarray, out: np.ndarray) -> None:
         """out (m,) = λ [N s] of x (m',)."""
