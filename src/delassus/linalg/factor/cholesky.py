@@ -56,9 +56,10 @@ class Cholesky:
             return True
         n, one, info = ctypes.c_int32(self.size), ctypes.c_int32(1), ctypes.c_int32(0)
         size, L = ctypes.byref(n), ctypes.c_void_p(self.L.ctypes.data)
-        arguments = (size, L, size) if right is None else (
-            size, ctypes.byref(one), L, size, ctypes.c_void_p(right.ctypes.data), size
-        )  # fmt: skip
+        if right is None:
+            arguments = [size, L, size]
+        else:
+            arguments = [size, ctypes.byref(one), L, size, ctypes.c_void_p(right.ctypes.data), size]
         before = library.MKL_Set_Num_Threads_Local(self.threads)
         getattr(library, name)(ctypes.c_char_p(b"U"), *arguments, ctypes.byref(info))
         library.MKL_Set_Num_Threads_Local(before)

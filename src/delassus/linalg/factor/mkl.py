@@ -50,19 +50,17 @@ class PardisoHandle:
         self.library, self.threads = library, threads
         self.memory = np.zeros(64, np.int64)
         order = np.zeros(1, np.int32) if order is None else order
-        self.arrays = (
-            np.ascontiguousarray(pointer, np.int32), np.ascontiguousarray(column, np.int32), values, right, left,
-            options, order,
-        )  # fmt: skip
+        starts, columns = np.ascontiguousarray(pointer, np.int32), np.ascontiguousarray(column, np.int32)
+        self.arrays = starts, columns, values, right, left, options, order  # kept alive: PARDISO has their addresses
         self.phase, self.error = ctypes.c_int32(0), ctypes.c_int32(0)
         one, silent, matrix = ctypes.c_int32(1), ctypes.c_int32(0), ctypes.c_int32(kind)
         size = ctypes.c_int32(len(pointer) - 1)
-        starts, columns = self.arrays[:2]
         self.arguments = (
-            _at(self.memory), ctypes.byref(one), ctypes.byref(one), ctypes.byref(matrix), ctypes.byref(self.phase),
-            ctypes.byref(size), _at(values), _at(starts), _at(columns), _at(order), ctypes.byref(one), _at(options),
-            ctypes.byref(silent), _at(right), _at(left), ctypes.byref(self.error),
-        )  # fmt: skip
+            *(_at(self.memory), ctypes.byref(one), ctypes.byref(one), ctypes.byref(matrix)),
+            *(ctypes.byref(self.phase), ctypes.byref(size), _at(values), _at(starts)),
+            *(_at(columns), _at(order), ctypes.byref(one), _at(options)),
+            *(ctypes.byref(silent), _at(right), _at(left), ctypes.byref(self.error)),
+        )
         self.used = False
 
     def call(self, phase: int) -> bool:

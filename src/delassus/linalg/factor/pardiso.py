@@ -34,9 +34,16 @@ class Pardiso:
         self.options[4] = _ORDER_WANTED if order is None else _ORDER_GIVEN
         self.order = np.zeros(len(pattern.indptr) - 1, np.int32) if order is None else order.copy()
         self.handle = PardisoHandle(
-            _DEFINITE if definite else _INDEFINITE, pattern.indptr, pattern.indices, self.values, self.right, self.left,
-            self.options, threads, self.order,
-        )  # fmt: skip
+            _DEFINITE if definite else _INDEFINITE,
+            pattern.indptr,
+            pattern.indices,
+            self.values,
+            self.right,
+            self.left,
+            self.options,
+            threads,
+            self.order,
+        )
         self.analysed = False
 
     def factor(self, values: np.ndarray) -> bool:

@@ -5,6 +5,8 @@ rows. The factors are kept in panels of three neighbouring columns: those of a c
 one index serves three entries, which halves the time of a solve.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
@@ -12,9 +14,29 @@ import scipy.sparse.linalg as spla
 from delassus.kernel import njit
 
 _PANEL = 3
-_NO_INDEX, _NO_VALUE = np.zeros(0, np.int32), np.zeros((0, _PANEL))
-NO_LU = (_NO_INDEX, _NO_INDEX, _NO_INDEX, _NO_INDEX, _NO_VALUE, _NO_INDEX, _NO_INDEX, _NO_VALUE, np.zeros(0))
-"""What compiled code is given in place of factors it does not use."""
+_NO_PANELS = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, _PANEL))
+
+
+class Panels(NamedTuple):
+    """Columns three by three.  start: (panels + 1,) first entry of each; row: of each entry; value: (entries, 3)."""
+
+    start: np.ndarray
+    row: np.ndarray
+    value: np.ndarray
+
+
+class LUFactors(NamedTuple):
+    """row, column: (n,) the order of elimination; L, U: `Panels` as plain tuples; inverse: of U's diagonal."""
+
+    row: np.ndarray
+    column: np.ndarray
+    L: tuple[np.ndarray, ...]
+    U: tuple[np.ndarray, ...]
+    inverse: np.ndarray
+
+
+NO_LU = (np.zeros(0, np.int32), np.zeros(0, np.int32), _NO_PANELS, _NO_PANELS, np.zeros(0))
+"""For compiled code that uses no factors."""
 
 
 class SparseLU:
@@ -23,13 +45,13 @@ class SparseLU:
 
     def __init__(self) -> None:
         self.order: np.ndarray | None = None
-        self.plain: tuple[np.ndarray, ...] = NO_LU
+        self.plain: tuple[Any, ...] = NO_LU  # `LUFactors`
 
     def factor(self, A: sp.csc_array) -> None:
         """Factor A (n, n); `plain` then holds what `lu_solve` takes."""
         if self.order is None:
             self._factor(A, np.arange(A.shape[0], dtype=np.int32), "MMD_AT_PLUS_A")
-            self.order = self.plain[1]
+            self.order = LUFactors(*self.plain).column
         else:
             self.factor_ordered(sp.csc_array(A[self.order][:, self.order]))
 
@@ -46,7 +68,7 @@ class SparseLU:
         column[lu.perm_c] = order
         inverse = np.ones(len(order) + -len(order) % _PANEL)
         inverse[: len(order)] = 1.0 / lu.U.diagonal()
-        self.plain = (row, column, *_panels(lu.L), *_panels(lu.U), inverse)
+        self.plain = tuple(LUFactors(row, column, _panels(lu.L), _panels(lu.U), inverse))
 
 
 def lu_work_size(rows: int) -> int:
@@ -55,8 +77,7 @@ def lu_work_size(rows: int) -> int:
 
 
 def _panels(factor: sp.csc_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Columns three by three: (first entry of each panel, row of each entry, its three values). Columns of the identity
-    make their number a multiple of three."""
+    """The fields of `Panels`. Columns of the identity make their number a multiple of three."""
     n = factor.shape[0]
     padding = -n % _PANEL
     pointer, index, data = factor.indptr, factor.indices, factor.data
@@ -74,27 +95,30 @@ def _panels(factor: sp.csc_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @njit(cache=True, error_model="numpy")
 def lu_solve(lu, b, x, work):
     """x = A⁻¹ b.  lu: `SparseLU.plain`; b, x: (n,), may be the same; work: scratch of `lu_work_size`."""
-    row, column, l_pointer, l_index, l_data, u_pointer, u_index, u_data, inverse = lu
+    lu = LUFactors(*lu)
+    row, column, inverse = lu.row, lu.column, lu.inverse
+    l_start, l_row, l_value = lu.L
+    u_start, u_row, u_value = lu.U
     n = len(row)
     for i in range(n):
         work[i] = b[row[i]]
     for i in range(n, len(inverse)):
         work[i] = 0.0
-    for k in range(len(l_pointer) - 1):
-        j, p = _PANEL * k, l_pointer[k]  # the first three entries are the panel's own triangle
+    for k in range(len(l_start) - 1):
+        j, p = _PANEL * k, l_start[k]  # the first three entries are the panel's own triangle
         v0 = work[j]
-        v1 = work[j + 1] - l_data[p + 1, 0] * v0
-        v2 = work[j + 2] - l_data[p + 2, 0] * v0 - l_data[p + 2, 1] * v1
+        v1 = work[j + 1] - l_value[p + 1, 0] * v0
+        v2 = work[j + 2] - l_value[p + 2, 0] * v0 - l_value[p + 2, 1] * v1
         work[j + 1], work[j + 2] = v1, v2
-        for q in range(p + 3, l_pointer[k + 1]):
-            work[l_index[q]] -= l_data[q, 0] * v0 + l_data[q, 1] * v1 + l_data[q, 2] * v2
-    for k in range(len(u_pointer) - 2, -1, -1):
-        j, p = _PANEL * k, u_pointer[k + 1] - 3  # the last three are
+        for q in range(p + 3, l_start[k + 1]):
+            work[l_row[q]] -= l_value[q, 0] * v0 + l_value[q, 1] * v1 + l_value[q, 2] * v2
+    for k in range(len(u_start) - 2, -1, -1):
+        j, p = _PANEL * k, u_start[k + 1] - 3  # the last three are
         v2 = work[j + 2] * inverse[j + 2]
-        v1 = (work[j + 1] - u_data[p + 1, 2] * v2) * inverse[j + 1]
-        v0 = (work[j] - u_data[p, 2] * v2 - u_data[p, 1] * v1) * inverse[j]
+        v1 = (work[j + 1] - u_value[p + 1, 2] * v2) * inverse[j + 1]
+        v0 = (work[j] - u_value[p, 2] * v2 - u_value[p, 1] * v1) * inverse[j]
         work[j], work[j + 1], work[j + 2] = v0, v1, v2
-        for q in range(u_pointer[k], p):
-            work[u_index[q]] -= u_data[q, 0] * v0 + u_data[q, 1] * v1 + u_data[q, 2] * v2
+        for q in range(u_start[k], p):
+            work[u_row[q]] -= u_value[q, 0] * v0 + u_value[q, 1] * v1 + u_value[q, 2] * v2
     for i in range(n):
         x[column[i]] = work[i]

@@ -13,6 +13,7 @@ fewer iterations with Cuthill and McKee's order than with that of detection, or 
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,14 +26,30 @@ from delassus.linalg.iterative.block_product import side_of
 _FIRST_SHIFT, _SHIFT_GROWTH, _SHIFTS = 0.02, 2.0, 16  # of diagonal blocks, relative to them
 
 
+class Factors(NamedTuple):
+    """indptr, indices: of the upper blocks, compressed rows in the order of elimination, diagonal first; upper:
+    (blocks, s, s) A's, then U's; pivots: (rows, s, s) inverses of P_k; order: (rows,) of elimination."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    upper: np.ndarray
+    pivots: np.ndarray
+    order: np.ndarray
+
+
 class IncompleteFactor:
     """IC (definite) or ILU of matrices of one pattern.  order: (blocks,) of elimination, or None; fill: levels of it, 0
     or 1; scalar: entries are eliminated one by one, not blocks."""
 
     def __init__(
-        self, pattern: Pattern, *, definite: bool = True, order: np.ndarray | None = None, fill: int = 0,
+        self,
+        pattern: Pattern,
+        *,
+        definite: bool = True,
+        order: np.ndarray | None = None,
+        fill: int = 0,
         scalar: bool = False,
-    ):  # fmt: skip
+    ):
         self.definite = definite
         self.order = np.arange(len(pattern.indptr) - 1) if order is None else order
         self.entries: np.ndarray | None = None
@@ -43,8 +60,10 @@ class IncompleteFactor:
         self.pattern, self.source, self.turned = _arranged(pattern, self.order)
         if fill:
             self.pattern, self.source, self.turned = _filled(self.pattern, self.source, self.turned)
-        self.upper = np.empty((len(self.pattern.indices), pattern.block, pattern.block))
-        self.pivots = np.empty((len(self.order), pattern.block, pattern.block))  # inverted
+        upper = np.empty((len(self.pattern.indices), pattern.block, pattern.block))
+        pivots = np.empty((len(self.order), pattern.block, pattern.block))
+        self.factors = tuple(Factors(self.pattern.indptr, self.pattern.indices, upper, pivots, self.order))
+        self.upper = upper
         self.work = np.empty(pattern.size)
         self.shift = 0.0  # of the last factorisation
 
@@ -55,8 +74,7 @@ class IncompleteFactor:
         self.shift = self.shift / _SHIFT_GROWTH if self.shift > _FIRST_SHIFT else 0.0
         for _ in range(_SHIFTS):
             _arrange(self.side, self.source, self.turned, blocks, self.upper)
-            if _factor(self.side, self.pattern.indptr, self.pattern.indices, 1.0 + self.shift, self.definite,
-                       self.upper, self.pivots):  # fmt: skip
+            if _factor(self.side, self.factors, 1.0 + self.shift, self.definite):
                 return True
             if not self.definite:
                 return False
@@ -65,11 +83,10 @@ class IncompleteFactor:
 
     def solve(self, right: np.ndarray, out: np.ndarray) -> None:
         """out = M⁻¹ right, both (n,) and different arrays."""
-        parts = (self.pattern.indptr, self.pattern.indices, self.upper, self.pivots, self.order, right, self.work, out)
         if self.pattern.block == 3:
-            _solve_three(*parts)
+            _solve_three(self.factors, right, self.work, out)
         else:
-            _solve(self.side, *parts)
+            _solve(self.side, self.factors, right, self.work, out)
 
 
 def banded_order(pattern: Pattern) -> np.ndarray:
@@ -147,8 +164,10 @@ def _arrange(side, source, turned, blocks, out):
 
 
 @njit(cache=True, error_model="numpy")
-def _factor(side, indptr, indices, heavier, definite, upper, pivots):
+def _factor(side, factors, heavier, definite):
     """Overwrite A's upper blocks by U and fill the inverse pivots; False at the first pivot that will not do."""
+    factors = Factors(*factors)
+    indptr, indices, upper, pivots = factors.indptr, factors.indices, factors.upper, factors.pivots
     s = len(side)
     n = len(indptr) - 1
     work, scaled = np.empty((s, s)), np.empty((s, s))
@@ -223,8 +242,11 @@ def _invert(side, A, definite, work, out):
 
 
 @njit(cache=True, error_model="numpy")
-def _solve(side, indptr, indices, upper, pivots, order, right, x, out):
-    """x: (n,) scratch."""
+def _solve(side, factors, right, x, out):
+    """out = M⁻¹ right.  x: (n,) scratch."""
+    factors = Factors(*factors)
+    indptr, indices, upper = factors.indptr, factors.indices, factors.upper
+    pivots, order = factors.pivots, factors.order
     s = len(side)
     n = len(indptr) - 1
     for k in range(n):
@@ -267,8 +289,11 @@ def _solve(side, indptr, indices, upper, pivots, order, right, x, out):
 
 
 @njit(cache=True, error_model="numpy")
-def _solve_three(indptr, indices, upper, pivots, order, right, x, out):
-    """`_solve` for 3×3 blocks, the same numbers in 0.6 of the time: sums that are kept in arrays go through memory."""
+def _solve_three(factors, right, x, out):
+    """`_solve` for 3×3 blocks, the same numbers in 0.6 of the time: sums in arrays go through memory."""
+    factors = Factors(*factors)
+    indptr, indices, upper = factors.indptr, factors.indices, factors.upper
+    pivots, order = factors.pivots, factors.order
     n = len(indptr) - 1
     for k in range(n):
         i, j = 3 * k, 3 * order[k]

@@ -139,6 +139,22 @@ def csr_row_times(indptr, indices, data, i, x):
 
 
 @njit(cache=True)
+def entry_at(indptr, indices, row, column):
+    """Where the entry (row, column) lies among those of a matrix in compressed rows with ascending columns."""
+    low = indptr[row]
+    return low + np.searchsorted(indices[low : indptr[row + 1]], column)
+
+
+@njit(cache=True)
+def entries_at(indptr, indices, row, column):
+    """`entry_at` of many.  row, column: (k,)."""
+    out = np.empty(len(row), np.int64)
+    for k in range(len(row)):
+        out[k] = entry_at(indptr, indices, row[k], column[k])
+    return out
+
+
+@njit(cache=True)
 def scatter(indptr, indices, data, out):
     """out += a matrix in compressed rows, (m, m); is every column there?"""
     for i in range(len(out)):

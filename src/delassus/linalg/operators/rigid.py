@@ -315,9 +315,8 @@ def _add_block(rows, response, block_start, k, a, m, b, out):
     """What the blocks k and m have in common by one body, whose entries begin at column a of the one and b of the
     other."""
     for i in range(block_start[k], block_start[k + 1]):
-        x0, x1, x2, x3, x4, x5 = (
-            rows[i, a], rows[i, a + 1], rows[i, a + 2], rows[i, a + 3], rows[i, a + 4], rows[i, a + 5],
-        )  # fmt: skip
+        x0, x1, x2 = rows[i, a], rows[i, a + 1], rows[i, a + 2]
+        x3, x4, x5 = rows[i, a + 3], rows[i, a + 4], rows[i, a + 5]
         for j in range(block_start[m], block_start[m + 1]):
             linear = x0 * response[j, b] + x1 * response[j, b + 1] + x2 * response[j, b + 2]
             out[i, j] += linear + (x3 * response[j, b + 3] + x4 * response[j, b + 4] + x5 * response[j, b + 5])

@@ -27,7 +27,8 @@ ROWS, BODIES, FEW_BODIES = 0, 1, 2
 SMALL = 48  # rows up to which `invert_small` beats LAPACK behind Python
 _FEW = 150  # velocities up to which a full inverse of H + Jᵀ S J beats its sparse factors
 _NO_INDEX, _NO_VALUE, _NO_MATRIX = np.zeros(0, np.int32), np.zeros(0), np.zeros((0, 0))
-_NO_BODIES = (_NO_VALUE, _NO_INDEX, _NO_INDEX, _NO_VALUE, _NO_INDEX, _NO_INDEX, _NO_VALUE)
+_NO_ROWS = _NO_INDEX, _NO_INDEX, _NO_VALUE
+_NO_BODIES = _NO_VALUE, _NO_ROWS, _NO_ROWS
 
 
 class ShiftedDense:
@@ -116,7 +117,7 @@ class ShiftedBodies:
     def plain(self) -> tuple[Any, ...]:
         """What `solve_shifted` takes."""
         J, Jt = self.J, self.J_transposed
-        bodies = (self.weight, J.indptr, J.indices, J.data, Jt.indptr, Jt.indices, Jt.data)
+        bodies = self.weight, (J.indptr, J.indices, J.data), (Jt.indptr, Jt.indices, Jt.data)
         return self.inverse, self.lu.plain, bodies
 
 
@@ -195,15 +196,18 @@ def invert_small(D, shift, inverse):
 
 @njit(cache=True)
 def solve_shifted(kind, inverse, lu, bodies, r, x, work):
-    """x = (D + diag σ)⁻¹ r with sparse factors.  r, x: (m,), different arrays; work: scratch of `work_size`."""
+    """x = (D + diag σ)⁻¹ r with sparse factors.  bodies: (W, J, Jᵀ), the matrices in compressed rows; r, x: (m,),
+    different arrays; work: scratch of `work_size`."""
     if kind == ROWS:
         lu_solve(lu, r, x, work)
     else:
-        S, j_pointer, j_index, j_data, t_pointer, t_index, t_data = bodies
+        W, J, J_transposed = bodies
+        j_pointer, j_index, j_data = J
+        t_pointer, t_index, t_data = J_transposed
         n, m = len(t_pointer) - 1, len(r)
         push, moved, weighted, scratch = work[:n], work[n : 2 * n], work[2 * n : 2 * n + m], work[2 * n + m :]
         for i in range(m):
-            weighted[i] = S[i] * r[i]
+            weighted[i] = W[i] * r[i]
         for i in range(n):
             value = 0.0
             for p in range(t_pointer[i], t_pointer[i + 1]):
@@ -217,4 +221,4 @@ def solve_shifted(kind, inverse, lu, bodies, r, x, work):
             value = r[i]
             for p in range(j_pointer[i], j_pointer[i + 1]):
                 value -= j_data[p] * moved[j_index[p]]
-            x[i] = S[i] * value
+            x[i] = W[i] * value

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from delassus.kernel import njit
 from delassus.linalg.factor.symmetric import factorisation, pattern_of
 from delassus.linalg.iterative.conjugate_gradients import dot
-from delassus.linalg.operators.matrix import csr_times
+from delassus.linalg.operators.matrix import csr_times, entries_at
 from delassus.solvers.interior.weights import Weights
 from delassus.solvers.parts.jordan import apply_blocks
 
@@ -38,7 +38,8 @@ class AugmentedSystem:
         shared = sp.csr_array(merge.T @ (merge @ ones))
         shared.sort_indices()
         self.J = sp.csr_array((np.zeros(shared.nnz), shared.indices, shared.indptr), shape=J.shape)
-        _copy_into(self.J.indptr, self.J.indices, J.indptr, J.indices, J.data, self.J.data)
+        row_J = np.repeat(np.arange(m), np.diff(J.indptr))
+        np.add.at(self.J.data, entries_at(self.J.indptr, self.J.indices, row_J, J.indices), J.data)
         self.J_transposed = sp.csr_array(self.J.T)
         stand_in = sp.csr_array((np.ones(shared.nnz), shared.indices, shared.indptr), shape=J.shape)
         held = sp.csr_array((np.ones(H.nnz), H.indices, H.indptr), shape=H.shape)
@@ -47,14 +48,13 @@ class AugmentedSystem:
         self.pattern, _ = pattern_of(whole)
         self.values = self.pattern.values()
         rows = np.repeat(np.arange(m), np.diff(shared.indptr))
-        self.off = _places(self.pattern.indptr, self.pattern.indices, shared.indices.astype(np.int64), self.n + rows)
+        pattern = self.pattern.indptr, self.pattern.indices
+        self.off = entries_at(*pattern, shared.indices, self.n + rows)
         diagonal = np.arange(self.n, self.n + m)
-        self.values[_places(self.pattern.indptr, self.pattern.indices, diagonal, diagonal)] = -1.0
+        self.values[entries_at(*pattern, diagonal, diagonal)] = -1.0
         row_H = np.repeat(np.arange(self.n), np.diff(H.indptr))
         upper = H.indices >= row_H
-        self.values[
-            _places(self.pattern.indptr, self.pattern.indices, row_H[upper], H.indices[upper].astype(np.int64))
-        ] = H.data[upper]
+        self.values[entries_at(*pattern, row_H[upper], H.indices[upper])] = H.data[upper]
         self.factors = factorisation(self.pattern, backend=backend, definite=False, threads=threads)
         self.scaled = np.empty(shared.nnz)
         self.krylov, self.is_single = 0, False
@@ -85,24 +85,6 @@ class AugmentedSystem:
         apply_blocks(self.weights.diagonal, self.weights.blocks, image, dx)
         np.subtract(right, dx, out=dx)
         return bool(np.isfinite(du).all())
-
-
-@njit(cache=True)
-def _copy_into(indptr, indices, from_indptr, from_indices, from_data, data):
-    for i in range(len(indptr) - 1):
-        low = indptr[i]
-        for p in range(from_indptr[i], from_indptr[i + 1]):
-            data[low + np.searchsorted(indices[low : indptr[i + 1]], from_indices[p])] += from_data[p]
-
-
-@njit(cache=True)
-def _places(indptr, indices, row, column):
-    """Positions of entries (row, column) in the upper triangle."""
-    out = np.empty(len(row), np.int64)
-    for k in range(len(row)):
-        low = indptr[row[k]]
-        out[k] = low + np.searchsorted(indices[low : indptr[row[k] + 1]], column[k])
-    return out
 
 
 @njit(cache=True, error_model="numpy")

@@ -12,13 +12,11 @@ from delassus.kernel.six_wide import add_square, push_three, three_rows_times
 from delassus.linalg.factor.symmetric import Pattern
 from delassus.linalg.operators.rigid import push_row, row_times
 from delassus.solvers.interior.mixed_factors import MixedSystem
-from delassus.solvers.interior.standard import RigidRows
-from delassus.solvers.interior.weights import Weights
+from delassus.solvers.interior.standard import RigidRows, UnitRows
+from delassus.solvers.interior.weights import WeightArrays, Weights
 
-_WEAK, _NOTICED = (
-    0.1,
-    1.0,
-)  # weights, against masses of one: left out when the pattern is made; too large to be left out
+_WEAK = 0.1  # weights, against masses of one, that are left out when the pattern is made …
+_NOTICED = 1.0  # … and that are too large to be left out
 _WORTH = 0.12  # part of the coupled pairs that must have become weak before a new pattern pays
 _LEAST = 300  # blocks of rows below which all of this is not worth while
 
@@ -55,29 +53,25 @@ class BodySystem(MixedSystem):
 
     def factor(self, weights: Weights, single: bool) -> bool:
         """Assemble and factor I + Jᵀ S J; in single precision unless that proved not worth it."""
-        op = self.operator
         self.weights = weights
         self._choose(weights)
-        assemble_blocks(
-            op.bodies, op.start, op.rows, weights.diagonal, weights.blocks, self.slots, self.on_diagonal, self.values
-        )
+        places = self.slots, self.on_diagonal
+        assemble_blocks(self.operator.unit_rows, tuple(weights.arrays), places, self.values)
         return self.factor_values(self.values, single)
 
     def solve(self, right: np.ndarray, dx: np.ndarray, image: np.ndarray, goal: float) -> bool:
         """dx and image = J Jᵀ dx, exactly dx = right − S image; False where no accurate solution was found.
 
         goal: momentum residual ‖Jᵀ dx − du‖ that is small enough."""
-        op = self.operator
-        diagonal, blocks = self.weights.diagonal, self.weights.blocks
-        _push(op.bodies, op.start, op.rows, len(diagonal), right, self.push)
+        rows, weights = self.operator.unit_rows, tuple(self.weights.arrays)
+        _push(rows, len(self.weights.diagonal), right, self.push)
         works = self.solve_to(goal, self._apply, self.factors.active.solve, self.push, self.u)
-        _finish(op.bodies, op.start, op.rows, diagonal, blocks, self.u, right, image, dx)
+        _finish(rows, weights, self.u, right, image, dx)
         return works
 
     def _apply(self, u: np.ndarray, out: np.ndarray) -> None:
-        op = self.operator
         out[:] = u
-        add_weighted(op.bodies, op.start, op.rows, self.weights.diagonal, self.weights.blocks, u, out)
+        add_weighted(self.operator.unit_rows, tuple(self.weights.arrays), u, out)
 
 
 def _pattern(bodies: np.ndarray, count: int, coupled: np.ndarray) -> tuple[Pattern, np.ndarray, np.ndarray]:
@@ -99,8 +93,12 @@ def _pattern(bodies: np.ndarray, count: int, coupled: np.ndarray) -> tuple[Patte
 
 
 @njit(cache=True, error_model="numpy")
-def assemble_blocks(bodies, start, rows, diagonal, blocks, slots, on_diagonal, values):
-    """values = upper blocks of I + Jᵀ S J."""
+def assemble_blocks(unit_rows, weights, places, values):
+    """values = upper blocks of I + Jᵀ S J.  places: those of each block of rows, and those of the diagonal, as
+    `_pattern` has them."""
+    J, S = UnitRows(*unit_rows), WeightArrays(*weights)
+    bodies, start, rows, diagonal, blocks = J.bodies, J.start, J.rows, S.diagonal, S.blocks
+    slots, on_diagonal = places
     values[:] = 0.0
     for body in range(len(on_diagonal)):
         for a in range(6):
@@ -149,8 +147,10 @@ def _add_outer(rows, i, left, right, factor, values, at):
 
 
 @njit(cache=True, error_model="numpy")
-def _push(bodies, start, rows, first, x, out):
+def _push(unit_rows, first, x, out):
     """out = Jᵀ x.  first: of the contacts' rows."""
+    J = UnitRows(*unit_rows)
+    bodies, start, rows = J.bodies, J.start, J.rows
     out[:] = 0.0
     for k in range(len(bodies)):
         if start[k] < first:
@@ -162,8 +162,10 @@ def _push(bodies, start, rows, first, x, out):
 
 
 @njit(cache=True, error_model="numpy")
-def _finish(bodies, start, rows, diagonal, blocks, u, right, image, dx):
+def _finish(unit_rows, weights, u, right, image, dx):
     """image = J u and dx = right − S image."""
+    J, weights = UnitRows(*unit_rows), WeightArrays(*weights)
+    bodies, start, rows, diagonal, blocks = J.bodies, J.start, J.rows, weights.diagonal, weights.blocks
     first = len(diagonal)
     for k in range(len(bodies)):
         i = start[k]
@@ -180,8 +182,10 @@ def _finish(bodies, start, rows, diagonal, blocks, u, right, image, dx):
 
 
 @njit(cache=True, error_model="numpy")
-def add_weighted(bodies, start, rows, diagonal, blocks, u, out):
+def add_weighted(unit_rows, weights, u, out):
     """out += Jᵀ S J u."""
+    J, weights = UnitRows(*unit_rows), WeightArrays(*weights)
+    bodies, start, rows, diagonal, blocks = J.bodies, J.start, J.rows, weights.diagonal, weights.blocks
     first = len(diagonal)
     for k in range(len(bodies)):
         i = start[k]
@@ -192,7 +196,7 @@ def add_weighted(bodies, start, rows, diagonal, blocks, u, out):
             continue
         a, b, S = 6 * max(bodies[k, 0], 0), 6 * max(bodies[k, 1], 0), blocks[(i - first) // 3]
         v0, v1, v2 = three_rows_times(rows, i, a, b, u)
-        push_three(
-            rows, i, a, b, S[0, 0] * v0 + S[0, 1] * v1 + S[0, 2] * v2, S[1, 0] * v0 + S[1, 1] * v1 + S[1, 2] * v2,
-            S[2, 0] * v0 + S[2, 1] * v1 + S[2, 2] * v2, out,
-        )  # fmt: skip
+        x0 = S[0, 0] * v0 + S[0, 1] * v1 + S[0, 2] * v2
+        x1 = S[1, 0] * v0 + S[1, 1] * v1 + S[1, 2] * v2
+        x2 = S[2, 0] * v0 + S[2, 1] * v1 + S[2, 2] * v2
+        push_three(rows, i, a, b, x0, x1, x2, out)

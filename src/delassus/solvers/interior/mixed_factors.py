@@ -18,20 +18,20 @@ class MixedFactors:
 
     def __init__(self, pattern: Pattern, backend: str, threads: int):
         self.pattern, self.backend, self.threads = pattern, backend, threads
-        self.held: dict[bool, Factorisation] = {}
+        self.factors: dict[bool, Factorisation] = {}  # by "of single precision?"
         self.is_single = False
 
     def factor(self, values: np.ndarray, single: bool) -> bool:
         """Factor these values; False where neither precision can. Afterwards `is_single` says which one did."""
         for is_single in [True, False] if single else [False]:
-            if is_single not in self.held:
-                self.held[is_single] = factorisation(
-                    self.pattern, backend=self.backend, single=is_single, threads=self.threads,
-                    like=self.held.get(not is_single),
-                )  # fmt: skip
-            if not is_single and True in self.held:
-                self.held[True].release()  # it is rarely needed again
-            self.active, self.is_single = self.held[is_single], is_single
+            if is_single not in self.factors:
+                like = self.factors.get(not is_single)
+                self.factors[is_single] = factorisation(
+                    self.pattern, backend=self.backend, single=is_single, threads=self.threads, like=like
+                )
+            if not is_single and True in self.factors:
+                self.factors[True].release()  # it is rarely needed again
+            self.active, self.is_single = self.factors[is_single], is_single
             if self.active.factor(values):
                 return True
         return False
@@ -69,9 +69,13 @@ class MixedSystem:
         return works
 
     def solve_to(
-        self, goal: float, apply: Callable[..., None], precondition: Callable[..., None], right: np.ndarray,
+        self,
+        goal: float,
+        apply: Callable[..., None],
+        precondition: Callable[..., None],
+        right: np.ndarray,
         out: np.ndarray,
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """out = A⁻¹ right to a residual of `goal`; False where that broke down.  apply: A; precondition: its factor."""
         most = _MOST if self.is_single else self.most_double
         self.krylov, residual = conjugate_gradients(apply, precondition, right, out, self.rounding, goal, most)

@@ -11,11 +11,13 @@ Those of `dense_system` are others: joints are eliminated there, and rows scaled
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from delassus.kernel import njit
 from delassus.linalg.operators.rigid import add_response, push_row, row_times
+from delassus.linalg.operators.rigid_data import RigidData
 from delassus.problem import Problem
 from delassus.solvers.parts.one_contact.uncoupled import solve_uncoupled
 
@@ -24,6 +26,28 @@ _ROUND, _MANY = 30, 200  # sweeps of a round after these, where there are so man
 _GAINS = 0.0, 1.2, 2.5, 2.5  # of at most so many rounds: by how much the last one must have shortened the sweeps
 _LEAST = 60  # contacts below which nothing is gained
 _SAFE = 30.0  # open means a gap of this many times the recent change of velocities
+
+
+class Iterate(NamedTuple):
+    """What sweeps change.  state: (2,) θ of the momentum and the square of the last length; diagonal: (m,) of D;
+    metric: (n_c, 2) see `_metric`; x: (m,) the last point; point: (m,) where the next sweep begins; u, ahead: (n,)
+    velocities of bodies at these two, empty without bodies."""
+
+    state: np.ndarray
+    diagonal: np.ndarray
+    metric: np.ndarray
+    x: np.ndarray
+    point: np.ndarray
+    u: np.ndarray
+    ahead: np.ndarray
+
+
+class Kinds(NamedTuple):
+    """bilateral: rows of joints, the first of all; scalars: rows before the contacts; mu: (n_c,)."""
+
+    bilateral: int
+    scalars: int
+    mu: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,18 +117,18 @@ class Sweeps:
 
     def __init__(self, problem: Problem, reactions: np.ndarray):
         self.problem, self.reactions = problem, reactions
-        self.diagonal = problem.delassus.diagonal
-        self.metric = _metric(problem.diagonal_blocks[len(problem.diagonal_blocks) - 9 * problem.contact_count :])
-        self.state, self.u = np.array([1.0, 0.0]), np.empty(0)  # θ of the momentum, length²
+        metric = _metric(problem.diagonal_blocks[len(problem.diagonal_blocks) - 9 * problem.contact_count :])
+        self.state, u = np.array([1.0, 0.0]), np.empty(0)
         if problem.delassus.has_bodies:
             rigid = problem.delassus.rigid
             assert problem.bias is not None
             assert problem.u_f is not None
-            self.compliance = np.zeros(problem.row_count) if rigid.compliance is None else rigid.compliance
-            self.u = problem.u_f.copy()
-            add_response(rigid.bodies, rigid.block_start, rigid.response, reactions, self.u)
-        # where the next sweep begins, and the body velocities there
-        self.point, self.ahead = reactions.copy(), self.u.copy()
+            data = RigidData(*rigid.plain)
+            self.rigid = tuple(data if len(data.compliance) else data._replace(compliance=np.zeros(problem.row_count)))
+            u = problem.u_f.copy()
+            add_response(rigid.bodies, rigid.block_start, rigid.response, reactions, u)
+        diagonal, point = problem.delassus.diagonal, reactions.copy()
+        self.iterate = tuple(Iterate(self.state, diagonal, metric, reactions, point, u, u.copy()))
 
     @property
     def length(self) -> float:
@@ -114,18 +138,12 @@ class Sweeps:
     def advance(self, count: int) -> None:
         """`count` sweeps."""
         problem, cone = self.problem, self.problem.cone
-        scalars = cone.contact_start
-        moving = self.state, self.diagonal, self.metric, self.reactions, self.point, self.u, self.ahead
+        kinds = tuple(Kinds(cone.bilateral_rows, cone.contact_start, problem.mu))
         if problem.delassus.has_bodies:
-            rigid = problem.delassus.rigid
-            _sweep_bodies(
-                count, cone.block_start, cone.bilateral_rows, scalars, problem.mu, rigid.bodies, rigid.rows,
-                rigid.response, self.compliance, problem.bias, moving,
-            )  # fmt: skip
+            _sweep_bodies(count, kinds, self.rigid, problem.bias, self.iterate)
         else:
             D = problem.delassus.matrix()
-            _sweep_rows(count, cone.bilateral_rows, scalars, problem.mu, D.indptr, D.indices, D.data,
-                        problem.free_velocity, moving)  # fmt: skip
+            _sweep_rows(count, kinds, (D.indptr, D.indices, D.data), problem.free_velocity, self.iterate)
 
 
 def _metric(blocks: np.ndarray) -> np.ndarray:
@@ -138,9 +156,10 @@ def _metric(blocks: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, error_model="numpy")
-def _extrapolate(begin, moving):
+def _extrapolate(begin, iterate):
     """From y (`begin`) to z (`point`) a sweep was done: x ← z and y ← z + β (z − x), velocities of bodies likewise."""
-    state, diagonal, _, x, point, u, ahead = moving
+    state, diagonal, x, point = iterate.state, iterate.diagonal, iterate.x, iterate.point
+    u, ahead = iterate.u, iterate.ahead
     theta, slope, square = state[0], 0.0, 0.0
     for i in range(len(x)):
         slope += diagonal[i] * (begin[i] - point[i]) * (point[i] - x[i])
@@ -161,8 +180,13 @@ def _extrapolate(begin, moving):
 
 
 @njit(cache=True, error_model="numpy")
-def _sweep_bodies(count, start, bilateral, scalars, mu, bodies, rows, response, compliance, bias, moving):
-    _, diagonal, metric, _, reactions, _, u = moving
+def _sweep_bodies(count, kinds, rigid, bias, iterate):
+    """`count` sweeps.  kinds, iterate: plain tuples; rigid: `RigidData`, with a compliance; bias: (m,) [m/s]."""
+    kinds, rigid, iterate = Kinds(*kinds), RigidData(*rigid), Iterate(*iterate)
+    bilateral, scalars, mu = kinds.bilateral, kinds.scalars, kinds.mu
+    bodies, start, rows = rigid.bodies, rigid.block_start, rigid.rows
+    response, compliance = rigid.response, rigid.compliance
+    diagonal, metric, reactions, u = iterate.diagonal, iterate.metric, iterate.point, iterate.ahead
     begin = np.empty(len(reactions))
     for _ in range(count):
         begin[:] = reactions
@@ -198,12 +222,16 @@ def _sweep_bodies(count, start, bilateral, scalars, mu, bodies, rows, response, 
                 push_row(a, b, response, i, d0, u)
                 push_row(a, b, response, i + 1, d1, u)
                 push_row(a, b, response, i + 2, d2, u)
-        _extrapolate(begin, moving)
+        _extrapolate(begin, iterate)
 
 
 @njit(cache=True, error_model="numpy")
-def _sweep_rows(count, bilateral, scalars, mu, indptr, indices, data, free_velocity, moving):
-    _, diagonal, metric, _, reactions, _, _ = moving
+def _sweep_rows(count, kinds, matrix, free_velocity, iterate):
+    """`count` sweeps.  kinds, iterate: plain tuples; matrix: D in compressed rows, (indptr, indices, data)."""
+    kinds, iterate = Kinds(*kinds), Iterate(*iterate)
+    bilateral, scalars, mu = kinds.bilateral, kinds.scalars, kinds.mu
+    indptr, indices, data = matrix
+    diagonal, metric, reactions = iterate.diagonal, iterate.metric, iterate.point
     m = len(reactions)
     v, begin = np.empty(3), np.empty(m)
     for _ in range(count):
@@ -224,8 +252,13 @@ def _sweep_rows(count, bilateral, scalars, mu, indptr, indices, data, free_veloc
                 n, t = metric[k, 0], metric[k, 1]
                 if n > 0.0 and t > 0.0:
                     reactions[i], reactions[i + 1], reactions[i + 2] = solve_uncoupled(
-                        n, t, v[0] - n * reactions[i], v[1] - t * reactions[i + 1], v[2] - t * reactions[i + 2], mu[k],
+                        n,
+                        t,
+                        v[0] - n * reactions[i],
+                        v[1] - t * reactions[i + 1],
+                        v[2] - t * reactions[i + 2],
+                        mu[k],
                         True,
-                    )  # fmt: skip
+                    )
             i += size
-        _extrapolate(begin, moving)
+        _extrapolate(begin, iterate)

@@ -1,6 +1,7 @@
 """(I + S J H⁻¹ Jᵀ) dx = right through the velocities, for a general sparse H: (H + Jᵀ S J) du = Jᵀ right."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,11 +9,30 @@ import scipy.sparse as sp
 from delassus.kernel import njit
 from delassus.linalg.factor.symmetric import factorisation, pattern_of
 from delassus.linalg.iterative.conjugate_gradients import conjugate_gradients
-from delassus.linalg.operators.matrix import csr_times
-from delassus.solvers.interior.weights import Weights
+from delassus.linalg.operators.matrix import csr_times, entries_at, entry_at
+from delassus.solvers.interior.weights import WeightArrays, Weights
 from delassus.solvers.parts.jordan import apply_blocks
 
 _ROUNDING, _MOST = 1e-14, 4  # as in `body_system`
+
+
+class DenseRows(NamedTuple):
+    """Each block's rows as a full matrix over the columns it touches."""
+
+    start: np.ndarray
+    """(blocks + 1,) first row of each block."""
+    column_start: np.ndarray
+    """(blocks + 1,) where its columns start in `columns`."""
+    columns: np.ndarray
+    """Columns of each block, ascending."""
+    dense_start: np.ndarray
+    """(blocks + 1,) where its matrix starts in `dense`."""
+    dense: np.ndarray
+    """All matrices, one after the other, row by row."""
+    place_start: np.ndarray
+    """(blocks + 1,) where its places start in `place`."""
+    place: np.ndarray
+    """Where entry (a, b) of each JᵀSJ goes in the values of the whole matrix; −1 below the diagonal."""
 
 
 class SparseBodySystem:
@@ -34,18 +54,19 @@ class SparseBodySystem:
         whole = sp.csr_array(held + held.T + blocks.T @ blocks)
         whole.sort_indices()
         self.pattern, _ = pattern_of(whole)
-        self.block_columns, self.block_start = blocks.indices.astype(np.int64), blocks.indptr.astype(np.int64)
-        self.start = start
-        width = np.diff(self.block_start)
-        self.dense_start = np.concatenate([[0], np.cumsum(size * width)])
-        self.place_start = np.concatenate([[0], np.cumsum(width * width)])
-        self.dense = np.zeros(self.dense_start[-1])
-        self.place = np.empty(self.place_start[-1], np.int64)
-        _cut(J.indptr, J.indices, J.data, start, self.block_start, self.block_columns, self.dense_start, self.dense)
-        _locate(self.pattern.indptr, self.pattern.indices, self.block_start, self.block_columns, self.place_start,
-                self.place)  # fmt: skip
+        column_start, columns = blocks.indptr.astype(np.int64), blocks.indices.astype(np.int64)
+        width = np.diff(column_start)
+        dense_start = np.concatenate([[0], np.cumsum(size * width)])
+        place_start = np.concatenate([[0], np.cumsum(width * width)])
+        dense, place = np.zeros(dense_start[-1]), np.empty(place_start[-1], np.int64)
+        self.rows = tuple(DenseRows(start, column_start, columns, dense_start, dense, place_start, place))
+        _cut(J.indptr, J.indices, J.data, self.rows)
+        _locate(self.pattern.indptr, self.pattern.indices, self.rows)
         self.base = self.pattern.values()
-        _spread(self.pattern.indptr, self.pattern.indices, H.indptr, H.indices, H.data, self.base)
+        row = np.repeat(np.arange(H.shape[0]), np.diff(H.indptr))
+        upper = H.indices >= row
+        place_of_H = entries_at(self.pattern.indptr, self.pattern.indices, row[upper], H.indices[upper])
+        np.add.at(self.base, place_of_H, H.data[upper])
         self.values = np.empty_like(self.base)
         self.factors = factorisation(self.pattern, backend=backend, threads=threads)
         self.krylov, self.is_single = 0, False
@@ -56,8 +77,7 @@ class SparseBodySystem:
         del single
         self.weights = weights
         self.values[:] = self.base
-        _assemble(self.start, self.block_start, self.dense_start, self.dense, self.place_start, self.place,
-                  weights.diagonal, weights.blocks, self.values)  # fmt: skip
+        _assemble(self.rows, tuple(weights.arrays), self.values)
         return self.factors.factor(self.values)
 
     def solve(self, right: np.ndarray, dx: np.ndarray, image: np.ndarray, goal: float) -> bool:
@@ -76,10 +96,12 @@ class SparseBodySystem:
 
 
 @njit(cache=True)
-def _cut(indptr, indices, data, start, block_start, block_columns, dense_start, dense):
-    """Each block's rows as a full matrix over the columns it touches."""
+def _cut(indptr, indices, data, rows):
+    """Fill the blocks' matrices from J in compressed rows."""
+    J = DenseRows(*rows)
+    start, dense_start, dense = J.start, J.dense_start, J.dense
     for k in range(len(start) - 1):
-        columns = block_columns[block_start[k] : block_start[k + 1]]
+        columns = J.columns[J.column_start[k] : J.column_start[k + 1]]
         width = len(columns)
         for i in range(start[k], start[k + 1]):
             at = dense_start[k] + (i - start[k]) * width
@@ -88,40 +110,31 @@ def _cut(indptr, indices, data, start, block_start, block_columns, dense_start, 
 
 
 @njit(cache=True)
-def _locate(indptr, indices, block_start, block_columns, place_start, place):
-    """Where entry (a, b) of a block's own matrix lies in the upper triangle; −1 below the diagonal."""
-    for k in range(len(block_start) - 1):
-        columns = block_columns[block_start[k] : block_start[k + 1]]
+def _locate(indptr, indices, rows):
+    """Fill the blocks' places in the upper triangle."""
+    J = DenseRows(*rows)
+    for k in range(len(J.start) - 1):
+        columns = J.columns[J.column_start[k] : J.column_start[k + 1]]
         width = len(columns)
         for a in range(width):
             row = columns[a]
-            low = indptr[row]
             for b in range(width):
-                at = place_start[k] + a * width + b
-                if columns[b] < row:
-                    place[at] = -1
-                else:
-                    place[at] = low + np.searchsorted(indices[low : indptr[row + 1]], columns[b])
-
-
-@njit(cache=True)
-def _spread(indptr, indices, from_indptr, from_indices, from_data, values):
-    """values += upper triangle of a sparse matrix whose pattern is contained."""
-    for i in range(len(indptr) - 1):
-        for p in range(from_indptr[i], from_indptr[i + 1]):
-            j = from_indices[p]
-            if j >= i:
-                low = indptr[i]
-                values[low + np.searchsorted(indices[low : indptr[i + 1]], j)] += from_data[p]
+                at = J.place_start[k] + a * width + b
+                J.place[at] = -1 if columns[b] < row else entry_at(indptr, indices, row, columns[b])
 
 
 @njit(cache=True, error_model="numpy")
-def _assemble(start, block_start, dense_start, dense, place_start, place, diagonal, blocks, values):
+def _assemble(rows, weights, values):
     """values += Jᵀ S J."""
+    all_rows, weights = DenseRows(*rows), WeightArrays(*weights)
+    start, column_start = all_rows.start, all_rows.column_start
+    dense_start, dense = all_rows.dense_start, all_rows.dense
+    place_start, place = all_rows.place_start, all_rows.place
+    diagonal, blocks = weights.diagonal, weights.blocks
     first = len(diagonal)
     for k in range(len(start) - 1):
         low, size = start[k], start[k + 1] - start[k]
-        width = block_start[k + 1] - block_start[k]
+        width = column_start[k + 1] - column_start[k]
         J = dense[dense_start[k] : dense_start[k + 1]].reshape(size, width)
         for a in range(width):
             for b in range(width):

@@ -8,6 +8,7 @@ part acts through `offset`, which `correct` renews: v_f ← v_f + N λ.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -121,6 +122,15 @@ class Standard:
         return reactions[self.cone.rows] / (self.unit * self.factor)
 
 
+class UnitRows(NamedTuple):
+    """bodies: (blocks, 2), −1 for the world; start: (blocks + 1,) first row of each block; rows: (m', 12) J over unit
+    masses, six columns for each of the two bodies."""
+
+    bodies: np.ndarray
+    start: np.ndarray
+    rows: np.ndarray
+
+
 class RigidRows:
     """D = J Jᵀ with unit masses: J holds L⁻¹ of every body's mass L Lᵀ. Twelve numbers per row, two bodies a block."""
 
@@ -138,6 +148,7 @@ class RigidRows:
         self.rows = np.empty((standard.row_count, 12))
         root = np.linalg.cholesky(mass) if len(mass) else mass
         unit_mass_rows(root, self.bodies, self.start, delassus.rows[cone.rows], standard.factor, self.rows)
+        self.unit_rows = tuple(UnitRows(self.bodies, self.start, self.rows))
 
     def product(self, x: np.ndarray) -> np.ndarray:
         u = np.zeros(6 * self.body_count)

@@ -5,6 +5,7 @@ import numpy as np
 from delassus.cones.product import project_product
 from delassus.kernel import njit
 from delassus.problem import Problem
+from delassus.problem.data import ProblemData
 from delassus.solvers.interior.standard import Standard
 from delassus.solvers.parts.jordan import fill_unit, invert
 from delassus.solvers.parts.one_contact.convex import solve_convex
@@ -64,19 +65,21 @@ def own_reactions(standard: Standard) -> np.ndarray:
     """(m',) the first entry of each block's own reaction, in scaled units; zero on bilateral rows."""
     problem: Problem = standard.problem
     normal = np.zeros(problem.row_count)
-    _own(problem.cone.block_start, problem.cone.bilateral.size, problem.cone.unilateral, problem.mu,
-         problem.diagonal_blocks, problem.free_velocity, normal)  # fmt: skip
+    _own(problem.data, problem.free_velocity, normal)
     first = standard.from_reactions(normal)
     return np.repeat(first[standard.start[:-1]], np.diff(standard.start))
 
 
 @njit(cache=True, error_model="numpy")
-def _own(start, joints, limits, mu, blocks, v, out):
+def _own(data, v, out):
+    """out (m,): the normal reaction of each limit and contact alone [N s].  v: (m,) free velocities."""
+    data = ProblemData(*data)
+    start, blocks, first = data.block_start, data.diagonal_blocks, data.joint_count + data.limit_count
     at = 0
     for k in range(len(start) - 1):
         size, i = start[k + 1] - start[k], start[k]
-        if k >= joints + limits:
-            out[i] = solve_convex(blocks, at, v[i], v[i + 1], v[i + 2], mu[k - joints - limits], 0.0, 0.0)[0]
-        elif k >= joints and blocks[at] > 0.0:
+        if k >= first:
+            out[i] = solve_convex(blocks, at, v[i], v[i + 1], v[i + 2], data.mu[k - first], 0.0, 0.0)[0]
+        elif k >= data.joint_count and blocks[at] > 0.0:
             out[i] = max(0.0, -v[i]) / blocks[at]
         at += size * size

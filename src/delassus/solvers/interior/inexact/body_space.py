@@ -64,9 +64,8 @@ class BodySpace:
         self.weights.from_scaling(scaling.eta, scaling.w, self.soft, np.inf)
         if self.preconditioner is None:
             return True
-        op = self.operator
-        assemble_blocks(op.bodies, op.start, op.rows, self.weights.diagonal, self.weights.blocks, self.slots,
-                        self.on_diagonal, self.values)  # fmt: skip
+        places = self.slots, self.on_diagonal
+        assemble_blocks(self.operator.unit_rows, tuple(self.weights.arrays), places, self.values)
         works = self.preconditioner.factor(self.values)
         self.shift = getattr(self.preconditioner, "shift", 0.0)
         return works
@@ -107,9 +106,8 @@ class BodySpace:
         return count
 
     def _apply(self, u: np.ndarray, out: np.ndarray) -> None:
-        op = self.operator
         out[:] = u
-        add_weighted(op.bodies, op.start, op.rows, self.weights.diagonal, self.weights.blocks, u, out)
+        add_weighted(self.operator.unit_rows, tuple(self.weights.arrays), u, out)
 
     def _precondition(self, r: np.ndarray, out: np.ndarray) -> None:
         if self.preconditioner is None:

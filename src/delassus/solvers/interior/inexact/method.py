@@ -62,10 +62,9 @@ class IpmInexactMethod(Method):
         is_exact = problem.law is Law.NCP and standard.cones > 0
         if is_exact:
             _refuse_symmetric(settings)
-        self.scaling = Scaling(
-            standard.free, standard.limits, standard.cones,
-            euclidean=settings.stop == "euclidean", is_exact_law=is_exact,
-        )  # fmt: skip
+        euclidean = settings.stop == "euclidean"
+        rows = standard.free, standard.limits, standard.cones
+        self.scaling = Scaling(*rows, euclidean=euclidean, is_exact_law=is_exact)
         space = ContactSpace if settings.space == "contact" else BodySpace
         self.system: ContactSpace | BodySpace = space(standard, settings, softness(standard, settings))
         self.last_step, self.shorts = 1.0, 0
@@ -169,9 +168,9 @@ class IpmInexactMethod(Method):
         self._move(step, dx, dy, ds)
         self.shorts = self.shorts + 1 if step < _SHORT else 0
         self.finished = self.shorts >= _SHORTS
-        self._record(tau=self.tau, step=step, beta=beta, spread=spread, krylov=krylov, error=error, artificial=self.s,
-                     products=krylov * PRODUCTS[self.settings.linear], shift=self.system.shift, factor=factored - begin,
-                     solve=solved - factored)  # fmt: skip
+        products = krylov * PRODUCTS[self.settings.linear]
+        self._record(tau=self.tau, step=step, beta=beta, spread=spread, krylov=krylov, error=error, artificial=self.s)
+        self._record(products=products, shift=self.system.shift, factor=factored - begin, solve=solved - factored)
 
     def _image(self, dx: np.ndarray) -> np.ndarray:
         """D dx with the problem's own D, which need not be symmetric: the matrix of a direction is, y is not to be
