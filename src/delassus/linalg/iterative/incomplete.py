@@ -63,7 +63,7 @@ class IncompleteFactor:
         upper = np.empty((len(self.pattern.indices), pattern.block, pattern.block))
         pivots = np.empty((len(self.order), pattern.block, pattern.block))
         self.factors = tuple(Factors(self.pattern.indptr, self.pattern.indices, upper, pivots, self.order))
-        self.upper = upper
+        self.upper, self.pivots = upper, pivots
         self.work = np.empty(pattern.size)
         self.shift = 0.0  # of the last factorisation
 
