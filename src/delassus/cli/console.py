@@ -119,10 +119,8 @@ class Display:
         from rich.table import Column
 
         text = TextColumn("{task.fields[now]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
-        return Progress(
-            BarColumn(bar_width=16), MofNCompleteColumn(), text,
-            console=self._console, transient=True, disable=not self._console.is_terminal,
-        )  # fmt: skip
+        columns = BarColumn(bar_width=16), MofNCompleteColumn(), text
+        return Progress(*columns, console=self._console, transient=True, disable=not self._console.is_terminal)
 
     def _listener(self) -> Any:
         """Numba tells when it compiles, which it does not do when its cache answers: no guessing from the clock."""

@@ -126,11 +126,22 @@ def run(
 
     Exit code: 0 all steps converged, none is suspicious and all checks pass, 1 not so, 2 bad input, 130 interrupted.
     """
-    given = {"dt": dt, "solver": solver, "tol": tol, "tol_velocity": tol_velocity, "integrator": integrator,
-             "threads": threads, "law": None if law is None else law.value}  # fmt: skip
+    given = {
+        "dt": dt,
+        "solver": solver,
+        "tol": tol,
+        "tol_velocity": tol_velocity,
+        "integrator": integrator,
+        "threads": threads,
+        "law": None if law is None else law.value,
+    }
     settings = {key: value for key, value in given.items() if value is not None}
-    of_file = {"keyframe": keyframe, "ctrl": ",".join(ctrl or []), "hold": hold,
-               "folders": pathsep.join(map(str, folders or []))}  # fmt: skip
+    of_file = {
+        "keyframe": keyframe,
+        "ctrl": ",".join(ctrl or []),
+        "hold": hold,
+        "folders": pathsep.join(map(str, folders or [])),
+    }
     pairs = [*(parameters or []), *(f"{key}={value}" for key, value in of_file.items() if value)]
     options = RunOptions(
         scene, pairs, steps, duration, settings, out, resume, overwrite, keep_problem, json, vtu, pictures

@@ -18,8 +18,15 @@ if TYPE_CHECKING:
 NEVER, FAILED = "never", "when-failed"
 PROBLEMS = "problems"
 """Folder below --out for the problems of steps."""
-SETTINGS = {"dt": "h", "solver": "solver", "tol": "tol", "tol_velocity": "tol_velocity", "integrator": "integrator",
-            "law": "law", "threads": "threads"}  # fmt: skip
+SETTINGS = {
+    "dt": "h",
+    "solver": "solver",
+    "tol": "tol",
+    "tol_velocity": "tol_velocity",
+    "integrator": "integrator",
+    "law": "law",
+    "threads": "threads",
+}
 """Options of the command and the fields of StepSettings they set."""
 
 
@@ -101,10 +108,20 @@ def _assembled(
     steps = given.steps or (goal if goal and given.duration is None else setup.steps(given.duration, step_settings))
     about = About.of(setup.model, setup.state, step_settings, scene=scene.name, parameters=setup.parameters, goal=steps)
     return RunPlan(
-        scene, replace(setup, settings=step_settings), step_settings, about, steps, out, given.resume,
-        given.overwrite, keep_every, given.json, _resume_command(given, scene, out), _checked_vtu(given.vtu, setup),
+        scene,
+        replace(setup, settings=step_settings),
+        step_settings,
+        about,
+        steps,
+        out,
+        given.resume,
+        given.overwrite,
+        keep_every,
+        given.json,
+        _resume_command(given, scene, out),
+        _checked_vtu(given.vtu, setup),
         given.pictures,
-    )  # fmt: skip
+    )
 
 
 def _checked_vtu(every: int | None, setup: "Setup") -> int | None:

@@ -90,12 +90,15 @@ def _flexible_facts(run: "Trajectory") -> dict[str, Any]:
         soft = (run.array("contacts/flexible") >= 0).any(axis=1)
     step = np.repeat(np.arange(run.step_count), run.contact_counts)
     return {
-        "flexible": len(run.flexible_names), "nodes": run.node_count, "elements": run.elements.element_count,
-        "welded_nodes": run.flexible.welds.count, "stress_max": max(stress),
+        "flexible": len(run.flexible_names),
+        "nodes": run.node_count,
+        "elements": run.elements.element_count,
+        "welded_nodes": run.flexible.welds.count,
+        "stress_max": max(stress),
         "stress_max_time": float(run.t[states[np.argmax(stress)]]),
         "strain_energy_last": float(run.strain_energy(-1).sum()),
         "flexible_contacts_max": int(np.bincount(step[soft], minlength=1).max()),
-    }  # fmt: skip
+    }
 
 
 def print_summary(facts: dict[str, Any], run: "Trajectory", taken: int, out: "Console") -> None:
@@ -178,22 +181,33 @@ def _strip(plan: RunPlan, run: "Trajectory") -> Any:
 
 
 def write_result(
-    plan: RunPlan, facts: dict[str, Any], checks: "list[Check]", problems: list[Path], figures: list[Path],
+    plan: RunPlan,
+    facts: dict[str, Any],
+    checks: "list[Check]",
+    problems: list[Path],
+    figures: list[Path],
     interrupted: bool,
-) -> None:  # fmt: skip
+) -> None:
     """The JSON file, where asked for."""
     if plan.json is None:
         return
     about = plan.about
     data = {
-        "scene": about.scene, "parameters": about.parameters, "settings": about.settings, "version": about.version,
-        "model": about.model, "goal": plan.steps, "complete": facts["steps"] >= plan.steps, "interrupted": interrupted,
+        "scene": about.scene,
+        "parameters": about.parameters,
+        "settings": about.settings,
+        "version": about.version,
+        "model": about.model,
+        "goal": plan.steps,
+        "complete": facts["steps"] >= plan.steps,
+        "interrupted": interrupted,
         "summary": facts,
         "checks": [asdict(check) | {"passed": check.passed} for check in checks],
-        "recording": str(plan.out), "figure": str(figures[0]) if figures else None,
+        "recording": str(plan.out),
+        "figure": str(figures[0]) if figures else None,
         "figures": [str(path) for path in figures],
         "problems": [str(path) for path in problems],
-    }  # fmt: skip
+    }
     files.write_json(plan.json, data)
 
 
@@ -203,8 +217,9 @@ def _advice(run: "Trajectory") -> list[str]:
     counts = {k: int((run.array("solver/status") == k).sum()) for k in range(len(STATUSES))} if run.step_count else {}
     return [
         f"{STATUSES[k].value.replace('_', ' ')} in {count} steps: {STATUSES[k].advice}"
-        for k, count in counts.items() if count and STATUSES[k].value != "converged"
-    ]  # fmt: skip
+        for k, count in counts.items()
+        if count and STATUSES[k].value != "converged"
+    ]
 
 
 def _mean(values: Any) -> float:

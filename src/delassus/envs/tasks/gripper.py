@@ -27,11 +27,22 @@ class Gripper(Task):
     summary = "lift a box of unknown weight by friction and hold it at a height"
     actions = ("force of both fingers / 30 N, none below 0", "height the palm is sent to / 0.4 m, none below 0")
     observations = (
-        "height of the palm [m]", "left finger [m]", "right finger [m]", "speed of the palm [m/s]",
-        "of the left finger [m/s]", "of the right finger [m/s]", "box along x [m]", "height of the box [m]",
-        "speed of the box along x [m/s]", "and z [m/s]", "force on the left finger along x [N]", "and z [N]",
-        "force on the right finger along x [N]", "and z [N]", "wanted height of the box [m]",
-    )  # fmt: skip
+        "height of the palm [m]",
+        "left finger [m]",
+        "right finger [m]",
+        "speed of the palm [m/s]",
+        "of the left finger [m/s]",
+        "of the right finger [m/s]",
+        "box along x [m]",
+        "height of the box [m]",
+        "speed of the box along x [m/s]",
+        "and z [m/s]",
+        "force on the left finger along x [N]",
+        "and z [N]",
+        "force on the right finger along x [N]",
+        "and z [N]",
+        "wanted height of the box [m]",
+    )
     settings = StepSettings(h=2e-3)
     steps, limit, draws = 5, 300, 3
     solved = 170.0  # of 300: closing, lifting and pressing take their share

@@ -29,10 +29,19 @@ class Hopper(Task):
     summary = "hop on one leg at a given speed without falling"
     actions = ("torque at the hip / 40 N m", "lengthening of the leg's spring / 0.06 m")
     observations = (
-        "height of the hip [m]", "pitch of the trunk [rad]", "speed along x [m/s]", "and z [m/s]",
-        "rate of the pitch [rad/s]", "angle of the hip [rad]", "stretch of the leg [m]", "rate of the hip [rad/s]",
-        "speed of the stretch [m/s]", "force on the foot along x / 60 N", "and z / 60 N", "wanted speed along x [m/s]",
-    )  # fmt: skip
+        "height of the hip [m]",
+        "pitch of the trunk [rad]",
+        "speed along x [m/s]",
+        "and z [m/s]",
+        "rate of the pitch [rad/s]",
+        "angle of the hip [rad]",
+        "stretch of the leg [m]",
+        "rate of the hip [rad/s]",
+        "speed of the stretch [m/s]",
+        "force on the foot along x / 60 N",
+        "and z / 60 N",
+        "wanted speed along x [m/s]",
+    )
     settings = StepSettings(h=2e-3)
     steps, limit, draws = 2, 600, 3
     solved = 540.0  # of 600
@@ -44,12 +53,12 @@ class Hopper(Task):
         hip = _LEG + _FOOT + _DROP
         builder.body("trunk", position=(0, 0, hip), mass=5.0, shapes=Box((0.5, 0.2, 0.15)), group=2, mask=0)
         builder.body("thigh", position=(0, 0, hip - 0.15), mass=0.4, shapes=Capsule(0.03, 0.2), group=2, mask=0)
-        builder.body("shin", position=(0, 0, hip - _LEG), mass=0.2, material=1.0, group=2, mask=1,
-                     shapes=[Sphere(_FOOT), (Capsule(0.015, 0.3), (0, 0, 0.18))])  # fmt: skip
+        shapes = [Sphere(_FOOT), (Capsule(0.015, 0.3), (0, 0, 0.18))]
+        builder.body("shin", position=(0, 0, hip - _LEG), mass=0.2, material=1.0, group=2, mask=1, shapes=shapes)
         builder.joint("planar", None, "trunk", axis=(0, 1, 0), name="plane")
         builder.joint("revolute", "trunk", "thigh", position=(0, 0, hip), axis=(0, 1, 0), name="hip")
-        builder.joint("prismatic", "thigh", "shin", axis=(0, 0, -1), name="leg", limits=(-0.25, 0.1),
-                      motor=Motor(stiffness=_STIFFNESS, damping=8.0))  # fmt: skip
+        spring = Motor(stiffness=_STIFFNESS, damping=8.0)
+        builder.joint("prismatic", "thigh", "shin", axis=(0, 0, -1), name="leg", limits=(-0.25, 0.1), motor=spring)
         return builder.build()
 
     def start(self, drawn: np.ndarray) -> dict[str, np.ndarray]:
@@ -89,7 +98,9 @@ class Hopper(Task):
     def policy(self, observation: np.ndarray) -> np.ndarray:
         """Raibert's three parts: thrust while the leg stretches on the ground, foot placed in flight for the wanted
         speed, trunk levelled in stance."""
-        height, pitch, speed, rise, spin, hip, leg_stretch, hip_rate, stretching, _, pressed, wanted = observation.T
+        height, pitch, speed, rise, spin = observation.T[:5]
+        hip, leg_stretch, hip_rate, stretching = observation.T[5:9]
+        pressed, wanted = observation.T[10:]
         stance = pressed > 0.0
         ahead = 0.5 * _STANCE * speed + 0.1 * (speed - wanted)  # [m] foot before the hip
         leg = -np.arcsin(np.clip(ahead / _LEG, -0.5, 0.5))  # a positive turn about y swings the foot back

@@ -27,13 +27,17 @@ class Quadruped(Task):
     summary = "walk forward on four legs at a given speed without falling"
     actions = tuple(f"target of {joint} / 0.5 rad" for joint in _JOINTS)
     observations = (
-        "height of the trunk [m]", *(f"{axis} component of the trunk's upward axis" for axis in "xyz"),
+        "height of the trunk [m]",
+        *(f"{axis} component of the trunk's upward axis" for axis in "xyz"),
         *(f"speed along the trunk's {axis} [m/s]" for axis in "xyz"),
         *(f"angular velocity about the trunk's {axis} [rad/s]" for axis in "xyz"),
-        *(f"angle of {joint} [rad]" for joint in _JOINTS), *(f"rate of {joint} [rad/s]" for joint in _JOINTS),
+        *(f"angle of {joint} [rad]" for joint in _JOINTS),
+        *(f"rate of {joint} [rad/s]" for joint in _JOINTS),
         *(f"force on the {leg} foot along {axis} / 224 N" for leg in _LEGS for axis in "xyz"),
-        "sine of the clock", "its cosine", "wanted speed [m/s]",
-    )  # fmt: skip
+        "sine of the clock",
+        "its cosine",
+        "wanted speed [m/s]",
+    )
     settings = StepSettings(h=2e-3)
     steps, limit, draws = 5, 200, 3
     solved = 130.0  # of 200
@@ -63,13 +67,10 @@ class Quadruped(Task):
         motion = np.einsum("nji,ncj->nci", R, worlds.u[:, 0].reshape(-1, 2, 3)).reshape(-1, 6)
         feet = worlds.contact_wrench[:, 3::3, :3].reshape(-1, 12) / _WEIGHT
         clock = 2.0 * np.pi * worlds.time[:, None] / _PERIOD
-        return np.concatenate(
-            [
-                worlds.q[:, 0, 2:3], R[:, :, 2], motion, worlds.coordinates, worlds.rates, feet, np.sin(clock),
-                np.cos(clock), self.goal(drawn)[:, None],
-            ],
-            axis=1,
-        )  # fmt: skip
+        trunk = worlds.q[:, 0, 2:3], R[:, :, 2], motion
+        joints = worlds.coordinates, worlds.rates
+        wanted = np.sin(clock), np.cos(clock), self.goal(drawn)[:, None]
+        return np.concatenate([*trunk, *joints, feet, *wanted], axis=1)
 
     def reward(self, worlds: Worlds, drawn: np.ndarray, action: np.ndarray) -> np.ndarray:
         """One at the wanted speed, nothing for standing still."""
