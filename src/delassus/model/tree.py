@@ -36,7 +36,8 @@ class Tree(NamedTuple):
 
     order: (n_b,) bodies, bases first; base: (n_b,) the body each hangs on, −1 for the world or none; root: (n_b,) the
     first body of its tree; joint: (n_b,) −1 for floating bodies; turning: (n_b,) see above; first: (n_b,) of its
-    velocities, place: (n_b,) of its coordinates; slides, freedoms: (n_b,) how many of its velocities are slides, and how many there are.
+    velocities, place: (n_b,) of its coordinates; slides, freedoms: (n_b,) how many velocities it has that are slides,
+    and in all.
     at_base, at_follower: (n_b, 3) the joint's origins [m], frame_base, frame_follower: (n_b, 4) its frames as
     quaternions, in the bodies' own frames; length: (n_b,) of rolling joints [m]; axis: (n_v,) of slides, 0, 1 or 2.
     of_body: (n_v,) whose velocity it is; before: (n_v,) the one that comes before it on the way to the root, −1 for
