@@ -71,10 +71,11 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "solve_many": WORDS | {"parts", "driver", "table", "auto", "solution", "solve_problem"},
     },
     "linalg": {
+        "blas_threads": set(),
         "dense_product": set(),
         "pairs": set(),
-        "factor": {"dense_product", "pairs"},
-        "operators": {"dense_product", "pairs", "factor"},
+        "factor": {"blas_threads", "dense_product", "pairs"},
+        "operators": {"blas_threads", "dense_product", "pairs", "factor"},
         "iterative": {"dense_product", "pairs", "operators", "factor"},
     },
     "collision": {

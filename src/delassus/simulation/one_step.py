@@ -22,6 +22,7 @@ from delassus.errors import SettingsError
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.law import Law
+from delassus.linalg.blas_threads import one_thread
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.problem import Problem
@@ -82,6 +83,7 @@ class StepReport:
         )
 
 
+@one_thread
 def step(
     model: Model, state: State, inputs: Inputs | None = None, settings: StepSettings | None = None,
     memory: Memory | None = None,

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from delassus import residuals
 from delassus.errors import ProblemError, SolveError
 from delassus.law import Law
+from delassus.linalg.blas_threads import one_thread
 from delassus.problem import Problem
 from delassus.solvers.auto.island_loop import WHOLE
 from delassus.solvers.auto.islands import MANY_ROWS, rest_at_once, solve_islands
@@ -120,6 +121,7 @@ def solve(
     return solution
 
 
+@one_thread
 def _island_by_island(
     problem: Problem, point: np.ndarray, limits: Limits, trace: bool | Callable[..., object], threads: int
 ) -> Solution | None:
@@ -307,6 +309,7 @@ def _named(
     )  # fmt: skip
 
 
+@one_thread
 def _portfolio(
     problem: Problem,
     stages: Stages,

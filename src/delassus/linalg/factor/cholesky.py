@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from delassus.kernel import njit
+from delassus.linalg.blas_threads import threads_for
 from delassus.linalg.factor.mkl import mkl
 
 
@@ -27,7 +28,8 @@ class Cholesky:
             return self._call("dpotrf")
         if not len(A):
             return True
-        self.L, info = lapack.dpotrf(A.T, lower=0, overwrite_a=1)
+        with threads_for(len(A)):
+            self.L, info = lapack.dpotrf(A.T, lower=0, overwrite_a=1)
         self.L = self.L.T
         return bool(info == 0)
 

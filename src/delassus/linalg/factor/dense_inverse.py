@@ -8,6 +8,7 @@ from scipy.linalg import lapack
 
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
+from delassus.linalg.blas_threads import threads_for
 
 _COMPILED = 80  # rows up to which compiled loops beat LAPACK behind Python
 PIVOT = 1e-9  # ratio of smallest to largest pivot below which rows count as redundant
@@ -39,7 +40,8 @@ class DenseInverse:
         elif n and is_symmetric(D, n):
             self._factor_symmetric(D)
         elif n:
-            self.lu, self.pivots, _ = lapack.dgetrf(D)
+            with threads_for(self.size):
+                self.lu, self.pivots, _ = lapack.dgetrf(D)
             diagonal = np.abs(self.lu.diagonal())
             if diagonal.min() <= PIVOT * diagonal.max():
                 self.inverse = np.linalg.pinv(D, rcond=_CUTOFF)
@@ -47,7 +49,8 @@ class DenseInverse:
     def _factor_symmetric(self, D: np.ndarray) -> None:
         """Rank-revealing Cholesky by LAPACK: D = L Lᵀ with n × rank L, and the factor of LᵀL where rows are redundant.
         Eigenvalues, which say the same, cost ten times as much."""
-        packed, order, rank, _ = lapack.dpstrf(D, tol=PIVOT, lower=1)
+        with threads_for(self.size):
+            packed, order, rank, _ = lapack.dpstrf(D, tol=PIVOT, lower=1)
         L = np.empty((self.size, rank))
         L[order - 1] = np.tril(packed)[:, :rank]
         self.L = L

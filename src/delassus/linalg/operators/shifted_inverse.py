@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from delassus.kernel import njit
+from delassus.linalg.blas_threads import threads_for
 from delassus.linalg.dense_product import dense_times
 from delassus.linalg.factor.sparse_lu import SparseLU, lu_solve, lu_work_size
 from delassus.linalg.operators.delassus import Delassus
@@ -168,8 +169,9 @@ def _touched_system(
 
 def _inverse(A: np.ndarray) -> np.ndarray:
     """A⁻¹ by LAPACK, by rows like A.  A: (n, n), overwritten."""
-    lu, pivots, _ = lapack.dgetrf(A.T, overwrite_a=True)  # LAPACK takes rows for columns: it inverts the transpose
-    return lapack.dgetri(lu, pivots, overwrite_lu=True)[0].T
+    with threads_for(len(A)):  # LAPACK takes rows for columns: it inverts the transpose
+        lu, pivots, _ = lapack.dgetrf(A.T, overwrite_a=True)
+        return lapack.dgetri(lu, pivots, overwrite_lu=True)[0].T
 
 
 @njit(cache=True, error_model="numpy")

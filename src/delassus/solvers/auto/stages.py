@@ -32,6 +32,7 @@ import numpy as np
 
 from delassus import residuals
 from delassus.law import Law
+from delassus.linalg.blas_threads import one_thread
 from delassus.linalg.operators.delassus import FEW_ROWS
 from delassus.problem import Problem
 from delassus.solvers.double_double.settings import takes_pairs
@@ -281,6 +282,7 @@ def least_reactions(problem: Problem, reactions: np.ndarray, velocities: np.ndar
     return out if least_of(rigid.plain, problem.judged_by, reactions, velocities, error, out) else None
 
 
+@one_thread
 def take_least_reactions(problem: Problem, solution: Solution, limits: Limits) -> None:
     """The same motion by the least reactions, where others would do it too and the judge finds the tolerance kept. A
     guess that was taken as it is has been through this before, and so have attempts that end with it."""
