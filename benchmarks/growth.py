@@ -72,9 +72,9 @@ def four_bars(n: int) -> Any:
             a, b = corners[i], corners[i + 1]
             middle = [(p + q) / 2 for p, q in zip(a, b)]
             rods.append(builder.body(f"rod-{k}-{i}", position=middle, mass=0.1, inertia=(1e-3, 1e-3, 1e-3)))
-        for i, (base, follower) in enumerate(((None, rods[0]), (rods[0], rods[1]), (rods[1], rods[2]), (rods[2], None))):
-            one, other = (base, follower) if follower is not None else (None, base)
-            builder.joint("revolute", one, other, position=corners[i], axis=(0, 1, 0))
+        pairs = (None, rods[0]), (rods[0], rods[1]), (rods[1], rods[2]), (None, rods[2])
+        for corner, (base, follower) in zip(corners, pairs):
+            builder.joint("revolute", base, follower, position=corner, axis=(0, 1, 0))
     return _setup(builder), None
 
 

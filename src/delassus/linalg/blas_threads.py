@@ -30,7 +30,7 @@ def libraries() -> tuple[tuple[Any, Any], ...]:
 
     found = []
     for module in (of_numpy, of_scipy):
-        path = Path(module.__file__)
+        path = Path(str(module.__file__))
         places = [path]  # a symbol is looked for in what a library is linked to as well, but on Windows
         if sys.platform == "win32":
             places += sorted(path.parents[2].glob(f"{module.__name__.partition('.')[0]}.libs/*openblas*.dll"))
