@@ -205,12 +205,18 @@ def measure(case: str, n: int, steps: int) -> dict[str, Any]:
         drift, failed = max(drift, report.drift), failed + (not report.solution.converged)
         iterations.append(report.solution.iterations)
     return {
-        "n": n, "ms": 1e3 * statistics.median(ours), "worst": 1e3 * max(ours), "wall": 1e3 * statistics.median(wall),
-        "step": 1e3 * statistics.median(whole), "drift": drift, "failed": failed,
-        "contacts": len(report.contacts), "iterations": float(np.median(iterations)),
+        "n": n,
+        "ms": 1e3 * statistics.median(ours),
+        "worst": 1e3 * max(ours),
+        "wall": 1e3 * statistics.median(wall),
+        "step": 1e3 * statistics.median(whole),
+        "drift": drift,
+        "failed": failed,
+        "contacts": len(report.contacts),
+        "iterations": float(np.median(iterations)),
         "phases": {name: 1e3 * statistics.median(values) for name, values in phases.items()},
         "MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }  # fmt: skip
+    }
 
 
 def in_child(case: str, n: int, steps: int, threads: str, source: Path) -> dict[str, Any] | None:

@@ -17,8 +17,9 @@ LARGE = 1500
 
 _NAMES = [
     (f"{prefix}openblas_get_num_threads{suffix}", f"{prefix}openblas_set_num_threads{suffix}")
-    for prefix in ("scipy_", "") for suffix in ("64_", "", "_64", "64")
-]  # fmt: skip
+    for prefix in ("scipy_", "")
+    for suffix in ("64_", "", "_64", "64")
+]
 
 
 @cache
