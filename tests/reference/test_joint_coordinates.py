@@ -1,4 +1,7 @@
-"""Joint coordinates: the forest, its kinematics and masses, against the package's own rows and masses."""
+"""Joint coordinates: the forest, its kinematics and masses, steps and closing, against the package's own in those of
+bodies."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,6 +9,9 @@ import scipy.linalg
 from random_mechanisms import assemble, random_mechanism
 
 from delassus import ModelBuilder
+from delassus.dynamics.closure import close_joints
+from delassus.dynamics.reduced.closing import close_reduced
+from delassus.dynamics.reduced.dense import asked_of
 from delassus.dynamics.reduced.inertia import (
     factor,
     form_composites,
@@ -16,9 +22,15 @@ from delassus.dynamics.reduced.inertia import (
     solve_transposed,
 )
 from delassus.dynamics.reduced.kinematics import form_twists, move_coordinates, place, posture_for, take_coordinates
+from delassus.dynamics.reduced.mechanism import Mechanism, mechanism_of
+from delassus.dynamics.reduced.solve import solve_reduced
+from delassus.dynamics.softness import softness_of
 from delassus.integrators import moved
 from delassus.joints import JOINTS
-from delassus.model.tree import FREE, TURNING, in_forest, spanning_forest
+from delassus.model.tree import FREE, TURNING, spanning_forest
+from delassus.residuals import RESIDUAL_COUNT, evaluate
+from delassus.simulation import StepSettings, step
+from delassus.solvers.parts.at_once import MOST_JUDGEMENTS
 from delassus.spatial import rotations_of
 
 ROUNDING = 1e-11
@@ -84,7 +96,7 @@ def distance(q, other):
 def test_poses_come_back_from_coordinates(kind):
     model, state = chain_of(kind)
     tree = spanning_forest(model.joints, model.body_count)
-    assert in_forest(tree, model.joints.count).all()
+    assert tree.holds.all()
     assert distance(placed(model, tree, state.q).poses, state.q) < ROUNDING
     posture = somewhere(model, state, tree, np.random.default_rng(1))
     assert distance(placed(model, tree, posture.poses).poses, posture.poses) < ROUNDING
@@ -159,7 +171,7 @@ def test_loops_leave_rows_and_rings_have_a_floating_root():
         builder.joint("spherical", base, follower, position=(0, 1, 0))
     model, _ = builder.build(check=False)
     tree = spanning_forest(model.joints, 3)
-    assert in_forest(tree, 3).sum() == 2
+    assert tree.holds.sum() == 2
     assert (tree.turning == FREE).sum() == 1
     places = {body: k for k, body in enumerate(tree.order)}
     assert all(places[tree.base[x]] < places[x] for x in range(3) if tree.base[x] >= 0)
@@ -168,5 +180,112 @@ def test_loops_leave_rows_and_rings_have_a_floating_root():
 def test_soft_joints_are_left_out():
     model, _ = chain_of("revolute")
     tree = spanning_forest(model.joints, model.body_count, np.array([True, False, True, True]))
-    assert in_forest(tree, 4).tolist() == [True, False, True, True]
+    assert tree.holds.tolist() == [True, False, True, True]
     assert (tree.turning == FREE).sum() == 2
+
+
+NONE = np.zeros(0)
+STRICT = StepSettings(integrator="euler", tol=1e-11, tol_velocity=1e-10)
+
+
+def mechanism(model):
+    return mechanism_of(model, softness_of(model, None))
+
+
+def closed(found: Mechanism, q, u, tol=1e-12):
+    """Poses and velocities that obey the joints; None where loops do not close."""
+    q, u = q.copy(), u.copy()
+    ok = close_reduced(found.tree, found.masses, found.loops.plain, tol, q, u, found.room)
+    return (q, u) if ok else None
+
+
+def solved(found: Mechanism, model, report):
+    """Reactions and velocities of bodies of a step's problem, by joint coordinates."""
+    problem, m, n = report.problem, report.problem.row_count, model.body_count
+    out = np.zeros(m), np.full(RESIDUAL_COUNT + m + 6 * n + 3 * MOST_JUDGEMENTS, np.nan)
+    closed(found, report.at, np.zeros((0, 6)))
+    free, masses = (problem.u_f, problem.before, problem.free_velocity), (*found.masses[:2], rotations_of(report.at))
+    rigid, asked = problem.delassus.rigid.plain, tuple(asked_of((1e-11, 1e-10), 150))
+    assert solve_reduced(found.tree, masses, rigid, free, problem.judged_by, asked, out, found.room) == 1
+    return out[0], out[1][RESIDUAL_COUNT + m : RESIDUAL_COUNT + m + 6 * n]
+
+
+def step_of(seed):
+    """(model, mechanism, report of an Euler step) of a random mechanism whose state obeys its joints to rounding; None
+    where it touches nothing and has no joints."""
+    model, state, inputs = assemble(random_mechanism(seed))
+    if not model.joints.count:
+        return None
+    found = mechanism(model)
+    q, u = closed(found, state.q, state.u)
+    state = replace(state, q=q, u=u)
+    _, report = step(model, state, inputs(state.t), STRICT)
+    return model, found, report
+
+
+def compare_step(seed):
+    """How far apart velocities are, relative to the largest, and whether the judge takes the reactions as well."""
+    made = step_of(seed)
+    if made is None or made[2].solution.status.value != "converged" or not made[2].problem.row_count:
+        return 0.0, True
+    model, found, report = made
+    reactions, u = solved(found, model, report)
+    other = report.solution.body_velocities
+    residuals = evaluate(report.problem, reactions)
+    fine = residuals.natural_map_relative < 1e-9 and residuals.worst_velocity_relative < 1e-8
+    return abs(u - other).max() / max(abs(other).max(), 1.0), fine
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 5, 33, 122, 184, 194, 246])
+def test_a_step_in_joint_coordinates_is_the_step_of_the_bodies(seed):
+    """Trees, loops, redundant and idle ones, floating bases, limits, drives, springs, dry friction, contacts."""
+    far, fine = compare_step(seed)
+    assert far < 1e-9
+    assert fine
+
+
+@pytest.mark.slow
+def test_three_hundred_steps_in_joint_coordinates_are_those_of_the_bodies():
+    found = {seed: compare_step(seed) for seed in range(300)}
+    assert {seed: pair for seed, pair in found.items() if pair[0] > 1e-9 or not pair[1]} == {}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 12, 33])
+def test_closing_obeys_the_joints_and_changes_velocities_least(seed):
+    model, state, _ = assemble(random_mechanism(seed))
+    found, rng = mechanism(model), np.random.default_rng(seed)
+    q, u = closed(found, moved(state.q, rng.normal(size=(model.body_count, 6)), 1e-4), rng.normal(size=state.u.shape))
+    residual, _ = model.joints.constraints(model.joints.frames(q, rotations_of(q)))
+    assert abs(residual).max() < 1e-11
+    _, again = close_joints(model, q, u, tol=1e-9)
+    assert abs(again - u).max() < 1e-9 * abs(u).max()
+    free = rng.normal(size=state.u.shape)
+    own, other = closed(found, q, free)[1], close_joints(model, q, free, tol=1e-9)[1]
+    assert abs(own - other).max() < 1e-8 * abs(other).max()
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "planar"])
+def test_closing_follows_bodies_that_were_pushed_and_minds_armature(kind):
+    """As `close_joints` does, to second order."""
+    model, state = chain_of(kind)
+    joints = model.joints
+    model = replace(model, joints=replace(joints, armature=np.full(joints.coordinate_count, 0.7)))
+    far = {}
+    for size in (1e-3, 1e-4):
+        rng = np.random.default_rng(4)
+        q = moved(state.q, rng.normal(size=(model.body_count, 6)), size)
+        u = rng.normal(size=state.u.shape)
+        own, other = closed(mechanism(model), q, u), close_joints(model, q, u, tol=1e-12)
+        assert distance(own[0], other[0]) < 0.1 * distance(q, other[0])
+        far[size] = distance(own[0], other[0]), abs(own[1] - other[1]).max()
+        at_own = close_joints(model, own[0], u, tol=1e-9)[1]
+        assert abs(own[1] - at_own).max() < 1e-9
+    assert far[1e-4][0] < 0.05 * far[1e-3][0]
+
+
+def test_what_joint_coordinates_do_not_hold_is_said():
+    model, _ = chain_of("spherical")
+    assert mechanism(model).reason is None
+    geared = replace(model, joints=replace(model.joints, armature=np.full(model.joints.coordinate_count, 0.1)))
+    assert "armature" in mechanism(geared).reason
+    assert "no joint" in mechanism(ModelBuilder().build()[0]).reason

@@ -41,7 +41,8 @@ class Tree(NamedTuple):
     at_base, at_follower: (n_b, 3) the joint's origins [m], frame_base, frame_follower: (n_b, 4) its frames as
     quaternions, in the bodies' own frames; length: (n_b,) of rolling joints [m]; axis: (n_v,) of slides, 0, 1 or 2.
     of_body: (n_v,) whose velocity it is; before: (n_v,) the one that comes before it on the way to the root, −1 for
-    none; last: (n_b,) the last velocity that moves the body, −1 where nothing does. n_q: how many coordinates."""
+    none; last: (n_b,) the last velocity that moves the body, −1 where nothing does. n_q: how many coordinates.
+    holds: (n_j,) which joints are of the forest."""
 
     order: np.ndarray
     base: np.ndarray
@@ -62,6 +63,7 @@ class Tree(NamedTuple):
     before: np.ndarray
     last: np.ndarray
     n_q: int
+    holds: np.ndarray
 
 
 def spanning_forest(joints: JointArrays, bodies: int, may_join: np.ndarray | None = None) -> Tree:
@@ -98,7 +100,7 @@ def spanning_forest(joints: JointArrays, bodies: int, may_join: np.ndarray | Non
     return Tree(
         np.array(order, np.int64), base, root, joint_of, turning, first, place, slides, count, at[0], at[1], frame[0],
         frame[1], length, np.array(axis, np.int64), np.array(of_body, np.int64), np.array(before, np.int64), last,
-        int(n_q),
+        int(n_q), np.isin(np.arange(joints.count), joint_of),
     )  # fmt: skip
 
 
@@ -130,10 +132,3 @@ def _hung(joints: JointArrays, bodies: int, may_join: np.ndarray | None) -> tupl
             order.append(b)
             grow(b)
     return joint_of, order
-
-
-def in_forest(tree: Tree, joints: int) -> np.ndarray:
-    """(n_j,) which of so many joints are of the forest."""
-    out = np.zeros(joints, bool)
-    out[tree.joint[tree.joint >= 0]] = True
-    return out

@@ -192,6 +192,47 @@ def form_twists(tree, posture, v, spatial, u):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+def coordinate_rate(tree, posture, k, u):
+    """The rate of slide or turn k at twists u (n_b, 6) that need not obey the joints [m/s, rad/s]."""
+    poses, rotation, S, _ = posture
+    b = tree.of_body[k]
+    p, rate = tree.base[b], 0.0
+    if k >= tree.first[b] + tree.slides[b]:
+        for i in range(3):
+            rate += S[k, i] * (u[b, 3 + i] - (u[p, 3 + i] if p >= 0 else 0.0))
+        return rate
+    f, R = tree.at_follower[b], rotation[b]
+    for side in range(2):
+        body = p if side == 0 else b
+        if body < 0:
+            continue
+        sign = 2.0 * side - 1.0
+        c0 = poses[b, 0] + R[0, 0] * f[0] + R[0, 1] * f[1] + R[0, 2] * f[2] - poses[body, 0]
+        c1 = poses[b, 1] + R[1, 0] * f[0] + R[1, 1] * f[1] + R[1, 2] * f[2] - poses[body, 1]
+        c2 = poses[b, 2] + R[2, 0] * f[0] + R[2, 1] * f[1] + R[2, 2] * f[2] - poses[body, 2]
+        rate += sign * S[k, 3] * (u[body, 0] + u[body, 4] * c2 - u[body, 5] * c1)
+        rate += sign * S[k, 4] * (u[body, 1] + u[body, 5] * c0 - u[body, 3] * c2)
+        rate += sign * S[k, 5] * (u[body, 2] + u[body, 3] * c1 - u[body, 4] * c0)
+    return rate
+
+
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+def fill_shift(posture, q, shift):
+    """shift (n_b, 6): twists that lead from a posture to the poses q (n_b, 7) nearby; returns the largest entry."""
+    largest = 0.0
+    for b in range(len(q)):
+        p = posture.poses[b]
+        w, x, y, z = _times(q[b, 3], q[b, 4], q[b, 5], q[b, 6], p[3], -p[4], -p[5], -p[6])
+        twice = 2.0 if w >= 0.0 else -2.0
+        for i in range(3):
+            shift[b, i] = q[b, i] - p[i]
+        shift[b, 3], shift[b, 4], shift[b, 5] = twice * x, twice * y, twice * z
+        for i in range(6):
+            largest = max(largest, abs(shift[b, i]))
+    return largest
+
+
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _base_frame(tree, b, poses):
     """The joint's frame on the base, in the world: a quaternion."""
     p, g = tree.base[b], tree.frame_base[b]
