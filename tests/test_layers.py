@@ -114,9 +114,10 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     },
     "io": {
         "place": set(),
-        "fclib": {"place"},
-        "problems": {"fclib", "place"},
-        "recording": {"fclib", "place", "problems"},
+        "files": {"place"},
+        "fclib": {"place", "files"},
+        "problems": {"fclib", "place", "files"},
+        "recording": {"fclib", "place", "files", "problems"},
     },
     "cli": {
         **dict.fromkeys(SHARED_BY_COMMANDS, SHARED_BY_COMMANDS),

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from delassus.arguments import numbers
-from delassus.errors import SettingsError, nearest
+from delassus.arguments import numbers, shown, word
+from delassus.errors import SettingsError
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
@@ -113,13 +113,12 @@ INTEGRATORS: dict[str, type[Integrator]] = {
 
 def integrator(name: str, theta: float | None = None) -> Integrator:
     """The integrator of that name.  theta: its weight of the end of the step, None for its own."""
-    if name not in INTEGRATORS:
-        raise SettingsError(f"unknown integrator {name!r}; {nearest(str(name), list(INTEGRATORS))}")
+    word(name, "integrator", INTEGRATORS, error=SettingsError)
     if theta is None:
         return INTEGRATORS[name]()
     given = numbers(theta)
     if given.shape != () or not 0.5 <= given <= 1.0:
-        raise SettingsError(f"theta is {theta!r}: give a number from 0.5 (second order) to 1, or None")
+        raise SettingsError(f"theta is {shown(theta)}: give a number from 0.5 (second order) to 1, or None")
     if name != "moreau" and given != 1.0:
         raise SettingsError(f"theta is {theta!r} with integrator {name!r}, which is θ = 1: give integrator='moreau'")
     return INTEGRATORS[name](float(given))

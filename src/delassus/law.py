@@ -23,9 +23,9 @@ class Law(Enum):
         if isinstance(name, cls):
             return name
         try:
-            return cls(str(name).lower())
+            return cls(name.lower() if isinstance(name, str) else name)
         except ValueError:
             raise SettingsError(
-                f"unknown law {name!r}; {nearest(str(name), [law.value for law in cls])} (ncp is exact Coulomb "
+                f"unknown law {name!r}; {nearest(str(name)[:100], [law.value for law in cls])} (ncp is exact Coulomb "
                 "friction, ccp its convex relaxation)"
             ) from None

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from delassus.cones.coulomb import MOST_DE_SAXCE, project_coulomb, project_coulomb_dual, project_disk
+from delassus.errors import ProblemError
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.law import Law
@@ -80,7 +81,7 @@ class Measure(NamedTuple):
 def measure(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None) -> Measure:
     """Relative natural map and relative worst velocity of λ under the problem's law.  reactions: (m,) [N s]; low: (m,),
     what they lack to a second double each, or None."""
-    return measure_with_velocities(problem, reactions, low)[0]
+    return measure_with_velocities(problem, *_point(problem, reactions, low))[0]
 
 
 def measure_with_velocities(
@@ -102,6 +103,7 @@ def measure_with_velocities(
 
 def velocities(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None) -> np.ndarray:
     """v = D λ + v_f, (m,) [m/s].  reactions, low: as in `measure`."""
+    reactions, low = _point(problem, reactions, low)
     if low is not None and low.any():
         return _measure_pairs(problem, reactions, low)[1]
     return problem.constraint_velocity(reactions)
@@ -109,7 +111,7 @@ def velocities(problem: Problem, reactions: np.ndarray, low: np.ndarray | None =
 
 def evaluate(problem: Problem, reactions: np.ndarray, low: np.ndarray | None = None) -> Residuals:
     """Every residual of λ under the problem's law.  reactions, low: as in `measure`."""
-    return evaluate_with_velocities(problem, np.ascontiguousarray(reactions, dtype=float), low)[0]
+    return evaluate_with_velocities(problem, *_point(problem, reactions, low))[0]
 
 
 def evaluate_with_velocities(
@@ -138,6 +140,8 @@ def of_contacts(
 ) -> np.ndarray:
     """(n_c, 2) what each contact adds to `worst_velocity` [m/s] and to `worst_velocity_relative` [-], whose largest
     value over all blocks these are.  reactions, low: as in `measure`; velocities: v of that point, (m,) [m/s]."""
+    reactions, low = _point(problem, reactions, low)
+    velocities = problem.reactions_of(velocities, "velocities")
     out = np.empty((problem.contact_count, 2))
     if low is not None and low.any() and problem.delassus.has_bodies and problem.u_f is not None:
         own, first = _own_steps(problem), len(problem.velocity_scale) - problem.contact_count
@@ -146,6 +150,13 @@ def of_contacts(
         return out
     fill_contact_errors(reactions, velocities, data_at(problem, reactions), len(out), 0, out[:, 0], out[:, 1])
     return out
+
+
+def _point(problem: Problem, reactions: np.ndarray, low: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Both as kernels, which check nothing, read them: (m,)."""
+    if not isinstance(problem, Problem):
+        raise ProblemError(f"residuals: {type(problem).__name__} is no Problem: make one with Problem.dual, …")
+    return problem.reactions_of(reactions), None if low is None else problem.reactions_of(low, "low")
 
 
 def data_at(problem: Problem, reactions: np.ndarray) -> tuple[Any, ...]:

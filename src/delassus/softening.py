@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from delassus.arguments import numbers
+from delassus.arguments import number, numbers, shown, truth
 from delassus.errors import ProblemError, SettingsError
 from delassus.kernel import njit
 
@@ -29,6 +29,7 @@ NOT_SAID, HARD, IMPEDANCE, SPRING = -1.0, 0.0, 1.0, 2.0
 midpoint, power follow) or `Spring` (stiffness and damping follow, then those
 of a joint's angles)."""
 WIDTH = 8
+_MOST_POWER = 1e3  # of the sigmoid: larger ones are a step, and overflow
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,15 @@ class Softening:
             self._need(name, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")
         for name in ("time_constant", "damping_ratio", "width"):
             self._need(name, lambda x: 0.0 < x < np.inf, "a positive number")
-        self._need("power", lambda x: 1.0 <= x < np.inf, "at least 1")
+            number(getattr(self, name), f"softening.{name}", "-", error=SettingsError)
+        self._need("power", lambda x: 1.0 <= x <= _MOST_POWER, f"at least 1, and {_MOST_POWER:g} at most")
+        for name in ("joints", "limits", "contacts"):
+            truth(getattr(self, name), f"softening.{name}", error=SettingsError)
 
     def _need(self, name: str, is_fine: Callable[[Any], bool], wanted: str) -> None:
         value = numbers(getattr(self, name))
         if value.shape != () or not is_fine(value):
-            raise SettingsError(f"softening.{name} is {getattr(self, name)!r}: give {wanted}")
+            raise SettingsError(f"softening.{name} is {shown(getattr(self, name))}: give {wanted}")
 
     @cached_property
     def plain(self) -> np.ndarray:
@@ -101,10 +105,7 @@ class Spring:
             value, gives = getattr(self, name), "stiffness" in name
             if value is None and name.startswith("angular"):
                 continue
-            number = numbers(value)
-            if number.shape != () or not 0.0 <= number < np.inf or (gives and number == 0.0):
-                wanted = "a positive number [N/m, N m/rad]" if gives else "zero or more [N s/m, N m s]"
-                raise ProblemError(f"spring: {name} is {value!r}, give {wanted}")
+            number(value, f"spring: {name}", "N/m, N m/rad" if gives else "N s/m, N m s", positive=gives)
 
     @cached_property
     def plain(self) -> np.ndarray:

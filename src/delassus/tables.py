@@ -90,9 +90,9 @@ class Table(dict[str, Line]):
         """The line of that name; an unknown one suggests the nearest."""
         try:
             return self[name]
-        except KeyError:
+        except (KeyError, TypeError):
             known = [*self, *sorted(self.reserved)]
-            raise SettingsError(f"unknown {self.what} {name!r}; {nearest(str(name), known)}") from None
+            raise SettingsError(f"unknown {self.what} {name!r}; {nearest(str(name)[:100], known)}") from None
 
     def discover(self) -> None:
         """Add what the package beside this one and installed plug-ins offer, once; a plug-in that cannot be loaded is

@@ -152,7 +152,7 @@ MISTAKES = [
     (settings(law="coulomb"), "unknown law 'coulomb'.*ncp is exact Coulomb friction"),
     (settings(integrator="rk4"), "unknown integrator 'rk4'; known: euler, moreau"),
     (lambda: Stabilisation(joint="stiff"), "stabilisation.joint is 'stiff': give a fraction from 0 to 1"),
-    (lambda: Stabilisation(bounce_speed=None), "stabilisation.bounce_speed is None: give a number"),
+    (lambda: Stabilisation(bounce_speed=None), "stabilisation.bounce_speed is None, it must be zero or more"),
     (lambda: Softening(width=None), "softening.width is None: give a positive number"),
     (lambda: Softening(impedance="soft"), "softening.impedance is 'soft': give a number between 0 and 1"),
     (lambda: Spring("stiff"), "spring: stiffness is 'stiff'"),

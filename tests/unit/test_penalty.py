@@ -150,10 +150,10 @@ def test_a_recording_goes_on_with_its_springs_and_its_theta(tmp_path):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"stiffness": 0.0}, r"penalty\.stiffness is 0\.0: give a positive number"),
-        ({"damping": -1.0}, r"penalty\.damping is -1\.0: give zero or more"),
-        ({"slip_speed": "slow"}, r"penalty\.slip_speed is 'slow': give a positive number"),
-        ({"law": "cubic"}, r"penalty\.law is 'cubic': give one of linear, hertz"),
+        ({"stiffness": 0.0}, r"penalty\.stiffness is 0\.0, it must be positive"),
+        ({"damping": -1.0}, r"penalty\.damping is -1\.0, it must be zero or more"),
+        ({"slip_speed": "slow"}, r"penalty\.slip_speed is 'slow', it must be positive"),
+        ({"law": "cubic"}, r"unknown penalty\.law 'cubic'; known: linear, hertz"),
     ],
 )
 def test_impossible_springs_are_refused(given, words):

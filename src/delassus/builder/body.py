@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.arguments import number, numbers, unit_quaternion, vector
+from delassus.arguments import number, numbers, shown, unit_quaternion, vector
 from delassus.collision.instances import ALL
 from delassus.errors import ProblemError, nearest
 from delassus.softening import Softening, Spring, plain_softness
@@ -119,6 +119,9 @@ def colour_of(given: ArrayLike | None, name: str) -> np.ndarray:
     return np.array([*colour, 1.0])[:4]
 
 
+_LONGEST_NAME = 500  # characters
+
+
 class NamedBodies:
     """Those of a builder.  bodies, fixtures: in the order they were given; _names: those taken, by what they name."""
 
@@ -133,7 +136,11 @@ class NamedBodies:
             while name in used:
                 name += "+"
         if not isinstance(name, str) or not name:
-            raise ProblemError(f"the name of a {stem} is {name!r}: give a text, and all else by keyword (shapes=…)")
+            raise ProblemError(f"the name of a {stem} is {shown(name)}: give a text, all else by keyword (shapes=…)")
+        if not name.isprintable() or len(name) > _LONGEST_NAME:
+            raise ProblemError(
+                f"the name of a {stem} is {shown(name)}: give at most {_LONGEST_NAME} characters, none for control"
+            )
         if name in used:
             raise ProblemError(f"the name {name!r} is taken: names must be unique")
         return name

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.arguments import direction, number, rotation_matrix, unit_quaternion, vector
+from delassus.arguments import direction, number, rotation_matrix, shown, unit_quaternion, vector
 from delassus.builder.beam import BeamMethods
 from delassus.builder.body import WORLD, Body, Material, Surface, bits, colour_of, mass_properties, placed_shapes
 from delassus.builder.coupling import CouplingMethods, GivenCoupling, model_couplings
@@ -242,10 +242,10 @@ class ModelBuilder(BeamMethods, ForceMethods, CouplingMethods):
         rest [m, rad] beside any motor; armature [kg, kg m²]: inertia that moves with the coordinate alone, such as a
         geared rotor's: one number or one per coordinate. collide: let the pair touch; otherwise the two bodies are
         excluded from contact, a fixed base with its own shapes only."""
-        if kind not in JOINTS:
+        if not isinstance(kind, str) or kind not in JOINTS:
             meant = ELSEWHERE.get(kind) if isinstance(kind, str) else None
-            hint = f"did you mean {meant!r}?" if meant else nearest(str(kind), list(JOINTS))
-            raise ProblemError(f"unknown joint {kind!r}; {hint}")
+            hint = f"did you mean {meant!r}?" if meant else nearest(str(kind)[:100], list(JOINTS))
+            raise ProblemError(f"unknown joint {shown(kind)}; {hint}")
         if base is not None:
             base = None if base == "world" and not self._has("world") else self._body(base, f"joint {name or kind}")
         follower = self._body(follower, f"joint {name or kind}")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import numbers, shown
 from delassus.errors import ProblemError
 from delassus.kernel import njit
 
@@ -25,7 +26,9 @@ class Coulomb:
     mu: np.ndarray
 
     def __post_init__(self) -> None:
-        mu = np.atleast_1d(np.ascontiguousarray(self.mu, dtype=float))
+        mu = np.atleast_1d(numbers(self.mu))
+        if mu.ndim != 1:
+            raise ProblemError(f"mu is {shown(self.mu)}: give a friction coefficient for each contact, (n,)")
         check_friction(mu)
         object.__setattr__(self, "mu", mu)
 
@@ -47,7 +50,7 @@ class Coulomb:
 
     def distance(self, x: ArrayLike) -> np.ndarray:
         """‖x − P_K x‖ per contact, (n,)."""
-        x = np.asarray(x, dtype=float).reshape(-1, 3)
+        x = _triples(x, len(self.mu))
         return np.linalg.norm(x - self.project(x), axis=1)
 
 
@@ -59,10 +62,16 @@ def check_friction(mu: np.ndarray) -> None:
         raise ProblemError(f"mu[{k}] is {mu[k]}: a friction coefficient must be finite and not negative")
 
 
+def _triples(x: ArrayLike, count: int) -> np.ndarray:
+    """(count, 3), one triple per contact."""
+    found = numbers(x)
+    if found.size != 3 * count:
+        raise ProblemError(f"x holds {found.size} numbers, the cone has {count} contacts: give three for each")
+    return found.reshape(-1, 3)
+
+
 def _apply(x: ArrayLike, mu: np.ndarray, kernel: Callable[..., Any]) -> np.ndarray:
-    x = np.ascontiguousarray(x, dtype=float).reshape(-1, 3)
-    if len(x) != len(mu):
-        raise ProblemError(f"x holds {len(x)} triples, the cone has {len(mu)} contacts: one triple per contact")
+    x = _triples(x, len(mu))
     out = np.empty_like(x)
     kernel(x, mu, out)
     return out

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import real, shown, whole
 from delassus.cones.coulomb import check_friction, project_coulomb, project_coulomb_dual
 from delassus.errors import ProblemError
 from delassus.kernel import njit
+
+_MOST_ROWS = 10**9
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,16 +36,18 @@ class ProductCone:
     block_area: int  # Σ d_k² over the rows d_k of each block
 
     def __init__(self, bilateral: ArrayLike = (), unilateral: int = 0, mu: ArrayLike = ()):
-        if isinstance(bilateral, (int, np.integer)):
-            bilateral = np.ones(int(bilateral), dtype=np.int64)
-        sizes = np.ascontiguousarray(bilateral, dtype=np.int64).reshape(-1)
-        friction = np.ascontiguousarray(mu, dtype=float).reshape(-1)
-        if unilateral < 0:
-            raise ProblemError(f"unilateral is {unilateral}: a number of rows cannot be negative")
+        sizes = _block_sizes(bilateral)
+        found = real(mu)
+        if found is None:
+            raise ProblemError(f"mu is {shown(mu)}: give a friction coefficient for each contact, numbers")
+        friction = np.ascontiguousarray(found, dtype=float).reshape(-1)
+        unilateral = whole(unilateral, "unilateral")
+        if unilateral > _MOST_ROWS or sizes.sum() > _MOST_ROWS:
+            raise ProblemError(f"a cone has at most {_MOST_ROWS} rows of joints and as many limits: check their number")
         if not _are_sound(sizes, friction):
             check_friction(friction)
             raise ProblemError("bilateral holds a block of size below 1: leave empty joints out")
-        self._fill(sizes, int(unilateral), friction)
+        self._fill(sizes, unilateral, friction)
 
     @classmethod
     def trusted(cls, bilateral: np.ndarray, unilateral: int, mu: np.ndarray) -> "ProductCone":
@@ -76,14 +81,14 @@ class ProductCone:
 
     def project(self, x: ArrayLike) -> np.ndarray:
         """P_K x, (m,)."""
-        x = np.ascontiguousarray(x, dtype=float)
+        x = self._rows(x)
         out = np.empty_like(x)
         project_product(x, self.mu, self.bilateral_rows, self.unilateral, out)
         return out
 
     def project_dual(self, x: ArrayLike) -> np.ndarray:
         """P_K* x, (m,)."""
-        x = np.ascontiguousarray(x, dtype=float)
+        x = self._rows(x)
         out = np.empty_like(x)
         project_product_dual(x, self.mu, self.bilateral_rows, self.unilateral, out)
         return out
@@ -92,14 +97,35 @@ class ProductCone:
         """‖x − P_K x‖ per block, (block_count,)."""
         if not self.block_count:
             return np.zeros(0)
-        square = (np.asarray(x, dtype=float) - self.project(x)) ** 2
+        x = self._rows(x)
+        square = (x - self.project(x)) ** 2
         return np.sqrt(np.add.reduceat(square, self.block_start[:-1]))
+
+    def _rows(self, x: ArrayLike) -> np.ndarray:
+        """One number per row, as kernels read them."""
+        found = real(x)
+        if found is None or found.shape != (self.row_count,):
+            has = shown(x) if found is None else f"of shape {found.shape}"
+            raise ProblemError(f"x is {has}, expected ({self.row_count},): one number per row")
+        return np.ascontiguousarray(found, dtype=float)
 
     def __repr__(self) -> str:
         return (
             f"ProductCone({self.bilateral.size} joints of {self.bilateral_rows} rows, "
             f"{self.unilateral} limits, {self.contact_count} contacts)"
         )
+
+
+def _block_sizes(bilateral: ArrayLike) -> np.ndarray:
+    """(n_j,) int64 from sizes, or from a number of blocks of one row."""
+    sizes = real(bilateral)
+    if sizes is None or (sizes.size and (sizes % 1 != 0).any()):
+        raise ProblemError(f"bilateral is {shown(bilateral)}: give the rows of each joint, or how many have one")
+    if sizes.ndim == 0:
+        if not 0 <= sizes <= _MOST_ROWS:
+            raise ProblemError(f"bilateral is {shown(bilateral)}: give a number of rows from 0 to {_MOST_ROWS}")
+        return np.ones(int(sizes), dtype=np.int64)
+    return np.ascontiguousarray(np.clip(sizes, 0, _MOST_ROWS), dtype=np.int64).reshape(-1)
 
 
 @njit(cache=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from delassus.arguments import numbers
+from delassus.arguments import number, word
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.node_rows import jacobian
 from delassus.dynamics.rows import Rows
@@ -35,14 +35,9 @@ class Penalty:
     slip_speed: float = 1e-3
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("stiffness", "a positive number"), ("damping", "zero or more"), ("slip_speed", "a positive number"),
-        ):  # fmt: skip
-            value = numbers(getattr(self, name))
-            if value.shape != () or not 0.0 <= value < np.inf or (least != "zero or more" and value == 0.0):
-                raise SettingsError(f"penalty.{name} is {getattr(self, name)!r}: give {least}")
-        if self.law not in EXPONENTS:
-            raise SettingsError(f"penalty.law is {self.law!r}: give one of {', '.join(EXPONENTS)}")
+        for name, unit in (("stiffness", "N/m, N/m^1.5"), ("damping", "N s/m, N s/m^1.5"), ("slip_speed", "m/s")):
+            number(getattr(self, name), f"penalty.{name}", unit, positive=name != "damping", error=SettingsError)
+        word(self.law, "penalty.law", EXPONENTS, error=SettingsError)
 
     def forces(self, gap: np.ndarray, velocity: np.ndarray, mu: np.ndarray) -> np.ndarray:
         """(n, 3) along normal and tangents [N].  gap: (n,) [m]; velocity: (n, 3) of B against A in the contacts'

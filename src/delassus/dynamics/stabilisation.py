@@ -4,10 +4,11 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 
 import numpy as np
 
-from delassus.arguments import numbers
+from delassus.arguments import number, numbers, shown, truth
 from delassus.errors import SettingsError
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
@@ -18,6 +19,13 @@ _RATE_OF_NODES = 0.2  # the same of penetrations of flexible surfaces
 # Gaps within this much of h² g (1e-11 m in a step of 1 ms) are none. What rests on more than three points has gaps of
 # either sign, which are closed in one step and pushed out in ten: it would rattle at this size for ever, never at rest.
 _TOUCHES = 1e-6
+_SIZES = {
+    "closure": ("m, rad", True, True),
+    "penetration_margin": ("m", False, False),
+    "depenetration_speed": ("m/s", True, True),
+    "bounce_speed": ("m/s", False, True),
+}
+"""Settings, their units, whether they must be positive, and whether they may be infinite."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +58,19 @@ class Stabilisation:
         for name in ("joint", "limit", "contact"):
             value = numbers(getattr(self, name))
             if value.shape != () or not 0.0 <= value <= 1.0:
-                raise SettingsError(f"stabilisation.{name} is {getattr(self, name)!r}: give a fraction from 0 to 1")
-        for name in ("closure", "penetration_margin", "depenetration_speed", "bounce_speed"):
-            if numbers(getattr(self, name)).shape != ():
-                raise SettingsError(f"stabilisation.{name} is {getattr(self, name)!r}: give a number")
-        if not self.depenetration_speed > 0.0 or not self.bounce_speed >= 0.0:
-            raise SettingsError("stabilisation speeds must be positive: depenetration_speed, bounce_speed [m/s]")
-        if not self.closure > 0.0:
-            raise SettingsError(f"stabilisation.closure is {self.closure}: give a positive number, inf for no closing")
-        if not 0.0 <= self.penetration_margin < np.inf:
-            raise SettingsError(f"stabilisation.penetration_margin is {self.penetration_margin}: give zero or more [m]")
+                raise SettingsError(
+                    f"stabilisation.{name} is {shown(getattr(self, name))}: give a fraction from 0 to 1"
+                )
+            object.__setattr__(self, name, float(value))  # compiled code is made for floats alone
+        for name, (unit, must, may) in _SIZES.items():
+            given = getattr(self, name)
+            if may and isinstance(given, Real) and given == np.inf:
+                given = np.inf
+            else:
+                what, hint = f"stabilisation.{name}", ", or inf for none" if may else ""
+                given = number(given, what, unit, positive=must, hint=hint, error=SettingsError)
+            object.__setattr__(self, name, given)
+        truth(self.through_velocities, "stabilisation.through_velocities", error=SettingsError)
 
     @classmethod
     def full(cls) -> "Stabilisation":

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from delassus.arguments import real, shown
 from delassus.errors import ProblemError
 from delassus.fem.kinds import EDGES, KINDS
 
@@ -16,10 +17,12 @@ FLAT = 1e-9  # volume over the cube of the longest edge below which an element h
 def checked_elements(given: Any, node_count: int) -> np.ndarray:
     """A new (e, 4) or (e, 10) int64 array whose numbers name nodes, each node used, no element with one twice, all of
     them in one piece."""
-    try:
-        elements = np.array(given)
-    except ValueError:  # rows of different lengths
-        raise ProblemError("Mesh: elements have different numbers of nodes: make a mesh of each kind") from None
+    found = real(given)
+    if found is None:  # rows of different lengths, above all
+        raise ProblemError(
+            "Mesh: elements are no table of whole numbers, or have different numbers of nodes: make a mesh of each kind"
+        )
+    elements = found.copy()
     kinds = ", ".join(str(n) for n in KINDS)
     if elements.ndim != 2 or elements.shape[1] not in KINDS or not np.issubdtype(elements.dtype, np.integer):
         raise ProblemError(
@@ -137,7 +140,10 @@ def check_volumes(nodes: np.ndarray, elements: np.ndarray) -> None:
 
 def checked_set(name: str, given: Any, node_count: int) -> np.ndarray:
     """Numbers of nodes, each once, sorted; from numbers or from a mask (n,) of bool."""
-    numbers = np.array(given)
+    found = real(given)
+    if found is None:
+        raise ProblemError(f"set of nodes {name!r} is {shown(given)}: give numbers of nodes, or a mask of them")
+    numbers = found
     if numbers.dtype == bool and numbers.shape == (node_count,):
         numbers = np.flatnonzero(numbers)
     if numbers.size == 0:

@@ -14,6 +14,8 @@ from delassus.errors import FileError, ProblemError, SettingsError
 from delassus.fem.elements import Elements
 from delassus.fem.kinds import KINDS
 from delassus.fem.mesh import Mesh
+from delassus.io.files import path_of, size_of
+from delassus.io.place import label
 
 MOST_BYTES = 4 << 30  # of a file: some ten times that of a mesh of as many elements as are allowed, in text
 _BY_NAME = {kind.name: kind for kind in KINDS.values()}
@@ -35,12 +37,11 @@ def read_mesh(path: str | os.PathLike[str], scale: float = 1.0, orient: bool = F
 
     scale: metres of one unit of the file, 1e-3 for mm; orient: as of `Mesh`."""
     meshio = _meshio()
-    path = Path(path)
+    path = path_of(path, "read_mesh")
     positive("read_mesh", scale=scale)
-    if not path.is_file():
-        raise FileError(f"{path}: no such file: check the path")
-    if path.stat().st_size > MOST_BYTES:
-        raise FileError(f"{path}: {path.stat().st_size} bytes are more than {MOST_BYTES}, take a coarser mesh")
+    size = size_of(path, label(path))
+    if size > MOST_BYTES:
+        raise FileError(f"{path}: {size} bytes are more than {MOST_BYTES}, take a coarser mesh")
     try:
         with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
             given = meshio.read(path)
@@ -111,7 +112,7 @@ def write_vtu(
     """A file for ParaView and others. x: (n, 3) places of the nodes, those at rest by default; point_data, cell_data:
     arrays (n, …) and (e, …) by name, such as "velocity" and "von_mises"."""
     meshio = _meshio()
-    path = Path(path)
+    path = path_of(path, "write_vtu")
     if path.suffix != ".vtu":
         raise FileError(f"{path}: give a name that ends in .vtu")
     meshes = mesh.meshes if isinstance(mesh, Elements) else [mesh]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.arguments import points_of, positive, rotation_matrix, vector
+from delassus.arguments import points_of, positive, rotation_matrix, shown, vector
 from delassus.errors import ProblemError, nearest
 from delassus.fem.check import check_volumes, checked_elements, checked_set, oriented
 from delassus.fem.kinds import EDGES, KINDS, ElementKind
@@ -33,6 +33,8 @@ class Mesh:
             elements = oriented(nodes, elements)
         check_volumes(nodes, elements)
         elements.flags.writeable = False
+        if not isinstance(self.sets, Mapping):
+            raise ProblemError(f"Mesh: sets is {shown(self.sets)}: give a table, name → numbers of nodes")
         sets = {name: checked_set(name, numbers, len(nodes)) for name, numbers in self.sets.items()}
         object.__setattr__(self, "nodes", nodes)
         object.__setattr__(self, "elements", elements)

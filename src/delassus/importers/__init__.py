@@ -17,6 +17,7 @@ from delassus.importers.writers import WRITERS as WRITERS
 from delassus.importers.writers import save_model as save_model
 from delassus.importers.writers import write_mjcf as write_mjcf
 from delassus.importers.writers import write_urdf as write_urdf
+from delassus.io.files import path_of, size_of
 from delassus.io.place import label
 
 IMPORTERS: dict[str, Callable[..., Imported]] = {
@@ -49,9 +50,8 @@ def load_model(
     fixed to the world; hold: (stiffness, damping) [N m/rad, N m s/rad, or per m] of servos that plain motors of the
     file are made into, and all servos start by holding the pose they start from; decompose: a mesh file as convex
     parts, see `load_shape`."""
-    where = Path(path)
-    if not where.is_file():
-        raise FileError(f"{label(where)}: no such file: check the path")
+    where = path_of(path, "load_model")
+    size_of(where, label(where))
     ending = where.suffix.lower()
     if ending not in IMPORTERS:
         what = ending or "files without an ending"

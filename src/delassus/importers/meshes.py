@@ -12,6 +12,7 @@ from delassus.errors import FileError, ProblemError
 from delassus.importers.child import ask
 from delassus.importers.imported import Imported
 from delassus.importers.xml_files import Files
+from delassus.io.files import has_file, path_of
 from delassus.io.place import label
 from delassus.shapes import Compound, Convex, Shape
 
@@ -24,8 +25,8 @@ _THRESHOLD = 0.05  # of concavity that convex parts may keep, coacd's own defaul
 def load_shape(path: str | PathLike[str], *, decompose: bool | float = False, scale: float = 1.0) -> Shape:
     """The solid in a mesh file.  decompose: as convex parts, True or how concave a part may be (0.01 … 1, coacd's
     threshold), instead of as its hull; scale: metres per unit of the file."""
-    where = Path(path)
-    if where.suffix.lower() not in ENDINGS or not where.is_file():
+    where = path_of(path, "load_shape")
+    if where.suffix.lower() not in ENDINGS or not has_file(where):
         raise FileError(f"{label(where)}: no such mesh: give a file {', '.join(ENDINGS)}")
     factor = number(scale, "scale", "m per unit of the file", positive=True)
     threshold = _THRESHOLD if isinstance(decompose, bool) else number(decompose, "decompose", "-", positive=True)

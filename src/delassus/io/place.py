@@ -4,10 +4,14 @@ import os
 import secrets
 from pathlib import Path
 
+_LONGEST = 400  # characters of a path in a message
+
 
 def label(path: str | os.PathLike[str]) -> str:
-    """The path as an error message shows it: always one printable line."""
-    return "".join(char if char.isprintable() else "?" for char in os.fspath(path))
+    """The path as an error message shows it: always one printable line, of a long one the end."""
+    text = os.fspath(path)
+    text = text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"
+    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def place(path: Path, content: bytes | memoryview, *, overwrite: bool = True) -> None:

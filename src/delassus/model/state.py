@@ -2,17 +2,20 @@
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from math import isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.arguments import numbers
+from delassus.arguments import numbers, real, shown
 from delassus.errors import ProblemError
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model
 from delassus.spatial import rotations_of
 
+_FLOAT, _WHOLE = np.dtype(float), np.dtype(np.int64)
+_MOST_TURNS = 2.0**53  # more are no whole number of double precision
 _NO_TURNS = np.zeros(0, np.int64)
 _NO_NODES = np.zeros((0, 3))
 FINE, _NOT_FINITE = -1, -2
@@ -35,13 +38,15 @@ class State:
     node_velocity: np.ndarray = field(default_factory=lambda: _NO_NODES)
 
     def __post_init__(self) -> None:
-        q = self.q if type(self.q) is np.ndarray else numbers(self.q)
-        u = self.u if type(self.u) is np.ndarray else numbers(self.u)
-        q, u = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(u, dtype=float)
+        q = self.q if type(self.q) is np.ndarray and self.q.dtype is _FLOAT else numbers(self.q)
+        u = self.u if type(self.u) is np.ndarray and self.u.dtype is _FLOAT else numbers(self.u)
+        q, u = np.ascontiguousarray(q), np.ascontiguousarray(u)
         if q.ndim != 2 or q.shape[1] != 7 or u.shape != (len(q), 6):
             raise ProblemError(f"state has q {q.shape} and u {u.shape}, expected (n, 7) and (n, 6)")
+        if type(self.t) is not float:
+            object.__setattr__(self, "t", _time(self.t))
         wrong = first_wrong(q, u)
-        if wrong == _NOT_FINITE or not np.isfinite(self.t):
+        if wrong == _NOT_FINITE or not isfinite(self.t):
             raise ProblemError("state holds NaN or Inf: check initial velocities and forces")
         if wrong >= 0:
             norm = np.linalg.norm(q[:, 3:], axis=1)
@@ -116,13 +121,20 @@ def _nodes(nodes: ArrayLike, velocity: ArrayLike) -> tuple[np.ndarray, np.ndarra
 
 def _whole(turns: ArrayLike) -> np.ndarray:
     """Turns as integers (n_d,)."""
-    out = np.asarray(turns)
-    if out.dtype != np.int64 or out.ndim != 1:
-        with np.errstate(invalid="ignore"):
-            out, given = np.asarray(turns).astype(np.int64), out
-        if out.ndim != 1 or not np.array_equal(out, given):
-            raise ProblemError(f"state.turns is {turns!r}: give a whole number per joint coordinate")
-    return out
+    if type(turns) is np.ndarray and turns.dtype is _WHOLE and turns.ndim == 1:
+        return turns
+    given = real(turns)
+    if given is None or given.ndim != 1 or (np.abs(numbers(given)) >= _MOST_TURNS).any() or (given % 1 != 0).any():
+        raise ProblemError(f"state.turns is {shown(turns)}: give a whole number per joint coordinate")
+    return given.astype(np.int64)
+
+
+def _time(t: float) -> float:
+    """[s]"""
+    out = numbers(t)
+    if out.shape != ():
+        raise ProblemError(f"state.t is {shown(t)}: give one number, a time in seconds")
+    return float(out)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import real, shown
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
 from delassus.kernel import njit
@@ -272,17 +273,27 @@ class Problem:
 
     def constraint_velocity(self, reactions: np.ndarray) -> np.ndarray:
         """v = D λ + v_f, (m,) [m/s]."""
-        return self.delassus.velocity(reactions, self.free_velocity)
+        return self.delassus.velocity(self.reactions_of(reactions), self.free_velocity)
 
     def body_velocity(self, reactions: np.ndarray) -> np.ndarray | None:
         """u = u_f + H⁻¹ Jᵀ λ, (n,) [m/s, rad/s]; None where only the dual view is known."""
         if self.u_f is None or not self.delassus.is_primal:
             return None
-        return self.u_f + self.delassus.body_velocity(reactions)
+        return self.u_f + self.delassus.body_velocity(self.reactions_of(reactions))
 
     def velocities(self, reactions: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """v and u of the same reactions, through one solve with H where both are known."""
-        return self.delassus.velocities(reactions, self.free_velocity, self.u_f, self.bias)
+        return self.delassus.velocities(self.reactions_of(reactions), self.free_velocity, self.u_f, self.bias)
+
+    def reactions_of(self, given: ArrayLike, what: str = "reactions") -> np.ndarray:
+        """One number per row, (m,), as kernels read them, which do not look at lengths.  what: it is called."""
+        if type(given) is np.ndarray and given.shape == (self.row_count,) and given.dtype == float:
+            return given if given.flags.c_contiguous else given.copy()
+        found = real(given)
+        if found is None or found.shape != (self.row_count,):
+            has = shown(given) if found is None else f"of shape {found.shape}"
+            raise ProblemError(f"{what} is {has}, expected ({self.row_count},): one number per row")
+        return np.ascontiguousarray(found, dtype=float)
 
     @property
     def step(self) -> float:
@@ -334,5 +345,7 @@ def _cone_of(mu: ArrayLike | None, cone: ProductCone | None) -> ProductCone:
     if mu is not None and cone is None:
         return ProductCone(mu=mu)
     if cone is not None and mu is None:
+        if not isinstance(cone, ProductCone):
+            raise ProblemError(f"cone is {shown(cone)}: give a ProductCone, or mu for contacts alone")
         return cone
     raise ProblemError("give either mu (contacts only) or cone (any rows), not both or neither")

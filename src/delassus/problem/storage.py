@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from delassus.arguments import real
 from delassus.cones import ProductCone
 from delassus.errors import ProblemError
 from delassus.kernel import njit
@@ -53,11 +54,11 @@ def _few(D: Any, count: int) -> np.ndarray | None:
     if isinstance(D, sp.csr_array) and D.shape == (count, count) and D.data.dtype == np.float64:
         full = np.zeros(D.shape)
         return full if scatter(D.indptr, D.indices, D.data, full) and _is_sound(full) else None
-    try:
-        full = np.array(D.toarray() if sp.issparse(D) else D, dtype=float, order="C")
-    except (TypeError, ValueError):
+    found = real(D.toarray() if sp.issparse(D) else D)
+    if found is None or found.shape != (count, count):
         return None
-    return full if full.shape == (count, count) and _is_sound(full) else None
+    full = np.array(found, dtype=float, order="C")
+    return full if _is_sound(full) else None
 
 
 @njit(cache=True)
@@ -101,6 +102,8 @@ def primal_storage(H: Matrix, J: Matrix, cone: ProductCone, compliance: ArrayLik
 
 def free_velocity_of(delassus: Delassus, p: ArrayLike | None, u_f: ArrayLike | None) -> np.ndarray:
     """u_f, (n,), given itself or as the momentum p = H u_f, (n,)."""
+    if u_f is not None and p is not None:
+        raise ProblemError("p and u_f are given both, and H u_f = p makes one of the other: leave one of them out")
     if u_f is None:
         u_f = delassus.mass_solve(vector(p, "p", delassus.velocity_count))
     return vector(u_f, "u_f", delassus.velocity_count)
@@ -108,10 +111,10 @@ def free_velocity_of(delassus: Delassus, p: ArrayLike | None, u_f: ArrayLike | N
 
 def _array(value: Any, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
     """value as a contiguous float array of that shape (None: any length), all finite."""
-    try:
-        out = np.ascontiguousarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ProblemError(f"{name} is not an array of numbers: give shape {_text(shape)}") from None
+    found = real(value)
+    if found is None:
+        raise ProblemError(f"{name} is not an array of numbers: give shape {_text(shape)}")
+    out = np.ascontiguousarray(found, dtype=float)
     if len(out.shape) != len(shape) or any(want not in (None, has) for has, want in zip(out.shape, shape)):
         raise ProblemError(f"{name} has shape {out.shape}, expected {_text(shape)}")
     _refuse_infinite(out, name)
@@ -140,6 +143,8 @@ def _sparse(value: Any, name: str, *, square: bool = False) -> sp.csr_array:
     """value as a sorted compressed-row matrix without duplicates, all finite."""
     if not sp.issparse(value):
         value = _array(value, name, (None, None))
+    elif value.dtype.kind not in "biuf":
+        raise ProblemError(f"{name} is of {value.dtype}, expected real numbers")
     is_ready = isinstance(value, sp.csr_array) and value.dtype == np.float64
     out = _copied(value) if is_ready else sp.csr_array(value).astype(float)
     if out.has_canonical_format is False:
@@ -179,12 +184,15 @@ def _compliance(value: Any, count: int) -> np.ndarray | None:
 
 def _body_index(bodies: Any, count: int, body_count: int) -> np.ndarray:
     """The two bodies of each block: integers, −1 for the world, no body twice."""
-    out = np.ascontiguousarray(bodies, dtype=np.int64)
+    found = real(bodies)
+    if found is None or (found.size and (found % 1 != 0).any()):
+        raise ProblemError(f"bodies is no array of whole numbers: give shape ({count}, 2)")
+    out = np.ascontiguousarray(np.clip(found, -2, body_count), dtype=np.int64)
     if out.shape != (count, 2):
         raise ProblemError(f"bodies has shape {out.shape}, expected ({count}, 2): two bodies per joint, limit, contact")
     if count and (out.min() < -1 or out.max() >= body_count):
         k = int(np.argmax((out < -1).any(axis=1) | (out >= body_count).any(axis=1)))
-        raise ProblemError(f"bodies[{k}] is {out[k].tolist()}: indices run from -1 (world) to {body_count - 1}")
+        raise ProblemError(f"bodies[{k}] is {found[k].tolist()}: indices run from -1 (world) to {body_count - 1}")
     twice = (out[:, 0] == out[:, 1]) & (out[:, 0] >= 0)
     if twice.any():
         raise ProblemError(f"bodies[{int(np.argmax(twice))}] names the same body twice: use -1 for the world")

@@ -100,4 +100,4 @@ SCENES: Table[Scene] = Table(
 
 def find(name: str) -> Scene:
     """The scene of that name, or the model in the file of that name."""
-    return file_scene(name) if name not in SCENES and is_file(name) else SCENES.find(name)
+    return file_scene(name) if is_file(name) and name not in SCENES else SCENES.find(name)

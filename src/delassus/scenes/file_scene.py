@@ -12,7 +12,7 @@ from delassus.scenes.scene import Check, Scene, Setup, all_converged, closed_joi
 
 def is_file(name: str) -> bool:
     """Is this the name of a file that an importer reads, rather than of a scene?"""
-    return Path(name).suffix.lower() in IMPORTERS
+    return isinstance(name, str) and Path(name).suffix.lower() in IMPORTERS
 
 
 def file_scene(path: str) -> Scene:

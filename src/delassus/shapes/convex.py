@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from delassus.arguments import points_of
+from delassus.arguments import points_of, positive
 from delassus.errors import ProblemError
 from delassus.shapes.base import Shape
 from delassus.shapes.polyhedron import mass_properties, outward_triangles, triangle_points
@@ -31,6 +31,7 @@ class Convex(Shape):
         points = points_of(self.kind, "points", self.points)
         if len(points) < 4:
             raise ProblemError(f"convex: {len(points)} points span no volume, give at least four")
+        positive(self.kind, size=float(np.ptp(points, axis=0).max()))
         spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
         if spread[2] <= FLAT * spread[0]:
             raise ProblemError(f"convex: the {len(points)} points lie in one plane, a hull needs volume")

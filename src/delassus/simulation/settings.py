@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
+from delassus.arguments import numbers, shown, truth, whole
 from delassus.dynamics import Inputs, Penalty, Softening, Stabilisation
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.integrators import Integrator, integrator
@@ -18,6 +17,7 @@ from delassus.solvers import Settings
 from delassus.solvers.driver import Limits, VelocityTolerance
 from delassus.solvers.table import find
 
+_LEAST = 1e-100  # of a step and a tolerance, and one over the largest: squares stay in range
 _USAGE = "step(model, state, inputs, settings, memory)"
 
 
@@ -63,20 +63,20 @@ class StepSettings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "law", Law.of(self.law))
         for name, what in (("h", "a positive time step in seconds"), ("tol", "a positive number")):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float, np.number)) and np.isfinite(value) and value > 0):
-                raise SettingsError(f"{name} is {value!r}: give {what}")
+            value = numbers(getattr(self, name))
+            if value.shape != () or not _LEAST <= value <= 1.0 / _LEAST:
+                raise SettingsError(f"{name} is {shown(getattr(self, name))}: give {what}")
+            object.__setattr__(self, name, float(value))
         for name in ("max_iter", "threads"):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, np.integer)) and value > 0):
-                raise SettingsError(f"{name} is {value!r}: give a whole number from 1 on")
+            object.__setattr__(self, name, whole(getattr(self, name), name, 1, error=SettingsError))
+        truth(self.warm_start, "warm_start", error=SettingsError)
         for name, kind in (("stabilisation", Stabilisation), ("softening", Softening), ("penalty", Penalty)):
             value = getattr(self, name)
             if not isinstance(value, kind) and (name == "stabilisation" or value is not None):
-                raise SettingsError(f"{name} is {value!r}: give {kind.__name__}(…)")
+                raise SettingsError(f"{name} is {shown(value)}: give {kind.__name__}(…)")
         Limits(self.tol, self.velocity_factor, self.max_iter, None)
         integrator(self.integrator, self.theta)
-        if self.solver != "auto":
+        if not isinstance(self.solver, str) or self.solver != "auto":
             find(self.solver)
 
     @cached_property
@@ -87,7 +87,8 @@ class StepSettings:
     @property
     def velocity_factor(self) -> float | None:
         """tol_velocity as a number."""
-        return self.tol if self.tol_velocity == "auto" else self.tol_velocity
+        tol_velocity = self.tol_velocity
+        return self.tol if isinstance(tol_velocity, str) and tol_velocity == "auto" else tol_velocity
 
 
 def changed_settings(given: Any, changes: Mapping[str, Any], who: str) -> StepSettings:

@@ -5,6 +5,7 @@ returned.
 """
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from delassus import residuals
+from delassus.arguments import shown, whole
 from delassus.errors import SettingsError
 from delassus.kernel.compile_time import spent as compiling
 from delassus.law import Law
@@ -147,21 +149,21 @@ class Limits:
 
     def __init__(self, tol: float, tol_velocity: VelocityTolerance, max_iter: int, time_limit: float | None):
         if not _is_positive(tol):
-            raise SettingsError(f"tol is {tol!r}: give a positive number such as 1e-6")
-        if tol_velocity == "auto":
+            raise SettingsError(f"tol is {shown(tol)}: give a positive number such as 1e-6")
+        if isinstance(tol_velocity, str) and tol_velocity == "auto":
             tol_velocity = min(_AUTO_VELOCITY * tol, _AUTO_VELOCITY_MOST)
         if tol_velocity is not None and not _is_positive(tol_velocity):
             raise SettingsError(
-                f"tol_velocity is {tol_velocity!r}: give a positive factor of the velocities at hand such as 1e-4, "
-                'None to leave it out, or "auto"'
+                f"tol_velocity is {shown(tol_velocity)}: give a positive factor of the velocities at hand such as "
+                '1e-4, None to leave it out, or "auto"'
             )
-        if max_iter != 0 and not _is_positive(max_iter):
-            raise SettingsError(f"max_iter is {max_iter!r}: give zero or more")
-        if time_limit is not None and time_limit != math.inf and not _is_positive(time_limit):
-            raise SettingsError(f"time_limit is {time_limit!r}: give a positive number of seconds, or None")
+        max_iter = whole(max_iter, "max_iter", error=SettingsError)
+        is_endless = time_limit is None or (isinstance(time_limit, Real) and time_limit == math.inf)
+        if not (is_endless or _is_positive(time_limit)):
+            raise SettingsError(f"time_limit is {shown(time_limit)}: give a positive number of seconds, or None")
         self.tol = float(tol)
         self.tol_velocity = math.inf if tol_velocity is None else float(tol_velocity)
-        self.max_iter = int(max_iter)
+        self.max_iter = max_iter
         self.time_limit = math.inf if time_limit is None else float(time_limit)
         self.learned: list[Any] = [None, None]
 
@@ -193,7 +195,8 @@ def check_threads(threads: int) -> None:
 
 
 def _is_positive(value: Any) -> bool:
-    return isinstance(value, Real) and 0.0 < float(value) < math.inf
+    number: Any = value if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    return bool(0.0 < number <= sys.float_info.max)
 
 
 def clock() -> float:

@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Self, get_args, get_type_hints
 
 import numpy as np
 
+from delassus.arguments import shown
 from delassus.errors import SettingsError, nearest
 
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -37,12 +38,12 @@ class Range:
 
     def objection(self, name: str, value: Any) -> str | None:
         """What is wrong with this value of a field, or None."""
-        number = float(value) if isinstance(value, Real) else math.nan
+        number: Any = value if isinstance(value, Real) and not isinstance(value, bool) else math.nan
         above = number >= self.low if self.with_low else number > self.low
         below = number <= self.high if self.with_high else number < self.high
         if above and below:
             return None
-        return f"{name} is {value!r}: give {self.words}"
+        return f"{name} is {shown(value)}: give {self.words}"
 
 
 class OneOf:
@@ -53,7 +54,9 @@ class OneOf:
 
     def objection(self, name: str, value: Any) -> str | None:
         """What is wrong with this value of a field, or None."""
-        return None if value in self.names else f"unknown {name} {value!r}; {nearest(str(value), list(self.names))}"
+        if isinstance(value, str) and value in self.names:
+            return None
+        return f"unknown {name} {shown(value)}; {nearest(str(value)[:100], list(self.names))}"
 
 
 Positive = Annotated[float, Range("(0, inf)", "a positive number")]

@@ -6,6 +6,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from delassus.arguments import shown
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
 from delassus.solvers.auto.stages import auto_line
@@ -150,7 +151,7 @@ def _parts(
         if (kinds != kind).any():
             own, mine = places[kinds == kind], [each for each, its in zip(small, kinds) if its == kind]
         first = problems[own[0]]
-        line, settings = auto_line(first) if solver == "auto" else find(solver)
+        line, settings = auto_line(first) if isinstance(solver, str) and solver == "auto" else find(solver)
         if line.batch_at_once is not None and settings.own_stop is None and line.attempts(first):
             yield _Part(line, settings, Batch([problems[k] for k in own.tolist()], mine), own, limits)
 
@@ -166,6 +167,10 @@ def _listed(problems: Iterable[Problem]) -> list[Problem]:
 
 def _points(problems: list[Problem], guesses: Sequence[ArrayLike | None]) -> list[np.ndarray | None]:
     """Starting points as `solve` would make them, None where there is no guess."""
+    try:
+        guesses = list(guesses)
+    except TypeError:
+        raise ProblemError(f"guesses is {shown(guesses)}: give one, or None, for each problem, in a list") from None
     if len(guesses) != len(problems):
         raise ProblemError(f"{len(guesses)} guesses for {len(problems)} problems: give one, or None, for each")
     out = []

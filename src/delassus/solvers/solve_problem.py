@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from delassus import residuals
+from delassus.arguments import numbers
 from delassus.errors import ProblemError, SolveError
 from delassus.law import Law
 from delassus.linalg.blas_threads import one_thread
@@ -73,6 +74,8 @@ def solve(
             f"solve: {type(problem).__name__} is no Problem: make one with Problem.dual, .rigid or .primal, or load one"
         )
     limits = limits_of(tol, tol_velocity, max_iter, time_limit)
+    if not isinstance(solver, (str, Settings)):
+        find(solver)  # says what it is
     if threads != 1 or threads is True:
         check_threads(threads)
     few, first = problem.few_contacts, None
@@ -357,7 +360,7 @@ def start_point(problem: Problem, guess: ArrayLike | None) -> np.ndarray:
     """The guess as a fresh array, (m,) or (2, m), or zeros."""
     if guess is None:
         return np.zeros(problem.row_count)
-    out, rows = np.array(guess, dtype=float), problem.row_count
+    out, rows = numbers(guess), problem.row_count
     if out.shape != (rows,) and out.shape != (2, rows):
         raise ProblemError(f"guess has shape {out.shape}, expected ({rows},): one reaction per row")
     point = out if out.ndim == 1 else out.ravel()

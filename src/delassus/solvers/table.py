@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from delassus.arguments import shown
 from delassus.errors import SettingsError, nearest
 from delassus.law import Law
 from delassus.problem import Problem
@@ -212,7 +213,9 @@ SOLVERS: Table[Solver] = Table(
 def find(solver: str | Settings) -> tuple[Solver, Settings]:
     """The table line and the settings behind a name, composed or not, or a settings object."""
     name = solver.solver if isinstance(solver, Settings) else solver
-    base, *parts = str(name).split("+")
+    if not isinstance(name, str):
+        raise SettingsError(f"solver is {shown(name)}: give a name such as 'nbgs', or its settings; see SOLVERS")
+    base, *parts = name.split("+")
     base = ALIASES.get(base, base)
     try:
         line = SOLVERS[base]

@@ -1,13 +1,13 @@
 """A film of what a world's history holds."""
 
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from delassus.arguments import positive
 from delassus.errors import FileError, SettingsError
+from delassus.io.files import path_of
 from delassus.io.place import label
 from delassus.view.film import write_film
 
@@ -21,7 +21,7 @@ def write_film_of(
     world: "World", given: str | PathLike[str], fps: float, speed: float, azimuth: float, elevation: float
 ) -> None:
     """`World.film`."""
-    path, history = Path(given), world._history
+    path, history = path_of(given, "film"), world._history
     if path.suffix.lower() != ".gif":
         raise FileError(f"{label(path)}: films are animated GIFs: give a name that ends in .gif")
     positive("film", fps=fps, speed=speed)

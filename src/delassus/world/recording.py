@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from delassus.dynamics import Penalty
 from delassus.errors import FileError, SettingsError
 from delassus.importers import load_model
+from delassus.io.files import has_file, path_of
 from delassus.io.place import label
 from delassus.io.recording import About, Recorder, Recording
 from delassus.io.recording.parts import part_paths
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def recorder_for(world: "World", directory: str | PathLike[str], steps: int, overwrite: bool) -> Recorder:
     """One that goes on from where the world is: a new recording, or the continuation of one that ends there."""
-    directory = Path(directory)
+    directory = path_of(directory, "World.run: record")
     scene, parameters = world.scene or ("", {})
     about = About.of(world.model, world.state, world.settings, scene=scene, parameters=parameters, goal=steps)
     if overwrite or not part_paths(directory / FOLDER):
@@ -84,8 +85,8 @@ def load_file(path: Path, options: dict[str, Any]) -> "World":
 
 def load(given: str | PathLike[str], options: dict[str, Any]) -> "World":
     """`World.load`."""
-    path = Path(given)
-    if not path.exists():
+    path = path_of(given, "World.load")
+    if not (has_file(path) or path.is_dir()):
         raise FileError(f"{label(path)}: no such file or folder: check the path")
     if not path.is_dir():
         return load_file(path, options)

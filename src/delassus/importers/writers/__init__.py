@@ -4,11 +4,11 @@ Each writer returns one sentence for whatever the model has and the file cannot 
 
 from collections.abc import Callable
 from os import PathLike
-from pathlib import Path
 
 from delassus.errors import FileError, nearest
 from delassus.importers.writers.mjcf import write_mjcf as write_mjcf
 from delassus.importers.writers.urdf import write_urdf as write_urdf
+from delassus.io.files import path_of
 from delassus.io.place import label
 from delassus.model.model import Model
 from delassus.model.state import State
@@ -24,7 +24,8 @@ def save_model(
 
     Returns what could not be said there, one sentence each: read them once. A file that is there is kept, unless
     overwrite."""
-    ending = Path(path).suffix.lower()
+    path = path_of(path, "save_model")
+    ending = path.suffix.lower()
     if ending not in WRITERS:
         what = ending or "files without an ending"
         raise FileError(f"{label(path)}: no writer makes {what}; {nearest(ending, list(WRITERS))}")

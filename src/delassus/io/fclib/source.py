@@ -12,7 +12,6 @@ tests/unit/test_fclib_fuzz.py keeps count.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NoReturn
 
 import h5py
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from delassus.errors import FileError
 from delassus.io.fclib import chunks
+from delassus.io.files import path_of
 from delassus.io.place import label
 
 # What h5py raises for damaged data depends on the damage; caught only around single h5py calls (`_guarded`).
@@ -32,7 +32,7 @@ class Source:
     """An open HDF5 file; `field` is always an absolute path in it, as "fclib_local/vectors/q"."""
 
     def __init__(self, path: str | os.PathLike[str], max_bytes: int) -> None:
-        self._given, self._path = path, Path(path)
+        self._given = self._path = path_of(path, "read_fclib")
         self._bytes_left = self._max_bytes = max_bytes
         self._nodes: dict[str, Any] = {}
         self._datasets: dict[str, h5py.Dataset] = {}

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import h5py
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from delassus.errors import FileError
 from delassus.io.fclib.check import INT_MAX, Sizes, size_faults, value_faults
 from delassus.io.fclib.file import MATRICES, FclibFile, FclibInfo, FclibMatrix, point_vectors
+from delassus.io.files import path_of
 from delassus.io.place import label, place
 
 GZIP_ABOVE = 256  # entries; below, compression costs more room (chunk index) than it saves
@@ -25,16 +25,15 @@ def write_fclib(path: str | os.PathLike[str], file: FclibFile, *, overwrite: boo
     existing file is kept unless `overwrite`; a symbolic link is replaced, not followed. Raises `FileError` for that,
     for a problem `read_fclib` would refuse, and for whatever the disk objects to.
     """
+    path = path_of(path, "write_fclib")
     name = label(path)
     _report(name, _faults(file))
-    if "\0" in os.fspath(path):
-        raise FileError(f"{name}: a file name cannot contain NUL: choose another name")
     if os.path.isdir(path):
         raise FileError(f"{name}: is a directory: give the path of a file in it")
     if os.path.lexists(path) and not overwrite:
         raise FileError(f"{name}: exists already: pass overwrite=True or choose another name")
     try:
-        place(Path(path), _image(file), overwrite=overwrite)
+        place(path, _image(file), overwrite=overwrite)
     except FileExistsError:
         raise FileError(f"{name}: exists already: pass overwrite=True or choose another name") from None
     except OSError as error:

@@ -10,6 +10,7 @@ import numpy as np
 
 from delassus.dynamics.turns import turns_after
 from delassus.errors import FileError
+from delassus.io.files import path_of
 from delassus.io.place import label
 from delassus.io.recording.about import About
 from delassus.io.recording.columns import Arrays, Columns, memory_arrays, start_arrays
@@ -50,7 +51,7 @@ class Recorder:
         cls, directory: str | Path, about: About, model: Model, state: State, *, overwrite: bool = False
     ) -> "Recorder":
         """Start a recording in a directory that has none. What cannot be written shows here, not after an hour."""
-        folder = Path(directory) / FOLDER
+        folder = path_of(directory, "Recorder.create") / FOLDER
         old = part_paths(folder)
         if old and not overwrite:
             raise FileError(f"{label(directory)}: holds a recording already: resume it or choose another directory")

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from delassus.errors import FileError
+from delassus.io.files import path_of
 from delassus.io.place import label
 from delassus.io.recording.about import About
 from delassus.io.recording.by_name import (
@@ -44,8 +45,8 @@ class Recording(Trajectory):
 
     def __init__(self, directory: str | Path, *, max_bytes: int = MAX_BYTES):
         super().__init__({})
-        self._label = label(directory)
-        folder = Path(directory)
+        folder = path_of(directory, "Recording")
+        self._label = label(folder)
         self._paths = part_paths(folder / FOLDER) or part_paths(folder)
         if not self._paths:
             raise FileError(f"{self._label}: holds no recording: check the path")
