@@ -54,7 +54,7 @@ LAYERS = [
 WORDS = {"settings", "method"}  # what whoever writes a solver needs
 FAMILIES = {"splitting", "newton", "interior", "gradient", "active_set", "admm", "double_double", "continuation"}
 SHARED_BY_COMMANDS = {"command", "console", "files", "options", "tables"}
-COMMANDS = {"info", "render", "run", "scenes", "solve", "solvers", "view"}
+COMMANDS = {"compile", "info", "render", "run", "scenes", "solve", "solvers", "view"}
 ROOMS: dict[str, dict[str, set[str]]] = {
     "solvers": {
         "settings": set(),

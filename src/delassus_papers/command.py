@@ -8,6 +8,7 @@ import typer
 from delassus.cli import console
 from delassus.cli.command import Command
 from delassus.cli.tables import Column, print_table
+from delassus.view.extra import need_figures
 
 
 def reproduce(
@@ -45,6 +46,7 @@ def reproduce(
         ]
         print_table(columns, console.stdout())
         return
+    need_figures()
     chosen = list(EXPERIMENTS.values()) if name == "all" else [EXPERIMENTS.find(name)]
     for k, experiment in enumerate(chosen):
         of = f" ({k + 1} of {len(chosen)})" if len(chosen) > 1 else ""

@@ -129,7 +129,7 @@ def test_without_mkl_superlu_steps_in(monkeypatch):
     monkeypatch.setattr("delassus.linalg.factor.pardiso.mkl", lambda: None)
     pattern, _, _ = block_matrix(np.random.default_rng(2), 60, 6)
     assert isinstance(factorisation(pattern), SuperLu)
-    with pytest.raises(SettingsError, match="pip install pypardiso"):
+    with pytest.raises(SettingsError, match=r"pip install 'delassus\[mkl\]'"):
         factorisation(pattern, backend="pardiso")
 
 

@@ -195,7 +195,7 @@ def wheel(home, tmp_path, monkeypatch):
     """A function that opens a file with the entry of `half`, as a package that was just installed would."""
     half()
     file = tmp_path / "machine_code.bin"
-    shipped.write([(entry.name, entry.read_bytes()) for entry in entries(home)], file)
+    shipped.write([(entry.name, cache.read(entry.name)) for entry in entries(home)], file)
 
     def opened(data: bytes | None = None):
         file.write_bytes(file.read_bytes() if data is None else data)

@@ -120,7 +120,7 @@ class Benchmark:
 def machine() -> dict[str, str]:
     """Processor, system and versions, as a reader needs them to place the figures."""
     versions = {}
-    for name in ("numpy", "scipy", "numba", "pypardiso", "clarabel", "scs", "pin"):
+    for name in ("numpy", "scipy", "numba", "mkl", "clarabel", "scs", "pin"):
         try:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

@@ -50,7 +50,7 @@ class KernelCache(_Cache):
     prefix = ""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], library: Any):
-        self._function, self.options, self._library = function, options, library
+        self.function, self.options, self._library = function, options, library
         self._enabled = True
 
     @property
@@ -72,8 +72,8 @@ class KernelCache(_Cache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled for these types of arguments, or None."""
         target_context.refresh()
-        name = self._name_of(sig)
-        payload = (self._shipped(name) or _read(name)) if name else None
+        name = self.entry_of(sig)
+        payload = (self._shipped(name) or read(name)) if name else None
         if payload is None:
             say_why_not()
             return None
@@ -85,7 +85,7 @@ class KernelCache(_Cache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled."""
-        name = self._name_of(sig)
+        name = self.entry_of(sig)
         if name and not data.library.has_dynamic_globals and not data.lifted:
             _write(name, serialize.dumps(data._replace(type_annotation="")._reduce()))
 
@@ -93,18 +93,18 @@ class KernelCache(_Cache):
         store = shipped()
         return store.read(name) if store else None
 
-    def _name_of(self, sig: Any) -> str | None:
-        """Of an entry."""
+    def entry_of(self, sig: Any) -> str | None:
+        """The name of an entry; None where there can be none."""
         words = _types_in_words(sig)
         if not self._enabled or "0x" in words:  # the type of something that has no name of its own
             return None
         entry = f"{self._kernel_key()} {words} {codegen().magic_tuple()}"
-        return f"{self.prefix}{self._function.__name__}-{hashlib.sha256(entry.encode()).hexdigest()[:40]}"
+        return f"{self.prefix}{self.function.__name__}-{hashlib.sha256(entry.encode()).hexdigest()[:40]}"
 
     def _kernel_key(self) -> str:
         """Not when the kernel is made: it may call some that stand below it."""
         if not hasattr(self, "_key"):
-            function = self._function
+            function = self.function
             options = sorted((name, str(value)) for name, value in self.options.items())
             words = repr((function.__module__, function.__qualname__, options, _salt(), made_of(function)))
             self._key = hashlib.sha256(words.encode()).hexdigest()
@@ -153,7 +153,7 @@ def versions() -> str:
     return f"numba-{numba.__version__}-llvmlite-{llvmlite.__version__}-{python}"
 
 
-def _read(name: str) -> bytes | None:
+def read(name: str) -> bytes | None:
     """The payload of an entry, if it is there and whole."""
     home = folder()
     try:

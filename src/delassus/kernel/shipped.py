@@ -98,9 +98,10 @@ def say_why_not() -> None:
 
 
 def write(entries: Iterable[tuple[str, bytes]], file: Path) -> None:
-    """A file of these entries, name and bytes with their checksum."""
+    """A file of these entries, name and payload."""
     places, bodies, at = {}, [], 0
-    for name, entry in sorted(entries):
+    for name, payload in sorted(entries):
+        entry = hashlib.sha256(payload).digest() + payload
         places[name] = at, len(entry)
         bodies.append(entry)
         at += len(entry)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from time import perf_counter
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from delassus.simulation.report_text import report_text
 from delassus.simulation.settings import StepSettings, check_arguments, sorted_inputs
 from delassus.simulation.signs import warnings_of
 from delassus.solvers import Solution, solve
+from delassus.solvers.driver import clock
 from delassus.spatial import rotations_of
 from delassus.status import Status
 
@@ -98,7 +98,7 @@ def step(
     settings = settings or _DEFAULT
     inputs = inputs or Inputs.none(model)
     h, scheme = settings.h, settings.scheme
-    clock = _Clock()
+    watch = _Clock()
     stabilisation = settings.stabilisation
     if scheme.is_penalty:  # springs push things out of each other, and nobody looks ahead
         stabilisation = replace(stabilisation, through_velocities=True)
@@ -121,7 +121,7 @@ def step(
         contacts = touching_surfaces(model, state, contacts, at, nodes, h, settings.threads)
     if scheme.is_penalty:
         contacts = contacts.where(contacts.gap < 0.0)
-    clock.stage("collision")
+    watch.stage("collision")
     # Masses are those of the prediction: a body turned along its own velocity keeps its kinetic energy, one that is
     # moved to close its joints does not, and the difference would be an error of first order.
     turned = rotations_of(predicted) if closes else rotation
@@ -150,7 +150,7 @@ def step(
     solving, solver = settings, settings.solver
     if not isinstance(solver, str) and solver.follows_contacts:
         solving = replace(settings, solver=solver.in_step(h, contacts.rod_lengths(at)))
-    clock.stage("assembly")
+    watch.stage("assembly")
     problem, solution = _settled(problem, reduced, held, guess, solving)
     rounds = 1
     if scheme.is_iterated and posed is not None:
@@ -158,7 +158,7 @@ def step(
     if scheme.is_penalty and solution.converged:
         solution.status = Status.PENALTY  # what was solved is joints, limits and drives alone
     assert solution.body_velocities is not None
-    clock.stage("solve")
+    watch.stage("solve")
     u = swung(model, turned, solution.body_velocities[: half.size].reshape(-1, 6), 0.5 * h)
     q = move_on(model, predicted, state.u, u, elapsed, h, rows, problem, stabilisation, solution.reactions)
     q, coordinates = return_to_limits(model, q, state.u, u, elapsed, h, rows, stabilisation, softness)
@@ -174,13 +174,13 @@ def step(
     report = StepReport(
         rows, problem, solution, contacts, total_energy(model, after),
         drift_of(rows.residual, _hard_rows(softness, len(rows.residual))), deepest(contacts.gap),
-        clock.times, after.t, h, _held_back(model, rows, held),
+        watch.times, after.t, h, _held_back(model, rows, held),
         warnings_of(model, state, after, rows, solution, contacts, softness.hard_rows, closes, settings), at,
         solved, rounds,
     )  # fmt: skip
     if memory is not None:
         memory.store(rows, solution.point)
-    clock.stage("advance")
+    watch.stage("advance")
     return after, report
 
 
@@ -292,13 +292,13 @@ def deepest(gap):
 
 
 class _Clock:
-    """Seconds per stage."""
+    """Seconds per stage, without those spent compiling."""
 
     def __init__(self) -> None:
         self.times: dict[str, float] = {}
-        self.last = perf_counter()
+        self.last = clock()
 
     def stage(self, name: str) -> None:
-        now = perf_counter()
+        now = clock()
         self.times[name] = now - self.last
         self.last = now

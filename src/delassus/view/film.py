@@ -11,6 +11,7 @@ from delassus.collision.arrays import ShapeArrays
 from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, PLANE, SPHERE, SUPPORT_ONLY, TRIANGLE
 from delassus.model.model import Model
 from delassus.spatial import quaternion_to_matrix
+from delassus.view.extra import need_figures
 from delassus.view.surfaces import LIGHT, Polygon, surface_polygons, triangles_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def write_film(
 ) -> None:
     """A frame for each of these states.  q: (N, n_b, 7); t: (N,) [s], written into the picture; nodes: (N, n_n, 3) of
     flexible bodies; fps: frames a second; azimuth, elevation: where it is looked at from [degrees]."""
+    need_figures()
     from matplotlib.animation import PillowWriter
     from matplotlib.figure import Figure
 

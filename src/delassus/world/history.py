@@ -38,6 +38,9 @@ class Series:
     def plot(self, axes: "Axes | None" = None, **style: Any) -> "Axes":
         """Draw it over time, into a new figure unless axes are given; style: of matplotlib's `plot`."""
         if axes is None:
+            from delassus.view.extra import need_figures
+
+            need_figures()
             from matplotlib import pyplot
 
             axes = pyplot.subplots(layout="constrained")[1]

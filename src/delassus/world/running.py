@@ -7,13 +7,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from delassus.arguments import numbers
 from delassus.errors import DelassusWarning, SettingsError
 from delassus.scenes import MOST_STEPS
 from delassus.simulation.many_steps import Trouble
+from delassus.solvers.driver import clock
 from delassus.world.progress import Progress
 from delassus.world.recording import recorder_for
 
@@ -29,8 +29,8 @@ _ROUNDING = 1e-9  # of a step
 
 @dataclass(frozen=True)
 class Ran:
-    """What a call of `run` did.  steps: how many; t: time at its end [s]; seconds: of the wall clock; was_stopped: did
-    `until` end it? trouble: what did not converge or make sense, in sentences."""
+    """What a call of `run` did.  steps: how many; t: time at its end [s]; seconds: of the wall clock, without
+    those spent compiling; was_stopped: did `until` end it?  trouble: what did not converge or make sense."""
 
     steps: int
     t: float
@@ -76,7 +76,7 @@ def run(
             raise SettingsError(f"run: {name} is {function!r}: give a function of the world")
     recorder = None if record is None else recorder_for(world, record, total, overwrite)
     line = Progress(total, h) if progress else None
-    begun, done, was_stopped = perf_counter(), 0, False
+    begun, done, was_stopped = clock(), 0, False
     world._trouble_of_run = trouble = Trouble()
     next_call = 0.0  # in steps
     with recorder or nullcontext():
@@ -105,7 +105,7 @@ def run(
             f"run: of {done} steps {trouble.not_converged} did not converge and {trouble.suspicious} are suspicious: "
         )
         warnings.warn(text + "; ".join(trouble.texts), DelassusWarning, stacklevel=3)
-    return Ran(done, world.time, perf_counter() - begun, was_stopped, tuple(trouble.texts))
+    return Ran(done, world.time, clock() - begun, was_stopped, tuple(trouble.texts))
 
 
 def _period(control: Control | None, every: float | None, h: float) -> float:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from delassus_papers.claim import Claim, Fact, Found, NotTested
 from delassus_papers.criterion import Near, Order
@@ -171,6 +170,8 @@ def _facts(cases: Mapping[float, Loaded]) -> list[Fact]:
 
 def _draw(path: Path, cases: Mapping[float, Loaded], of: str) -> Picture:
     """Figure 12, the objective normalised to −1 at its minimum, or figure 13, the residual."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(8.5, 5.2), dpi=110, layout="constrained")
     axes, objective = figure.subplots(), of == "Figure 12"
     for (mass, case), style in zip(cases.items(), _STYLES):

@@ -9,7 +9,6 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from delassus.dynamics import Penalty
 from delassus.errors import DelassusError
@@ -321,6 +320,8 @@ def _more(hard: StepSettings, soft: StepSettings, rigid: dict[float, Bent]) -> l
 
 
 def _draw(path: Path, rigid: dict[float, Bent], springs: dict[float, Bent]) -> None:
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(12, 4.4), dpi=110, layout="constrained")
     axes = figure.subplots(1, 3)
     for panel, runs, title in ((axes[0], rigid, "hard contacts"), (axes[1], springs, "springs at the contacts")):
@@ -339,6 +340,8 @@ def _draw(path: Path, rigid: dict[float, Bent], springs: dict[float, Bent]) -> N
 
 
 def _draw_convergence(path: Path, published: Count) -> None:
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(7, 4.2), dpi=120, layout="constrained")
     axes = figure.subplots()
     count = np.arange(1, len(published.figures) + 1)

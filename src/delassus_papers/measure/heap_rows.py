@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from delassus.problem import Problem
 from delassus_papers.measure.heap_curves import (
@@ -126,6 +125,8 @@ def paper_curves(problem: Problem, best: float, jacobi: int) -> dict[str, Curve]
 
 def draw_objective(path: Path, run: Run) -> Picture:
     """Figure 4, over iterations and over seconds, with the rows of the table."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(12, 5.2), dpi=110, layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     for name, curve in run.curves.items():
@@ -161,6 +162,8 @@ def draw_objective(path: Path, run: Run) -> Picture:
 
 def draw_reactions(path: Path, run: Run) -> Picture:
     """Figure 5: the reactions sorted by size become sharper with the iterations."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(7.5, 5), dpi=110, layout="constrained")
     ax = figure.subplots()
     shades = {1000: ":", 10_000: "--", 43_000: "-"}

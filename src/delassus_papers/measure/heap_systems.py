@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from delassus.problem import Problem
 from delassus_papers.measure.heap_curves import COLOURS, OURS, PUBLISHED, Curve, Curves, follow, minimum
@@ -111,6 +110,8 @@ def feasibility(problem: Problem, curve: Curve) -> np.ndarray:
 
 def draw_curves(path: Path, of: str, size: int, s: System) -> Picture:
     """Figures 6 to 8: objective above its minimum, and residual."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(12, 4.8), dpi=100, layout="constrained")
     axes = figure.subplots(1, 2)
     for name, curve in [*s.curves.items(), *((n, s.own[n]) for n in ("apgd", "ags"))]:
@@ -133,6 +134,8 @@ def draw_curves(path: Path, of: str, size: int, s: System) -> Picture:
 
 def draw_feasibility(path: Path, s: System) -> Picture:
     """Figure 9."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(8, 4.4), dpi=100, layout="constrained")
     axes = figure.subplots()
     sizes = {name: np.abs(feasibility(s.heap.problem, curve)) for name, curve in s.curves.items()}
@@ -147,6 +150,8 @@ def draw_feasibility(path: Path, s: System) -> Picture:
 
 def draw_active(path: Path, systems: Mapping[int, System]) -> Picture:
     """Figure 10."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(4.0 * len(systems), 4.2), dpi=100, layout="constrained")
     for axes, (size, s) in zip(figure.subplots(1, len(systems), squeeze=False)[0], systems.items()):
         for name in ACTIVE_SET_METHODS:

@@ -8,6 +8,7 @@ import typer
 from delassus.bench.commands.ranking import print_ranking
 from delassus.cli import console
 from delassus.cli.tables import Column, print_table
+from delassus.view.extra import need_figures
 
 if TYPE_CHECKING:
     from delassus.bench.benchmark import Benchmark
@@ -87,6 +88,7 @@ def _run(
     from delassus.bench.report import write_report
     from delassus.bench.suites import SUITES
 
+    need_figures()
     suite = SUITES.find(name)
     settings = BenchmarkSettings(
         suite=suite,

@@ -2,7 +2,6 @@
 
 from os import pathsep
 from pathlib import Path
-from time import perf_counter
 from typing import Annotated
 
 import typer
@@ -153,6 +152,7 @@ def _carry_out(plan: RunPlan) -> int:
     from delassus.cli.run.report import report
     from delassus.cli.run.steps import Problems, open_recording, take_steps
     from delassus.simulation.many_steps import Trouble
+    from delassus.solvers.driver import clock
 
     for note in plan.setup.notes:
         typer.echo(f"not carried over: {note}", err=True)
@@ -160,7 +160,7 @@ def _carry_out(plan: RunPlan) -> int:
     before, problems, trouble = recorder.step_count, Problems(plan), Trouble()
     if before >= plan.steps:
         typer.echo(f"nothing to do: {plan.out} has {before} steps; ask for more with --steps or --duration", err=True)
-    start, failure, interrupted = perf_counter(), None, False
+    start, failure, interrupted = clock(), None, False
     try:
         with recorder:
             take_steps(plan, recorder, state, memory, problems, trouble)
@@ -168,7 +168,7 @@ def _carry_out(plan: RunPlan) -> int:
         interrupted = True
     except DelassusError as error:
         failure = error
-    seconds = perf_counter() - start
+    seconds = clock() - start
     if interrupted or failure is not None:
         kept = f"{recorder.written_count} of {plan.steps} steps are kept in {plan.out}"
         if failure is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from delassus.cli import console, files, tables
 from delassus.cli.run.plan import RunPlan
 from delassus.cli.tables import Column, print_facts, print_table
+from delassus.view.extra import SENTENCE, is_installed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,8 +43,12 @@ def report(
         out.print(
             f"{len(problems)} problems kept; look at one with: delassus solve {problems[0]} {how}", soft_wrap=True
         )
-    figures = write_figures(plan, recording) if recording.step_count else []
-    shown = f", figure: {' and '.join(map(str, figures))}" if figures else ""
+    figures, shown = [], ""
+    if not is_installed():
+        shown = f"; {SENTENCE}"
+    elif recording.step_count:
+        figures = write_figures(plan, recording)
+        shown = f", figure: {' and '.join(map(str, figures))}"
     out.print(f"recording: {plan.out}{shown}", soft_wrap=True)
     if plan.vtu is not None:
         out.print(f"for ParaView: {recording.write_vtu(plan.out / VTU, every=plan.vtu)[0]}", soft_wrap=True)
@@ -55,7 +60,8 @@ def report(
 
 
 def summary(run: "Trajectory", seconds: float) -> dict[str, Any]:
-    """The figures of the card. seconds: wall time of the steps of this call, 0 if there were none."""
+    """The figures of the card. seconds: wall time of the steps of this call without
+    those spent compiling, 0 if there were none."""
     total = run.total_energy
     return {
         "steps": run.step_count,
@@ -170,9 +176,9 @@ def write_figures(plan: RunPlan, run: "Trajectory") -> list[Path]:
 
 def _strip(plan: RunPlan, run: "Trajectory") -> Any:
     """Five pictures of the run side by side, where the extra `render` is installed."""
-    from delassus.view.render.extra import is_installed
+    from delassus.view.render import extra
 
-    if not is_installed():
+    if not extra.is_installed():
         return None
     from delassus.view.render.film import strip_of
     from delassus.view.render.stage import Look

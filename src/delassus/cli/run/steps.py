@@ -1,7 +1,6 @@
 """The steps of one `delassus run`: recorded, watched, and shown as they come."""
 
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from delassus.cli import files
@@ -98,15 +97,18 @@ class _LiveLine(Display):
     """Simulated time, contacts, iterations, residual and speed, beside a bar over the steps."""
 
     def __init__(self, total: int, done: int):
+        from delassus.solvers.driver import clock
+
         super().__init__(total, done)
+        self._clock = clock  # stands still while kernels are compiled
         self._since: tuple[float, float] | None = None  # wall and simulated time when stepping began
         self._next = 0.0
 
     def show(self, run: "Run") -> None:
         """Say where it is."""
-        now = monotonic()
+        now = self._clock()
         if self._since is None:
-            self._since = (now, run.t)  # the first step loads the kernels; it is no measure of speed
+            self._since = (now, run.t)
         if now < self._next:
             return
         self._next = now + _PERIOD

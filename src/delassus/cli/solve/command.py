@@ -10,6 +10,7 @@ from delassus.cli import console, files, options
 from delassus.cli.options import AUTO
 from delassus.errors import FileError, SettingsError
 from delassus.law import Law
+from delassus.view.extra import need_figures
 
 # The defaults of `delassus.solve`, repeated because importing them would cost --help a second; a test compares.
 DEFAULT_TOL = 1e-6
@@ -169,6 +170,8 @@ def _check_outputs(plan: Plan) -> None:
             files.check_output(path, plan.files)
     if outputs.plot is not None and outputs.plot.suffix.lower() not in files.FIGURES:
         raise FileError(f"{outputs.plot}: not a kind of figure known here: end it in {', '.join(files.FIGURES)}")
+    if outputs.plot is not None:
+        need_figures()
     solutions = [plan.solution_path(file, solver) for file in plan.files for solver in plan.solvers]
     written = [path for path in [outputs.json, outputs.plot, *solutions] if path is not None]
     for path in filter(None, solutions):

@@ -107,7 +107,7 @@ def factorisation(
     if backend == "superlu":
         return SuperLu(pattern, definite=definite)
     if not pardiso_is_there():
-        raise SettingsError("back end 'pardiso' needs MKL: pip install pypardiso, or use 'superlu'")
+        raise SettingsError("back end 'pardiso' needs MKL: pip install 'delassus[mkl]', or use 'superlu'")
     order = like.order if isinstance(like, Pardiso) else None
     return Pardiso(pattern, definite=definite, single=single, threads=threads, order=order)
 

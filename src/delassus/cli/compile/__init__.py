@@ -1,0 +1,1 @@
+"""`delassus compile`: machine code before it is needed, from a list of kernels and types of arguments."""
