@@ -62,7 +62,8 @@ def programs(place: Path) -> dict[str, list[str]]:
         (place / f"{name}.py").write_text("".join(texts))
         out[name] = [str(place / f"{name}.py")]
     for name in sorted(set(SCENES) - {"four-bar-free"}):
-        out[f"run {name}"] = ["delassus", "run", name, "--steps", str(FEW_STEPS.get(name, STEPS)), "--out", str(place / name)]
+        steps = str(FEW_STEPS.get(name, STEPS))
+        out[f"run {name}"] = ["delassus", "run", name, "--steps", steps, "--out", str(place / name)]
     return out
 
 
