@@ -17,9 +17,9 @@ import math
 import numpy as np
 
 from delassus.collision.placement import moves_far
-from delassus.dynamics.closure import MOST_ROWS
 from delassus.dynamics.coupled_closure import least_change, linearised, over_all
 from delassus.dynamics.impacts import wait_at_obstacles
+from delassus.dynamics.limit_closure import shift_into_limits
 from delassus.dynamics.rows import Rows, row_rate
 from delassus.dynamics.softness import Softness
 from delassus.dynamics.stabilisation import Stabilisation
@@ -173,7 +173,7 @@ def return_to_limits(
     q: poses at the end; before, u: (n_b, 6) velocities before and after; elapsed: (n_b,) time to where rows are
     evaluated [s]."""
     joints, freedoms = model.joints, model.freedoms
-    if settings.through_velocities or not freedoms.limit_count or softness.closed.row_count > MOST_ROWS:
+    if settings.through_velocities or not freedoms.limit_count:
         return q, rows.coordinates
     lack, own = np.zeros(freedoms.coordinate_count), joints.coordinate_count
     hard = softness.limits[:, 0] == HARD
@@ -191,7 +191,11 @@ def return_to_limits(
             lacks = lacks or lack[d] != 0.0
     if not lacks:
         return q, rows.coordinates
-    out, n = np.flatnonzero(lack), model.body_count
+    n = model.body_count
+    if not model.closes_lengths:
+        shift = shift_into_limits(model, softness.limited, q, lack)
+        return moved(q, shift, 1.0), rows.coordinates + _along(rows.rates, joints.coordinate_bodies, shift)
+    out = np.flatnonzero(lack)
     residual, J, inverse, soft = linearised(model, q, softness.closed, rows.coordinates)
     of_joints = over_all(rows.rates, joints.coordinate_bodies, n)
     along = of_joints if rows.lengths is None else np.concatenate([of_joints, rows.lengths.rows[free]])
@@ -200,6 +204,12 @@ def return_to_limits(
         np.append(-residual, lack[out]),
     )  # fmt: skip
     return moved(q, shift.reshape(-1, 6), 1.0), rows.coordinates + of_joints @ shift
+
+
+def _along(rates: np.ndarray, bodies: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """What displacements (n_b, 6) change coordinates by, (n_d,).  rates: (n_d, 12), bodies: (n_d, 2)."""
+    of_bodies = np.concatenate([shift, np.zeros((1, 6))])[bodies]  # the last one is the world's
+    return np.asarray((rates * of_bodies.reshape(-1, 12)).sum(axis=1))
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)

@@ -38,13 +38,14 @@ from delassus.softening import HARD, IMPEDANCE, NOT_SAID, SPRING, WIDTH, Softeni
 class Softness:
     """What the model and the settings say together.  joints: (n_j, WIDTH), limits: (n, WIDTH) of `Model.freedoms`,
     shapes: (n_s, WIDTH), whose pairs mix; closed: the hard joints, which are closed after a step, and soft ones
-    without their rows where they have armature, which is mass that closing moves; hard_rows: (m_j,)
-    theirs, None for all; longest_step: that all of them resolve [s]."""
+    without their rows where they have armature, which is mass that closing moves; limited: all joints, soft ones
+    without their rows; hard_rows: (m_j,) theirs, None for all; longest_step: that all of them resolve [s]."""
 
     joints: np.ndarray
     limits: np.ndarray
     shapes: np.ndarray
     closed: JointArrays
+    limited: JointArrays
     hard_rows: np.ndarray | None
     longest_step: float
 
@@ -84,6 +85,7 @@ def _softness(model: Model, softening: Softening | None) -> Softness:
     steps = springs[:, 1] * np.minimum(0.5, springs[:, 2])
     return Softness(
         rows, limits, shapes, joints.only(~soft | geared, ~soft) if soft.any() else joints,
+        joints.only(np.ones(joints.count, bool), ~soft) if soft.any() else joints,
         np.repeat(~soft, joints.row_sizes) if soft.any() else None, float(steps.min(initial=np.inf)),
     )  # fmt: skip
 

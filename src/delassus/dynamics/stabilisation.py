@@ -33,7 +33,7 @@ class Stabilisation:
     """How errors of position are removed: a rate per kind of constraint, the fraction of its error removed in a step.
 
     joint: fraction of a joint's error, through the velocities [-].
-    closure: joints are closed to this after each step, through the positions [m, rad]; inf: not at all.
+    closure: joints are closed to this after each step, or to rounding, through the positions [m, rad]; inf: not at all.
     limit: fraction of a limit's overshoot, through the positions [-].
     contact: fraction of a penetration, through the positions [-].
     penetration_margin: penetration that is left alone, δ of Tsounis et al. 2025, eq. 91a [m].
@@ -46,7 +46,7 @@ class Stabilisation:
     """
 
     joint: float = 0.2
-    closure: float = 1e-9
+    closure: float = 1e-12
     limit: float = 0.2
     contact: float = 1.0
     penetration_margin: float = 0.0

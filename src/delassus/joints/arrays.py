@@ -109,18 +109,6 @@ class JointArrays:
         return self.geared, self.coordinate_bodies[self.geared], self.armature[self.geared]
 
     @cached_property
-    def closing(self) -> tuple[Any, ...]:
-        """What compiled code needs to close the joints: `plain`; bodies and starts of its rows, and of one more for
-        each `geared` coordinate; these coordinates; and compliances, 1/a of the latter, or empty where there are none:
-        armature a is part of the masses that joints move (dynamics/closure.py)."""
-        of, m = self.geared, self.row_count
-        bodies = np.concatenate([self.bodies, self.coordinate_bodies[of]])
-        start = np.concatenate([self.row_start, m + 1 + np.arange(len(of))])
-        coordinates = self.coordinate_joint[of], self.coordinate_primitive[of], self.coordinate_axis[of]
-        compliance = np.concatenate([np.zeros(m), 1.0 / self.armature[of]]) if len(of) else np.zeros(0)
-        return self.plain, (bodies, start), coordinates, compliance
-
-    @cached_property
     def plain_coordinates(self) -> tuple[np.ndarray, ...]:
         """What compiled code needs for coordinates, as a plain tuple."""
         return (

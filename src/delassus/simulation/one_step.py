@@ -8,7 +8,7 @@ import numpy as np
 from delassus.collision import Contacts
 from delassus.dynamics import Inputs, Rows, assemble, reduce
 from delassus.dynamics.bounded import Held
-from delassus.dynamics.closure import MOST_ROWS, POSES_ALONE, close_joints
+from delassus.dynamics.closure import POSES_ALONE, close_joints
 from delassus.dynamics.coupled_closure import close_model
 from delassus.dynamics.forces import swung, total_energy
 from delassus.dynamics.impacts import foresee, meeting
@@ -104,7 +104,7 @@ def step(
         stabilisation = replace(stabilisation, through_velocities=True)
 
     softness = softness_of(model, settings.softening)
-    closes = 0 < softness.closed.row_count <= MOST_ROWS and np.isfinite(stabilisation.closure)
+    closes = softness.closed.row_count > 0 and np.isfinite(stabilisation.closure)
     at = predicted = scheme.predict(state.q, state.u, h)
     flight = foresee(model, state, inputs, at, h, scheme.lead, stabilisation)
     if flight is not None:

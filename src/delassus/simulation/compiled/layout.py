@@ -20,8 +20,8 @@ from delassus.collision.contacts import empty_columns
 from delassus.collision.find import most_contacts
 from delassus.collision.find import work_for as detection_work
 from delassus.collision.sweep.swept import few_swept
-from delassus.dynamics.closure import COMPILED, room_for
-from delassus.dynamics.closure import MOST_ROWS as MOST_CLOSED
+from delassus.dynamics.closing_order import closing_of
+from delassus.dynamics.closure import room_for
 from delassus.dynamics.softness import softness_of
 from delassus.law import Law
 from delassus.linalg.operators.delassus import ODD_MASSES
@@ -41,7 +41,6 @@ _CONTACTS_EACH = 8  # per shape, where shapes are many: more room is made when i
 
 def why_not(model: Model, settings: StepSettings) -> str | None:
     """Why steps of this model under these settings cannot be taken in compiled code, in words; None where they can."""
-    softness = softness_of(model, settings.softening)
     if settings.solver != "auto" or settings.law is not Law.NCP:
         return "only the default solver under exact friction is compiled"
     if not settings.warm_start:
@@ -58,8 +57,6 @@ def why_not(model: Model, settings: StepSettings) -> str | None:
         return "nothing moves"
     if model.mass.max() > ODD_MASSES * model.mass.min():
         return "masses are so far apart that reactions may need two doubles"
-    if softness.closed.row_count > COMPILED:
-        return f"{softness.closed.row_count} joint rows are more than the compiled closing of joints takes"
     if settings.threads > 1:
         return "only steps in one thread are compiled"
     return None
@@ -77,7 +74,7 @@ def world_of(model: Model, settings: StepSettings) -> Arrays:
             model.mass, model.inertia, model.inverse_inertia, model.inverse_mass, model.gravity, joints.bodies,
             joints.coordinate_joint,
         ),
-        (joints.plain, joints.plain_coordinates, joints.plain_turns, softness.closed.closing),
+        (joints.plain, joints.plain_coordinates, joints.plain_turns, closing_of(softness.closed)),
         (softness.limits, softness.limits[:, 0] == HARD),
         (shapes.constants, few_swept(shapes)[0]),
         (shapes.body, shapes.pace.arm, float(shapes.pace.least), shapes.radius, shapes.surface, joints.rotors),
@@ -98,7 +95,7 @@ def world_of(model: Model, settings: StepSettings) -> Arrays:
 def closes(model: Model, settings: StepSettings) -> bool:
     """Are joints closed at the end of a step?"""
     rows = softness_of(model, settings.softening).closed.row_count
-    return 0 < rows <= MOST_CLOSED and math.isfinite(settings.stabilisation.closure)
+    return rows > 0 and math.isfinite(settings.stabilisation.closure)
 
 
 def _no_less(factor: float | None) -> float:
@@ -136,7 +133,7 @@ def work_for(model: Model, settings: StepSettings, contacts: int) -> Arrays:
     softness, h = softness_of(model, settings.softening), settings.h
     lead = settings.scheme.lead
     blocks = _most_blocks(model, contacts)
-    limited = free if joints.limit_count and softness.closed.row_count <= MOST_CLOSED else 0
+    limited = free if joints.limit_count else 0
     singles = joints.drive_count + joints.friction_count + joints.limit_count
     rows = joints.row_count + singles + 3 * contacts
     area = int((joints.row_sizes**2).sum()) + singles + 9 * contacts
@@ -167,7 +164,7 @@ def work_for(model: Model, settings: StepSettings, contacts: int) -> Arrays:
         np.zeros((0, 0)), np.zeros(4, np.int64), np.zeros(2),
     )  # fmt: skip
     detection = detection_work(shapes, 1, 2 * contacts, 8 * contacts)
-    closing = room_for(softness.closed, n)
+    closing = room_for(softness.closed)
     return poses, (columns, detection, doubt, swept), table, problem, closing
 
 
