@@ -192,8 +192,8 @@ def return_to_limits(
     if not lacks:
         return q, rows.coordinates
     n = model.body_count
-    if not model.closes_lengths:
-        shift = shift_into_limits(model, softness.limited, q, lack)
+    if not model.closes_lengths and not lack[own:].any():
+        shift = shift_into_limits(model, softness.limited, q, lack[:own])
         return moved(q, shift, 1.0), rows.coordinates + _along(rows.rates, joints.coordinate_bodies, shift)
     out = np.flatnonzero(lack)
     residual, J, inverse, soft = linearised(model, q, softness.closed, rows.coordinates)
