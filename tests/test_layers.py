@@ -67,8 +67,10 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "modifiers": WORDS | {"parts", "driver", "compose"},
         "table": WORDS | FAMILIES | {"parts", "driver", "compose", "modifiers"},
         "auto": WORDS | FAMILIES | {"parts", "driver", "table", "solution"},
-        "solve_problem": WORDS | {"parts", "driver", "table", "auto", "solution"},
-        "solve_many": WORDS | {"parts", "driver", "table", "auto", "solution", "solve_problem"},
+        "plan": WORDS | FAMILIES | {"driver", "table", "auto"},
+        "run": WORDS | {"parts", "driver", "table", "auto", "solution", "plan"},
+        "solve_problem": WORDS | {"driver", "solution", "plan", "run"},
+        "solve_many": WORDS | {"parts", "driver", "solution", "plan", "solve_problem"},
     },
     "linalg": {
         "blas_threads": set(),

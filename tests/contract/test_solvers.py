@@ -9,6 +9,7 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_flexible, random_rigid
 from delassus.solvers import SOLVERS, solve
+from delassus.solvers.auto.stages import Stage
 from delassus.solvers.table import find
 from delassus.status import Status
 
@@ -305,8 +306,8 @@ def test_trace_of_the_portfolio_counts_on(monkeypatch):
     rng = np.random.default_rng(5)
     problem = random_rigid(rng, bodies=60, contacts=240, mass_ratio=1e3)
     nbgs, newton = SOLVERS["nbgs"], SOLVERS["prox-ssn"]
-    stages = (nbgs, nbgs.settings, 40), (newton, newton.settings, 0)
-    monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem, tol: stages)
+    stages = Stage(nbgs, nbgs.settings, 40), Stage(newton, newton.settings, 0)
+    monkeypatch.setattr("delassus.solvers.plan.auto_stages", lambda *_: stages)
     seen = []
     solution = solve(problem, "auto", tol=1e-10, trace=lambda *row: seen.append(row))
     assert solution.solver == "nbgs, prox-ssn"

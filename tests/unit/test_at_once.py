@@ -51,7 +51,7 @@ def attempts(name, count=4):
         for law in line.laws:
             for make in (dual, rigid, flexible):
                 problem = make(np.random.default_rng(seed), law)
-                if not line.attempts(problem):
+                if not line.attempts(problem, line.settings):
                     continue
                 reactions, attempt = np.zeros(problem.row_count), Attempt(problem)
                 attempt.count = line.at_once(problem, line.settings, reactions, (1e-9, 1e-7), 200, attempt.found)

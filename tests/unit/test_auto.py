@@ -14,8 +14,10 @@ from delassus.problem import Problem
 from delassus.problem.random import random_rigid
 from delassus.shapes import Box, Plane
 from delassus.simulation import StepSettings
-from delassus.solvers.auto.stages import _stages, auto_stages
+from delassus.solvers import plan
+from delassus.solvers.auto.stages import Stage, stages_of
 from delassus.solvers.newton.prox_ssn import ProxSsn
+from delassus.solvers.plan import auto_stages
 from delassus.solvers.table import SOLVERS
 from delassus.status import Status
 
@@ -56,7 +58,12 @@ def test_heaps_of_round_bodies_begin_with_momentum_those_of_faces_do_not():
     assert (momentum[0].name, momentum[1].yields, last[0].name) == ("ags", True, "ipm")
     for rows, yields in ((60_000, True), (120_000, False)):  # more than Newton's method takes; more than are factored
         many = SimpleNamespace(
-            law=Law.CCP, row_count=rows, contact_count=rows // 3, cone=round_ones.cone, delassus=round_ones.delassus
+            law=Law.CCP,
+            is_small=False,
+            row_count=rows,
+            contact_count=rows // 3,
+            cone=round_ones.cone,
+            delassus=round_ones.delassus,
         )
         momentum, last = auto_stages(many, 1e-8)
         assert (momentum[0].name, momentum[1].yields, last[0].name) == ("ags", yields, "ipm")
@@ -69,9 +76,8 @@ def dual(problem: Problem) -> Problem:
 
 def test_a_first_method_that_is_stopped_hands_on_to_the_interior_point(monkeypatch):
     """Cut short, the first method leaves its best point to the next; counts and traces go on over both."""
-    line, settings, _ = _stages(Law.CCP, least=False)[0]
-    short = ((line, settings, 3), _stages(Law.CCP, least=False)[1])
-    monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem, tol: short)
+    first, last = stages_of(Law.CCP, least=False)
+    monkeypatch.setattr(plan, "auto_stages", lambda *_: (first._replace(most=3), last))
     problem = dual(random_rigid(np.random.default_rng(1), bodies=6, contacts=12, joints=2, mass_ratio=1e4, law=Law.CCP))
     steps: list[tuple[float, ...]] = []
     solution = solve(problem, max_iter=10_000, trace=lambda *row: steps.append(row))
@@ -84,7 +90,7 @@ def test_a_first_method_that_is_stopped_hands_on_to_the_interior_point(monkeypat
 
 def test_newton_that_failed_begins_anew_from_zero(monkeypatch):
     """Along a pile of spheres, guesses led Newton's method to points that nothing came away from."""
-    stages = _stages(Law.NCP, least=False)
+    stages = stages_of(Law.NCP, least=False)
     first, anew = stages[:2]
     assert anew[0].name == "prox-ssn"
     assert anew[0].at_once is None
@@ -92,9 +98,8 @@ def test_newton_that_failed_begins_anew_from_zero(monkeypatch):
     astray = np.tile([1e3, 1e3, 0.0], problem.contact_count)
     method = anew[0].start(problem, anew[1], astray.copy())
     assert not method.reactions.any()
-    short = ((replace(first[0], at_once=None), first[1], 1), anew, *stages[2:])
-    monkeypatch.setattr("delassus.solvers.solve_problem.auto_stages", lambda problem, tol: short)
-    monkeypatch.setattr("delassus.solvers.solve_problem.bodies_at_once", lambda *_: None)  # as among more bodies
+    short = (Stage(replace(first.line, at_once=None), first.settings, 1), anew, *stages[2:])  # as among more bodies
+    monkeypatch.setattr(plan, "auto_stages", lambda *_: short)
     solution = solve(problem, guess=astray)
     assert solution.converged
     assert solution.solver == "prox-ssn, prox-ssn"
@@ -105,7 +110,7 @@ def test_paths_are_a_last_resort_among_contacts_with_friction():
     rng = np.random.default_rng(4)
     contacts = random_rigid(rng, bodies=40, contacts=90)
     for problem in (contacts, lattice(1), dual(contacts)):
-        names = [line.name for line, _, _ in auto_stages(problem, 1e-8)]
+        names = [line.name for line, *_ in auto_stages(problem, 1e-8)]
         assert names[-4:] == ["prox-ssn", "homotopy", "ipm+desaxce", "nbgs+anderson"]
     for other in (
         random_rigid(rng, bodies=6, contacts=12),
@@ -116,16 +121,16 @@ def test_paths_are_a_last_resort_among_contacts_with_friction():
         contacts.with_law("ccp"),
         lattice(4),  # more rows than it takes
     ):
-        assert "homotopy" not in [line.name for line, _, _ in auto_stages(other, 1e-8)]
+        assert "homotopy" not in [line.name for line, *_ in auto_stages(other, 1e-8)]
 
 
 @pytest.mark.parametrize("law", list(Law))
 def test_stages_end_without_a_bound_and_the_convex_laws_with_a_proof(law):
     for least in (False, True):
-        stages = _stages(law, least)
-        assert [line.name for line, _, _ in stages][0] == "prox-ssn"
+        stages = stages_of(law, least)
+        assert [line.name for line, *_ in stages][0] == "prox-ssn"
         assert stages[-1][2] == 0
-        assert all(most > 0 for _, _, most in stages[:-1])
+        assert all(most > 0 for _, _, most, _ in stages[:-1])
         if law is not Law.NCP:
             assert stages[-1][0].name == "ipm"
 

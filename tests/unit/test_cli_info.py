@@ -49,6 +49,20 @@ def test_info_of_one_file_is_a_card(data_dir):
     assert "unknown (local form)" in result.stdout
 
 
+def test_info_prints_the_plan_that_a_solve_follows(data_dir, tmp_path):
+    """In the card, in the file, and in the trace of the solve."""
+    out = tmp_path / "facts.json"
+    card = run("info", data_dir / LOCAL, "--json", out).stdout
+    (entry,) = json.loads(out.read_text())
+    problem = delassus.load_problem(data_dir / LOCAL)
+    assert entry["plan"] == delassus.solve(problem).trace.plan
+    assert entry["plan"][0] == "prox-ssn (least=False), first in one compiled call, at most 20000 iterations"
+    assert entry["plan"][-1] == "nbgs+anderson"
+    lines = [line.split() for line in card.splitlines()]
+    assert ["plan", "1.", "prox-ssn"] in [line[:3] for line in lines]
+    assert [f"{len(entry['plan'])}.", "nbgs+anderson"] in lines
+
+
 def test_info_of_several_files_is_a_table_and_a_bad_one_costs_only_itself(data_dir):
     result = run("info", data_dir / LOCAL, "absent.hdf5", data_dir / GLOBAL)
     assert result.exit_code == 2

@@ -7,7 +7,7 @@ from delassus import Memory, solve, step
 from delassus.law import Law
 from delassus.problem.random import random_rigid
 from delassus.scenes import SCENES
-from delassus.solvers.auto.stages import rescuer
+from delassus.solvers.plan import rescuer
 from delassus.solvers.table import find
 
 GOAL = 1e-8  # of the largest free velocity

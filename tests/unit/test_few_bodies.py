@@ -1,27 +1,27 @@
-"""Few rigid bodies take a short way through `solve`: the same bits, with less around them."""
+"""Few rigid bodies and mechanisms are attempted in one compiled call, which ends with the least reactions."""
 
 import numpy as np
 import pytest
 
-from delassus import Law, Problem, Status, solve
+from delassus import Law, Problem, Status, residuals, solve
 from delassus.problem.random import random_rigid
 from delassus.scenes import SCENES
 from delassus.simulation import simulate, step
-from delassus.solvers import solve_problem
-from delassus.solvers.auto.islands import MANY_ROWS, is_apart
-from delassus.solvers.auto.short_way import bodies_at_once
-from delassus.solvers.auto.stages import ALWAYS_LEAST, MOST_CONVEX, least_reactions
-from delassus.solvers.driver import Limits
+from delassus.solvers import plan, run
+from delassus.solvers.auto.islands import has_islands
+from delassus.solvers.auto.least import least_reactions
+from delassus.solvers.auto.stages import MOST_CONVEX
 from delassus.solvers.newton.small import MOST_JOINT_ROWS
+from delassus.solvers.plan import ALWAYS_LEAST, MANY_ROWS, plan_of
 
 
 @pytest.fixture
-def ordinary(monkeypatch):
-    """`solve` without the short way."""
+def driven(monkeypatch):
+    """`solve` by the loop over batches alone."""
 
     def call(*given, **named):
         with monkeypatch.context() as patch:
-            patch.setattr(solve_problem, "bodies_at_once", lambda *_: None)
+            patch.setattr(run, "_attempt", lambda *_: None)
             return solve(*given, **named)
 
     return call
@@ -39,24 +39,21 @@ def problem_of(seed: int, law: Law = Law.NCP, compliance: float = 0.0):
 
 
 @pytest.mark.parametrize("max_iter", [0, 1, 3, 1000])
-def test_what_it_finds_is_what_the_ordinary_way_finds(max_iter, ordinary):
-    """From zero and from a guess, converged or cut off: then the loop over methods goes on from the same attempt."""
+def test_attempts_keep_to_their_limits_and_are_judged(max_iter):
+    """From zero and from a guess, converged or cut off."""
     statuses = set()
     for seed in range(12):
         problem = problem_of(seed)
         guesses = [None, solve(problem).reactions * (1.0 + 1e-5 * np.random.default_rng(seed).standard_normal())]
         for guess in guesses:
-            quick, usual = (call(problem, guess=guess, tol=1e-9, max_iter=max_iter) for call in (solve, ordinary))
-            statuses.add(quick.status)
-            assert quick.status is usual.status
-            assert quick.solver == usual.solver
-            assert quick.iterations == usual.iterations <= max_iter
-            assert np.array_equal(quick.reactions, usual.reactions)
-            assert np.array_equal(quick.velocities, usual.velocities)
-            assert np.array_equal(quick.body_velocities, usual.body_velocities)
-            assert quick.residuals == usual.residuals
-            assert quick.trace.iterations == usual.trace.iterations
-            assert quick.trace.natural_map_relative == usual.trace.natural_map_relative
+            found = solve(problem, guess=guess, tol=1e-9, max_iter=max_iter)
+            statuses.add(found.status)
+            assert found.trace.words[0].startswith("an attempt in one compiled call")
+            assert found.solver == "prox-ssn"
+            assert found.iterations <= max_iter
+            assert found.residuals == residuals.evaluate(problem, found.reactions)
+            assert found.trace.iterations[0] == 0
+            assert found.trace.iterations[-1] == found.iterations
     assert (Status.MAX_ITERATIONS in statuses) == (max_iter < 1000)
 
 
@@ -67,18 +64,19 @@ def test_a_guess_is_not_written_to():
     assert np.array_equal(guess, np.full(problem.row_count, 0.1))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_guess_for_one_island_of_many_rows_goes_the_short_way_too(seed, ordinary):
-    rng = np.random.default_rng(seed)
+def test_a_guess_for_one_island_of_many_rows_is_tried_as_a_whole():
+    rng = np.random.default_rng(1)
     problem = random_rigid(rng, bodies=8, joints=7, contacts=30)
     assert MANY_ROWS < problem.row_count <= ALWAYS_LEAST
-    assert not is_apart(problem)
-    guess = solve(problem).reactions * (1.0 + 1e-5 * rng.standard_normal())
-    assert bodies_at_once(problem, guess.copy(), Limits(1e-9, 1e-7, 1000, None)) is not None
-    quick, usual = (call(problem, guess=guess, tol=1e-9) for call in (solve, ordinary))
-    assert quick.converged
-    assert np.array_equal(quick.reactions, usual.reactions)
-    assert quick.iterations == usual.iterations
+    assert not has_islands(problem)
+    guess = solve(problem).reactions
+    assert not plan_of(problem, guess=guess).by_islands
+    several = random_rigid(rng, bodies=40, contacts=40)
+    assert has_islands(several)
+    guess = solve(several).reactions
+    assert plan_of(several, guess=guess).by_islands
+    for nothing in (None, 0.0 * guess, np.stack([guess, guess])):  # two doubles per reaction are for other methods
+        assert not plan_of(several, guess=nothing).by_islands
 
 
 def test_joints_hold_far_below_a_loose_tolerance():
@@ -96,7 +94,7 @@ def test_joints_hold_far_below_a_loose_tolerance():
     assert seen > 10
 
 
-def test_a_mechanism_of_many_joints_is_attempted_in_one_call(monkeypatch):
+def test_a_mechanism_of_many_joints_is_attempted_in_one_call(driven):
     """And finds what the method finds that is driven from outside."""
     setup = SCENES["walker"].build()
     problem = step(setup.model, setup.state, None, setup.settings)[1].problem
@@ -104,9 +102,7 @@ def test_a_mechanism_of_many_joints_is_attempted_in_one_call(monkeypatch):
     quick = solve(problem, tol=1e-9)
     assert quick.converged
     assert quick.trace.words[0].startswith("an attempt in one compiled call")
-    for attempt in ("bodies_at_once", "_first_attempt"):
-        monkeypatch.setattr(solve_problem, attempt, lambda *_: None)
-    usual = solve(problem, tol=1e-9)
+    usual = driven(problem, tol=1e-9)
     assert usual.trace.words[0].startswith("prox-ssn")
     assert np.allclose(quick.reactions, usual.reactions, rtol=0.0, atol=1e-6 * np.abs(usual.reactions).max())
 
@@ -142,24 +138,23 @@ def test_where_nothing_closes_no_reactions_are_returned(law):
 
 
 @pytest.mark.parametrize("law", [Law.CCP, Law.FRICTIONLESS])
-def test_under_convex_laws_it_finds_the_least_reactions_too(law, ordinary):
-    """The bits of the ordinary way, and what the interior point finds."""
+def test_under_convex_laws_it_finds_the_least_reactions_too(law):
+    """What the interior point finds."""
     for seed in range(12):
         problem = problem_of(seed, law)
-        quick, usual = (call(problem, tol=1e-9) for call in (solve, ordinary))
+        quick = solve(problem, tol=1e-9)
         assert quick.converged
-        assert usual.converged
-        assert quick.solver == usual.solver == "prox-ssn"
+        assert quick.solver == "prox-ssn"
         assert quick.iterations <= MOST_CONVEX
-        assert np.array_equal(quick.reactions, usual.reactions)
-        assert np.array_equal(quick.body_velocities, usual.body_velocities)
         assert np.allclose(quick.reactions, least_by_interior_point(problem), rtol=0.0, atol=1e-6)
 
 
 def test_the_interior_point_goes_on_from_where_newton_was_stopped(monkeypatch):
     """With the count and the trace of both, the least reactions, and no more iterations than allowed."""
-    monkeypatch.setattr("delassus.solvers.auto.short_way.MOST_CONVEX", 3)
     problem = problem_of(6, Law.CCP)
+    first, last = plan.auto_stages(problem)
+    assert first.is_one_call
+    monkeypatch.setattr(plan, "auto_stages", lambda *_: (first._replace(most=3), last))
     whole, cut = solve(problem, tol=1e-9), solve(problem, tol=1e-9, max_iter=4)
     assert whole.converged
     assert whole.solver == "prox-ssn, ipm"
@@ -177,36 +172,41 @@ def least_by_interior_point(problem):
     return found.reactions if least is None else least
 
 
-def test_many_rows_and_masses_far_apart_are_left_to_others():
-    limits = solve_problem.limits_of(1e-6, "auto", 100, None)
-    heavy = problem_of(1).delassus
-    for law in (Law.NCP, Law.CCP):
-        assert bodies_at_once(problem_of(1, law), np.zeros(problem_of(1).row_count), limits) is not None
+@pytest.mark.parametrize("law", [Law.NCP, Law.CCP])
+def test_the_path_to_the_least_reactions_is_for_few_rows_and_mechanisms(law):
+    def follows(problem):
+        first = plan_of(problem).stages[0]
+        return first.line.ends_least and first.settings.least
+
+    few, of = problem_of(1, law), problem_of(1)
+    assert follows(few)
     many = random_rigid(np.random.default_rng(0), bodies=12, contacts=60)
-    assert bodies_at_once(many, np.zeros(many.row_count), limits) is None
+    mechanism = random_rigid(np.random.default_rng(0), bodies=40, joints=22, contacts=6, redundant_joints=True, law=law)
+    contacts = random_rigid(np.random.default_rng(0), bodies=40, joints=20, contacts=60, law=law)
+    assert not follows(many)
+    assert ALWAYS_LEAST < mechanism.row_count <= MOST_JOINT_ROWS
+    assert follows(mechanism)
+    assert follows(contacts) is (law is Law.CCP)  # contacts are most of its rows
+    heavy = few.delassus
     heavy.mass[0] *= 1e14
-    of = problem_of(1)
-    odd = Problem(heavy, of.free_velocity, of.cone, of.law, u_f=of.u_f, bias=of.bias)
-    assert bodies_at_once(odd, np.zeros(odd.row_count), limits) is None
+    odd = Problem(heavy, of.free_velocity, of.cone, law, u_f=of.u_f, bias=of.bias)
+    assert "ipm-dd" in [stage.line.name.partition("+")[0] for stage in plan_of(odd).stages]
 
 
 @pytest.mark.parametrize("contacts", [0, 6])
-def test_a_mechanism_of_some_hundred_rows_is_attempted_at_once_too(contacts, ordinary):
-    """With the motion that the ordinary way finds; beside contacts joints that are there twice share their load."""
-    limits = solve_problem.limits_of(1e-9, "auto", 1000, None)
+def test_a_mechanism_of_some_hundred_rows_is_attempted_at_once_too(contacts, driven):
+    """With the motion that the loop finds; beside contacts joints that are there twice share their load."""
     for seed in range(3):
         problem = random_rigid(
             np.random.default_rng(seed), bodies=40, joints=22, contacts=contacts, redundant_joints=True
         )
         assert ALWAYS_LEAST < problem.row_count <= MOST_JOINT_ROWS
-        found = bodies_at_once(problem, np.zeros(problem.row_count), limits)
-        usual = ordinary(problem, tol=1e-9)
+        found, usual = solve(problem, tol=1e-9), driven(problem, tol=1e-9)
         assert found.converged
+        assert found.trace.words[0].startswith("an attempt in one compiled call")
         assert np.allclose(found.body_velocities, usual.body_velocities, rtol=0.0, atol=1e-6)
         one, other = found.reactions[: problem.cone.bilateral_rows].reshape(2, -1)
         assert contacts == 0 or np.allclose(one, other, rtol=0.0, atol=1e-9 * np.abs(one).max())
-    many = random_rigid(np.random.default_rng(0), bodies=40, joints=20, contacts=60)  # contacts are most of its rows
-    assert bodies_at_once(many, np.zeros(many.row_count), limits) is None
 
 
 MIXED = {"bodies": (2, 8), "contacts": (2, 14), "joints": (0, 4), "limits": (0, 3)}

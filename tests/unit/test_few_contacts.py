@@ -1,4 +1,4 @@
-"""Few contacts alone take a way of their own through `solve`: the same bits, with less around them."""
+"""Few contacts alone are swept in a kernel of their own, and solved by others where that is not enough."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,6 @@ import pytest
 
 from delassus import Law, Problem, Status, residuals, solve
 from delassus.errors import ProblemError
-from delassus.solvers.auto import short_way
 from delassus.solvers.newton import small
 
 
@@ -21,51 +20,38 @@ def problem_of(seed: int, law: Law = Law.NCP) -> Problem:
     return Problem.dual(J @ J.T, v_f, mu=rng.uniform(0.0, 1.2, n), law=law)
 
 
+@pytest.fixture
+def swept(monkeypatch):
+    """What the kernel returned at each call."""
+    counts, kernel = [], small.sweep_contacts
+
+    def counted(*given):
+        counts.append(kernel(*given))
+        return counts[-1]
+
+    monkeypatch.setattr(small, "sweep_contacts", counted)
+    return counts
+
+
 @pytest.mark.parametrize("law", list(Law))
 @pytest.mark.parametrize("tol", [1e-4, 1e-8])
-def test_what_it_finds_is_what_the_ordinary_way_finds(law, tol, monkeypatch):
-    taken = []
-    kernel = short_way.solve_contacts
-
-    def counted(*given):
-        taken.append(kernel(*given))
-        return taken[-1]
-
-    solve(problem_of(0, law), tol=tol)  # which calls the kernel once more, so that it is compiled
-    monkeypatch.setattr(short_way, "solve_contacts", counted)
+def test_sweeps_from_zero_do_for_some_and_others_go_on_from_there(law, tol, swept):
     for seed in range(40):
         problem = problem_of(seed, law)
-        quick = solve(problem, tol=tol)
-        usual = solve(problem, guess=np.zeros(problem.row_count), tol=tol)
-        assert len(taken) == seed + 1  # a guess goes the ordinary way
-        assert quick.status is usual.status
-        assert quick.solver == usual.solver
-        assert np.array_equal(quick.reactions, usual.reactions)
-        assert np.array_equal(quick.velocities, usual.velocities)
-        assert quick.residuals == usual.residuals
-        assert quick.residuals == residuals.evaluate(problem, quick.reactions)
-        assert quick.iterations == usual.iterations
-        assert quick.trace.iterations == usual.trace.iterations
-        assert quick.trace.natural_map_relative == usual.trace.natural_map_relative
-        assert quick.tol_velocity == usual.tol_velocity
-        assert quick.law is law
-    assert 0 < np.count_nonzero(taken) < len(taken)  # sweeps were enough for some, and not for all
-
-
-def test_sweeps_that_are_not_enough_are_not_repeated(monkeypatch):
-    calls, kernel = [], short_way.solve_contacts
-
-    def counted(*given):
-        calls.append(kernel(*given))
-        return calls[-1]
-
-    solve(problem_of(0), max_iter=100)  # which calls the kernel once more, so that it is compiled
-    for module in (short_way, small):
-        monkeypatch.setattr(module, "solve_contacts", counted)
-    for seed in range(20):
-        solve(problem_of(seed), max_iter=100)
-    assert len(calls) == 20
-    assert 0 in calls
+        found = solve(problem, tol=tol)
+        assert len(swept) == seed + 1  # once
+        again = solve(problem, guess=np.zeros(problem.row_count), tol=tol)
+        swept.pop()
+        assert found.status is again.status
+        assert found.converged or not swept[-1]
+        assert np.array_equal(found.reactions, again.reactions)
+        assert np.array_equal(found.velocities, again.velocities)
+        assert found.residuals == residuals.evaluate(problem, found.reactions)
+        assert found.trace.iterations[-1] == found.iterations == again.iterations
+        assert found.law is law
+        solve(problem, guess=found.reactions, tol=tol)
+        assert len(swept) == seed + 1  # not from a guess
+    assert 0 < np.count_nonzero(swept) < len(swept)
 
 
 @pytest.mark.parametrize("max_iter", [0, 1, 3])
@@ -108,10 +94,10 @@ def test_a_solution_is_ones_own():
 def test_arrays_that_may_not_be_written_to_are_taken_too():
     """As they are in memory that processes share."""
     problem, other = problem_of(3), problem_of(3)
-    assert other.few_contacts is not None
-    other.few_contacts[0].flags.writeable = False
+    assert other.packed is not None
+    other.packed.flags.writeable = False
     nothing = np.zeros(problem.row_count)
-    for tol in (1e-5, 3e-7):  # each of which is learned anew
+    for tol in (1e-5, 3e-7):
         for guess in (None, nothing):
             assert np.array_equal(solve(other, guess=guess, tol=tol).reactions, solve(problem, tol=tol).reactions)
 

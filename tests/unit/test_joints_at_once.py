@@ -63,6 +63,6 @@ def test_no_attempt_is_made_where_there_is_more_than_joints(name):
         random_rigid(np.random.default_rng(1), bodies=8, contacts=contacts, joints=5, law=line.laws[0])
         for contacts in (0, 3)
     )
-    assert line.attempts(joints)
+    assert line.attempts(joints, line.settings)
     assert line.takes(both)
-    assert not line.attempts(both)
+    assert not line.attempts(both, line.settings)

@@ -17,7 +17,7 @@ from delassus.shapes import Box, Plane
 from delassus.simulation import StepSettings, step
 from delassus.simulation.memory import Memory
 from delassus.solvers import SOLVERS, solve
-from delassus.solvers.auto.stages import least_reactions
+from delassus.solvers.auto.least import least_reactions
 from delassus.solvers.newton.small import MOST_ITERATIONS, solve_small
 from delassus.solvers.parts.at_once import Attempt
 from delassus.spatial import axis_frame

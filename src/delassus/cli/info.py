@@ -1,7 +1,7 @@
 """`delassus info`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -12,16 +12,26 @@ from delassus.errors import DelassusError
 if TYPE_CHECKING:
     from delassus.problem.describe import Description
 
-Facts = list[tuple[Path, "Description", dict[str, Any]]]
+
+class Fact(NamedTuple):
+    """What is printed of a file."""
+
+    path: Path
+    found: "Description"
+    text: dict[str, str | None]
+    """Title and description."""
+    plan: list[str]
+    """What `delassus solve` does without further options, a line for each stage."""
 
 
 def info(
     file: options.ProblemFiles,
     json: Annotated[Path | None, typer.Option(metavar="OUT", help="Write every figure of every file as JSON.")] = None,
 ) -> None:
-    """Say what problems are like: sizes, densities, rank, conditioning, mass ratio, islands.
+    """Say what problems are like: sizes, densities, rank, conditioning, mass ratio, islands; and how they are solved.
 
-    A card for one file, a table for several. Local files know no bodies, so what depends on them is missing there.
+    A card for one file, with the methods that `delassus solve` tries one after the other; a table for several. Local
+    files know no bodies, so what depends on them is missing there.
     `~` marks figures that are estimated because the problem is large.
 
     \b
@@ -33,7 +43,7 @@ def info(
         files.check_output(json, paths)
     for complaint in complaints:
         console.say_error(complaint)
-    facts: Facts = []
+    facts: list[Fact] = []
     code = console.BAD_INPUT if complaints else 0
     try:
         with _status() as status:
@@ -45,7 +55,9 @@ def info(
         code = console.INTERRUPTED
     _show(facts, files.short_names(paths), single=len(paths) == 1)
     if json is not None:
-        files.write_json(json, [{"file": str(path)} | text | found.as_dict() for path, found, text in facts])
+        files.write_json(
+            json, [{"file": str(each.path)} | each.text | each.found.as_dict() | {"plan": each.plan} for each in facts]
+        )
     raise typer.Exit(code)
 
 
@@ -53,31 +65,34 @@ def _status() -> Any:
     return console.stderr().status("", spinner="line")  # shown in a terminal only
 
 
-def _look(path: Path, facts: Facts) -> bool:
+def _look(path: Path, facts: list[Fact]) -> bool:
     """Describe one file; False, and a line on stderr, if it cannot be read."""
     from delassus.io.fclib import read_fclib
     from delassus.io.problems import to_problem
     from delassus.problem.describe import describe
+    from delassus.solvers.plan import plan_of
 
     try:
         raw = read_fclib(path)
-        found = describe(to_problem(raw, name=str(path)))
+        problem = to_problem(raw, name=str(path))
+        found, plan = describe(problem), plan_of(problem).words(problem)
     except DelassusError as error:
         console.say_error(error)
         return False
-    facts.append((path, found, {"title": raw.info.title, "description": raw.info.description}))
+    facts.append(Fact(path, found, {"title": raw.info.title, "description": raw.info.description}, plan))
     return True
 
 
-def _show(facts: Facts, names: dict[Path, str], single: bool) -> None:
+def _show(facts: list[Fact], names: dict[Path, str], single: bool) -> None:
     out = console.stdout()
     if single and facts:
-        path, found, text = facts[0]
-        said = [(key, " ".join(value.split())) for key, value in text.items() if value]
-        print_facts([("file", names[path]), *said, *_lines(found)], out)
+        path, found, text, plan = facts[0]
+        about = [(key, " ".join(value.split())) for key, value in text.items() if value]
+        stages = [("plan" if k == 0 else "", f"{k + 1}. {words}") for k, words in enumerate(plan)]
+        print_facts([("file", names[path]), *about, *_lines(found), *stages], out)
     elif facts:
         print_table(_columns(facts, names), out)
-        if any(found.spectrum.method == "estimated" for _, found, _ in facts):
+        if any(each.found.spectrum.method == "estimated" for each in facts):
             out.print("~ estimated", style="dim")
 
 
@@ -102,14 +117,14 @@ def _lines(found: "Description") -> list[tuple[str, str]]:
     ]
 
 
-def _columns(facts: Facts, names: dict[Path, str]) -> list[Column]:
+def _columns(facts: list[Fact], names: dict[Path, str]) -> list[Column]:
     """The table; least important columns last, since those go first in a narrow terminal."""
     from rich.text import Text
 
-    found = [description for _, description, _ in facts]
+    found = [each.found for each in facts]
     condition = [_about(each, tables.scientific(each.spectrum.condition_nonzero)) for each in found]
     return [
-        Column("file", [Text(names[path]) for path, _, _ in facts], narrow=16),
+        Column("file", [Text(names[each.path]) for each in facts], narrow=16),
         Column("contacts", [tables.count(each.contacts) for each in found], right=True),
         Column("rows", [tables.count(each.rows) for each in found], right=True, spare=True),
         Column("rank", [_about(each, _rank(each)) for each in found], right=True),

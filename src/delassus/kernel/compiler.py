@@ -58,15 +58,6 @@ def njit(*, cache: bool = False, **options: Any) -> _Decorator:
     return compiled
 
 
-def entrance(kernel: Any) -> Callable[..., Any]:
-    """A kernel that has been compiled, to be called with arguments of that kind and no others: without the look at
-    their types that takes Numba longer than a contact takes to solve. Arrays that may not be written to are the same
-    in memory as those that may."""
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return kernel
-    return next(iter(kernel.overloads.values())).entry_point
-
-
 class _Kernel(CPUDispatcher):
     """What Python calls. Compiled code calls its `part`, a function of its own of the same text."""
 

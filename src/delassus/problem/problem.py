@@ -81,8 +81,6 @@ class Problem:
         """Set what depends on v_f, b and the law, and what every solve needs unless that takes forming D."""
         self.free_velocity, self.law = free_velocity, Law.of(law)
         self.bias: Any = bias
-        self.few_contacts: tuple[np.ndarray, int, bool] | None = None
-        """(`packed`, m, is the law exact) of few contacts and nothing else: what a solve looks at first."""
         self.mu = np.zeros_like(self.cone.mu) if self.law is Law.FRICTIONLESS else self.cone.mu
         if self.delassus.has_blocks_at_hand:
             _ = self.data
@@ -204,13 +202,10 @@ class Problem:
     @cached_property
     def data(self) -> tuple[Any, ...]:
         """The fields of `ProblemData`, a plain tuple."""
-        cone = self.cone
         if self.delassus.has_bodies and "velocity_scale" not in self.__dict__:
             return self._measure_rigid(self.delassus.rigid)
         if self.is_small:
             self.packed = self._packing[0]
-            if 3 * cone.contact_count == cone.row_count > 0:
-                self.few_contacts = self.packed, cone.row_count, self.law is Law.NCP
         return self._data_with(self.diagonal_blocks, self.velocity_scale, self.rho)
 
     @property

@@ -7,6 +7,7 @@ returned.
 import math
 import sys
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Real
@@ -36,6 +37,9 @@ VelocityTolerance = float | None | Literal["auto"]
 
 Evaluated = tuple[residuals.Residuals, np.ndarray, np.ndarray | None]
 """What `residuals.evaluate_with_velocities` gives."""
+
+DEFAULT_TOL = 1e-6
+DEFAULT_MAX_ITER = 1_000_000
 
 _DIVERGED = 1e8  # growth of the residual over its best value that no convergent run has shown
 _STALL_AFTER = 2000  # minimum iterations before `stalled`: Gauß–Seidel has long plateaus
@@ -67,12 +71,13 @@ class Solver:
     at_once: Callable[[Problem, Settings, np.ndarray, tuple[float, float], int, np.ndarray], int] | None = None
     """A first attempt at small problems, begun, iterated and judged in one compiled call, where the calls of the
     ordinary loop would take longer than the work: (problem, settings, reactions, (tol, tol_velocity), max_iter, found)
-    -> how many judgements it made, none where it makes no attempt. Overwrites the reactions; in `found`, laid out by
+    -> how many judgements it made, none where it has to give up. Overwrites the reactions; in `found`, laid out by
     `parts/at_once.py`, it leaves its judgements and what the judge says of the reactions it returns."""
+    fits_at_once: Callable[[Problem, Settings], bool] = lambda problem, settings: True
+    """Is the problem one for that attempt?"""
     batch_at_once: Callable[[Batch, Settings, tuple[float, float], int], Kernel] | None = None
     """The same attempt at many problems in one call, of which each gets the bits that `at_once` gives it: (batch,
     settings, (tol, tol_velocity), max_iter) -> what `Batch.attempt` calls."""
-    joints_at_once: bool = False  # is that attempt made only where there is nothing but joints?
     ends_least: bool = False  # does that attempt, of many reactions of rigid bodies, return the least?
     hands_on: Callable[[Settings], bool] | None = None  # may two doubles go on where masses are far apart? None: no
 
@@ -80,11 +85,11 @@ class Solver:
     def name(self) -> str:
         return self.settings.solver
 
-    def attempts(self, problem: Problem) -> bool:
+    def attempts(self, problem: Problem, settings: Settings) -> bool:
         """Is there an attempt `at_once` at this problem?"""
-        if self.at_once is None or (self.joints_at_once and problem.cone.bilateral_rows != problem.row_count):
+        if self.at_once is None or settings.own_stop is not None:
             return False
-        return self.takes(problem)
+        return self.fits_at_once(problem, settings) and self.takes(problem)
 
     def takes(self, problem: Problem) -> bool:
         """Does the method treat this law, these kinds of rows and this many of them?"""
@@ -129,23 +134,9 @@ class Solver:
         return f"{self.name} does not take this problem ({self.advice}): take another solver"
 
 
-def limits_of(tol: float, tol_velocity: VelocityTolerance, max_iter: int, time_limit: float | None) -> "Limits":
-    """`Limits`, remembered: most solves of a process ask for the same, and often by the same objects."""
-    global _last
-    a, b, c, d, limits = _last
-    if tol is a and tol_velocity is b and max_iter is c and time_limit is d:
-        return limits
-    try:
-        limits = _limits_of(tol, tol_velocity, max_iter, time_limit)
-    except TypeError:  # what cannot be looked up is refused by name
-        return Limits(tol, tol_velocity, max_iter, time_limit)
-    _last = tol, tol_velocity, max_iter, time_limit, limits
-    return limits
-
-
 class Limits:
     """When to stop: tolerances, iterations, seconds. Validated here, once. tol_velocity "auto" is 100 tol, a tenth at
-    most. learned: what a way to solve has made of them for itself, by whether the law is exact."""
+    most."""
 
     def __init__(self, tol: float, tol_velocity: VelocityTolerance, max_iter: int, time_limit: float | None):
         if not _is_positive(tol):
@@ -165,14 +156,12 @@ class Limits:
         self.tol_velocity = math.inf if tol_velocity is None else float(tol_velocity)
         self.max_iter = max_iter
         self.time_limit = math.inf if time_limit is None else float(time_limit)
-        self.learned: list[Any] = [None, None]
 
     def within(self, max_iter: int, spent: float, fine: float = 1.0) -> "Limits":
         """The same tolerances, times `fine`, with at most max_iter iterations and the time left after `spent` [s]."""
-        out = Limits.__new__(Limits)  # sound as these are
+        out = copy(self)
         out.tol, out.tol_velocity = fine * self.tol, fine * self.tol_velocity
         out.max_iter, out.time_limit = min(max_iter, self.max_iter), max(self.time_limit - spent, 1e-9)
-        out.learned = [None, None]
         return out
 
     def reached(self, measure: Measure) -> bool:
@@ -184,8 +173,15 @@ class Limits:
         return max(measure.relative / self.tol, measure.velocity / self.tol_velocity)
 
 
-_limits_of = lru_cache(maxsize=64, typed=True)(Limits)
-_last: tuple[Any, Any, Any, Any, Any] = (math.nan, None, None, None, None)  # asked for, and what it is: one object
+_limits = lru_cache(maxsize=64, typed=True)(Limits)
+
+
+def limits_of(tol: float, tol_velocity: VelocityTolerance, max_iter: int, time_limit: float | None) -> Limits:
+    """`Limits`, cached: most solves of a process ask for the same."""
+    try:
+        return _limits(tol, tol_velocity, max_iter, time_limit)
+    except TypeError:  # what cannot be looked up is refused by name
+        return Limits(tol, tol_velocity, max_iter, time_limit)
 
 
 def check_threads(threads: int) -> None:
@@ -211,9 +207,13 @@ class Run:
     worst velocity); own_stop: of the settings, see there."""
 
     def __init__(
-        self, problem: Problem, limits: Limits, start: float, trace: bool | Callable[..., object] = True,
+        self,
+        problem: Problem,
+        limits: Limits,
+        start: float,
+        trace: bool | Callable[..., object] = True,
         own_stop: tuple[float, float, float] | None = None,
-    ):  # fmt: skip
+    ):
         self.problem = problem
         self.own_stop = own_stop
         self.limits = limits

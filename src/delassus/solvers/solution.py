@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ class Trace:
     """The judged residual along a solve; entry i belongs to `iterations[i]`.
 
     seconds: since the start of the solve [s]; natural_map_relative and worst_velocity_relative [-] as in `residuals`;
-    words: what each method did, a line each.
+    words: what each method did, a line each; plan: what the solve was to do, a line for each stage.
     """
 
     iterations: list[int] = field(default_factory=list)
@@ -25,6 +25,7 @@ class Trace:
     natural_map_relative: list[float] = field(default_factory=list)
     worst_velocity_relative: list[float] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
+    plan: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
         ends = [f"{self.natural_map_relative[k]:.2e}" for k in (0, -1)] if self.natural_map_relative else ["nothing"]
@@ -62,43 +63,8 @@ class Solution:
     details: dict[str, list[float]] = field(default_factory=dict)
     reactions_low: np.ndarray | None = None
 
-    @classmethod
-    def of_attempt(
-        cls, attempt: Any, reactions: np.ndarray, status: Status, solver: str, tol: float, tol_velocity: float
-    ) -> "Solution":
-        """What an attempt at once found (`parts/at_once.py`). On a few contacts filling all fields in takes longer
-        than the solve, so what few callers look at is read out of the attempt when it is asked for."""
-        out = cls.__new__(cls)
-        out.__dict__ = {
-            "reactions": reactions, "status": status, "solver": solver, "law": attempt.problem.law, "tol": tol,
-            "tol_velocity": tol_velocity, "_attempt": attempt,
-        }  # fmt: skip
-        return out
-
-    def __getattr__(self, name: str) -> Any:
-        """A field that has not been filled in yet. Whoever has not even the time for `of_attempt` writes status, and
-        `_later`: what makes the attempt, its arguments, name of the solver, and limits; and reactions, unless they
-        stand in front of what the attempt found."""
-        known = self.__dict__
-        later = known.get("_later")
-        if later is not None and "_attempt" not in known:
-            make_attempt, *given, solver, limits = later
-            attempt = make_attempt(*given)
-            made = {
-                "reactions": given[1][: attempt.problem.row_count], "solver": solver, "law": attempt.problem.law,
-                "tol": limits.tol, "tol_velocity": limits.tol_velocity,
-            }  # fmt: skip
-            # what has been written stays; `_attempt` comes last, since another thread may look in between
-            for each, value in made.items():
-                known.setdefault(each, value)
-            known.setdefault("_attempt", attempt)
-            known.pop("_later", None)
-            return getattr(self, name)
-        make = _LATER.get(name)
-        if make is None or "_attempt" not in known:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        value = known[name] = make(known["_attempt"])
-        return value
+    is_least: ClassVar[bool] = False
+    """Did an attempt find it that returns the least of many reactions?"""
 
     def __getstate__(self) -> dict[str, Any]:
         """Every field filled in, and nothing of where it came from: a factorisation cannot be pickled."""
@@ -111,13 +77,15 @@ class Solution:
         for part, offset, delay in ((first.trace, 0, 0.0), (self.trace, first.iterations, first.seconds)):
             for row in zip(part.iterations, part.seconds, part.natural_map_relative, part.worst_velocity_relative):
                 trace.add(row[0] + offset, row[1] + delay, row[2], row[3])
-        return replace(
-            self,
-            iterations=first.iterations + self.iterations,
-            solver=f"{first.solver}, {self.solver}",
-            times={key: first.times[key] + self.times[key] for key in self.times},
-            trace=trace,
-        )
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        own["iterations"] = first.iterations + self.iterations
+        own["solver"] = f"{first.solver}, {self.solver}"
+        own["times"] = {key: first.times[key] + self.times[key] for key in self.times}
+        return Solution(**own | {"trace": trace})
+
+    def note_plan(self, words: Callable[[], list[str]]) -> None:
+        """Put into the trace what was planned.  words: makes its lines."""
+        self.trace.plan = words()
 
     @property
     def point(self) -> np.ndarray:
@@ -127,11 +95,6 @@ class Solution:
     @property
     def converged(self) -> bool:
         return self.status is Status.CONVERGED
-
-    @property
-    def is_least(self) -> bool:
-        """Did an attempt find it that returns the least of many reactions?"""
-        return ("_attempt" in self.__dict__ or "_later" in self.__dict__) and self._attempt.is_least
 
     @property
     def seconds(self) -> float:
@@ -158,24 +121,54 @@ class Solution:
         )
 
 
-def _times_of(attempt: Any) -> dict[str, float]:
-    return {"setup": 0.0, "iterate": attempt.seconds, "judge": 0.0, "total": attempt.seconds}
+class AttemptedSolution(Solution):
+    """What an attempt in one compiled call found (`parts/at_once.py`). Filling in every field takes longer than solving
+    a few contacts: what few callers look at is read out of the attempt when it is looked at."""
+
+    def __init__(self, *every: Any, attempt: Any = None, **named: Any):
+        """attempt: what the fields that are not named are read out of; None: every field is given, as of `Solution`."""
+        if attempt is None:
+            super().__init__(*every, **named)
+            return
+        self.__dict__.update(named)
+        self._attempt = attempt
+        self._plan: Callable[[], list[str]] = list
+
+    @property
+    def is_least(self) -> bool:  # type: ignore[override]
+        return "_attempt" in self.__dict__ and self._attempt.is_least
+
+    def note_plan(self, words: Callable[[], list[str]]) -> None:
+        """As of `Solution`, when the trace is looked at."""
+        self._plan = words
+
+    def __getattr__(self, name: str) -> Any:
+        """A field that has not been filled in yet."""
+        make = _LATER.get(name)
+        if make is None or "_attempt" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self.__dict__.setdefault(name, make(self))  # another thread may have been first
 
 
-def _trace_of(attempt: Any) -> Trace:
-    """Of an attempt at once."""
+def _times_of(solution: Any) -> dict[str, float]:
+    seconds = solution._attempt.seconds
+    return {"setup": 0.0, "iterate": seconds, "judge": 0.0, "total": seconds}
+
+
+def _trace_of(solution: Any) -> Trace:
+    attempt = solution._attempt
     if not attempt.is_traced:
         return Trace()
     iterations, seconds, relative, velocity = attempt.judgements()
-    return Trace(iterations, seconds, relative, velocity, attempt.words)
+    return Trace(iterations, seconds, relative, velocity, attempt.words, solution._plan())
 
 
 _LATER: dict[str, Callable[[Any], Any]] = {
-    "iterations": lambda attempt: attempt.iterations,
-    "velocities": lambda attempt: attempt.velocities,
-    "body_velocities": lambda attempt: attempt.body_velocities,
-    "residuals": lambda attempt: attempt.residuals,
+    "iterations": lambda solution: solution._attempt.iterations,
+    "velocities": lambda solution: solution._attempt.velocities,
+    "body_velocities": lambda solution: solution._attempt.body_velocities,
+    "residuals": lambda solution: solution._attempt.residuals,
     "times": _times_of,
-    "trace": lambda attempt: _trace_of(attempt),
-    "details": lambda attempt: attempt.details,
+    "trace": _trace_of,
+    "details": lambda solution: solution._attempt.details,
 }

@@ -9,13 +9,21 @@ from numpy.typing import ArrayLike
 from delassus.arguments import shown
 from delassus.errors import ProblemError, SolveError
 from delassus.problem import Problem
-from delassus.solvers.auto.stages import auto_line
-from delassus.solvers.driver import Limits, Solver, VelocityTolerance, check_threads, clock, limits_of
+from delassus.solvers.driver import (
+    DEFAULT_MAX_ITER,
+    DEFAULT_TOL,
+    Limits,
+    Solver,
+    VelocityTolerance,
+    check_threads,
+    clock,
+    limits_of,
+)
 from delassus.solvers.parts.batch import Batch, kinds_of
+from delassus.solvers.plan import LONGEST_CALL, plan_of
 from delassus.solvers.settings import Settings
-from delassus.solvers.solution import Solution
-from delassus.solvers.solve_problem import DEFAULT_MAX_ITER, DEFAULT_TOL, LONGEST_ATTEMPT, solve, start_point
-from delassus.solvers.table import find
+from delassus.solvers.solution import AttemptedSolution, Solution
+from delassus.solvers.solve_problem import solve, start_point
 from delassus.status import Status
 
 
@@ -79,8 +87,15 @@ class _Part:
         attempt = self.batch.one(q, self.found, int(self.counts[q]))
         reactions = self.reactions[self.batch.row_start[q] : self.batch.row_start[q + 1]]
         attempt.seconds = self.each
-        name, limits = self.line.settings.solver, self.limits
-        return Solution.of_attempt(attempt, reactions, Status.CONVERGED, name, limits.tol, limits.tol_velocity)
+        return AttemptedSolution(
+            attempt=attempt,
+            reactions=reactions,
+            status=Status.CONVERGED,
+            solver=self.line.name,
+            law=attempt.problem.law,
+            tol=self.limits.tol,
+            tol_velocity=self.limits.tol_velocity,
+        )
 
 
 def solve_batch(
@@ -141,7 +156,7 @@ def _parts(
     for k, point in enumerate(points or ()):
         if point is not None and point.ndim == 2:  # two doubles per reaction: for another method
             packed[k] = None
-    if limits.time_limit <= LONGEST_ATTEMPT:
+    if limits.time_limit <= LONGEST_CALL:
         return
     places = np.array([k for k, each in enumerate(packed) if each is not None], np.int64)
     small = [each for each in packed if each is not None]
@@ -151,8 +166,8 @@ def _parts(
         if (kinds != kind).any():
             own, mine = places[kinds == kind], [each for each, its in zip(small, kinds) if its == kind]
         first = problems[own[0]]
-        line, settings = auto_line(first) if isinstance(solver, str) and solver == "auto" else find(solver)
-        if line.batch_at_once is not None and settings.own_stop is None and line.attempts(first):
+        line, settings, *_ = plan_of(first, solver, limits=limits).stages[0]
+        if line.batch_at_once is not None and settings.own_stop is None and line.takes(first):
             yield _Part(line, settings, Batch([problems[k] for k in own.tolist()], mine), own, limits)
 
 

@@ -13,6 +13,7 @@ from delassus.solvers.active_set.gpminres import Gpminres, GpminresMethod
 from delassus.solvers.active_set.gpminres_p import GpminresP, GpminresPMethod
 from delassus.solvers.active_set.kucera import Kucera, KuceraMethod
 from delassus.solvers.admm.admm import Admm, admm_at_once, admm_batch, start_admm
+from delassus.solvers.admm.admm import fits_at_once as fits_admm
 from delassus.solvers.compose import Modifier, compose
 from delassus.solvers.continuation.homotopy import HomotopyMethod
 from delassus.solvers.continuation.settings import Homotopy, has_friction
@@ -23,7 +24,7 @@ from delassus.solvers.gradient.apgd import Apgd, ApgdMethod
 from delassus.solvers.gradient.jacobi import Jacobi, JacobiMethod
 from delassus.solvers.gradient.prox import Prox, ProxMethod
 from delassus.solvers.gradient.spg_fb import SpgFb, SpgFbMethod
-from delassus.solvers.interior.dense import dense_at_once
+from delassus.solvers.interior.dense import dense_at_once, fits_dense
 from delassus.solvers.interior.inexact.method import start_ipm_inexact
 from delassus.solvers.interior.inexact.settings import IpmInexact
 from delassus.solvers.interior.method import hands_on, start_ipm
@@ -33,7 +34,8 @@ from delassus.solvers.method import Method
 from delassus.solvers.modifiers.anderson import ANDERSON
 from delassus.solvers.modifiers.desaxce import DESAXCE
 from delassus.solvers.newton.prox_ssn import Borrowed, ProxSsn, prox_ssn_at_once, prox_ssn_batch, start_prox_ssn
-from delassus.solvers.parts.at_once import joints_at_once
+from delassus.solvers.newton.prox_ssn import fits_at_once as fits_newton
+from delassus.solvers.parts.at_once import are_few_joints, joints_at_once
 from delassus.solvers.settings import Settings, require
 from delassus.solvers.splitting.direct import Direct, DirectMethod
 from delassus.solvers.splitting.method import Splitting, start_splitting
@@ -88,6 +90,7 @@ def admm_line(name: str, laws: tuple[Law, ...], paper: str, advice: str, **setti
         start_admm,
         is_map=True,
         at_once=admm_at_once,
+        fits_at_once=fits_admm,
         batch_at_once=admm_batch,
     )
 
@@ -98,17 +101,17 @@ _LINES = [
                local="slip", omega=1.6, omega_after=1, omega_min=0.8, omega_backoff=0.7),
     Solver(Direct(solver="nbgs-direct"), ANY, ALL_ROWS, "Tsounis et al. 2025, Alg. 4–5; joints eliminated",
            "mechanisms: all joints by one dense factorisation, contacts by nbgs; up to some thousand rows",
-           _start_direct, most_rows=4000, forms_delassus=True, at_once=joints_at_once, joints_at_once=True),
+           _start_direct, most_rows=4000, forms_delassus=True, at_once=joints_at_once, fits_at_once=are_few_joints),
     Solver(ProxSsn(solver="prox-ssn"), ANY, ALL_ROWS, "Newton on Alart and Curnier's function, proximal; ours",
            "any law to 1e-8 and beyond: accelerated sweeps, then Newton where they crawl: stacks, mass ratios, loops",
            partial(start_prox_ssn, borrowed=Borrowed(interior_start)), most_rows=30_000, forms_delassus=True,
-           at_once=prox_ssn_at_once, batch_at_once=prox_ssn_batch),
+           at_once=prox_ssn_at_once, fits_at_once=fits_newton, batch_at_once=prox_ssn_batch),
     Solver(Homotopy(solver="homotopy"), (Law.NCP,), (CONTACT,), "smoothed law, pseudo-arclength continuation; ours",
            "contacts alone, all with friction: a last resort where Newton stalls, along paths of thousands of systems",
            HomotopyMethod, most_rows=10_000, forms_delassus=True, also=has_friction),
     Solver(Ipm(solver="ipm"), CONVEX, ALL_ROWS, "Mangoni, PhD thesis, ch. 4; Mangoni and Tasora",
            "the convex relaxation to 1e-8 and beyond: second order, sparse, insensitive to masses and stacks",
-           start_ipm, at_once=dense_at_once, hands_on=hands_on),
+           start_ipm, at_once=dense_at_once, fits_at_once=fits_dense, hands_on=hands_on),
     Solver(DoubleDoubleIpm(solver="ipm-dd"), CONVEX, ALL_ROWS,
            "Mangoni, PhD thesis, §4.11, in two doubles; polish ours",
            "masses 1e6 to 1e20 apart: up to 50 rigid bodies, hard contacts; `auto` and `ipm` turn to it themselves",

@@ -144,7 +144,7 @@ def _run(
 
 def _settings_for(plan: Plan, problem: "Problem", name: str) -> "Settings":
     """What to solve this problem with when the command line said `name`; for `auto`, what it begins with."""
-    from delassus.solvers.auto.stages import default_solver
+    from delassus.solvers.plan import default_solver
     from delassus.solvers.table import find
 
     return with_threads(find(default_solver(problem) if name == AUTO else name)[1].parsed(plan.settings), plan.threads)

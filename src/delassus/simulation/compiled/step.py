@@ -31,9 +31,8 @@ from delassus.simulation.compiled import stages
 from delassus.simulation.memory import recall_reactions, sort_names, store_reactions
 from delassus.simulation.signs import examine, is_suspicious
 from delassus.solvers.auto.island_loop import WHOLE
-from delassus.solvers.auto.islands import MANY_ROWS
-from delassus.solvers.auto.stages import ALWAYS_LEAST
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS
+from delassus.solvers.plan import ALWAYS_LEAST, MANY_ROWS
 from delassus.spatial import matrices_of
 
 TAKEN, FAST, PASSING, FAMILY, UNSOLVED, LIMITS, SUSPICIOUS, BAD, ROOM = range(9)

@@ -176,6 +176,12 @@ def start_admm(problem: Problem, settings: Settings, reactions: np.ndarray) -> A
     return AdmmMethod(problem, settings, reactions)
 
 
+def fits_at_once(problem: Problem, settings: Settings) -> bool:
+    """Is the problem one for `admm_at_once`?"""
+    assert isinstance(settings, Admm)
+    return is_small(problem, settings.joints == "exact")
+
+
 def admm_at_once(
     problem: Problem,
     settings: Settings,
@@ -184,12 +190,11 @@ def admm_at_once(
     max_iter: int,
     found: np.ndarray,
 ) -> int:
-    """See `small_at_once`; no judgement where the problem is larger."""
+    """See `small_at_once`."""
     assert isinstance(settings, Admm)
-    is_exact = settings.joints == "exact"
-    if not is_small(problem, is_exact):
-        return 0
-    return small_at_once(problem, settings.plain, is_exact, settings.scaled, reactions, tols, max_iter, found)
+    return small_at_once(
+        problem, settings.plain, settings.joints == "exact", settings.scaled, reactions, tols, max_iter, found
+    )
 
 
 def admm_batch(batch: Batch, settings: Settings, tols: tuple[float, float], max_iter: int) -> Kernel:

@@ -31,9 +31,6 @@ from delassus.solvers.parts.at_once import Attempt
 from delassus.solvers.solution import Solution
 from delassus.solvers.table import SOLVERS
 
-MANY_ROWS = 90
-"""Of the whole; up to here one attempt at once at all of it takes less than telling islands apart."""
-
 _MOST_FINISHING_ALONE, _FINE_ALONE = 150, 3e-6  # for islands about to rest that are too large for the compiled loop
 _LONGEST = 0.01  # seconds that an attempt at an island may take: it looks at no clock
 _CHUNK = 8  # islands that a thread takes at a time: fixed, though it changes no bit
@@ -67,13 +64,13 @@ class Resting(Attempt):
         return [_told(count, kept, small, finished, self.iterations)]
 
 
-def is_apart(problem: Problem) -> bool:
+def has_islands(problem: Problem) -> bool:
     """Have rigid bodies more than one island?"""
     rigid = problem.delassus.rigid
     return fill_islands_of_bodies(rigid.bodies, len(rigid.mass), np.empty(len(rigid.bodies), np.int64)) > 1
 
 
-def rest_at_once(problem: Problem, guess: np.ndarray, limits: Limits) -> Resting | None:
+def attempt_resting(problem: Problem, guess: np.ndarray, limits: Limits) -> Resting | None:
     """An attempt in one compiled call at rigid bodies that rest but for a few small islands, or None. Its count is
     `WHOLE` where one island is most of what moves. The guess, (m,) [N s], is overwritten by what was found; where there
     is nothing it is as it was."""

@@ -46,6 +46,7 @@ from delassus.solvers.parts.at_once import (
     MOST_JUDGEMENTS,
     Batches,
     Told,
+    are_few_joints,
     finish_rigid,
     joints_at_once,
     known,
@@ -171,6 +172,19 @@ class DenseSpace:
         return (self.reduced.balanced(self.x if self.newton is None else self.newton.best),) if len(self.x) else ()
 
 
+def fits_dense(problem: Problem, settings: Settings) -> bool:
+    """Is the problem one for `dense_at_once`?"""
+    assert isinstance(settings, Ipm)
+    if problem.cone.bilateral_rows == problem.row_count:
+        return are_few_joints(problem, settings)
+    if not problem.delassus.has_bodies or problem.row_count > _QUICK_ROWS:
+        return False
+    # independent joints take one column each
+    if problem.delassus.velocity_count - problem.cone.bilateral_rows > _QUICK_COLUMNS:
+        return False
+    return settings.polish and not problem.delassus.has_odd_masses()
+
+
 def dense_at_once(
     problem: Problem,
     settings: Settings,
@@ -180,21 +194,14 @@ def dense_at_once(
     found: np.ndarray,
 ) -> int:
     """Both phases at a small problem of rigid bodies, without the driver's loop, which takes longer than they do. How
-    many judgements there are, none where this is not such a problem. The attempt ends where the tolerances are met, or
-    where more is needed than these phases: a proof, another start, the sparse space.  tols: (tol, tol_velocity); found:
-    of an `Attempt`."""
+    many judgements there are, none where it needs another space. The attempt ends where the tolerances are met, or
+    where more is needed than these phases: a proof, another start, the sparse space.  problem: see `fits_dense`; tols:
+    (tol, tol_velocity); found: of an `Attempt`."""
     assert isinstance(settings, Ipm)
     done, count = 0, 1
     told: Batches = []
     if problem.cone.bilateral_rows == problem.row_count:
         return joints_at_once(problem, settings, reactions, tols, max_iter, found)
-    if not problem.delassus.has_bodies or problem.row_count > _QUICK_ROWS:
-        return 0
-    # independent joints take one column each
-    if problem.delassus.velocity_count - problem.cone.bilateral_rows > _QUICK_COLUMNS:
-        return 0
-    if not settings.polish or problem.delassus.has_odd_masses():
-        return 0
     space = dense_space(problem, settings)
     if space is None or space.may_contradict:
         return 0

@@ -39,7 +39,7 @@ from delassus.solvers.method import Method
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.body import BodySystem
 from delassus.solvers.newton.iteration import proximal_phase
-from delassus.solvers.newton.small import PATH_BEGIN, small_at_once, small_batch
+from delassus.solvers.newton.small import PATH_BEGIN, is_small, small_at_once, small_batch
 from delassus.solvers.newton.sparse import SparseSystem
 from delassus.solvers.newton.swept import RECORDED
 from delassus.solvers.parts.anderson import sweeps
@@ -356,6 +356,12 @@ def start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray, 
     if are_joints_alone(problem):
         return JointsAlone(problem, settings, reactions, borrowed)
     return ProxSsnMethod(problem, settings, reactions, borrowed)
+
+
+def fits_at_once(problem: Problem, settings: Settings) -> bool:
+    """Is the problem one for `prox_ssn_at_once`?"""
+    assert isinstance(settings, ProxSsn)
+    return is_small(problem, settings.least)
 
 
 def prox_ssn_at_once(

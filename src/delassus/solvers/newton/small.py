@@ -28,7 +28,6 @@ from delassus.solvers.newton.swept import (
     few_of,
     place_small,
     record_in,
-    solve_contacts,
     sweep_contacts,
     sweep_small,
 )
@@ -71,6 +70,16 @@ def most_iterations(rows: int, bilateral: int, max_iter: int) -> int:
     return min(max_iter, MOST_ITERATIONS if is_cheap else _MOST_ITERATIONS_BEYOND)
 
 
+def is_small(problem: Problem, follows_path: bool) -> bool:
+    """Are there few enough rows for `small_at_once`?  follows_path: is the path to the least reactions asked for?"""
+    rows, bilateral = problem.row_count, problem.cone.bilateral_rows
+    if not problem.delassus.has_bodies:
+        return 0 < rows <= MOST_ROWS
+    if 2 * bilateral > rows and (bilateral < rows or follows_path):
+        return 0 < rows <= MOST_JOINT_ROWS
+    return 0 < rows <= _RIGID_MORE * MOST_ROWS
+
+
 def small_at_once(
     problem: Problem,
     plain: tuple[float, ...],
@@ -79,28 +88,20 @@ def small_at_once(
     tols: tuple[float, float],
     max_iter: int,
     found: np.ndarray,
-    has_swept: bool = False,
 ) -> int:
-    """How many judgements were made, none where the problem is larger. The reactions are overwritten by the best point.
-    plain: of `ProxSsn`; takes_least, tols: of `solve_small`; found: of an `Attempt`; has_swept: are sweeps over
-    contacts alone known not to be enough?"""
+    """How many judgements were made, none where others have to take over. The reactions are overwritten by the best
+    point.  problem: see `is_small`; plain: of `ProxSsn`; takes_least, tols: of `solve_small`; found: of an
+    `Attempt`."""
     delassus, rows, bilateral = problem.delassus, problem.row_count, problem.cone.bilateral_rows
-    most_rows = _RIGID_MORE * MOST_ROWS if delassus.has_bodies else MOST_ROWS
-    if delassus.has_bodies and 2 * bilateral > rows and (bilateral < rows or plain[7] != 0.0):
-        most_rows = MOST_JOINT_ROWS
-    if not 0 < rows <= most_rows:
-        return 0
     most = most_iterations(rows, bilateral, max_iter)
     if bilateral == rows:
         # a kernel of its own, so that a mechanism that touches nothing waits for no other
         count = joints_at_once(problem, None, reactions, tols, most, found)
         if count:
             return count
-    if problem.few_contacts is not None and not has_swept and plain[7] == 0.0 and not reactions.any():
-        both = np.empty(rows + len(found))
-        count = solve_contacts(problem.few_contacts[0], asked_of(tols, most, plain), both)
+    if problem.is_small and plain[7] == 0.0 and 3 * problem.contact_count == rows and not np.count_nonzero(reactions):
+        count = sweep_contacts(problem.packed, asked_of(tols, most, plain), reactions, found)
         if count:
-            reactions[:], found[:] = both[:rows], both[rows:]
             return count
     full: np.ndarray | None = _NO_MATRIX if plain[7] == 0.0 else _BODIES_ALONG_PATH
     rigid: tuple[np.ndarray, ...] = _NO_BODIES
@@ -109,9 +110,18 @@ def small_at_once(
     else:
         full = delassus.full
     return solve_small(
-        full, rigid, known(problem.u_f), problem.free_velocity,
-        problem.judged_by, tols, most, plain, takes_least, reactions, found,
-    )  # fmt: skip
+        full,
+        rigid,
+        known(problem.u_f),
+        problem.free_velocity,
+        problem.data,
+        tols,
+        most,
+        plain,
+        takes_least,
+        reactions,
+        found,
+    )
 
 
 def small_batch(plain: tuple[float, ...], tols: tuple[float, float], max_iter: int) -> Kernel:

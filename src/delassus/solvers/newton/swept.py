@@ -124,14 +124,6 @@ _SCRATCH, _NUMBERS = _FEW + _VALUES + _WHOLE, 2 * FEW_ROWS + 2 * (FEW_CONTACTS +
 _scratch, _numbers = on_stack(_SCRATCH), on_stack(_NUMBERS)
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def solve_contacts(packed, asked, out):
-    """`sweep_contacts` for Python, which takes longer for each array than a sweep over a contact.  out: the reactions,
-    (m,), and `found` behind them, written."""
-    m = int(packed[0])
-    return sweep_contacts(packed, asked, out[:m], out[m:])
-
-
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def sweep_contacts(packed, asked, reactions, found):
     """Accelerated sweeps over contacts alone, from zero, where they are enough: how many judgements were made, the last

@@ -48,22 +48,18 @@ _NONE = np.empty(0)
 class Attempt:
     """An attempt and what it found; everything but the array itself is read out of it when asked for.
 
-    found: as above, or with the reactions before it, made here where it is not given; count: of judgements; seconds:
-    taken; is_traced: shall the judgements be kept? is_least: are its reactions the least of many?"""
+    found: as above, made here where it is None; count: of judgements; seconds: taken; is_traced: are the judgements
+    kept? is_least: are its reactions the least of many?"""
 
     __slots__ = ("count", "found", "is_least", "is_traced", "problem", "seconds")
 
-    def __init__(
-        self, problem: Problem, found: np.ndarray | None = None, count: int = 0, seconds: float = 0.0,
-        is_traced: bool = True, is_least: bool = False,
-    ):  # fmt: skip
+    def __init__(self, problem: Problem, found: np.ndarray | None = None, count: int = 0, is_least: bool = False):
         self.problem = problem
         if found is None:
             beside = problem.delassus.velocity_count if problem.delassus.has_bodies else problem.row_count
             found = np.empty(APART + problem.row_count + beside)
-        elif not problem.delassus.has_bodies:
-            found = found[len(found) - APART - 2 * problem.row_count :]
-        self.found, self.count, self.seconds, self.is_traced, self.is_least = found, count, seconds, is_traced, is_least
+        self.found, self.count, self.is_least = found, count, is_least
+        self.seconds, self.is_traced = 0.0, True
 
     def is_within(self, tol: float, tol_velocity: float) -> bool:
         """Do the residuals of the returned point satisfy both tolerances?"""
@@ -172,6 +168,13 @@ def finish_rigid(rigid, v_f, u_f, reactions, judged_by, found):
     judge_rigid(rigid, v_f, u_f, reactions, judged_by, u, v, found[:RESIDUAL_COUNT])
 
 
+def are_few_joints(problem: Problem, settings: Settings | None = None) -> bool:
+    """Are there few joints of rigid bodies, and nothing else?"""
+    del settings
+    rows = problem.row_count
+    return problem.cone.bilateral_rows == rows and 0 < rows <= CARRY_ROWS and problem.delassus.has_bodies
+
+
 def joints_at_once(
     problem: Problem,
     settings: Settings | None,
@@ -183,13 +186,10 @@ def joints_at_once(
     """Few joints and nothing else. How many judgements there are: of the guess and, where that is not good enough, of
     the solution, with which the reactions are overwritten; none where there is more than joints, or too many.  tols:
     (tol, tol_velocity); found: of an `Attempt`."""
-    del settings
-    cone, delassus = problem.cone, problem.delassus
-    rows = len(reactions)
-    if cone.bilateral_rows != rows or not 0 < rows <= CARRY_ROWS or not delassus.has_bodies:
+    if not are_few_joints(problem, settings):
         return 0
-    rigid, free, u_f = delassus.rigid.plain, problem.free_velocity, known(problem.u_f)
-    return solve_alone(rigid, free, u_f, problem.judged_by, tols, max_iter, reactions, found)
+    rigid, free, u_f = problem.delassus.rigid.plain, problem.free_velocity, known(problem.u_f)
+    return solve_alone(rigid, free, u_f, problem.data, tols, max_iter, reactions, found)
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED)
