@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from delassus.collision import Instance, shape_arrays
+from delassus.collision.layout import PosedShapes
 from delassus.collision.narrow.gjk import core_point, shape_distance, skin
 from delassus.collision.placement import place
 from delassus.collision.sweep import APART, HIT, MISS, TOUCH, sweep
@@ -48,16 +49,16 @@ def test_distance_is_certified_from_both_sides(kind):
             ]
         )
         P, R = placed(arrays, q)
-        geometry = (arrays.kind, arrays.size, *arrays.vertices[:2], arrays.supports)
-        d, *n = shape_distance(0, 1, *geometry, P, R, np.empty((4, 3)))
+        shapes = PosedShapes(P, R, arrays.size, arrays.kind, *arrays.vertices[:2], arrays.supports)
+        d, *n = shape_distance(shapes, 0, 1, np.empty((4, 3)))
         n = np.array(n)
         if d <= 0.0:
             continue
-        a = n @ core_point(0, 0, *geometry, P, R, *n) + skin(0, *geometry[:2])
-        b = n @ core_point(1, 1, *geometry, P, R, *-n) - skin(1, *geometry[:2])
+        a = n @ core_point(shapes, 0, 0, *n) + skin(0, arrays.kind, arrays.size)
+        b = n @ core_point(shapes, 1, 1, *-n) - skin(1, arrays.kind, arrays.size)
         assert b - a == pytest.approx(d, abs=1e-12)
         P[1] -= n * (d + 1e-6)
-        assert shape_distance(0, 1, *geometry, P, R, np.empty((4, 3)))[0] <= 0.0
+        assert shape_distance(shapes, 0, 1, np.empty((4, 3)))[0] <= 0.0
         apart += 1
     assert apart > 10
 

@@ -11,7 +11,7 @@ from delassus.collision.broad.grid import size_classes
 from delassus.collision.broad.pairs import FEW, Filters, few_candidates
 from delassus.collision.find import compile_ends
 from delassus.collision.instances import ALL, FIXTURES, Instance
-from delassus.collision.layout import CONVEX, PLANE, SPHERE, SUPPORT_ONLY, TRIANGLE
+from delassus.collision.layout import CONVEX, PLANE, SPHERE, SUPPORT_ONLY, TRIANGLE, Placing, Polyhedra
 from delassus.collision.machine import Pool
 from delassus.collision.narrow.families import FAMILIES, KERNELS, POINTS, family_address
 from delassus.collision.parts import take_apart
@@ -30,9 +30,24 @@ _MADE_HERE = (
     "constants",
 )  # cached properties that hold memory and addresses of this process
 SAID = (
-    "instance", "kind", "body", "owner", "size", "local_position", "local_rotation", "half", "radius", "surface",
-    "softening", "group", "mask", "mixing", "vertices", "excluded", "support_only_kinds",
-)  # fmt: skip
+    "instance",
+    "kind",
+    "body",
+    "owner",
+    "size",
+    "local_position",
+    "local_rotation",
+    "half",
+    "radius",
+    "surface",
+    "softening",
+    "group",
+    "mask",
+    "mixing",
+    "vertices",
+    "excluded",
+    "support_only_kinds",
+)
 """Fields of ShapeArrays that say what the shapes are; `complete_arrays` makes the others of them."""
 _SLOW = 0.1  # of half its thickness: a shape that moves less in a step is well described by one configuration
 
@@ -63,7 +78,7 @@ class ShapeArrays:
     group: np.ndarray  # (n,) bits
     mask: np.ndarray  # (n,) bits
     mixing: int
-    vertices: tuple[Any, ...]  # the fields of Geometry from `vertex` to `corner_start`
+    vertices: Polyhedra
     excluded: np.ndarray  # sorted keys of pairs of owners that never touch
     body_count: int  # bodies the arrays know of: one more than the largest index
     common: np.ndarray  # shapes tested against everything
@@ -108,7 +123,7 @@ class ShapeArrays:
         fixed = ShapeConstants(
             placing=self.placing,
             radius=self.radius,
-            vertices=self.vertices,
+            polyhedra=tuple(self.vertices),
             supports=self.supports,
             addresses=np.zeros(FAMILIES.max() + 3, np.int64),
             mixing=self.mixing,
@@ -137,8 +152,8 @@ class ShapeArrays:
 
     @property
     def placing(self) -> tuple[Any, ...]:
-        """What `place` reads."""
-        return self.kind, self.body, self.size, self.half, self.surface, self.local_position, self.local_rotation
+        """The fields of Placing."""
+        return tuple([getattr(self, name) for name in Placing._fields])
 
     @cached_property
     def pace(self) -> Pace:
@@ -157,8 +172,9 @@ class ShapeArrays:
         if kind in (PLANE, TRIANGLE):
             return np.inf
         if kind == CONVEX:
-            vertex, start, _, _, shape_face, normal, *_ = self.vertices
-            along = vertex[start[s] : start[s + 1]] @ normal[shape_face[s] : shape_face[s + 1]].T
+            p = self.vertices
+            corners = p.vertex[p.vertex_start[s] : p.vertex_start[s + 1]]
+            along = corners @ p.face_normal[p.shape_face[s] : p.shape_face[s + 1]].T
             return _SLOW * 0.5 * float(np.ptp(along, axis=0).min())
         if kind == SUPPORT_ONLY:
             from delassus.collision.narrow.support_only import least_half_width
@@ -203,13 +219,25 @@ def shape_arrays(
     excluded = _pair_keys(exclude, exclude_fixed)
     return complete_arrays(
         {
-            "instance": of, "kind": kind, "body": body, "owner": owner, "size": parts.size,
-            "local_position": parts.local_position, "local_rotation": parts.local_rotation, "half": parts.half,
-            "radius": parts.radius + surface[:, 0], "surface": surface, "softening": softening, "group": group,
-            "mask": mask, "mixing": MIXING[mixing], "vertices": parts.vertices, "excluded": excluded,
+            "instance": of,
+            "kind": kind,
+            "body": body,
+            "owner": owner,
+            "size": parts.size,
+            "local_position": parts.local_position,
+            "local_rotation": parts.local_rotation,
+            "half": parts.half,
+            "radius": parts.radius + surface[:, 0],
+            "surface": surface,
+            "softening": softening,
+            "group": group,
+            "mask": mask,
+            "mixing": MIXING[mixing],
+            "vertices": parts.vertices,
+            "excluded": excluded,
             "support_only_kinds": parts.support_only_kinds,
         }
-    )  # fmt: skip
+    )
 
 
 def complete_arrays(said: dict[str, Any]) -> ShapeArrays:

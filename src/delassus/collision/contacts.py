@@ -81,8 +81,5 @@ class Contacts:
         )
 
 
-NO_CONTACTS = Contacts(
-    np.zeros((0, 2), np.int64), np.zeros((0, 2), np.int32), np.zeros((0, 3)), np.zeros((0, 3, 3)), np.zeros(0),
-    np.zeros(0), np.zeros(0), np.zeros(0, np.uint64),
-)  # fmt: skip
+NO_CONTACTS = Contacts(*empty_columns(0))
 """Of bodies without shapes."""

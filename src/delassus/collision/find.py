@@ -15,9 +15,9 @@ from delassus.collision.broad.phase import search_few, search_many
 from delassus.collision.contacts import empty_columns
 from delassus.collision.layout import MARGIN, SPHERE_PLANE
 from delassus.collision.machine import share_out
-from delassus.collision.narrow.families import scratch_rows
 from delassus.collision.narrow.heap import write_heap
 from delassus.collision.narrow.phase import meet, write_pairs
+from delassus.collision.narrow.scratch import BLOCKS, scratch_rows
 from delassus.collision.placement import place
 from delassus.collision.work import BAD, CONTACTS, FAMILIES, KNOWN, MISSING, SAID, STATUS, ShapeConstants, Work
 from delassus.kernel import ADDRESSED, njit
@@ -115,7 +115,7 @@ def compile_ends(arrays: "ShapeArrays", shapes: tuple[Any, ...]) -> None:
 def work_for(arrays: "ShapeArrays", threads: int = 1, pairs: int = 0, rows: int = 0) -> tuple[Any, ...]:
     """The fields of Work for so many pairs and rows of `out`: of few shapes for all there can be, of many for a guess
     at their number where none is given."""
-    n, scratch = arrays.count, np.empty((threads, 5, scratch_rows(arrays.vertices[3]), 4))
+    n, scratch = arrays.count, np.empty((threads, BLOCKS, scratch_rows(arrays.vertices.face_start), 4))
     if arrays.few:
         pairs, rows = len(arrays.candidates), int(arrays.candidates[:, 3].sum())
         found, groups, grid = 0, 0, empty_grid(0, 0)

@@ -17,14 +17,20 @@ from delassus.collision.layout import (
     SPHERE,
     SUPPORT_ONLY,
     TRIANGLE,
+    Polyhedra,
 )
 from delassus.errors import ProblemError
 from delassus.shapes import SHAPES, Compound, Convex, Mesh, Plane, Shape
 from delassus.spatial import axis_frame, quaternion_multiply, quaternion_to_matrix
 
 KINDS = {
-    "sphere": SPHERE, "plane": PLANE, "box": BOX, "capsule": CAPSULE, "cylinder": CYLINDER, "convex": CONVEX,
-}  # fmt: skip
+    "sphere": SPHERE,
+    "plane": PLANE,
+    "box": BOX,
+    "capsule": CAPSULE,
+    "cylinder": CYLINDER,
+    "convex": CONVEX,
+}
 """Shapes with kernels of their own (narrow/families.py); of any other collision knows the support function alone."""
 
 
@@ -38,7 +44,7 @@ class Parts(NamedTuple):
     local_rotation: np.ndarray
     half: np.ndarray
     radius: np.ndarray
-    vertices: tuple[Any, ...]
+    vertices: Polyhedra
     support_only_kinds: tuple[str, ...]
 
 
@@ -57,16 +63,21 @@ def take_apart(instances: Sequence[Instance]) -> Parts:
     solids = {k: rows[k] for k in (SPHERE, BOX, CAPSULE, CYLINDER, SUPPORT_ONLY) if rows[k]}
     width = max([3, *(len(shapes[s].numbers) for s in rows[SUPPORT_ONLY])])
     parts = Parts(
-        np.array(instance, np.int64), np.array(kinds, np.int8), np.zeros((n, width)),
-        np.array(position, dtype=float).reshape(n, 3),
-        quaternion_to_matrix(np.array(quaternion, dtype=float).reshape(n, 4)), np.empty((n, 3)), np.empty(n), (),
-        tuple([shapes[s].kind for s in rows[SUPPORT_ONLY]]),
-    )  # fmt: skip
+        np.array(instance, np.int64),
+        np.array(kinds, np.int8),
+        size=np.zeros((n, width)),
+        local_position=np.array(position, dtype=float).reshape(n, 3),
+        local_rotation=quaternion_to_matrix(np.array(quaternion, dtype=float).reshape(n, 4)),
+        half=np.empty((n, 3)),
+        radius=np.empty(n),
+        vertices=_PolyhedraBuilder(0).arrays(),
+        support_only_kinds=tuple([shapes[s].kind for s in rows[SUPPORT_ONLY]]),
+    )
     for of in solids.values():
         _put_solids([shapes[s] for s in of], of, parts)
     for s in rows[PLANE]:
         _put_plane(shapes[s], s, parts)
-    polyhedra = Polyhedra(n)
+    polyhedra = _PolyhedraBuilder(n)
     for s in sorted(rows[CONVEX] + [s for s in rows[TRIANGLE] if shapes[s] == 0]):
         if kinds[s] == CONVEX:
             polyhedra.add_hull(shapes[s], s, parts)
@@ -133,9 +144,8 @@ def _put_plane(shape: Plane, s: int, parts: Parts) -> None:
     parts.half[s] = parts.radius[s] = np.inf
 
 
-class Polyhedra:
-    """Collects corners, edges and faces of hulls and mesh triangles: the fields of Geometry from `vertex` to
-    `corner_start`, for n shapes added in order."""
+class _PolyhedraBuilder:
+    """Collects corners, edges and faces of hulls and mesh triangles, for n shapes added in order."""
 
     def __init__(self, n: int):
         self.vertex_count = np.zeros(n, np.int64)
@@ -192,9 +202,9 @@ class Polyhedra:
         self.lines.append(_triangle_edges(local))
         self.line_count[rows] = 3
 
-    def arrays(self) -> tuple[Any, ...]:
-        """The fields of Geometry from `vertex` to `corner_start`."""
-        return (
+    def arrays(self) -> Polyhedra:
+        """Of all of them."""
+        return Polyhedra(
             np.concatenate([np.zeros((0, 3)), *self.vertices]),
             _starts(self.vertex_count),
             np.concatenate([np.zeros(0, np.int64), *self.faces]),
@@ -230,7 +240,7 @@ def _normals(vertices: np.ndarray, faces: list[np.ndarray]) -> np.ndarray:
 
 
 def _edges(vertices: np.ndarray, faces: list[np.ndarray], normal: np.ndarray) -> np.ndarray:
-    """(e, 11) edges of a hull, see Geometry.edge."""
+    """(e, 11) edges of a hull, see Polyhedra.edge."""
     start, end = np.concatenate(faces), np.concatenate([np.roll(f, -1) for f in faces])
     length = np.linalg.norm(vertices[end] - vertices[start], axis=1, keepdims=True)
     across = np.repeat(normal, [len(f) for f in faces], axis=0)  # u × (n × u) = n
@@ -243,7 +253,7 @@ def _edges(vertices: np.ndarray, faces: list[np.ndarray], normal: np.ndarray) ->
 
 
 def _triangle_edges(corners: np.ndarray) -> np.ndarray:
-    """(3 m, 11) edges of triangles (m, 3, 3), see Geometry.edge."""
+    """(3 m, 11) edges of triangles (m, 3, 3), see Polyhedra.edge."""
     along = np.roll(corners, -1, axis=1) - corners
     length = np.linalg.norm(along, axis=2, keepdims=True)
     normal = np.cross(along[:, 0], along[:, 1])

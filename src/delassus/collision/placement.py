@@ -2,7 +2,7 @@
 
 import math
 
-from delassus.collision.layout import CAPSULE, CYLINDER, PLANE, SPHERE
+from delassus.collision.layout import CAPSULE, CYLINDER, PLANE, SPHERE, Placing
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
@@ -29,9 +29,11 @@ def place(t, threads, shapes, q, position, rotation, extent):
     """World pose and half edges of the world-aligned bounding box (margin included) of share t of the shapes.  Returns
     the first body of the share with a bad pose, or −1.
 
-    shapes: ShapeArrays.placing; q: (n_b, 7) poses of the bodies; position (n, 8), rotation (layout.py), extent
+    shapes: the fields of Placing; q: (n_b, 7) poses of the bodies; position (n, 8), rotation (layout.py), extent
     (n, 3): written."""
-    kind, body, size, half, surface, local_position, local_rotation = shapes
+    placing = Placing(*shapes)
+    kind, body, size, half, surface = placing.kind, placing.body, placing.size, placing.half, placing.surface
+    local_position, local_rotation = placing.local_position, placing.local_rotation
     bad = bad_pose(t, threads, q)
     n = len(kind)
     for s in range(n * t // threads, n * (t + 1) // threads):

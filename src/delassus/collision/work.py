@@ -13,10 +13,10 @@ the room that pairs and rows of `out` take."""
 class ShapeConstants(NamedTuple):
     """The arrays of `ShapeArrays` that a detection reads. From Python it comes as a plain tuple, which costs less."""
 
-    placing: tuple[Any, ...]  # what `place` reads
+    placing: tuple[Any, ...]  # the fields of Placing
     radius: np.ndarray  # (n,) of the bounding balls [m]
-    vertices: tuple[Any, ...]  # the fields of Geometry from `vertex` to `corner_start`
-    supports: np.ndarray  # (n,) see Geometry
+    polyhedra: tuple[Any, ...]  # the fields of Polyhedra
+    supports: np.ndarray  # (n,) see PosedShapes
     addresses: np.ndarray  # of the families' kernels, 0 before they are needed; then of search and writing
     mixing: int
     candidates: np.ndarray  # (c, 4) pairs of few shapes, see broad/pairs.py
@@ -37,7 +37,7 @@ class Work(NamedTuple):
     pairs: np.ndarray  # (p, 2)
     dealt: np.ndarray  # (p, 3)
     out: np.ndarray  # (rows, 8)
-    scratch: np.ndarray  # (threads, 5, ·, 4), see families.py
+    scratch: np.ndarray  # (threads, BLOCKS, ·, 4), see narrow/scratch.py
     said: np.ndarray  # (SAID,) see STATUS and its like
     bad: np.ndarray  # (threads,) first body with a bad pose in each share, or −1
     met: np.ndarray  # (threads,) contacts found by each share

@@ -9,7 +9,7 @@ import numpy as np
 from delassus.collision.broad.grid import COLUMNS, SLACK, Grid, cell_of, fill_grid, size_up
 from delassus.collision.broad.pairs import Filters, boxes_overlap, may_touch, over_plane, spheres_near
 from delassus.collision.broad.partners import deal, group
-from delassus.collision.layout import PLANE, SPHERE, SPHERES, deal_pair
+from delassus.collision.layout import PLANE, SPHERE, SPHERES, Placing, deal_pair
 from delassus.collision.work import ENTRIES, FAMILIES, KNOWN, PAIR_ROOM, PAIRS, ROW_ROOM, ShapeConstants, Work
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.memory import NO_REFCOUNT
@@ -24,7 +24,7 @@ def search_few(t, threads, phase, shapes, work):
     if phase != SEARCH or t > 0:
         return np.int64(0)
     fixed, own = ShapeConstants(*shapes), Work(*work)
-    kind, position, candidates = fixed.placing[0], own.position, fixed.candidates
+    kind, position, candidates = Placing(*fixed.placing).kind, own.position, fixed.candidates
     count, slot, known, bits = np.int64(0), np.int64(0), 0, 0
     for c in range(len(candidates)):
         a, b, family = candidates[c, 0], candidates[c, 1], candidates[c, 2]
@@ -71,7 +71,7 @@ def search_many(t, threads, phase, shapes, work):
             said[KNOWN], said[FAMILIES] = count, 0
         else:
             rows, said[KNOWN], said[FAMILIES] = deal(
-                own.end, own.partner, fixed.placing[0], fixed.families, fixed.points, own.pairs, own.dealt
+                own.end, own.partner, Placing(*fixed.placing).kind, fixed.families, fixed.points, own.pairs, own.dealt
             )
             said[ROW_ROOM] = rows
             return np.int64(1 if rows > len(own.out) else 0)
@@ -84,7 +84,7 @@ def search_common(t, threads, fixed, work):
     (which, is_common, _), filters, kind, radius = (
         fixed.searched,
         Filters(*fixed.filters),
-        fixed.placing[0],
+        Placing(*fixed.placing).kind,
         fixed.radius,
     )
     position, rotation, extent, found, counts = work.position, work.rotation, work.extent, work.found, work.counts
@@ -121,7 +121,13 @@ def search_grid(t, threads, fixed, work, grid):
     Few of those tried are near, but too many for branches to be foretold: so every one is written down, and those that
     are not near are written over. They become pairs of shapes once an item is done."""
     (level_start, level_radius), filters, is_heap = fixed.levels, Filters(*fixed.filters), fixed.is_heap
-    kind, position, extent, found, counts = fixed.placing[0], work.position, work.extent, work.found, work.counts
+    kind, position, extent, found, counts = (
+        Placing(*fixed.placing).kind,
+        work.position,
+        work.extent,
+        work.found,
+        work.counts,
+    )
     origin, inverse, shape, first, mask = grid.origin, grid.inverse, grid.shape, grid.first, grid.mask
     start, item, ball = grid.start, grid.item, grid.ball
     m, room = len(item), found.shape[1]

@@ -1,12 +1,16 @@
 """Separating axes of two solids: the directions of their faces, and those across an edge of each.
 
 Of polyhedra these are all that can be the shortest way out (the separating-axis theorem); a pair of edges only counts
-where both can touch there, which their faces tell. A cylinder has two faces and an edge along its axis, a capsule only
-that; what their round sides do besides is left to `descend` in gjk.py."""
+where both can touch there, which follows from their faces. A cylinder has two faces and an edge along its axis, a
+capsule only that; what their round sides do besides is left to `descend` in gjk.py."""
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, TRIANGLE, to_local, to_world
+from delassus.collision.narrow.distance import Segment
 from delassus.collision.narrow.faces import support
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
@@ -16,32 +20,40 @@ _PARALLEL = 1e-6  # sine of the angle below which edges are parallel: then a fac
 _BESIDE = 1e-9  # of a unit vector: how far a direction may be out of the cone of an edge
 
 
+class EdgeAxis(NamedTuple):
+    """A direction across an edge of one shape and one of the other."""
+
+    distance: float  # of the shapes along it [m]
+    x: float  # unit vector from the first shape to the second
+    y: float
+    z: float
+    one: np.int64  # the edges, −1 where the direction belongs to none
+    two: np.int64
+
+
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def along(position, R, size, kind, vertex, vertex_start, supports, a, b, nx, ny, nz):
+def along(shapes, a, b, nx, ny, nz):
     """Distance of shapes a and b along the unit vector n from a to b: negative where they overlap [m]."""
+    position = shapes.position
     x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
-    reach = support(R, size, kind, vertex, vertex_start, supports, a, nx, ny, nz)
-    reach += support(R, size, kind, vertex, vertex_start, supports, b, -nx, -ny, -nz)
+    reach = support(shapes, a, nx, ny, nz)
+    reach += support(shapes, b, -nx, -ny, -nz)
     return nx * x + ny * y + nz * z - reach
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def best_face(
-    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, supports, a, b, bias,
-    limit,
-):  # fmt: skip
+def best_face(shapes, faces, a, b, bias, limit):
     """(distance, nx, ny, nz) along the normal from a to b of the face that separates them most, or overlaps least: one
     of b must be better by `bias`; the first that separates them by more than `limit`."""
+    position = shapes.position
     best, bx, by, bz = -math.inf, 0.0, 0.0, 1.0
     for side in range(2):
         s, o, sign = (a, b, 1.0) if side == 0 else (b, a, -1.0)
         x, y, z = position[o, 0] - position[s, 0], position[o, 1] - position[s, 1], position[o, 2] - position[s, 2]
-        for f in range(_faces(kind, shape_face, s)):
-            nx, ny, nz, own = _face(
-                R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, s, f
-            )
+        for f in range(_face_count(shapes.kind, faces.shape_face, s)):
+            nx, ny, nz, own = _face(shapes, faces, s, f)
             far = nx * x + ny * y + nz * z - own
-            far -= support(R, size, kind, vertex, vertex_start, supports, o, -nx, -ny, -nz)
+            far -= support(shapes, o, -nx, -ny, -nz)
             if far > best + bias * side:
                 best, bx, by, bz = far, sign * nx, sign * ny, sign * nz
                 if far > limit:
@@ -50,8 +62,8 @@ def best_face(
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _faces(kind, shape_face, s):
-    """How many flat faces shape s has."""
+def _face_count(kind, shape_face, s):
+    """Number of flat faces of shape s."""
     if kind[s] == BOX:
         return 6
     if kind[s] == CYLINDER or kind[s] == TRIANGLE:
@@ -60,21 +72,22 @@ def _faces(kind, shape_face, s):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _face(R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, s, f):
+def _face(shapes, faces, s, f):
     """(outward unit normal of face f of shape s in the world, its distance from the origin of s)."""
+    R, size, kind, vertex = shapes.rotation, shapes.size, shapes.kind, shapes.vertex
     if kind[s] == BOX or kind[s] == CYLINDER:
         axis = f // 2 if kind[s] == BOX else 2
         own, turn = size[s, axis if kind[s] == BOX else 1], 1.0 - 2.0 * (f % 2)
         return turn * R[s, 0, axis], turn * R[s, 1, axis], turn * R[s, 2, axis], own
-    first = vertex_start[s]
+    first = shapes.vertex_start[s]
     if kind[s] == TRIANGLE:
         nx, ny, nz = triangle_normal(vertex, first)
         if f:
             nx, ny, nz = -nx, -ny, -nz
     else:
-        g = shape_face[s] + f
-        nx, ny, nz = face_normal[g, 0], face_normal[g, 1], face_normal[g, 2]
-        first += face[face_start[g]]
+        g = faces.shape_face[s] + f
+        nx, ny, nz = faces.face_normal[g, 0], faces.face_normal[g, 1], faces.face_normal[g, 2]
+        first += faces.face[faces.face_start[g]]
     own = nx * vertex[first, 0] + ny * vertex[first, 1] + nz * vertex[first, 2]
     nx, ny, nz = to_world(R, s, nx, ny, nz)
     return nx, ny, nz, own
@@ -91,22 +104,22 @@ def triangle_normal(vertex, v):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def best_edges(
-    position, R, size, kind, vertex, vertex_start, supports, edge, shape_edge, a, b, best, limit
-):  # fmt: skip
-    """(distance, nx, ny, nz, edge of a, edge of b) along the best axis across an edge of a and one of b, where it is
-    above `best`; the first above `limit`.  An edge: see `edge_of`; −1 where the axis belongs to none."""
-    if kind[b] == CYLINDER:
-        return _across_axes(position, R, size, kind, vertex, vertex_start, supports, a, b, best)
-    return _across_edges(position, R, size, kind, vertex, vertex_start, supports, edge, shape_edge, a, b, best, limit)
+def best_edges(shapes, edges, a, b, best, limit):
+    """The best axis across an edge of a and one of b, where the distance along it is above `best`; the first above
+    `limit`.  An edge: see `edge_of`."""
+    if shapes.kind[b] == CYLINDER:
+        return _across_axes(shapes, a, b, best)
+    return _across_edges(shapes, edges, a, b, best, limit)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def edge_of(position, R, size, kind, vertex, vertex_start, edge, s, e, nx, ny, nz):
-    """(middle, unit vector, half length) of edge e of solid s which lies furthest along n, in the world.  Edges of
-    hulls and triangles are rows of `edge`, those of a box its axes; what is round has lines along its axis."""
+def edge_of(shapes, edges, s, e, nx, ny, nz):
+    """Edge e of solid s which lies furthest along n, in the world.  Edges of hulls and triangles are rows of `edge`,
+    those of a box its axes; what is round has lines along its axis."""
+    position, R, size, kind = shapes.position, shapes.rotation, shapes.size, shapes.kind
+    vertex, edge = shapes.vertex, edges.edge
     if kind[s] == CONVEX or kind[s] == TRIANGLE:
-        v, half = vertex_start[s] + int(edge[e, 0]), 0.5 * edge[e, 10]
+        v, half = shapes.vertex_start[s] + int(edge[e, 0]), 0.5 * edge[e, 10]
         ux, uy, uz = edge[e, 1], edge[e, 2], edge[e, 3]
         x, y, z = vertex[v, 0] + half * ux, vertex[v, 1] + half * uy, vertex[v, 2] + half * uz
         x, y, z = to_world(R, s, x, y, z)
@@ -123,13 +136,15 @@ def edge_of(position, R, size, kind, vertex, vertex_start, edge, s, e, nx, ny, n
         else:
             half = size[s, 1]
             x, y, z = size[s, 0] * nx, size[s, 0] * ny, size[s, 0] * nz
-    return position[s, 0] + x, position[s, 1] + y, position[s, 2] + z, ux, uy, uz, half
+    return Segment(position[s, 0] + x, position[s, 1] + y, position[s, 2] + z, ux, uy, uz, half)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _across_axes(position, R, size, kind, vertex, vertex_start, supports, a, b, best):
+def _across_axes(shapes, a, b, best):
     """`best_edges` for the axis of cylinder b and an axis of box, capsule or cylinder a; or from axis to axis."""
-    bx, by, bz, one = 0.0, 0.0, 1.0, -1
+    position, R, size, kind = shapes.position, shapes.rotation, shapes.size, shapes.kind
+    bx, by, bz = 0.0, 0.0, 1.0
+    one, two = np.int64(-1), np.int64(2)  # a literal would be a type of its own
     ux, uy, uz = R[b, 0, 2], R[b, 1, 2], R[b, 2, 2]
     tx, ty, tz = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
     for k in range(5):
@@ -147,11 +162,11 @@ def _across_axes(position, R, size, kind, vertex, vertex_start, supports, a, b, 
             continue
         x, y, z = x / length, y / length, z / length
         for _ in range(2):
-            far = along(position, R, size, kind, vertex, vertex_start, supports, a, b, x, y, z)
+            far = along(shapes, a, b, x, y, z)
             if far > best:
-                best, bx, by, bz, one = far, x, y, z, (k if k < 3 else -1)
+                best, bx, by, bz, one = far, x, y, z, np.int64(k if k < 3 else -1)
             x, y, z = -x, -y, -z
-    return best, bx, by, bz, one, 2
+    return EdgeAxis(best, bx, by, bz, one, two)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
@@ -163,17 +178,18 @@ def has_many_edges(kind, shape_edge, a, b):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _across_edges(
-    position, R, size, kind, vertex, vertex_start, supports, edge, shape_edge, a, b, best, limit
-):  # fmt: skip
+def _across_edges(shapes, edges, a, b, best, limit):
     """`best_edges` for hull or triangle b.  All in the frame of a, whose edges are those of a hull, three axes of a box
     or the axis of what is round.
 
     Along n = u × e both can touch where n leads into b's faces at e, and out of a's at u, or the other way round. With
-    p across e into a face, n · p = u · (e × p): most pairs are told by four such products, which are in `edge`."""
-    bx, by, bz, one, two = 0.0, 0.0, 1.0, -1, -1
+    p across e into a face, n · p = u · (e × p): most pairs are excluded by four such products, which are in `edge`."""
+    position, R, kind = shapes.position, shapes.rotation, shapes.kind
+    vertex, vertex_start, edge, shape_edge = shapes.vertex, shapes.vertex_start, edges.edge, edges.shape_edge
+    bx, by, bz = 0.0, 0.0, 1.0
+    one, two = np.int64(-1), np.int64(-1)
     if has_many_edges(kind, shape_edge, a, b):
-        return best, bx, by, bz, one, two
+        return EdgeAxis(best, bx, by, bz, one, two)
     is_hull = kind[a] == CONVEX
     first, last = (shape_edge[a], shape_edge[a + 1]) if is_hull else (0 if kind[a] == BOX else 2, 3)
     tx, ty, tz = to_local(
@@ -211,14 +227,15 @@ def _across_edges(
                 far = x * (wx - vertex[c, 0]) + y * (wy - vertex[c, 1]) + z * (wz - vertex[c, 2])
                 if far <= best:
                     continue
-            # so far the two edges: what the solids do is asked only where these are better
+            # so far the two edges: the solids are measured only where these are better
             nx, ny, nz = to_world(R, a, x, y, z)
-            far = along(position, R, size, kind, vertex, vertex_start, supports, a, b, nx, ny, nz)
+            far = along(shapes, a, b, nx, ny, nz)
             if far > best:
-                best, bx, by, bz, one, two = far, nx, ny, nz, f, e
+                best, one, two = far, np.int64(f), np.int64(e)
+                bx, by, bz = nx, ny, nz
                 if far > limit:
-                    return best, bx, by, bz, one, two
-    return best, bx, by, bz, one, two
+                    return EdgeAxis(best, bx, by, bz, one, two)
+    return EdgeAxis(best, bx, by, bz, one, two)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)

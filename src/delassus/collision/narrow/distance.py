@@ -4,11 +4,24 @@ Point functions work in the shape's frame and return (distance, ox, oy, oz): neg
 which the distance grows. The nearest surface point is p − distance · o."""
 
 import math
+from typing import NamedTuple
 
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
 TINY = 1e-150  # squared lengths below this have no direction
+
+
+class Segment(NamedTuple):
+    """The points c + t u, |t| ≤ half."""
+
+    cx: float  # its middle [m]
+    cy: float
+    cz: float
+    ux: float  # unit vector along it
+    uy: float
+    uz: float
+    half: float  # half its length [m]
 
 
 @njit(cache=True)
@@ -59,10 +72,12 @@ def point_cylinder(x, y, z, r, h):
 
 
 @njit(cache=True)
-def segments_nearest(px, py, pz, ux, uy, uz, a, qx, qy, qz, vx, vy, vz, b):
-    """(s, t) of the nearest points p + s u and q + t v of two segments |s| ≤ a, |t| ≤ b; u, v are unit vectors
-    (Ericson, Real-Time Collision Detection, 5.1.9, about midpoints)."""
-    rx, ry, rz = qx - px, qy - py, qz - pz
+def segments_nearest(p, q):
+    """(s, t) of the nearest points of two segments (Ericson, Real-Time Collision Detection, 5.1.9, about midpoints)."""
+    a, b = p.half, q.half
+    ux, uy, uz = p.ux, p.uy, p.uz
+    vx, vy, vz = q.ux, q.uy, q.uz
+    rx, ry, rz = q.cx - p.cx, q.cy - p.cy, q.cz - p.cz
     c = ux * vx + uy * vy + uz * vz
     d1 = ux * rx + uy * ry + uz * rz
     d2 = vx * rx + vy * ry + vz * rz
@@ -84,9 +99,10 @@ def segments_nearest(px, py, pz, ux, uy, uz, a, qx, qy, qz, vx, vy, vz, b):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def point_convex(vertex, face, face_start, face_normal, first, begin, end, x, y, z):
-    """(distance, ox, oy, oz) of a point in the frame of a hull.  first: its first vertex; begin,
-    end: its faces."""
+def point_convex(shapes, faces, s, x, y, z):
+    """(distance, ox, oy, oz) of a point in the frame of hull s."""
+    vertex, face, face_start, face_normal = shapes.vertex, faces.face, faces.face_start, faces.face_normal
+    first, begin, end = shapes.vertex_start[s], faces.shape_face[s], faces.shape_face[s + 1]
     best, bx, by, bz = -math.inf, 1.0, 0.0, 0.0
     for f in range(begin, end):
         nx, ny, nz = face_normal[f, 0], face_normal[f, 1], face_normal[f, 2]
@@ -104,7 +120,7 @@ def point_convex(vertex, face, face_start, face_normal, first, begin, end, x, y,
         d = nx * (x - vertex[v, 0]) + ny * (y - vertex[v, 1]) + nz * (z - vertex[v, 2])
         if d <= 0.0 or d * d >= square:
             continue
-        dx, dy, dz = _off_face(vertex, face, face_start, first, f, nx, ny, nz, d, x, y, z)
+        dx, dy, dz = _off_face(vertex, faces, first, f, d, x, y, z)
         now = dx * dx + dy * dy + dz * dz
         if now < square:
             square, ox, oy, oz = now, dx, dy, dz
@@ -115,8 +131,10 @@ def point_convex(vertex, face, face_start, face_normal, first, begin, end, x, y,
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _off_face(vertex, face, face_start, first, f, nx, ny, nz, d, x, y, z):
+def _off_face(vertex, faces, first, f, d, x, y, z):
     """The point minus its nearest point on face f, whose plane it is d in front of."""
+    face, face_start, face_normal = faces.face, faces.face_start, faces.face_normal
+    nx, ny, nz = face_normal[f, 0], face_normal[f, 1], face_normal[f, 2]
     lo, hi = face_start[f], face_start[f + 1]
     inside = True
     best, ox, oy, oz = math.inf, 0.0, 0.0, 0.0

@@ -12,15 +12,14 @@ RIM = 8  # corners that stand for the rim of a cylinder's end
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def looking_face(
-    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, supports, s, nx, ny, nz,
-    corners,
-):  # fmt: skip
+def looking_face(shapes, faces, s, nx, ny, nz, corners):
     """Write the face of shape s that looks along n into corners (·, 3), in the world, anticlockwise seen against n.
     Returns (corners written, cosine between the face and n).
 
     One corner for a sphere, and two for the sides of capsules and cylinders, whose cosine is 0: neither is ever the
     face others are cut to."""
+    position, R, size, kind = shapes.position, shapes.rotation, shapes.size, shapes.kind
+    vertex, vertex_start = shapes.vertex, shapes.vertex_start
     x, y, z = to_local(R, s, nx, ny, nz)
     if kind[s] == BOX:
         count, cosine = _box(size[s, 0], size[s, 1], size[s, 2], x, y, z, corners)
@@ -37,11 +36,12 @@ def looking_face(
         mx, my, mz = area(corners, 3)
         cosine = (mx * x + my * y + mz * z) / math.sqrt(mx * mx + my * my + mz * mz)
     elif kind[s] == SUPPORT_ONLY:
-        count, cosine = support_face(supports[s], size, s, x, y, z, corners)
+        count, cosine = support_face(shapes.supports[s], size, s, x, y, z, corners)
     elif kind[s] == SPHERE:
         r, count, cosine = size[s, 0], 1, 0.0
         corners[0, 0], corners[0, 1], corners[0, 2] = r * x, r * y, r * z
     else:
+        face, face_start, shape_face, face_normal = faces.face, faces.face_start, faces.shape_face, faces.face_normal
         best, cosine = shape_face[s], -2.0
         for f in range(shape_face[s], shape_face[s + 1]):
             c = face_normal[f, 0] * x + face_normal[f, 1] * y + face_normal[f, 2] * z
@@ -102,9 +102,10 @@ def _cylinder(r, h, x, y, z, corners):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def support(R, size, kind, vertex, vertex_start, supports, s, nx, ny, nz):
+def support(shapes, s, nx, ny, nz):
     """How far solid or triangle s reaches from its origin along n, a unit vector [m]."""
-    x, y, z = to_local(R, s, nx, ny, nz)
+    size, kind, vertex, vertex_start = shapes.size, shapes.kind, shapes.vertex, shapes.vertex_start
+    x, y, z = to_local(shapes.rotation, s, nx, ny, nz)
     if kind[s] == BOX:
         return abs(x) * size[s, 0] + abs(y) * size[s, 1] + abs(z) * size[s, 2]
     if kind[s] == CAPSULE:
@@ -112,7 +113,7 @@ def support(R, size, kind, vertex, vertex_start, supports, s, nx, ny, nz):
     if kind[s] == CYLINDER:
         return size[s, 0] * math.hypot(x, y) + size[s, 1] * abs(z)
     if kind[s] == SUPPORT_ONLY:
-        px, py, pz = furthest(supports[s], size, s, x, y, z)
+        px, py, pz = furthest(shapes.supports[s], size, s, x, y, z)
         return px * x + py * y + pz * z
     if kind[s] == SPHERE:
         return size[s, 0]

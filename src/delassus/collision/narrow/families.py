@@ -1,9 +1,11 @@
-"""One loop over the pairs per family of pairs, so that a scene compiles only what it contains: a heap of spheres never
-waits for box–box.
+"""One kernel per family of pairs, so that a scene compiles only what it contains: a heap of spheres never waits for
+box–box.
 
-Every family has the same form: share t of the first `count` pairs (p, 2), those dealt to it; contacts go into their
-slots of `out`, their number into `dealt` (p, 3) (see layout.py), and the sum of these numbers is returned.
-scratch: (threads, 5, rows, 4), see `scratch_rows`."""
+A family is a function of one pair: of its shapes (or all of their geometry), the pair, `out` and scratch. It writes
+contacts into `out` from the pair's row on, and returns their number."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -22,11 +24,15 @@ from delassus.collision.layout import (
     SPHERES,
     SUPPORT_ONLY,
     TRIANGLE,
+    Edges,
+    Faces,
+    Geometry,
+    MeshTriangles,
+    PosedShapes,
     pair_at,
 )
 from delassus.collision.narrow.box import box_box
 from delassus.collision.narrow.capsule import box_capsule, capsule_capsule
-from delassus.collision.narrow.faces import RIM
 from delassus.collision.narrow.patch import MOST
 from delassus.collision.narrow.plane import HULL_POINTS, plane_box, plane_hull, plane_round, plane_support_only
 from delassus.collision.narrow.solids import solid_solid
@@ -36,203 +42,77 @@ from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.addresses import kernel_address
 from delassus.kernel.memory import NO_REFCOUNT
 
-(SPHERE_SOLID, SPHERE_HULL, SPHERE_TRIANGLE, PLANE_BOX, PLANE_ROUND, PLANE_HULL, BOXES, BOX_CAPSULE, CAPSULES, SOLIDS,
- PLANE_SUPPORT_ONLY) = range(SPHERE_PLANE + 1, SPHERE_PLANE + 12)  # fmt: skip
+_FIRST = SPHERE_PLANE + 1
+SPHERE_SOLID, SPHERE_HULL, SPHERE_TRIANGLE = range(_FIRST, _FIRST + 3)
+PLANE_BOX, PLANE_ROUND, PLANE_HULL = range(_FIRST + 3, _FIRST + 6)
+BOXES, BOX_CAPSULE, CAPSULES, SOLIDS, PLANE_SUPPORT_ONLY = range(_FIRST + 6, _FIRST + 11)
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
-def _sphere_solid(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, size, kind = geometry
-    total = 0
-    for p in range(count * t // threads, count * (t + 1) // threads):
-        if dealt[p, FAMILY] == SPHERE_SOLID:
-            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = sphere_solid(position, R, size, kind, a, b, limit, out, slot)
-            dealt[p, COUNT] = n
-            total += n
-    return total
+def _named(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Gives a function a name of its own, which the cache of machine code knows it by."""
+
+    def rename(function: Callable[..., Any]) -> Callable[..., Any]:
+        function.__name__ = function.__qualname__ = name
+        return function
+
+    return rename
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
-def _sphere_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, _, kind, vertex, vertex_start, face, face_start, shape_face, face_normal = geometry[:10]
-    total = 0
-    for p in range(count * t // threads, count * (t + 1) // threads):
-        if dealt[p, FAMILY] == SPHERE_HULL:
-            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = sphere_hull(
-                position, R, vertex, vertex_start, face, face_start, shape_face, face_normal, a, b, limit, out, slot
-            )  # fmt: skip
-            dealt[p, COUNT] = n
-            total += n
-    return total
+def _family_kernel(number: int, contacts_of: Any, reads_all: bool) -> Callable[..., int]:
+    """The loop over the pairs of one family.
+
+    number: of the family; contacts_of(shapes or geometry, pair, out, scratch): contacts of a pair that it has written;
+    reads_all: it reads Geometry, and not PosedShapes alone."""
+
+    @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
+    @_named(f"pairs_of_{getattr(contacts_of, 'py_func', contacts_of).__name__}")
+    def contacts_of_share(t, threads, count, pairs, dealt, geometry, out, scratch):
+        """Contacts of share t of the first `count` pairs (p, 2): into `out`, their numbers into `dealt` (p, 3), see
+        layout.py.  Returns the sum of these.  scratch: (threads, BLOCKS, ·, 4)."""
+        shapes = geometry.shapes if reads_all else geometry
+        total = 0
+        for p in range(count * t // threads, count * (t + 1) // threads):
+            if dealt[p, FAMILY] == number:
+                n = contacts_of(geometry, pair_at(shapes, pairs, dealt, p), out, scratch[t])
+                dealt[p, COUNT] = n
+                total += n
+        return total
+
+    return contacts_of_share
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
-def _sphere_triangle(t, threads, count, pairs, dealt, geometry, out, scratch):
-    (position, R, _, kind, vertex, vertex_start, _, _, _, _, edge_normal, triangle, _, _, corner, corner_start,
-     _) = geometry  # fmt: skip
-    total = 0
-    for p in range(count * t // threads, count * (t + 1) // threads):
-        if dealt[p, FAMILY] == SPHERE_TRIANGLE:
-            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = sphere_triangle(
-                position, R, vertex, vertex_start, edge_normal, triangle, corner, corner_start, a, b, limit, out, slot
-            )
-            dealt[p, COUNT] = n
-            total += n
-    return total
-
-
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
-def _plane_box(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, size, kind = geometry
-    total = 0
-    for p in range(count * t // threads, count * (t + 1) // threads):
-        if dealt[p, FAMILY] == PLANE_BOX:
-            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = plane_box(position, R, size, a, b, limit, out, slot)
-            dealt[p, COUNT] = n
-            total += n
-    return total
-
-
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
-def _plane_round(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, size, kind = geometry
-    total = 0
-    for p in range(count * t // threads, count * (t + 1) // threads):
-        if dealt[p, FAMILY] == PLANE_ROUND:
-            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = plane_round(position, R, size, kind, a, b, limit, out, slot)
-            dealt[p, COUNT] = n
-            total += n
-    return total
-
-
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
-def _plane_hull(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, _, kind, vertex, vertex_start = geometry[:6]
-    total = 0
-    for p in range(count * t // threads, count * (t + 1) // threads):
-        if dealt[p, FAMILY] == PLANE_HULL:
-            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = plane_hull(position, R, vertex, vertex_start, a, b, limit, out, slot)
-            dealt[p, COUNT] = n
-            total += n
-    return total
-
-
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
-def _boxes(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, size, kind = geometry
-    work = scratch[t]
-    total = 0
-    for p in range(count * t // threads, count * (t + 1) // threads):
-        if dealt[p, FAMILY] == BOXES:
-            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = box_box(position, R, size, a, b, limit, out, slot, work)
-            dealt[p, COUNT] = n
-            total += n
-    return total
-
-
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
-def _box_capsule(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, size, kind = geometry
-    total = 0
-    for p in range(count * t // threads, count * (t + 1) // threads):
-        if dealt[p, FAMILY] == BOX_CAPSULE:
-            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = box_capsule(position, R, size, a, b, limit, out, slot)
-            dealt[p, COUNT] = n
-            total += n
-    return total
-
-
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
-def _capsules(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, size, kind = geometry
-    total = 0
-    for p in range(count * t // threads, count * (t + 1) // threads):
-        if dealt[p, FAMILY] == CAPSULES:
-            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = capsule_capsule(position, R, size, a, b, limit, out, slot)
-            dealt[p, COUNT] = n
-            total += n
-    return total
-
-
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
-def _plane_support_only(t, threads, count, pairs, dealt, geometry, out, scratch):
-    position, R, size, kind = geometry[:4]
-    supports = geometry[-1]
-    corners = scratch[t, 0]
-    total = 0
-    for p in range(count * t // threads, count * (t + 1) // threads):
-        if dealt[p, FAMILY] == PLANE_SUPPORT_ONLY:
-            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = plane_support_only(position, R, size, supports, a, b, limit, out, slot, corners)
-            dealt[p, COUNT] = n
-            total += n
-    return total
-
-
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
-def _solids(t, threads, count, pairs, dealt, geometry, out, scratch):
-    (position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges, triangle, edge,
-     shape_edge, _, _, supports) = geometry  # fmt: skip
-    total = 0
-    for p in range(count * t // threads, count * (t + 1) // threads):
-        if dealt[p, FAMILY] == SOLIDS:
-            a, b, limit, slot = pair_at(position, kind, pairs, dealt, p)
-            n = solid_solid(
-                position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edges,
-                triangle, edge, shape_edge, supports, a, b, limit, out, slot, scratch[t],
-            )  # fmt: skip
-            dealt[p, COUNT] = n
-            total += n
-    return total
-
-
-KERNELS = {
-    SPHERE_SOLID: _sphere_solid,
-    SPHERE_HULL: _sphere_hull,
-    SPHERE_TRIANGLE: _sphere_triangle,
-    PLANE_BOX: _plane_box,
-    PLANE_ROUND: _plane_round,
-    PLANE_HULL: _plane_hull,
-    BOXES: _boxes,
-    BOX_CAPSULE: _box_capsule,
-    CAPSULES: _capsules,
-    SOLIDS: _solids,
-    PLANE_SUPPORT_ONLY: _plane_support_only,
+_READ_SHAPES = {
+    SPHERE_SOLID: sphere_solid,
+    PLANE_BOX: plane_box,
+    PLANE_ROUND: plane_round,
+    PLANE_HULL: plane_hull,
+    BOXES: box_box,
+    BOX_CAPSULE: box_capsule,
+    CAPSULES: capsule_capsule,
+    PLANE_SUPPORT_ONLY: plane_support_only,
 }
-POLYHEDRAL = (SPHERE_HULL, SPHERE_TRIANGLE, PLANE_HULL, SOLIDS, PLANE_SUPPORT_ONLY)
-"""Families that read all of Geometry; the others get its first four arrays, since every argument costs time."""
-READS_ALL = sum(1 << family for family in POLYHEDRAL)  # their bits
+_READ_ALL = {SPHERE_HULL: sphere_hull, SPHERE_TRIANGLE: sphere_triangle, SOLIDS: solid_solid}
+READS_ALL = sum(1 << family for family in _READ_ALL)
+"""Bits of the families that read all of Geometry; the others get PosedShapes, since every argument costs time."""
+KERNELS = {
+    number: _family_kernel(number, contacts_of, bool(READS_ALL >> number & 1))
+    for number, contacts_of in sorted((_READ_SHAPES | _READ_ALL).items())
+}
 
 
 def family_address(family: int) -> int:
     """Of the kernel of a family, compiled now or before."""
     number, index = types.float64, types.int64
-    numbers, cubes, pairs = number[:, ::1], number[:, :, ::1], types.int32[:, ::1]
-    geometry = [numbers, cubes, numbers, types.int8[::1]]
-    if family in POLYHEDRAL:
-        several = index[::1]
-        geometry += [numbers, several, several, several, several, numbers, cubes, several, numbers, several]
-        geometry += [numbers, several, several]
-    return kernel_address(
-        KERNELS[family],
-        (index, index, index, pairs, pairs, types.Tuple(geometry), numbers, number[:, :, :, ::1]),
-    )
+    numbers, cubes, pairs, several = number[:, ::1], number[:, :, ::1], types.int32[:, ::1], index[::1]
 
+    def named(kind: Any, *fields: Any) -> Any:
+        return types.BaseTuple.from_types(fields, kind)
 
-def scratch_rows(face_start: np.ndarray) -> int:
-    """Rows of four numbers of each of the five blocks of scratch that a thread needs: for the corners of two faces and
-    of what is left of them cut to each other, and for GJK.  face_start: of Geometry."""
-    longest = int(np.diff(face_start).max(initial=max(RIM, RING)))
-    return max(32, 2 * longest + 2)
+    shapes = named(PosedShapes, numbers, cubes, numbers, types.int8[::1], numbers, several, several)
+    faces, edges = named(Faces, several, several, several, numbers), named(Edges, numbers, several)
+    mesh = named(MeshTriangles, cubes, several, numbers, several)
+    read = named(Geometry, shapes, faces, edges, mesh) if READS_ALL >> family & 1 else shapes
+    return kernel_address(KERNELS[family], (index, index, index, pairs, pairs, read, numbers, number[:, :, :, ::1]))
 
 
 def _tables() -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """Distance of two convex shapes of any kind (Gilbert, Johnson and Keerthi 1988): one routine for all pairs.
 
-It serves the sweep of fast bodies, which asks along the way how far two shapes are apart, and the contacts of solids
+It serves the sweep of fast bodies, which needs the distance of two shapes along their path, and the contacts of solids
 without a kernel of their own (solids.py). Spheres and capsules are points and segments with a radius around them, so
 that shallow overlaps of theirs still have a distance and a direction."""
 
@@ -29,54 +29,54 @@ they come from, and its nearest point."""
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def shape_distance(a, b, kind, size, vertex, vertex_start, supports, P, R, W):
+def shape_distance(shapes, a, b, W):
     """(distance, nx, ny, nz): of shapes a and b [m], and the unit vector from a to b; at most zero where they overlap,
     with a zero vector where the direction is not known.
 
-    P: (2, 3), R: (2, 3, 3) poses of a and b; W: (4, 3) or (≥ WITNESS, 3) scratch. A plane stands first."""
+    shapes: with positions (2, ≥ 3) and rotations (2, 3, 3) of a and b alone; W: (4, 3) or (≥ WITNESS, 3) scratch. A
+    plane stands first."""
+    P, R, size, kind = shapes.position, shapes.rotation, shapes.size, shapes.kind
     one, two = np.int64(0), np.int64(1)  # literals would be types of their own
     if kind[a] == PLANE:
         nx, ny, nz = R[0, 0, 2], R[0, 1, 2], R[0, 2, 2]
-        x, y, z = core_point(b, two, kind, size, vertex, vertex_start, supports, P, R, -nx, -ny, -nz)
+        x, y, z = core_point(shapes, b, two, -nx, -ny, -nz)
         d = nx * (x - P[0, 0]) + ny * (y - P[0, 1]) + nz * (z - P[0, 2])
         return d - skin(b, kind, size), nx, ny, nz
-    d, nx, ny, nz = core_distance(
-        a, b, one, two, kind, size, vertex, vertex_start, supports, P, R, 0.0, 0.0, 0.0, CLOSE, W
-    )
+    d, nx, ny, nz = core_distance(shapes, a, b, (one, two), (0.0, 0.0, 0.0), CLOSE, W)
     return d - skin(a, kind, size) - skin(b, kind, size), nx, ny, nz
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def signed_distance(a, b, kind, size, vertex, vertex_start, supports, P, R, W):
-    """(gap, unit normal from a to b) of solids that may overlap, placed at P[a], R[a] and P[b], R[b]; the nearest point
-    of the core of a is in W[8].  W: (≥ WITNESS, 3) scratch."""
-    d, nx, ny, nz = core_distance(a, b, a, b, kind, size, vertex, vertex_start, supports, P, R, 0.0, 0.0, 0.0, CLOSE, W)
+def signed_distance(shapes, a, b, W):
+    """(gap, unit normal from a to b) of solids that may overlap; the nearest point of the core of a is in W[8].  W:
+    (≥ WITNESS, 3) scratch."""
+    P, size, kind = shapes.position, shapes.size, shapes.kind
+    d, nx, ny, nz = core_distance(shapes, a, b, (a, b), (0.0, 0.0, 0.0), CLOSE, W)
     if nx == 0.0 and ny == 0.0 and nz == 0.0:
         nx, ny, nz = P[b, 0] - P[a, 0], P[b, 1] - P[a, 1], P[b, 2] - P[a, 2]
         length = math.sqrt(nx * nx + ny * ny + nz * nz)
         nx, ny, nz = (nx / length, ny / length, nz / length) if length > 0.0 else (0.0, 0.0, 1.0)
-        d, nx, ny, nz = descend(a, b, kind, size, vertex, vertex_start, supports, P, R, nx, ny, nz, CLOSE, W)
+        d, nx, ny, nz = descend(shapes, a, b, nx, ny, nz, CLOSE, W)
     return d - skin(a, kind, size) - skin(b, kind, size), nx, ny, nz
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def descend(a, b, kind, size, vertex, vertex_start, supports, P, R, nx, ny, nz, close, W):
+def descend(shapes, a, b, nx, ny, nz, close, W):
     """(distance of the cores, unit normal) along a direction that separates overlapping cores by as little as any near
     n does; the nearest point of the core of a is in W[8].
 
     The cores are moved apart along n by a little more than they overlap along it; where they are nearest then is the
     next direction, as long as it separates them by less. The least overlap stays where it is: faces and pairs of edges
     are found in one round, on round sides the error shrinks by the overlap over the radii each time."""
-    d, reach = _core_gap(a, b, kind, size, vertex, vertex_start, supports, P, R, nx, ny, nz)
+    d, reach = _core_gap(shapes, a, b, nx, ny, nz)
     clear = _CLEAR
     for _ in range(_ROUNDS if close <= CLOSE else _FEW_ROUNDS):
         shift = max(-d, 0.0) + clear * reach
-        _, mx, my, mz = core_distance(
-            a, b, a, b, kind, size, vertex, vertex_start, supports, P, R, shift * nx, shift * ny, shift * nz, close, W
-        )
+        moved = (shift * nx, shift * ny, shift * nz)
+        _, mx, my, mz = core_distance(shapes, a, b, (a, b), moved, close, W)
         if mx == 0.0 and my == 0.0 and mz == 0.0:
             break
-        less, _ = _core_gap(a, b, kind, size, vertex, vertex_start, supports, P, R, mx, my, mz)
+        less, _ = _core_gap(shapes, a, b, mx, my, mz)
         if less > d + max(_BETTER, close) * reach:
             d, nx, ny, nz = less, mx, my, mz
         elif clear == _CLEAR and close <= CLOSE:
@@ -87,10 +87,11 @@ def descend(a, b, kind, size, vertex, vertex_start, supports, P, R, nx, ny, nz, 
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _core_gap(a, b, kind, size, vertex, vertex_start, supports, P, R, nx, ny, nz):
+def _core_gap(shapes, a, b, nx, ny, nz):
     """(distance of the cores of a and b along the unit vector n from a to b, sum of their extents along it) [m]."""
-    x, y, z = core_point(b, b, kind, size, vertex, vertex_start, supports, P, R, -nx, -ny, -nz)
-    ox, oy, oz = core_point(a, a, kind, size, vertex, vertex_start, supports, P, R, nx, ny, nz)
+    P = shapes.position
+    x, y, z = core_point(shapes, b, b, -nx, -ny, -nz)
+    ox, oy, oz = core_point(shapes, a, a, nx, ny, nz)
     gap = nx * (x - ox) + ny * (y - oy) + nz * (z - oz)
     return gap, abs(gap) + abs(nx * (P[b, 0] - P[a, 0]) + ny * (P[b, 1] - P[a, 1]) + nz * (P[b, 2] - P[a, 2]))
 
@@ -102,8 +103,10 @@ def skin(s, kind, size):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def core_point(s, at, kind, size, vertex, vertex_start, supports, P, R, dx, dy, dz):
-    """The point of the core of shape s, placed at P[at], R[at], that is furthest along d."""
+def core_point(shapes, s, at, dx, dy, dz):
+    """The point of the core of shape s, placed at pose number `at`, that is furthest along d."""
+    P, R, size, kind = shapes.position, shapes.rotation, shapes.size, shapes.kind
+    vertex, vertex_start = shapes.vertex, shapes.vertex_start
     if kind[s] == SPHERE:
         return P[at, 0], P[at, 1], P[at, 2]
     lx, ly, lz = to_local(R, at, dx, dy, dz)
@@ -118,7 +121,7 @@ def core_point(s, at, kind, size, vertex, vertex_start, supports, P, R, dx, dy, 
         if across > 0.0:
             x, y = size[s, 0] * lx / across, size[s, 0] * ly / across
     elif kind[s] == SUPPORT_ONLY:
-        x, y, z = furthest(supports[s], size, s, lx, ly, lz)
+        x, y, z = furthest(shapes.supports[s], size, s, lx, ly, lz)
     else:  # hull, triangle
         most = -math.inf
         for v in range(vertex_start[s], vertex_start[s + 1]):
@@ -130,17 +133,19 @@ def core_point(s, at, kind, size, vertex, vertex_start, supports, P, R, dx, dy, 
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def core_distance(a, b, at_a, at_b, kind, size, vertex, vertex_start, supports, P, R, sx, sy, sz, close, W):
-    """(distance, unit vector) of the cores of a at P[at_a], R[at_a] and of b at P[at_b], R[at_b], moved by s: the point
-    of the difference B − A nearest to the origin, by simplices W of its points.  The distance is the largest lower
-    bound seen, so that advancing by it never goes too far; close: of its square, where to stop."""
+def core_distance(shapes, a, b, at, moved, close, W):
+    """(distance, unit vector) of the cores of a and of b, placed at the two poses `at`, b moved by `moved` (3 numbers):
+    the point of the difference B − A nearest to the origin, by simplices W of its points.  The distance is the largest
+    lower bound seen, so that advancing by it never goes too far; close: of its square, where to stop."""
+    P, (at_a, at_b), (sx, sy, sz) = shapes.position, at, moved
     vx, vy, vz = P[at_b, 0] - P[at_a, 0] + sx, P[at_b, 1] - P[at_a, 1] + sy, P[at_b, 2] - P[at_a, 2] + sz
     if vx == 0.0 and vy == 0.0 and vz == 0.0:
         vx = 1.0
-    count, bound, bx, by, bz, scale, stuck = 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0
+    count, stuck, scale = 0, 0, 0.0
+    bound, bx, by, bz = 0.0, 0.0, 0.0, 0.0
     for _ in range(_ROUNDS):
-        x, y, z = core_point(b, at_b, kind, size, vertex, vertex_start, supports, P, R, -vx, -vy, -vz)
-        ox, oy, oz = core_point(a, at_a, kind, size, vertex, vertex_start, supports, P, R, vx, vy, vz)
+        x, y, z = core_point(shapes, b, at_b, -vx, -vy, -vz)
+        ox, oy, oz = core_point(shapes, a, at_a, vx, vy, vz)
         x, y, z = x + sx - ox, y + sy - oy, z + sz - oz
         square, along = vx * vx + vy * vy + vz * vz, vx * x + vy * y + vz * z
         scale = max(scale, x * x + y * y + z * z)
@@ -189,10 +194,9 @@ def _nearest(count, W):
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _weights(W, i, j, k):
     """Barycentric weights of the point of triangle (i, j, k) nearest to the origin."""
-    return nearest_barycentric(
-        -W[i, 0], -W[i, 1], -W[i, 2], W[j, 0] - W[i, 0], W[j, 1] - W[i, 1], W[j, 2] - W[i, 2],
-        W[k, 0] - W[i, 0], W[k, 1] - W[i, 1], W[k, 2] - W[i, 2],
-    )  # fmt: skip
+    u = (W[j, 0] - W[i, 0], W[j, 1] - W[i, 1], W[j, 2] - W[i, 2])
+    w = (W[k, 0] - W[i, 0], W[k, 1] - W[i, 1], W[k, 2] - W[i, 2])
+    return nearest_barycentric((-W[i, 0], -W[i, 1], -W[i, 2]), u, w)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)

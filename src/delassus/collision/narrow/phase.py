@@ -3,7 +3,18 @@
 import numpy as np
 
 from delassus.collision.contacts import ContactColumns
-from delassus.collision.layout import COUNT, FAMILY, SLOT, SPHERE, SPHERE_PLANE, SPHERES
+from delassus.collision.layout import (
+    COUNT,
+    FAMILY,
+    SLOT,
+    SPHERE,
+    SPHERE_PLANE,
+    SPHERES,
+    Placing,
+    Polyhedra,
+    PosedShapes,
+    geometry_of,
+)
 from delassus.collision.narrow.families import READS_ALL
 from delassus.collision.narrow.frames import put_pair
 from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
@@ -15,10 +26,12 @@ from delassus.kernel.memory import NO_REFCOUNT
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def meet(t, threads, fixed, work):
-    """How many contacts share t of the pairs has, by the kernels of their families; those that the broad phase knows
-    are not counted."""
-    placed = (work.position, work.rotation, fixed.placing[2], fixed.placing[0])
-    geometry = placed + fixed.vertices + (fixed.supports,)
+    """Number of contacts of share t of the pairs, by the kernels of their families; without those that the broad phase
+    knows."""
+    placing, polyhedra = Placing(*fixed.placing), Polyhedra(*fixed.polyhedra)
+    placed = (work.position, work.rotation, placing.size, placing.kind)
+    shapes = PosedShapes(*placed, polyhedra.vertex, polyhedra.vertex_start, fixed.supports)
+    geometry = geometry_of(shapes, polyhedra)
     pairs, dealt, out, scratch = work.pairs, work.dealt, work.out, work.scratch
     total, family, left, count = np.int64(0), 0, work.said[FAMILIES], work.said[PAIRS]
     while left:
@@ -27,7 +40,7 @@ def meet(t, threads, fixed, work):
             if READS_ALL >> family & 1:
                 total += call_kernel(address, (t, threads, count, pairs, dealt, geometry, out, scratch))
             else:
-                total += call_kernel(address, (t, threads, count, pairs, dealt, placed, out, scratch))
+                total += call_kernel(address, (t, threads, count, pairs, dealt, shapes, out, scratch))
         left >>= 1
         family += 1
     return total
@@ -38,14 +51,14 @@ def write_pairs(t, threads, shapes, work, columns):
     """Contacts of share t of the pairs, one after the other, in the fields of Contacts: normals from the lower numbered
     shape to the other, tangents, bodies, materials, and the pair in the feature.  0."""
     fixed, own, contacts = ShapeConstants(*shapes), Work(*work), ContactColumns(*columns)
-    kind, position, rotation = fixed.placing[0], own.position, own.rotation
+    kind, position, rotation = Placing(*fixed.placing).kind, own.position, own.rotation
     pairs, dealt, out, count = own.pairs, own.dealt, own.out, own.said[PAIRS]
     frame, point, gap, feature = contacts.frame, contacts.point, contacts.gap, contacts.feature
     first, k = count * t // threads, np.int64(0)
     for p in range(first):
         k += dealt[p, COUNT]
     for p in range(first, count * (t + 1) // threads):
-        a, b, found = np.int64(pairs[p, 0]), np.int64(pairs[p, 1]), dealt[p, COUNT]
+        a, b, number = np.int64(pairs[p, 0]), np.int64(pairs[p, 1]), dealt[p, COUNT]
         if dealt[p, FAMILY] == SPHERES:
             sphere_sphere(position, a, b, contacts, k)
             feature[k] = 0
@@ -57,11 +70,11 @@ def write_pairs(t, threads, shapes, work, columns):
             feature[k] = 0
         else:
             sign, slot = -1.0 if kind[a] > kind[b] else 1.0, dealt[p, SLOT]  # kernels see the lower kind first
-            for c in range(found):
+            for c in range(number):
                 for i in range(3):
                     frame[k + c, 0, i], point[k + c, i] = sign * out[slot + c, i], out[slot + c, 3 + i]
                 gap[k + c], feature[k + c] = out[slot + c, 6], np.uint64(out[slot + c, 7])
-        for _ in range(found):
+        for _ in range(number):
             put_pair(k, a, b, feature[k], position, fixed.mixing, contacts)
             k += 1
     return np.int64(0)

@@ -14,11 +14,12 @@ HULL_POINTS = 8  # most contacts of a hull on a plane
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def plane_box(position, R, size, a, b, limit, out, k):
+def plane_box(shapes, pair, out, scratch):
     """Plane a against box b: the four deepest corners, those of one face (the one facing the plane most), where they
-    are near enough.  Returns the number of contacts written from k on; so do the others."""
-    nx, ny, nz, d = height(position, R, a, b)
-    lx, ly, lz = to_local(R, b, nx, ny, nz)
+    are near enough.  Returns the number of contacts written; so do the others."""
+    size, b = shapes.size, pair.b
+    nx, ny, nz, d = _height(shapes, pair)
+    lx, ly, lz = to_local(shapes.rotation, b, nx, ny, nz)
     hx, hy, hz = size[b, 0], size[b, 1], size[b, 2]
     # Changing the axis with the largest |n_i| h_i costs the most height: fix it, and the other four are the deepest.
     wx, wy, wz = abs(lx) * hx, abs(ly) * hy, abs(lz) * hz
@@ -35,45 +36,48 @@ def plane_box(position, R, size, a, b, limit, out, k):
         ):
             continue
         gap = d + sx * lx + sy * ly + sz * lz
-        if gap > limit:
+        if gap > pair.limit:
             continue
-        _put_corner(position, R, b, sx, sy, sz, nx, ny, nz, gap, corner, out, k + count)
+        _put_corner(shapes, b, (sx, sy, sz), (nx, ny, nz), gap, corner, out, pair.row + count)
         count += 1
     return count
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def plane_round(position, R, size, kind, a, b, limit, out, k):
+def plane_round(shapes, pair, out, scratch):
     """Plane a against capsule or cylinder b."""
-    nx, ny, nz, d = height(position, R, a, b)
-    if kind[b] == CAPSULE:
-        return _capsule(position, R, size, b, nx, ny, nz, d, limit, out, k)
-    return _cylinder(position, R, size, b, nx, ny, nz, d, limit, out, k)
+    if shapes.kind[pair.b] == CAPSULE:
+        return _capsule(shapes, pair, out)
+    return _cylinder(shapes, pair, out)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _capsule(position, R, size, b, nx, ny, nz, d, limit, out, k):
+def _capsule(shapes, pair, out):
     """The lowest point under each end of the axis."""
+    position, R, size, b = shapes.position, shapes.rotation, shapes.size, pair.b
+    nx, ny, nz, d = _height(shapes, pair)
     ax, ay, az = R[b, 0, 2], R[b, 1, 2], R[b, 2, 2]
     cx, cy, cz = position[b, 0], position[b, 1], position[b, 2]
     r, count = size[b, 0], 0
     for end in range(2):
         h = size[b, 1] if end else -size[b, 1]
         gap = d + h * (nx * ax + ny * ay + nz * az) - r
-        if gap <= limit:
+        if gap <= pair.limit:
             at = r + 0.5 * gap
-            x, y, z = cx + h * ax - at * nx, cy + h * ay - at * ny, cz + h * az - at * nz
-            put(out, k + count, nx, ny, nz, x, y, z, gap, end)
+            point = (cx + h * ax - at * nx, cy + h * ay - at * ny, cz + h * az - at * nz)
+            put(out, pair.row + count, (nx, ny, nz), point, gap, end)
             count += 1
     return count
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _cylinder(position, R, size, b, nx, ny, nz, d, limit, out, k):
+def _cylinder(shapes, pair, out):
     """Standing: four points of the rim, fixed to the body so that they do not wander. Otherwise the lowest point of
     each rim and two more of the lower one, 120 degrees away."""
-    r, h = size[b, 0], size[b, 1]
-    lx, ly, lz = to_local(R, b, nx, ny, nz)
+    b = pair.b
+    nx, ny, nz, d = _height(shapes, pair)
+    r, h = shapes.size[b, 0], shapes.size[b, 1]
+    lx, ly, lz = to_local(shapes.rotation, b, nx, ny, nz)
     low = -h if lz > 0.0 else h
     tilt = math.sqrt(lx * lx + ly * ly)
     standing = tilt < STANDING
@@ -96,20 +100,21 @@ def _cylinder(position, R, size, b, nx, ny, nz, d, limit, out, k):
             end = 16
         x, y = r * (c * ux - s * uy), r * (s * ux + c * uy)
         gap = d + x * lx + y * ly + z * lz
-        if gap > limit:
+        if gap > pair.limit:
             continue
-        _put_corner(position, R, b, x, y, z, nx, ny, nz, gap, feature + end, out, k + count)
+        _put_corner(shapes, b, (x, y, z), (nx, ny, nz), gap, feature + end, out, pair.row + count)
         count += 1
     return count
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def plane_hull(position, R, vertex, vertex_start, a, b, limit, out, k):
+def plane_hull(shapes, pair, out, scratch):
     """Plane a against hull b: all near corners when they are few; otherwise the deepest and the outermost in directions
     fixed to the body. Which are chosen stands in their rows of out until they are written."""
-    nx, ny, nz, d = height(position, R, a, b)
-    lx, ly, lz = to_local(R, b, nx, ny, nz)
-    first, last = vertex_start[b], vertex_start[b + 1]
+    vertex, b, limit, k = shapes.vertex, pair.b, pair.limit, pair.row
+    nx, ny, nz, d = _height(shapes, pair)
+    lx, ly, lz = to_local(shapes.rotation, b, nx, ny, nz)
+    first, last = shapes.vertex_start[b], shapes.vertex_start[b + 1]
     near, deepest, lowest = 0, first, math.inf
     for v in range(first, last):
         gap = d + lx * vertex[v, 0] + ly * vertex[v, 1] + lz * vertex[v, 2]
@@ -124,17 +129,17 @@ def plane_hull(position, R, vertex, vertex_start, a, b, limit, out, k):
         near = 1
         for direction in range(HULL_POINTS - 1):
             v = _outermost(vertex, first, last, lx, ly, lz, limit - d, direction)
-            known = False
+            is_there = False
             for i in range(near):
-                known = known or out[k + i, 7] == v
-            if not known:
+                is_there = is_there or out[k + i, 7] == v
+            if not is_there:
                 out[k + near, 7] = v
                 near += 1
     for i in range(near):
         corner = np.int64(out[k + i, 7])
         x, y, z = vertex[corner, 0], vertex[corner, 1], vertex[corner, 2]
         gap = d + lx * x + ly * y + lz * z
-        _put_corner(position, R, b, x, y, z, nx, ny, nz, gap, corner - first, out, k + i)
+        _put_corner(shapes, b, (x, y, z), (nx, ny, nz), gap, corner - first, out, k + i)
     return near
 
 
@@ -156,38 +161,43 @@ def _outermost(vertex, first, last, lx, ly, lz, height, direction):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def height(position, R, a, b):
+def _height(shapes, pair):
     """(normal of plane a, distance of the origin of shape b from it)."""
+    position, R, a, b = shapes.position, shapes.rotation, pair.a, pair.b
     nx, ny, nz = R[a, 0, 2], R[a, 1, 2], R[a, 2, 2]
     x, y, z = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1], position[b, 2] - position[a, 2]
     return nx, ny, nz, nx * x + ny * y + nz * z
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def plane_support_only(position, R, size, supports, a, b, limit, out, k, corners):
+def plane_support_only(shapes, pair, out, scratch):
     """Plane a against SUPPORT_ONLY shape b: the corners of the face that looks at it, and the deepest point where
-    none of them is it.  corners: (≥ RING, 3) scratch."""
-    nx, ny, nz, d = height(position, R, a, b)
-    lx, ly, lz = to_local(R, b, nx, ny, nz)
-    found, _ = support_face(supports[b], size, b, -lx, -ly, -lz, corners)
-    x, y, z = furthest(supports[b], size, b, -lx, -ly, -lz)
+    none of them is it.  scratch: (≥ 1, ≥ RING, ≥ 3)."""
+    size, corners, b, limit, k = shapes.size, scratch[0], pair.b, pair.limit, pair.row
+    support = shapes.supports[b]
+    nx, ny, nz, d = _height(shapes, pair)
+    lx, ly, lz = to_local(shapes.rotation, b, nx, ny, nz)
+    number, _ = support_face(support, size, b, -lx, -ly, -lz, corners)
+    x, y, z = furthest(support, size, b, -lx, -ly, -lz)
     deepest, lowest, count = d + lx * x + ly * y + lz * z, math.inf, 0
-    for c in range(found):
+    for c in range(number):
         gap = d + lx * corners[c, 0] + ly * corners[c, 1] + lz * corners[c, 2]
         lowest = min(lowest, gap)
         if gap <= limit:
-            _put_corner(position, R, b, corners[c, 0], corners[c, 1], corners[c, 2], nx, ny, nz, gap, c, out, k + count)
+            corner = (corners[c, 0], corners[c, 1], corners[c, 2])
+            _put_corner(shapes, b, corner, (nx, ny, nz), gap, c, out, k + count)
             count += 1
     if deepest < lowest - 1e-6 * abs(d - deepest) and deepest <= limit:
-        _put_corner(position, R, b, x, y, z, nx, ny, nz, deepest, found, out, k + count)
+        _put_corner(shapes, b, (x, y, z), (nx, ny, nz), deepest, number, out, k + count)
         count += 1
     return count
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _put_corner(position, R, b, x, y, z, nx, ny, nz, gap, feature, out, k):
-    """The contact of a point of shape b, in its frame, that is `gap` above a plane of normal n."""
+def _put_corner(shapes, b, point, normal, gap, feature, out, k):
+    """The contact of a point of shape b, in its frame, that is `gap` above a plane."""
+    position, R, (x, y, z), (nx, ny, nz) = shapes.position, shapes.rotation, point, normal
     px = position[b, 0] + R[b, 0, 0] * x + R[b, 0, 1] * y + R[b, 0, 2] * z - 0.5 * gap * nx
     py = position[b, 1] + R[b, 1, 0] * x + R[b, 1, 1] * y + R[b, 1, 2] * z - 0.5 * gap * ny
     pz = position[b, 2] + R[b, 2, 0] * x + R[b, 2, 1] * y + R[b, 2, 2] * z - 0.5 * gap * nz
-    put(out, k, nx, ny, nz, px, py, pz, gap, feature)
+    put(out, k, normal, (px, py, pz), gap, feature)

@@ -45,55 +45,55 @@ def sphere_on_plane(position, R, a, b, sign, contacts, k):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def sphere_solid(position, R, size, kind, a, b, limit, out, k):
-    """Sphere a against box, capsule or cylinder b."""
-    x, y, z = _from(position, R, a, b)
+def sphere_solid(shapes, pair, out, scratch):
+    """Sphere a against box, capsule or cylinder b.  Returns the number of contacts written; so do the others."""
+    size, kind, b = shapes.size, shapes.kind, pair.b
+    x, y, z = _centre_in(shapes, pair)
     if kind[b] == BOX:
         d, ox, oy, oz = point_box(x, y, z, size[b, 0], size[b, 1], size[b, 2])
     elif kind[b] == CAPSULE:
         d, ox, oy, oz = point_capsule(x, y, z, size[b, 0], size[b, 1])
     else:
         d, ox, oy, oz = point_cylinder(x, y, z, size[b, 0], size[b, 1])
-    return _put_at(position, R, a, b, d, ox, oy, oz, limit, out, k)
+    return _put_at(shapes, pair, d, ox, oy, oz, out)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def sphere_hull(position, R, vertex, vertex_start, face, face_start, shape_face, face_normal, a, b, limit, out, k):
+def sphere_hull(geometry, pair, out, scratch):
     """Sphere a against hull b."""
-    x, y, z = _from(position, R, a, b)
-    first, begin, end = vertex_start[b], shape_face[b], shape_face[b + 1]
-    d, ox, oy, oz = point_convex(vertex, face, face_start, face_normal, first, begin, end, x, y, z)
-    return _put_at(position, R, a, b, d, ox, oy, oz, limit, out, k)
+    x, y, z = _centre_in(geometry.shapes, pair)
+    d, ox, oy, oz = point_convex(geometry.shapes, geometry.faces, pair.b, x, y, z)
+    return _put_at(geometry.shapes, pair, d, ox, oy, oz, out)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def sphere_triangle(
-    position, R, vertex, vertex_start, edge_normal, triangle, corner, corner_start, a, b, limit, out, k
-):
+def sphere_triangle(geometry, pair, out, scratch):
     """Sphere a against mesh triangle b."""
-    x, y, z = _from(position, R, a, b)
-    v, e = vertex_start[b], triangle[b]
-    counts, d, ox, oy, oz = point_triangle(vertex, v, edge_normal, corner, corner_start, e, x, y, z, position[a, 3])
+    shapes = geometry.shapes
+    x, y, z = _centre_in(shapes, pair)
+    counts, d, ox, oy, oz = point_triangle(shapes, geometry.mesh, pair.b, x, y, z, shapes.position[pair.a, 3])
     if not counts:
         return 0
-    return _put_at(position, R, a, b, d, ox, oy, oz, limit, out, k)
+    return _put_at(shapes, pair, d, ox, oy, oz, out)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _from(position, R, a, b):
+def _centre_in(shapes, pair):
     """The centre of a in the frame of b."""
+    position, a, b = shapes.position, pair.a, pair.b
     x, y, z = position[a, 0] - position[b, 0], position[a, 1] - position[b, 1], position[a, 2] - position[b, 2]
-    return to_local(R, b, x, y, z)
+    return to_local(shapes.rotation, b, x, y, z)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _put_at(position, R, a, b, d, ox, oy, oz, limit, out, k):
+def _put_at(shapes, pair, d, ox, oy, oz, out):
     """The contact of sphere a whose centre is d from shape b, which lies in direction −o (in the frame of b)."""
+    position, a = shapes.position, pair.a
     r = position[a, 3]
-    if d - r > limit:
+    if d - r > pair.limit:
         return 0
-    ox, oy, oz = to_world(R, b, ox, oy, oz)
+    ox, oy, oz = to_world(shapes.rotation, pair.b, ox, oy, oz)
     at = 0.5 * (r + d)
-    x, y, z = position[a, 0] - at * ox, position[a, 1] - at * oy, position[a, 2] - at * oz
-    put(out, k, -ox, -oy, -oz, x, y, z, d - r, np.int64(0))
+    point = (position[a, 0] - at * ox, position[a, 1] - at * oy, position[a, 2] - at * oz)
+    put(out, pair.row, (-ox, -oy, -oz), point, d - r, np.int64(0))
     return 1

@@ -1,7 +1,7 @@
 """Solids known by their support function alone: any shape of `SHAPES` without kernels of its own.
 
 The function is compiled once per process and called through its address, so that the kernels that call it are compiled
-once for all shapes. Its faces are found by asking around a direction."""
+once for all shapes. A face is computed from support points around a direction."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.shapes import Shape
 
-RING = 8  # directions in which a face is asked for
+RING = 8  # directions whose support points are the corners of a face
 _TILT = 0.02  # of these directions against the normal [rad]: faces that lean by less are found
 _FINE = 1e-3  # the same around the normal of a face that was found [rad]
 _POINT = 0.1  # of half the shape's width across: corners nearer to each other than this are one point
@@ -26,15 +26,15 @@ _NARROW = 0.05  # of a face's length: narrower faces are segments
 _WIDTHS = 200  # directions in which the thickness is measured
 
 _functions: dict[type[Shape], Any] = {}  # compiled functions, which must outlive their addresses
-_plain: dict[int, Callable[..., tuple[float, float, float]]] = {}  # support functions where nothing is compiled
+_interpreted: dict[int, Callable[..., tuple[float, float, float]]] = {}  # support functions where nothing is compiled
 
 
 def support_address(shape: type[Shape]) -> int:
     """Of the compiled support function of a class of shapes."""
     function = shape.support
-    assert function is not None  # which the table has asked for
+    assert function is not None  # which the table checks
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        _plain[id(function)] = function
+        _interpreted[id(function)] = function
         return id(function)
     if shape not in _functions:
         _functions[shape] = _compiled(njit(error_model="numpy")(function))
@@ -74,12 +74,14 @@ def _call(typing, address, size, s, x, y, z):
     return types.UniTuple(number, 3)(types.int64, size, types.int64, number, number, number), generate
 
 
-def _ask(address: int, size: np.ndarray, s: int, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """The same where nothing is compiled."""
-    return _plain[address](size[s], x, y, z)
+def _call_interpreted(
+    address: int, size: np.ndarray, s: int, x: float, y: float, z: float
+) -> tuple[float, float, float]:
+    """`_call` where nothing is compiled."""
+    return _interpreted[address](size[s], x, y, z)
 
 
-furthest: Any = _ask if config.DISABLE_JIT else _call  # type: ignore[attr-defined]
+furthest: Any = _call_interpreted if config.DISABLE_JIT else _call  # type: ignore[attr-defined]
 """furthest(address, size, s, x, y, z): the point of SUPPORT_ONLY shape s, in its frame, furthest along (x, y, z)."""
 
 
@@ -90,7 +92,7 @@ def support_face(address, size, s, x, y, z, corners):
     polygon, a segment or a point; the cosine of the last two is 0, so that others are never cut to them.
 
     The support points of directions a little beside the normal are the corners of a flat face, and close together on a
-    round one. Rounded edges make them a little too high: so a face is asked again, closely around its own normal."""
+    round one. Rounded edges make them a little too high: so a face is computed again, closely around its own normal."""
     count = _ring(address, size, s, x, y, z, _TILT, corners)
     if count >= 3:
         ax, ay, az = _area(corners, count)
@@ -115,7 +117,7 @@ def support_face(address, size, s, x, y, z, corners):
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _ring(address, size, s, x, y, z, tilt, corners):
     """Support points of RING directions that lean by `tilt` [rad] against a unit vector, those close together once:
-    how many are written into corners."""
+    the number written into corners."""
     # tangents, from the axis of the shape that is least along the direction: they turn with it smoothly
     ux, uy, uz = (0.0, -z, y) if abs(x) < 0.6 else (z, 0.0, -x)
     length = math.sqrt(ux * ux + uy * uy + uz * uz)
@@ -126,13 +128,11 @@ def _ring(address, size, s, x, y, z, tilt, corners):
     for k in range(RING):
         angle = 2.0 * math.pi * k / RING
         c, d = tilt * math.cos(angle), tilt * math.sin(angle)
-        px, py, pz = furthest(
-            address, size, s, x + c * ux + d * vx, y + c * uy + d * vy, z + c * uz + d * vz
-        )  # fmt: skip
-        known = False
+        px, py, pz = furthest(address, size, s, x + c * ux + d * vx, y + c * uy + d * vy, z + c * uz + d * vz)
+        is_there = False
         for i in range(count):
-            known = known or _square(corners, i, px, py, pz) <= (_POINT * across) ** 2
-        if not known:
+            is_there = is_there or _square(corners, i, px, py, pz) <= (_POINT * across) ** 2
+        if not is_there:
             corners[count, 0], corners[count, 1], corners[count, 2] = px, py, pz
             count += 1
     return count

@@ -16,24 +16,25 @@ ON_EDGE = 1e-9  # barycentric coordinates below this are zero
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def point_triangle(vertex, v, edge_normal, corner, corner_start, e, x, y, z, reach):
-    """(counts, distance, ox, oy, oz) of a point in the frame of triangle e, whose corners are v, v + 1, v + 2; behind
-    the surface by less than `reach` the distance is negative, further behind it does not count. corner, corner_start:
-    of Geometry."""
+def point_triangle(shapes, mesh, s, x, y, z, reach):
+    """(counts, distance, ox, oy, oz) of a point in the frame of mesh triangle s; behind the surface by less than
+    `reach` the distance is negative, further behind it does not count."""
+    vertex, v, e = shapes.vertex, shapes.vertex_start[s], mesh.triangle[s]
+    corner, corner_start = mesh.corner, mesh.corner_start
     ax, ay, az = vertex[v, 0], vertex[v, 1], vertex[v, 2]
     ux, uy, uz = vertex[v + 1, 0] - ax, vertex[v + 1, 1] - ay, vertex[v + 1, 2] - az
     wx, wy, wz = vertex[v + 2, 0] - ax, vertex[v + 2, 1] - ay, vertex[v + 2, 2] - az
     nx, ny, nz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
     length = math.sqrt(nx * nx + ny * ny + nz * nz)
     nx, ny, nz = nx / length, ny / length, nz / length
-    l0, l1, l2 = nearest_barycentric(x - ax, y - ay, z - az, ux, uy, uz, wx, wy, wz)
+    l0, l1, l2 = nearest_barycentric((x - ax, y - ay, z - az), (ux, uy, uz), (wx, wy, wz))
     dx = x - (ax + l1 * ux + l2 * wx)
     dy = y - (ay + l1 * uy + l2 * wy)
     dz = z - (az + l1 * uz + l2 * wz)
     height = nx * (x - ax) + ny * (y - ay) + nz * (z - az)
     zeros = (1 if l0 < ON_EDGE else 0) + (1 if l1 < ON_EDGE else 0) + (1 if l2 < ON_EDGE else 0)
     if zeros == 0:
-        behind = height < 0.0 and _is_past_neighbour(vertex, v, edge_normal, e, nx, ny, nz, x, y, z)
+        behind = height < 0.0 and _is_past_neighbour(vertex, v, mesh, e, (nx, ny, nz), (x, y, z))
         return height > -reach and not behind, height, nx, ny, nz
     square = dx * dx + dy * dy + dz * dz
     if square <= TINY:
@@ -43,20 +44,22 @@ def point_triangle(vertex, v, edge_normal, corner, corner_start, e, x, y, z, rea
     if zeros == 1:
         # Edge i runs from corner i to the next: it is the one whose opposite corner has weight zero.
         i = 0 if l2 < ON_EDGE else (1 if l0 < ON_EDGE else 2)
-        counts, front = _edge_region(vertex, v, i, edge_normal, e, nx, ny, nz, dx, dy, dz)
+        counts, front = _edge_region(vertex, v, i, mesh, e, (nx, ny, nz), (dx, dy, dz))
     else:
         i = 0 if l0 >= ON_EDGE else (1 if l1 >= ON_EDGE else 2)
         counts, front = _corner_region(corner, corner_start[3 * e + i], corner_start[3 * e + i + 1], dx, dy, dz)
     if front:
         return counts, d, dx, dy, dz
-    # Behind: only straight below a flat edge, where the ball has sunk in and the face would have been asked.
+    # Behind: only straight below a flat edge, where the ball has sunk in and the face would have reported.
     flat = height < 0.0 and d < reach and -height > (1.0 - ON_EDGE) * d
     return flat and counts, -d, -dx, -dy, -dz
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _is_past_neighbour(vertex, v, edge_normal, e, nx, ny, nz, x, y, z):
-    """Whether a point behind triangle e with normal n has left the solid again, through a neighbour at a sharp edge."""
+def _is_past_neighbour(vertex, v, mesh, e, normal, point):
+    """Whether a point behind triangle e has left the solid again, through a neighbour at a sharp edge.  v: first corner
+    of the triangle."""
+    edge_normal, (nx, ny, nz), (x, y, z) = mesh.edge_normal, normal, point
     for i in range(3):
         ox, oy, oz = edge_normal[e, i, 0], edge_normal[e, i, 1], edge_normal[e, i, 2]
         if ox * nx + oy * ny + oz * nz <= 0.0:
@@ -70,8 +73,9 @@ def _is_past_neighbour(vertex, v, edge_normal, e, nx, ny, nz, x, y, z):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _edge_region(vertex, v, i, edge_normal, e, nx, ny, nz, dx, dy, dz):
-    """(triangle e with normal n reports what lies in direction d of its edge i, d leads out of the surface)."""
+def _edge_region(vertex, v, i, mesh, e, normal, d):
+    """(triangle e reports what lies in direction d of its edge i, d leads out of the surface)."""
+    edge_normal, (nx, ny, nz), (dx, dy, dz) = mesh.edge_normal, normal, d
     ox, oy, oz = edge_normal[e, i, 0], edge_normal[e, i, 1], edge_normal[e, i, 2]
     if ox != 0.0 or oy != 0.0 or oz != 0.0:
         p, q = v + i, v + (i + 1) % 3
@@ -88,8 +92,8 @@ def _edge_region(vertex, v, i, edge_normal, e, nx, ny, nz, dx, dy, dz):
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _corner_region(corner, begin, end, dx, dy, dz):
-    """The same for a corner, with rows begin … end of Geometry.corner: d leans over none of the edges that meet there.
-    Without rows another triangle reports."""
+    """(the triangle reports what lies in direction d of its corner, d leads out of the surface): where d leans over
+    none of the edges that meet there, rows begin … end of Polyhedra.corner. Without rows another triangle reports."""
     if begin == end:
         return False, True
     for k in range(begin + 1, end):
@@ -99,8 +103,9 @@ def _corner_region(corner, begin, end, dx, dy, dz):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def nearest_barycentric(px, py, pz, ux, uy, uz, wx, wy, wz):
+def nearest_barycentric(p, u, w):
     """Weights (a, b, c) of the point of a triangle (0, u, w) nearest to p (Ericson 2005, 5.1.5)."""
+    (px, py, pz), (ux, uy, uz), (wx, wy, wz) = p, u, w
     d1, d2 = ux * px + uy * py + uz * pz, wx * px + wy * py + wz * pz
     if d1 <= 0.0 and d2 <= 0.0:
         return 1.0, 0.0, 0.0

@@ -2,6 +2,7 @@
 
 import math
 
+from delassus.collision.narrow.distance import Segment
 from delassus.collision.narrow.triangle import ON_EDGE
 from delassus.collision.surface.edges import OUTSIDE, crossing
 from delassus.collision.surface.faces import weights_above
@@ -89,6 +90,7 @@ def edges_on_edges(t, threads, pairs, shapes, surface, real, whole, counts):
             ux, uy, uz = ux / length, uy / length, uz / length
             half = 0.5 * length
             px, py, pz = nodes[i, 0] + half * ux, nodes[i, 1] + half * uy, nodes[i, 2] + half * uz
+            own_edge = Segment(px, py, pz, ux, uy, uz, half)
             for d in range(3, 6):
                 b = owned[g, d]
                 if b < 0:
@@ -96,7 +98,7 @@ def edges_on_edges(t, threads, pairs, shapes, surface, real, whole, counts):
                 k, m = edges[b, 0], edges[b, 1]
                 if i in (k, m) or j in (k, m):
                     continue
-                there, nx, ny, nz, gap, w = crossing(px, py, pz, ux, uy, uz, half, 0.0, b, mesh)
+                there, nx, ny, nz, gap, w = crossing(own_edge, 0.0, b, mesh)
                 limit = max(grow[i], grow[j]) + max(grow[k], grow[m])
                 if not there or gap > limit or gap < -max(material[body[f], 3], material[body[g], 3]):
                     continue

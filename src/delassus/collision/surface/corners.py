@@ -7,7 +7,17 @@ import math
 
 import numpy as np
 
-from delassus.collision.layout import BOX, CONVEX, CYLINDER, MARGIN, to_local, to_world
+from delassus.collision.layout import (
+    BOX,
+    CONVEX,
+    CYLINDER,
+    MARGIN,
+    Polyhedra,
+    PosedShapes,
+    geometry_of,
+    to_local,
+    to_world,
+)
 from delassus.collision.narrow.distance import point_box, point_convex, point_cylinder
 from delassus.collision.narrow.triangle import ON_EDGE
 from delassus.collision.surface.edges import BALLS, NEAREST
@@ -23,7 +33,9 @@ _HALVINGS = 60  # of an edge: to the last digit
 def corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, real, whole, counts):
     """Contacts of share t of the pairs, into real[t] and whole[t]; arguments as of `edges_on_shapes`."""
     nodes, grow, edges, edge_faces, triangles, body, _, normal, owned, first = surface
-    position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal = geometry[:10]
+    solids = geometry_of(PosedShapes(*geometry[0]), Polyhedra(*geometry[1]))
+    posed = solids.shapes
+    position, R, size, kind = posed.position, posed.rotation, posed.size, posed.kind
     count, n, shapes = 0, len(pairs), len(kind)
     for p in range(n * t // threads, n * (t + 1) // threads):
         s, f = pairs[p, 0], pairs[p, 1]
@@ -49,10 +61,7 @@ def corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, r
                 elif kind[s] == CYLINDER:
                     d, ox, oy, oz = point_cylinder(px, py, pz, size[s, 0], size[s, 1])
                 else:
-                    d, ox, oy, oz = point_convex(
-                        vertex, face, face_start, face_normal, vertex_start[s], shape_face[s], shape_face[s + 1], px,
-                        py, pz,
-                    )  # fmt: skip
+                    d, ox, oy, oz = point_convex(posed, solids.faces, s, px, py, pz)
                 slope = ox * vx + oy * vy + oz * vz
                 if d <= 0.0 or d > limit + 2.0 * (high - low) * half or (turn == 0 and slope >= 0.0):
                     break
@@ -65,7 +74,7 @@ def corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, r
             if d > limit or d <= 0.0 or not (ON_EDGE < w < 1.0 - ON_EDGE):
                 continue
             x, y, z = x + w * vx - d * ox, y + w * vy - d * oy, z + w * vz - d * oz
-            if not _is_corner(x, y, z, s, size, kind[s], vertex, vertex_start[s], vertex_start[s + 1]):
+            if not _is_corner(posed, s, x, y, z):
                 continue
             nx, ny, nz = to_world(R, s, ox, oy, oz)
             if not edge_allows(e, -nx, -ny, -nz, LEANING, nodes, edges, edge_faces, triangles, normal):
@@ -87,8 +96,15 @@ def corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, r
 def mesh_corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, reach, real, whole, counts):
     """The same for the corners of mesh triangles."""
     nodes, grow, edges, edge_faces, triangles, body, _, normal, owned, first = surface
-    (position, R, _, kind, vertex, vertex_start, _, _, _, _, _, triangle, _, _, at_corner, corner_start,
-     _) = geometry  # fmt: skip
+    posed, polyhedra = PosedShapes(*geometry[0]), Polyhedra(*geometry[1])
+    position, R, kind, vertex, vertex_start = (
+        posed.position,
+        posed.rotation,
+        posed.kind,
+        posed.vertex,
+        posed.vertex_start,
+    )
+    triangle, at_corner, corner_start = polyhedra.triangle, polyhedra.corner, polyhedra.corner_start
     count, n, shapes = 0, len(pairs), len(kind)
     for p in range(n * t // threads, n * (t + 1) // threads):
         s, f = pairs[p, 0], pairs[p, 1]
@@ -131,7 +147,7 @@ def mesh_corners_on_edges(t, threads, pairs, first_rigid, surface, geometry, rea
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _corner_allows(at_corner, begin, end, x, y, z):
     """Whether the normal (x, y, z), in the frame of a mesh, leans over no edge at a corner. begin, end: its rows of
-    Geometry.corner."""
+    Polyhedra.corner."""
     for k in range(begin + 1, end):
         if x * at_corner[k, 0] + y * at_corner[k, 1] + z * at_corner[k, 2] > LEANING:
             return False
@@ -139,15 +155,16 @@ def _corner_allows(at_corner, begin, end, x, y, z):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _is_corner(x, y, z, s, size, kind, vertex, begin, end):
+def _is_corner(shapes, s, x, y, z):
     """Whether a point of the surface of a box or a hull, in its frame, is a corner, or one of a cylinder's on a rim."""
+    kind, size, vertex = shapes.kind[s], shapes.size, shapes.vertex
     one, two, three = size[s, 0], size[s, 1], size[s, 2]
     same = ON_EDGE * (one + two + three)
     if kind == BOX:
         return abs(abs(x) - one) < same and abs(abs(y) - two) < same and abs(abs(z) - three) < same
     if kind == CYLINDER:
         return abs(math.sqrt(x * x + y * y) - one) < same and abs(abs(z) - two) < same
-    for v in range(begin, end):
+    for v in range(shapes.vertex_start[s], shapes.vertex_start[s + 1]):
         if abs(vertex[v, 0] - x) < same and abs(vertex[v, 1] - y) < same and abs(vertex[v, 2] - z) < same:
             return True
     return False

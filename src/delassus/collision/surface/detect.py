@@ -9,8 +9,8 @@ from delassus.collision.contacts import Contacts
 from delassus.collision.detect import bad_pose_error, too_few_error
 from delassus.collision.layout import BOX, CONVEX, CYLINDER, PLANE, SUPPORT_ONLY, TRIANGLE
 from delassus.collision.machine import share_out
-from delassus.collision.narrow.families import scratch_rows
 from delassus.collision.narrow.gjk import WITNESS
+from delassus.collision.narrow.scratch import scratch_rows
 from delassus.collision.placement import place
 from delassus.collision.surface.arrays import SurfaceArrays
 from delassus.collision.surface.between import edges_on_edges, nodes_on_faces, nodes_on_ridges
@@ -76,10 +76,12 @@ def _on_shapes(
     threads: int,
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], int]:
     """Rows of the contacts with shapes, and how many features a shape has at most: itself, corners, edges."""
-    geometry = (placed[0], placed[1], shapes.size, shapes.kind, *shapes.vertices, shapes.supports)
+    polyhedra = shapes.vertices
+    posed = (placed[0], placed[1], shapes.size, shapes.kind, polyhedra.vertex, polyhedra.vertex_start, shapes.supports)
+    geometry = (posed, tuple(polyhedra))
     mesh = (surface.triangles, surface.triangle_body, surface.material, normal)
     nodes_first, faces_first = len(surface.nodes), len(surface.nodes) + len(surface.edges)
-    corners = scratch_rows(shapes.vertices[3])
+    corners = scratch_rows(shapes.vertices.face_start)
     own: tuple[Any, ...] = (
         nodes, grow, surface.nodes, surface.owned, surface.triangles, surface.triangle_body, surface.material,
         surface.around, surface.around_start, normal,
@@ -96,7 +98,7 @@ def _on_shapes(
     on_edges = _inside(surface, nodes, boxes, *_with_room(surface, edges_on_shapes, threads, arguments))
     sharp = pairs[(of == BOX) | (of == CYLINDER) | (of == CONVEX)]
     nearest = _with_room(surface, corners_on_edges, threads, (sharp, *arguments[1:]))
-    most = max(12, int(np.diff(shapes.vertices[9]).max(initial=0)))
+    most = max(12, int(np.diff(polyhedra.shape_edge).max(initial=0)))
     of_meshes = _with_room(surface, mesh_corners_on_edges, threads, (pairs[of == TRIANGLE], *arguments[1:]))
     found = [on_nodes, (on_faces[0][keep], on_faces[1][keep]), on_edges, nearest, of_meshes]
     if (of == SUPPORT_ONLY).any():

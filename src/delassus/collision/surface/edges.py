@@ -9,8 +9,21 @@ import math
 
 import numpy as np
 
-from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, MARGIN, SPHERE, TRIANGLE, to_local, to_world
-from delassus.collision.narrow.distance import segments_nearest
+from delassus.collision.layout import (
+    BOX,
+    CAPSULE,
+    CONVEX,
+    CYLINDER,
+    MARGIN,
+    SPHERE,
+    TRIANGLE,
+    Polyhedra,
+    PosedShapes,
+    geometry_of,
+    to_local,
+    to_world,
+)
+from delassus.collision.narrow.distance import Segment, segments_nearest
 from delassus.collision.narrow.triangle import ON_EDGE
 from delassus.collision.surface.facing import FACING, LEANING, SHALLOW, edge_allows, edge_covers, edge_normal_sum
 from delassus.collision.surface.rows import HEIGHT, NODE, put
@@ -33,8 +46,11 @@ def edges_on_shapes(t, threads, pairs, first_rigid, surface, geometry, reach, re
     edge_faces, triangles, triangle_body, material, normal, owned, number of the first edge among features); geometry,
     reach: as in nodes.py."""
     nodes, grow, edges, edge_faces, triangles, body, material, normal, owned, first = surface
-    (position, R, size, kind, vertex, vertex_start, _, _, _, _, neighbour, triangle, lines, line_start, _, _,
-     _) = geometry  # fmt: skip
+    solids = geometry_of(PosedShapes(*geometry[0]), Polyhedra(*geometry[1]))
+    posed, straight = solids.shapes, solids.edges
+    position, R, size, kind = posed.position, posed.rotation, posed.size, posed.kind
+    lines, line_start = straight.edge, straight.shape_edge
+    neighbour, triangle = solids.mesh.edge_normal, solids.mesh.triangle
     mesh = (nodes, edges, edge_faces, normal)
     count, n, shapes = 0, len(pairs), len(kind)
     for p in range(n * t // threads, n * (t + 1) // threads):
@@ -54,10 +70,8 @@ def edges_on_shapes(t, threads, pairs, first_rigid, surface, geometry, reach, re
                     there, nx, ny, nz, gap, w = _ball(part - BALLS, s, position, R, size, kind[s], nodes, i, j)
                     leaning = OUTSIDE
                 elif part == AXIS or part >= STRAIGHT:
-                    x, y, z, ux, uy, uz, half, r = _straight(
-                        part, s, position, R, size, kind[s], vertex, vertex_start[s], lines, line_start[s]
-                    )
-                    there, nx, ny, nz, gap, w = crossing(x, y, z, ux, uy, uz, half, r, e, mesh)
+                    line, r = _straight(posed, straight, s, part)
+                    there, nx, ny, nz, gap, w = crossing(line, r, e, mesh)
                     deep += r
                 else:
                     there, nx, ny, nz, gap, w = _rim(part - RIMS, s, position, R, size, nodes, i, j)
@@ -119,49 +133,50 @@ def _ball(end, s, position, R, size, kind, nodes, i, j):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _straight(part, s, position, R, size, kind, vertex, first, lines, line_start):
-    """(middle, direction, half length, radius) of a straight edge of shape s, or of its axis; first, line_start: its
-    first vertex and its first edge, see Geometry.edge."""
+def _straight(shapes, edges, s, part):
+    """(a straight edge of shape s, or its axis; radius)."""
+    position, R, size, vertex = shapes.position, shapes.rotation, shapes.size, shapes.vertex
     x, y, z = position[s, 0], position[s, 1], position[s, 2]
     if part == AXIS:
-        return x, y, z, R[s, 0, 2], R[s, 1, 2], R[s, 2, 2], size[s, 1], size[s, 0]
+        return Segment(x, y, z, R[s, 0, 2], R[s, 1, 2], R[s, 2, 2], size[s, 1]), size[s, 0]
     part -= STRAIGHT
-    if kind == BOX:  # four along each axis
+    if shapes.kind[s] == BOX:  # four along each axis
         k = part // 4
         one, two = (k + 1) % 3, (k + 2) % 3
         a, b = (size[s, one] if part & 1 else -size[s, one]), (size[s, two] if part & 2 else -size[s, two])
         x, y, z = x + a * R[s, 0, one], y + a * R[s, 1, one], z + a * R[s, 2, one]
         x, y, z = x + b * R[s, 0, two], y + b * R[s, 1, two], z + b * R[s, 2, two]
-        return x, y, z, R[s, 0, k], R[s, 1, k], R[s, 2, k], size[s, k], 0.0
-    line = line_start + part
-    v, half = first + np.int64(lines[line, 0]), 0.5 * lines[line, 10]
+        return Segment(x, y, z, R[s, 0, k], R[s, 1, k], R[s, 2, k], size[s, k]), 0.0
+    lines, line = edges.edge, edges.shape_edge[s] + part
+    v, half = shapes.vertex_start[s] + np.int64(lines[line, 0]), 0.5 * lines[line, 10]
     ux, uy, uz = lines[line, 1], lines[line, 2], lines[line, 3]
     px, py, pz = to_world(R, s, vertex[v, 0] + half * ux, vertex[v, 1] + half * uy, vertex[v, 2] + half * uz)
     ux, uy, uz = to_world(R, s, ux, uy, uz)
-    return x + px, y + py, z + pz, ux, uy, uz, half, 0.0
+    return Segment(x + px, y + py, z + pz, ux, uy, uz, half), 0.0
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def crossing(px, py, pz, ux, uy, uz, half, radius, e, mesh):
-    """(there, normal, gap, weight of the second node) where edge e crosses p + t u, |t| ≤ half, with a radius around.
+def crossing(line, radius, e, mesh):
+    """(there, normal, gap, weight of the second node) where edge e crosses a segment with a radius around.
     The normal is against the faces at the edge, so the gap goes on below zero when the two have passed each other."""
     nodes, edges, edge_faces, normal = mesh
     i, j = edges[e, 0], edges[e, 1]
     vx, vy, vz = nodes[j, 0] - nodes[i, 0], nodes[j, 1] - nodes[i, 1], nodes[j, 2] - nodes[i, 2]
     length = math.sqrt(vx * vx + vy * vy + vz * vz)
     vx, vy, vz = vx / length, vy / length, vz / length
+    ux, uy, uz = line.ux, line.uy, line.uz
     nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
     sine = math.sqrt(nx * nx + ny * ny + nz * nz)
     if not sine > _PARALLEL:  # also of an edge without length
         return False, 0.0, 0.0, 0.0, 0.0, 0.0
     mx, my, mz = 0.5 * (nodes[i, 0] + nodes[j, 0]), 0.5 * (nodes[i, 1] + nodes[j, 1]), 0.5 * (nodes[i, 2] + nodes[j, 2])
-    a, b = segments_nearest(px, py, pz, ux, uy, uz, half, mx, my, mz, vx, vy, vz, 0.5 * length)
-    there = abs(a) < half * (1.0 - ON_EDGE) and abs(b) < 0.5 * length * (1.0 - ON_EDGE)
+    a, b = segments_nearest(line, Segment(mx, my, mz, vx, vy, vz, 0.5 * length))
+    there = abs(a) < line.half * (1.0 - ON_EDGE) and abs(b) < 0.5 * length * (1.0 - ON_EDGE)
     ox, oy, oz = edge_normal_sum(e, edge_faces, normal)
     if nx * ox + ny * oy + nz * oz > 0.0:
         sine = -sine
     nx, ny, nz = nx / sine, ny / sine, nz / sine
-    gap = nx * (mx - px) + ny * (my - py) + nz * (mz - pz) - radius
+    gap = nx * (mx - line.cx) + ny * (my - line.cy) + nz * (mz - line.cz) - radius
     return there, nx, ny, nz, gap, 0.5 + b / length
 
 

@@ -8,7 +8,17 @@ import math
 
 import numpy as np
 
-from delassus.collision.layout import CONVEX, CYLINDER, MARGIN, PLANE, TRIANGLE, to_local
+from delassus.collision.layout import (
+    CONVEX,
+    CYLINDER,
+    MARGIN,
+    PLANE,
+    TRIANGLE,
+    Polyhedra,
+    PosedShapes,
+    geometry_of,
+    to_local,
+)
 from delassus.collision.narrow.faces import looking_face, support
 from delassus.collision.narrow.gjk import core_point, skin
 from delassus.collision.narrow.triangle import ON_EDGE
@@ -29,9 +39,9 @@ def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real,
     scratch: (threads, ·, 3), room for corners; surface: (nodes (n, 3), grow (n,), triangles, triangle_body, material,
     normal, number of the first triangle among features); geometry, reach: as in nodes.py, and the shapes' radii."""
     nodes, grow, triangles, body, material, normal, first = surface
-    (position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, _, triangle, _, _,
-     corner, corner_start, supports) = geometry[0]  # fmt: skip
-    radius = geometry[1]
+    solids, radius = geometry_of(PosedShapes(*geometry[0][0]), Polyhedra(*geometry[0][1])), geometry[1]
+    posed, mesh = solids.shapes, solids.mesh
+    position, R, size, kind = posed.position, posed.rotation, posed.size, posed.kind
     corners, count, n, shapes = scratch[t], 0, len(pairs), len(kind)
     for p in range(n * t // threads, n * (t + 1) // threads):
         s, f = pairs[p, 0], pairs[p, 1]
@@ -42,23 +52,20 @@ def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real,
         limit = position[s, MARGIN] + reach[s] + max(grow[i], grow[j], grow[k])
         ax, ay, az = nodes[i, 0], nodes[i, 1], nodes[i, 2]
         height = mx * (position[s, 0] - ax) + my * (position[s, 1] - ay) + mz * (position[s, 2] - az)
-        lowest = height - support(R, size, kind, vertex, vertex_start, supports, s, -mx, -my, -mz)
+        lowest = height - support(posed, s, -mx, -my, -mz)
         deep = material[body[f], 3] + skin(s, kind, size)
         slack = _SLACK * radius[s]
         if lowest > limit or lowest + slack < -deep:
             continue
-        many, _ = looking_face(
-            position, R, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, supports, s, -mx,
-            -my, -mz, corners,
-        )  # fmt: skip
+        many, _ = looking_face(posed, solids.faces, s, -mx, -my, -mz, corners)
         if kind[s] == CONVEX or (kind[s] == CYLINDER and many > 2):
             # the foremost point need not be on the face that looks there most, nor among the points of a rim
-            x, y, z = core_point(s, s, kind, size, vertex, vertex_start, supports, position, R, -mx, -my, -mz)
+            x, y, z = core_point(posed, s, s, -mx, -my, -mz)
             many = _add(corners, many, x, y, z)
         for c in range(many):
             if kind[s] == TRIANGLE:
                 nx, ny, nz = to_local(R, s, mx, my, mz)
-                if not _sticks_out(c, nx, ny, nz, vertex, vertex_start[s], corner, corner_start, triangle[s]):
+                if not _sticks_out(posed, mesh, s, c, nx, ny, nz):
                     continue
             x, y, z = corners[c, 0], corners[c, 1], corners[c, 2]
             gap = mx * (x - ax) + my * (y - ay) + mz * (z - az)
@@ -82,9 +89,11 @@ def corners_on_faces(t, threads, pairs, scratch, surface, geometry, reach, real,
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _sticks_out(c, mx, my, mz, vertex, v, corner, corner_start, t):
-    """Whether corner c of mesh triangle t is its own to report, and can poke into a face with normal m, in its frame:
-    it looks there, or an edge at the corner leads behind it.  v: its first vertex."""
+def _sticks_out(shapes, mesh, s, c, mx, my, mz):
+    """Whether corner c of mesh triangle s is its own to report, and can poke into a face with normal m, in its frame:
+    it looks there, or an edge at the corner leads behind it."""
+    vertex, v, t = shapes.vertex, shapes.vertex_start[s], mesh.triangle[s]
+    corner, corner_start = mesh.corner, mesh.corner_start
     begin, end = corner_start[3 * t + c], corner_start[3 * t + c + 1]
     if begin == end:
         return False

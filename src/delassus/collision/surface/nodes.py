@@ -13,6 +13,9 @@ from delassus.collision.layout import (
     SPHERE,
     SUPPORT_ONLY,
     TRIANGLE,
+    Polyhedra,
+    PosedShapes,
+    geometry_of,
     to_local,
     to_world,
 )
@@ -32,8 +35,10 @@ def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, co
     surface: (nodes (n, 3), grow (n,), which (S,), owned (F, 6), triangles, triangle_body, material, around,
     around_start, normal); geometry: the fields of Geometry; reach: (n_s,) [m]."""
     nodes, grow, which, owned, triangles, body, material, around, around_start, normal = surface
-    (position, rotation, size, kind, vertex, vertex_start, face, face_start, shape_face, face_normal, edge_normal,
-     triangle, _, _, corner, corner_start, _) = geometry  # fmt: skip
+    solids = geometry_of(PosedShapes(*geometry[0]), Polyhedra(*geometry[1]))
+    posed, faces, mesh = solids.shapes, solids.faces, solids.mesh
+    position, rotation, kind = posed.position, posed.rotation, posed.kind
+    vertex, vertex_start = posed.vertex, posed.vertex_start
     count, n, shapes = 0, len(pairs), len(kind)
     for p in range(n * t // threads, n * (t + 1) // threads):
         s, f = pairs[p, 0], pairs[p, 1]
@@ -47,17 +52,12 @@ def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, co
             x, y, z = nodes[v, 0] - position[s, 0], nodes[v, 1] - position[s, 1], nodes[v, 2] - position[s, 2]
             x, y, z = to_local(rotation, s, x, y, z)
             if kind[s] == TRIANGLE:
-                there, d, ox, oy, oz = point_triangle(
-                    vertex, vertex_start[s], edge_normal, corner, corner_start, triangle[s], x, y, z, limit + deep
-                )
+                there, d, ox, oy, oz = point_triangle(posed, mesh, s, x, y, z, limit + deep)
                 if not there:
                     continue
                 is_sharp = d > 0.0 and not _on_face(vertex, vertex_start[s], ox, oy, oz)
             else:
-                d, ox, oy, oz, is_sharp = _distance(
-                    kind[s], size, s, vertex, vertex_start[s], face, face_start, face_normal, shape_face[s],
-                    shape_face[s + 1], x, y, z,
-                )  # fmt: skip
+                d, ox, oy, oz, is_sharp = _distance(posed, faces, s, x, y, z)
             if d > limit:
                 continue
             nx, ny, nz = to_world(rotation, s, ox, oy, oz)
@@ -67,10 +67,7 @@ def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, co
                 if not node_allows(k, nx, ny, nz, around, around_start, normal):
                     if d >= 0.0 or kind[s] == TRIANGLE:
                         continue
-                    d, nx, ny, nz = _way_out(
-                        kind[s], size, s, vertex, vertex_start[s], face, face_start, face_normal, shape_face[s],
-                        shape_face[s + 1], rotation, x, y, z, k, around, around_start, normal,
-                    )  # fmt: skip
+                    d, nx, ny, nz = _way_out(posed, faces, s, (x, y, z), k, around, around_start, normal)
                     if d < -deep:
                         continue
             if put(
@@ -83,9 +80,9 @@ def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, co
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _distance(kind, size, s, vertex, first, face, face_start, face_normal, begin, end, x, y, z):
-    """(distance, where it grows, whether an edge or a corner is what is nearest) of a point in the frame of shape s.
-    first: its first vertex; begin, end: its faces."""
+def _distance(shapes, faces, s, x, y, z):
+    """(distance, where it grows, whether an edge or a corner is what is nearest) of a point in the frame of shape s."""
+    kind, size = shapes.kind[s], shapes.size
     if kind == PLANE:
         return z, 0.0, 0.0, 1.0, False
     if kind == SPHERE:
@@ -103,9 +100,9 @@ def _distance(kind, size, s, vertex, first, face, face_start, face_normal, begin
     if kind == CYLINDER:
         d, ox, oy, oz = point_cylinder(x, y, z, size[s, 0], size[s, 1])
         return d, ox, oy, oz, d > 0.0 and ON_EDGE < abs(oz) < 1.0 - ON_EDGE
-    d, ox, oy, oz = point_convex(vertex, face, face_start, face_normal, first, begin, end, x, y, z)
-    best = -1.0
-    for f in range(begin, end):
+    d, ox, oy, oz = point_convex(shapes, faces, s, x, y, z)
+    best, face_normal = -1.0, faces.face_normal
+    for f in range(faces.shape_face[s], faces.shape_face[s + 1]):
         best = max(best, ox * face_normal[f, 0] + oy * face_normal[f, 1] + oz * face_normal[f, 2])
     return d, ox, oy, oz, d > 0.0 and best < 1.0 - ON_EDGE
 
@@ -120,11 +117,11 @@ def _on_face(vertex, v, ox, oy, oz):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _way_out(
-    kind, size, s, vertex, first, face, face_start, face_normal, begin, end, R, x, y, z, k, around, around_start, normal
-):
+def _way_out(shapes, faces, s, point, k, around, around_start, normal):
     """(signed distance, normal) of the nearest face of a box, a cylinder or a hull that surface node k, inside it, can
     have come through: one that looks at the surface there. Minus infinity without one."""
+    kind, size, vertex, (x, y, z) = shapes.kind[s], shapes.size, shapes.vertex, point
+    first, begin, face_normal = shapes.vertex_start[s], faces.shape_face[s], faces.face_normal
     best, bx, by, bz = -math.inf, 0.0, 0.0, 0.0
     count = 0
     if kind == BOX:
@@ -132,7 +129,7 @@ def _way_out(
     elif kind == CYLINDER:
         count = 3
     elif kind != SPHERE and kind != CAPSULE:
-        count = end - begin
+        count = faces.shape_face[s + 1] - begin
     for f in range(count):
         if kind == BOX:
             up = 1.0 if f & 1 else -1.0
@@ -148,10 +145,10 @@ def _way_out(
                 d = oz * z - size[s, 1]
         else:
             ox, oy, oz = face_normal[begin + f, 0], face_normal[begin + f, 1], face_normal[begin + f, 2]
-            v = first + face[face_start[begin + f]]
+            v = first + faces.face[faces.face_start[begin + f]]
             d = ox * (x - vertex[v, 0]) + oy * (y - vertex[v, 1]) + oz * (z - vertex[v, 2])
         if d > best:
-            nx, ny, nz = to_world(R, s, ox, oy, oz)
+            nx, ny, nz = to_world(shapes.rotation, s, ox, oy, oz)
             if node_allows(k, nx, ny, nz, around, around_start, normal):
                 best, bx, by, bz = d, nx, ny, nz
     return best, bx, by, bz

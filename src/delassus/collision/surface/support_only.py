@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from delassus.collision.arrays import ShapeArrays
-from delassus.collision.layout import CONVEX, MARGIN
+from delassus.collision.layout import CONVEX, MARGIN, PosedShapes
 from delassus.collision.narrow.gjk import WITNESS, signed_distance
 from delassus.collision.narrow.triangle import ON_EDGE
 from delassus.collision.surface.edges import NEAREST
@@ -18,8 +18,8 @@ from delassus.kernel.memory import NO_REFCOUNT
 
 
 def with_probes(shapes: ShapeArrays, position: np.ndarray, rotation: np.ndarray, threads: int) -> tuple[Any, ...]:
-    """(position, rotation, size, kind, vertex, vertex_start, supports) of the shapes and a probe for every thread."""
-    vertex, start = shapes.vertices[0], shapes.vertices[1]
+    """The fields of PosedShapes, of the shapes and a probe for every thread."""
+    vertex, start = shapes.vertices.vertex, shapes.vertices.vertex_start
     return (
         np.concatenate([position, np.zeros((threads, position.shape[1]))]),
         np.concatenate([rotation, np.tile(np.eye(3), (threads, 1, 1))]),
@@ -39,10 +39,11 @@ def on_support_only(t, threads, pairs, first_rigid, surface, probed, reach, scra
     first_rigid: as of `edges_on_shapes`; surface: (nodes (n, 3), grow (n,), which (S,), owned, edges, edge_faces,
     triangles, triangle_body, around, around_start, normal); probed: `with_probes`; scratch: (threads, WITNESS, 3)."""
     nodes, grow, which, owned, edges, edge_faces, triangles, body, around, around_start, normal = surface
-    position, R, size, kind, vertex, vertex_start, supports = probed
-    W, count, n, shapes = scratch[t], 0, len(pairs), len(kind) - threads
+    posed = PosedShapes(*probed)
+    position, vertex = posed.position, posed.vertex
+    W, count, n, shapes = scratch[t], 0, len(pairs), len(posed.kind) - threads
     probe = shapes + t
-    first = vertex_start[probe]
+    first = posed.vertex_start[probe]
     for p in range(n * t // threads, n * (t + 1) // threads):
         s, f = pairs[p, 0], pairs[p, 1]
         for c in range(6):
@@ -57,7 +58,7 @@ def on_support_only(t, threads, pairs, first_rigid, surface, probed, reach, scra
                 along = 0.5 * (nodes[j, a] - nodes[i, a])
                 vertex[first, a], vertex[first + 1, a] = -along, along
                 half += along * along
-            gap, nx, ny, nz = signed_distance(s, probe, kind, size, vertex, vertex_start, supports, position, R, W)
+            gap, nx, ny, nz = signed_distance(posed, s, probe, W)
             if gap > limit:
                 continue
             w, feature = 0.0, np.int64(0)

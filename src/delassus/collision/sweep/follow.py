@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from delassus.collision.arrays import ShapeArrays
-from delassus.collision.layout import PLANE, SPHERE, TRIANGLE
+from delassus.collision.layout import PLANE, SPHERE, TRIANGLE, PosedShapes
 from delassus.collision.narrow.gjk import shape_distance
 from delassus.collision.placement import place
 from delassus.collision.sweep.swept import find_swept, swept_pairs
@@ -129,6 +129,7 @@ def _follow(
 ):  # fmt: skip
     """Verdict and time of every pair.  horizon: at least 1, see sweep."""
     P, R, W, M = np.empty((2, 3)), np.empty((2, 3, 3)), np.empty((4, 3)), np.empty((3, 3))
+    poses = PosedShapes(P, R, size, kind, vertex, vertex_start, supports)
     one, two = np.int64(0), np.int64(1)  # literal sides would be types of their own, and `_pose` compiled for each
     for p in range(len(pairs)):
         a, b = pairs[p, 0], pairs[p, 1]
@@ -146,7 +147,7 @@ def _follow(
         for rounds in range(_ROUNDS):
             _pose(a, one, t, kind, body, q, path, position, rotation, P, R, M)
             _pose(b, two, t, kind, body, q, path, position, rotation, P, R, M)
-            d, nx, ny, nz = shape_distance(a, b, kind, size, vertex, vertex_start, supports, P, R, W)
+            d, nx, ny, nz = shape_distance(poses, a, b, W)
             if nx == 0.0 and ny == 0.0 and nz == 0.0:
                 said = OVERLAP if rounds == 0 else HIT
                 break
@@ -160,7 +161,7 @@ def _follow(
                 else:
                     _pose(a, one, _SOON, kind, body, q, path, position, rotation, P, R, M)
                     _pose(b, two, _SOON, kind, body, q, path, position, rotation, P, R, M)
-                    then, x, y, z = shape_distance(a, b, kind, size, vertex, vertex_start, supports, P, R, W)
+                    then, x, y, z = shape_distance(poses, a, b, W)
                     if x != 0.0 or y != 0.0 or z != 0.0:
                         most = (d - then) / _SOON
                 # a triangle has one side only

@@ -15,7 +15,7 @@ import numpy as np
 
 from delassus.builder.joint import joint_arrays
 from delassus.collision.arrays import SAID, ShapeArrays, complete_arrays, shape_arrays
-from delassus.collision.layout import TRIANGLE, Geometry
+from delassus.collision.layout import TRIANGLE, Polyhedra
 from delassus.errors import DelassusError, FileError
 from delassus.io.place import label
 from delassus.io.recording.model_check import check_joints, check_shapes, fail
@@ -30,7 +30,7 @@ FILE = "model.hdf5"
 MOST_BYTES = 1024**3  # of the file: a mesh of ten million triangles has as many
 _FORMAT = 1
 _OF_MODEL = ("mass", "inertia", "gravity", "centre", "fixed_pose", "colours")
-_VERTICES = Geometry._fields[Geometry._fields.index("vertex") : Geometry._fields.index("supports")]
+_VERTICES = Polyhedra._fields
 _CORNERS = ("corner", "corner_start")  # of these
 _COINCIDE = 1e-9  # of a mesh's size: corners of its triangles that are nearer are one
 
@@ -147,7 +147,7 @@ def _shapes(arrays: dict[str, np.ndarray], texts: dict[str, Any], bodies: int) -
     if "corner" not in vertices:  # the file is older than these
         vertices |= _corners_again(said, vertices)
     check_shapes(said, vertices, bodies)
-    said["vertices"] = tuple(vertices.values())
+    said["vertices"] = Polyhedra(**vertices)
     return complete_arrays(said)
 
 

@@ -105,7 +105,7 @@ def to_follow(world, q, horizon, work):
     """What `follow_few` is called with."""
     _, (_, found, _, (path, swept, _)), _, _, _ = work
     fixed = ShapeConstants(*world[3][0])
-    solids = (fixed.placing[2], fixed.vertices[0], fixed.vertices[1], fixed.supports)
+    solids = (fixed.placing[2], fixed.polyhedra[0], fixed.polyhedra[1], fixed.supports)
     return world[3][1], solids, q, path, horizon, (found[0], found[1], found[2]), swept
 
 
