@@ -24,6 +24,9 @@ After = Callable[[int], None]
 BEFORE_COMPILED = 50
 """Steps of a run that do not wait for the compiled step to be compiled, or loaded."""
 
+MOST_UNTRIED = 15
+"""Steps that go straight to `step` after compiled code has handed several back: half of a step is done by then."""
+
 
 class Actions(Protocol):
     """What acts on the bodies."""
@@ -105,6 +108,7 @@ class Run:
         self.model, self.settings, self.steps = model, settings, steps
         self.stepper: Stepper | None = None
         self._left: tuple[Any, ...] = ()  # the stepper, and where it left this state
+        self._untried = self._refused = 0  # steps that are not tried in compiled code now, and after the next refusal
         self.memory = Memory() if memory is None else memory
         self.put(state.q, state.u, float(state.t), model.joints.turns_of(state.turns), state.nodes, state.node_velocity)
 
@@ -186,6 +190,9 @@ class Run:
         """May steps be taken in compiled code now? Not the first ones, which would wait for the compiler."""
         if self.steps + count < BEFORE_COMPILED:
             return False
+        if self._untried:
+            self._untried -= 1
+            return False
         if self.stepper is None or self.stepper.settings is not self.settings:
             self.stepper = Stepper(self.model, self.settings)
         return self.stepper.reason is None
@@ -208,6 +215,7 @@ class Run:
             done = stepper.advance(inputs, asked, keeper)
             taken += done
             if done:
+                self._refused = 0
                 self._arrive(stepper, done)
                 if done == asked:
                     self._started = partial(_started, stepper, inputs, self.settings)
@@ -217,6 +225,7 @@ class Run:
                     now = partial(State, self.q, self.u, self.t, self.turns, self.nodes, self.node_velocity)
                     recording.add_taken(done, now, stepper.memory)
             if done < asked:
+                self._untried, self._refused = self._refused, min(2 * self._refused + 1, MOST_UNTRIED)
                 break
         return taken
 

@@ -1,4 +1,5 @@
-"""Newton's system by a sparse direct solver: for factors so large that blocks of three no longer pay.
+"""Newton's system by a direct solver: for factors so large that blocks of three no longer pay. Sparse, but where D is
+nearly full, as that of one flexible body is.
 
 Triples that are open need not be in the system. Those that were closed not long ago stay in it as rows of the identity,
 so that its pattern lasts and is analysed seldom.
@@ -8,9 +9,10 @@ import numpy as np
 
 from delassus.kernel import njit
 from delassus.kernel.four_wide import row_times
-from delassus.linalg.factor.structural import PardisoLu, SuperLu, structural_factor
+from delassus.linalg.factor.structural import FullLu, PardisoLu, SuperLu, structural_factor
 
 _KEPT_SYSTEMS = 20  # systems for which a triple that was closed stays among the unknowns
+_FULL = 0.3  # share of the blocks from which the system is factored in full: a third of the time at one
 _NEW_ANALYSIS_BELOW = 0.9  # share of the unknowns in use below which leaving out the others pays for a new analysis
 
 
@@ -28,7 +30,7 @@ class SparseSystem:
         self.age = self.pruned = 0  # systems so far, and when unknowns were left out last
         self.last_closed = np.full(n, -_KEPT_SYSTEMS)
         self.starts = np.zeros(1, np.int32)
-        self.factor: PardisoLu | SuperLu
+        self.factor: PardisoLu | SuperLu | FullLu
 
     def step(self, A: np.ndarray, weight: np.ndarray, F: np.ndarray) -> np.ndarray | None:
         """Newton's step (3 n,), or None where the system is singular.  A: (3 n, 3), F: (3 n,);
@@ -68,33 +70,52 @@ class SparseSystem:
         self.number[self.members] = np.arange(len(self.members))
         self.starts, self.own = np.empty(3 * len(self.members) + 1, np.int32), np.empty(len(self.members), np.int64)
         pointer, column = self.blocks[:2]
-        room = int(np.diff(pointer)[self.members].sum()) + len(self.members)
-        places = np.empty(9 * room, np.int32)
-        count = _pattern(pointer, column, self.members, self.number, self.spot, self.own, self.starts, places)
-        self.factor = structural_factor(self.starts, places[:count])
+        count = len(self.members)
+        entries = count + _count(pointer, column, self.members, self.number)
+        if entries > _FULL * count * count:
+            self.starts[:], self.own[:] = 3 * count * np.arange(3 * count + 1), np.arange(count)
+            self.spot[:] = self.number[column // 3]
+            self.factor = FullLu(3 * count)
+            return
+        places = np.empty(9 * entries, np.int32)
+        _pattern(pointer, column, self.members, self.number, self.spot, self.own, self.starts, places)
+        self.factor = structural_factor(self.starts, places)
+
+
+@njit(cache=True)
+def _count(pointer, column, members, number):
+    """Blocks beside the diagonal whose row and column are members."""
+    count = 0
+    for k in members:
+        for p in range(pointer[k], pointer[k + 1]):
+            count += number[column[p] // 3] >= 0
+    return count
 
 
 @njit(cache=True)
 def _pattern(pointer, column, members, number, spot, own, starts, places):
-    """Compressed rows of the members' blocks, columns sorted; how many entries. spot, own: place of each block, and of
-    the diagonal one, among those of its row."""
-    count = 0
+    """Compressed rows of the members' blocks, columns sorted. spot, own: place of each block, and of the diagonal one,
+    among those of its row."""
+    count, place = 0, np.zeros(len(members), np.int64)
     for a in range(len(members)):
         k = members[a]
-        first, size = pointer[k], 0
-        # how many blocks of the row lie before each: rows are short
+        first, low, high = pointer[k], a, a
+        place[a] = 1
         for p in range(first, pointer[k + 1]):
             b = number[column[p] // 3]
-            size += b >= 0
-            spot[p] = b > a
-            for q in range(first, pointer[k + 1]):
-                c = number[column[q] // 3]
-                spot[p] += c >= 0 and c < b
-        own[a] = 0
+            if b >= 0:
+                place[b], low, high = 1, min(low, b), max(high, b)
+        size = 0
+        for b in range(low, high + 1):  # neighbours have neighbouring numbers: little is passed over
+            is_there = place[b]
+            place[b] = size
+            size += is_there
+        own[a] = place[a]
         for p in range(first, pointer[k + 1]):
             b = number[column[p] // 3]
-            own[a] += b >= 0 and b < a
-        size += 1
+            spot[p] = place[b] if b >= 0 else 0
+        for b in range(low, high + 1):
+            place[b] = 0
         for i in range(3):
             base = count + 3 * size * i
             starts[3 * a + i] = base
@@ -107,7 +128,6 @@ def _pattern(pointer, column, members, number, spot, own, starts, places):
                         places[base + 3 * spot[p] + j] = 3 * b + j
         count += 9 * size
     starts[3 * len(members)] = count
-    return count
 
 
 @njit(cache=True, error_model="numpy")
