@@ -25,6 +25,7 @@ LAYERS = [
     "cones",
     "problem",
     "io.problems",
+    "foreign",
     "residuals",
     "solvers",
     # ---- nothing above this line knows bodies or time ----

@@ -7,7 +7,8 @@ import pytest
 
 import delassus
 from delassus.errors import FileError
-from delassus.importers import child, load_shape
+from delassus.foreign import child
+from delassus.importers import load_shape
 
 CUBE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 FILES = {

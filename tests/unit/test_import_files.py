@@ -291,9 +291,10 @@ def test_no_entities_no_outside_no_plain_nonsense(tmp_path):
 
 
 def test_packages_of_ros_are_found(tmp_path):
-    """package://name/… in the folders above the model, of which the one of that name may be read."""
+    """package://name/… is the folder of that name which the model lies in, or beside, if it has a package.xml."""
     (tmp_path / "robot/meshes").mkdir(parents=True)
     (tmp_path / "robot/urdf").mkdir()
+    (tmp_path / "robot/package.xml").write_text("<package/>")
     trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "robot/meshes/cube.stl")
     (tmp_path / "robot/urdf/robot.urdf").write_text("""<robot name="r">
       <link name="base"><inertial><mass value="3"/>

@@ -1,23 +1,33 @@
 """Meshes from files and results to files, by the optional package meshio, which knows some forty formats."""
 
-import contextlib
-import io
 import os
+import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from delassus.arguments import positive
+from delassus.arguments import positive, truth
 from delassus.errors import FileError, ProblemError, SettingsError
 from delassus.fem.elements import Elements
 from delassus.fem.kinds import KINDS
 from delassus.fem.mesh import Mesh
-from delassus.io.files import path_of, size_of
+from delassus.foreign.child import ask
+from delassus.foreign.files import Files
+from delassus.io.files import path_of
 from delassus.io.place import label
 
-MOST_BYTES = 4 << 30  # of a file: some ten times that of a mesh of as many elements as are allowed, in text
+MOST_BYTES = 1 << 30  # of a file: twice that of a mesh of as many elements as are allowed, in text
+_MISSING = "meshes in files need meshio: pip install 'delassus[mesh]'"
+_LONGEST = 20  # characters of an ending
+_NAMES = (
+    re.compile(rb"(?im)^[ \t]*\*INCLUDE[^\n]*?INPUT[ \t]*=[ \t]*([^\s,]{1,500})"),  # Abaqus
+    re.compile(rb"<DataItem\b[^>]*HDF[^>]*>\s*([^<:]{1,500})"),  # XDMF: name.h5:/where
+    re.compile(rb"<DataItem\b[^>]*Binary[^>]*>\s*([^<]{1,500})"),
+)
+"""Where files name others."""
 _BY_NAME = {kind.name: kind for kind in KINDS.values()}
 
 
@@ -25,7 +35,7 @@ def _meshio() -> Any:
     try:
         import meshio
     except ImportError:
-        raise SettingsError("meshes in files need meshio: pip install 'delassus[mesh]'") from None
+        raise SettingsError(_MISSING) from None
     return meshio
 
 
@@ -33,73 +43,80 @@ def read_mesh(path: str | os.PathLike[str], scale: float = 1.0, orient: bool = F
     """A mesh from a file of any format that meshio reads (Gmsh .msh, Abaqus .inp, .vtk, .vtu, Medit .mesh, Nastran
     .bdf, …). Its cells must be tetrahedra, all linear or all quadratic; sets of points, sets of cells and Gmsh's
     physical groups become sets of nodes, those of triangles and lines, too, and points that no tetrahedron has are left
-    out.
+    out. Files that it names are read from its own folder and those below.
 
     scale: metres of one unit of the file, 1e-3 for mm; orient: as of `Mesh`."""
-    meshio = _meshio()
+    if find_spec("meshio") is None:
+        raise SettingsError(_MISSING)
     path = path_of(path, "read_mesh")
     positive("read_mesh", scale=scale)
-    size = size_of(path, label(path))
-    if size > MOST_BYTES:
-        raise FileError(f"{path}: {size} bytes are more than {MOST_BYTES}, take a coarser mesh")
-    try:
-        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
-            given = meshio.read(path)
-    except (Exception, SystemExit) as error:  # meshio ends the program where the content is not what the name says
-        what = " ".join(str(error).split()) if isinstance(error, Exception) else "its content is not what its name says"
-        known = ", ".join(sorted(meshio.extension_to_filetypes))
-        raise FileError(f"{path}: cannot be read as a mesh ({what}): give one of {known}") from None
-    points = np.asarray(given.points, dtype=float)
+    truth(orient, "read_mesh: orient")
+    who, files = label(path), Files(path, most=MOST_BYTES)
+    main = f"mesh{''.join(path.suffixes[-2:])[-_LONGEST:]}"
+    files.content[main] = files.read(path, repr(label(path.name)))
+    _take_others(files, main)
+    arrays, table = ask("read_meshio", who, {"main": main}, files.content, on_disk=True)
+    points = arrays["points"]
     if points.ndim != 2 or points.shape[1] != 3:
-        raise FileError(f"{path}: its points have {points.shape[-1]} coordinates, expected 3: give a mesh of a solid")
-    used, elements = np.unique(_tetrahedra(path, given), return_inverse=True)
+        raise FileError(f"{who}: its points have {points.shape[-1]} coordinates, expected 3: give a mesh of a solid")
+    cells = [(kind, dimension, arrays[f"cells{k}"]) for k, (kind, dimension, _) in enumerate(table["blocks"])]
+    tetrahedra = _tetrahedra(who, cells)
+    used, elements = np.unique(tetrahedra, return_inverse=True)
     if used[0] < 0 or used[-1] >= len(points):
-        raise FileError(f"{path}: a cell names point {used[-1]}, but there are {len(points)}: write the file anew")
+        raise FileError(f"{who}: a cell names point {used[-1]}, but there are {len(points)}: write the file anew")
     number = np.full(len(points), -1)
     number[used] = np.arange(len(used))
+    found: dict[str, list[np.ndarray]] = {}
+    for k, name in enumerate(table["sets"]):
+        found.setdefault(name, []).append(arrays[f"set{k}"].ravel())
     sets = {}
-    for name, chosen in _sets(given).items():
+    for name, parts in found.items():
+        chosen = np.unique(np.concatenate(parts))
         kept = number[chosen[(chosen >= 0) & (chosen < len(points))]]
         if (kept >= 0).any():
             sets[name] = kept[kept >= 0]
-    width = _width(given)
-    return Mesh(float(scale) * points[used], elements.reshape(-1, width), sets, orient=orient)
+    try:
+        return Mesh(float(scale) * points[used], elements.reshape(tetrahedra.shape), sets, orient=orient)
+    except ProblemError as error:
+        raise ProblemError(f"{who}: {error}") from None
 
 
-def _width(given: Any) -> int:
-    return next(_BY_NAME[block.type].nodes for block in given.cells if block.type in _BY_NAME)
+def _take_others(files: Files, main: str) -> None:
+    """The files that the content of others names, and those that belong to it by their names."""
+    for first, second in ((".node", ".ele"), (".ele", ".node")):
+        if files.path.suffix == first:
+            other = files.path.with_suffix(second)
+            files.content[f"{main[: -len(first)]}{second}"] = files.read(other, repr(label(other.name)))
+    left = [main]
+    while left:
+        content = files.content[left.pop()]
+        for found in {name for pattern in _NAMES for name in pattern.findall(content)}:
+            name = found.decode(errors="replace").strip()
+            what = f"the file {label(name)!r}, which it names,"
+            if ".." in Path(name).parts or Path(name).is_absolute():
+                raise FileError(f"{label(files.path)}: {what} is outside its folder: put it there")
+            if name not in files.content:
+                files.content[name] = files.read(files.find(name, what), what)
+                left.append(name)
 
 
-def _tetrahedra(path: Path, given: Any) -> np.ndarray:
+def _tetrahedra(who: str, cells: list[tuple[str, int, np.ndarray]]) -> np.ndarray:
     """All elements (e, N); refused: none, two kinds, other solids."""
-    found = {block.type for block in given.cells if block.type in _BY_NAME and len(block.data)}
-    others = {block.type: len(block.data) for block in given.cells if block.dim == 3 and block.type not in _BY_NAME}
+    found = {kind for kind, _, data in cells if kind in _BY_NAME and len(data)}
+    others = {kind: len(data) for kind, dimension, data in cells if dimension == 3 and kind not in _BY_NAME}
     if others:
         named = ", ".join(f"{count} {kind}" for kind, count in others.items())
-        raise FileError(f"{path}: has cells that are no tetrahedra ({named}): divide them into tetrahedra")
+        raise FileError(f"{who}: has cells that are no tetrahedra ({named}): divide them into tetrahedra")
     if not found:
-        named = ", ".join(sorted({block.type for block in given.cells})) or "no cells"
-        raise FileError(f"{path}: has no tetrahedra, only {named}: mesh the solid, not its surface")
+        named = ", ".join(sorted({kind for kind, _, _ in cells})) or "no cells"
+        raise FileError(f"{who}: has no tetrahedra, only {named}: mesh the solid, not its surface")
     if len(found) > 1:
-        raise FileError(f"{path}: has linear and quadratic tetrahedra: write it with one kind")
-    return np.concatenate([np.asarray(b.data, dtype=np.int64) for b in given.cells if b.type in found])
-
-
-def _sets(given: Any) -> dict[str, np.ndarray]:
-    """Numbers of points by name."""
-    found: dict[str, list[np.ndarray]] = {}
-    for name, points in given.point_sets.items():
-        found.setdefault(str(name), []).append(np.asarray(points, dtype=np.int64).ravel())
-    for name, of_blocks in given.cell_sets.items():
-        if not str(name).startswith("gmsh:"):  # which surfaces bound which volumes
-            for block, cells in zip(given.cells, of_blocks):
-                if cells is not None and len(cells):
-                    found.setdefault(str(name), []).append(block.data[np.asarray(cells, dtype=np.int64)].ravel())
-    for name, (tag, dimension) in ((n, d) for n, d in given.field_data.items() if len(d) == 2):
-        for block, tags in zip(given.cells, given.cell_data.get("gmsh:physical", [])):
-            if block.dim == dimension:
-                found.setdefault(str(name), []).append(block.data[np.asarray(tags) == tag].ravel())
-    return {name: np.unique(np.concatenate(parts)) for name, parts in found.items()}
+        raise FileError(f"{who}: has linear and quadratic tetrahedra: write it with one kind")
+    width = _BY_NAME[next(iter(found))].nodes
+    blocks = [data for kind, _, data in cells if kind in found]
+    if any(data.ndim != 2 or data.shape[1] != width for data in blocks):
+        raise FileError(f"{who}: has tetrahedra of other than {width} nodes: write the file anew")
+    return np.concatenate(blocks)
 
 
 def write_vtu(

@@ -7,8 +7,8 @@ from os import PathLike
 from pathlib import Path
 
 from delassus.errors import DelassusError, FileError, nearest
+from delassus.foreign.child import one_line
 from delassus.importers import meshes, mjcf, urdf, usd
-from delassus.importers.child import one_line
 from delassus.importers.imported import Imported as Imported
 from delassus.importers.imported import Keyframe as Keyframe
 from delassus.importers.imported import Site as Site

@@ -9,9 +9,9 @@ import numpy as np
 from delassus.arguments import number
 from delassus.builder import ModelBuilder
 from delassus.errors import FileError, ProblemError
-from delassus.importers.child import ask
+from delassus.foreign.child import SECONDS, ask
+from delassus.foreign.files import Files
 from delassus.importers.imported import Imported
-from delassus.importers.xml_files import Files
 from delassus.io.files import has_file, path_of
 from delassus.io.place import label
 from delassus.shapes import Compound, Convex, Shape
@@ -19,6 +19,7 @@ from delassus.shapes import Compound, Convex, Shape
 ENDINGS = (".stl", ".obj", ".ply", ".glb")
 MOST_TRIANGLES = 2_000_000
 _DENSITY = 1000.0  # [kg/m³] of a body that is a mesh file
+_CUTTING = 60.0  # seconds that coacd may take
 _THRESHOLD = 0.05  # of concavity that convex parts may keep, coacd's own default
 
 
@@ -33,7 +34,10 @@ def load_shape(path: str | PathLike[str], *, decompose: bool | float = False, sc
     files = Files(where)
     request = {"main": "mesh", "ending": where.suffix[1:].lower(), "decompose": bool(decompose),
                "threshold": threshold, "most": MOST_TRIANGLES}  # fmt: skip
-    arrays, table = ask("read_mesh", label(where), request, {"mesh": files.read(where, repr(label(where.name)))})
+    content = {"mesh": files.read(where, repr(label(where.name)))}
+    arrays, table = ask(
+        "read_mesh", label(where), request, content, seconds=_CUTTING if request["decompose"] else SECONDS
+    )
     try:
         parts = [Convex(factor * np.asarray(arrays[f"vertices{k}"])) for k in range(table["parts"])]
     except (ProblemError, ValueError) as error:

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from delassus.foreign.child import ask
 from delassus.importers.actuators import Hold
-from delassus.importers.child import ask
 from delassus.importers.imported import Imported
 from delassus.importers.mujoco_model import imported_of
 from delassus.importers.notes import Notes

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from delassus.errors import FileError
-from delassus.importers.child import ask
+from delassus.foreign.child import ask
+from delassus.foreign.files import Files
 from delassus.importers.imported import Imported
 from delassus.importers.usd_model import UsdModel
-from delassus.importers.xml_files import Files
 from delassus.io.place import label
 
 _ASSET = re.compile(rb"@([^@\n]{1,500}\.usd[acz]?)@")

@@ -17,6 +17,7 @@ from delassus.builder.joint import joint_arrays
 from delassus.collision.arrays import SAID, ShapeArrays, complete_arrays, shape_arrays
 from delassus.collision.layout import TRIANGLE, Polyhedra
 from delassus.errors import DelassusError, FileError
+from delassus.io.files import size_of
 from delassus.io.place import label
 from delassus.io.recording.model_check import check_joints, check_shapes, fail
 from delassus.io.recording.model_couplings import couplings_from, pack_couplings
@@ -76,7 +77,7 @@ def read_model(folder: Path) -> Model | None:
     path = folder / FILE
     if not path.exists():
         return None
-    if path.stat().st_size > MOST_BYTES:
+    if size_of(path, label(path)) > MOST_BYTES:
         raise FileError(f"{label(path)}: is larger than any model of a recording ({MOST_BYTES >> 30} GiB)")
     with Part(path) as part:
         try:

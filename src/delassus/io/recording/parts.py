@@ -12,6 +12,7 @@ from h5py import h5d, h5l, h5s, h5t
 
 from delassus.errors import FileError
 from delassus.io.fclib.source import H5_ERRORS
+from delassus.io.files import size_of
 from delassus.io.place import label, place
 
 SUFFIX = ".hdf5"
@@ -62,11 +63,9 @@ class Part:
         self._path = path
 
     def __enter__(self) -> "Part":
+        self._size = size_of(self._path, label(self._path))
         try:
-            self._size = self._path.stat().st_size
             self._file = h5py.File(self._path, "r")
-        except FileNotFoundError:
-            raise FileError(f"{label(self._path)}: no such file: check the path") from None
         except H5_ERRORS as error:
             self.fail("is truncated or no HDF5 file: remove it to keep the steps before it", error)
         return self

@@ -1,0 +1,1 @@
+"""Programs that `foreign/child.py` runs in a process of their own: foreign compilers, nothing of ours."""

@@ -1,1 +1,0 @@
-"""Programs that `importers/child.py` runs in a process of their own: foreign compilers, nothing of ours."""
