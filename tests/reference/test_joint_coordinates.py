@@ -195,7 +195,7 @@ def mechanism(model):
 def closed(found: Mechanism, q, u, tol=1e-12):
     """Poses and velocities that obey the joints; None where loops do not close."""
     q, u = q.copy(), u.copy()
-    ok = close_reduced(found.tree, found.masses, found.loops.plain, tol, q, u, found.room)
+    ok = close_reduced(found.tree, found.masses, found.loops.row_data, tol, q, u, found.room)
     return (q, u) if ok else None
 
 

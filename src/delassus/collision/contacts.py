@@ -49,6 +49,11 @@ class Contacts:
     weights: np.ndarray | None = None  # (n, 4), positive on side B, negative on side A
 
     @property
+    def data(self) -> tuple[Any, ...]:
+        """Fields of `ContactColumns`."""
+        return tuple(getattr(self, name) for name in ContactColumns._fields)
+
+    @property
     def normal(self) -> np.ndarray:
         """(n, 3) from A to B."""
         return self.frame[:, 0]

@@ -8,9 +8,11 @@ let go, and the problem is solved again until neither happens. Then the law hold
 have and whichever method solves it. As a rule the first guess is right, from the last step's reactions.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from delassus.dynamics.rows import FRICTION, NEARLY_HARD, Rows, row_rate
+from delassus.dynamics.rows import FRICTION, NEARLY_HARD, RowArrays, Rows, row_rate
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.solvers import Solution
@@ -20,6 +22,15 @@ ALL_AT_ONCE = 10  # rounds in which all wrong rows change; afterwards one at a t
 NOISE = 10.0  # which side of zero a velocity is on is not known better than this times the solve's worst velocity …
 _ROUNDING = 1e-10  # … or, relatively, than this
 _NUMBER = np.uint64((1 << 32) - 1)  # of a block's name: the coordinate
+
+
+class Bounded(NamedTuple):
+    """Rows with a largest reaction."""
+
+    row: np.ndarray  # (k,) their numbers
+    block: np.ndarray  # (k,) their blocks
+    bound: np.ndarray  # (k,) [N s]
+    side: np.ndarray  # (k,) at a bound? −1, 0 or 1
 
 
 class Held:
@@ -36,10 +47,18 @@ class Held:
         self.side = np.zeros(len(self.index), np.int64)
         self.rounds, self.is_settled = 0, False
         known = np.zeros(len(rows.rows)) if guess is None else guess.reshape(-1, len(rows.rows))[0]
-        bias = self._bias(u.ravel())
-        guess_sides(
-            self.index, self.block, self.bound, rows.bodies, rows.rows, bias, rows.compliance, known, u, self.side
-        )
+        guess_sides(self._bounded, self._arrays(self._bias(u.ravel())), known, u)
+
+    @property
+    def _bounded(self) -> tuple[np.ndarray, ...]:
+        return tuple(Bounded(self.index, self.block, self.bound, self.side))
+
+    def _arrays(self, bias: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Fields of `RowArrays`, with this bias."""
+        rows = self.rows
+        assert rows.compliance is not None
+        assert rows.bound is not None
+        return tuple(RowArrays(rows.bodies, rows.names, rows.rows, bias, rows.compliance, rows.bound))
 
     def _bias(self, u: np.ndarray) -> np.ndarray:
         """Of all rows, (m,), with the rate of those of more than two bodies, which have no twelve numbers of their own.
@@ -54,15 +73,14 @@ class Held:
         """Do all rows obey their law at this point? Those that do not change sides; True also after too many rounds.
 
         allowed: speed [m/s] that is as good as none where rows go to and fro: what a bilateral row may be off by."""
-        rows, u = self.rows, solution.body_velocities
+        u = solution.body_velocities
         assert u is not None
         self.rounds += 1
-        self.is_settled = settle(
-            self.index, self.block, self.bound, rows.bodies, rows.rows, self._bias(u[: self._velocities]),
-            rows.compliance, solution.reactions, u[: self._velocities].reshape(-1, 6),
-            max(NOISE * solution.residuals.worst_velocity, allowed if self.is_late else 0.0),
-            solution.tol if self.is_late else 0.0, self.is_late, self.side,
-        )  # fmt: skip
+        u = u[: self._velocities]
+        speed = max(NOISE * solution.residuals.worst_velocity, allowed if self.is_late else 0.0)
+        excess, is_late = (solution.tol, True) if self.is_late else (0.0, False)
+        rows = self._arrays(self._bias(u))
+        self.is_settled = settle(self._bounded, rows, solution.reactions, u.reshape(-1, 6), (speed, excess), is_late)
         return self.is_settled or self.rounds > ALL_AT_ONCE + 10 + 4 * len(self.index)
 
     @property
@@ -78,35 +96,39 @@ class Held:
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def guess_sides(index, block, bound, bodies, rows, bias, compliance, known, u, side):
-    """Remembered, or for rows that are nearly hard what a row alone would need."""
-    for k in range(len(index)):
-        i = index[k]
+def guess_sides(bounded, rows, known, u):
+    """Remembered, or for rows that are nearly hard what a row alone would need.  bounded: fields of `Bounded`, sides
+    are written; rows: of `RowArrays`; known: (m,) reactions; u: (n_b, 6)."""
+    of, by = Bounded(*bounded), RowArrays(*rows)
+    for k in range(len(of.row)):
+        i = of.row[k]
         reaction = known[i]
         if reaction == 0.0:
-            reaction = -NEARLY_HARD * (row_rate(bodies, block[k], rows, i, u) + bias[i]) / compliance[i]
-        if abs(reaction) >= _AT_BOUND * bound[k]:
-            side[k] = 1 if reaction > 0.0 else -1
+            speed = row_rate(by.bodies, of.block[k], by.rows, i, u)
+            reaction = -NEARLY_HARD * (speed + by.bias[i]) / by.compliance[i]
+        if abs(reaction) >= _AT_BOUND * of.bound[k]:
+            of.side[k] = 1 if reaction > 0.0 else -1
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def settle(index, block, bound, bodies, rows, bias, compliance, reactions, u, tolerance, excess, one_only, side):
-    """Change the sides of rows that break their law; were there none? See `Held.is_done`."""
-    settled = True
-    for k in range(len(index)):
-        i = index[k]
-        wrong = side[k]
-        if side[k] == 0:
-            if abs(reactions[i]) > (1.0 + excess) * bound[k]:
+def settle(bounded, rows, reactions, u, allowed, one_only):
+    """Change the sides of rows that break their law; were there none? See `Held.is_done`.  bounded, rows: as in
+    `guess_sides`; allowed: speed [m/s], and how much of a bound reactions may exceed it by."""
+    of, by, settled, (speed_allowed, excess) = Bounded(*bounded), RowArrays(*rows), True, allowed
+    for k in range(len(of.row)):
+        i, side, bound = of.row[k], of.side[k], of.bound[k]
+        wrong = side
+        if side == 0:
+            if abs(reactions[i]) > (1.0 + excess) * bound:
                 wrong = 1 if reactions[i] > 0.0 else -1
         else:
-            speed = row_rate(bodies, block[k], rows, i, u)
-            push = compliance[i] * side[k] * bound[k]
-            size = abs(speed) + abs(push) + abs(bias[i])
-            if side[k] * (speed + push + bias[i]) > max(tolerance, _ROUNDING * size):
+            speed = row_rate(by.bodies, of.block[k], by.rows, i, u)
+            push = by.compliance[i] * side * bound
+            size = abs(speed) + abs(push) + abs(by.bias[i])
+            if side * (speed + push + by.bias[i]) > max(speed_allowed, _ROUNDING * size):
                 wrong = 0
-        if wrong != side[k]:
-            side[k] = wrong
+        if wrong != side:
+            of.side[k] = wrong
             settled = False
             if one_only:
                 return False

@@ -76,10 +76,8 @@ def evaluate(closing, g, q, room):
     a, z = closing.islands[g, 0], closing.islands[g + 1, 0]
     first, last = closing.islands[g, 1], closing.islands[g + 1, 1]
     matrices_of(q[first:last], 3, room.rotation[first:last])
-    joint_frames(
-        closing.pair[a:z], closing.origin[a:z], closing.axes[a:z], q, room.rotation, room.origin[a:z], room.axes[a:z],
-        room.centre[a:z],
-    )  # fmt: skip
+    frames = (room.origin[a:z], room.axes[a:z], room.centre[a:z])
+    joint_frames(closing.pair[a:z], closing.origin[a:z], closing.axes[a:z], q, room.rotation, frames)
     worst = 0.0
     for k in range(a, z):
         xa, A, ca = room.origin[k, 0], room.axes[k, 0], room.centre[k, 0]

@@ -13,7 +13,8 @@ import math
 import numpy as np
 
 from delassus.dynamics.rows import row_rate
-from delassus.joints.primitives import evaluate_coordinates, joint_frames
+from delassus.joints.data import Freedoms, JointRows
+from delassus.joints.primitives import empty_frames, evaluate_coordinates, joint_frames
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model
@@ -57,7 +58,7 @@ def total_energy(model: Model, state: State) -> tuple[float, float]:
     joints = model.joints
     if joints.any_energy:
         turns = joints.turns_of(state.turns)
-        more = coordinate_energy(joints.plain[:3], joints.plain_coordinates, state.q, state.rotation, state.u, turns)
+        more = coordinate_energy(joints.row_data, joints.coordinate_data, state.q, state.rotation, state.u, turns)
         kinetic, potential = kinetic + more[0], potential + more[1]
     if model.couplings is not None and (model.couplings.spring + model.couplings.armature > 0.0).any():
         more = _tendon_energy(model, state)
@@ -113,21 +114,17 @@ def energy_at(mass, inertia, gravity, rotation, position, u):
 
 @njit(cache=True, error_model="numpy")
 def coordinate_energy(joints, freedoms, q, rotation, u, turns):
-    """Kinetic energy of armature and potential energy of springs of joint coordinates [J].  joints: bodies, origin,
-    axes of `JointArrays`; freedoms: its `plain_coordinates`; q: (n_b, 7), u: (n_b, 6), turns: (n_d,)."""
-    bodies, local_origin, local_axes = joints
-    joint, primitive, axis, spring, rest, armature = (
-        freedoms[0], freedoms[1], freedoms[2], freedoms[13], freedoms[14], freedoms[15],
-    )  # fmt: skip
-    n, count = len(bodies), len(joint)
-    origin, axes, centre = np.empty((n, 2, 3)), np.empty((n, 2, 3, 3)), np.empty((n, 2, 3))
+    """Kinetic energy of armature and potential energy of springs of joint coordinates [J].  joints, freedoms: fields of
+    `JointRows` and `Freedoms`; q: (n_b, 7), u: (n_b, 6), turns: (n_d,)."""
+    joints, of = JointRows(*joints), Freedoms(*freedoms)
+    count, frames = len(of.joint), empty_frames(len(joints.bodies))
     values, rates = np.empty(count), np.empty((count, 12))
-    joint_frames(bodies, local_origin, local_axes, q, rotation, origin, axes, centre)
-    evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, values, rates)
+    joint_frames(joints.bodies, joints.origin, joints.axes, q, rotation, frames)
+    evaluate_coordinates((joints.bodies, of.joint, of.primitive, of.axis), frames, values, rates)
     kinetic, potential = 0.0, 0.0
     for d in range(count):
-        potential += 0.5 * spring[d] * (values[d] + 2.0 * math.pi * turns[d] - rest[d]) ** 2
-        kinetic += 0.5 * armature[d] * row_rate(bodies, joint[d], rates, d, u) ** 2
+        potential += 0.5 * of.spring[d] * (values[d] + 2.0 * math.pi * turns[d] - of.rest[d]) ** 2
+        kinetic += 0.5 * of.armature[d] * row_rate(joints.bodies, of.joint[d], rates, d, u) ** 2
     return kinetic, potential
 
 

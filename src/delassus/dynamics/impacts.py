@@ -9,15 +9,17 @@ velocity, and meets it in the next step."""
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from delassus.collision import Contacts, detect_at
+from delassus.collision.contacts import ContactColumns
 from delassus.collision.placement import moves_far
 from delassus.collision.sweep import APART, GRAZE, HIT, MISS, OVERLAP, Sweep, follow, pair_keys, sweep
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.rows import Rows, row_rate
-from delassus.dynamics.stabilisation import Stabilisation, contact_bias
+from delassus.dynamics.stabilisation import Pushing, Stabilisation, contact_bias
 from delassus.integrators import moved_each
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
@@ -38,9 +40,16 @@ def path_of(model: Model, state: State, inputs: Inputs, h: float, lead: float) -
 
 
 def meeting(
-    model: Model, state: State, inputs: Inputs, at: np.ndarray, h: float, lead: float, stabilisation: Stabilisation,
-    flight: "Flight | None", threads: int = 1,
-) -> Contacts:  # fmt: skip
+    model: Model,
+    state: State,
+    inputs: Inputs,
+    at: np.ndarray,
+    h: float,
+    lead: float,
+    stabilisation: Stabilisation,
+    flight: "Flight | None",
+    threads: int = 1,
+) -> Contacts:
     """The contacts at the poses `at` (n_b, 7), less those of bodies that only pass.  flight: what `foresee` said."""
     reach = None if flight is None else flight.reach
     contacts = detect_at(model.shapes, at, threads=threads, reach=reach)
@@ -49,10 +58,8 @@ def meeting(
     if flight is not None:
         contacts = flight.filtered(model, contacts)
     speed, doubtful = np.empty(len(contacts)), np.empty(len(contacts), np.bool_)
-    if not are_in_doubt(
-        contacts.bodies, contacts.point, contacts.frame, contacts.gap, at, state.u, h, model.joints.bodies,
-        np.empty(model.body_count, np.bool_), speed, doubtful,
-    ):  # fmt: skip
+    doubt = np.empty(model.body_count, np.bool_), speed, doubtful
+    if not are_in_doubt(contacts.data, at, state.u, h, model.joints.bodies, doubt):
         return contacts
     pairs = contacts.shapes[doubtful].astype(np.int64)  # sorted
     pairs = pairs[np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))]
@@ -88,49 +95,57 @@ def _among(keys: np.ndarray, contacts: Contacts) -> np.ndarray:
     return keys[np.minimum(np.searchsorted(keys, mine), len(keys) - 1)] == mine
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def are_in_doubt(bodies, point, frame, gap, at, u, h, joint_bodies, held, speed, doubtful):
-    """Which contacts (n_c,) may only be passed, as nothing else acts on their bodies, and whether there are any.
+class Doubt(NamedTuple):
+    """Contacts that may only be passed."""
 
-    bodies … gap: of the contacts; at: (n_b, 7), u: (n_b, 6); held: (n_b,), written as speed (n_c,) is: see
-    `_would_act`."""
-    if not _would_act(bodies, point, frame, gap, at, u, h, speed):
+    is_touched: np.ndarray  # (n_b,) does anything else act on the body?
+    speed: np.ndarray  # (n_c,) see `_would_act`
+    is_doubtful: np.ndarray  # (n_c,)
+
+
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+def are_in_doubt(contacts, at, u, h, joint_bodies, doubt):
+    """Are there contacts that may only be passed, as nothing else acts on their bodies? Which is written.
+
+    contacts: fields of `ContactColumns`; at: (n_b, 7), u: (n_b, 6); doubt: of `Doubt`, with room for more contacts."""
+    of, doubt = ContactColumns(*contacts), Doubt(*doubt)
+    if not _would_act(of, at, u, h, doubt.speed):
         return False
-    for c in range(len(gap)):
-        doubtful[c] = speed[c] < 0.0
-    return are_free(bodies, joint_bodies, held, doubtful[: len(gap)])
+    for c in range(len(of.gap)):
+        doubt.is_doubtful[c] = doubt.speed[c] < 0.0
+    return are_free(of.bodies, joint_bodies, doubt.is_touched, doubt.is_doubtful[: len(of.gap)])
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def are_free(bodies, joint_bodies, held, passing):
+def are_free(bodies, joint_bodies, is_touched, passing):
     """Leave as passing only contacts (n_c,) on whose bodies nothing else acts, neither a joint nor a contact that is
-    not among them; are there any?  held: (n_b,), written: where something does. Such bodies do not go on as they do;
-    without this spheres in a silo sank into each other by 0.2 mm."""
-    for b in range(len(held)):
-        held[b] = False
+    not among them; are there any?  is_touched: (n_b,), written: where something does. Such bodies do not go on as they
+    do; without this spheres in a silo sank into each other by 0.2 mm."""
+    for b in range(len(is_touched)):
+        is_touched[b] = False
     for c in range(len(passing)):
         for side in range(2):
             if not passing[c] and bodies[c, side] >= 0:
-                held[bodies[c, side]] = True
+                is_touched[bodies[c, side]] = True
     for j in range(len(joint_bodies)):
         for side in range(2):
             if joint_bodies[j, side] >= 0:
-                held[joint_bodies[j, side]] = True
+                is_touched[joint_bodies[j, side]] = True
     found = False
     for c in range(len(passing)):
         for side in range(2):
-            if bodies[c, side] >= 0 and held[bodies[c, side]]:
+            if bodies[c, side] >= 0 and is_touched[bodies[c, side]]:
                 passing[c] = False
         found = found or passing[c]
     return found
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _would_act(bodies, point, frame, gap, at, u, h, speed):
+def _would_act(of, at, u, h, speed):
     """Normal speeds [m/s] of the open contacts that act although their bodies move along rather than towards each
     other, zero for the others; whether there are any. The nearest points of a corner and of what flies past it approach
     each other, and yet they may never meet."""
-    found = False
+    bodies, point, frame, gap, found = of.bodies, of.point, of.frame, of.gap, False
     for c in range(len(gap)):
         speed[c] = 0.0
         if gap[c] <= 0.0:
@@ -175,11 +190,9 @@ class Flight:
     def set_impacts(self, model: Model, state: State, rows: Rows, h: float, stabilisation: Stabilisation) -> None:
         """Biases of the contacts of bodies that hit at times of their own."""
         pushing = stabilisation.pushing(model.gravity, h, self.lead * h)
-        contacts, soft = rows.contacts, np.zeros(0) if rows.compliance is None else rows.compliance
-        _set_impacts(
-            contacts.bodies, contacts.gap, contacts.restitution, rows.cone.contact_start, rows.rows, soft, state.u,
-            self.elapsed, self.acceleration, h, self.lead * h, pushing, rows.bias,
-        )  # fmt: skip
+        out = rows.rows, rows.bias, np.zeros(0) if rows.compliance is None else rows.compliance
+        flight = self.elapsed, self.acceleration
+        _set_impacts(rows.contacts.data, state.u, flight, h, pushing, rows.cone.contact_start, out)
 
 
 def foresee(
@@ -234,14 +247,19 @@ def _settled(model: Model, q: np.ndarray, path: np.ndarray, met: Sweep) -> Sweep
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _set_impacts(pairs, gap, restitution, first, rows, soft, u, elapsed, acceleration, h, usual, pushing, bias):
-    for c in range(len(gap)):
+def _set_impacts(contacts, u, flight, h, pushing, first, out):
+    """Biases of contacts whose bodies were stopped early.  contacts: fields of `ContactColumns`; u: (n_b, 6); flight:
+    elapsed and acceleration of `Flight`; pushing: fields of `Pushing`; first: row of the first contact; out: rows,
+    bias, compliance or empty."""
+    of, (elapsed, acceleration), (rows, bias, soft) = ContactColumns(*contacts), flight, out
+    usual = Pushing(*pushing).ahead
+    for c in range(len(of.gap)):
         r = first + 3 * c
         if len(soft) and soft[r] > 0.0:
             continue
         early, force = h, 0.0
         for side in range(2):
-            b = pairs[c, side]
+            b = of.bodies[c, side]
             if b >= 0:
                 early = min(early, elapsed[b])
                 for k in range(3):
@@ -249,8 +267,8 @@ def _set_impacts(pairs, gap, restitution, first, rows, soft, u, elapsed, acceler
         if early == usual:
             continue
         left = h - early
-        speed, horizon = row_rate(pairs, c, rows, r, u), max(left + usual, _SHORTEST * h)
-        bias[r] = contact_bias(pushing, gap[c], speed, restitution[c], h, horizon, early * force, left * force)
+        speed, horizon = row_rate(of.bodies, c, rows, r, u), max(left + usual, _SHORTEST * h)
+        bias[r] = contact_bias(pushing, of.gap[c], speed, of.restitution[c], h, horizon, early * force, left * force)
 
 
 def wait_at_obstacles(

@@ -7,15 +7,29 @@ armature) is one row whose reaction is their sum.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from delassus.dynamics.rows import DRIVE, FRICTION, JOINT, LIMIT, NEARLY_HARD, row_mobility, row_rate
+from delassus.dynamics.rows import (
+    DRIVE,
+    FRICTION,
+    JOINT,
+    LIMIT,
+    NEARLY_HARD,
+    Motion,
+    RowArrays,
+    Rule,
+    Turning,
+    row_mobility,
+    row_rate,
+)
 from delassus.dynamics.softness import soft_stop, spring_row
-from delassus.dynamics.stabilisation import limit_bias
+from delassus.dynamics.stabilisation import Pushing, limit_bias
 from delassus.dynamics.turns import nearest_rotations, unwrap
 from delassus.joints.arrays import IMPOSED, PD
-from delassus.joints.primitives import evaluate_constraints, evaluate_coordinates, joint_frames
+from delassus.joints.data import Freedoms, JointRows
+from delassus.joints.primitives import empty_frames, evaluate_constraints, evaluate_coordinates, joint_frames
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.softening import HARD, SPRING
@@ -26,188 +40,179 @@ _LIMIT_HORIZON = 4.0  # a limit enters the problem when it could be reached with
 _LIMIT_MARGIN = 1e-3  # … or is this near [m, rad]
 
 
-@njit(cache=True, error_model="numpy", **ADDRESSED)
-def fill_joints(
-    joints, freedoms, q, turns, elapsed, position, rotation, u, half, h, feedback, out, errors, coordinates
-):
-    """Rows as if all joints were hard, and the joint coordinates.
+class Coordinates(NamedTuple):
+    """Joint coordinates where rows are evaluated, lengths of tendons behind them, n in all."""
 
-    joints, freedoms: `JointArrays.plain` and `.plain_coordinates`; q: (n_b, 7), turns: (n_d,) before the step;
-    position, rotation: of bodies where rows are evaluated, each having moved for elapsed (n_b,) [s]; u, half: (n_b, 6)
-    before the step and after the first half of its gyroscopic moment; feedback: `Stabilisation.joint`;
-    out: bodies, names per joint; rows, bias per row; errors: residuals before the step and where rows are evaluated,
-    what rows and velocities turned in between, per row; coordinates: values (n_d,), turns counted, rates (n_d, 12)
-    where rows are evaluated and before the step."""
-    bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = joints
-    joint, kind, axis = freedoms[0], freedoms[1], freedoms[2]
-    blocks, names, rows, bias = out
-    residual, later, bend = errors
+    values: np.ndarray  # (n,) turns counted [m, rad]
+    rates: np.ndarray  # (n, 12) rate rows
+    rates_before: np.ndarray  # (n_d, 12) of joint coordinates at the start of the step
+    of_lengths: np.ndarray  # (n − n_d, 4) how lengths move, see `_fill_speeds`
+
+
+class Targets(NamedTuple):
+    """What drives are told."""
+
+    value: np.ndarray  # (n,) [m, rad]
+    rate: np.ndarray  # (n,) [m/s, rad/s]
+    late: float  # time from the one they are for to the one of the rows [s]
+
+
+@njit(cache=True, error_model="numpy", **ADDRESSED)
+def fill_joints(joints, freedoms, before, motion, rule, out, turning, coordinates):
+    """Rows as if all joints were hard, and the joint coordinates; returns 0.
+
+    joints, freedoms: fields of `JointRows` and `Freedoms`; before: poses (n_b, 7) and turns (n_d,) at the start of the
+    step; motion, rule: of `Motion`, `Rule`; written: out: of `RowArrays`, compliance and bound left alone; turning: of
+    `Turning`; coordinates: values (n_d,), rates and rates before (n_d, 12), of `Coordinates`."""
+    of, free, (q, turns), motion = JointRows(*joints), Freedoms(*freedoms), before, Motion(*motion)
+    rule, out, turning = Rule(*rule), RowArrays(*out), Turning(*turning)
     values, rates, rates_before = coordinates
-    n = len(bodies)
-    origin, axes, centre = np.empty((n, 2, 3)), np.empty((n, 2, 3, 3)), np.empty((n, 2, 3))
-    before, other, earlier = np.empty((len(residual), 12)), np.empty((len(q), 3, 3)), np.empty(len(values))
+    feedback, frames = Pushing(*rule.pushing).joint, empty_frames(len(of.bodies))
+    axes = of.bodies, free.joint, free.primitive, free.axis
+    rows_before, other = np.empty((len(turning.residual), 12)), np.empty((len(q), 3, 3))
+    earlier = np.empty(len(values))
     # the joints' errors are taken before the step: a midpoint predicted along straight lines has errors of its own
     matrices_of(q, 3, other)
-    joint_frames(bodies, local_origin, local_axes, q, other, origin, axes, centre)
-    evaluate_constraints(
-        start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, before
-    )
-    evaluate_coordinates(joint, kind, axis, bodies, origin, axes, centre, earlier, rates_before)
+    joint_frames(of.bodies, of.origin, of.axes, q, other, frames)
+    evaluate_constraints(of, frames, turning.residual, rows_before)
+    evaluate_coordinates(axes, frames, earlier, rates_before)
     for d in range(len(earlier)):
         earlier[d] += 2.0 * math.pi * turns[d]
-    joint_frames(bodies, local_origin, local_axes, position, rotation, origin, axes, centre)
-    evaluate_constraints(start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, later, rows)
-    evaluate_coordinates(joint, kind, axis, bodies, origin, axes, centre, values, rates)
-    unwrap(joint, freedoms[3], bodies, earlier, rates, u, elapsed, values)
-    for j in range(n):
-        blocks[j, 0], blocks[j, 1], names[j] = bodies[j, 0], bodies[j, 1], JOINT + np.uint64(j)
-        for r in range(start[j], start[j + 1]):
+    joint_frames(of.bodies, of.origin, of.axes, motion.at, motion.rotation, frames)
+    evaluate_constraints(of, frames, turning.later, out.rows)
+    evaluate_coordinates(axes, frames, values, rates)
+    unwrap(free, earlier, rates, motion.u, motion.elapsed, values)
+    for j in range(len(of.bodies)):
+        out.bodies[j, 0], out.bodies[j, 1], out.names[j] = of.bodies[j, 0], of.bodies[j, 1], JOINT + np.uint64(j)
+        for r in range(of.start[j], of.start[j + 1]):
             # Velocities that obey the joints at the *end* of the step, half a step and half a gyroscopic moment beyond
             # those of the solve, differ from them by what rows and velocities turned since its start. Without this
             # term the projection onto the turned joints loses energy at first order: 0.56 J of a double pendulum's in
             # three seconds at h = 1 ms, instead of 0.0007 J.
-            bend[r] = row_rate(bodies, j, rows, r, half) - row_rate(bodies, j, before, r, u)
-            bias[r] = feedback * residual[r] / h + bend[r]
+            now = row_rate(of.bodies, j, out.rows, r, motion.half)
+            turning.bend[r] = now - row_rate(of.bodies, j, rows_before, r, motion.u)
+            out.bias[r] = feedback * turning.residual[r] / rule.h + turning.bend[r]
     return np.int64(0)
 
 
 @njit(cache=True, error_model="numpy", **ADDRESSED)
-def fill_coordinates(
-    joint_bodies, freedoms, coordinates, u, half, h, weight, stab, soft, rotation, masses, beside, block, row, out,
-    stopped, counts,
-):  # fmt: skip
-    """Drives and dry friction as bilateral rows, then limits; counts: (3,) bilateral blocks, limits, is any compliant?
-    is written. Returns 0.
+def fill_coordinates(freedoms, soft, coordinates, targets, motion, rule, first, out):
+    """Drives and dry friction as bilateral rows, then limits. Returns 0.
 
-    freedoms: `JointArrays.plain_coordinates` of joint coordinates and lengths of tendons, n in all; coordinates: values
-    (n,), rates (n, 12) where rows are evaluated, and (n_d, 12) of joint coordinates at the start of the step, targets
-    and target rates (n,), time from the one the targets are for to the one of the rows [s]; u, half: (n_b, 6) before
-    the step and after the first half of its gyroscopic moment, between which and the velocities after the solve
-    impulses work; weight: of springs and dampers, see softness.py; stab: `Stabilisation.pushing`; soft: (n, WIDTH) of
-    the limits; masses: inverse; beside: (n − n_d, 4) how lengths move, see `_fill_motion`; block, row: the first; out:
-    bodies, names per block; rows, bias, compliance, bound per row, bound being the largest reaction [N s]; stopped:
-    (n,) does a limit stop the prescribed motion?"""
-    bodies, names, rows, bias, compliance, bound = out
-    placed = (bodies, names, rows)
-    start = (block, row)
-    joint, friction, rates = freedoms[0], freedoms[7], coordinates[1]
-    motion = np.empty((len(joint), 4))
-    _fill_motion(joint_bodies, joint, rates, coordinates[2], u, half, rotation, masses, beside, motion)
-    row, is_soft = _fill_drives(
-        joint_bodies, freedoms, coordinates, motion, h, weight, stab, start, placed, bias, compliance, bound, stopped
-    )  # fmt: skip
-    for d in range(len(joint)):
-        if friction[d] <= 0.0:
+    freedoms: fields of `Freedoms`; soft: (n, WIDTH) of the limits; coordinates, targets: of `Coordinates`, `Targets`;
+    motion, rule: of `Motion`, `Rule`; first: block and row; out: fields of `RowArrays`; stopped (n,): does a limit stop
+    the prescribed motion? counts (3,): bilateral blocks, limits, is any compliant?"""
+    rows, stopped, counts = out
+    of, coordinates, rows = Freedoms(*freedoms), Coordinates(*coordinates), RowArrays(*rows)
+    motion, rule = Motion(*motion), Rule(*rule)
+    speeds = np.empty((len(of.joint), 4))
+    _fill_speeds(of, coordinates, motion, speeds)
+    block, row = first
+    row, is_soft = _fill_drives(of, coordinates, targets, speeds, rule, first, rows, stopped)
+    for d in range(len(of.joint)):
+        if of.friction[d] <= 0.0:
             continue
         # What sticks does not move at the *end* of the step: the rate there differs from that of the rows by what they
         # turned since its start, as with the joints themselves. Without it friction that sticks works at first order.
-        j = joint[d]
-        _place(start[0] + row - start[1], row, joint_bodies, j, rates, d, 1.0, FRICTION + np.uint64(d), placed)
-        bias[row] = motion[d, 0] - motion[d, 1]
-        bound[row] = h * friction[d]
-        compliance[row] = NEARLY_HARD * motion[d, 3]
+        _place(rows, block + row - first[1], row, of, d, coordinates.rates, 1.0, FRICTION + np.uint64(d))
+        rows.bias[row] = speeds[d, 0] - speeds[d, 1]
+        rows.bound[row] = rule.h * of.friction[d]
+        rows.compliance[row] = NEARLY_HARD * speeds[d, 3]
         row, is_soft = row + 1, True
-    bilateral = start[0] + row - start[1]
-    limits, softened = _fill_limits(
-        joint_bodies, freedoms, coordinates, motion, h, weight, stab, soft, bilateral, row, placed, bias, compliance
-    )
+    bilateral = block + row - first[1]
+    limits, softened = _fill_limits(of, soft, coordinates, speeds, rule, (bilateral, row), rows)
     counts[0], counts[1], counts[2] = bilateral, limits, is_soft or softened
     return np.int64(0)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _fill_motion(joint_bodies, joint, rates, rates_before, u, half, rotation, masses, beside, motion):
+def _fill_speeds(of, coordinates, motion, speeds):
     """(n, 4) of each coordinate: its rate by `half` along the rows, by u along those at the start of the step and along
-    the rows [m/s, rad/s], and its mobility [1/kg]; of lengths, the last ones, as given."""
-    own = len(rates_before)
+    the rows [m/s, rad/s], and its mobility [1/kg]; of lengths, the last ones, as they come."""
+    rates, rates_before = coordinates.rates, coordinates.rates_before
+    own, masses = len(rates_before), (motion.rotation, motion.inverse_mass, motion.inverse_inertia)
     for d in range(own):
-        j = joint[d]
-        motion[d, 0] = row_rate(joint_bodies, j, rates, d, half)
-        motion[d, 1] = row_rate(joint_bodies, j, rates_before, d, u)
-        motion[d, 2] = row_rate(joint_bodies, j, rates, d, u)
-        motion[d, 3] = row_mobility(joint_bodies, j, rates, d, rotation, masses)
-    for k in range(len(beside)):
+        j = of.joint[d]
+        speeds[d, 0] = row_rate(of.bodies, j, rates, d, motion.half)
+        speeds[d, 1] = row_rate(of.bodies, j, rates_before, d, motion.u)
+        speeds[d, 2] = row_rate(of.bodies, j, rates, d, motion.u)
+        speeds[d, 3] = row_mobility(of.bodies, j, rates, d, masses)
+    for k in range(len(coordinates.of_lengths)):
         for i in range(4):
-            motion[own + k, i] = beside[k, i]
+            speeds[own + k, i] = coordinates.of_lengths[k, i]
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _place(block, row, joint_bodies, j, rates, d, sign, name, placed):
-    """Row ± rates[d] of joint j, under this name."""
-    bodies, names, rows = placed
-    bodies[block, 0], bodies[block, 1], names[block] = joint_bodies[j, 0], joint_bodies[j, 1], name
+def _place(out, block, row, of, d, rates, sign, name):
+    """Row ± rates[d] of a coordinate's joint, under this name."""
+    j = of.joint[d]
+    out.bodies[block, 0], out.bodies[block, 1], out.names[block] = of.bodies[j, 0], of.bodies[j, 1], name
     for k in range(12):
-        rows[row, k] = sign * rates[d, k]
+        out.rows[row, k] = sign * rates[d, k]
 
 
 @njit(cache=True, error_model="numpy")
-def _fill_drives(
-    joint_bodies, freedoms, coordinates, motion, h, weight, stab, start, placed, bias, compliance, bound, stopped
-):
+def _fill_drives(of, coordinates, targets, speeds, rule, first, out, stopped):
     """Motors, damping, springs, armature and prescribed motion; returns (next row, is any compliant?)."""
-    joint, _, _, _, lower, upper, damping, _, drive, stiffness, rate_gain, effort, _, spring, rest, armature = freedoms
-    values, rates, _, target, target_rate, late = coordinates
-    target = nearest_rotations(freedoms, values, target)
-    row, is_soft = start[1], False
-    for d in range(len(joint)):
-        gains = stiffness[d] + rate_gain[d] if drive[d] == PD else 0.0
-        passive = damping[d] + spring[d] + armature[d] > 0.0
+    targets, values, rates, h = Targets(*targets), coordinates.values, coordinates.rates, rule.h
+    lower, upper, drive, effort, armature = of.lower, of.upper, of.drive, of.effort, of.armature
+    bias, compliance = out.bias, out.compliance
+    target = nearest_rotations(of, values, targets.value)
+    row, is_soft = first[1], False
+    for d in range(len(of.joint)):
+        gains = of.stiffness[d] + of.rate_gain[d] if drive[d] == PD else 0.0
+        passive = of.damping[d] + of.spring[d] + armature[d] > 0.0
         if drive[d] != IMPOSED and gains <= 0.0 and not passive:
             continue
-        j = joint[d]
-        own = motion[d, 3] / (1.0 + armature[d] * motion[d, 3])
-        speed = motion[d, 0]
-        error = target[d] + late * target_rate[d] - values[d]
+        own = speeds[d, 3] / (1.0 + armature[d] * speeds[d, 3])
+        speed, before = speeds[d, 0], speeds[d, 1]
+        error = target[d] + targets.late * targets.rate[d] - values[d]
         # what is passive counts neither against a limited effort nor does it change a prescribed motion
         alone = passive and (drive[d] == IMPOSED or math.isfinite(effort[d]))
         together = gains > 0.0 and not alone  # dampers beside motors are theirs
-        pulled, given = 0.0, 0.0
+        pulled, yielding = 0.0, 0.0
         if passive:
-            pulled, given = _passive_row(
-                spring[d], 0.0 if together else damping[d], armature[d], rest[d] - values[d], speed,
-                motion[d, 1], own, h, weight,
-            )  # fmt: skip
+            spring = of.spring[d], 0.0, 0.0 if together else of.damping[d]
+            pulled, yielding = _passive_row(spring, armature[d], of.rest[d] - values[d], (speed, before), own, rule)
         if drive[d] == IMPOSED:
             near = max(lower[d] - values[d], min(error, upper[d] - values[d]))
-            rate = target_rate[d] if near == error else 0.0  # a target beyond the limits waits at them
+            rate = targets.rate[d] if near == error else 0.0  # a target beyond the limits waits at them
             asked = rate + _catch_up(near, effort[d], own, h)
-            wanted = _within_limits(asked, values[d], lower[d], upper[d], h, stab)
+            wanted = _within_limits(asked, values[d], lower[d], upper[d], rule)
             stopped[d] = near != error or wanted != asked
-            bias[row] = speed - motion[d, 1] - wanted
+            bias[row] = speed - before - wanted
             compliance[row] = NEARLY_HARD * own if math.isfinite(effort[d]) else 0.0
         elif gains > 0.0:
-            bias[row], compliance[row] = spring_row(
-                stiffness[d], rate_gain[d], 0.0 if alone else damping[d], error, target_rate[d], speed, own, h,
-                weight,
-            )  # fmt: skip
+            gain = of.stiffness[d], of.rate_gain[d], 0.0 if alone else of.damping[d]
+            bias[row], compliance[row] = spring_row(gain, error, targets.rate[d], speed, own, h, rule.weight)
             if not alone:
-                bias[row], compliance[row] = _side_by_side(bias[row], compliance[row], pulled, given)
+                bias[row], compliance[row] = _side_by_side(bias[row], compliance[row], pulled, yielding)
         elif not alone:
-            bias[row], compliance[row] = pulled, given
+            bias[row], compliance[row] = pulled, yielding
         if drive[d] == IMPOSED or gains > 0.0 or not alone:
-            bound[row] = h * effort[d]
-            _place(start[0] + row - start[1], row, joint_bodies, j, rates, d, 1.0, DRIVE + np.uint64(d), placed)
+            out.bound[row] = h * effort[d]
+            _place(out, first[0] + row - first[1], row, of, d, rates, 1.0, DRIVE + np.uint64(d))
             is_soft = is_soft or compliance[row] > 0.0
             row += 1
         if alone:
-            bias[row], compliance[row] = pulled, given
-            name = DRIVE + _DAMPER + np.uint64(d)
-            _place(start[0] + row - start[1], row, joint_bodies, j, rates, d, 1.0, name, placed)
+            bias[row], compliance[row] = pulled, yielding
+            _place(out, first[0] + row - first[1], row, of, d, rates, 1.0, DRIVE + _DAMPER + np.uint64(d))
             row, is_soft = row + 1, True
     return row, is_soft
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _passive_row(stiffness, damping, armature, error, speed, before, mobility, h, weight):
+def _passive_row(spring, armature, error, speeds, mobility, rule):
     """(bias, compliance) of a spring, a damper and armature side by side, compliance 0 for none of them.
 
-    error: of the spring [m, rad]; speed: of the row before its impulses, before: at the start of the step."""
+    spring: stiffness, 0, damping; error: of the spring [m, rad]; speeds: of the row before its impulses, and at the
+    start of the step."""
     bias, compliance = 0.0, 0.0
-    if stiffness + damping > 0.0:
-        bias, compliance = spring_row(stiffness, 0.0, damping, error, 0.0, speed, mobility, h, weight)
+    if spring[0] + spring[2] > 0.0:
+        bias, compliance = spring_row(spring, error, 0.0, speeds[0], mobility, rule.h, rule.weight)
     if armature > 0.0:
         # the rate at the end of the step is the row's and what rows turned since its start, as with dry friction
-        bias, compliance = _side_by_side(bias, compliance, speed - 2.0 * before, 1.0 / armature)
+        bias, compliance = _side_by_side(bias, compliance, speeds[0] - 2.0 * speeds[1], 1.0 / armature)
     return bias, compliance
 
 
@@ -223,32 +228,29 @@ def _side_by_side(bias, compliance, other_bias, other):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _fill_limits(
-    joint_bodies, freedoms, coordinates, motion, h, weight, stab, soft, block, row, placed, bias, compliance
-):
+def _fill_limits(of, soft, coordinates, speeds, rule, first, out):
     """Unilateral rows of the limits that are near (Tsounis et al. 2024, eq. 28–31); returns (how many, is any
     compliant?)."""
-    joint, _, _, _, lower, upper, _, _, drive, _, _, effort, bounce, _, _, _ = freedoms
-    values, rates = coordinates[0], coordinates[1]
+    values, rates, h = coordinates.values, coordinates.rates, rule.h
     count, is_soft = 0, False
     for side in range(2):
         sign = 1.0 - 2.0 * side
-        for d in range(len(joint)):
-            bound = upper[d] if side else lower[d]
-            if not math.isfinite(bound) or (drive[d] == IMPOSED and not math.isfinite(effort[d])):
+        for d in range(len(of.joint)):
+            bound = of.upper[d] if side else of.lower[d]
+            if not math.isfinite(bound) or (of.drive[d] == IMPOSED and not math.isfinite(of.effort[d])):
                 continue  # prescribed motion stops at limits by itself
-            speed = sign * motion[d, 2]
+            speed = sign * speeds[d, 2]
             gap = sign * (values[d] - bound)
             if gap > max(_LIMIT_MARGIN, -_LIMIT_HORIZON * h * speed):
                 continue
-            r = row + count
-            _place(block + count, r, joint_bodies, joint[d], rates, d, sign, LIMIT + np.uint64(2 * d + side), placed)
+            r = first[1] + count
+            _place(out, first[0] + count, r, of, d, rates, sign, LIMIT + np.uint64(2 * d + side))
             # what is still open stays hard, but for springs: it may close within the step and no further
             if soft[d, 0] == SPRING or (soft[d, 0] != HARD and gap <= 0.0):
-                bias[r], compliance[r] = soft_stop(soft[d], gap, speed, motion[d, 3], h, weight)
+                out.bias[r], out.compliance[r] = soft_stop(soft[d], gap, speed, speeds[d, 3], h, rule.weight)
                 is_soft = True
             else:
-                bias[r] = limit_bias(stab, gap, speed, bounce[d], h)
+                out.bias[r] = limit_bias(rule.pushing, gap, speed, of.limit_restitution[d], h)
             count += 1
     return count, is_soft
 
@@ -269,14 +271,15 @@ def _catch_up(error, effort, mobility, h):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _within_limits(rate, coordinate, lower, upper, h, stab):
+def _within_limits(rate, coordinate, lower, upper, rule):
     """The rate, or what of it the joint's limits leave: two hard rows that contradict each other have no solution."""
-    low = -_room(stab, coordinate - lower, h) if math.isfinite(lower) else -math.inf
-    high = _room(stab, upper - coordinate, h) if math.isfinite(upper) else math.inf
+    low = -_fastest(coordinate - lower, rule) if math.isfinite(lower) else -math.inf
+    high = _fastest(upper - coordinate, rule) if math.isfinite(upper) else math.inf
     return max(low, min(rate, high))
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _room(stab, gap, h):
+def _fastest(gap, rule):
     """The fastest approach to a limit [m/s, rad/s]; beyond it the slowest way back, negative."""
-    return gap / h if gap >= 0.0 else max(stab[1] * gap / h, -stab[4])
+    by = Pushing(*rule.pushing)
+    return gap / rule.h if gap >= 0.0 else max(by.limit * gap / rule.h, -by.depenetration_speed)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from delassus.dynamics.rows import COUPLING, LIMIT, are_of
+from delassus.dynamics.rows import COUPLING, LIMIT, Motion, RowArrays, Rule, are_of
+from delassus.dynamics.stabilisation import Pushing
 from delassus.joints.couplings import Couplings
 from delassus.model.model import Model
 from delassus.model.state import State
@@ -24,21 +25,20 @@ class Lengths:
     rows: np.ndarray
 
     def fill_held(
-        self, u: np.ndarray, half: np.ndarray, h: float, feedback: float, block: int, row: int,
-        out: tuple[np.ndarray, ...], residual: np.ndarray,
-    ) -> None:  # fmt: skip
-        """Rows of lengths that are held. Errors and what rows turned since the start of the step are as with joints
-        (`fill_joints`)."""
-        bodies, names, rows, bias = out
+        self, motion: Motion, rule: Rule, first: tuple[int, int], out: RowArrays, residual: np.ndarray
+    ) -> None:
+        """Rows of lengths that are held, from this block and row on. Errors and what rows turned since the start of the
+        step are as with joints (`fill_joints`)."""
         held, couplings = self.couplings.held, self.couplings
         residual[:] = self.before[held] - couplings.lower[held]
-        own, blocks = slice(row, row + len(held)), slice(block, block + len(held))
-        bias[own] = feedback * residual / h + self.rows[held] @ half.ravel() - self.rows_before[held] @ u.ravel()
-        bodies[blocks], names[blocks] = couplings.bodies[held], COUPLING + held.astype(np.uint64)
-        rows[own] = couplings.of_two_bodies(self.rows)[held]
+        blocks, own = (slice(at, at + len(held)) for at in first)
+        turned = self.rows[held] @ motion.half.ravel(), self.rows_before[held] @ motion.u.ravel()
+        out.bias[own] = Pushing(*rule.pushing).joint * residual / rule.h + turned[0] - turned[1]
+        out.bodies[blocks], out.names[blocks] = couplings.bodies[held], COUPLING + held.astype(np.uint64)
+        out.rows[own] = couplings.of_two_bodies(self.rows)[held]
 
     def motion(self, inverse: np.ndarray, u: np.ndarray, half: np.ndarray) -> np.ndarray:
-        """(n_free, 4) of the others, as `joint_rows.fill_motion` has it of joint coordinates.  inverse: (n_b, 6, 6) of
+        """(n_free, 4) of the others, as `joint_rows._fill_speeds` has it of joint coordinates.  inverse: (n_b, 6, 6) of
         the masses."""
         free = self.couplings.free
         now, before = self.rows[free], self.rows_before[free]

@@ -13,6 +13,7 @@ back at the same bounded rate.
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,9 +23,10 @@ from delassus.dynamics.impacts import wait_at_obstacles
 from delassus.dynamics.limit_closure import shift_into_limits
 from delassus.dynamics.rows import Rows, row_rate
 from delassus.dynamics.softness import Softness
-from delassus.dynamics.stabilisation import Stabilisation
+from delassus.dynamics.stabilisation import Rates, Stabilisation
 from delassus.integrators import move, moved, moved_each
 from delassus.joints.arrays import IMPOSED
+from delassus.joints.data import Freedoms, Rotors
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.linalg.operators.rigid import form_response
@@ -40,29 +42,59 @@ _ENOUGH = 0.1  # of that: where sweeps may end
 _SMALL_OVERSHOOT = 1e-6  # [m, rad]: overshoots below are left to velocities, which they do not disturb
 
 
+class Way(NamedTuple):
+    """Bodies from where rows are evaluated to the end of the step."""
+
+    at: np.ndarray  # (n_b, 7) poses where rows are evaluated
+    before: np.ndarray  # (n_b, 6) velocities before the step
+    u: np.ndarray  # (n_b, 6) and after it
+    elapsed: np.ndarray  # (n_b,) time to where rows are evaluated [s]
+    left: np.ndarray  # (n_b,) from there to the end [s]
+
+
+class Touching(NamedTuple):
+    """Contacts and what pushes them apart."""
+
+    bodies: np.ndarray  # (n_c, 2)
+    shapes: np.ndarray  # (n_c, 2)
+    gap: np.ndarray  # (n_c,) [m]
+    first: int  # their first row
+    rows: np.ndarray  # (m, 12)
+    response: np.ndarray  # (m, 12) H⁻¹ Jᵀ by rows
+    compliance: np.ndarray  # (m,), or empty: all are hard
+    rotors: tuple[Any, ...]  # fields of `Rotors`
+
+
+class Reach(NamedTuple):
+    """How far shapes reach."""
+
+    body: np.ndarray  # (n_s,) of each shape, −1 for the world
+    arm: np.ndarray  # (n_s,) as `moves_far` takes it [m]
+    least: float
+    radius: np.ndarray  # (n_s,) of the bounding balls [m]
+
+
 def move_on(
-    model: Model, at: np.ndarray, before: np.ndarray, u: np.ndarray, elapsed: np.ndarray, h: float, rows: Rows,
-    problem: Problem, settings: Stabilisation, reactions: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """Poses at the end of the step, (n_b, 7).  at: where rows are evaluated, at times elapsed (n_b,) [s]; before, u:
-    (n_b, 6) velocities before and after the step; reactions: (m,) [N s]."""
-    left = h - elapsed
+    model: Model, way: Way, h: float, rows: Rows, problem: Problem, settings: Stabilisation, reactions: np.ndarray
+) -> np.ndarray:
+    """Poses at the end of the step, (n_b, 7).  reactions: (m,) [N s]."""
     if settings.through_velocities:
-        return moved_each(at, u, left)
-    q, contacts, shapes, pace = np.empty_like(at), rows.contacts, model.shapes, model.shapes.pace
+        return moved_each(way.at, way.u, way.left)
+    q, contacts, shapes, pace = np.empty_like(way.at), rows.contacts, model.shapes, model.shapes.pace
     first, soft = rows.cone.contact_start, _NONE if rows.compliance is None else rows.compliance
     if problem.delassus.has_bodies:
         response, inverse = problem.delassus.rigid.response, problem.delassus.rigid.mass_inverse
     else:  # bodies alone are moved, by their masses alone; nodes follow forces
-        response, inverse = _response_of(model, at, rows)
+        response, inverse = _response_of(model, way.at, rows)
     count = len(contacts) if rows.nodes is None else int((contacts.shapes < shapes.count).all(axis=1).sum())
-    pairs, gap = contacts.bodies[:count], contacts.gap[:count]
+    of = contacts.bodies[:count], contacts.shapes[:count], contacts.gap[:count]
     rotors = (*model.joints.rotors, rows.rates, inverse)
-    touching = (pairs, contacts.shapes[:count], gap, first, rows.rows, response, soft, rotors)
-    reach = (shapes.body, pace.arm, pace.least, shapes.radius)
-    if not move_free(at, before, u, elapsed, left, h, touching, reach, settings.plain, False, q):
-        left = wait_at_obstacles(model, at, u, left, contacts, reactions[first : first + 3 * len(contacts) : 3])
-        move_free(at, before, u, elapsed, left, h, touching, reach, settings.plain, True, q)
+    touching = tuple(Touching(*of, first, rows.rows, response, soft, rotors))
+    reach = tuple(Reach(shapes.body, pace.arm, pace.least, shapes.radius))
+    if not move_free(tuple(way), h, touching, reach, settings.rates, False, q):
+        pushing = reactions[first : first + 3 * len(contacts) : 3]
+        way = way._replace(left=wait_at_obstacles(model, way.at, way.u, way.left, contacts, pushing))
+        move_free(tuple(way), h, touching, reach, settings.rates, True, q)
     return q
 
 
@@ -75,81 +107,81 @@ def _response_of(model: Model, at: np.ndarray, rows: Rows) -> tuple[np.ndarray, 
 
 
 @njit(cache=True, error_model="numpy", **ADDRESSED)
-def move_free(at, before, u, elapsed, left, h, touching, reach, plain, is_free, q):
-    """q from `at`, without penetration at the contacts: 1.  0, and nothing done, where a shape moves so far that its
-    way has to be looked at first, unless it is known to be free."""
-    body, arm, least, radius = reach
-    if not is_free and moves_far(body, arm, least, u, 0.0, h):
+def move_free(way, h, touching, reach, rates, is_free, q):
+    """q from where rows are evaluated, without penetration at the contacts: 1.  0, and nothing done, where a shape
+    moves so far that its way has to be looked at first, unless it is known to be free.
+
+    way, touching, reach, rates: fields of `Way`, `Touching`, `Reach`, and `Rates` of Stabilisation."""
+    way, of, reach = Way(*way), Touching(*touching), Reach(*reach)
+    if not is_free and moves_far(reach.body, reach.arm, reach.least, way.u, 0.0, h):
         return 0
-    n = len(u)
-    way = np.empty((n, 6))
+    n = len(way.u)
+    shift = np.empty((n, 6))
     for b in range(n):
         for k in range(6):
-            way[b, k] = left[b] * u[b, k]
-    move(at, way, 1.0, q)
-    if len(touching[2]):
-        way[:] = 0.0
-        if separate(touching, radius, before, elapsed, u, left, h, plain, way):
-            move(q, way, 1.0, q)
+            shift[b, k] = way.left[b] * way.u[b, k]
+    move(way.at, shift, 1.0, q)
+    if len(of.gap):
+        shift[:] = 0.0
+        if separate(of, reach.radius, way, h, rates, shift):
+            move(q, shift, 1.0, q)
     return 1
 
 
 @njit(cache=True, error_model="numpy")
-def separate(touching, radius, before, elapsed, after, left, h, plain, shift):
+def separate(of, radius, way, h, rates, shift):
     """Displacements (n_b, 6) that take bodies out of penetrations they would end the step with, into `shift`, which is
-    zero; returns whether there are any.
-
-    touching: bodies, shapes and gaps of the contacts, their first row, rows, H⁻¹ Jᵀ by rows, compliances, and rotors:
-    numbers, bodies and armature of geared coordinates, rate rows of all coordinates, H⁻¹ (n_b, 6, 6); radius: of the
-    shapes [m]; before, after: (n_b, 6) velocities; elapsed, left: (n_b,) times to where rows are evaluated, and from
-    there to the end [s]; plain: of Stabilisation."""
-    bodies, shapes, gap, first, rows, response, soft, rotors = touching
-    rate, margin, cap = plain[2], plain[3], plain[4]
-    n = len(gap)
+    zero; returns whether there are any.  of: `Touching`; radius: of the shapes [m]; way: `Way`; rates: fields of
+    `Rates`."""
+    by, rows = Rates(*rates), of.rows
+    n = len(of.gap)
     lack, lacks = np.empty(n), False  # what each contact lacks to where it should be [m]
     for c in range(n):
-        r = first + 3 * c
-        began = ends = gap[c] + margin
+        r = of.first + 3 * c
+        began = ends = of.gap[c] + by.penetration_margin
         for side in range(2):
-            b = bodies[c, side]
+            b = of.bodies[c, side]
             if b >= 0:
                 for k in range(6):
-                    began -= elapsed[b] * rows[r, 6 * side + k] * before[b, k]
-                    ends += left[b] * rows[r, 6 * side + k] * after[b, k]
-        wanted = min(began + min(-rate * began, cap * h), 0.0) if began < 0.0 else 0.0
-        lack[c] = -np.inf if len(soft) and soft[r] > 0.0 else wanted - ends
-        lacks = lacks or lack[c] > _SMALL_PENETRATION * min(radius[shapes[c, 0]], radius[shapes[c, 1]])
+                    began -= way.elapsed[b] * rows[r, 6 * side + k] * way.before[b, k]
+                    ends += way.left[b] * rows[r, 6 * side + k] * way.u[b, k]
+        out = min(-by.contact * began, by.depenetration_speed * h)
+        wanted = min(began + out, 0.0) if began < 0.0 else 0.0
+        lack[c] = -np.inf if len(of.compliance) and of.compliance[r] > 0.0 else wanted - ends
+        lacks = lacks or lack[c] > _SMALL_PENETRATION * min(radius[of.shapes[c, 0]], radius[of.shapes[c, 1]])
     if lacks:
-        _sweep(bodies, shapes, first, rows, response, rotors, radius, lack, shift)
+        _sweep(of, radius, lack, shift)
     return lacks
 
 
 @njit(cache=True, error_model="numpy")
-def _sweep(bodies, shapes, first, rows, response, rotors, radius, lack, shift):
+def _sweep(of, radius, lack, shift):
     """Projected Gauß–Seidel on the normals: displacements whose contacts lack nothing, or push nothing. Rotors are
     mass, μ = −a R δ on their rows R, as in closure.py: joints are closed afterwards in the metric that they are part
     of, and what a lever had turned by as if without its rotor would stay."""
-    push, (geared, joined, armature, rates, inverse) = np.zeros(len(lack)), rotors
-    carried, turning, turned = np.zeros(len(geared)), rates[geared], np.empty((len(geared), 12))
-    form_response(inverse, joined, np.arange(len(geared) + 1), turning, turned)
+    rotors, rows, push = Rotors(*of.rotors), of.rows, np.zeros(len(lack))
+    count = len(rotors.geared)
+    carried, turning, turned = np.zeros(count), rotors.rates[rotors.geared], np.empty((count, 12))
+    form_response(rotors.inverse, rotors.bodies, np.arange(count + 1), turning, turned)
     for _ in range(_SWEEPS):
         done = True
-        for k in range(len(geared)):
-            mobility = 1.0 / armature[k]
+        for k in range(count):
+            mobility = 1.0 / rotors.armature[k]
             for i in range(12):
                 mobility += turning[k, i] * turned[k, i]
-            more = -(row_rate(joined, k, turning, k, shift) + carried[k] / armature[k]) / mobility
+            lag = carried[k] / rotors.armature[k]
+            more = -(row_rate(rotors.bodies, k, turning, k, shift) + lag) / mobility
             carried[k] += more
-            _push(joined, k, turned, k, more, shift)
+            _push(rotors.bodies, k, turned, k, more, shift)
         for c in range(len(lack)):
-            r = first + 3 * c
+            r = of.first + 3 * c
             mobility = 0.0
             for k in range(12):
-                mobility += rows[r, k] * response[r, k]
-            more = max((lack[c] - row_rate(bodies, c, rows, r, shift)) / mobility, -push[c])
+                mobility += rows[r, k] * of.response[r, k]
+            more = max((lack[c] - row_rate(of.bodies, c, rows, r, shift)) / mobility, -push[c])
             push[c] += more
-            _push(bodies, c, response, r, more, shift)
-            smaller = min(radius[shapes[c, 0]], radius[shapes[c, 1]])
+            _push(of.bodies, c, of.response, r, more, shift)
+            smaller = min(radius[of.shapes[c, 0]], radius[of.shapes[c, 1]])
             done = done and abs(more) * mobility <= _ENOUGH * _SMALL_PENETRATION * smaller
         if done:
             return
@@ -165,29 +197,23 @@ def _push(bodies, c, response, r, impulse, shift):
 
 
 def return_to_limits(
-    model: Model, q: np.ndarray, before: np.ndarray, u: np.ndarray, elapsed: np.ndarray, h: float, rows: Rows,
-    settings: Stabilisation, softness: Softness,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Poses (n_b, 7) within the limits, to first order, and coordinates (n_d,) to count turns from.
-
-    q: poses at the end; before, u: (n_b, 6) velocities before and after; elapsed: (n_b,) time to where rows are
-    evaluated [s]."""
+    model: Model, q: np.ndarray, way: Way, h: float, rows: Rows, settings: Stabilisation, softness: Softness
+) -> tuple[np.ndarray, np.ndarray]:
+    """Poses (n_b, 7) within the limits, to first order, and coordinates (n_d,) to count turns from.  q: poses at the
+    end."""
     joints, freedoms = model.joints, model.freedoms
     if settings.through_velocities or not freedoms.limit_count:
         return q, rows.coordinates
     lack, own = np.zeros(freedoms.coordinate_count), joints.coordinate_count
-    hard = softness.limits[:, 0] == HARD
-    lacks = lacks_of(
-        joints.bodies, joints.plain_coordinates, hard, rows.coordinates, rows.rates, before, u, elapsed, h,
-        settings.plain, lack[:own],
-    )  # fmt: skip
+    hard, along = softness.limits[:, 0] == HARD, (rows.coordinates, rows.rates)
+    lacks = lacks_of(joints.coordinate_data, hard, along, tuple(way), h, settings.rates, lack[:own])
     if rows.lengths is not None:
         free = rows.lengths.couplings.free
-        began = rows.lengths.now - rows.lengths.rows @ (elapsed[:, None] * before).ravel()
-        ends = rows.lengths.now + rows.lengths.rows @ ((h - elapsed)[:, None] * u).ravel()
+        began = rows.lengths.now - rows.lengths.rows @ (way.elapsed[:, None] * way.before).ravel()
+        ends = rows.lengths.now + rows.lengths.rows @ ((h - way.elapsed)[:, None] * way.u).ravel()
         for k in np.flatnonzero(hard[own:]):
             c, d = free[k], own + k
-            lack[d] = lack_of(began[c], ends[c], freedoms.lower[d], freedoms.upper[d], h, settings.plain)
+            lack[d] = lack_of(began[c], ends[c], freedoms.lower[d], freedoms.upper[d], h, settings.rates)
             lacks = lacks or lack[d] != 0.0
     if not lacks:
         return q, rows.coordinates
@@ -198,11 +224,9 @@ def return_to_limits(
     out = np.flatnonzero(lack)
     residual, J, inverse, soft = linearised(model, q, softness.closed, rows.coordinates)
     of_joints = over_all(rows.rates, joints.coordinate_bodies, n)
-    along = of_joints if rows.lengths is None else np.concatenate([of_joints, rows.lengths.rows[free]])
-    shift = least_change(
-        np.concatenate([J, along[out]]), inverse, np.append(soft, np.zeros(len(out))),
-        np.append(-residual, lack[out]),
-    )  # fmt: skip
+    each = of_joints if rows.lengths is None else np.concatenate([of_joints, rows.lengths.rows[free]])
+    J, soft = np.concatenate([J, each[out]]), np.append(soft, np.zeros(len(out)))
+    shift = least_change(J, inverse, soft, np.append(-residual, lack[out]))
     return moved(q, shift.reshape(-1, 6), 1.0), rows.coordinates + of_joints @ shift
 
 
@@ -213,34 +237,33 @@ def _along(rates: np.ndarray, bodies: np.ndarray, shift: np.ndarray) -> np.ndarr
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def lacks_of(bodies, freedoms, hard, coordinates, rates, before, u, elapsed, h, plain, lack):
-    """What each coordinate lacks to where it should be, into `lack`; returns whether any does.  plain: of
-    Stabilisation."""
-    joint, lower, upper, drive, effort = freedoms[0], freedoms[4], freedoms[5], freedoms[8], freedoms[11]
-    lacks = False
+def lacks_of(freedoms, hard, along, way, h, settings, lack):
+    """What each coordinate lacks to where it should be, into `lack`; returns whether any does.  freedoms: fields of
+    `Freedoms`; along: values and rate rows of the coordinates; way: of `Way`; settings: of `Rates`."""
+    of, (values, rates), way, lacks = Freedoms(*freedoms), along, Way(*way), False
     for d in range(len(lack)):
-        if not hard[d] or (drive[d] == IMPOSED and not math.isfinite(effort[d])):
+        if not hard[d] or (of.drive[d] == IMPOSED and not math.isfinite(of.effort[d])):
             continue  # prescribed motion stops at limits by itself (joint_rows.py)
-        began = ends = coordinates[d]
+        began = ends = values[d]
         for side in range(2):
-            b = bodies[joint[d], side]
+            b = of.bodies[of.joint[d], side]
             if b >= 0:
                 for k in range(6):
-                    began -= elapsed[b] * rates[d, 6 * side + k] * before[b, k]
-                    ends += (h - elapsed[b]) * rates[d, 6 * side + k] * u[b, k]
-        found = lack_of(began, ends, lower[d], upper[d], h, plain)
+                    began -= way.elapsed[b] * rates[d, 6 * side + k] * way.before[b, k]
+                    ends += (h - way.elapsed[b]) * rates[d, 6 * side + k] * way.u[b, k]
+        found = lack_of(began, ends, of.lower[d], of.upper[d], h, settings)
         if found != 0.0:
             lack[d], lacks = found, True
     return lacks
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def lack_of(began, ends, lower, upper, h, plain):
+def lack_of(began, ends, lower, upper, h, rates):
     """What a coordinate that goes from `began` to `ends` lacks to where its limits want it, 0 for nothing."""
-    out = 0.0
+    by, out = Rates(*rates), 0.0
     for sign, bound in ((1.0, upper), (-1.0, lower)):
         over = max(sign * (began - bound), 0.0)  # zero where there is no limit
-        more = sign * (ends - bound) - (over - min(plain[1] * over, plain[4] * h))
+        more = sign * (ends - bound) - (over - min(by.limit * over, by.depenetration_speed * h))
         if more > _SMALL_OVERSHOOT:
             out = -sign * more
     return out

@@ -1,14 +1,15 @@
 """Rows that hold or touch nodes: welds, contacts of flexible surfaces; and J of all rows, over bodies and nodes."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from delassus.collision import Contacts
-from delassus.collision.contacts import NO_CONTACTS
-from delassus.dynamics.rows import SURFACE, row_rate
-from delassus.dynamics.stabilisation import contact_bias
+from delassus.collision.contacts import NO_CONTACTS, ContactColumns
+from delassus.dynamics.rows import SURFACE, WELD, Motion, RowArrays, Rule, row_rate
+from delassus.dynamics.stabilisation import Pushing, contact_bias
 from delassus.kernel import njit
 from delassus.model.flexible import NO_WELDS, Welds
 
@@ -54,7 +55,8 @@ def jacobian(
     indptr = np.zeros(len(rows) + 1, np.int32)
     _count_entries(bodies, start, of_block, held.nodes, indptr)
     indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
-    _fill_jacobian(bodies, start, rows, of_block, held.nodes, held.weights, held.frame, first, indptr, indices, data)
+    of_bodies, of_nodes = (bodies, start, rows), (held.nodes, held.weights, held.frame)
+    _fill_jacobian(of_bodies, of_block, of_nodes, first, (indptr, indices, data))
     return sp.csr_array((data, indices, indptr), shape=(len(rows), columns))
 
 
@@ -80,8 +82,11 @@ def _count_entries(bodies, start, of_block, nodes, indptr):
 
 
 @njit(cache=True, error_model="numpy")
-def _fill_jacobian(bodies, start, rows, of_block, nodes, weights, frame, first, indptr, indices, data):
-    """Columns ascend: the body with the smaller number first, then nodes by their numbers."""
+def _fill_jacobian(of_bodies, of_block, of_nodes, first, out):
+    """Columns ascend: the body with the smaller number first, then nodes by their numbers.  of_bodies: bodies, starts,
+    rows; of_block: (blocks,) number of its `NodeRows`, −1 for none; of_nodes: nodes, weights, frames of these; first:
+    column of the nodes; out: indptr, indices and data, the latter two written."""
+    (bodies, start, rows), (nodes, weights, frame), (indptr, indices, data) = of_bodies, of_nodes, out
     for k in range(len(bodies)):
         swapped = bodies[k, 0] > bodies[k, 1]
         c = of_block[k]
@@ -111,54 +116,63 @@ def _fill_jacobian(bodies, start, rows, of_block, nodes, weights, frame, first, 
                     at += 1
 
 
+class WeldData(NamedTuple):
+    """Nodes that are held, in a step: see `Welds`."""
+
+    node: np.ndarray  # (n_w,)
+    body: np.ndarray  # (n_w,)
+    point: np.ndarray  # (n_w, 3) at the time of the rows [m]
+    velocity: np.ndarray  # (n_w, 3) of the points themselves [m/s]
+
+
 @njit(cache=True, error_model="numpy")
-def fill_welds(node, body, point, own, at, rotation, nodes, h, rate, block, row, name, out, residual):
+def fill_welds(welds, motion, nodes, rule, first, out, residual):
     """Three rows for every node that is held: its velocity minus that of the point that holds it, in world axes.
 
-    own: (n_w, 3) velocities of the points themselves; at: (n_b, 7), rotation: (n_b, 3, 3), nodes: (n_n, 3) where rows
-    are evaluated; rate: fraction of the error that velocities remove in a step; out: bodies, names per block; rows,
-    bias per row; residual: (…,) errors [m]."""
-    bodies, names, rows, bias = out
+    welds: fields of `WeldData`; motion, rule: of `Motion`, `Rule`; nodes: (n_n, 3) where rows are evaluated; first:
+    block and row; out: fields of `RowArrays`, compliance and bound left alone; residual: (…,) errors [m]."""
+    of, motion, rule, out = WeldData(*welds), Motion(*motion), Rule(*rule), RowArrays(*out)
+    rate, (block, row), rows = Pushing(*rule.pushing).joint, first, out.rows
+    point, own = of.point, of.velocity
     arm, speed = np.empty(3), np.empty(3)
-    for w in range(len(node)):
-        b = body[w]
+    for w in range(len(of.node)):
+        b = of.body[w]
         for i in range(3):
             arm[i], speed[i] = point[w, i], own[w, i]
             if b >= 0:
-                arm[i] = (
-                    rotation[b, i, 0] * point[w, 0] + rotation[b, i, 1] * point[w, 1] + rotation[b, i, 2] * point[w, 2]
-                )
-                speed[i] = rotation[b, i, 0] * own[w, 0] + rotation[b, i, 1] * own[w, 1] + rotation[b, i, 2] * own[w, 2]
+                R = motion.rotation[b]
+                arm[i] = R[i, 0] * point[w, 0] + R[i, 1] * point[w, 1] + R[i, 2] * point[w, 2]
+                speed[i] = R[i, 0] * own[w, 0] + R[i, 1] * own[w, 1] + R[i, 2] * own[w, 2]
         for i in range(3):
             r, j, k = row + 3 * w + i, (i + 1) % 3, (i + 2) % 3
             rows[r, :] = 0.0
-            error = nodes[node[w], i] - arm[i]
+            error = nodes[of.node[w], i] - arm[i]
             if b >= 0:
-                error -= at[b, i]
+                error -= motion.at[b, i]
                 rows[r, i], rows[r, 3 + j], rows[r, 3 + k] = -1.0, -arm[k], arm[j]
-            residual[r], bias[r] = error, rate * error / h - speed[i]
-        bodies[block + w, 0], bodies[block + w, 1], names[block + w] = b, -1, name + np.uint64(w)
+            residual[r], out.bias[r] = error, rate * error / rule.h - speed[i]
+        out.bodies[block + w, 0], out.bodies[block + w, 1], out.names[block + w] = b, -1, WELD + np.uint64(w)
 
 
 @njit(cache=True, error_model="numpy")
-def set_surface_biases(
-    pairs, frame, gap, restitution, feature, nodes, weights, u, node_velocity, h, pushing, block, row, out
-):
+def set_surface_biases(contacts, surface, u, rule, first, out):
     """Biases and names of the contacts that touch nodes: velocities of nodes count, and what penetrates comes out
-    through the velocities.  pushing: of Stabilisation; block, row: of the first contact; out: names per block; rows,
-    bias per row."""
-    names, rows, bias = out
-    for c in range(len(gap)):
+    through the velocities.  contacts: fields of `ContactColumns`; surface: nodes and weights (n_c, 4) of `Contacts`,
+    velocities of all nodes (n_n, 3); u: (n_b, 6); rule: of `Rule`; first: block and row of the first contact; out: of
+    `RowArrays`, names and biases are written."""
+    of, rule, out = ContactColumns(*contacts), Rule(*rule), RowArrays(*out)
+    (nodes, weights, node_velocity), (block, row), h = surface, first, rule.h
+    for c in range(len(of.gap)):
         if nodes[c, 0] < 0:
             continue
         r = row + 3 * c
-        speed = row_rate(pairs, c, rows, r, u)
+        speed = row_rate(of.bodies, c, out.rows, r, u)
         for a in range(nodes.shape[1]):
             if nodes[c, a] >= 0:
                 for i in range(3):
-                    speed += weights[c, a] * frame[c, 0, i] * node_velocity[nodes[c, a], i]
-        bias[r] = contact_bias(pushing, gap[c], speed, restitution[c], h, h, 0.0, 0.0)
-        names[block + c] = SURFACE + feature[c]
+                    speed += weights[c, a] * of.frame[c, 0, i] * node_velocity[nodes[c, a], i]
+        out.bias[r] = contact_bias(rule.pushing, of.gap[c], speed, of.restitution[c], h, h, 0.0, 0.0)
+        out.names[block + c] = SURFACE + of.feature[c]
 
 
 @njit(cache=True, error_model="numpy")

@@ -5,7 +5,7 @@ joints), unilateral (limits of joints and tendons), triples (contacts, those of 
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,9 +22,47 @@ if TYPE_CHECKING:
 _KINDS = 61  # bits of a name below those of its kind
 JOINT, DRIVE, LIMIT, CONTACT, FRICTION, WELD, SURFACE, COUPLING = (np.uint64(k << _KINDS) for k in range(8))
 
-NEARLY_HARD = (
-    1e-9  # compliance, in mobilities, of rows that are hard up to a bound: two of them may contradict each other
-)
+NEARLY_HARD = 1e-9
+"""Compliance, in mobilities, of rows that are hard up to a bound: two of them may contradict each other."""
+
+
+class RowArrays(NamedTuple):
+    """The rows of a step as kernels write and read them, with room for all there may be."""
+
+    bodies: np.ndarray  # (blocks, 2)
+    names: np.ndarray  # (blocks,) uint64
+    rows: np.ndarray  # (m, 12)
+    bias: np.ndarray  # (m,) [m/s, rad/s]
+    compliance: np.ndarray  # (m,) [1/kg]
+    bound: np.ndarray  # (m,) largest reaction [N s]
+
+
+class Motion(NamedTuple):
+    """Bodies where rows are evaluated, and how they move."""
+
+    at: np.ndarray  # (n_b, 7) poses
+    rotation: np.ndarray  # (n_b, 3, 3)
+    elapsed: np.ndarray  # (n_b,) time it took to get there [s]
+    u: np.ndarray  # (n_b, 6) velocities before the step
+    half: np.ndarray  # (n_b, 6) after the first half of the gyroscopic moment, before the impulses of the solve
+    inverse_mass: np.ndarray  # (n_b,)
+    inverse_inertia: np.ndarray  # (n_b, 3, 3) in the bodies' frames
+
+
+class Rule(NamedTuple):
+    """What the settings make of rows."""
+
+    h: float  # the step [s]
+    weight: float  # of springs, drives and dampers, see softness.py
+    pushing: tuple[Any, ...]  # fields of `Pushing`
+
+
+class Turning(NamedTuple):
+    """Errors of joints and what turns, for each of their rows."""
+
+    residual: np.ndarray  # (m_j,) error before the step [m, rad]
+    later: np.ndarray  # (m_j,) where rows are evaluated
+    bend: np.ndarray  # (m_j,) what rows and velocities turned in between [m/s, rad/s]
 
 
 def are_joints(names: np.ndarray) -> np.ndarray:
@@ -97,21 +135,22 @@ def row_rate(bodies, k, rows, r, u):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def row_mobility(bodies, k, rows, r, rotation, masses):
-    """rows[r] H⁻¹ rows[r]ᵀ [1/kg].  masses: inverse masses (n_b,) and inverse inertias (n_b, 3, 3) in the bodies'
-    frames."""
-    inverse_mass, inverse_inertia = masses
+def row_mobility(bodies, k, rows, r, masses):
+    """rows[r] H⁻¹ rows[r]ᵀ [1/kg].  masses: rotations (n_b, 3, 3), inverse masses (n_b,) and inverse inertias
+    (n_b, 3, 3) in the bodies' frames."""
+    rotation, inverse_mass, inverse_inertia = masses
     value = 0.0
     for side in range(2):
         b = bodies[k, side]
         if b < 0:
             continue
+        R, inverse = rotation[b], inverse_inertia[b]
         for i in range(3):
             value += rows[r, 6 * side + i] ** 2 * inverse_mass[b]
             local, other = 0.0, 0.0  # component i of the row's moment, and of Θ⁻¹ times it, in the body's frame
             for m in range(3):
-                local += rotation[b, m, i] * rows[r, 6 * side + 3 + m]
+                local += R[m, i] * rows[r, 6 * side + 3 + m]
                 for a in range(3):
-                    other += inverse_inertia[b, i, a] * rotation[b, m, a] * rows[r, 6 * side + 3 + m]
+                    other += inverse[i, a] * R[m, a] * rows[r, 6 * side + 3 + m]
             value += local * other
     return value

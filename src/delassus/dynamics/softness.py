@@ -23,10 +23,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from delassus.dynamics.rows import row_mobility, row_rate
+from delassus.collision.contacts import ContactColumns
+from delassus.dynamics.rows import Motion, RowArrays, Rule, Turning, row_mobility, row_rate
 from delassus.errors import SettingsError
 from delassus.integrators import STIFFLY
 from delassus.joints.arrays import JointArrays
+from delassus.joints.data import JointRows
 from delassus.joints.primitives import DOT
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.memory import NO_REFCOUNT
@@ -83,11 +85,10 @@ def _softness(model: Model, softening: Softening | None) -> Softness:
     geared = np.isin(np.arange(joints.count), joints.coordinate_joint[joints.geared])
     springs = np.concatenate([table[table[:, 0] == IMPEDANCE] for table in (rows, limits, shapes)])
     steps = springs[:, 1] * np.minimum(0.5, springs[:, 2])
-    return Softness(
-        rows, limits, shapes, joints.only(~soft | geared, ~soft) if soft.any() else joints,
-        joints.only(np.ones(joints.count, bool), ~soft) if soft.any() else joints,
-        np.repeat(~soft, joints.row_sizes) if soft.any() else None, float(steps.min(initial=np.inf)),
-    )  # fmt: skip
+    closed = joints.only(~soft | geared, ~soft) if soft.any() else joints
+    limited = joints.only(np.ones(joints.count, bool), ~soft) if soft.any() else joints
+    hard_rows = np.repeat(~soft, joints.row_sizes) if soft.any() else None
+    return Softness(rows, limits, shapes, closed, limited, hard_rows, float(steps.min(initial=np.inf)))
 
 
 def _resolved(table: np.ndarray, default: Softening | None) -> np.ndarray:
@@ -97,41 +98,53 @@ def _resolved(table: np.ndarray, default: Softening | None) -> np.ndarray:
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT, **ADDRESSED)
-def soften_joints(joints, soft, rows, errors, bend, half, rotation, masses, h, weight, bias, compliance):
-    """Bias and compliance of the soft joints' rows.  joints: `JointArrays.plain`; soft: (n_j, WIDTH); errors, bend: of
-    `fill_joints`; half: (n_b, 6) velocities; masses: inverse."""
-    bodies, start, primitive = joints[0], joints[4], joints[5]
-    for j in range(len(bodies)):
+def soften_joints(joints, soft, motion, rule, turning, out):
+    """Bias and compliance of the soft joints' rows; returns 0.  joints: fields of `JointRows`; soft: (n_j, WIDTH);
+    motion, rule, turning: of `Motion`, `Rule`, `Turning`; out: of `RowArrays`."""
+    of, motion, rule, turning, out = (
+        JointRows(*joints),
+        Motion(*motion),
+        Rule(*rule),
+        Turning(*turning),
+        RowArrays(*out),
+    )
+    bias, compliance = out.bias, out.compliance
+    masses = motion.rotation, motion.inverse_mass, motion.inverse_inertia
+    for j in range(len(of.bodies)):
         if soft[j, 0] == HARD:
             continue
-        for r in range(start[j], start[j + 1]):
-            own, speed = row_mobility(bodies, j, rows, r, rotation, masses), row_rate(bodies, j, rows, r, half)
+        for r in range(of.start[j], of.start[j + 1]):
+            own, speed = (
+                row_mobility(of.bodies, j, out.rows, r, masses),
+                row_rate(of.bodies, j, out.rows, r, motion.half),
+            )
             if soft[j, 0] == SPRING:
-                k = 3 if primitive[r] == DOT else 1  # springs may be others for angles
-                bias[r], compliance[r] = spring_row(
-                    soft[j, k], 0.0, soft[j, k + 1], -errors[r], 0.0, speed, own, h, weight
-                )
+                k = 3 if of.primitive[r] == DOT else 1  # springs may be others for angles
+                spring = soft[j, k], 0.0, soft[j, k + 1]
+                bias[r], compliance[r] = spring_row(spring, -turning.later[r], 0.0, speed, own, rule.h, rule.weight)
             else:  # v⁻ at the start, v⁺ at the end, r between them: of second order, and the bend is no force
-                bias[r], compliance[r] = _impedance_row(soft[j], errors[r], speed - bend[r], own, h)
-                bias[r] += bend[r]
+                bend = turning.bend[r]
+                bias[r], compliance[r] = _impedance_row(soft[j], turning.later[r], speed - bend, own, rule.h)
+                bias[r] += bend
     return np.int64(0)
 
 
 @njit(cache=True, error_model="numpy", **ADDRESSED)
-def soften_contacts(
-    pairs, shapes, gap, soft, rows, u, rotation, masses, h, weight, row, bias, compliance
-):  # fmt: skip
-    """Bias and compliance of the contacts that give; 1 where any does, else 0.  soft: (n, WIDTH) of the shapes, whose
-    pairs mix; row: the first of the contacts."""
+def soften_contacts(contacts, soft, motion, rule, row, out):
+    """Bias and compliance of the contacts that give; 1 where any does, else 0.  contacts: fields of `ContactColumns`;
+    soft: (n, WIDTH) of the shapes, whose pairs mix; motion, rule: of `Motion`, `Rule`; row: the first of the contacts;
+    out: of `RowArrays`."""
+    of, motion, rule, out = ContactColumns(*contacts), Motion(*motion), Rule(*rule), RowArrays(*out)
     own_soft, is_soft = np.zeros(WIDTH), 0
-    for c in range(len(gap)):
-        mix(soft, shapes[c, 0], shapes[c, 1], own_soft)
+    masses = motion.rotation, motion.inverse_mass, motion.inverse_inertia
+    for c in range(len(of.gap)):
+        mix(soft, of.shapes[c, 0], of.shapes[c, 1], own_soft)
         # what is still open may close within the step, no further; springs act along the normal alone
-        gives = 1 if own_soft[0] == SPRING else 3 if own_soft[0] == IMPEDANCE and gap[c] <= 0.0 else 0
+        gives = 1 if own_soft[0] == SPRING else 3 if own_soft[0] == IMPEDANCE and of.gap[c] <= 0.0 else 0
         for r in range(row + 3 * c, row + 3 * c + gives):
-            own, speed = row_mobility(pairs, c, rows, r, rotation, masses), row_rate(pairs, c, rows, r, u)
-            depth = gap[c] if r == row + 3 * c else 0.0
-            bias[r], compliance[r] = soft_stop(own_soft, depth, speed, own, h, weight)
+            own, speed = row_mobility(of.bodies, c, out.rows, r, masses), row_rate(of.bodies, c, out.rows, r, motion.u)
+            depth = of.gap[c] if r == row + 3 * c else 0.0
+            out.bias[r], out.compliance[r] = soft_stop(own_soft, depth, speed, own, rule.h, rule.weight)
             is_soft = 1
     return is_soft
 
@@ -142,7 +155,8 @@ def soft_stop(soft, gap, speed, mobility, h, weight):
     with this speed before the step [m/s] and mobility D_jj [1/kg]. Springs that are still open are not damped, or the
     damper would act at a distance.  soft: (WIDTH,), not hard."""
     if soft[0] == SPRING:
-        return spring_row(soft[1], 0.0, 0.0 if gap > 0.0 else soft[2], -gap, 0.0, speed, mobility, h, weight)
+        spring = soft[1], 0.0, 0.0 if gap > 0.0 else soft[2]
+        return spring_row(spring, -gap, 0.0, speed, mobility, h, weight)
     return _impedance_row(soft, gap, speed, mobility, h)
 
 
@@ -173,11 +187,12 @@ def mix(soft, a, b, out):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def spring_row(stiffness, rate_gain, damping, error, rate, speed, mobility, h, weight):
+def spring_row(gains, error, rate, speed, mobility, h, weight):
     """(bias [m/s], compliance [1/kg]) of a row whose reaction is h τ.
 
-    stiffness k, rate_gain c, damping d, not all zero; error: x* − x [m, rad] where the rows are evaluated, rate: v*;
-    speed: v⁻ [m/s, rad/s]; mobility w [1/kg]; weight: θ, or STIFFLY for those that follow the stiffness."""
+    gains: stiffness k, rate gain c, damping d, not all zero; error: x* − x [m, rad] where the rows are evaluated, rate:
+    v*; speed: v⁻ [m/s, rad/s]; mobility w [1/kg]; weight: θ, or STIFFLY for those that follow the stiffness."""
+    stiffness, rate_gain, damping = gains
     ahead, behind, theta = weight * weight, (1.0 - weight) ** 2, weight
     if weight == STIFFLY:
         Z, Y = min(h * h * stiffness * mobility, 1e6), h * (rate_gain + damping) * mobility

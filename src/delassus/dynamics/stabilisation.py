@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,32 @@ _SIZES = {
     "bounce_speed": ("m/s", False, True),
 }
 """Settings, their units, whether they must be positive, and whether they may be infinite."""
+
+
+class Rates(NamedTuple):
+    """The numbers of `Stabilisation`, of the same names."""
+
+    joint: float
+    limit: float
+    contact: float
+    penetration_margin: float
+    depenetration_speed: float
+    bounce_speed: float
+
+
+class Pushing(NamedTuple):
+    """What biases of rows are made of in a step. `Stabilisation.pushing` is a plain tuple of these fields."""
+
+    joint: float  # fraction of a joint's error that velocities remove [-]
+    limit: float  # of a limit's overshoot [-]
+    contact: float  # of a penetration [-]
+    penetration_margin: float  # [m]
+    depenetration_speed: float  # [m/s, rad/s]
+    bounce_speed: float  # [m/s]
+    push: float  # largest speed at which velocities push a penetration or an overshoot out [m/s, rad/s]
+    gravity: tuple[float, float, float]  # [m/s²]
+    ahead: float  # time from the start of the step to where rows are evaluated [s]
+    behind: float  # time from there to its end [s]
 
 
 @dataclass(frozen=True)
@@ -75,41 +102,43 @@ class Stabilisation:
     @classmethod
     def full(cls) -> "Stabilisation":
         """Φ/h on every row: the form of Mangoni's thesis and Heyn et al. 2013."""
-        return cls(
-            closure=np.inf, joint=1.0, limit=1.0, contact=1.0, depenetration_speed=np.inf, through_velocities=True
-        )  # fmt: skip
+        everything = {"joint": 1.0, "limit": 1.0, "contact": 1.0, "depenetration_speed": np.inf}
+        return cls(**everything, closure=np.inf, through_velocities=True)
 
     @cached_property
-    def plain(self) -> tuple[float, ...]:
-        """What compiled code needs, in the order of the functions below."""
-        return (
-            self.joint, self.limit, self.contact, self.penetration_margin, self.depenetration_speed, self.bounce_speed,
-        )  # fmt: skip
+    def rates(self) -> tuple[float, ...]:
+        """Fields of `Rates`."""
+        return tuple(float(getattr(self, name)) for name in Rates._fields)
 
-    def pushing(self, gravity: np.ndarray, h: float, ahead: float) -> tuple[float, ...]:
-        """`plain`, then the largest speed at which velocities push a penetration out [m/s], gravity (3,) [m/s²] and
-        the times before and after rows are evaluated in a step h [s]."""
+    def pushing(self, gravity: np.ndarray, h: float, ahead: float) -> tuple[Any, ...]:
+        """Fields of `Pushing`.  gravity: (3,) [m/s²]; h, ahead: the step and where in it rows are evaluated [s]."""
         if self.through_velocities:
-            return (*self.plain, self.depenetration_speed, 0.0, 0.0, 0.0, ahead, h - ahead)
-        joint, limit, rate, *rest = self.plain
+            return self._pushing(self.contact, self.depenetration_speed, (0.0, 0.0, 0.0), h, ahead)
         push = min(self.depenetration_speed, _PUSH * h * math.hypot(*gravity))
-        return (joint, limit, min(rate, _RATE), *rest, push, *gravity.tolist(), ahead, h - ahead)
+        x, y, z = gravity.tolist()
+        return self._pushing(min(self.contact, _RATE), push, (x, y, z), h, ahead)
 
-    def pushing_nodes(self, h: float, ahead: float) -> tuple[float, ...]:
+    def pushing_nodes(self, h: float, ahead: float) -> tuple[Any, ...]:
         """The same for surfaces of flexible bodies, where velocities do all of the pushing: moving nodes by hand would
         strain the elements behind them."""
-        joint, limit, rate, *rest = self.plain
-        push = self.depenetration_speed
-        return (joint, limit, min(rate, _RATE_OF_NODES), *rest, push, 0.0, 0.0, 0.0, ahead, h - ahead)
+        rate = min(self.contact, _RATE_OF_NODES)
+        return self._pushing(rate, self.depenetration_speed, (0.0, 0.0, 0.0), h, ahead)
+
+    def _pushing(
+        self, contact: float, push: float, gravity: tuple[float, float, float], h: float, ahead: float
+    ) -> tuple[Any, ...]:
+        rates = Rates(*self.rates)._replace(contact=float(contact))
+        return tuple(Pushing(*rates, float(push), gravity, float(ahead), float(h - ahead)))
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def limit_bias(pushing, gap, approach, restitution, h):
     """b on a limit [m/s, rad/s]: reach it and no further (Tsounis et al. 2025, eq. 90), come back a little, the rest
-    through positions (moving.py); one that is reached in this step bounces.  pushing: of Stabilisation; gap [m, rad];
-    approach: speed before the step, negative towards the limit."""
-    out = gap / h if gap >= 0.0 else max(pushing[1] * gap / h, -pushing[6])
-    if restitution > 0.0 and approach < -pushing[5] and gap <= -approach * h:
+    through positions (moving.py); one that is reached in this step bounces.  pushing: fields of `Pushing`; gap [m,
+    rad]; approach: speed before the step, negative towards the limit."""
+    by = Pushing(*pushing)
+    out = gap / h if gap >= 0.0 else max(by.limit * gap / h, -by.push)
+    if restitution > 0.0 and approach < -by.bounce_speed and gap <= -approach * h:
         return min(out, 0.0) + restitution * approach
     return out
 
@@ -118,27 +147,28 @@ def limit_bias(pushing, gap, approach, restitution, h):
 def contact_bias(pushing, gap, approach, restitution, h, horizon, before, after):
     """b on a contact's normal [m/s]: v_n + b ≥ 0 (Tsounis et al. 2025, eq. 91, two-sided, and eq. 54).
 
-    pushing: of Stabilisation; gap [m], negative when penetrating; approach: v_n before the step [m/s]; restitution [-];
-    horizon: time until rows are evaluated again [s]; before, after: what else changes v_n in this step before and after
-    the impact [m/s]. An open contact may close within the horizon and no further; a penetrating one is pushed out a
-    little (the rest through the positions, moving.py); one that closes bounces."""
-    rate, margin, bounce_speed, push = pushing[2], pushing[3], pushing[5], pushing[6]
-    r = gap + margin
-    touching = _TOUCHES * h * h * math.sqrt(pushing[7] ** 2 + pushing[8] ** 2 + pushing[9] ** 2)
+    pushing: fields of `Pushing`; gap [m], negative when penetrating; approach: v_n before the step [m/s]; restitution
+    [-]; horizon: time until rows are evaluated again [s]; before, after: what else changes v_n in this step before and
+    after the impact [m/s]. An open contact may close within the horizon and no further; a penetrating one is pushed out
+    a little (the rest through the positions, moving.py); one that closes bounces."""
+    by = Pushing(*pushing)
+    r = gap + by.penetration_margin
+    g = by.gravity
+    touching = _TOUCHES * h * h * math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2)
     r = max(r - touching, 0.0) if r > 0.0 else min(r + touching, 0.0)
-    out = r / horizon if r >= 0.0 else max(rate * r / h, -push)
+    out = r / horizon if r >= 0.0 else max(by.contact * r / h, -by.push)
     approach += before
-    if restitution > 0.0 and approach < -bounce_speed and r <= -approach * horizon:
+    if restitution > 0.0 and approach < -by.bounce_speed and r <= -approach * horizon:
         return min(out, 0.0) - max(after - restitution * approach, 0.0)
     return out
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def weight_along(pushing, pairs, c, rows, r):
+def weight_along(gravity, pairs, c, rows, r):
     """rows[r] · gravity of the bodies that move [m/s²].  pairs: (n_c, 2), rows: (m, 12)."""
     value = 0.0
     for side in range(2):
         if pairs[c, side] >= 0:
             for k in range(3):
-                value += rows[r, 6 * side + k] * pushing[7 + k]
+                value += rows[r, 6 * side + k] * gravity[k]
     return value

@@ -6,177 +6,218 @@ are compiled. What gives is softened afterwards (softness.py).
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from delassus.collision import Contacts
+from delassus.collision.contacts import ContactColumns
 from delassus.cones import ProductCone
 from delassus.dynamics.bounded import Held
 from delassus.dynamics.forces import fill_free_velocity
 from delassus.dynamics.inputs import Inputs
-from delassus.dynamics.joint_rows import fill_coordinates, fill_joints
+from delassus.dynamics.joint_rows import Coordinates, Targets, fill_coordinates, fill_joints
 from delassus.dynamics.lengths import Lengths, lengths_at
-from delassus.dynamics.node_rows import fill_welds, node_rows, set_surface_biases
-from delassus.dynamics.rows import CONTACT, WELD, Rows, row_rate
+from delassus.dynamics.node_rows import WeldData, fill_welds, node_rows, set_surface_biases
+from delassus.dynamics.rows import CONTACT, Motion, RowArrays, Rows, Rule, Turning, row_rate
 from delassus.dynamics.softness import Softness, soften_contacts, soften_joints
-from delassus.dynamics.stabilisation import Stabilisation, contact_bias, weight_along
+from delassus.dynamics.stabilisation import Pushing, contact_bias, weight_along
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.law import Law
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.operators.rigid import RigidDelassus, form_response, multiply_rows
-from delassus.model.model import Model, form_mass_blocks
+from delassus.model.model import Bodies, Model, form_mass_blocks
 from delassus.model.state import State
 from delassus.problem import Problem
 
-_NONE, _NO_IMPULSE, _NO_NODES, _NONE_BESIDE = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 4))
+_NONE, _NO_IMPULSE, _NO_LENGTHS = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 4))
+
+
+class Nodes(NamedTuple):
+    """Nodes of flexible bodies where rows are evaluated."""
+
+    at: np.ndarray  # (n_n, 3) [m]
+    pushing: tuple[Any, ...]  # fields of `Pushing` for their surfaces
 
 
 def assemble(
-    model: Model, at: np.ndarray, rotation: np.ndarray, state: State, contacts: Contacts, h: float,
-    inputs: Inputs, stabilisation: Stabilisation, softness: Softness, half: np.ndarray, ahead: float,
-    elapsed: np.ndarray, weight: float, nodes: np.ndarray = _NO_NODES,
-) -> Rows:  # fmt: skip
-    """All rows at the given configuration.  at: poses (n_b, 7), rotation: (n_b, 3, 3), nodes: (n_n, 3) where rows are
-    evaluated, a time ahead [s] after the state, where the joints' errors are taken; half: (n_b, 6) velocities after the
-    first half of the step's gyroscopic moment; elapsed: (n_b,) how long each body moved to get there [s], less than
-    ahead where it met something; weight: of springs, drives and dampers, see `Integrator`."""
+    model: Model,
+    state: State,
+    contacts: Contacts,
+    inputs: Inputs,
+    motion: Motion,
+    rule: Rule,
+    softness: Softness,
+    nodes: Nodes,
+) -> Rows:
+    """All rows of the step from this state, evaluated where `motion` says. Joints' errors are taken at the state."""
+    h, ahead = rule.h, Pushing(*rule.pushing).ahead
     softness.check_step(h)
-    pushing = stabilisation.pushing(model.gravity, h, ahead)
-    joints, u, masses = model.joints, state.u, (model.inverse_mass, model.inverse_inertia)
-    freedoms = model.freedoms  # coordinates of the joints, then lengths of tendons
-    free, row, block = joints.coordinate_count, joints.row_count, joints.count
-    most_single = freedoms.drive_count + freedoms.friction_count + freedoms.limit_count
-    triples, welds = len(contacts.gap), None if model.flexible is None else model.flexible.welds
-    welded = 0 if welds is None else welds.count
-    ties = 0 if model.couplings is None else len(model.couplings.held)
-    most_blocks = block + welded + ties + most_single + triples
-    most_rows = row + ties + most_single + 3 * (welded + triples)
-    bodies, names = np.empty((most_blocks, 2), np.int64), np.empty(most_blocks, np.uint64)
-    rows, bias, compliance = np.empty((most_rows, 12)), np.empty(most_rows), np.zeros(most_rows)
-    residual, coordinates, rates = np.empty(row + 3 * welded + ties), np.empty(free), np.empty((free, 12))
-    stopped, bound, wide, lengths = np.zeros(freedoms.coordinate_count, np.bool_), None, None, None
-    bilateral, limits, is_soft = block, 0, False
+    joints, freedoms, couplings = model.joints, model.freedoms, model.couplings  # freedoms: lengths of tendons, too
+    welds = None if model.flexible is None else model.flexible.welds
+    welded, triples = 0 if welds is None else welds.count, len(contacts.gap)
+    ties = 0 if couplings is None else len(couplings.held)
+    singles = freedoms.drive_count + freedoms.friction_count + freedoms.limit_count
+    out = _empty_rows(
+        joints.count + welded + ties + singles + triples, joints.row_count + ties + singles + 3 * (welded + triples)
+    )
+    arrays, at, by = tuple(out), tuple(motion), tuple(rule)
+    residual, is_soft = np.empty(joints.row_count + 3 * welded + ties), False
+    free = joints.coordinate_count
+    along = Coordinates(np.empty(free), np.empty((free, 12)), np.empty((free, 12)), _NO_LENGTHS)
+    block, row = joints.count, joints.row_count
     if block:
-        errors, bend, rates_before = np.empty(row), np.empty(row), np.empty((free, 12))
-        fill_joints(
-            joints.plain, joints.plain_coordinates, state.q, joints.turns_of(state.turns), elapsed, at, rotation,
-            u, half, h, pushing[0], (bodies, names, rows, bias), (residual[:row], errors, bend),
-            (coordinates, rates, rates_before),
-        )  # fmt: skip
+        turning = Turning(residual[:row], np.empty(row), np.empty(row))
+        before = state.q, joints.turns_of(state.turns)
+        fill_joints(joints.row_data, joints.coordinate_data, before, at, by, arrays, tuple(turning), along[:3])
         if softness.hard_rows is not None:
-            soften_joints(
-                joints.plain, softness.joints, rows, errors, bend, half, rotation, masses, h, weight, bias, compliance
-            )
+            soften_joints(joints.row_data, softness.joints, at, by, tuple(turning), arrays)
             is_soft = True
     if welds is not None and welded:
-        fill_welds(
-            welds.node, welds.body, welds.at(state.t + ahead), welds.velocity, at, rotation, nodes, h, pushing[0],
-            block, row, WELD, (bodies, names, rows, bias), residual,
-        )  # fmt: skip
-        block, row, bilateral = block + welded, row + 3 * welded, block + welded
-    single = block  # the first block of one row
-    if model.couplings is not None:
-        lengths = lengths_at(model, state, coordinates, rates, rates_before)
+        held = tuple(WeldData(welds.node, welds.body, welds.at(state.t + ahead), welds.velocity))
+        fill_welds(held, at, nodes.at, by, (block, row), arrays, residual)
+        block, row = block + welded, row + 3 * welded
+    bilateral, limits, first_single, lengths = block + ties, 0, block, None
+    if couplings is not None:
+        lengths = lengths_at(model, state, along.values, along.rates, along.rates_before)
         assert lengths is not None
-        lengths.fill_held(u, half, h, pushing[0], block, row, (bodies, names, rows, bias), residual[row:])
-        block, row, bilateral = block + ties, row + ties, block + ties
-    if most_single:
-        bound = np.full(most_rows, np.inf)
+        lengths.fill_held(motion, rule, (block, row), out, residual[row:])
+        block, row = block + ties, row + ties
+    stopped = np.zeros(freedoms.coordinate_count, np.bool_)
+    if singles:
         late = ahead if inputs.time is None else state.t + ahead - inputs.time
-        counts, beside = np.empty(3, np.int64), _NONE_BESIDE
-        along: tuple[np.ndarray, ...] = (coordinates, rates, rates_before, inputs.target, inputs.target_rate)
+        targets = Targets(inputs.target, inputs.target_rate, late)
         if lengths is not None:
-            along, beside = _with_lengths(model, lengths, along[:3], inputs, rotation, u, half)
+            along, targets = _with_lengths(model, lengths, along, targets, motion)
+        counts = np.empty(3, np.int64)
+        written = arrays, stopped, counts
         fill_coordinates(
-            freedoms.bodies, freedoms.plain_coordinates, (*along, late), u, half, h, weight, pushing, softness.limits,
-            rotation, masses, beside, block, row, (bodies, names, rows, bias, compliance, bound), stopped, counts,
-        )  # fmt: skip
+            freedoms.coordinate_data, softness.limits, tuple(along), tuple(targets), at, by, (block, row), written
+        )
         bilateral, limits = int(counts[0]), int(counts[1])
         is_soft = is_soft or bool(counts[2])
         row += bilateral - block + limits
     block = bilateral + limits
+    wide = None
     if lengths is not None:
-        wide = lengths.wide(names[single:block], row - (block - single), free)
+        wide = lengths.wide(out.names[first_single:block], row - (block - first_single), free)
     if triples:
-        touching = (contacts.bodies, contacts.point, contacts.frame, contacts.gap, contacts.restitution)
-        fill_contacts(touching, contacts.feature, at, u, h, pushing, block, row, (bodies, names, rows, bias))
+        fill_contacts(contacts.data, at, by, (block, row), arrays)
         if softness.is_any_shape_soft:
-            gives = soften_contacts(
-                contacts.bodies, contacts.shapes, contacts.gap, softness.shapes, rows, u, rotation, masses, h,
-                weight, row, bias, compliance,
-            )  # fmt: skip
-            is_soft = is_soft or bool(gives)
-    held = None
+            is_soft = bool(soften_contacts(contacts.data, softness.shapes, at, by, row, arrays)) or is_soft
+    touching = None
     if welds is not None:
-        held = node_rows(welds, joints.count, contacts, block)
+        touching = node_rows(welds, joints.count, contacts, block)
         if contacts.nodes is not None:
-            set_surface_biases(
-                contacts.bodies, contacts.frame, contacts.gap, contacts.restitution, contacts.feature, contacts.nodes,
-                contacts.weights, u, state.node_velocity, h, stabilisation.pushing_nodes(h, ahead), block, row,
-                (names, rows, bias),
-            )  # fmt: skip
+            surface = contacts.nodes, contacts.weights, state.node_velocity
+            pushed = h, rule.weight, nodes.pushing
+            set_surface_biases(contacts.data, surface, motion.u, pushed, (block, row), arrays)
     count, blocks = row + 3 * triples, block + triples
     sizes = joints.row_sizes
     if bilateral > joints.count:
         sizes = np.ones(bilateral, np.int64)
         sizes[: joints.count] = joints.row_sizes
         sizes[joints.count : joints.count + welded] = 3
-    cone = ProductCone.trusted(sizes, limits, contacts.mu)
     return Rows(
-        bodies[:blocks], rows[:count], bias[:count], compliance[:count] if is_soft else None, cone, names[:blocks],
-        residual, contacts, coordinates, rates,
-        bound[:count] if bound is not None and is_soft and freedoms.is_bounded else None, stopped[:free],
-        freedoms.friction_count, held, wide, lengths,
-    )  # fmt: skip
+        out.bodies[:blocks],
+        out.rows[:count],
+        out.bias[:count],
+        out.compliance[:count] if is_soft else None,
+        ProductCone.trusted(sizes, limits, contacts.mu),
+        out.names[:blocks],
+        residual,
+        contacts,
+        along.values[:free],
+        along.rates[:free],
+        out.bound[:count] if is_soft and freedoms.is_bounded else None,
+        stopped[:free],
+        freedoms.friction_count,
+        touching,
+        wide,
+        lengths,
+    )
+
+
+def _empty_rows(blocks: int, m: int) -> RowArrays:
+    """Room for so many blocks and rows; all are hard and without bounds."""
+    bodies, names = np.empty((blocks, 2), np.int64), np.empty(blocks, np.uint64)
+    return RowArrays(bodies, names, np.empty((m, 12)), np.empty(m), np.zeros(m), np.full(m, np.inf))
 
 
 def _with_lengths(
-    model: Model, lengths: Lengths, coordinates: tuple[np.ndarray, ...], inputs: Inputs, rotation: np.ndarray,
-    u: np.ndarray, half: np.ndarray,
-) -> tuple[tuple[np.ndarray, ...], np.ndarray]:  # fmt: skip
-    """Values, rates (n, 12), rates before, targets and their rates (n,) of joint coordinates, then of tendons, and
-    how the latter move: (n_t, 4), see `Lengths.motion`."""
-    values, rates, rates_before = coordinates
+    model: Model, lengths: Lengths, along: Coordinates, targets: Targets, motion: Motion
+) -> tuple[Coordinates, Targets]:
+    """Joint coordinates, then tendons, which nothing drives."""
     free, none = lengths.couplings.free, np.zeros(len(lengths.couplings.free))
-    out = (
-        np.append(values, lengths.now[free]),
-        np.concatenate([rates, lengths.couplings.of_two_bodies(lengths.rows)[free]]), rates_before,
-        np.append(inputs.target, none), np.append(inputs.target_rate, none),
-    )  # fmt: skip
-    return out, lengths.motion(model.mass_blocks(rotation)[1], u, half)
+    values = np.append(along.values, lengths.now[free])
+    rates = np.concatenate([along.rates, lengths.couplings.of_two_bodies(lengths.rows)[free]])
+    of_lengths = lengths.motion(model.mass_blocks(motion.rotation)[1], motion.u, motion.half)
+    wanted = Targets(np.append(targets.value, none), np.append(targets.rate, none), targets.late)
+    return Coordinates(values, rates, along.rates_before, of_lengths), wanted
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def fill_contacts(contacts, feature, position, u, h, stab, block, row, out):
+def fill_contacts(contacts, motion, rule, first, out):
     """Triples (n, t₁, t₂) of the contacts, as if all were hard.
 
-    contacts: bodies (n_c, 2), point (n_c, 3), frame (n_c, 3, 3), gap, restitution; feature: (n_c,) their names;
-    block, row: the first; stab: `Stabilisation.pushing`; out: bodies, names per block; rows, bias per row."""
-    pairs, point, frame, gap, restitution = contacts
-    bodies, names, rows, bias = out
-    for c in range(len(gap)):
+    contacts: fields of `ContactColumns`; motion, rule: of `Motion`, `Rule`; first: block and row; out: fields of
+    `RowArrays`, compliance and bound left alone."""
+    of, motion, rule, out = ContactColumns(*contacts), Motion(*motion), Rule(*rule), RowArrays(*out)
+    by, h, rows, (block, row) = Pushing(*rule.pushing), rule.h, out.rows, first
+    for c in range(len(of.gap)):
         for i in range(3):
             r = row + i
-            bias[r] = 0.0
+            out.bias[r] = 0.0
             for side in range(2):
-                b, at, sign = pairs[c, side], 6 * side, 2.0 * side - 1.0
+                b, at, sign = of.bodies[c, side], 6 * side, 2.0 * side - 1.0
                 for k in range(3):
                     j, m = (k + 1) % 3, (k + 2) % 3
                     rows[r, at + k] = rows[r, at + 3 + k] = 0.0
                     if b >= 0:
-                        rows[r, at + k] = sign * frame[c, i, k]
-                        turn = (point[c, j] - position[b, j]) * frame[c, i, m]
-                        rows[r, at + 3 + k] = sign * (turn - (point[c, m] - position[b, m]) * frame[c, i, j])
-        speed = row_rate(pairs, c, rows, row, u)
+                        rows[r, at + k] = sign * of.frame[c, i, k]
+                        turn = (of.point[c, j] - motion.at[b, j]) * of.frame[c, i, m]
+                        rows[r, at + 3 + k] = sign * (turn - (of.point[c, m] - motion.at[b, m]) * of.frame[c, i, j])
+        speed = row_rate(of.bodies, c, rows, row, motion.u)
         before, after = 0.0, 0.0
-        if restitution[c] > 0.0 and speed < -stab[5]:  # what rests does not bounce because it would fall
-            weight = weight_along(stab, pairs, c, rows, row)
-            before, after = stab[10] * weight, stab[11] * weight
-        bias[row] = contact_bias(stab, gap[c], speed, restitution[c], h, h, before, after)
+        if of.restitution[c] > 0.0 and speed < -by.bounce_speed:  # what rests does not bounce because it would fall
+            weight = weight_along(by.gravity, of.bodies, c, rows, row)
+            before, after = by.ahead * weight, by.behind * weight
+        out.bias[row] = contact_bias(rule.pushing, of.gap[c], speed, of.restitution[c], h, h, before, after)
         # shape numbers in a feature id leave its top bits free
-        bodies[block, 0], bodies[block, 1], names[block] = pairs[c, 0], pairs[c, 1], CONTACT + feature[c]
+        out.bodies[block, 0], out.bodies[block, 1] = of.bodies[c, 0], of.bodies[c, 1]
+        out.names[block] = CONTACT + of.feature[c]
         block, row = block + 1, row + 3
+
+
+class Acting(NamedTuple):
+    """What users let act on bodies and along joint coordinates."""
+
+    wrench: np.ndarray  # (n_b, 6) [N, N m]
+    effort: np.ndarray  # (n_d,) [N, N m]
+    bodies: np.ndarray  # (n_j, 2) of the joints
+    joint: np.ndarray  # (n_d,)
+    rates: np.ndarray  # (n_d, 12) rate rows
+
+
+class SolvedRows(NamedTuple):
+    """Rows as the solver gets them: those at their bounds are changed."""
+
+    bodies: np.ndarray  # (blocks, 2)
+    start: np.ndarray  # (blocks + 1,) first row of each
+    rows: np.ndarray  # (m, 12)
+    bias: np.ndarray  # (m,)
+    compliance: np.ndarray  # (m,), or empty: all are hard
+
+
+class Reduced(NamedTuple):
+    """What the one-step problem holds."""
+
+    mass: np.ndarray  # (n_b, 6, 6)
+    inverse: np.ndarray  # (n_b, 6, 6)
+    u_f: np.ndarray  # (n_b, 6) velocities without reactions
+    response: np.ndarray  # (m, 12) H⁻¹ Jᵀ by rows
+    free: np.ndarray  # (m,) v_f
 
 
 def reduce(
@@ -196,69 +237,67 @@ def reduce(
 
     Not through `Problem.rigid`: the model was checked when it was built, and checking again would cost as much as the
     step."""
-    n, m = model.body_count, len(rows.rows)
+    n, m, joints = model.body_count, len(rows.rows), model.joints
     start = rows.cone.block_start
-    mass, inverse = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
-    u_f, free, response, bias = np.empty((n, 6)), np.empty(m), np.empty((m, 12)), rows.bias.copy()
-    acting, compliance, index, impulse = rows.rows, rows.compliance, _NONE, _NO_IMPULSE
+    out = Reduced(np.zeros((n, 6, 6)), np.zeros((n, 6, 6)), np.empty((n, 6)), np.empty((m, 12)), np.empty(m))
+    acting, compliance, known = rows.rows, rows.compliance, (_NONE, _NO_IMPULSE)
     if held is not None and held.side.any():
-        acting, index, impulse = rows.rows.copy(), held.index, held.side * held.bound
+        acting, known = rows.rows.copy(), (held.index, held.side * held.bound)
         compliance = np.zeros(m) if compliance is None else compliance.copy()
-    reduce_rows(
-        model.mass, model.inertia, model.inverse_inertia, model.gravity, rotation, u, inputs.wrench, inputs.effort,
-        model.joints.bodies, model.joints.coordinate_joint, rows.rates, h, rows.bodies, start, acting, bias,
-        mass, inverse, u_f, response, free, index, impulse,
-        _NO_IMPULSE if compliance is None else compliance,
-    )  # fmt: skip
-    delassus = RigidDelassus(mass, rows.bodies, acting, start, compliance, inverse, response)
-    fall = h * math.sqrt(float(model.gravity @ model.gravity))
-    return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=bias, rest_speed=fall, before=u.ravel())
+    soft = _NO_IMPULSE if compliance is None else compliance
+    solved = SolvedRows(rows.bodies, start, acting, rows.bias.copy(), soft)
+    pushed = Acting(inputs.wrench, inputs.effort, joints.bodies, joints.coordinate_joint, rows.rates)
+    reduce_rows(model.body_data, rotation, u, tuple(pushed), h, tuple(solved), known, tuple(out))
+    delassus = RigidDelassus(out.mass, rows.bodies, acting, start, compliance, out.inverse, out.response)
+    fall, u_f = h * math.sqrt(float(model.gravity @ model.gravity)), out.u_f.ravel()
+    return Problem(delassus, out.free, rows.cone, law, u_f=u_f, bias=solved.bias, rest_speed=fall, before=u.ravel())
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _hold(index, impulse, bodies, start, rows, response, bias, compliance, u_f):
+def _hold(index, impulse, of, response, u_f):
     """Rows with a known impulse [N s] move the free velocity and say no more than E λ + b = 0, which has that λ."""
-    block = 0
+    block, rows = 0, of.rows
     for k in range(len(index)):
         i = index[k]
-        while start[block + 1] <= i:
+        while of.start[block + 1] <= i:
             block += 1
         if impulse[k] == 0.0:
             continue
         own = 0.0
         for side in range(2):
-            b = bodies[block, side]
+            b = of.bodies[block, side]
             for a in range(6 * side, 6 * side + 6):
                 own += rows[i, a] * response[i, a]
                 if b >= 0:
                     u_f[b, a - 6 * side] += impulse[k] * response[i, a]
                 rows[i, a] = response[i, a] = 0.0
-        compliance[i] = own if own > 0.0 else 1.0
-        bias[i] = -compliance[i] * impulse[k]
+        of.compliance[i] = own if own > 0.0 else 1.0
+        of.bias[i] = -of.compliance[i] * impulse[k]
 
 
 @njit(cache=True, error_model="numpy", **ADDRESSED)
-def reduce_rows(
-    body_mass, inertia, inverse_inertia, gravity, rotation, u, wrench, effort, joint_bodies, coordinate_joint, rates, h,
-    bodies, start, rows, bias, mass, inverse, u_f, response, free, index, impulse, compliance,
-):  # fmt: skip
-    """Masses, free velocities and what reactions do: see `reduce`.  mass, inverse, u_f, response, free are written;
-    returns 0."""
-    form_mass_blocks(body_mass, inertia, inverse_inertia, rotation, mass, inverse)
-    force = wrench
-    if max_abs(effort) > 0.0:
-        force = wrench.copy()
-        for d in range(len(effort)):
+def reduce_rows(bodies, rotation, u, acting, h, rows, known, out):
+    """Masses, free velocities and what reactions do: see `reduce`. Returns 0.
+
+    bodies: fields of `Bodies`; acting: of `Acting`; rows: of `SolvedRows`; known: numbers of rows and their impulses;
+    out: of `Reduced`, written."""
+    body, acting, of, out = Bodies(*bodies), Acting(*acting), SolvedRows(*rows), Reduced(*out)
+    form_mass_blocks(body.mass, body.inertia, body.inverse_inertia, rotation, out.mass, out.inverse)
+    force = acting.wrench
+    if max_abs(acting.effort) > 0.0:
+        force = acting.wrench.copy()
+        for d in range(len(acting.effort)):
             for side in range(2):
-                b = joint_bodies[coordinate_joint[d], side]
+                b = acting.bodies[acting.joint[d], side]
                 if b >= 0:
                     for k in range(6):
-                        force[b, k] += effort[d] * rates[d, 6 * side + k]
-    fill_free_velocity(inverse, gravity, u, force, h, u_f)
-    form_response(inverse, bodies, start, rows, response)
+                        force[b, k] += acting.effort[d] * acting.rates[d, 6 * side + k]
+    fill_free_velocity(out.inverse, body.gravity, u, force, h, out.u_f)
+    form_response(out.inverse, of.bodies, of.start, of.rows, out.response)
+    index, impulse = known
     if len(index):
-        _hold(index, impulse, bodies, start, rows, response, bias, compliance, u_f)
-    multiply_rows(bodies, start, rows, u_f.reshape(-1), free)
-    for i in range(len(free)):
-        free[i] += bias[i]
+        _hold(index, impulse, of, out.response, out.u_f)
+    multiply_rows(of.bodies, of.start, of.rows, out.u_f.reshape(-1), out.free)
+    for i in range(len(out.free)):
+        out.free[i] += of.bias[i]
     return np.int64(0)

@@ -15,7 +15,8 @@ import math
 import numpy as np
 
 from delassus.joints.arrays import JointArrays
-from delassus.joints.primitives import ROTVEC, evaluate_coordinates, joint_frames
+from delassus.joints.data import Angles, Freedoms
+from delassus.joints.primitives import ROTVEC, empty_frames, evaluate_coordinates, joint_frames
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.spatial import matrices_of
@@ -24,14 +25,15 @@ _TURN = 2.0 * math.pi
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def unwrap(joint, counted, bodies, before, rates, u, dt, values):
+def unwrap(freedoms, before, rates, u, dt, values):
     """Put counted angles on the branch nearest to before + dt · rate, in place.
 
-    joint: (n_d,) of each coordinate, counted: (n_d,) does it count turns? bodies: (n_j, 2); before, values: (n_d,)
-    [m, rad]; rates: (n_d, 12); u: (n_b, 6); dt: (n_b,) how long each body moved [s]."""
+    freedoms: fields of `Freedoms`; before, values: (n_d,) [m, rad]; rates: (n_d, 12); u: (n_b, 6); dt: (n_b,) how long
+    each body moved [s]."""
+    of = Freedoms(*freedoms)
     for d in range(len(values)):
-        if counted[d]:
-            expected = before[d] + _way(bodies, joint[d], rates, d, u, dt)
+        if of.counted[d]:
+            expected = before[d] + _way(of.bodies, of.joint[d], rates, d, u, dt)
             values[d] += _TURN * np.rint((expected - values[d]) / _TURN)
 
 
@@ -55,24 +57,22 @@ def turns_after(
     if not joints.any_counted:
         return np.zeros(len(values), np.int64)
     turns = np.zeros(len(values), np.int64)
-    count_turns(joints.plain_turns, q, u, values, rates, dt, turns)
+    count_turns(joints.angle_data, q, u, values, rates, dt, turns)
     return turns
 
 
 @njit(cache=True, error_model="numpy", **ADDRESSED)
 def count_turns(angles, q, u, values, rates, dt, turns):
-    """turns: (n_d,), those that are counted are written. Returns 0."""
-    bodies, local_origin, local_axes, joint, primitive, axis, counted = angles
-    n, count = len(bodies), len(values)
-    rotation = np.empty((len(q), 3, 3))
-    origin, axes, centre = np.empty((n, 2, 3)), np.empty((n, 2, 3, 3)), np.empty((n, 2, 3))
+    """turns: (n_d,), those that are counted are written. Returns 0.  angles: fields of `Angles`."""
+    of, count = Angles(*angles), len(values)
+    rotation, frames = np.empty((len(q), 3, 3)), empty_frames(len(of.bodies))
     now, rows = np.empty(count), np.empty((count, 12))
     matrices_of(q, 3, rotation)
-    joint_frames(bodies, local_origin, local_axes, q, rotation, origin, axes, centre)
-    evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, now, rows)
+    joint_frames(of.bodies, of.origin, of.axes, q, rotation, frames)
+    evaluate_coordinates((of.bodies, of.joint, of.primitive, of.axis), frames, now, rows)
     for d in range(count):
-        if counted[d]:
-            expected = values[d] + _way(bodies, joint[d], rates, d, u, dt)
+        if of.counted[d]:
+            expected = values[d] + _way(of.bodies, of.joint[d], rates, d, u, dt)
             turns[d] = np.rint((expected - now[d]) / _TURN)
     return np.int64(0)
 
@@ -80,11 +80,11 @@ def count_turns(angles, q, u, values, rates, dt, turns):
 @njit(cache=True, error_model="numpy")
 def nearest_rotations(freedoms, values, target):
     """The targets (n_d,), those of rotation vectors replaced by the nearest vector of the same rotation: a rotation
-    vector that grows beyond π comes back as its opposite, and its motor must not turn back a whole turn for that."""
-    primitive, axis = freedoms[1], freedoms[2]
-    out = target
+    vector that grows beyond π comes back as its opposite, and its motor must not turn back a whole turn for that.
+    freedoms: fields of `Freedoms`."""
+    of, out = Freedoms(*freedoms), target
     for d in range(len(values)):
-        if primitive[d] != ROTVEC or axis[d] != 0:
+        if of.primitive[d] != ROTVEC or of.axis[d] != 0:
             continue
         length = math.sqrt(target[d] ** 2 + target[d + 1] ** 2 + target[d + 2] ** 2)
         if length == 0.0:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from delassus.errors import ProblemError
+from delassus.joints.data import Angles, Axes, Freedoms, JointRows
 from delassus.joints.primitives import COUNTED, evaluate_constraints, evaluate_coordinates, joint_frames
 
 PASSIVE, PD, IMPOSED = 0, 1, 2
@@ -91,12 +92,10 @@ class JointArrays:
         return np.diff(self.row_start)
 
     @cached_property
-    def plain(self) -> tuple[np.ndarray, ...]:
-        """What compiled code needs for rows, as a plain tuple."""
-        return (
-            self.bodies, self.origin, self.axes, self.length,
-            self.row_start, self.row_primitive, self.row_base_axis, self.row_follower_axis,
-        )  # fmt: skip
+    def row_data(self) -> tuple[np.ndarray, ...]:
+        """Fields of `JointRows`."""
+        place = self.bodies, self.origin, self.axes, self.length
+        return tuple(JointRows(*place, self.row_start, self.row_primitive, self.row_base_axis, self.row_follower_axis))
 
     @cached_property
     def geared(self) -> np.ndarray:
@@ -105,17 +104,14 @@ class JointArrays:
 
     @cached_property
     def rotors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """`geared` coordinates, the two bodies (n, 2) and the armature of each."""
+        """The first fields of `Rotors`: `geared` coordinates, the two bodies (n, 2) and the armature of each."""
         return self.geared, self.coordinate_bodies[self.geared], self.armature[self.geared]
 
     @cached_property
-    def plain_coordinates(self) -> tuple[np.ndarray, ...]:
-        """What compiled code needs for coordinates, as a plain tuple."""
-        return (
-            self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis, self.counted,
-            self.lower, self.upper, self.damping, self.friction, self.drive, self.stiffness, self.rate_gain,
-            self.effort, self.limit_restitution, self.spring, self.rest, self.armature,
-        )  # fmt: skip
+    def coordinate_data(self) -> tuple[np.ndarray, ...]:
+        """Fields of `Freedoms`."""
+        own = {"joint": "coordinate_joint", "primitive": "coordinate_primitive", "axis": "coordinate_axis"}
+        return tuple(getattr(self, own.get(name, name)) for name in Freedoms._fields)
 
     @cached_property
     def counted(self) -> np.ndarray:
@@ -123,12 +119,15 @@ class JointArrays:
         return np.isin(self.coordinate_primitive, COUNTED)
 
     @cached_property
-    def plain_turns(self) -> tuple[np.ndarray, ...]:
-        """What compiled code needs to count turns: half the arguments, half the time of the call."""
-        return (
-            self.bodies, self.origin, self.axes, self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis,
-            self.counted,
-        )  # fmt: skip
+    def axes_data(self) -> tuple[np.ndarray, ...]:
+        """Fields of `Axes`."""
+        return tuple(Axes(self.bodies, self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis))
+
+    @cached_property
+    def angle_data(self) -> tuple[np.ndarray, ...]:
+        """Fields of `Angles`."""
+        _, joint, primitive, axis = self.axes_data
+        return tuple(Angles(self.bodies, self.origin, self.axes, joint, primitive, axis, self.counted))
 
     @cached_property
     def any_counted(self) -> bool:
@@ -192,8 +191,10 @@ class JointArrays:
         rows, free = np.repeat(keep & binding, self.row_sizes), keep[self.coordinate_joint]
         number = np.cumsum(keep) - 1
         per_joint = ("bodies", "origin", "axes", "length", "softening")
-        texts: dict[str, Any] = {name: tuple(x for x, kept in zip(getattr(self, name), which) if kept)
-                 for name, which in (("names", keep), ("kinds", keep), ("coordinate_names", free))}  # fmt: skip
+        texts: dict[str, Any] = {
+            name: tuple(x for x, stays in zip(getattr(self, name), which) if stays)
+            for name, which in (("names", keep), ("kinds", keep), ("coordinate_names", free))
+        }
         starts: dict[str, Any] = {
             "row_start": np.concatenate([[0], np.cumsum(np.where(binding, self.row_sizes, 0)[keep])]),
             "coordinate_start": np.concatenate([[0], np.cumsum(np.diff(self.coordinate_start)[keep])]),
@@ -210,27 +211,18 @@ class JointArrays:
         """World origins (n_j, 2, 3), axes (n_j, 2, 3, 3) and centres of mass (n_j, 2, 3).
 
         position: (n_b, 3) or poses (n_b, 7), rotation: (n_b, 3, 3) of the bodies."""
-        origin, axes = np.empty_like(self.origin), np.empty_like(self.axes)
-        centre = np.empty_like(self.origin)
-        joint_frames(self.bodies, self.origin, self.axes, position, rotation, origin, axes, centre)
-        return origin, axes, centre
+        out = np.empty_like(self.origin), np.empty_like(self.axes), np.empty_like(self.origin)
+        joint_frames(self.bodies, self.origin, self.axes, position, rotation, out)
+        return out
 
     def constraints(self, frames: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Residuals (m,) [m, rad] and rows (m, 12) of every joint."""
         residual, rows = np.empty(self.row_count), np.empty((self.row_count, 12))
-        origin, axes, centre = frames
-        evaluate_constraints(
-            self.row_start, self.row_primitive, self.row_base_axis, self.row_follower_axis, self.length, self.bodies,
-            origin, axes, centre, residual, rows,
-        )  # fmt: skip
+        evaluate_constraints(self.row_data, frames, residual, rows)
         return residual, rows
 
     def coordinates(self, frames: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Values (n_d,) [m, rad] and rate rows (n_d, 12) of every joint coordinate; angles in (−π, π]."""
         values, rows = np.empty(self.coordinate_count), np.empty((self.coordinate_count, 12))
-        origin, axes, centre = frames
-        evaluate_coordinates(
-            self.coordinate_joint, self.coordinate_primitive, self.coordinate_axis, self.bodies,
-            origin, axes, centre, values, rows,
-        )  # fmt: skip
+        evaluate_coordinates(self.axes_data, frames, values, rows)
         return values, rows

@@ -25,6 +25,7 @@ import math
 
 import numpy as np
 
+from delassus.joints.data import Axes, Frames, JointRows
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
@@ -35,55 +36,64 @@ COUNTED = (TURN, FIRST, SECOND)
 
 
 @njit(cache=True, **NO_REFCOUNT)
-def joint_frames(bodies, local_origin, local_axes, position, rotation, origin, axes, centre):
-    """World frames of all joints on both bodies.  Written: origin (n, 2, 3) [m], axes (n, 2, 3, 3) as columns, centre
-    (n, 2, 3): the bodies' centres of mass; the world has its own at zero."""
+def joint_frames(bodies, origin, axes, position, rotation, out):
+    """World frames of all joints on both bodies, into the fields of `Frames`; the world's centre of mass is at zero.
+
+    bodies, origin, axes: of `JointRows`; position: (n_b, 3) or poses (n_b, 7), rotation: (n_b, 3, 3)."""
+    out = Frames(*out)
     for j in range(len(bodies)):
         for side in range(2):
             b = bodies[j, side]
             for i in range(3):
                 if b < 0:
-                    centre[j, side, i] = 0.0
-                    origin[j, side, i] = local_origin[j, side, i]
+                    out.centre[j, side, i] = 0.0
+                    out.origin[j, side, i] = origin[j, side, i]
                     for k in range(3):
-                        axes[j, side, i, k] = local_axes[j, side, i, k]
+                        out.axes[j, side, i, k] = axes[j, side, i, k]
                 else:
-                    centre[j, side, i] = position[b, i]
+                    out.centre[j, side, i] = position[b, i]
                     value = position[b, i]
                     for a in range(3):
-                        value += rotation[b, i, a] * local_origin[j, side, a]
-                    origin[j, side, i] = value
+                        value += rotation[b, i, a] * origin[j, side, a]
+                    out.origin[j, side, i] = value
                     for k in range(3):
                         value = 0.0
                         for a in range(3):
-                            value += rotation[b, i, a] * local_axes[j, side, a, k]
-                        axes[j, side, i, k] = value
+                            value += rotation[b, i, a] * axes[j, side, a, k]
+                        out.axes[j, side, i, k] = value
+
+
+@njit(cache=True)
+def empty_frames(count):
+    """Room for the frames of so many joints."""
+    return Frames(np.empty((count, 2, 3)), np.empty((count, 2, 3, 3)), np.empty((count, 2, 3)))
 
 
 @njit(cache=True, **NO_REFCOUNT)
-def evaluate_constraints(
-    start, primitive, base_axis, follower_axis, length, bodies, origin, axes, centre, residual, rows
-):
-    """Residual (m,) [m, rad] and rows (m, 12) of every constraint of every joint, both written."""
-    for j in range(len(bodies)):
-        for r in range(start[j], start[j + 1]):
-            residual[r] = constraint_row(
-                primitive[r], base_axis[r], follower_axis[r], length[j],
-                origin[j, 0], axes[j, 0], centre[j, 0], origin[j, 1], axes[j, 1], centre[j, 1], rows[r],
-            )  # fmt: skip
-            _ground(bodies[j], rows[r])
+def evaluate_constraints(joints, frames, residual, rows):
+    """Residual (m,) [m, rad] and rows (m, 12) of every constraint of every joint, both written.  joints: fields of
+    `JointRows`; frames: of `Frames`."""
+    of, (origin, axes, centre) = JointRows(*joints), frames
+    for j in range(len(of.bodies)):
+        xa, A, ca = origin[j, 0], axes[j, 0], centre[j, 0]
+        xb, B, cb = origin[j, 1], axes[j, 1], centre[j, 1]
+        for r in range(of.start[j], of.start[j + 1]):
+            kind, a, b = of.primitive[r], of.base_axis[r], of.follower_axis[r]
+            residual[r] = constraint_row(kind, a, b, of.length[j], xa, A, ca, xb, B, cb, rows[r])
+            _ground(of.bodies[j], rows[r])
 
 
 @njit(cache=True, **NO_REFCOUNT)
-def evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, values, rows):
-    """Values (n_d,) [m, rad] and rate rows (n_d, 12) of every joint coordinate, both written."""
-    for d in range(len(joint)):
-        j = joint[d]
-        values[d] = coordinate_row(
-            primitive[d], axis[d], origin[j, 0], axes[j, 0], centre[j, 0], origin[j, 1], axes[j, 1], centre[j, 1],
-            rows[d],
-        )  # fmt: skip
-        _ground(bodies[j], rows[d])
+def evaluate_coordinates(of, frames, values, rows):
+    """Values (n_d,) [m, rad] and rate rows (n_d, 12) of every joint coordinate, both written.  of: fields of `Axes`;
+    frames: of `Frames`."""
+    of, (origin, axes, centre) = Axes(*of), frames
+    for d in range(len(of.joint)):
+        j = of.joint[d]
+        xa, A, ca = origin[j, 0], axes[j, 0], centre[j, 0]
+        xb, B, cb = origin[j, 1], axes[j, 1], centre[j, 1]
+        values[d] = coordinate_row(of.primitive[d], of.axis[d], xa, A, ca, xb, B, cb, rows[d])
+        _ground(of.bodies[j], rows[d])
 
 
 @njit(cache=True, **NO_REFCOUNT)

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,15 @@ from delassus.softening import NOT_SAID
 # Constants that came after the first recordings, with the value that says nothing: models that say nothing keep their
 # hash, and their recordings resume.
 NEUTRAL = {
-    "effort": np.inf, "limit_restitution": 0.0, "softening": NOT_SAID, "limit_softening": NOT_SAID,
-    "support_only_kinds": (), "spring": 0.0, "rest": 0.0, "armature": 0.0,
-}  # fmt: skip
+    "effort": np.inf,
+    "limit_restitution": 0.0,
+    "softening": NOT_SAID,
+    "limit_softening": NOT_SAID,
+    "support_only_kinds": (),
+    "spring": 0.0,
+    "rest": 0.0,
+    "armature": 0.0,
+}
 # Names that constants had when the first recordings were made: hashes go by them.
 _FIRST_NAMES = {"support_only_kinds": "given_kinds"}
 # Where the user put frames, what things look like and where they come from: nothing moves otherwise for it, so
@@ -28,6 +34,16 @@ _FIRST_NAMES = {"support_only_kinds": "given_kinds"}
 _NOT_MECHANICS = ("centre", "fixed_pose", "colours", "source")
 
 _CORNERS = 8  # arrays of `ShapeArrays.vertices` that say where corners and faces are; edges follow from them
+
+
+class Bodies(NamedTuple):
+    """What kernels read of rigid bodies. `Model.body_data` is a plain tuple of these fields."""
+
+    mass: np.ndarray  # (n_b,) [kg]
+    inertia: np.ndarray  # (n_b, 3, 3) about the centre of mass, body frame [kg m²]
+    inverse_mass: np.ndarray
+    inverse_inertia: np.ndarray
+    gravity: np.ndarray  # (3,) [m/s²]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +116,11 @@ class Model:
         """(n_b, 3, 3), body frame."""
         return np.linalg.inv(self.inertia) if len(self.mass) else np.zeros((0, 3, 3))
 
+    @cached_property
+    def body_data(self) -> tuple[Any, ...]:
+        """Fields of `Bodies`."""
+        return tuple(getattr(self, name) for name in Bodies._fields)
+
     def world_inertia(self, rotation: np.ndarray) -> np.ndarray:
         """(n_b, 3, 3) in the world frame."""
         return rotation @ self.inertia @ rotation.transpose(0, 2, 1)
@@ -144,10 +165,11 @@ def constants(arrays: Any) -> dict[str, Any]:
     that is used again) never changes a result."""
     plain = (np.ndarray, int, float, str)
     found = {field.name: getattr(arrays, field.name) for field in fields(arrays)}
-    return {
-        name: value for name, value in found.items()
-        if isinstance(value, plain) or (isinstance(value, tuple) and all(isinstance(x, plain) for x in value))
-    }  # fmt: skip
+
+    def is_data(value: Any) -> bool:
+        return isinstance(value, plain) or (isinstance(value, tuple) and all(isinstance(x, plain) for x in value))
+
+    return {name: value for name, value in found.items() if is_data(value)}
 
 
 @njit(cache=True, **NO_REFCOUNT)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from delassus.dynamics.coupled_closure import close_model
 from delassus.dynamics.forces import swung, total_energy
 from delassus.dynamics.impacts import foresee, meeting
 from delassus.dynamics.implicit_step import ImplicitStep, touching_surfaces
-from delassus.dynamics.moving import move_on, return_to_limits
+from delassus.dynamics.moving import Way, move_on, return_to_limits
 from delassus.dynamics.penalty import Penalty, press
+from delassus.dynamics.rows import Motion, Rule
 from delassus.dynamics.softness import Softness, softness_of
+from delassus.dynamics.step_problem import Nodes
 from delassus.dynamics.turns import turns_after
 from delassus.errors import SettingsError
 from delassus.kernel import njit
@@ -85,9 +88,12 @@ class StepReport:
 
 @one_thread
 def step(
-    model: Model, state: State, inputs: Inputs | None = None, settings: StepSettings | None = None,
+    model: Model,
+    state: State,
+    inputs: Inputs | None = None,
+    settings: StepSettings | None = None,
     memory: Memory | None = None,
-) -> tuple[State, StepReport]:  # fmt: skip
+) -> tuple[State, StepReport]:
     """The state one time step later, and a report that holds every object on the way.
 
     inputs: forces and targets from outside, `Inputs.of(model, …)`; settings: how the step is taken; memory: where the
@@ -126,11 +132,12 @@ def step(
     # moved to close its joints does not, and the difference would be an error of first order.
     turned = rotations_of(predicted) if closes else rotation
     half = swung(model, turned, state.u, 0.5 * h)
-    elapsed = np.full(model.body_count, scheme.lead * h) if flight is None else flight.elapsed
-    rows = assemble(
-        model, at, rotation, state, contacts, h, inputs, stabilisation, softness, half,
-        scheme.lead * h, elapsed, scheme.weight, nodes,
-    )  # fmt: skip
+    ahead = scheme.lead * h
+    elapsed = np.full(model.body_count, ahead) if flight is None else flight.elapsed
+    motion = Motion(at, rotation, elapsed, state.u, half, model.inverse_mass, model.inverse_inertia)
+    rule = Rule(h, scheme.weight, stabilisation.pushing(model.gravity, h, ahead))
+    of_nodes = Nodes(nodes, stabilisation.pushing_nodes(h, ahead))
+    rows = assemble(model, state, contacts, inputs, motion, rule, softness, of_nodes)
     if flight is not None:
         flight.set_impacts(model, state, rows, h, stabilisation)
     guess = memory.recall(rows) if memory is not None and settings.warm_start else None
@@ -160,24 +167,35 @@ def step(
     assert solution.body_velocities is not None
     watch.stage("solve")
     u = swung(model, turned, solution.body_velocities[: half.size].reshape(-1, 6), 0.5 * h)
-    q = move_on(model, predicted, state.u, u, elapsed, h, rows, problem, stabilisation, solution.reactions)
-    q, coordinates = return_to_limits(model, q, state.u, u, elapsed, h, rows, stabilisation, softness)
+    way = Way(predicted, state.u, u, elapsed, h - elapsed)
+    q = move_on(model, way, h, rows, problem, stabilisation, solution.reactions)
+    q, coordinates = return_to_limits(model, q, way, h, rows, stabilisation, softness)
     solved = q, u
     if closes:
         closure = settings.stabilisation.closure
         q, u = _closed(model, q, u, closure, softness, coordinates)
-    turns = turns_after(model.joints, q, u, coordinates, rows.rates, h - elapsed)
+    turns = turns_after(model.joints, q, u, coordinates, rows.rates, way.left)
     if posed is None:
         after = State(q, u, state.t + h, turns)
     else:
         after = State(q, u, state.t + h, turns, *posed.nodes_after(nodes, q, solution.body_velocities))
     report = StepReport(
-        rows, problem, solution, contacts, total_energy(model, after),
-        drift_of(rows.residual, _hard_rows(softness, len(rows.residual))), deepest(contacts.gap),
-        watch.times, after.t, h, _held_back(model, rows, held),
-        warnings_of(model, state, after, rows, solution, contacts, softness.hard_rows, closes, settings), at,
-        solved, rounds,
-    )  # fmt: skip
+        rows,
+        problem,
+        solution,
+        contacts,
+        energy=total_energy(model, after),
+        drift=drift_of(rows.residual, _hard_rows(softness, len(rows.residual))),
+        penetration=deepest(contacts.gap),
+        times=watch.times,
+        t=after.t,
+        h=h,
+        held_back=_held_back(model, rows, held),
+        warnings=warnings_of(model, state, after, rows, solution, softness.hard_rows, closes, settings),
+        at=at,
+        solved=solved,
+        rounds=rounds,
+    )
     if memory is not None:
         memory.store(rows, solution.point)
     watch.stage("advance")
@@ -185,9 +203,12 @@ def step(
 
 
 def _settled(
-    problem: Problem, reduced: Callable[[], Problem], held: Held | None, guess: np.ndarray | None,
+    problem: Problem,
+    reduced: Callable[[], Problem],
+    held: Held | None,
+    guess: np.ndarray | None,
     settings: StepSettings,
-) -> tuple[Problem, Solution]:  # fmt: skip
+) -> tuple[Problem, Solution]:
     """The problem and its solution, with bounded rows where they belong.  reduced: makes it anew of what is held."""
     solution = _solve(problem, guess, settings)
     while held is not None and not held.is_done(solution, _allowed_speed(problem, settings)):
@@ -200,9 +221,13 @@ def _settled(
 
 
 def _iterated(
-    posed: ImplicitStep, problem: Problem, solution: Solution, reduced: Callable[[], Problem], held: Held | None,
+    posed: ImplicitStep,
+    problem: Problem,
+    solution: Solution,
+    reduced: Callable[[], Problem],
+    held: Held | None,
     settings: StepSettings,
-) -> tuple[Problem, Solution, int]:  # fmt: skip
+) -> tuple[Problem, Solution, int]:
     """Newton's method over the step, contacts inside (Mangoni, thesis, §3.4): forces are linearised about the last
     velocities until these stay. The third is how often. Without an end in sight the step is stalled."""
     for rounds in range(2, _MOST_ROUNDS + 1):
@@ -222,20 +247,15 @@ def _iterated(
 
 def _solve(problem: Problem, guess: np.ndarray | None, settings: StepSettings, is_fine: bool = False) -> Solution:
     """is_fine: three digits more where they can be had, otherwise as good as the settings ask for."""
-    factor, tol = settings.velocity_factor, settings.tol
+    factor, tol, solver = settings.velocity_factor, settings.tol, settings.solver
+    limits: dict[str, Any] = {"max_iter": settings.max_iter, "threads": settings.threads}
     if is_fine:
         fine = None if factor is None else _FINE * factor
-        solution = solve(
-            problem, settings.solver, guess, tol=_FINE * tol, tol_velocity=fine, max_iter=settings.max_iter,
-            threads=settings.threads,
-        )  # fmt: skip
+        solution = solve(problem, solver, guess, tol=_FINE * tol, tol_velocity=fine, **limits)
         if solution.converged:
             return solution
         guess = solution.point
-    solution = solve(
-        problem, settings.solver, guess, tol=tol, tol_velocity=factor, max_iter=settings.max_iter,
-        threads=settings.threads,
-    )  # fmt: skip
+    solution = solve(problem, solver, guess, tol=tol, tol_velocity=factor, **limits)
     if solution.status is Status.UNSUPPORTED:
         raise SettingsError(f"solver {solution.solver!r} cannot take this step: {solution.trace.words[-1]}")
     return solution

@@ -6,10 +6,10 @@ few microseconds looks; words are made only where it finds something.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from delassus.collision import Contacts
 from delassus.collision.instances import FIXTURES
 from delassus.dynamics import Rows
 from delassus.dynamics.rows import CONTACT, FRICTION, JOINT, LIMIT
@@ -32,40 +32,54 @@ _KIND, _NUMBER = np.uint64(61), np.uint64((1 << 61) - 1)  # parts of a block's n
 
 
 def warnings_of(
-    model: Model, before: State, after: State, rows: Rows, solution: Solution, contacts: Contacts,
-    hard_rows: np.ndarray | None, closes: bool, settings: StepSettings,
-) -> tuple[str, ...]:  # fmt: skip
+    model: Model,
+    before: State,
+    after: State,
+    rows: Rows,
+    solution: Solution,
+    hard_rows: np.ndarray | None,
+    closes: bool,
+    settings: StepSettings,
+) -> tuple[str, ...]:
     """What is suspicious about a step, in sentences; empty for nearly all."""
-    shapes, rigid = model.shapes, len(contacts)
+    shapes, contacts, h = model.shapes, rows.contacts, settings.h
+    rigid = len(contacts)
     if rows.nodes is not None:  # flexible surfaces, which have no radius, come last
         rigid = int((contacts.shapes < shapes.count).all(axis=1).sum())
-    gained, bearable, culprit, spin, fastest, depth, deepest, error, worst = examine(
-        model.mass, model.inertia, model.gravity, settings.h, before.u, after.u, before.q, after.q, rows.names,
-        rows.cone.block_start, rows.bodies, rows.rows, _NONE if rows.compliance is None else rows.compliance,
-        solution.reactions, (contacts.gap[:rigid], contacts.shapes[:rigid], shapes.radius, shapes.surface),
-        rows.residual[: model.joints.row_count], _ALL if hard_rows is None else hard_rows,
-    )  # fmt: skip
+    compliance = _NONE if rows.compliance is None else rows.compliance
+    found = Signs(
+        *examine(
+            model.body_data,
+            h,
+            (before.q, before.u),
+            (after.q, after.u),
+            (rows.names, rows.cone.block_start, rows.bodies, rows.rows, compliance),
+            solution.reactions,
+            (contacts.gap[:rigid], contacts.shapes[:rigid], shapes.radius, shapes.surface),
+            (rows.residual[: model.joints.row_count], _ALL if hard_rows is None else hard_rows),
+        )
+    )
     out: list[str] = []
-    if not is_suspicious((gained, bearable, spin, depth, error), closes, settings.h):
+    if not is_suspicious(tuple(found), closes, h):
         return ()
-    if gained > bearable:
+    if found.gained > found.bearable:
         out.append(
-            f"energy grew by {gained:.3g} J that no drive, force or fall put in, most of it through "
-            f"{_block(model, rows, culprit)}: {_ADVICE}"
+            f"energy grew by {found.gained:.3g} J that no drive, force or fall put in, most of it through "
+            f"{_block(model, rows, found.culprit)}: {_ADVICE}"
         )
-    if error > (_OPEN if closes else _OPEN_UNCLOSED):
-        joint = int(np.searchsorted(model.joints.row_start, worst, side="right")) - 1
-        out.append(f"joint {model.joints.names[joint]!r} was open by {error:.3g} (m or rad) before the step: {_ADVICE}")
-    if depth > _DEEP:
-        first, second = (_owner(model, int(shapes.owner[s])) for s in contacts.shapes[deepest])
+    if found.error > (_OPEN if closes else _OPEN_UNCLOSED):
+        joint = model.joints.names[int(np.searchsorted(model.joints.row_start, found.worst, side="right")) - 1]
+        out.append(f"joint {joint!r} was open by {found.error:.3g} (m or rad) before the step: {_ADVICE}")
+    if found.depth > _DEEP:
+        first, second = (_owner(model, int(shapes.owner[s])) for s in contacts.shapes[found.deepest])
         out.append(
-            f"{first!r} and {second!r} overlap by {-contacts.gap[deepest]:.3g} m, {depth:.2g} of the smaller one's "
-            "radius: shorten the step, or mend the start"
+            f"{first!r} and {second!r} overlap by {-contacts.gap[found.deepest]:.3g} m, {found.depth:.2g} of the "
+            "smaller one's radius: shorten the step, or mend the start"
         )
-    if settings.h * spin > _TURN:
+    if h * found.spin > _TURN:
         out.append(
-            f"body {model.body_names[fastest]!r} turns by {settings.h * spin:.3g} rad in the step: shorten it below "
-            f"{1.0 / spin:.2g} s"
+            f"body {model.body_names[found.fastest]!r} turns by {h * found.spin:.3g} rad in the step: shorten it below "
+            f"{1.0 / found.spin:.2g} s"
         )
     return tuple(out)
 
@@ -92,22 +106,46 @@ def _block(model: Model, rows: Rows, block: int) -> str:
     return f"the contact of {pair[0]} and {pair[1]}"
 
 
-@njit(cache=True, **NO_REFCOUNT)
-def is_suspicious(found, closes, h):
-    """Is a sentence due?  found: work of hard constraints and how much of it raises no question [J], fastest spin
-    [rad/s], deepest contact in radii, worst error of a hard joint; closes: are joints closed after each step?"""
-    gained, bearable, spin, depth, error = found
-    return gained > bearable or error > (_OPEN if closes else _OPEN_UNCLOSED) or depth > _DEEP or h * spin > _TURN
+class Signs(NamedTuple):
+    """What `examine` finds."""
+
+    gained: float  # work of hard constraints, as far as the energy grew [J]
+    bearable: float  # how much of it raises no question [J]
+    culprit: int  # block that did most, or −1
+    spin: float  # fastest [rad/s]
+    fastest: int  # its body
+    depth: float  # of the deepest contact, in radii
+    deepest: int  # its number
+    error: float  # worst of a hard joint [m, rad]
+    worst: int  # its row
+
+
+class SolvedBlocks(NamedTuple):
+    """Rows of a step that is over, by block."""
+
+    names: np.ndarray  # (blocks,)
+    start: np.ndarray  # (blocks + 1,)
+    bodies: np.ndarray  # (blocks, 2)
+    rows: np.ndarray  # (m, 12)
+    compliance: np.ndarray  # (m,), or empty: all are hard
 
 
 @njit(cache=True, **NO_REFCOUNT)
-def examine(
-    mass, inertia, gravity, h, u, new_u, q, new_q, names, start, bodies, rows, compliance, reactions, contact, residual,
-    hard,
-):  # fmt: skip
-    """(work of hard constraints, as far as the energy grew [J], how much of it raises no question [J], the block that
-    did most; fastest spin [rad/s] and its body; deepest contact, in radii, and its number; worst error of a hard joint
-    and its row)."""
+def is_suspicious(signs, closes, h):
+    """Is a sentence due?  signs: fields of `Signs`; closes: are joints closed after each step?"""
+    of = Signs(*signs)
+    is_open = of.error > (_OPEN if closes else _OPEN_UNCLOSED)
+    return of.gained > of.bearable or is_open or of.depth > _DEEP or h * of.spin > _TURN
+
+
+@njit(cache=True, **NO_REFCOUNT)
+def examine(body, h, before, after, blocks, reactions, contact, joints):
+    """Fields of `Signs`.
+
+    body: fields of `Bodies`; before, after: poses (n_b, 7) and velocities (n_b, 6); blocks: fields of `SolvedBlocks`;
+    reactions: (m,); contact: gaps and shapes of the contacts, radii and `surface` of all shapes; joints: errors
+    (m_j,), and which of them are of hard joints, or empty: all."""
+    (mass, inertia, _, _, gravity), (q, u), (new_q, new_u), of = body, before, after, SolvedBlocks(*blocks)
     total = 0.0
     kinetic, grown, spin, fastest = 0.0, 0.0, 0.0, -1
     for b in range(len(mass)):
@@ -121,20 +159,20 @@ def examine(
         if turn > spin:
             spin, fastest = turn, b
     gained, culprit, most = 0.0, -1, 0.0
-    for k in range(len(names)):
-        kind = (names[k] >> _KIND) << _KIND
+    for k in range(len(of.names)):
+        kind = (of.names[k] >> _KIND) << _KIND
         if kind != JOINT and kind != LIMIT and kind != CONTACT and kind != FRICTION:
             continue
         done = 0.0
-        for r in range(start[k], start[k + 1]):
-            if kind != FRICTION and len(compliance) > 0 and compliance[r] > 0.0:
+        for r in range(of.start[k], of.start[k + 1]):
+            if kind != FRICTION and len(of.compliance) > 0 and of.compliance[r] > 0.0:
                 continue  # a spring may give back what it took
             rate = 0.0
             for s in range(2):
-                b = bodies[k, s]
+                b = of.bodies[k, s]
                 if b >= 0:
                     for i in range(6):
-                        rate += rows[r, 6 * s + i] * (u[b, i] + new_u[b, i])
+                        rate += of.rows[r, 6 * s + i] * (u[b, i] + new_u[b, i])
             done += 0.5 * reactions[r] * rate
         gained += done
         if done > most:
@@ -147,6 +185,7 @@ def examine(
             size = min(radius[a] - surface[a, 0], radius[b] - surface[b, 0])
             if -gap[c] > depth * size:
                 depth, deepest = -gap[c] / size, c
+    residual, hard = joints
     error, worst = 0.0, -1
     for r in range(len(residual)):
         if (len(hard) == 0 or hard[r]) and abs(residual[r]) > error:

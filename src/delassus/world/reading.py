@@ -5,7 +5,8 @@ q: (…, n_b, 7) centres of mass [m] and quaternions, u: (…, n_b, 6) twists th
 import numpy as np
 
 from delassus.dynamics.rows import row_rate
-from delassus.joints.primitives import evaluate_coordinates, joint_frames
+from delassus.joints.data import Angles
+from delassus.joints.primitives import empty_frames, evaluate_coordinates, joint_frames
 from delassus.kernel import njit
 from delassus.linalg.operators.rigid import add_response, multiply_rows
 from delassus.model.model import Model
@@ -58,27 +59,24 @@ def rates(model: Model, rows: np.ndarray, u: np.ndarray) -> np.ndarray:
     return out
 
 
-def coordinates_of_many(
-    model: Model, q: np.ndarray, u: np.ndarray, turns: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+def coordinates_of_many(model: Model, q: np.ndarray, u: np.ndarray, turns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Joint coordinates and their rates, (n, n_d) each, of many states."""
     values, speeds = np.empty(turns.shape), np.empty(turns.shape)
-    _read_many(model.joints.plain_turns, q, u, values, speeds)
+    _read_many(model.joints.angle_data, q, u, values, speeds)
     return values + 2.0 * np.pi * turns, speeds
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def _read_many(angles, q, u, values, speeds):
-    bodies, local_origin, local_axes, joint, primitive, axis, _ = angles
-    n, count = len(bodies), len(joint)
-    rotation, rows = np.empty((q.shape[1], 3, 3)), np.empty((count, 12))
-    origin, axes, centre = np.empty((n, 2, 3)), np.empty((n, 2, 3, 3)), np.empty((n, 2, 3))
+    of = Angles(*angles)
+    rotation, rows = np.empty((q.shape[1], 3, 3)), np.empty((len(of.joint), 12))
+    frames = empty_frames(len(of.bodies))
     for w in range(len(q)):
         matrices_of(q[w], 3, rotation)
-        joint_frames(bodies, local_origin, local_axes, q[w], rotation, origin, axes, centre)
-        evaluate_coordinates(joint, primitive, axis, bodies, origin, axes, centre, values[w], rows)
-        for d in range(count):
-            speeds[w, d] = row_rate(bodies, joint[d], rows, d, u[w])
+        joint_frames(of.bodies, of.origin, of.axes, q[w], rotation, frames)
+        evaluate_coordinates((of.bodies, of.joint, of.primitive, of.axis), frames, values[w], rows)
+        for d in range(len(of.joint)):
+            speeds[w, d] = row_rate(of.bodies, of.joint[d], rows, d, u[w])
 
 
 def contact_wrenches(report: StepReport) -> np.ndarray:

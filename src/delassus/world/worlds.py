@@ -11,14 +11,16 @@ from numpy.typing import ArrayLike
 from delassus.arguments import numbers
 from delassus.dynamics import Inputs
 from delassus.errors import DelassusError, ProblemError, SettingsError, nearest
+from delassus.kernel.argument_blocks import ArgumentBlock, caller
 from delassus.linalg.operators.delassus import ODD_MASSES
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation import Memory, StepSettings, step
+from delassus.simulation.compiled.data import StepInputs, StepMemory, StepState
 from delassus.simulation.compiled.layout import first_room, memory_for, why_not, work_for, world_of
 from delassus.simulation.compiled.stages import addresses_of, stages_of
 from delassus.simulation.compiled.step import ROOM
-from delassus.simulation.compiled.worlds import advance_worlds
+from delassus.simulation.compiled.worlds import SHARE, AllWorlds, Varied, advance_worlds
 from delassus.simulation.settings import changed_settings, check_arguments
 from delassus.solvers.driver import check_threads
 from delassus.world import reading
@@ -28,7 +30,7 @@ FAILED = -1
 
 _VARIED = ("mass", "friction", "restitution", "stiffness", "rate_gain", "damping", "joint_friction", "effort")
 _PLACES = ("q", "u", "nodes", "node_velocity")  # of states that worlds are reset to
-_SHARE = 16  # worlds that a thread takes at a time: fixed, so that results do not depend on the number of threads
+_OF_THIS_PROCESS = ("_world", "_work", "_pool", "_held", "_advance_share")
 
 
 def _array(name: str) -> Any:
@@ -71,9 +73,16 @@ class Worlds:
     """
 
     def __init__(
-        self, model: Model, state: State, count: int, settings: StepSettings | None = None, *, threads: int = 1,
-        seed: int | None = None, **changes: Any,
-    ):  # fmt: skip
+        self,
+        model: Model,
+        state: State,
+        count: int,
+        settings: StepSettings | None = None,
+        *,
+        threads: int = 1,
+        seed: int | None = None,
+        **changes: Any,
+    ):
         """state: where all of them begin; settings: how steps are taken, and changes: single fields of them, such as
         h=2e-3; threads: that share the worlds, with the same bits whatever their number; seed: of `rng`, for whoever
         varies them at random."""
@@ -102,13 +111,17 @@ class Worlds:
         model = self.model
         n, bodies, free = self.count, model.body_count, model.joints.coordinate_count
         self._arrays = {
-            "q": np.repeat(state.q[None], n, axis=0), "u": np.repeat(state.u[None], n, axis=0),
+            "q": np.repeat(state.q[None], n, axis=0),
+            "u": np.repeat(state.u[None], n, axis=0),
             "turns": np.repeat(model.joints.turns_of(state.turns)[None], n, axis=0),
-            "wrench": np.zeros((n, bodies, 6)), "effort": np.zeros((n, free)), "target": np.zeros((n, free)),
-            "target_rate": np.zeros((n, free)), "nodes": np.repeat(state.nodes[None], n, axis=0),
+            "wrench": np.zeros((n, bodies, 6)),
+            "effort": np.zeros((n, free)),
+            "target": np.zeros((n, free)),
+            "target_rate": np.zeros((n, free)),
+            "nodes": np.repeat(state.nodes[None], n, axis=0),
             "node_velocity": np.repeat(state.node_velocity[None], n, axis=0),
             "node_force": np.zeros((n, model.node_count, 3)),
-        }  # fmt: skip
+        }
         self._time, self.contact_wrench = np.full((n, 1), float(state.t)), np.zeros((n, bodies, 6))
         self.status, self.not_converged = np.zeros(n, np.int64), np.zeros(n, np.int64)
         room = memory_for(model, self._contacts)
@@ -116,13 +129,36 @@ class Worlds:
         self._known = np.zeros((n, 1), np.int64)
 
     def _prepare(self) -> None:
-        model = self.model
+        model, n = self.model, self.count
+        self._left, self._done, self._fate = (np.zeros(n, np.int64) for _ in range(3))
+        self._no_time = np.full((n, 1), np.nan)  # targets are for the start of each step
+        self._work: list[ArgumentBlock] = []
         self._fill_varied()
         if why_not(model, self.settings) is None:
             world, work = world_of(model, self.settings), work_for(model, self.settings, self._contacts)
-            inputs = (self.wrench[0], self.effort[0], self.target[0], self.target_rate[0], np.full(1, np.nan))
-            self._world = (*world, addresses_of(world, inputs, work, stages_of(model, self.settings)))
-            self._work = [work]
+            one = StepInputs(*(part[0] for part in self._inputs))
+            addresses = addresses_of(world, one, work, stages_of(model, self.settings))
+            self._world = world._replace(addresses=addresses)
+            self._work = [ArgumentBlock((work,))]
+            self._hold()
+
+    def _hold(self) -> None:
+        """For compiled code: what it reads and writes. Due whenever an array takes the place of another."""
+        if self._work:
+            self._held = ArgumentBlock(self._all)
+            self._advance_share = caller(advance_worlds, self._held, self._work[0])
+
+    @property
+    def _inputs(self) -> StepInputs:
+        return StepInputs(self.wrench, self.effort, self.target, self.target_rate, self._no_time)
+
+    @property
+    def _all(self) -> AllWorlds:
+        """What compiled code reads and writes."""
+        states = StepState(self.q, self.u, self.turns, self._time)
+        memories = StepMemory(self._names, self._reactions, self._known)
+        what = self._world, self._varied, self._inputs, states, memories
+        return AllWorlds(*what, self._left, self._done, self._fate, self.contact_wrench)
 
     q, u, turns = _array("q"), _array("u"), _array("turns")
     wrench, effort = _array("wrench"), _array("effort")
@@ -141,7 +177,7 @@ class Worlds:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without addresses of this process, threads and room."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("_world", "_work", "_pool")}
+        return {name: value for name, value in self.__dict__.items() if name not in _OF_THIS_PROCESS}
 
     def __setstate__(self, held: dict[str, Any]) -> None:
         self.__dict__.update(held, _pool=None)
@@ -180,6 +216,7 @@ class Worlds:
             self._factors[name] = value
         self._models.clear()
         self._fill_varied()
+        self._hold()
 
     def _each(self, name: str) -> int:
         if name == "mass":
@@ -188,27 +225,24 @@ class Worlds:
 
     def _fill_varied(self) -> None:
         model, joints, f = self.model, self.model.joints, self._factors
-        mass, inertia, inverse_inertia, inverse_mass, surface, *gains = (
-            part[None] for part in (
-                model.mass, model.inertia, model.inverse_inertia, model.inverse_mass, model.shapes.surface,
-                joints.damping, joints.friction, joints.stiffness, joints.rate_gain, joints.effort,
-            )
-        )  # fmt: skip
+        of = {name: getattr(joints, name)[None] for name in ("damping", "friction", "stiffness", "rate_gain", "effort")}
+        of |= {name: getattr(model, name)[None] for name in ("mass", "inertia", "inverse_inertia", "inverse_mass")}
+        of["surface"] = model.shapes.surface[None]
         if "mass" in f:
-            mass, inertia = f["mass"] * mass, f["mass"][:, :, None, None] * inertia
-            inverse_mass, inverse_inertia = 1.0 / mass, np.linalg.inv(inertia)
+            of["mass"], of["inertia"] = f["mass"] * of["mass"], f["mass"][:, :, None, None] * of["inertia"]
+            of["inverse_mass"], of["inverse_inertia"] = 1.0 / of["mass"], np.linalg.inv(of["inertia"])
         if "friction" in f or "restitution" in f:
-            surface = np.repeat(surface, self.count, axis=0)
-            surface[:, :, 1] *= f.get("friction", 1.0)
-            surface[:, :, 2] *= f.get("restitution", 1.0)
-        for k, name in enumerate(("damping", "joint_friction", "stiffness", "rate_gain", "effort")):
+            of["surface"] = np.repeat(of["surface"], self.count, axis=0)
+            of["surface"][:, :, 1] *= f.get("friction", 1.0)
+            of["surface"][:, :, 2] *= f.get("restitution", 1.0)
+        for name in ("damping", "joint_friction", "stiffness", "rate_gain", "effort"):
             if name in f:
+                own = name.removeprefix("joint_")
                 with np.errstate(invalid="ignore"):
-                    gains[k] = np.where(np.isinf(gains[k]), gains[k], f[name] * gains[k])
-        self._varied = tuple(
-            np.ascontiguousarray(part) for part in (mass, inertia, inverse_inertia, inverse_mass, surface, *gains)
-        )
+                    of[own] = np.where(np.isinf(of[own]), of[own], f[name] * of[own])
+        self._varied = Varied(**{name: np.ascontiguousarray(part) for name, part in of.items()})
         self.reason = why_not(model, self.settings)
+        mass = self._varied.mass
         if self.reason is None and (mass.max(axis=1) > ODD_MASSES * mass.min(axis=1)).any():
             self.reason = "masses of some world are so far apart that reactions may need two doubles"
 
@@ -217,15 +251,11 @@ class Worlds:
         if not self._factors:
             return self.model
         if w not in self._models:
-            mass, inertia, _, _, surface, damping, friction, stiffness, rate_gain, effort = (
-                part[w if len(part) > 1 else 0] for part in self._varied
-            )
-            joints = replace(
-                self.model.joints, damping=damping, friction=friction, stiffness=stiffness, rate_gain=rate_gain,
-                effort=effort,
-            )  # fmt: skip
-            shapes = replace(self.model.shapes, surface=surface, spare=[])
-            self._models[w] = replace(self.model, mass=mass, inertia=inertia, joints=joints, shapes=shapes)
+            own = Varied(*(part[w if len(part) > 1 else 0] for part in self._varied))
+            gains = ("damping", "friction", "stiffness", "rate_gain", "effort")
+            joints = replace(self.model.joints, **{name: getattr(own, name) for name in gains})
+            shapes = replace(self.model.shapes, surface=own.surface, spare=[])
+            self._models[w] = replace(self.model, mass=own.mass, inertia=own.inertia, joints=joints, shapes=shapes)
         return self._models[w]
 
     # -- moving --------------------------------------------------------------------------------------------------------
@@ -244,31 +274,26 @@ class Worlds:
 
     def _advance(self, left: np.ndarray) -> np.ndarray:
         """(n,) steps taken in compiled code, of at most `left`."""
-        done, fate = np.zeros(self.count, np.int64), self.status.copy()
-        inputs = self.wrench, self.effort, self.target, self.target_rate, np.full((self.count, 1), np.nan)
-        states = self.q, self.u, self.turns, self._time
-        memories = self._names, self._reactions, self._known
+        self._left[:], self._done[:], self._fate[:] = left, 0, self.status
+        shares = -(-self.count // SHARE)
 
-        def share(thread: int) -> None:
-            for first in range(thread * _SHARE, self.count, len(self._work) * _SHARE):
-                advance_worlds(
-                    first, min(first + _SHARE, self.count), self._world, self._varied, inputs, states, memories,
-                    self._work[thread], left, done, fate, self.contact_wrench,
-                )  # fmt: skip
+        def advance(thread: int) -> None:
+            for share in range(thread, shares, len(self._work)):
+                self._advance_share(self._held.address, self._work[thread].address, share)
 
-        threads = max(1, min(self.threads, -(-self.count // _SHARE)))
+        threads = max(1, min(self.threads, shares))
         while len(self._work) < threads:
-            self._work.append(work_for(self.model, self.settings, self._contacts))
+            self._work.append(ArgumentBlock((work_for(self.model, self.settings, self._contacts),)))
         del self._work[threads:]
         if threads == 1:
-            share(0)
+            advance(0)
         else:
             if self._pool is None or self._pool[0] != threads:
                 self._pool = threads, ThreadPoolExecutor(threads)
-            list(self._pool[1].map(share, range(threads)))
-        if (fate == ROOM).any():
+            list(self._pool[1].map(advance, range(threads)))
+        if (self._fate == ROOM).any():
             self._make_room(2 * self._contacts)
-        return done
+        return self._done
 
     def _make_room(self, contacts: int) -> None:
         """For so many contacts in a world."""
@@ -278,8 +303,9 @@ class Worlds:
         self._names = np.zeros((self.count, *names.shape), np.uint64)
         self._reactions = np.zeros((self.count, *reactions.shape))
         self._names[:, : old[0].shape[1]], self._reactions[:, : old[1].shape[1]] = old
-        if self.reason is None:
-            self._work = [work_for(self.model, self.settings, contacts)]
+        if self._work:
+            self._work = [ArgumentBlock((work_for(self.model, self.settings, contacts),))]
+            self._hold()
 
     def _take_step(self, w: int) -> None:
         """One step of world w by `step`, where compiled code hands it back."""

@@ -29,6 +29,7 @@ from delassus.dynamics.reduced.kinematics import (
     take_coordinates,
 )
 from delassus.dynamics.rows import row_mobility
+from delassus.joints.data import JointRows
 from delassus.joints.primitives import evaluate_constraints, joint_frames
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.memory import NO_REFCOUNT
@@ -126,13 +127,10 @@ def _project(tree, masses, loops, u, room):
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _evaluate(loops, room):
     """Errors and rows of the loops at the posture; the worst error."""
-    bodies, local_origin, local_axes, length, start, primitive, base_axis, follower_axis = loops
-    end, own, worst = room.posture, room.loops, 0.0
-    joint_frames(bodies, local_origin, local_axes, end.poses, end.rotation, own.origin, own.axes, own.centre)
-    evaluate_constraints(
-        start, primitive, base_axis, follower_axis, length, bodies, own.origin, own.axes, own.centre, own.error,
-        own.rows,
-    )  # fmt: skip
+    of, end, own, worst = JointRows(*loops), room.posture, room.loops, 0.0
+    frames = (own.origin, own.axes, own.centre)
+    joint_frames(of.bodies, of.origin, of.axes, end.poses, end.rotation, frames)
+    evaluate_constraints(of, frames, own.error, own.rows)
     for error in own.error:
         worst = abs(error) if not abs(error) <= worst else worst  # NaN, too
     return worst
@@ -141,14 +139,15 @@ def _evaluate(loops, room):
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _factor_rows(tree, masses, loops, room):
     """Y = L⁻ᵀ Sᵀ rowsᵀ of the loops and the factor of Y Yᵀ; returns its rank."""
-    own, end, bodies, start = room.loops, room.posture, loops[0], loops[4]
+    own, end, of = room.loops, room.posture, JointRows(*loops)
+    bodies, start, bodies_at = of.bodies, of.start, (end.rotation, masses[2], masses[3])
     for j in range(len(bodies)):
         for i in range(start[j], start[j + 1]):
             for k in range(len(room.w)):
                 own.Y[i, k] = 0.0
             reduce_row(tree, end, bodies[j], own.rows[i], own.Y[i])
             solve_transposed(tree.before, room.H, own.Y[i])
-            own.scale[i] = 1.0 / math.sqrt(row_mobility(bodies, j, own.rows, i, end.rotation, (masses[2], masses[3])))
+            own.scale[i] = 1.0 / math.sqrt(row_mobility(bodies, j, own.rows, i, bodies_at))
     for i in range(len(own.Y)):
         for j in range(i + 1):
             g = 0.0

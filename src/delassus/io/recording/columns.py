@@ -21,10 +21,21 @@ from typing import Any
 
 import numpy as np
 
-from delassus.collision import Contacts
 from delassus.dynamics.forces import total_energy
 from delassus.io.recording import nodes
-from delassus.io.recording.keeping import COUNTS, NUMBERS, add_energies, keep_contacts, keep_step, keep_taken
+from delassus.io.recording.keeping import (
+    COUNTS,
+    NUMBERS,
+    Counts,
+    Room,
+    Solved,
+    StepColumns,
+    TouchingColumns,
+    add_energies,
+    keep_contacts,
+    keep_step,
+    keep_taken,
+)
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.residuals import data_at, fill_contact_errors, of_contacts
@@ -91,18 +102,17 @@ class Columns:
         after = steps + 1, touching + len(contacts.gap), limited + cone.unilateral, exact
         after = after if low is None else (*after[:3], exact + len(low))
         self._make_room(*after)
-        numbers = np.array(
-            (state.t, *report.energy, report.drift, report.penetration + 0.0, found.natural_map_relative,
-             found.worst_velocity, *report.times.values())
-        )  # fmt: skip
+        natural_map, worst = found.natural_map_relative, found.worst_velocity
+        penetration, seconds = report.penetration + 0.0, report.times.values()
+        numbers = np.array((state.t, *report.energy, report.drift, penetration, natural_map, worst, *seconds))
         solver = self._solvers.setdefault(solution.solver, len(self._solvers))
         counts = np.array((len(report.warnings), _NUMBER_OF[solution.status], solver, solution.iterations))
-        sizes = (len(rows.residual), rows.friction_count, cone.bilateral_rows, cone.bilateral.size, cone.unilateral)
-        solved = (self.h, found.worst_velocity, solution.reactions, solution.velocities, rows.coordinates)
-        keep_step(
-            self.filled, (state.q, state.u, state.turns), numbers, counts, sizes, solved, rows.names,
-            _plain(contacts), _EMPTY if low is None else low, self._steps, self._touching, self._limits, self._exact,
-        )  # fmt: skip
+        room = Room(self._written, numbers, counts, self._steps, self._touching, self._limits, self._exact)
+        sizes = Counts(
+            len(rows.residual), rows.friction_count, cone.bilateral_rows, cone.bilateral.size, cone.unilateral
+        )
+        place = state.q, state.u, state.turns
+        keep_step(self.filled, place, tuple(sizes), _solved(report, self.h), contacts.data, tuple(room))
         _keep_residuals(report, touching, self._touching)
         if self._nodes:
             nodes.keep_nodes(self.model, state, report, steps, touching, self._nodes, self._node_contacts)
@@ -118,9 +128,8 @@ class Columns:
         self._counts[1] = _NUMBER_OF[Status.CONVERGED]
         self._counts[2] = self._solvers.setdefault(_OF_COMPILED, len(self._solvers))
         if self._room is None:
-            self._room = (
-                self._written, self._numbers, self._counts, self._steps, self._touching, self._limits, self._exact,
-            )  # fmt: skip
+            rows = self._steps, self._touching, self._limits, self._exact
+            self._room = tuple(Room(self._written, self._numbers, self._counts, *rows))
         return keep_taken, self._room
 
     def written(self) -> tuple[int, int, int, int]:
@@ -129,7 +138,7 @@ class Columns:
         steps, touching, limited, exact = self._written.tolist()
         joints = self.model.joints
         if joints.any_energy:
-            add_energies(joints.plain[:3], joints.plain_coordinates, self.filled[0], steps, self._steps)
+            add_energies(joints.row_data, joints.coordinate_data, self.filled[0], steps, self._steps)
         return steps, touching, limited, exact
 
     ahead = _AHEAD
@@ -164,22 +173,37 @@ class Columns:
         if not self.count:
             return {}
         n, c, m, e = self.filled
-        numbers, counts, q, u, turns, joint, drive, friction, coordinate = (a[:n] for a in self._steps)
+        of = StepColumns(*(array[:n] for array in self._steps))
+        numbers, counts = of.numbers, of.counts
         names = np.array([name.ljust(_NAME_LENGTH)[:_NAME_LENGTH].encode() for name in self._solvers])
         out = {
-            "t": numbers[:, 0], "q": q, "u": u, "turns": turns, "energy": numbers[:, 1:3], "drift": numbers[:, 3],
-            "penetration": numbers[:, 4], "warnings": counts[:, 0].astype(np.uint8),
-            "solver/status": counts[:, 1].astype(np.uint8), "solver/name": names[counts[:, 2]],
-            "solver/iterations": counts[:, 3], "solver/natural_map_relative": numbers[:, 5],
-            "solver/worst_velocity": numbers[:, 6], "joints/reaction": joint, "joints/drive": drive,
-            "joints/friction": friction, "joints/coordinate": coordinate,
+            "t": numbers[:, 0],
+            "q": of.q,
+            "u": of.u,
+            "turns": of.turns,
+            "energy": numbers[:, 1:3],
+            "drift": numbers[:, 3],
+            "penetration": numbers[:, 4],
+            "warnings": counts[:, 0].astype(np.uint8),
+            "solver/status": counts[:, 1].astype(np.uint8),
+            "solver/name": names[counts[:, 2]],
+            "solver/iterations": counts[:, 3],
+            "solver/natural_map_relative": numbers[:, 5],
+            "solver/worst_velocity": numbers[:, 6],
+            "joints/reaction": of.joint,
+            "joints/drive": of.drive,
+            "joints/friction": of.friction,
+            "joints/coordinate": of.coordinate,
             "contacts/count": counts[:, COUNTS].astype(np.int32),
             "limits/count": counts[:, COUNTS + 1].astype(np.int32),
             **_contact_columns(*(a[:c] for a in self._touching)),
-            "limits/coordinate": self._limits[0][:m], "limits/is_upper": self._limits[1][:m],
-            "limits/force": self._limits[2][:m], "exact/count": counts[:, COUNTS + 2].astype(np.int32),
-            "exact/high": self._exact[:e, 0], "exact/low": self._exact[:e, 1],
-        }  # fmt: skip
+            "limits/coordinate": self._limits[0][:m],
+            "limits/is_upper": self._limits[1][:m],
+            "limits/force": self._limits[2][:m],
+            "exact/count": counts[:, COUNTS + 2].astype(np.int32),
+            "exact/high": self._exact[:e, 0],
+            "exact/low": self._exact[:e, 1],
+        }
         out |= {f"times/{stage}": numbers[:, NUMBERS + k] for k, stage in enumerate(STAGES)}
         out |= {name: array[:n] for name, array in zip(nodes.OF_STEPS, self._nodes)}
         out |= {name: array[:c] for name, array in zip(nodes.OF_CONTACTS, self._node_contacts)}
@@ -198,22 +222,47 @@ def _grown(arrays: Arrays, filled: int, least: int) -> Arrays:
 
 def _step_room(model: Model, n: int) -> Arrays:
     """For n steps, whose sizes a model's steps all share."""
-    bodies, joints, free = model.body_count, model.joints, model.joints.coordinate_count
-    return (
-        np.empty((n, NUMBERS + len(STAGES))), np.empty((n, COUNTS + 3), np.int64), np.empty((n, bodies, 7)),
-        np.empty((n, bodies, 6)), np.empty((n, free), np.int64), np.empty((n, joints.row_count)),
-        np.empty((n, model.freedoms.driven_rows)), np.empty((n, model.freedoms.friction_count)), np.empty((n, free)),
-    )  # fmt: skip
+    bodies, joints, freedoms = model.body_count, model.joints, model.freedoms
+    free = joints.coordinate_count
+    columns = StepColumns(
+        np.empty((n, NUMBERS + len(STAGES))),
+        np.empty((n, COUNTS + 3), np.int64),
+        np.empty((n, bodies, 7)),
+        np.empty((n, bodies, 6)),
+        np.empty((n, free), np.int64),
+        np.empty((n, joints.row_count)),
+        np.empty((n, freedoms.driven_rows)),
+        np.empty((n, freedoms.friction_count)),
+        np.empty((n, free)),
+    )
+    return tuple(columns)
 
 
 def _contact_room(n: int) -> Arrays:
     """In the order of `_OF_CONTACTS` and `JUDGED`. One array each, as files have them: rows of all numbers would have
     to be sorted into columns at every save."""
-    vectors = (np.empty((n, 3)) for _ in range(4))
-    return (
-        np.empty((n, 2), np.int32), np.empty(n, np.uint8), *vectors, np.empty(n), np.empty(n), np.empty(n, np.uint64),
-        np.empty(n, np.float32), np.empty(n, np.float32),
-    )  # fmt: skip
+    columns = TouchingColumns(
+        np.empty((n, 2), np.int32),
+        np.empty(n, np.uint8),
+        point=np.empty((n, 3)),
+        normal=np.empty((n, 3)),
+        force=np.empty((n, 3)),
+        slip=np.empty((n, 3)),
+        gap=np.empty(n),
+        mu=np.empty(n),
+        feature=np.empty(n, np.uint64),
+        natural_map=np.empty(n, np.float32),
+        velocity=np.empty(n, np.float32),
+    )
+    return tuple(columns)
+
+
+def _solved(report: StepReport, h: float) -> Arrays:
+    """Fields of `Solved`."""
+    of, rows = report.solution, report.rows
+    low = _EMPTY if of.reactions_low is None else of.reactions_low
+    worst = of.residuals.worst_velocity
+    return tuple(Solved(h, worst, of.reactions, of.velocities, rows.coordinates, rows.names, low))
 
 
 def _keep_residuals(report: StepReport, row: int, room: Arrays) -> None:
@@ -231,21 +280,14 @@ def _keep_residuals(report: StepReport, row: int, room: Arrays) -> None:
         room[9][row : row + count], room[10][row : row + count] = found.T
 
 
-def _plain(contacts: Contacts) -> tuple[np.ndarray, ...]:
-    return contacts.bodies, contacts.point, contacts.frame, contacts.gap, contacts.mu, contacts.feature
-
-
 def _contact_columns(*columns: np.ndarray) -> dict[str, np.ndarray]:
     return dict(zip((*(f"contacts/{name}" for name in _OF_CONTACTS), *JUDGED), columns, strict=True))
 
 
 def contact_columns(report: StepReport) -> dict[str, np.ndarray]:
     """What contacts did in one step, under the names of this module."""
-    solution, room = report.solution, _contact_room(len(report.contacts))
-    worst, first = solution.residuals.worst_velocity, report.rows.cone.contact_start
-    keep_contacts(
-        _plain(report.contacts), solution.reactions, solution.velocities, first, report.h, worst, 0, room
-    )  # fmt: skip
+    room, first = _contact_room(len(report.contacts)), report.rows.cone.contact_start
+    keep_contacts(report.contacts.data, _solved(report, report.h), first, 0, room)
     _keep_residuals(report, 0, room)
     return _contact_columns(*room)
 
@@ -259,9 +301,13 @@ def start_arrays(model: Model, state: State) -> dict[str, np.ndarray]:
     """The state that the first step starts from, with its energy."""
     soft = {"start/nodes": state.nodes, "start/node_velocity": state.node_velocity} if model.node_count else {}
     return {
-        "start/t": np.array([state.t]), "start/q": state.q, "start/u": state.u,
-        "start/energy": np.array(total_energy(model, state)), "start/turns": model.joints.turns_of(state.turns), **soft,
-    }  # fmt: skip
+        "start/t": np.array([state.t]),
+        "start/q": state.q,
+        "start/u": state.u,
+        "start/energy": np.array(total_energy(model, state)),
+        "start/turns": model.joints.turns_of(state.turns),
+        **soft,
+    }
 
 
 def memory_arrays(memory: Memory | None) -> dict[str, np.ndarray]:

@@ -1,18 +1,6 @@
-"""What the compiled step reads and writes, as nested plain tuples of arrays.
-
-| tuple | entries |
-|---|---|
-| world | bodies, joints, limits, shapes, reach, softness, settings, addresses of the stages: constant |
-| inputs | wrench (n_b, 6), effort, target, target_rate (n_d,), time (1,), which is not a number for the step's start |
-| memory | names, reactions (room, 6), count (1,): of `Memory`, with room for every block there may be |
-| work | poses, contacts, rows, problem, closing of joints: room for everything on the way |
-| kept | address of a kernel that keeps each step, and what it writes to; 0 where nobody wants them kept |
-
-Named tuples would read better, and Numba would type each of them anew in Python at every call.
-"""
+"""The arrays of the compiled step, made for a model under settings: see `data.py` for their names."""
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -20,21 +8,42 @@ from delassus.collision.contacts import empty_columns
 from delassus.collision.find import most_contacts
 from delassus.collision.find import work_for as detection_work
 from delassus.collision.sweep.swept import few_swept
+from delassus.dynamics.bounded import Bounded
 from delassus.dynamics.closing_order import closing_of
 from delassus.dynamics.closure import room_for
-from delassus.dynamics.softness import softness_of
+from delassus.dynamics.impacts import Doubt
+from delassus.dynamics.joint_rows import Coordinates
+from delassus.dynamics.moving import Reach
+from delassus.dynamics.rows import RowArrays, Rule, Turning
+from delassus.dynamics.softness import Softness, softness_of
+from delassus.dynamics.step_problem import Reduced
+from delassus.integrators import STIFFLY
+from delassus.joints.arrays import JointArrays
 from delassus.law import Law
 from delassus.linalg.operators.delassus import ODD_MASSES
 from delassus.model.model import Model
 from delassus.residuals import RESIDUAL_COUNT
+from delassus.simulation.compiled.data import (
+    JointData,
+    Plain,
+    SettingsData,
+    ShapeData,
+    SolverData,
+    StepContacts,
+    StepMemory,
+    StepPoses,
+    StepProblem,
+    StepRows,
+    StepState,
+    StepWork,
+    StepWorld,
+)
 from delassus.simulation.settings import StepSettings
 from delassus.softening import HARD
 from delassus.solvers.auto.island_loop import RULE
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.small import MOST_ROWS, most_iterations
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS
-
-Arrays = tuple[Any, ...]
 
 _CONTACTS_EACH = 8  # per shape, where shapes are many: more room is made when it is needed
 
@@ -62,34 +71,47 @@ def why_not(model: Model, settings: StepSettings) -> str | None:
     return None
 
 
-def world_of(model: Model, settings: StepSettings) -> Arrays:
+def world_of(model: Model, settings: StepSettings) -> StepWorld:
     """The constants of a model and of the settings, but the addresses of the stages."""
     joints, shapes, softness = model.joints, model.shapes, softness_of(model, settings.softening)
-    stabilisation, lead, h = settings.stabilisation, settings.scheme.lead, settings.h
-    softness.check_step(h)
-    most = int(settings.max_iter)
-    newton = ProxSsn(solver="prox-ssn", least=True)
-    return (
-        (
-            model.mass, model.inertia, model.inverse_inertia, model.inverse_mass, model.gravity, joints.bodies,
-            joints.coordinate_joint,
+    softness.check_step(settings.h)
+    of_joints = JointData(
+        joints.row_data,
+        joints.coordinate_data,
+        joints.angle_data,
+        closing_of(softness.closed),
+        softness.joints,
+        softness.limits,
+        softness.limits[:, 0] == HARD,
+        joints.rotors,
+    )
+    reach = Reach(shapes.body, shapes.pace.arm, float(shapes.pace.least), shapes.radius)
+    of_shapes = ShapeData(shapes.constants, few_swept(shapes)[0], tuple(reach), shapes.surface, softness.shapes)
+    return StepWorld(model.body_data, of_joints, of_shapes, _settings(model, settings), np.zeros(0, np.int64))
+
+
+def _settings(model: Model, settings: StepSettings) -> SettingsData:
+    h, lead, stabilisation = float(settings.h), settings.scheme.lead, settings.stabilisation
+    most, newton = int(settings.max_iter), ProxSsn(solver="prox-ssn", least=True)
+    ahead = lead * h
+    return SettingsData(
+        h,
+        ahead,
+        float(stabilisation.closure) if closes(model, settings) else -1.0,
+        tuple(Rule(h, STIFFLY if ahead > 0.0 else 1.0, stabilisation.pushing(model.gravity, h, ahead))),
+        stabilisation.rates,
+        h * math.sqrt(float(model.gravity @ model.gravity)),
+        (1.0 - lead) * h * h,
+        bool(stabilisation.through_velocities),
+        SolverData(
+            (float(settings.tol), _no_less(settings.velocity_factor)),
+            newton.plain,
+            most_iterations(MOST_ROWS, 0, most),
+            most_iterations(MOST_ROWS + 1, 0, most),
+            most,
+            RULE,
         ),
-        (joints.plain, joints.plain_coordinates, joints.plain_turns, closing_of(softness.closed)),
-        (softness.limits, softness.limits[:, 0] == HARD),
-        (shapes.constants, few_swept(shapes)[0]),
-        (shapes.body, shapes.pace.arm, float(shapes.pace.least), shapes.radius, shapes.surface, joints.rotors),
-        (softness.joints, softness.shapes),
-        (
-            float(h), lead * h, float(stabilisation.closure) if closes(model, settings) else -1.0,
-            tuple(map(float, stabilisation.pushing(model.gravity, h, lead * h))),
-            tuple(map(float, stabilisation.plain)),
-            h * math.sqrt(float(model.gravity @ model.gravity)), (1.0 - lead) * h * h,
-            bool(stabilisation.through_velocities), (float(settings.tol), _no_less(settings.velocity_factor)),
-            (
-                most_iterations(MOST_ROWS, 0, most), newton.plain, most_iterations(MOST_ROWS + 1, 0, most), most, RULE,
-            ),
-        ),
-    )  # fmt: skip
+    )
 
 
 def closes(model: Model, settings: StepSettings) -> bool:
@@ -102,10 +124,23 @@ def _no_less(factor: float | None) -> float:
     return math.inf if factor is None else float(factor)
 
 
-def memory_for(model: Model, contacts: int) -> Arrays:
+def memory_for(model: Model, contacts: int) -> StepMemory:
     """Room for what a step with so many contacts at most remembers, nothing in it."""
     blocks = _most_blocks(model, contacts)
-    return np.zeros(blocks, np.uint64), np.zeros((blocks, 6)), np.zeros(1, np.int64)
+    return StepMemory(np.zeros(blocks, np.uint64), np.zeros((blocks, 6)), np.zeros(1, np.int64))
+
+
+def states_for(model: Model, count: int) -> StepState:
+    """Room for so many states."""
+    n, free = model.body_count, model.joints.coordinate_count
+    turns = np.zeros((count, free), np.int64)
+    return StepState(np.zeros((count, n, 7)), np.zeros((count, n, 6)), turns, np.zeros(count))
+
+
+def state_for(model: Model) -> StepState:
+    """Room for one."""
+    q, u, turns, time = states_for(model, 1)
+    return StepState(q[0], u[0], turns[0], time)
 
 
 def first_room(model: Model) -> int:
@@ -127,48 +162,78 @@ def most_rows(model: Model) -> int:
     return joints.row_count + singles + 3 * first_room(model)
 
 
-def work_for(model: Model, settings: StepSettings, contacts: int) -> Arrays:
+def work_for(model: Model, settings: StepSettings, contacts: int) -> StepWork:
     """Room for everything between two states, of steps with so many contacts at most."""
-    joints, shapes, n, free = model.joints, model.shapes, model.body_count, model.joints.coordinate_count
-    softness, h = softness_of(model, settings.softening), settings.h
-    lead = settings.scheme.lead
-    blocks = _most_blocks(model, contacts)
-    limited = free if joints.limit_count else 0
+    joints, shapes, n = model.joints, model.shapes, model.body_count
+    softness = softness_of(model, settings.softening)
+    columns = empty_columns(contacts)
+    detection = detection_work(shapes, 1, 2 * contacts, 8 * contacts)
+    doubt = Doubt(np.zeros(n, np.bool_), np.zeros(contacts), np.zeros(contacts, np.bool_))
+    swept, reach = few_swept(shapes)[1], np.zeros(shapes.count)
+    of_contacts = StepContacts(columns, detection, tuple(doubt), np.zeros((n, 9)), swept, reach)
     singles = joints.drive_count + joints.friction_count + joints.limit_count
-    rows = joints.row_count + singles + 3 * contacts
+    m = joints.row_count + singles + 3 * contacts
     area = int((joints.row_sizes**2).sum()) + singles + 9 * contacts
+    blocks = _most_blocks(model, contacts)
+    return StepWork(
+        _poses_for(n, settings),
+        of_contacts,
+        _rows_for(joints, softness, blocks, m),
+        _problem_for(n, blocks, m, area),
+        room_for(softness.closed),
+    )
+
+
+def _poses_for(n: int, settings: StepSettings) -> StepPoses:
+    h, lead = settings.h, settings.scheme.lead
+    half, u, scratch = (np.zeros((n, 6)) for _ in range(3))
+    predicted, at, q = (np.zeros((n, 7)) for _ in range(3))
+    rotation, turned = np.zeros((n, 3, 3)), np.zeros((n, 3, 3))
+    elapsed, left = np.full(n, lead * h), np.full(n, h - lead * h)
+    return StepPoses(predicted, at, rotation, turned, half, elapsed, left, q, u, scratch)
+
+
+def _rows_for(joints: JointArrays, softness: Softness, blocks: int, m: int) -> StepRows:
+    free = joints.coordinate_count
+    limited = free if joints.limit_count else 0
     sizes = np.ones(blocks, np.int64)
     sizes[: joints.count] = joints.row_sizes
-    columns = empty_columns(contacts)
-    poses = (
-        np.zeros((n, 7)), np.zeros((n, 7)), np.zeros((n, 3, 3)), np.zeros((n, 3, 3)), np.zeros((n, 6)),
-        np.full(n, lead * h), np.full(n, h - lead * h), np.zeros((n, 7)), np.zeros((n, 6)), np.zeros((n, 6)),
-    )  # fmt: skip
-    swept = np.zeros((n, 9)), few_swept(shapes)[1], np.zeros(shapes.count)
-    doubt = np.zeros(n, np.bool_), np.zeros(contacts), np.zeros(contacts, np.bool_)
-    table = (
-        np.zeros((blocks, 2), np.int64), np.zeros(blocks, np.uint64), np.zeros((rows, 12)), np.zeros(rows),
-        np.zeros(rows), np.zeros(rows),
-        (np.zeros(joints.row_count), np.zeros(joints.row_count), np.zeros(joints.row_count)),
-        (np.zeros(free), np.zeros((free, 12)), np.zeros((free, 12))),
-        np.zeros(free, np.bool_), sizes, np.zeros(blocks + 1, np.int64),
-        np.zeros(0, np.bool_) if softness.hard_rows is None else softness.hard_rows, np.zeros(4, np.int64),
+    bodies, names = np.zeros((blocks, 2), np.int64), np.zeros(blocks, np.uint64)
+    arrays = RowArrays(bodies, names, np.zeros((m, 12)), *(np.zeros(m) for _ in range(3)))
+    turning = Turning(*(np.zeros(joints.row_count) for _ in range(3)))
+    coordinates = Coordinates(np.zeros(free), np.zeros((free, 12)), np.zeros((free, 12)), np.zeros((0, 4)))
+    return StepRows(
+        tuple(arrays),
+        tuple(turning),
+        tuple(coordinates),
+        np.zeros(free, np.bool_),
+        sizes,
+        np.zeros(blocks + 1, np.int64),
+        np.zeros(0, np.bool_) if softness.hard_rows is None else softness.hard_rows,
+        np.zeros(4, np.int64),
         np.zeros(limited),
-    )  # fmt: skip
-    problem = (
-        (np.zeros((n, 6, 6)), np.zeros((n, 6, 6)), np.zeros((n, 6)), np.zeros((rows, 12)), np.zeros(rows)),
-        (np.zeros((rows, 12)), np.zeros(rows), np.zeros(rows)), (np.zeros(area), np.zeros(blocks)),
-        np.zeros(blocks, np.int64), np.zeros(rows), np.zeros(rows),
-        np.zeros(RESIDUAL_COUNT + rows + 6 * n + 3 * MOST_JUDGEMENTS),
-        (np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows), np.zeros(rows, np.int64)),
-        np.zeros((0, 0)), np.zeros(4, np.int64), np.zeros(2),
-    )  # fmt: skip
-    detection = detection_work(shapes, 1, 2 * contacts, 8 * contacts)
-    closing = room_for(softness.closed)
-    return poses, (columns, detection, doubt, swept), table, problem, closing
+    )
 
 
-def nowhere() -> Arrays:
+def _problem_for(n: int, blocks: int, m: int, area: int) -> StepProblem:
+    masses = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
+    whole = [np.zeros(m, np.int64) for _ in range(3)]
+    return StepProblem(
+        tuple(Reduced(*masses, np.zeros((n, 6)), np.zeros((m, 12)), np.zeros(m))),
+        (np.zeros((m, 12)), np.zeros(m), np.zeros(m)),
+        np.zeros(area),
+        np.zeros(blocks),
+        np.zeros(2),
+        np.zeros(blocks, np.int64),
+        np.zeros(m),
+        np.zeros(m),
+        np.zeros(RESIDUAL_COUNT + m + 6 * n + 3 * MOST_JUDGEMENTS),
+        tuple(Bounded(whole[0], whole[1], np.zeros(m), whole[2])),
+        np.zeros(4, np.int64),
+    )
+
+
+def nowhere() -> Plain:
     """What steps are kept in where nobody wants them: nothing, of the types of `io.recording.Columns`, so that the loop
     is compiled once for both."""
     whole, table, cube = np.zeros((0, 0), np.int64), np.zeros((0, 0)), np.zeros((0, 0, 0))

@@ -10,24 +10,29 @@ import math
 
 import numpy as np
 
+from delassus.collision.contacts import ContactColumns
 from delassus.collision.find import BAD_POSE, NO_KERNEL
 from delassus.collision.placement import moves_far
 from delassus.collision.sweep.follow import APART, GRAZE, HIT, MISS, OVERLAP
 from delassus.cones.product import fill_block_start
-from delassus.dynamics.bounded import ALL_AT_ONCE, NOISE, guess_sides, settle
+from delassus.dynamics.bounded import ALL_AT_ONCE, NOISE, Bounded, guess_sides, settle
 from delassus.dynamics.forces import swing
-from delassus.dynamics.impacts import are_free, are_in_doubt
-from delassus.dynamics.moving import lacks_of
-from delassus.dynamics.step_problem import fill_contacts
+from delassus.dynamics.impacts import Doubt, are_free, are_in_doubt
+from delassus.dynamics.moving import Reach, lacks_of
+from delassus.dynamics.rows import RowArrays, Turning
+from delassus.dynamics.step_problem import Reduced, fill_contacts
 from delassus.integrators import move
+from delassus.joints.data import Freedoms, JointRows
 from delassus.kernel import njit
 from delassus.kernel.addresses import call_kernel
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.linalg.dense_product import max_abs
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
+from delassus.model.model import Bodies
 from delassus.model.state import FINE, first_wrong
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.simulation.compiled import stages
+from delassus.simulation.compiled.data import Sizes
 from delassus.simulation.memory import recall_reactions, sort_names, store_reactions
 from delassus.simulation.signs import examine, is_suspicious
 from delassus.solvers.auto.island_loop import WHOLE
@@ -46,29 +51,30 @@ FAILED = -1
 
 
 @njit(cache=True, error_model="numpy", **INLINED)
-def take_step(world, inputs, q, u, turns, time, memory, work):
-    """(what became of the step, iterations, contacts). Poses q (n_b, 7), velocities u (n_b, 6), turns (n_d,), time (1,)
-    and memory change in place where it was taken.  world, inputs, memory, work: see layout.py."""
-    new_q, new_u = work[0][7], work[0][8]
-    fate, count = _meet(world, inputs[0], q, u, work)
+def take_step(world, inputs, state, memory, work):
+    """(what became of the step, iterations, contacts). State and memory change in place where it was taken.
+
+    world, inputs, state, memory, work: `StepWorld`, `StepInputs`, `StepState`, `StepMemory`, `StepWork`."""
+    poses = work.poses
+    fate, count = _meet(world, inputs.wrench, state.q, state.u, work)
     if fate != TAKEN:
         return fate, 0, 0
-    sizes = _fill_rows(world, inputs, q, u, turns, time[0], count, work)
+    sizes = _fill_rows(world, inputs, state, count, work)
     iterations = _solve(world, inputs, memory, sizes, work)
     if iterations == FAILED:
         return UNSOLVED, 0, 0
-    fate = _move(world, u, sizes, work)
+    fate = _move(world, state.u, sizes, work)
     if fate != TAKEN:
         return fate, 0, 0
-    if first_wrong(new_q, new_u) != FINE:
+    if first_wrong(poses.q, poses.u) != FINE:
         return BAD, 0, 0
-    if _is_odd(world, q, u, sizes, work):
+    if _is_odd(world, state, sizes, work):
         return SUSPICIOUS, 0, 0
-    if world[7][stages.TURNS]:
-        call_kernel(world[7][stages.TURNS], stages.to_count_turns(world, work, turns))
-    _copy(new_q, q)
-    _copy(new_u, u)
-    time[0] += world[6][0]
+    if world.addresses[stages.TURNS]:
+        call_kernel(world.addresses[stages.TURNS], stages.to_count_turns(world, work, state.turns))
+    _copy(poses.q, state.q)
+    _copy(poses.u, state.u)
+    state.time[0] += world.settings.h
     _remember(memory, sizes, work)
     return TAKEN, iterations, count
 
@@ -84,97 +90,96 @@ def _copy(a, out):
 @njit(cache=True, error_model="numpy", **INLINED)
 def _meet(world, wrench, q, u, work):
     """(TAKEN or why not, contacts) where rows are evaluated."""
-    (mass, inertia, _, _, gravity, joint_bodies, _), reach, settings = world[0], world[4], world[6]
-    h, ahead, closure, _, _, _, pull, through_velocities, _, _ = settings
-    (predicted, at, rotation, turned, half, _, _, _, _, _), contacts, _, _, _ = work
-    columns, _, (held, speed, doubtful), (path, _, reach_of) = contacts
+    bodies, reach, settings = Bodies(*world.bodies), Reach(*world.shapes.reach), world.settings
+    poses, contacts, g = work.poses, work.contacts, bodies.gravity
+    h, ahead = settings.h, settings.ahead
     if ahead > 0.0:
-        move(q, u, ahead, predicted)
+        move(q, u, ahead, poses.predicted)
     else:
-        _copy(q, predicted)
-    bend = pull * math.sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2])
-    near, further = 0, reach_of[:0]
-    if not through_velocities and moves_far(reach[0], reach[1], reach[2], u, bend, h):
+        _copy(q, poses.predicted)
+    bend = settings.pull * math.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
+    near, further = 0, contacts.reach[:0]
+    if not settings.through_velocities and moves_far(reach.body, reach.arm, reach.least, u, bend, h):
         for b in range(len(u)):
             for i in range(6):
-                path[b, i] = h * u[b, i]
+                contacts.path[b, i] = h * u[b, i]
             for i in range(3):
-                path[b, 6 + i] = pull * (gravity[i] + wrench[b, i] / mass[b])
+                contacts.path[b, 6 + i] = settings.pull * (g[i] + wrench[b, i] / bodies.mass[b])
         near = _flights(world, q, 1.0 + ahead / h, work)
         if near < 0:
             return FAST, 0
         if near > 0:
-            further = reach_of
-    _copy(predicted, at)
-    if closure > 0.0:
-        call_kernel(world[7][stages.CLOSE], stages.to_close(world, at, work[3][8], work))  # poses alone
-    matrices_of(at, 3, rotation)
-    matrices_of(predicted, 3, turned)  # masses are those of the prediction: see one_step.py
-    swing(inertia, turned, u, 0.5 * h, half)
-    if len(reach[0]) == 0:
+            further = contacts.reach
+    _copy(poses.predicted, poses.at)
+    if settings.closure > 0.0:
+        no_velocities = poses.scratch[:0]
+        call_kernel(world.addresses[stages.CLOSE], stages.to_close(world, poses.at, no_velocities, work))
+    matrices_of(poses.at, 3, poses.rotation)
+    matrices_of(poses.predicted, 3, poses.turned)  # masses are those of the prediction: see one_step.py
+    swing(bodies.inertia, poses.turned, u, 0.5 * h, poses.half)
+    if len(reach.body) == 0:
         return TAKEN, 0
-    count = call_kernel(world[7][stages.DETECT], stages.to_detect(world, at, further, work))
+    count = call_kernel(world.addresses[stages.DETECT], stages.to_detect(world, poses.at, further, work))
     if count < 0:
         return BAD if count == BAD_POSE else FAMILY if count == NO_KERNEL else ROOM, 0
-    if count > 0 and not through_velocities:
-        pairs, _, point, frame, gap, _, _, _ = columns
+    if count > 0 and not settings.through_velocities:
         if near > 0 and _are_passing(world, near, count, work):
             return PASSING, 0
-        if are_in_doubt(pairs, point, frame, gap[:count], at, u, h, joint_bodies, held, speed, doubtful):
+        found, joint_bodies = stages.contacts_of(work, count), Freedoms(*world.joints.freedoms).bodies
+        if are_in_doubt(found, poses.at, u, h, joint_bodies, contacts.doubt):
             return PASSING, 0
     return TAKEN, count
 
 
 @njit(cache=True, error_model="numpy", **INLINED)
-def _fill_rows(world, inputs, q, u, turns, t, count, work):
-    """All rows: `assemble` without Python. Returns (bilateral blocks, limits, contacts, rows, is any soft?)."""
-    plain, (h, ahead, _, pushing, _, _, _, _, _, _), addresses = world[1][0], world[6], world[7]
-    poses, contacts, table, _, _ = work
-    pairs, names, rows, bias, compliance, bound, _, _, stopped, sizes, start, _, counts, _ = table
+def _fill_rows(world, inputs, state, count, work):
+    """All rows: `assemble` without Python. Returns their `Sizes`."""
+    settings, addresses, rows, u = world.settings, world.addresses, work.rows, state.u
+    arrays, joints = RowArrays(*rows.arrays), JointRows(*world.joints.rows)
     block, row, limits, is_soft = 0, 0, 0, False
-    for i in range(len(compliance)):
-        compliance[i], bound[i] = 0.0, np.inf
+    for i in range(len(arrays.compliance)):
+        arrays.compliance[i], arrays.bound[i] = 0.0, np.inf
     if addresses[stages.JOINTS]:
-        call_kernel(addresses[stages.JOINTS], stages.to_fill_joints(world, q, u, turns, work))
-        block, row = len(plain[0]), plain[4][-1]
+        call_kernel(addresses[stages.JOINTS], stages.to_fill_joints(world, state.q, u, state.turns, work))
+        block, row = len(joints.bodies), joints.start[-1]
         if addresses[stages.SOFT_JOINTS]:
-            call_kernel(addresses[stages.SOFT_JOINTS], stages.to_soften_joints(world, work))
+            call_kernel(addresses[stages.SOFT_JOINTS], stages.to_soften_joints(world, u, work))
             is_soft = True
     if addresses[stages.COORDINATES]:
-        since = inputs[4][0]
-        late = t + ahead - since if since == since else ahead  # not a number: the start of the step
-        for d in range(len(stopped)):
-            stopped[d] = False
-        call_kernel(addresses[stages.COORDINATES], stages.to_fill_coordinates(world, inputs, u, late, block, row, work))
-        limits, is_soft = counts[1], is_soft or counts[2] != 0
-        row += counts[0] - block + limits
-        block = counts[0]
+        ahead, since = settings.ahead, inputs.time[0]
+        late = state.time[0] + ahead - since if since == since else ahead  # not a number: the start of the step
+        for d in range(len(rows.stopped)):
+            rows.stopped[d] = False
+        given = stages.to_fill_coordinates(world, inputs, u, late, (block, row), work)
+        call_kernel(addresses[stages.COORDINATES], given)
+        limits, is_soft = rows.counts[1], is_soft or rows.counts[2] != 0
+        row += rows.counts[0] - block + limits
+        block = rows.counts[0]
     if count > 0:
-        of, _, point, frame, gap, _, restitution, feature = contacts[0]
-        touching = (of, point, frame, gap[:count], restitution)
-        fill_contacts(touching, feature, poses[1], u, h, pushing, block + limits, row, (pairs, names, rows, bias))
+        found, motion = stages.contacts_of(work, count), stages.motion_of(world, u, work.poses)
+        fill_contacts(found, motion, settings.rule, (block + limits, row), rows.arrays)
         if addresses[stages.SOFT_CONTACTS]:
             gives = call_kernel(addresses[stages.SOFT_CONTACTS], stages.to_soften_contacts(world, u, count, row, work))
             is_soft = is_soft or gives != 0
-    counts[3] = block + limits + count
-    fill_block_start(sizes[:block], limits, start[: counts[3] + 1])
-    return block, limits, count, row + 3 * count, is_soft
+    rows.counts[3] = block + limits + count
+    fill_block_start(rows.sizes[:block], limits, rows.start[: rows.counts[3] + 1])
+    return Sizes(block, limits, count, block + limits + count, row + 3 * count, is_soft)
 
 
 @njit(cache=True, error_model="numpy", **INLINED)
 def _solve(world, inputs, memory, sizes, work):
     """Iterations, or FAILED: guess, problem, solve, and again while bounded rows change sides."""
-    block, limits, count, m, is_soft = sizes
-    half, problem = work[0][4], work[3]
-    pairs, names, rows, bias, compliance, bound, _, _, _, _, start, _, _, _ = work[2]
-    reactions, found, (index, owner, most, side) = problem[5], problem[6], problem[7]
-    recall_reactions(memory[0][: memory[2][0]], memory[1], names[: block + limits + count], start, reactions)
+    half, problem, rows = work.poses.half, work.problem, RowArrays(*work.rows.arrays)
+    start, reactions, found, m = work.rows.start, problem.reactions, problem.found, sizes.rows
+    names = rows.names[: sizes.blocks]
+    recall_reactions(memory.names[: memory.filled[0]], memory.reactions, names, start, reactions)
+    index, block, bound, side = problem.bounded
     held = 0
-    if is_soft:
-        held = _bounded(bound[:m], start, index, owner, most)
+    if sizes.is_soft:
+        held = _bounded(rows.bound[:m], start, index, block, bound)
         for k in range(held):
             side[k] = 0
-        guess_sides(index[:held], owner, most, pairs, rows, bias, compliance, reactions, half, side)
+        guess_sides((index[:held], block, bound, side), rows, reactions, half)
     iterations, rounds = 0, 0
     while True:
         spent = _solve_once(world, inputs, sizes, held, work)
@@ -187,9 +192,7 @@ def _solve(world, inputs, memory, sizes, work):
         if rounds > ALL_AT_ONCE:
             return FAILED  # rows go to and fro: finer solves are due
         u = found[RESIDUAL_COUNT + m : RESIDUAL_COUNT + m + 6 * len(half)].reshape(-1, 6)
-        if settle(
-            index[:held], owner, most, pairs, rows, bias, compliance, reactions, u, NOISE * found[1], 0.0, False, side
-        ):  # fmt: skip
+        if settle((index[:held], block, bound, side), rows, reactions, u, (NOISE * found[1], 0.0), False):
             return iterations
 
 
@@ -209,67 +212,60 @@ def _bounded(bound, start, index, owner, most):
 @njit(cache=True, error_model="numpy", **INLINED)
 def _solve_once(world, inputs, sizes, held, work):
     """Iterations, or FAILED: `reduce` and `solve` without Python."""
-    mass, settings = world[0][0], world[6]
-    fall, tols = settings[5], settings[8]
-    poses, contacts, table, problem, _ = work
-    block, limits, count, m, is_soft = sizes
-    pairs, _, rows, bias, compliance, _, _, _, _, _, start, _, _, _ = table
-    reduced, acting, (blocks, scale), _, impulse, reactions, found, (index, _, most, side), _, told, whole = problem
-    _, _, u_f, response, free = reduced
-    start, pairs = start[: block + limits + count + 1], pairs[: block + limits + count]
+    settings, addresses, problem, m = world.settings, world.addresses, work.problem, sizes.rows
+    solver, arrays, reduced = settings.solver, RowArrays(*work.rows.arrays), Reduced(*problem.reduced)
+    bounded, joints, blocks = (
+        Bounded(*problem.bounded),
+        sizes.bilateral,
+        sizes.bilateral + sizes.limits + sizes.contacts,
+    )
+    start, pairs = work.rows.start[: blocks + 1], arrays.bodies[:blocks]
+    rows, bias, found = arrays.rows, arrays.bias, problem.found
     is_held = False
     for k in range(held):
-        impulse[k] = side[k] * most[k]
-        is_held = is_held or side[k] != 0
-    soft = compliance[:m] if is_soft else compliance[:0]
+        problem.impulse[k] = bounded.side[k] * bounded.bound[k]
+        is_held = is_held or bounded.side[k] != 0
+    soft = arrays.compliance[:m] if sizes.is_soft else arrays.compliance[:0]
     if is_held:
-        rows, bias, soft = acting[0], acting[1], acting[2][:m]
-        _copy(table[2][:m], rows)
+        rows, bias, soft = problem.changed[0], problem.changed[1], problem.changed[2][:m]
+        _copy(arrays.rows[:m], rows)
         for i in range(m):
-            bias[i], soft[i] = table[3][i], compliance[i]
-    bounded = index[: held if is_held else 0]
-    call_kernel(
-        world[7][stages.REDUCE],
-        stages.to_reduce(world, inputs, pairs, start, rows, bias, m, bounded, impulse, soft, work),
-    )
-    flat = u_f.reshape(-1)
+            bias[i], soft[i] = arrays.bias[i], arrays.compliance[i]
+    known = (bounded.row[: held if is_held else 0], problem.impulse)
+    solved = (pairs, start, rows, bias, soft)
+    call_kernel(addresses[stages.REDUCE], stages.to_reduce(world, inputs, solved, m, known, work))
+    u_f, v_f = reduced.u_f.reshape(-1), reduced.free[:m]
     if m == 0:
-        for i in range(len(flat)):
-            found[RESIDUAL_COUNT + i] = flat[i]
+        for i in range(len(u_f)):
+            found[RESIDUAL_COUNT + i] = u_f[i]
         return 0
-    if m > MANY_ROWS and world[7][stages.REST] == 0:
+    if m > MANY_ROWS and addresses[stages.REST] == 0:
         return FAILED
-    rigid = (pairs, start, rows[:m], response[:m], soft)
-    scale = scale[: len(pairs)]
-    call_kernel(world[7][stages.MEASURE], (rigid, len(mass), block, free[:m], fall, blocks, scale, whole))
-    mu = contacts[0][5][:count]
-    judged_by = (mu, start, block, start[block], limits, blocks, scale, True, whole[0], whole[1])
-    end = RESIDUAL_COUNT + m + len(flat)
-    found = found[: end + 3 * MOST_JUDGEMENTS]
-    judged, most_systems = WHOLE, settings[9][0]
+    rigid = (pairs, start, rows[:m], reduced.response[:m], soft)
+    scale, whole, n = problem.scale[:blocks], problem.whole, len(reduced.u_f)
+    call_kernel(addresses[stages.MEASURE], (rigid, n, joints, v_f, settings.fall, problem.blocks, scale, whole))
+    mu, first = ContactColumns(*work.contacts.columns).mu[: sizes.contacts], start[joints]
+    data = (mu, start, joints, first, sizes.limits, problem.blocks, scale, True, whole[0], whole[1])
+    end = RESIDUAL_COUNT + m + len(u_f)
+    out = (problem.reactions[:m], found[: end + 3 * MOST_JUDGEMENTS])
+    judged, most = WHOLE, solver.most
     if m > MANY_ROWS:
-        if not max_abs(reactions[:m]) > 0.0:
+        if not max_abs(out[0]) > 0.0:
             return FAILED
-        before, most_systems = poses[4].reshape(-1), settings[9][2]
-        judged = call_kernel(
-            world[7][stages.REST],
-            stages.to_solve_resting(
-                settings, rigid, len(mass), flat, free[:m], bias[:m], before, judged_by, reactions[:m], told, found
-            ),
-        )
+        before, most = work.poses.half.reshape(-1), solver.most_of_rest
+        given = stages.to_solve_resting(solver, rigid, (u_f, v_f), bias[:m], before, data, out, problem.islands)
+        judged = call_kernel(addresses[stages.REST], given)
         if judged == WHOLE and m > ALWAYS_LEAST:
             return FAILED
-    if judged == WHOLE and start[block] == m <= CARRY_ROWS:  # joints alone
-        given = stages.to_solve_alone(settings, most_systems, rigid, flat, free[:m], judged_by, reactions[:m], found)
-        judged = call_kernel(world[7][stages.ALONE], given)
+    if judged == WHOLE and first == m <= CARRY_ROWS:  # joints alone
+        given = stages.to_solve_alone(solver, most, rigid, (u_f, v_f), data, out)
+        judged = call_kernel(addresses[stages.ALONE], given)
         if judged == 0:
             judged = WHOLE
     if judged == WHOLE:
-        judged = call_kernel(
-            world[7][stages.SOLVE],
-            stages.to_solve(settings, most_systems, rigid, flat, free[:m], judged_by, reactions[:m], found),
-        )
-    if judged == 0 or not (found[0] <= tols[0] and found[RESIDUAL_COUNT - 1] <= tols[1]):
+        given = stages.to_solve(solver, most, rigid, (u_f, v_f), data, out)
+        judged = call_kernel(addresses[stages.SOLVE], given)
+    if judged == 0 or not (found[0] <= solver.tols[0] and found[RESIDUAL_COUNT - 1] <= solver.tols[1]):
         return FAILED
     return int(found[end + judged - 1])
 
@@ -277,37 +273,39 @@ def _solve_once(world, inputs, sizes, held, work):
 @njit(cache=True, error_model="numpy", **INLINED)
 def _move(world, u, sizes, work):
     """TAKEN, or why not; poses and velocities at the end of the step."""
-    bodies, (_, freedoms, _, _), (_, hard), _, reach, _, settings, addresses = world
-    inertia, joint_bodies = bodies[1], bodies[5]
-    h, _, closure, _, plain, _, _, through_velocities, _, _ = settings
-    (predicted, _, _, turned, _, elapsed, left, new_q, new_u, scratch), contacts, table, problem, _ = work
-    block, limits, count, m, is_soft = sizes
-    rows, compliance, (values, rates, _), start, lack = table[2], table[4], table[7], table[10], table[13]
-    found = problem[6]
+    settings, addresses, poses, rows = world.settings, world.addresses, work.poses, RowArrays(*work.rows.arrays)
+    reduced, scratch, m = Reduced(*work.problem.reduced), poses.scratch, sizes.rows
     for b in range(len(u)):
         for i in range(6):
-            scratch[b, i] = found[RESIDUAL_COUNT + m + 6 * b + i]
-    swing(inertia, turned, scratch, 0.5 * h, new_u)
-    if through_velocities:
+            scratch[b, i] = work.problem.found[RESIDUAL_COUNT + m + 6 * b + i]
+    swing(Bodies(*world.bodies).inertia, poses.turned, scratch, 0.5 * settings.h, poses.u)
+    if settings.through_velocities:
         for b in range(len(u)):
             for i in range(6):
-                scratch[b, i] = left[b] * new_u[b, i]
-        move(predicted, scratch, 1.0, new_q)
+                scratch[b, i] = poses.left[b] * poses.u[b, i]
+        move(poses.predicted, scratch, 1.0, poses.q)
     else:
-        columns, soft = contacts[0], compliance[:m] if is_soft else compliance[:0]
-        pairs, shapes, _, _, gap, _, _, _ = columns
-        rotors = (reach[5][0], reach[5][1], reach[5][2], rates, problem[0][1])
-        touching = (pairs, shapes, gap[:count], start[block + limits], rows, problem[0][3], soft, rotors)
+        soft = rows.compliance[:m] if sizes.is_soft else rows.compliance[:0]
+        values, rates, _, _ = work.rows.coordinates
+        geared, joined, armature = world.joints.rotors
+        rotors = (geared, joined, armature, rates, reduced.inverse)
+        found = ContactColumns(*stages.contacts_of(work, sizes.contacts))
+        first = work.rows.start[sizes.bilateral + sizes.limits]
+        touching = (found.bodies, found.shapes, found.gap, first, rows.rows, reduced.response, soft, rotors)
         if call_kernel(addresses[stages.MOVE], stages.to_move(world, u, touching, False, work)) == 0:
-            if not _is_way_free(world, predicted, new_u, left, count, work):
+            if not _is_way_free(world, sizes.contacts, work):
                 return FAST
             call_kernel(addresses[stages.MOVE], stages.to_move(world, u, touching, True, work))
-        if len(lack) and lacks_of(joint_bodies, freedoms, hard, values, rates, u, new_u, elapsed, h, plain, lack):
+        lack, of = work.rows.lack, world.joints
+        way = (poses.predicted, u, poses.u, poses.elapsed, poses.left)
+        if len(lack) and lacks_of(
+            of.freedoms, of.is_limit_hard, (values, rates), way, settings.h, settings.rates, lack
+        ):
             for d in range(len(lack)):
                 lack[d] = 0.0
             return LIMITS
-    if closure > 0.0:
-        call_kernel(addresses[stages.CLOSE], stages.to_close(world, new_q, new_u, work))
+    if settings.closure > 0.0:
+        call_kernel(addresses[stages.CLOSE], stages.to_close(world, poses.q, poses.u, work))
     return TAKEN
 
 
@@ -315,11 +313,11 @@ def _move(world, u, sizes, work):
 def _flights(world, q, horizon, work):
     """How many pairs come near each other fast, none of them hitting or overlapping, so that all bodies fly on; −1
     where some do. How much further than usual contacts of those that touch are looked for is written: see `foresee`."""
-    if world[7][stages.FOLLOW] == 0:
+    if world.addresses[stages.FOLLOW] == 0:
         return -1
-    near = call_kernel(world[7][stages.FOLLOW], stages.to_follow(world, q, horizon, work))
-    body, arm, (path, swept, reach) = world[4][0], world[4][1], work[1][3]
-    found, verdict = swept[4], swept[6]
+    near = call_kernel(world.addresses[stages.FOLLOW], stages.to_follow(world, q, horizon, work))
+    by, path, reach = Reach(*world.shapes.reach), work.contacts.path, work.contacts.reach
+    pairs, verdict = work.contacts.swept[4], work.contacts.swept[6]
     for s in range(len(reach)):
         reach[s] = 0.0
     for p in range(near):
@@ -328,13 +326,13 @@ def _flights(world, q, horizon, work):
         if verdict[p] == MISS or verdict[p] == APART:
             continue
         for side in range(2):
-            s = found[p, side]
-            b = body[s]
+            s = pairs[p, side]
+            b = by.body[s]
             if b >= 0:
                 way = math.sqrt(path[b, 0] * path[b, 0] + path[b, 1] * path[b, 1] + path[b, 2] * path[b, 2])
                 way += math.sqrt(path[b, 6] * path[b, 6] + path[b, 7] * path[b, 7] + path[b, 8] * path[b, 8])
                 turn = math.sqrt(path[b, 3] * path[b, 3] + path[b, 4] * path[b, 4] + path[b, 5] * path[b, 5])
-                reach[s] = way + arm[s] * turn
+                reach[s] = way + by.arm[s] * turn
     for p in range(near):
         if verdict[p] != MISS and verdict[p] != APART:
             return near
@@ -344,60 +342,64 @@ def _flights(world, q, horizon, work):
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _are_passing(world, near, count, work):
     """Does any contact belong to a pair that only passes by, with nothing else acting on its bodies?"""
-    columns, _, (held, _, doubtful), (_, swept, _) = work[1]
-    pairs, shapes, found, verdict = columns[0], columns[1], swept[4], swept[6]
+    found, doubt = ContactColumns(*work.contacts.columns), Doubt(*work.contacts.doubt)
+    pairs, verdict = work.contacts.swept[4], work.contacts.swept[6]
     for c in range(count):
-        doubtful[c] = False
+        doubt.is_doubtful[c] = False
         for p in range(near):
             passes = verdict[p] == MISS or verdict[p] == GRAZE
-            if passes and found[p, 0] == shapes[c, 0] and found[p, 1] == shapes[c, 1]:
-                doubtful[c] = True
-    return are_free(pairs, world[0][5], held, doubtful[:count])
+            if passes and pairs[p, 0] == found.shapes[c, 0] and pairs[p, 1] == found.shapes[c, 1]:
+                doubt.is_doubtful[c] = True
+    joint_bodies = Freedoms(*world.joints.freedoms).bodies
+    return are_free(found.bodies, joint_bodies, doubt.is_touched, doubt.is_doubtful[:count])
 
 
 @njit(cache=True, error_model="numpy", **INLINED)
-def _is_way_free(world, q, u, left, count, work):
-    """Do bodies hit nothing but what they touch on their paths from q on?"""
-    columns, _, _, (path, swept, _) = work[1]
-    if world[7][stages.FOLLOW] == 0:
+def _is_way_free(world, count, work):
+    """Do bodies hit nothing but what they touch on their paths from where rows are evaluated to the end?"""
+    poses, path, shapes = work.poses, work.contacts.path, ContactColumns(*work.contacts.columns).shapes
+    if world.addresses[stages.FOLLOW] == 0:
         return False
-    for b in range(len(u)):
+    for b in range(len(path)):
         for i in range(6):
-            path[b, i] = left[b] * u[b, i]
+            path[b, i] = poses.left[b] * poses.u[b, i]
         for i in range(6, 9):
             path[b, i] = 0.0
-    near = call_kernel(world[7][stages.FOLLOW], stages.to_follow(world, q, 1.0, work))
-    known, found, verdict = columns[1], swept[4], swept[6]
+    near = call_kernel(world.addresses[stages.FOLLOW], stages.to_follow(world, poses.predicted, 1.0, work))
+    pairs, verdict = work.contacts.swept[4], work.contacts.swept[6]
     for p in range(near):
         is_known = verdict[p] != HIT
         for c in range(count):
-            is_known = is_known or (known[c, 0] == found[p, 0] and known[c, 1] == found[p, 1])
+            is_known = is_known or (shapes[c, 0] == pairs[p, 0] and shapes[c, 1] == pairs[p, 1])
         if not is_known:
             return False
     return near >= 0
 
 
 @njit(cache=True, error_model="numpy", **INLINED)
-def _is_odd(world, q, u, sizes, work):
+def _is_odd(world, state, sizes, work):
     """Is there a sentence due about this step?"""
-    bodies, reach, settings = world[0], world[4], world[6]
-    block, limits, count, m, is_soft = sizes
-    poses, (columns, _, _, _), table, problem, _ = work
-    pairs, names, rows, _, compliance, _, errors, _, _, _, start, hard, _, _ = table
-    gained, bearable, _, spin, _, depth, _, error, _ = examine(
-        bodies[0], bodies[1], bodies[4], settings[0], u, poses[8], q, poses[7], names[: block + limits + count], start,
-        pairs, rows, compliance[:m] if is_soft else compliance[:0], problem[5],
-        (columns[4][:count], columns[1], reach[3], reach[4]), errors[0], hard,
-    )  # fmt: skip
-    return is_suspicious((gained, bearable, spin, depth, error), settings[2] > 0.0, settings[0])
+    poses, settings, shapes, rows = work.poses, world.settings, world.shapes, RowArrays(*work.rows.arrays)
+    found, turning = ContactColumns(*stages.contacts_of(work, sizes.contacts)), Turning(*work.rows.turning)
+    names = rows.names[: sizes.blocks]
+    soft = rows.compliance[: sizes.rows] if sizes.is_soft else rows.compliance[:0]
+    signs = examine(
+        world.bodies,
+        settings.h,
+        (state.q, state.u),
+        (poses.q, poses.u),
+        (names, work.rows.start, rows.bodies, rows.rows, soft),
+        work.problem.reactions,
+        (found.gap, found.shapes, Reach(*shapes.reach).radius, shapes.surface),
+        (turning.residual, work.rows.hard),
+    )
+    return is_suspicious(signs, settings.closure > 0.0, settings.h)
 
 
 @njit(cache=True, error_model="numpy", **INLINED)
 def _remember(memory, sizes, work):
     """What the next step starts from."""
-    block, limits, count, _, _ = sizes
-    table, problem = work[2], work[3]
-    blocks, order = block + limits + count, problem[3]
-    sort_names(table[1][:blocks], order)
-    store_reactions(table[1], order[:blocks], table[10], problem[5], memory[0], memory[1])
-    memory[2][0] = blocks
+    blocks, names, order = sizes.blocks, work.rows.arrays[1], work.problem.order
+    sort_names(names[:blocks], order)
+    store_reactions(names, order[:blocks], work.rows.start, work.problem.reactions, memory.names, memory.reactions)
+    memory.filled[0] = blocks

@@ -1,66 +1,121 @@
 """Steps of many worlds of one model in one compiled call: each has its own state, inputs, memory and, where they vary,
 masses, friction and gains; a thread has one work space."""
 
-from delassus.kernel import njit
+from typing import NamedTuple
+
+import numpy as np
+
+from delassus.dynamics.rows import RowArrays
+from delassus.joints.data import Freedoms
+from delassus.kernel import ADDRESSED, njit
+from delassus.kernel.argument_blocks import contents
 from delassus.kernel.memory import NO_REFCOUNT
+from delassus.simulation.compiled.data import (
+    JointData,
+    ShapeData,
+    StepInputs,
+    StepMemory,
+    StepState,
+    StepWorld,
+)
 from delassus.simulation.compiled.step import INLINED, TAKEN, take_step
 
+SHARE = 16
+"""Worlds that a thread takes at a time: fixed, so that results do not depend on the number of threads."""
 
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
-def advance_worlds(first, last, world, varied, inputs, states, memories, work, count, done, fate, pushed):
-    """Worlds `first` to before `last` by `count` steps each, as far as that goes: done (n,) how many were taken, fate
-    (n,) what became of the last one, worlds with fate < 0 standing still.
 
-    world: of `world_of`, with addresses; varied: what takes the place of its constants, each (n, …), or (1, …) for the
-    same in all: mass, inertia, its inverse, inverse mass, surface, damping, friction, stiffness, rate gain, effort;
-    inputs: wrench (n, n_b, 6), effort, target, target_rate (n, n_d), time (n, 1); states: q (n, n_b, 7), u (n, n_b, 6),
-    turns (n, n_d), time (n, 1); memories: names (n, room), reactions (n, room, 6), count (n, 1); pushed: (n, n_b, 6)
-    force and moment of all contacts on each body in the last step, at its centre of mass [N, N m]."""
-    q, u, turns, time = states
-    for w in range(first, last):
-        done[w] = 0
+class Varied(NamedTuple):
+    """What takes the place of a model's constants, each (n, …), or (1, …) for the same in all worlds."""
+
+    mass: np.ndarray
+    inertia: np.ndarray
+    inverse_inertia: np.ndarray
+    inverse_mass: np.ndarray
+    surface: np.ndarray
+    damping: np.ndarray
+    friction: np.ndarray
+    stiffness: np.ndarray
+    rate_gain: np.ndarray
+    effort: np.ndarray
+
+
+class AllWorlds(NamedTuple):
+    """Of n worlds; inputs, states and memories have a first axis over them, time is (n, 1)."""
+
+    world: StepWorld
+    varied: Varied
+    inputs: StepInputs
+    states: StepState
+    memories: StepMemory
+    left: np.ndarray  # (n,) steps to be taken
+    done: np.ndarray  # (n,) steps that were
+    fate: np.ndarray  # (n,) what became of the last one; worlds below 0 stand still
+    pushed: np.ndarray  # (n, n_b, 6) force and moment of all contacts on each body in the last step [N, N m]
+
+
+@njit(cache=True, error_model="numpy", **ADDRESSED, **NO_REFCOUNT)
+def advance_worlds(held, working, share):
+    """A share of the worlds by as many steps each as they have left, as far as that goes; returns 0.  held: where
+    `AllWorlds` lies; working: where the work space of a thread does, in a tuple."""
+    all_worlds, (work,) = contents(held), contents(working)
+    fate, states, inputs, memories = all_worlds.fate, all_worlds.states, all_worlds.inputs, all_worlds.memories
+    for w in range(SHARE * share, min(SHARE * (share + 1), len(fate))):
+        all_worlds.done[w] = 0
         if fate[w] < 0:
             continue
-        own = _world_at(world, varied, w)
-        given = (inputs[0][w], inputs[1][w], inputs[2][w], inputs[3][w], inputs[4][w])
-        memory = (memories[0][w], memories[1][w], memories[2][w])
-        for _ in range(count[w]):
-            fate[w], _, contacts = take_step(own, given, q[w], u[w], turns[w], time[w], memory, work)
+        world = _world_at(all_worlds.world, all_worlds.varied, w)
+        given = StepInputs(inputs.wrench[w], inputs.effort[w], inputs.target[w], inputs.target_rate[w], inputs.time[w])
+        state = StepState(states.q[w], states.u[w], states.turns[w], states.time[w])
+        memory = StepMemory(memories.names[w], memories.reactions[w], memories.filled[w])
+        for _ in range(all_worlds.left[w]):
+            fate[w], _, contacts = take_step(world, given, state, memory, work)
             if fate[w] != TAKEN:
                 break
-            done[w] += 1
-            _sum_pushes(world[6][0], contacts, work, pushed[w])
+            all_worlds.done[w] += 1
+            _sum_pushes(world.settings.h, contacts, work, all_worlds.pushed[w])
+    return np.int64(0)
 
 
 @njit(cache=True, error_model="numpy", **INLINED)
 def _world_at(world, varied, w):
     """The constants of world w."""
-    bodies, joints, limits, (detected, swept), reach, soft, settings, addresses = world
-    mass, inertia, inverse_inertia, inverse_mass, surface, damping, friction, stiffness, rate_gain, effort = varied
-    of, placing, rest = joints[1], detected[0], detected[1:]
-    own_surface = surface[_own(surface, w)]
-    placed = (placing[0], placing[1], placing[2], placing[3], own_surface, placing[5], placing[6])
-    freedoms = (
-        of[0], of[1], of[2], of[3], of[4], of[5], damping[_own(damping, w)], friction[_own(friction, w)], of[8],
-        stiffness[_own(stiffness, w)], rate_gain[_own(rate_gain, w)], effort[_own(effort, w)], of[12],
-        of[13], of[14], of[15],
-    )  # fmt: skip
-    return (
-        (
-            mass[_own(mass, w)], inertia[_own(inertia, w)], inverse_inertia[_own(inverse_inertia, w)],
-            inverse_mass[_own(inverse_mass, w)], bodies[4], bodies[5], bodies[6],
-        ),
-        (joints[0], freedoms, joints[2], joints[3]),
-        limits,
-        (
-            (placed,) + rest,
-            (placed, swept[1], swept[2], swept[3], own_surface, swept[5], swept[6]),
-        ),
-        (reach[0], reach[1], reach[2], reach[3], own_surface, reach[5]),
-        soft,
-        settings,
-        addresses,
-    )  # fmt: skip
+    _, _, _, _, gravity = world.bodies
+    bodies = (
+        varied.mass[_own(varied.mass, w)],
+        varied.inertia[_own(varied.inertia, w)],
+        varied.inverse_mass[_own(varied.inverse_mass, w)],
+        varied.inverse_inertia[_own(varied.inverse_inertia, w)],
+        gravity,
+    )
+    joints, shapes = world.joints, world.shapes
+    of_joints = JointData(
+        joints.rows,
+        _freedoms_at(joints.freedoms, varied, w),
+        joints.angles,
+        joints.closing,
+        joints.softness,
+        joints.limit_softness,
+        joints.is_limit_hard,
+        joints.rotors,
+    )
+    surface = varied.surface[_own(varied.surface, w)]
+    kind, body, size, half, _, local_position, local_rotation = shapes.detected[0]
+    placed = (kind, body, size, half, surface, local_position, local_rotation)
+    _, arm, thin, least, _, filters, order = shapes.swept
+    swept = (placed, arm, thin, least, surface, filters, order)
+    of_shapes = ShapeData((placed,) + shapes.detected[1:], swept, shapes.reach, surface, shapes.softness)
+    return StepWorld(bodies, of_joints, of_shapes, world.settings, world.addresses)
+
+
+@njit(cache=True, error_model="numpy", **INLINED)
+def _freedoms_at(freedoms, varied, w):
+    of = Freedoms(*freedoms)
+    damping, friction = varied.damping[_own(varied.damping, w)], varied.friction[_own(varied.friction, w)]
+    stiffness, rate_gain = varied.stiffness[_own(varied.stiffness, w)], varied.rate_gain[_own(varied.rate_gain, w)]
+    effort, measured = varied.effort[_own(varied.effort, w)], (of.bodies, of.joint, of.primitive, of.axis, of.counted)
+    passive = (of.limit_restitution, of.spring, of.rest, of.armature)
+    driven = (of.lower, of.upper, damping, friction, of.drive, stiffness, rate_gain, effort)
+    return measured + driven + passive
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
@@ -71,17 +126,17 @@ def _own(array, w):
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _sum_pushes(h, contacts, work, out):
     """out: (n_b, 6) force and moment of the contacts of the step that was just taken [N, N m]."""
-    pairs, rows, start, reactions = work[2][0], work[2][2], work[2][10], work[3][5]
+    arrays, start, reactions = RowArrays(*work.rows.arrays), work.rows.start, work.problem.reactions
     for b in range(len(out)):
         for i in range(6):
             out[b, i] = 0.0
     if contacts == 0:
         return
-    last = work[2][12][3]  # blocks of the step
+    last = work.rows.counts[3]  # blocks of the step
     for k in range(last - contacts, last):
         for side in range(2):
-            b = pairs[k, side]
+            b = arrays.bodies[k, side]
             if b >= 0:
                 for r in range(start[k], start[k + 1]):
                     for i in range(6):
-                        out[b, i] += rows[r, 6 * side + i] * reactions[r] / h
+                        out[b, i] += arrays.rows[r, 6 * side + i] * reactions[r] / h
