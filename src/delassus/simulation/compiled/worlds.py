@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from delassus.collision.layout import Placing
 from delassus.dynamics.rows import RowArrays
 from delassus.joints.data import Freedoms
 from delassus.kernel import ADDRESSED, njit
@@ -99,8 +100,8 @@ def _world_at(world, varied, w):
         joints.rotors,
     )
     surface = varied.surface[_own(varied.surface, w)]
-    kind, body, size, half, _, local_position, local_rotation = shapes.detected[0]
-    placed = (kind, body, size, half, surface, local_position, local_rotation)
+    at = Placing(*shapes.detected[0])
+    placed = (at.kind, at.body, at.size, at.half, surface, at.local_position, at.local_rotation)
     _, arm, thin, least, _, filters, order = shapes.swept
     swept = (placed, arm, thin, least, surface, filters, order)
     of_shapes = ShapeData((placed,) + shapes.detected[1:], swept, shapes.reach, surface, shapes.softness)
