@@ -2,7 +2,7 @@
 by, and for the machine code in wheels.
 
     python .ci/train.py                    into build/training
-    python .ci/train.py --list             and writes src/delassus/cli/compile/kernels.json anew
+    python .ci/train.py --list             and writes src/delassus/cli/ahead/kernels.json anew
     python .ci/train.py --list --dry       … of what earlier runs left there
     python .ci/train.py --jobs 2 wall      in two processes at once; only programs with this word in their names
 
@@ -72,7 +72,7 @@ def train(name: str, command: list[str]) -> None:
     folder = FOLDER / name.replace(" ", "-")
     shutil.rmtree(folder, ignore_errors=True)  # of an older tree
     begun = perf_counter()
-    words = [sys.executable, "-m", "delassus.cli.compile.training", *command]
+    words = [sys.executable, "-m", "delassus.cli.ahead.training", *command]
     done = subprocess.run(
         words, cwd=ROOT, env=os.environ | {"DELASSUS_TRAINING": str(folder)}, capture_output=True, text=True
     )
@@ -83,8 +83,8 @@ def train(name: str, command: list[str]) -> None:
 
 def write_list(names: list[str]) -> str:
     """kernels.json, of what these programs entered."""
-    from delassus.cli.compile.signatures import Entered, write_list
-    from delassus.cli.compile.training import read
+    from delassus.cli.ahead.signatures import Entered, write_list
+    from delassus.cli.ahead.training import read
     from delassus.kernel import cache
 
     uses, sizes = defaultdict(set), {}

@@ -33,7 +33,7 @@ def main() -> None:
 
 def pack(folder: Path = TRAINING, file: Path = FILE) -> str:
     """One file of all that was entered while something wrote that down in a folder below; how much that is."""
-    from delassus.cli.compile.training import read
+    from delassus.cli.ahead.training import read
     from delassus.kernel import cache, shipped
 
     names = {entry for below in [folder, *folder.glob("*/")] for _, _, entry, _ in read(below)}

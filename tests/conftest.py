@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from delassus.io.fclib import FclibFile, FclibInfo, FclibMatrix, FclibMatrixInfo, FclibPoint
 
 if "DELASSUS_TRAINING" in os.environ:  # where a wheel with machine code is to be built: which kernels are entered
-    from delassus.cli.compile.training import record
+    from delassus.cli.ahead.training import record
 
     record()
 os.environ.pop("COLUMNS", None)  # set in the processes of pytest-xdist: tables would be cut to fit a terminal

@@ -19,6 +19,7 @@ LAYERS = [
     "status",
     "law",
     "kernel",
+    "waiting",
     "spatial",
     "arguments",
     "linalg",
@@ -54,7 +55,7 @@ LAYERS = [
 # fail the test, so that a new one is put in its place; `__init__` may name what any of them holds.
 WORDS = {"settings", "method"}  # what whoever writes a solver needs
 FAMILIES = {"splitting", "newton", "interior", "gradient", "active_set", "admm", "double_double", "continuation"}
-SHARED_BY_COMMANDS = {"command", "console", "files", "options", "tables"}
+SHARED_BY_COMMANDS = {"ahead", "command", "console", "files", "options", "tables"}
 COMMANDS = {"compile", "info", "render", "run", "scenes", "solve", "solvers", "view"}
 ROOMS: dict[str, dict[str, set[str]]] = {
     "solvers": {

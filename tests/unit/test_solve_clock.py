@@ -1,23 +1,26 @@
 """The clock of a solve stands still while kernels are compiled or loaded."""
 
 import gc
+import io
 import logging
 import os
 import subprocess
 import sys
 from threading import Thread
+from time import sleep
 
 import numpy as np
 import pytest
 from numba import config, njit
 from numba.core import event
 
+from delassus import waiting
 from delassus.kernel import compile_time
 from delassus.problem import Problem
-from delassus.solvers import driver, solve
-from delassus.solvers.driver import clock
+from delassus.solvers import solve
 from delassus.solvers.table import SOLVERS
 from delassus.status import Status
+from delassus.waiting import clock
 
 FIRST = """
 import sys
@@ -38,7 +41,7 @@ def hand(monkeypatch):
     """The seconds of the wall, moved by hand."""
     now = [1000.0]
     monkeypatch.setattr(compile_time, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(driver, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(waiting, "perf_counter", lambda: now[0])
     return now
 
 
@@ -101,19 +104,60 @@ def test_time_limit_does_not_count_compilation(hand, monkeypatch):
     assert solution.seconds == pytest.approx(1e-3 * len(calls))
 
 
-def test_long_compilation_is_said_once(monkeypatch, caplog):
-    listener = compile_time._Compiler(compile_time._Spent())
-    monkeypatch.setattr(compile_time, "_LONG", 0.0)
+class _Screen(io.StringIO):
+    """Of a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def wait(monkeypatch, seconds):
+    """Numba compiles two kernels, the first of which has a part, for so long each."""
+    event.unregister("numba:compile", waiting.waiting)
+    told = waiting.Waiting()
     monkeypatch.setattr(logging.getLogger("delassus.compiling"), "disabled", False)
-    loads, compiles = "numba:compiler_lock", "numba:compile"
-    with event.install_listener(loads, listener), event.install_listener(compiles, listener):
-        with caplog.at_level(logging.WARNING), event.trigger_event(loads):
-            pass
-        assert not caplog.records, "it was loaded only"
-        for _ in range(3):
-            with caplog.at_level(logging.WARNING), event.trigger_event(loads), event.trigger_event(compiles):
-                pass
-    assert sum("compiles its kernels" in record.message for record in caplog.records) == 1
+    monkeypatch.setattr(waiting, "PERIOD", 0.01)
+    monkeypatch.setattr(waiting, "LONG", 0.0)
+    monkeypatch.setattr(waiting, "_GAP", 0.05)
+    with event.install_listener("numba:compile", told):
+        for _ in range(2):
+            with event.trigger_event("numba:compile"), event.trigger_event("numba:compile"):
+                sleep(seconds)
+        teller = told._teller
+        if teller is not None:
+            teller.join(timeout=30.0)
+    event.register("numba:compile", waiting.waiting)
+    return told
+
+
+def test_a_log_is_told_once(monkeypatch, caplog):
+    with caplog.at_level(logging.WARNING, "delassus.compiling"):
+        told = wait(monkeypatch, 0.05)
+    assert (told.count, told._teller) == (2, None)
+    assert [record.message for record in caplog.records] == [waiting.SENTENCE]
+
+
+def test_a_terminal_is_shown_what_and_how_long(monkeypatch, caplog):
+    screen = _Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    wait(monkeypatch, 0.1)
+    assert not caplog.records
+    shown = screen.getvalue().split("\r")
+    assert len(shown) > 5
+    assert "0 done in 0 s" in shown[1]
+    assert shown[-1].strip() == "compiled 2 kernels in 0 s"
+    assert screen.getvalue().count("\n") == 1
+
+
+def test_a_command_that_shows_it_itself_is_left_alone(monkeypatch, capsys):
+    monkeypatch.setattr(waiting, "_is_seen", lambda: True)
+    monkeypatch.setattr(waiting._logger, "disabled", True)
+    monkeypatch.setattr(waiting, "_write", lambda text: pytest.fail(text))
+    told = waiting.Waiting()
+    with event.install_listener("numba:compile", told), event.trigger_event("numba:compile"):
+        monkeypatch.setattr(waiting, "LONG", 0.0)
+        assert told.line().startswith("compiling kernels, once: 0 done")
+    assert told.count == 1
 
 
 @pytest.mark.slow

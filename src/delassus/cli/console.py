@@ -82,18 +82,16 @@ class Display:
         self._console = stderr()
         self._progress = self._make_progress()
         self._task = self._progress.add_task("", total=total, completed=done, now="")
-        self._listening = self._listener()
-        self._compiles = False
 
     def __enter__(self) -> "Display":
-        self._listening.__enter__()
-        logging.getLogger("delassus.compiling").disabled = True  # we say it here, above the bar
+        if self._console.is_terminal:
+            logging.getLogger("delassus.compiling").disabled = True  # it is said here, beside the bar
         self._progress.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._progress.stop()
-        self._listening.__exit__(*error)
+        logging.getLogger("delassus.compiling").disabled = False
 
     def now(self, text: str, done: int | None = None) -> None:
         """Replace the text beside the bar, and how many are done."""
@@ -115,26 +113,16 @@ class Display:
         self._progress.console.print(text, style=style, soft_wrap=True)
 
     def _make_progress(self) -> "Progress":
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn
         from rich.table import Column
+        from rich.text import Text
 
-        text = TextColumn("{task.fields[now]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
+        from delassus.waiting import waiting
+
+        class Now(ProgressColumn):
+            def render(self, task: Any) -> Text:
+                return Text(waiting.line() or task.fields["now"], no_wrap=True, overflow="ellipsis")
+
+        text = Now(table_column=Column(no_wrap=True, overflow="ellipsis"))
         columns = BarColumn(bar_width=16), MofNCompleteColumn(), text
         return Progress(*columns, console=self._console, transient=True, disable=not self._console.is_terminal)
-
-    def _listener(self) -> Any:
-        """Numba tells when it compiles, which it does not do when its cache answers: no guessing from the clock."""
-        from numba.core import event
-
-        display = self
-
-        class Compiling(event.Listener):
-            def on_start(self, event: Any) -> None:
-                if not display._compiles:
-                    display.note("compiling kernels (first run only)…")
-                display._compiles = True
-
-            def on_end(self, event: Any) -> None:
-                pass
-
-        return event.install_listener("numba:compile", Compiling())

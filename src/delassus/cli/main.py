@@ -25,6 +25,7 @@ COMMANDS: Table[Command] = Table(
         Command("solve", "delassus.cli.solve.command", "Solve problem files and verify the accuracy."),
         Command("info", "delassus.cli.info", "Say what makes problem files easy or hard."),
         Command("solvers", "delassus.cli.solvers", "List the solvers and their settings."),
+        Command("compile", "delassus.cli.compile", "Compile kernels before they are needed."),
         Command("bench", "delassus.bench.commands.bench", "Compare solvers on problems of real time steps."),
         Command("report", "delassus.bench.commands.report", "Write the report of a benchmark again."),
     ],

@@ -153,6 +153,12 @@ def versions() -> str:
     return f"numba-{numba.__version__}-llvmlite-{llvmlite.__version__}-{python}"
 
 
+def has(name: str) -> bool:
+    """Is there an entry of this name, here or in the wheel?"""
+    home, store = folder(), shipped()
+    return (store is not None and name in store) or (home is not None and _place(home, name).is_file())
+
+
 def read(name: str) -> bytes | None:
     """The payload of an entry, if it is there and whole."""
     home = folder()

@@ -7,16 +7,13 @@ Meanwhile Python does not look for garbage: the compiler makes so many objects t
 """
 
 import gc
-import logging
 import threading
 from time import perf_counter
 from typing import Any
 
 from numba.core import event
 
-_LONG = 1.0  # seconds of compilation after which somebody wonders what is going on
-_WORKS, _COMPILES = "numba:compiler_lock", "numba:compile"  # the first also while it loads from the cache
-_logger = logging.getLogger("delassus.compiling")
+_WORKS = "numba:compiler_lock"  # it compiles, or loads from the cache
 
 
 class _Spent(threading.local):
@@ -32,14 +29,10 @@ class _Compiler(event.Listener):
 
     def __init__(self, spent: _Spent):
         self.spent = spent
-        self._compiles = self._is_announced = False
         self._lock, self._threads, self._collects = threading.Lock(), 0, True  # those at work or waiting for it
 
     def on_start(self, event: Any) -> None:
         """Numba begins to compile or to load."""
-        if event.kind == _COMPILES:
-            self._compiles = True
-            return
         here = self.spent
         if here.depth == 0:
             here.begin = perf_counter()
@@ -49,15 +42,12 @@ class _Compiler(event.Listener):
     def on_end(self, event: Any) -> None:
         """Numba is done with it."""
         here = self.spent
-        if event.kind == _COMPILES or not here.depth:  # or began before we listened
+        if not here.depth:  # it began before we listened
             return
         here.depth -= 1
-        spent = here.seconds + perf_counter() - here.begin
         if here.depth == 0:
-            here.seconds = spent
+            here.seconds += perf_counter() - here.begin
             self._count(-1)
-        if spent > _LONG and self._compiles:
-            self._announce()
 
     def _count(self, change: int) -> None:
         """One thread more or less: the first stops the search for garbage, the last lets it go on as it was."""
@@ -69,18 +59,9 @@ class _Compiler(event.Listener):
             if self._threads == 0 and self._collects:
                 gc.enable()
 
-    def _announce(self) -> None:
-        """Once per process."""
-        if not self._is_announced:
-            self._is_announced = True
-            _logger.warning(
-                "delassus compiles its kernels: this happens once and is remembered; time limits do not count it"
-            )
-
 
 spent = _Spent()
 """Of the thread that asks: `spent.seconds`."""
 
 _compiler = _Compiler(spent)
 event.register(_WORKS, _compiler)
-event.register(_COMPILES, _compiler)

@@ -33,9 +33,9 @@ from delassus.simulation.report_text import report_text
 from delassus.simulation.settings import StepSettings, check_arguments, sorted_inputs
 from delassus.simulation.signs import warnings_of
 from delassus.solvers import Solution, solve
-from delassus.solvers.driver import clock
 from delassus.spatial import rotations_of
 from delassus.status import Status
+from delassus.waiting import clock
 
 _FINE = 1e-3  # of the tolerances, where rows next to their bounds go to and fro within them
 _MOST_ROUNDS = 20  # of Newton's method over a step, of which three to six are taken

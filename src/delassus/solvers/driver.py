@@ -11,7 +11,6 @@ from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Real
-from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +18,6 @@ import numpy as np
 from delassus import residuals
 from delassus.arguments import shown, whole
 from delassus.errors import SettingsError
-from delassus.kernel.compile_time import spent as compiling
 from delassus.law import Law
 from delassus.problem import Problem
 from delassus.residuals import Measure
@@ -27,6 +25,7 @@ from delassus.solvers.method import Method
 from delassus.solvers.parts.batch import Batch, Kernel
 from delassus.solvers.settings import Settings
 from delassus.status import Status
+from delassus.waiting import clock as clock
 
 BILATERAL, UNILATERAL, CONTACT = "bilateral", "unilateral", "contact"
 ALL_ROWS = (BILATERAL, UNILATERAL, CONTACT)
@@ -193,11 +192,6 @@ def check_threads(threads: int) -> None:
 def _is_positive(value: Any) -> bool:
     number: Any = value if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     return bool(0.0 < number <= sys.float_info.max)
-
-
-def clock() -> float:
-    """Seconds since some moment [s], of this thread, without those spent compiling."""
-    return perf_counter() - compiling.seconds
 
 
 class Run:

@@ -3,7 +3,7 @@
 import sys
 from time import monotonic
 
-from delassus.solvers.driver import clock
+from delassus.waiting import clock
 
 _PERIOD = 0.2  # s between two lines: drawing must not cost more than stepping
 

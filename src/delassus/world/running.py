@@ -13,7 +13,7 @@ from delassus.arguments import numbers
 from delassus.errors import DelassusWarning, SettingsError
 from delassus.scenes import MOST_STEPS
 from delassus.simulation.many_steps import Trouble
-from delassus.solvers.driver import clock
+from delassus.waiting import clock
 from delassus.world.progress import Progress
 from delassus.world.recording import recorder_for
 

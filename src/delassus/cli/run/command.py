@@ -11,6 +11,8 @@ from delassus.cli.run.plan import FAILED, RunOptions, RunPlan, make_plan
 from delassus.errors import DelassusError
 from delassus.law import Law
 
+_LIKE_A_FILE = "quadruped"  # the scene that needs about the kernels that models of other programs do
+
 
 def run(
     scene: Annotated[
@@ -125,6 +127,9 @@ def run(
 
     Exit code: 0 all steps converged, none is suspicious and all checks pass, 1 not so, 2 bad input, 130 interrupted.
     """
+    from delassus.cli.ahead.workers import compile_ahead
+    from delassus.scenes import SCENES
+
     given = {
         "dt": dt,
         "solver": solver,
@@ -145,6 +150,8 @@ def run(
     options = RunOptions(
         scene, pairs, steps, duration, settings, out, resume, overwrite, keep_problem, json, vtu, pictures
     )
+    if scene in SCENES or Path(scene).is_file():
+        compile_ahead(f"run {scene if scene in SCENES else _LIKE_A_FILE}")
     raise typer.Exit(_carry_out(make_plan(options)))
 
 
@@ -152,7 +159,7 @@ def _carry_out(plan: RunPlan) -> int:
     from delassus.cli.run.report import report
     from delassus.cli.run.steps import Problems, open_recording, take_steps
     from delassus.simulation.many_steps import Trouble
-    from delassus.solvers.driver import clock
+    from delassus.waiting import clock
 
     for note in plan.setup.notes:
         typer.echo(f"not carried over: {note}", err=True)

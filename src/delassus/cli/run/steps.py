@@ -97,7 +97,7 @@ class _LiveLine(Display):
     """Simulated time, contacts, iterations, residual and speed, beside a bar over the steps."""
 
     def __init__(self, total: int, done: int):
-        from delassus.solvers.driver import clock
+        from delassus.waiting import clock
 
         super().__init__(total, done)
         self._clock = clock  # stands still while kernels are compiled

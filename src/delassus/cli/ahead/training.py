@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from delassus.cli.compile.signatures import from_json, to_json
+from delassus.cli.ahead.signatures import from_json, to_json
 from delassus.kernel.cache import KernelCache, PartCache
 
 FOLDER = "DELASSUS_TRAINING"
@@ -62,7 +62,7 @@ def read(folder: Path) -> list[tuple[str, str, str, Any]]:
     return [tuple(json.loads(line)) for line in sorted(lines)]
 
 
-if __name__ == "__main__":  # python -m delassus.cli.compile.training MODULE-or-FILE argument…
+if __name__ == "__main__":  # python -m delassus.cli.ahead.training MODULE-or-FILE argument…
     record()
     del sys.argv[0]
     if sys.argv[0].endswith(".py"):

@@ -1,1 +1,0 @@
-"""`delassus compile`: machine code before it is needed, from a list of kernels and types of arguments."""
