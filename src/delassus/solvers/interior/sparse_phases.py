@@ -3,7 +3,6 @@
 `dense` has the compiled loops over the same stages, for small problems.
 """
 
-from time import perf_counter
 from typing import Protocol
 
 import numpy as np
@@ -28,6 +27,7 @@ from delassus.solvers.interior.polish import begin_newton_step, newton_of, settl
 from delassus.solvers.interior.standard import Standard
 from delassus.solvers.interior.weights import Weights, inverse_roots
 from delassus.solvers.parts.jordan import centrality
+from delassus.waiting import clock
 
 _STIFFEST = 1e10  # penalty of joints: 1e-16 of it is lost in the rest of the matrix
 _STIFFER, _LONG_STEP, _LEFT_OPEN = 30.0, 0.8, 0.03  # it is raised by this where so long a step leaves this much open
@@ -90,10 +90,10 @@ class Interior:
             inverse_roots(standard.limits, self.work.eta, self.work.w[free:], standard.soft[free:], self.work.roots)
         # what a solve leaves over becomes primal residual; it should stay well below the velocities of closed contacts
         goal = self.sloppy * self.tau / size
-        begin = perf_counter()
+        begin = clock()
         if not self.system.factor(self.weights, self.tau > self.single_above):
             return False
-        factored = perf_counter()
+        factored = clock()
         stage, krylov, goes_on = -1, 0, True
         aim = Aim(self.tau, 0.0, 0.0, 0.0)
         while goes_on:
@@ -117,7 +117,7 @@ class Interior:
             "primal": largest,
             "joint": float(np.abs(v[:free]).max(initial=0.0)),
             "factor": factored - begin,
-            "solve": perf_counter() - factored,
+            "solve": clock() - factored,
             "single": float(self.system.is_single),
         }
         return step > 0.0
@@ -176,13 +176,13 @@ class Polish:
         patience: steps without halving the natural map that count as stalled."""
         standard, newton, scaled = self.standard, self.newton, self.standard.scaled
         begin_newton_step(scaled, standard.offset, tuple(newton))
-        begin = perf_counter()
+        begin = clock()
         if not self.system.factor(self.weights, False):
             return self._broken()
-        factored = perf_counter()
+        factored = clock()
         if not self.system.solve(newton.right, newton.dx, newton.image, 0.0):
             return self._broken()
-        solved = perf_counter()
+        solved = clock()
         length = take_newton_step(scaled, tuple(newton))
         if length == 0.0:
             return self._broken()

@@ -17,7 +17,6 @@ as in Kleinert et al. 2014; see `jordan`.
 
 import math
 from collections.abc import Callable
-from time import perf_counter
 
 import numpy as np
 
@@ -37,6 +36,7 @@ from delassus.solvers.interior.starts import best_multiple, pair_above, pair_at
 from delassus.solvers.method import Method
 from delassus.solvers.parts.jordan import centrality, centred_pair, invert, largest_step, smallest_eigenvalue
 from delassus.solvers.settings import Settings
+from delassus.waiting import clock
 
 _GAIN = 0.1  # a direction leaves at most this part of its right side
 _GAIN_LINEAR = 1e-10  # … where there are bilateral rows only, which one direction should settle
@@ -147,18 +147,18 @@ class IpmInexactMethod(Method):
         b *= target
         b -= self.y + ds * self.d
 
-        begin = perf_counter()
+        begin = clock()
         self.scaling.form(self.x[free:], self.y[free:], target)
         self.scaling.set_slopes(self.y - self.s * self.d)
         if not self.system.factor(self.scaling):
             self.finished = True
             return
-        factored = perf_counter()
+        factored = clock()
         dx = np.zeros(standard.row_count)
         gain = _GAIN if standard.cone.degree else _GAIN_LINEAR
         tol = self.scaling.tolerance(b, self.settings.accuracy, gain)
         krylov, error = self.system.solve(b, dx, tol, self.settings.krylov)
-        solved = perf_counter()
+        solved = clock()
 
         dy = self.scaling.add_slopes(self._image(dx)) + ds * self.d
         step = self._step(dx, dy)
