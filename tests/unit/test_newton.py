@@ -12,12 +12,12 @@ from delassus.solvers import solve
 from delassus.solvers.interior.newton_start import interior_start
 from delassus.solvers.newton import iteration
 from delassus.solvers.newton.alart_curnier import law_function, projection_derivative, smoothed_derivative
-from delassus.solvers.newton.block_lu import block_lu_step
+from delassus.solvers.newton.block_lu import Factors, block_lu_step
 from delassus.solvers.newton.body import BodySystem
 from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.sparse import SparseSystem
 from delassus.solvers.parts.elimination_order import block_operations, eliminate, fill_pattern, order_scratch
-from delassus.solvers.parts.threes import cut_rigid, place_rows, triples_of, velocity
+from delassus.solvers.parts.threes import Triples, cut_rigid, place_rows, triples_of, velocity
 
 RHO, ALPHA = 100.0, 1e-3
 
@@ -68,28 +68,20 @@ class Cut:
         n = len(self.mu)
         order, position, starts, columns, lower, left = ordered(n, pointer, column)
         step = np.empty_like(F)
-        assert block_lu_step(
+        factors = Factors(
             order,
             starts,
             columns,
             lower,
             left,
-            pointer,
             position[column // 3],
-            value,
-            diagonal,
-            A,
-            RHO,
-            np.full(len(F), alpha),
-            F,
-            np.zeros_like(F),
             np.empty(12 * starts[n] + PADDING),
             np.zeros(12 * n + PADDING),
-            np.zeros(12 * n + 12 + PADDING),
+            np.zeros(12 * n + 24 + PADDING),
             np.empty(3 * n),
-            np.zeros(12),
-            step,
         )
+        triples = Triples(*self.blocks, self.v, self.mu, self.convex)
+        assert block_lu_step(factors, triples, RHO, A, np.full(len(F), alpha), F, np.zeros_like(F), step)
         return step
 
     def steps(self, A, alpha, F):
@@ -274,7 +266,8 @@ def test_a_newton_iteration_that_gains_next_to_nothing_fails_after_three_steps_b
         found = []
         for _ in range(3):
             vectors[iteration.STEP] = -share * vectors[iteration.ITERATE]
-            found.append(iteration._move(state, vectors, 100.0, pointer, column, value, diagonal, v, mu, 0.0))
+            newton = iteration.Newton(state, vectors, np.empty((3, 3)), np.empty(3), 0.0, 0.0)
+            found.append(iteration._move(newton, 100.0, Triples(pointer, column, value, diagonal, v, mu, 0.0)))
         assert found == expected
 
 

@@ -7,43 +7,46 @@ refused by the line search.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from delassus.kernel import njit
 from delassus.kernel.four_wide import add_products
 from delassus.kernel.memory import NO_REFCOUNT
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def block_lu_step(
-    order,
-    starts,
-    columns,
-    lower,
-    left,
-    pointer,
-    place,
-    value,
-    diagonal,
-    A,
-    rho,
-    weight,
-    F,
-    coupled,
-    U,
-    inverse,
-    row,
-    b,
-    L,
-    d,
-):
-    """d of the triples in `order`, (3 n,); was it found?
+class Factors(NamedTuple):
+    """The factors of the system, and the order that its triples are eliminated in."""
 
-    starts, columns: pattern of U; lower, left: of L; place: (blocks of D,) of each block's column in the order, behind
-    it
-    for triples that are not in it; A: (3 n, 3) derivative of the projections; weight: (3 n,) α of each row; coupled:
-    (3 n,) D times −F of the triples
-    that are not in the order, negated. Scratch: U (12 per block), inverse (12 per triple) of the pivots, row (12 per
-    triple, and 12 more), b (3 per triple), L (12,)."""
+    order: np.ndarray
+    """(members,) triples."""
+    starts: np.ndarray
+    columns: np.ndarray
+    """Pattern of U."""
+    lower: np.ndarray
+    left: np.ndarray
+    """Pattern of L."""
+    seat: np.ndarray
+    """(blocks of D,) place of each block's column in the order, behind it for triples that are not in it."""
+    U: np.ndarray
+    """12 numbers per block."""
+    inverse: np.ndarray
+    """12 numbers per triple, of the pivots."""
+    row: np.ndarray
+    """Scratch: 12 numbers per triple, and 24 more, of which the last 12 hold a block of L."""
+    b: np.ndarray
+    """Scratch: 3 numbers per triple."""
+
+
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+def block_lu_step(factors, triples, rho, A, weight, F, coupled, d):
+    """d of the triples in the order, (3 n,), written; was it found?  factors: `Factors`; triples: `Triples`; A: (3 n,
+    3) derivative of the projections; weight: (3 n,) α of each row; coupled: (3 n,) D times −F of the triples that are
+    not in the order, negated."""
+    order, starts, columns, lower, left = factors.order, factors.starts, factors.columns, factors.lower, factors.left
+    place, U, inverse, row, b = factors.seat, factors.U, factors.inverse, factors.row, factors.b
+    pointer, value, diagonal, L = triples.pointer, triples.value, triples.diagonal, row[len(row) - 12 :]
     n = len(order)
     for i in range(n):
         k = order[i]

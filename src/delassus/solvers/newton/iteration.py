@@ -7,6 +7,7 @@ and F in `vectors`, and goes on when it is called again with Newton's step in it
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,11 +15,11 @@ from delassus.kernel import njit
 from delassus.kernel.four_wide import PADDING, row_times
 from delassus.kernel.memory import NO_REFCOUNT, folded
 from delassus.solvers.newton.alart_curnier import law_function, projection_derivative, smoothed_derivative
-from delassus.solvers.newton.block_lu import block_lu_step
+from delassus.solvers.newton.block_lu import Factors, block_lu_step
 from delassus.solvers.parts.block_sweeps import COARSE, sweep_constants, sweep_threes
 from delassus.solvers.parts.elimination_order import eliminate, fill_pattern, order_scratch
-from delassus.solvers.parts.judged import excess_over
-from delassus.solvers.parts.threes import velocity
+from delassus.solvers.parts.judged import Judge, excess_over
+from delassus.solvers.parts.threes import Triples, velocity_of
 
 # Rows of `vectors`: centre of the proximal term, iterate of Newton's method, its velocity and F; the same three of a
 # trial; Newton's step and what it does to the velocity; v − α centre; a point to compare; what open triples contribute
@@ -110,27 +111,69 @@ def sweeps_before_second_try(factor_price: float, sweep_price: float) -> float:
     return min(max(worth, _LEAST_SECOND_TRY), _MOST_SECOND_TRY)
 
 
-@njit(cache=True, error_model="numpy")
-def proximal_phase(
-    most, settings, outside, state, vectors, A, pointer, column, value, diagonal, v, mu, convex, best,
-    tols, units, place, judged_by, judgements, before,
-):  # fmt: skip
-    """At most so many more systems, from vectors[CENTRE]; how it ended. `best` holds the best point judged.
+class Rule(NamedTuple):
+    """Settings, see `ProxSsn`; Python hands a plain tuple of these."""
 
-    settings: (ρ, first weight, least weight, Newton steps, sweeps before the path); outside: 1.0 where systems are
-    solved by the caller; A: (3 n, 3); tols … judgements: of `excess_over`; before: iterations that were done already,
-    added to those in the judgements."""
-    index, factors = np.empty(index_size(len(mu), len(column)), np.int64), np.empty(0)
-    scratch, end = np.empty(SCRATCH * len(mu)), state[SYSTEMS] + most
-    forget_members(index, len(mu))
+    rho: float
+    """Of the function F."""
+    alpha: float
+    """First proximal weight."""
+    alpha_min: float
+    """Least proximal weight."""
+    newton_steps: float
+    """At most, per outer iteration."""
+    path_sweeps: float
+    """On the regularised problem before the path, at most."""
+    first_sweeps: float
+    """Accelerated sweeps before the iteration, at least."""
+    memory: float
+    """Of their acceleration."""
+    follows_path: float
+    """1.0: to the least reactions, else 0.0."""
+
+
+class Newton(NamedTuple):
+    """What the iteration changes. Python hands a plain tuple of these."""
+
+    state: np.ndarray
+    """(STATE_SIZE,)."""
+    vectors: np.ndarray
+    """(VECTORS, 3 n)."""
+    A: np.ndarray
+    """(3 n, 3) derivative of the projections."""
+    best: np.ndarray
+    """(3 n,) the best point judged."""
+    before: float
+    """Iterations that were done already, added to those in the judgements."""
+    outside: float
+    """1.0 where systems are solved by the caller, else 0.0."""
+
+
+class System(NamedTuple):
+    """Where the linear system is kept."""
+
+    numbers: np.ndarray
+    """`index`, of `index_size`."""
+    factors: np.ndarray
+    """Of `order_members`; empty at first."""
+    scratch: np.ndarray
+    """(SCRATCH n,)."""
+
+
+@njit(cache=True, error_model="numpy")
+def proximal_phase(most, rule, newton, triples, judge):
+    """At most so many more systems, from vectors[CENTRE]; how it ended.  rule, newton, triples, judge: fields of
+    `Rule`, `Newton`, `Triples` and `Judge`."""
+    rule, newton, triples, judge = Rule(*rule), Newton(*newton), Triples(*triples), Judge(*judge)
+    n = len(triples.mu)
+    index, factors = np.empty(index_size(n, len(triples.column)), np.int64), np.empty(0)
+    scratch, end = np.empty(SCRATCH * n), newton.state[SYSTEMS] + most
+    forget_members(index, n)
     while True:
-        how = phase_up_to(
-            end, settings, outside, state, vectors, A, index, factors, scratch, pointer, column, value, diagonal, v, mu,
-            convex, best, tols, units, place, judged_by, judgements, before,
-        )  # fmt: skip
+        how = phase_up_to(end, rule, newton, System(index, factors, scratch), triples, judge)
         if how != NEEDS_ORDER:
             return how
-        size = order_members(index, pointer, column)
+        size = order_members(index, triples.pointer, triples.column)
         if size == 0:
             return STUCK_FOR_GOOD
         factors = np.empty(size)
@@ -197,21 +240,17 @@ def order_members(index, pointer, column):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def phase_up_to(
-    end, settings, outside, state, vectors, A, index, factors, scratch, pointer, column, value, diagonal, v, mu, convex,
-    best, tols, units, place, judged_by, judgements, before,
-):  # fmt: skip
-    """`proximal_phase` up to so many systems in all, for whoever does without allocating: it also ends where the system
-    has grown, with `NEEDS_ORDER`, to be called again after `order_members` with factors as long as that says.
-
-    index: of `index_size`; factors: empty at first; scratch: (SCRATCH n,)."""
-    n, blocks, count, fill = len(mu), len(column), index[_MEMBERS], index[_FILL]
+def phase_up_to(end, rule, newton, system, triples, judge):
+    """`proximal_phase` up to so many systems in all, without allocating: it also ends where the system has grown, with
+    `NEEDS_ORDER`, to be called again after `order_members` with factors as long as that says."""
+    index, factors, state = system.numbers, system.factors, newton.state
+    n, blocks, count, fill = len(triples.mu), len(triples.column), index[_MEMBERS], index[_FILL]
     at = _HEAD + 4 * n
     order, starts, lower = index[at : at + count], index[at + n :], index[at + 2 * n + 1 :]
     seat, is_member = index[at + 3 * n + 2 :], index[_HEAD : _HEAD + n]
     columns, left = _columns_of(index, n, blocks)
     if state[BEGUN] == 0.0:
-        _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
+        _start(rule, newton, triples)
     at = 12 * fill + PADDING
     U, inverse, at = factors[:at], factors[at:], at + 12 * count + PADDING
     row, b = factors[at : at + 12 * count + 24 + PADDING], factors[at + 12 * count + 24 + PADDING :]
@@ -220,37 +259,31 @@ def phase_up_to(
             inverse[i] = 0.0
         for i in range(len(row)):
             row[i] = 0.0
+    own = Factors(order, starts, columns, lower, left, seat, U, inverse, row, b)
     while True:
-        how = _iterate(
-            end, settings, outside, state, vectors, A, is_member, order, starts, columns, lower, left, seat, U, inverse,
-            row, b, pointer, column, value, diagonal, v, mu, convex, best, tols, units, place, judged_by, judgements,
-            before,
-        )  # fmt: skip
+        how = _iterate(end, rule, newton, is_member, own, triples, judge)
         if how != _NEEDS_SWEEPS:
             return how
-        _sweep(state, vectors, scratch, pointer, column, value, diagonal, v, mu, convex)
+        _sweep(newton, system.scratch, triples)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _iterate(
-    end, settings, outside, state, vectors, A, is_member, order, starts, columns, lower, left, seat, U, inverse,
-    row, b, pointer, column, value, diagonal, v, mu, convex, best, tols, units, place, judged_by, judgements, before,
-):  # fmt: skip
+def _iterate(end, rule, newton, is_member, factors, triples, judge):
     """The iteration up to so many systems in all, without allocating: it also ends where sweeps are due, and where the
     system has grown and needs another order, to be called again when that is done."""
-    rows, rho = len(v), settings[0]
+    state, vectors, A, best, before = newton.state, newton.vectors, newton.A, newton.best, newton.before
+    v, mu, convex, rho = triples.v, triples.mu, triples.convex, rule.rho
+    rows, row_count = len(v), len(judge.place)
     r, x, u, F, step = vectors[CENTRE], vectors[ITERATE], vectors[SPEED], vectors[VALUE], vectors[STEP]
-    reactions, velocities = vectors[VECTORS - 2][: len(place)], vectors[VECTORS - 1][: len(place)]
+    reactions, velocities = vectors[VECTORS - 2][:row_count], vectors[VECTORS - 1][:row_count]
     found = True
     while True:
         if state[WAITS] == _NOT_WAITING:
             if state[SWEEPS] > 0.0:
                 return _NEEDS_SWEEPS
             if state[INNER] == _NOT_BEGUN:
-                velocity(pointer, column, value, diagonal, v, r, u)
-                excess = excess_over(
-                    tols, r, u, units, place, judged_by, reactions, velocities, before + state[SYSTEMS], judgements
-                )
+                velocity_of(triples, v, r, u)
+                excess = excess_over(judge, r, u, reactions, velocities, before + state[SYSTEMS])
                 if excess < state[BEST]:
                     state[BEST] = excess
                     for i in range(rows):
@@ -268,8 +301,8 @@ def _iterate(
                 elif state[SYSTEMS] >= end:
                     return GO_ON
             if state[INNER] != _BEGUN:
-                _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
-            limit = settings[3]
+                _begin_inner(rule, newton, triples)
+            limit = rule.newton_steps
             if state[MODE] == CORRECTION:  # joints are linear: one step makes them as exact as they get
                 limit = 1.0 if state[EXACT] == _EXACT else float(CORRECTION_STEPS)
             elif state[BEST] <= 1.0:
@@ -277,16 +310,16 @@ def _iterate(
             is_solved = law_function(x, u, 1.0, mu, convex, vectors[TRIAL_VALUE]) <= state[GOAL]
             if is_solved or state[STEPS] >= limit or not found:
                 found = True
-                _end_inner(is_solved, settings, state, vectors, pointer, column, value, diagonal, v, mu, convex)
+                _end_inner(is_solved, rule, newton, triples)
                 continue
             if state[SYSTEMS] >= end and state[EXACT] != _EXACT:
                 return GO_ON  # and on with the same inner loop, when it is called again
             if state[SMOOTHED] > 0.0 and convex == 0.0:
-                smoothed_derivative(x, u, rho, mu, _SMOOTHING * state[NORM] / math.sqrt(rows), diagonal, A)
+                smoothed_derivative(x, u, rho, mu, _SMOOTHING * state[NORM] / math.sqrt(rows), triples.diagonal, A)
             else:
-                projection_derivative(x, u, rho, mu, convex, diagonal, A)
+                projection_derivative(x, u, rho, mu, convex, triples.diagonal, A)
             state[SYSTEMS] += 1.0
-            if outside > 0.0:
+            if newton.outside > 0.0:
                 state[WAITS] = _WAITS_FOR_STEP
                 return NEEDS_STEP
             if _gather(A, is_member):
@@ -295,14 +328,11 @@ def _iterate(
         if state[WAITS] == _WAITS_FOR_STEP:
             found = math.isfinite(step[0])
         else:
-            _couple(pointer, column, value, F, is_member, vectors[OPEN_VALUE], vectors[COUPLED], step)
-            found = block_lu_step(
-                order, starts, columns, lower, left, pointer, seat, value, diagonal, A, rho, vectors[WEIGHT], F,
-                vectors[COUPLED], U, inverse, row, b, row[len(row) - 12 :], step,
-            )  # fmt: skip
+            _couple(triples, F, is_member, vectors[OPEN_VALUE], vectors[COUPLED], step)
+            found = block_lu_step(factors, triples, rho, A, vectors[WEIGHT], F, vectors[COUPLED], step)
         state[WAITS] = _NOT_WAITING
         if found:
-            found = _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex)
+            found = _move(newton, rho, triples)
 
 
 @njit(cache=True, **NO_REFCOUNT)
@@ -354,9 +384,9 @@ def _gather(A, is_member):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _couple(pointer, column, value, F, is_member, open_F, coupled, step):
+def _couple(triples, F, is_member, open_F, coupled, step):
     """Triples outside the system are open and move by −F; what that does to the others goes to the right side."""
-    any_there = False
+    pointer, column, value, any_there = triples.pointer, triples.column, triples.value, False
     for k in range(len(is_member)):
         for i in range(3 * k, 3 * k + 3):
             open_F[i] = 0.0 if is_member[k] else F[i]
@@ -369,14 +399,15 @@ def _couple(pointer, column, value, F, is_member, open_F, coupled, step):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex):
+def _move(newton, rho, triples):
     """Along Newton's step by Armijo's rule; False where neither derivative gives a descent, or too little of it."""
+    state, vectors, mu, convex = newton.state, newton.vectors, triples.mu, triples.convex
     x, u, F = vectors[ITERATE], vectors[SPEED], vectors[VALUE]
     trial, trial_u, trial_F = vectors[TRIAL], vectors[TRIAL_SPEED], vectors[TRIAL_VALUE]
     step, pull, nothing, weight = vectors[STEP], vectors[PULL], vectors[POINT], vectors[WEIGHT]
     for i in range(len(x)):
         nothing[i] = 0.0
-    velocity(pointer, column, value, diagonal, nothing, step, pull)
+    velocity_of(triples, nothing, step, pull)
     for i in range(len(x)):
         pull[i] += weight[i] * step[i]
     length, norm = 1.0, state[NORM]
@@ -402,24 +433,27 @@ def _move(state, vectors, rho, pointer, column, value, diagonal, v, mu, convex):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
+def _start(rule, newton, triples):
     """Residual of the first centre, and whether it is one to begin at."""
+    state, vectors, v, mu = newton.state, newton.vectors, triples.v, triples.mu
     r, x = vectors[CENTRE], vectors[ITERATE]
     state[BEGUN] = 1.0
-    state[RESIDUAL] = _error(vectors, r, pointer, column, value, diagonal, v, mu, convex)
+    state[RESIDUAL] = _error(vectors, r, triples)
     if state[MODE] == PATH:
         size = 0.0
         for i in range(len(x)):
             x[i] = 0.0
             size += v[i] * v[i]
-        of_zero = law_function(x, v, 1.0, mu, convex, vectors[TRIAL_VALUE]) / math.sqrt(size) if size > 0.0 else 0.0
+        of_zero = 0.0
+        if size > 0.0:
+            of_zero = law_function(x, v, 1.0, mu, triples.convex, vectors[TRIAL_VALUE]) / math.sqrt(size)
         if state[RESIDUAL] <= min(_GOOD_GUESS, _BETTER_THAN_NONE * of_zero):
             # the least reactions of the last step: Newton's method around them finds the next
             state[MODE] = PROXIMAL
             state[ALPHA] = state[LAST] = max(_ALPHA_OF_GUESS * state[RESIDUAL], _ALPHA_OF_GUESS_MIN)
         else:
             # no guess, or one from before an impact, which is worse than none
-            state[SWEEPS] = min(max(_contacts(mu), _LEAST_SWEEPS), settings[4])
+            state[SWEEPS] = min(max(_contacts(mu), _LEAST_SWEEPS), rule.path_sweeps)
             for i in range(len(r)):
                 r[i] = 0.0
         for i in range(len(r)):
@@ -427,8 +461,9 @@ def _start(settings, state, vectors, pointer, column, value, diagonal, v, mu, co
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
+def _begin_inner(rule, newton, triples):
     """Pose the regularised problem and put Newton's method at its start: the centre, or what sweeps left."""
+    state, vectors, v, mu = newton.state, newton.vectors, triples.v, triples.mu
     r, x, u, shifted, weight = vectors[CENTRE], vectors[ITERATE], vectors[SPEED], vectors[SHIFTED], vectors[WEIGHT]
     alpha, mode = state[ALPHA], state[MODE]
     if state[TRY] == 0.0:
@@ -450,15 +485,16 @@ def _begin_inner(settings, state, vectors, pointer, column, value, diagonal, v, 
     elif mode == CORRECTION:
         target = 0.01 * state[RESIDUAL]
     state[GOAL] = target * math.sqrt(max(size, norm))
-    velocity(pointer, column, value, diagonal, shifted, x, u)
+    velocity_of(triples, shifted, x, u)
     for i in range(len(r)):
         u[i] += weight[i] * x[i]
-    state[NORM] = law_function(x, u, settings[0], mu, convex, vectors[VALUE])
+    state[NORM] = law_function(x, u, rule.rho, mu, triples.convex, vectors[VALUE])
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diagonal, v, mu, convex):
+def _end_inner(is_solved, rule, newton, triples):
     """What follows from an inner loop: the next centre, and the next weight."""
+    state, vectors = newton.state, newton.vectors
     r, x, point = vectors[CENTRE], vectors[ITERATE], vectors[POINT]
     alpha, mode = state[ALPHA], state[MODE]
     if not is_solved and mode == PROXIMAL and state[TRY] == 0.0 and state[BEST] > 1.0:
@@ -467,9 +503,9 @@ def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diag
     state[INNER], state[TRY] = _NOT_BEGUN, 0.0
     if mode == PATH:
         if not is_solved:
-            state[MODE], state[ALPHA] = PROXIMAL, min(_ALPHA_AFTER_PATH * alpha, settings[1])
+            state[MODE], state[ALPHA] = PROXIMAL, min(_ALPHA_AFTER_PATH * alpha, rule.alpha)
             return
-        state[RESIDUAL] = _error(vectors, x, pointer, column, value, diagonal, v, mu, convex)
+        state[RESIDUAL] = _error(vectors, x, triples)
         for i in range(len(r)):
             r[i] = x[i]
         state[LAST] = alpha
@@ -477,7 +513,7 @@ def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diag
         if alpha <= _CORRECTED_BELOW:
             state[MODE] = CORRECTION
         return
-    error = _error(vectors, x, pointer, column, value, diagonal, v, mu, convex)
+    error = _error(vectors, x, triples)
     if mode == CORRECTION:
         state[MODE] = PATH if state[LAST] > _PATH_END else PROXIMAL
         if error < state[RESIDUAL]:
@@ -491,7 +527,7 @@ def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diag
     if alpha > _FELT:  # extrapolating pays while the proximal weight is felt
         for i in range(len(r)):
             point[i] = r[i] + _EXTRAPOLATION * (x[i] - r[i])
-        further = _error(vectors, point, pointer, column, value, diagonal, v, mu, convex)
+        further = _error(vectors, point, triples)
         if further < state[RESIDUAL]:
             for i in range(len(r)):
                 x[i] = point[i]
@@ -503,7 +539,7 @@ def _end_inner(is_solved, settings, state, vectors, pointer, column, value, diag
         wanted = alpha * (0.1 if steps <= 3.0 else 0.3 if steps <= 6.0 else 0.7 if steps <= 10.0 else 1.0)
         if wanted <= state[FAILED]:
             wanted = max(wanted, 0.7 * alpha)  # approach a weight that failed before slowly
-        state[ALPHA] = max(wanted, settings[2])
+        state[ALPHA] = max(wanted, rule.alpha_min)
 
 
 @njit(cache=True, **NO_REFCOUNT)
@@ -515,21 +551,22 @@ def _take(r, x, state, error):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _error(vectors, r, pointer, column, value, diagonal, v, mu, convex):
+def _error(vectors, r, triples):
     """Relative residual of r with ρ = 1, not regularised."""
-    u, F = vectors[TRIAL_SPEED], vectors[TRIAL_VALUE]
-    velocity(pointer, column, value, diagonal, v, r, u)
+    u, F, v = vectors[TRIAL_SPEED], vectors[TRIAL_VALUE], triples.v
+    velocity_of(triples, v, r, u)
     free = size = 0.0
     for i in range(len(r)):
         free += v[i] * v[i]
         size += r[i] * r[i]
-    norm, scale = law_function(r, u, 1.0, mu, convex, F), math.sqrt(max(free, size))
+    norm, scale = law_function(r, u, 1.0, triples.mu, triples.convex, F), math.sqrt(max(free, size))
     return norm / scale if scale > 0.0 else norm
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _sweep(state, vectors, scratch, pointer, column, value, diagonal, v, mu, convex):
+def _sweep(newton, scratch, triples):
     """Gauß–Seidel on the regularised problem from the iterate; before anything else its end is the first centre."""
+    state, vectors, v, mu, diagonal = newton.state, newton.vectors, triples.v, triples.mu, triples.diagonal
     n, alpha = len(mu), state[ALPHA]
     r, x, shifted = vectors[CENTRE], vectors[ITERATE], vectors[SHIFTED]
     constants, own, slip = folded(scratch, n, 12), scratch[12 * n : 21 * n], scratch[21 * n :]
@@ -545,7 +582,7 @@ def _sweep(state, vectors, scratch, pointer, column, value, diagonal, v, mu, con
             shifted[3 * k + a] = v[3 * k + a] - (0.0 if state[MODE] == PATH else weight * r[3 * k + a])
     sweep_constants(own, mu, constants)
     for _ in range(int(state[SWEEPS])):
-        sweep_threes(pointer, column, value, own, constants, shifted, mu, convex, x, slip, COARSE)
+        sweep_threes(triples, own, constants, shifted, x, slip, COARSE)
     state[SWEEPS] = 0.0
     if state[INNER] == _NOT_BEGUN:
-        _take(r, x, state, _error(vectors, x, pointer, column, value, diagonal, v, mu, convex))
+        _take(r, x, state, _error(vectors, x, triples))

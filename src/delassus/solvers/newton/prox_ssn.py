@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,11 +83,17 @@ class ProxSsn(Settings):
 
     @cached_property
     def plain(self) -> tuple[float, ...]:
-        """For compiled code: see `solve_at_once`."""
+        """Fields of `Rule`, for compiled code."""
         return (
-            float(self.rho), float(self.alpha), float(self.alpha_min), float(self.newton_steps), float(_PATH_SWEEPS),
-            float(min(self.warm_up, _FEW_SWEEPS)), float(_FEW_MEMORY), 1.0 if self.least else 0.0,
-        )  # fmt: skip
+            float(self.rho),
+            float(self.alpha),
+            float(self.alpha_min),
+            float(self.newton_steps),
+            float(_PATH_SWEEPS),
+            float(min(self.warm_up, _FEW_SWEEPS)),
+            float(_FEW_MEMORY),
+            1.0 if self.least else 0.0,
+        )
 
 
 class Borrowed(NamedTuple):
@@ -121,13 +127,14 @@ class ProxSsnMethod(Method):
             )
             constants = np.empty((n, 12))
             sweep_constants(self.blocks[3], self.mu, constants)
-            window = (
+            self.room = (
                 np.empty((sweeps.VECTORS, rows)),
                 np.empty((memory, rows)),
                 np.empty((memory, rows)),
                 np.zeros((2 * memory + 3, memory)),
+                constants,
             )
-            self.room = window, constants, np.zeros(n)
+            self.slip = np.zeros(n)
         else:
             self._begin_newton(self.r, settings.alpha)
 
@@ -157,10 +164,10 @@ class ProxSsnMethod(Method):
     def _cut(self) -> None:
         """The problem and the guess in triples and in units of their own."""
         problem = self.problem
-        mu, start, joints, _, limits, *_ = problem.judged_by
-        n = triples_of(start)
+        cone = problem.cone
+        n = triples_of(cone.block_start)
         self.place, self.mu = np.empty(problem.row_count, np.int64), np.empty(n)
-        place_rows(start, joints, limits, mu, self.place, self.mu)
+        place_rows(cone.block_start, cone.bilateral.size, cone.unilateral, problem.mu, self.place, self.mu)
         if problem.delassus.has_bodies:
             rigid = problem.delassus.rigid
             self.blocks = cut_rigid(rigid.plain, len(rigid.mass), self.place, n)
@@ -191,14 +198,21 @@ class ProxSsnMethod(Method):
         self.words = self._told()
         return max(self.done - before, 1)
 
+    @property
+    def _triples(self) -> tuple[Any, ...]:
+        """Fields of `Triples`."""
+        return *self.blocks, self.v, self.mu, self.convex
+
+    @property
+    def _judge(self) -> tuple[Any, ...]:
+        """Fields of `Judge`."""
+        return self.tols, self.units, self.place, self.problem.data, self.judgements
+
     def _sweep(self, count: int) -> None:
-        (vectors, G, F, small), constants, slip = self.room
         price = sweeps.sweep_price(len(self.blocks[1]), len(self.mu), self.convex)
         count = min(count, max(int(_BATCH_WORK / price), 20))
-        end = accelerated_phase(  # type: ignore[call-arg]
-            count, self.state, vectors, G, F, small, *self.blocks, constants, self.v, self.mu, self.convex, self.r,
-            slip, self.best, self.tols, self.units, self.place, self.problem.judged_by, self.judgements,
-        )  # fmt: skip
+        sweeping = self.state, *self.room, self.r, self.slip, self.best
+        end = accelerated_phase(count, self._triples, sweeping, self._judge)
         self.done = self.swept = int(self.state[sweeps.DONE])
         self.expects_end = end == sweeps.CONVERGED
         if end == sweeps.TOO_DEAR or (end == sweeps.CONVERGED and iteration.has_joints(self.mu)):
@@ -242,20 +256,16 @@ class ProxSsnMethod(Method):
         if self.convex > 0.0 and self.settings.yields and self.outside is not None:
             self.finished = True  # large factors: an interior point needs fewer of them
             return
-        settings = self.settings
-        plain = settings.plain
+        settings, outside = self.settings, 0.0 if self.outside is None else 1.0
         left = self._most_systems - int(self.newton[iteration.SYSTEMS])
         least = 1 + iteration.CORRECTION_STEPS if iteration.has_joints(self.mu) else 1
         count = min(count, max(int(_BATCH_WORK / max(self.price, 1.0)), least), max(left, least))
         count = iteration.before_exact(count, self.newton, self.mu)
         last, end = self.newton[iteration.SYSTEMS] + count, iteration.NEEDS_STEP
         while end == iteration.NEEDS_STEP:
-            end = proximal_phase(  # type: ignore[call-arg]
-                last - self.newton[iteration.SYSTEMS], plain, 0.0 if self.outside is None else 1.0, self.newton,
-                self.vectors, self.A, *self.blocks, self.v, self.mu, self.convex,
-                self.best, self.tols, self.units, self.place, self.problem.judged_by,
-                self.judgements, float(self.before),
-            )  # fmt: skip
+            newton = self.newton, self.vectors, self.A, self.best, float(self.before), outside
+            left = last - self.newton[iteration.SYSTEMS]
+            end = proximal_phase(left, settings.plain, newton, self._triples, self._judge)
             if end == iteration.NEEDS_STEP:
                 assert self.outside is not None
                 step = self.outside.step(self.A, self.vectors[iteration.WEIGHT], self.vectors[iteration.VALUE])

@@ -1,7 +1,7 @@
 """Accelerated sweeps and proximal Newton on a small problem, begun, iterated and judged in one compiled call: the
 batches of `ProxSsnMethod` would cost more than the work."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,21 +15,20 @@ from delassus.linalg.operators.rigid import body_count, rigid_velocities
 from delassus.problem import Problem
 from delassus.residuals import RESIDUAL_COUNT, measure_at
 from delassus.solvers.newton import iteration
-from delassus.solvers.newton.iteration import NEEDS_ORDER, order_members, phase_up_to
+from delassus.solvers.newton.iteration import NEEDS_ORDER, Newton, Rule, System, order_members, phase_up_to
 from delassus.solvers.newton.least_norm import least_of
 from delassus.solvers.newton.swept import (
     BEST,
     FRICTION,
     ROWS,
-    SPEED,
-    UNITS,
     begin_small,
     end_small,
     few_of,
+    judge_in,
     place_small,
-    record_in,
     sweep_contacts,
     sweep_small,
+    triples_in,
 )
 from delassus.solvers.parts.anderson import sweeps
 from delassus.solvers.parts.at_once import (
@@ -260,34 +259,63 @@ def solve_at_once(full, rigid, v_f, judged_by, tols, most, plain, reactions, jud
     """How many judgements were made. The reactions are those of a guess, and overwritten by the best point.
 
     full, rigid: of `solve_small`; v_f: (m,); judged_by: of the `Problem`; most: iterations, sweeps and systems
-    together; plain: (ρ, first weight, least weight, Newton steps, sweeps before the path at most, first sweeps, memory,
-    follow the path?); judgements: (3, k).
+    together; plain: fields of `Rule`; judgements: (3, k).
 
     Everything is cut out of a few arrays by functions that borrow them: on a few contacts, allocating forty and
     counting references to them takes longer than the work."""
-    n, bodies = triples_of(judged_by[1]), 0
+    n, bodies, rule = triples_of(judged_by[1]), 0, Rule(*plain)
     if full is None or len(full) == 0:
         bodies = body_count(rigid[0])
     numbers = np.empty(len(v_f) + n + 1 + max(3 * n, rigid_scratch(len(rigid[0]), bodies)), np.int64)
-    room = np.empty(_room_of(n, int(plain[6])))
-    blocks = _place(full, rigid, judged_by, bodies, n, plain, numbers, room)
+    store = Store(rule, n, len(v_f), numbers, np.empty(_room_of(n, int(rule.memory))))
+    blocks = _place(full, rigid, judged_by, bodies, store)
     index, value = np.empty(blocks + iteration.index_size(n, blocks), np.int64), np.empty(9 * blocks + PADDING)
-    _pose(full, rigid, v_f, judged_by, bodies, n, plain, reactions, numbers, room, index, value)
+    _pose(full, rigid, bodies, v_f, reactions, store, index, value)
     end = float(sweeps.TOO_DEAR)
     if full is not None:
-        while plain[7] == 0.0:
-            end = _sweep(most, tols, judged_by, n, plain, numbers, room, index, value)
+        while rule.follows_path == 0.0:
+            end = _sweep(most, tols, judged_by, store, index, value)
             if end != sweeps.NEEDS_PRICE:
                 break
-            pointer, at = numbers[len(v_f) : len(v_f) + n + 1], 3 * n * (ROWS + 2 * int(plain[6]))
+            pointer, room, at = numbers[len(v_f) : len(v_f) + n + 1], store.room, 3 * n * (ROWS + 2 * int(rule.memory))
             table = room[:at].reshape(at // (3 * n), 3 * n)
             price = sweeps.factor_price(table[FRICTION][:n], table[BEST], pointer, index[: pointer[n]])
             room[at + sweeps.FACTOR_PRICE] = price
     if end == sweeps.TOO_DEAR or (end == sweeps.CONVERGED and judged_by[2] > 0):
-        systems, factors = _begin_newton(most, n, len(v_f), plain, numbers, room, index), room[:0]
-        while _newton(systems, tols, judged_by, n, plain, numbers, room, index, value, factors) == NEEDS_ORDER:
-            factors = np.empty(_order(n, len(v_f), plain, numbers, room, index))
-    return _end(tols, n, plain, numbers, room, reactions, judgements)
+        systems, factors = _begin_newton(most, store, index), store.room[:0]
+        while _newton(systems, tols, judged_by, store, index, value, factors) == NEEDS_ORDER:
+            factors = np.empty(_order(store, index))
+    return _end(tols, store, reactions, judgements)
+
+
+class Store(NamedTuple):
+    """Where everything of a solve is: two arrays that `_cut_out` takes apart."""
+
+    rule: Rule
+    n: int
+    """Triples."""
+    rows: int
+    numbers: np.ndarray
+    room: np.ndarray
+
+
+class Pieces(NamedTuple):
+    """Views of a `Store`."""
+
+    place: np.ndarray
+    """(m,) where each row goes."""
+    pointer: np.ndarray
+    """(n + 1,)."""
+    scratch: np.ndarray
+    """Whole numbers that are left."""
+    table: np.ndarray
+    """`room` of `swept`."""
+    few: np.ndarray
+    """Of `swept`."""
+    diagonal: np.ndarray
+    """(9 n,)."""
+    rest: np.ndarray
+    """For Newton's method."""
 
 
 @njit(cache=True, **NO_REFCOUNT)
@@ -301,91 +329,89 @@ _LEFT = 48  # numbers of scratch of `fill_rigid`
 
 
 @njit(cache=True, **NO_REFCOUNT)
-def _cut_out(n, rows, plain, numbers, room):
-    """(place, pointer, room and few of `swept`, diagonal, what is left for Newton's method), views."""
-    memory = int(plain[6])
+def _cut_out(store):
+    """`Pieces`."""
+    n, rows, numbers, room, memory = store.n, store.rows, store.numbers, store.room, int(store.rule.memory)
     width = ROWS + 2 * memory
     at = 3 * n * width
     middle = at + few_of(memory)
-    table, end = folded(room, width, 3 * n), middle + 9 * n
-    return numbers[:rows], numbers[rows : rows + n + 1], table, room[at:middle], room[middle:end], room[end:]
+    table, end, first = folded(room, width, 3 * n), middle + 9 * n, rows + n + 1
+    return Pieces(
+        numbers[:rows], numbers[rows:first], numbers[first:], table, room[at:middle], room[middle:end], room[end:]
+    )
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _place(full, rigid, judged_by, bodies, n, plain, numbers, room):
+def _place(full, rigid, data, bodies, store):
     """Where rows go and which blocks D has; how many these are, at most."""
-    rows = judged_by[1][len(judged_by[1]) - 1]
-    place, pointer, table, few, _, _ = _cut_out(n, rows, plain, numbers, room)
-    for i in range(len(few)):
-        few[i] = 0.0
-    place_small(judged_by, place, table)
+    own = _cut_out(store)
+    for i in range(len(own.few)):
+        own.few[i] = 0.0
+    place_small(data, own.place, own.table)
     if full is not None and len(full) > 0:
-        return n * (n - 1)
-    return count_rigid(rigid, bodies, place, pointer, numbers[rows + n + 1 :])
+        return store.n * (store.n - 1)
+    return count_rigid(rigid, bodies, own.place, own.pointer, own.scratch)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _pose(full, rigid, v_f, judged_by, bodies, n, plain, reactions, numbers, room, index, value):
+def _pose(full, rigid, bodies, v_f, reactions, store, index, value):
     """D in triples, and everything in scaled units."""
-    place, pointer, table, few, diagonal, rest = _cut_out(n, len(v_f), plain, numbers, room)
-    scratch = numbers[len(v_f) + n + 1 :]
+    own = _cut_out(store)
+    place, pointer, diagonal = own.place, own.pointer, own.diagonal
     if full is not None and len(full) > 0:
-        fill_dense(full, place, n, scratch, pointer, index, value, diagonal)
+        fill_dense(full, place, store.n, own.scratch, pointer, index, value, diagonal)
     else:
-        fill_rigid(rigid, bodies, place, scratch, rest, pointer, index[: pointer[n]], value, diagonal)
-    begin_small(plain, pointer, index[: pointer[n]], value, diagonal, v_f, reactions, place, table, few)
+        fill_rigid(rigid, bodies, place, own.scratch, own.rest, pointer, index[: pointer[store.n]], value, diagonal)
+    triples = triples_in((pointer, index[: pointer[store.n]], value, diagonal), 0.0, own.table)
+    begin_small(store.rule, triples, v_f, reactions, place, own.table, own.few)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _sweep(most, tols, judged_by, n, plain, numbers, room, index, value):
+def _sweep(most, tols, data, store, index, value):
     """How accelerated sweeps end."""
-    rows, convex = judged_by[1][len(judged_by[1]) - 1], 0.0 if judged_by[7] else 1.0
-    place, pointer, table, few, diagonal, _ = _cut_out(n, rows, plain, numbers, room)
-    column = index[: pointer[n]]
-    return float(
-        sweep_small(
-            most, int(plain[6]), pointer, column, value, diagonal, convex, tols, place, judged_by, table, few
-        )
-    )  # fmt: skip
+    own, convex = _cut_out(store), 0.0 if data[7] else 1.0
+    triples = triples_in((own.pointer, index[: own.pointer[store.n]], value, own.diagonal), convex, own.table)
+    judge = judge_in(tols, own.place, data, own.table, own.few)
+    return float(sweep_small(most, int(store.rule.memory), triples, judge, own.table, own.few))
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _begin_newton(most, n, rows, plain, numbers, room, index):
+def _begin_newton(most, store, index):
     """The proximal iteration at the best point; how many systems it may solve."""
-    _, pointer, table, few, _, rest = _cut_out(n, rows, plain, numbers, room)
-    best, state = table[BEST], rest[: iteration.STATE_SIZE]
-    centre = rest[iteration.STATE_SIZE + 3 * n * iteration.CENTRE :]
+    own, n, rule = _cut_out(store), store.n, store.rule
+    best, state = own.table[BEST], own.rest[: iteration.STATE_SIZE]
+    centre = own.rest[iteration.STATE_SIZE + 3 * n * iteration.CENTRE :]
     for i in range(3 * n):
         centre[i] = best[i]
-    iteration.begin(state, PATH_BEGIN if plain[7] > 0.0 else plain[1], plain[7])
-    iteration.forget_members(index[pointer[n] :], n)
-    return iteration.before_exact(most - (few[sweeps.DONE] if plain[7] == 0.0 else 0.0), state, table[FRICTION][:n])
+    iteration.begin(state, PATH_BEGIN if rule.follows_path > 0.0 else rule.alpha, rule.follows_path)
+    iteration.forget_members(index[own.pointer[n] :], n)
+    done = own.few[sweeps.DONE] if rule.follows_path == 0.0 else 0.0
+    return iteration.before_exact(most - done, state, own.table[FRICTION][:n])
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _newton(systems, tols, judged_by, n, plain, numbers, room, index, value, factors):
+def _newton(systems, tols, data, store, index, value, factors):
     """How the proximal iteration ends."""
-    rows, convex = judged_by[1][len(judged_by[1]) - 1], 0.0 if judged_by[7] else 1.0
-    place, pointer, table, few, diagonal, rest = _cut_out(n, rows, plain, numbers, room)
-    at = iteration.STATE_SIZE
-    state, middle = rest[:at], at + 3 * n * iteration.VECTORS
+    own, n, rest, convex = _cut_out(store), store.n, _cut_out(store).rest, 0.0 if data[7] else 1.0
+    at, blocks = iteration.STATE_SIZE, own.pointer[n]
+    middle, done = at + 3 * n * iteration.VECTORS, own.few[sweeps.DONE] if store.rule.follows_path == 0.0 else 0.0
     vectors, A = folded(rest[at:], iteration.VECTORS, 3 * n), folded(rest[middle:], 3 * n, 3)
-    return phase_up_to(
-        systems, plain, 0.0, state, vectors, A, index[pointer[n] :], factors, rest[middle + 9 * n :], pointer,
-        index[: pointer[n]], value, diagonal, table[SPEED], table[FRICTION][:n], convex, table[BEST], tols,
-        table[UNITS : UNITS + 2], place, judged_by, record_in(few), few[sweeps.DONE] if plain[7] == 0.0 else 0.0,
-    )  # fmt: skip
+    newton = Newton(rest[:at], vectors, A, own.table[BEST], done, 0.0)
+    system = System(index[blocks:], factors, rest[middle + 9 * n :])
+    triples = triples_in((own.pointer, index[:blocks], value, own.diagonal), convex, own.table)
+    judge = judge_in(tols, own.place, data, own.table, own.few)
+    return phase_up_to(systems, store.rule, newton, system, triples, judge)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _order(n, rows, plain, numbers, room, index):
+def _order(store, index):
     """Order the system anew; numbers that its factors take."""
-    pointer = _cut_out(n, rows, plain, numbers, room)[1]
-    return order_members(index[pointer[n] :], pointer, index[: pointer[n]])
+    pointer = _cut_out(store).pointer
+    return order_members(index[pointer[store.n] :], pointer, index[: pointer[store.n]])
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _end(tols, n, plain, numbers, room, reactions, judgements):
+def _end(tols, store, reactions, judgements):
     """The best point; how many judgements there are."""
-    place, _, table, few, _, _ = _cut_out(n, len(reactions), plain, numbers, room)
-    return end_small(tols, place, table, few, reactions, judgements)
+    own = _cut_out(store)
+    return end_small(tols, own.place, own.table, own.few, reactions, judgements)

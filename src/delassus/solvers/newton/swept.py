@@ -12,14 +12,16 @@ from delassus.kernel import njit
 from delassus.kernel.four_wide import PADDING
 from delassus.kernel.memory import NO_REFCOUNT, folded, on_stack
 from delassus.linalg.operators.delassus import FEW_ROWS
+from delassus.problem.data import ProblemData
 from delassus.problem.problem import PACKED
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.parts.anderson import sweeps
-from delassus.solvers.parts.anderson.sweeps import sweep_until_due, sweep_up_to
+from delassus.solvers.parts.anderson.sweeps import Sweeping, sweep_until_due, sweep_up_to
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS, finish_dense
 from delassus.solvers.parts.block_sweeps import COARSE, sweep_constants
+from delassus.solvers.parts.judged import Judge
 from delassus.solvers.parts.one_contact.slip import LAST
-from delassus.solvers.parts.threes import fill_dense, place_rows, pose, unpose
+from delassus.solvers.parts.threes import Triples, fill_dense, place_rows, pose, unpose
 
 RECORDED = 64
 """Judgements that one call writes down; further ones take the place of the last."""
@@ -47,41 +49,68 @@ def record_in(few):
 
 
 @njit(cache=True, **NO_REFCOUNT)
-def place_small(judged_by, place, room):
+def place_small(data, place, room):
     """Where each row goes, (m,), and friction of the triples."""
-    mu, start, joints, _, limits, _, _, _, _, _ = judged_by
-    place_rows(start, joints, limits, mu, place, room[FRICTION])
+    data = ProblemData(*data)
+    place_rows(data.block_start, data.joint_count, data.limit_count, data.mu, place, room[FRICTION])
+
+
+@njit(cache=True, **NO_REFCOUNT)
+def triples_in(blocks, convex, room):
+    """`Triples` whose D is `blocks`, (pointer, column, value, diagonal), and whose vectors are in `room`."""
+    pointer, column, value, diagonal = blocks
+    return Triples(pointer, column, value, diagonal, room[SPEED], room[FRICTION][: len(pointer) - 1], convex)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def begin_small(plain, pointer, column, value, diagonal, v_f, reactions, place, room, few):
-    """The problem and the guess in scaled units, and the state before the first sweep.  plain: of `solve_at_once`; few:
-    zeros."""
-    r, best = room[_POINT], room[BEST]
+def begin_small(rule, triples, v_f, reactions, place, room, few):
+    """The problem and the guess in scaled units, and the state before the first sweep.  rule: `Rule`; triples: of
+    `triples_in`; few: zeros."""
+    r, best, n = room[_POINT], room[BEST], len(triples.mu)
     pose(
-        pointer, column, value, diagonal, v_f, reactions, place, room[SPEED], room[UNITS], room[UNITS + 1], r
-    )  # fmt: skip
+        triples.pointer,
+        triples.column,
+        triples.value,
+        triples.diagonal,
+        v_f,
+        reactions,
+        place,
+        room[SPEED],
+        room[UNITS],
+        room[UNITS + 1],
+        r,
+    )
     for i in range(len(r)):
         best[i] = r[i]
-    if plain[7] == 0.0:
-        n = len(r) // 3
+    if rule.follows_path == 0.0:
         for k in range(n):
             room[_SLIP, k] = 0.0
-        sweeps.begin(few[: sweeps.STATE_SIZE], plain[5])
-        sweep_constants(diagonal, room[FRICTION][:n], room[_CONSTANTS:ROWS].reshape(n, 12))
+        sweeps.begin(few[: sweeps.STATE_SIZE], rule.first_sweeps)
+        sweep_constants(triples.diagonal, triples.mu, room[_CONSTANTS:ROWS].reshape(n, 12))
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def sweep_small(most, memory, pointer, column, value, diagonal, convex, tols, place, judged_by, room, few):
+def sweep_small(most, memory, triples, judge, room, few):
     """Accelerated sweeps up to so many; see `sweep_up_to`."""
     n, at = room.shape[1] // 3, sweeps.STATE_SIZE
-    small = few[at : len(few) - 4 * RECORDED].reshape(2 * memory + 3, memory)
-    return sweep_up_to(
-        float(most), few[:at], room[_VECTORS:_CONSTANTS], room[ROWS : ROWS + memory], room[ROWS + memory :], small,
-        pointer, column, value, diagonal, room[_CONSTANTS:ROWS].reshape(n, 12), room[SPEED], room[FRICTION][:n],
-        convex, room[_POINT], room[_SLIP], room[BEST], tols, room[UNITS : UNITS + 2], place, judged_by,
-        record_in(few),
-    )  # fmt: skip
+    sweeping = Sweeping(
+        few[:at],
+        room[_VECTORS:_CONSTANTS],
+        room[ROWS : ROWS + memory],
+        room[ROWS + memory :],
+        few[at : len(few) - 4 * RECORDED].reshape(2 * memory + 3, memory),
+        room[_CONSTANTS:ROWS].reshape(n, 12),
+        room[_POINT],
+        room[_SLIP],
+        room[BEST],
+    )
+    return sweep_up_to(float(most), triples, sweeping, judge)
+
+
+@njit(cache=True, **NO_REFCOUNT)
+def judge_in(tols, place, data, room, few):
+    """`Judge` whose units and judgements are here."""
+    return Judge(tols, room[UNITS : UNITS + 2], place, data, record_in(few))
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
@@ -161,20 +190,20 @@ def sweep_contacts(packed, asked, reactions, found):
     for i in range(length):
         r[i] = 0.0
     sweeps.begin(state, asked[3])
-    judged_by, convex = (mu, starts, 0, 0, 0, blocks, scale, is_exact, rho, speed), 0.0 if is_exact else 1.0
+    data = ProblemData(mu, starts, 0, 0, 0, blocks, scale, is_exact, rho, speed)
+    triples = Triples(pointer, column, value, blocks, v_f, mu, 0.0 if is_exact else 1.0)
+    sweeping = Sweeping(state, vectors, G, F, small, constants, r, slip, best)
     judgements = folded(found[len(found) - 3 * MOST_JUDGEMENTS :], 3, MOST_JUDGEMENTS)
     count, is_first, end, last = 0, True, 1.0, LAST
     while True:
-        is_due = sweep_until_due(
-            end, state, vectors, G, F, small, pointer, column, value, blocks, constants, v_f, mu, convex, r, slip, last
-        )
+        is_due = sweep_until_due(end, triples, sweeping, last)
         if is_first:  # one contact that is alone is solved already
             is_due, is_first, end, last = is_due or len(column) == 0 or _closed(r, n) <= 1, False, most, COARSE
             if not is_due:
                 continue
         if not is_due:
             return 0
-        finish_dense(full, v_f, r[:m], judged_by, found)
+        finish_dense(full, v_f, r[:m], data, found)
         at = min(count, judgements.shape[1] - 1)
         relative, velocity, count = found[0], found[RESIDUAL_COUNT - 1], at + 1
         judgements[0, at], judgements[1, at], judgements[2, at] = state[sweeps.DONE], relative, velocity
@@ -186,7 +215,7 @@ def sweep_contacts(packed, asked, reactions, found):
             return count
         if how == sweeps.NEEDS_PRICE:
             state[sweeps.FACTOR_PRICE] = sweeps.full_price(_closed(r, n))
-        if how == sweeps.TOO_DEAR or sweeps.is_too_dear(state, mu, convex, column):
+        if how == sweeps.TOO_DEAR or sweeps.is_too_dear(state, mu, triples.convex, column):
             return 0
 
 

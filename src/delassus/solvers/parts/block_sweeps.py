@@ -4,7 +4,7 @@ from delassus.kernel import njit
 from delassus.kernel.four_wide import row_times
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.solvers.parts.one_contact.convex import solve_convex
-from delassus.solvers.parts.one_contact.slip import SLIP_CONSTANTS, slip_at, slip_constants
+from delassus.solvers.parts.one_contact.slip import SLIP_CONSTANTS, constants_in, slip_at, slip_constants
 
 COARSE = 0.1
 """For sweeps whose slip rates are begun with in the next: what is left of a step that short is the square of it, and
@@ -41,9 +41,11 @@ def _invert(B, o, out):
 
 
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
-def sweep_threes(pointer, column, value, diagonal, constants, v, mu, convex, r, slip, last):
-    """One sweep in place.  constants: of `sweep_constants`, convex: 1.0 for the ccp law, which reads `diagonal`, else
-    0.0; slip: (n,) slip rates to begin with, written; last: of `slip_at`, LAST or COARSE."""
+def sweep_threes(triples, diagonal, constants, v, r, slip, last):
+    """One sweep in place.  triples: `Triples`; diagonal, v: its own, or those of the problem with a proximal term;
+    constants: of `sweep_constants`; slip: (n,) slip rates to begin with, written; last: of `slip_at`, LAST or
+    COARSE."""
+    pointer, column, value, mu = triples.pointer, triples.column, triples.value, triples.mu
     for k in range(len(mu)):
         i = 3 * k
         q0, q1, q2 = row_times(pointer[k], pointer[k + 1], column, value, r)
@@ -52,10 +54,7 @@ def sweep_threes(pointer, column, value, diagonal, constants, v, mu, convex, r, 
             r[i] = -(c[0] * q0 + c[1] * q1 + c[2] * q2)
             r[i + 1] = -(c[3] * q0 + c[4] * q1 + c[5] * q2)
             r[i + 2] = -(c[6] * q0 + c[7] * q1 + c[8] * q2)
-        elif convex > 0.0:
+        elif triples.convex > 0.0:
             r[i], r[i + 1], r[i + 2], slip[k] = solve_convex(diagonal, 9 * k, q0, q1, q2, mu[k], r[i], slip[k])
         else:
-            r[i], r[i + 1], r[i + 2], slip[k] = slip_at(
-                c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], q0, q1, q2, mu[k], slip[k],
-                last,
-            )  # fmt: skip
+            r[i], r[i + 1], r[i + 2], slip[k] = slip_at(constants_in(c), (q0, q1, q2), mu[k], slip[k], last)

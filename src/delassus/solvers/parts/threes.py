@@ -11,6 +11,7 @@ row.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,26 @@ from delassus.kernel.memory import NO_REFCOUNT
 
 BILATERAL = -1.0
 """In place of a friction coefficient: the three rows belong to a joint."""
+
+
+class Triples(NamedTuple):
+    """A problem cut into triples. Python hands a plain tuple of these; kernels name it, which accepts either."""
+
+    pointer: np.ndarray
+    """(n + 1,) where the blocks of each triple begin."""
+    column: np.ndarray
+    """(blocks,) first row of the other triple."""
+    value: np.ndarray
+    """(9 blocks + padding,) by columns."""
+    diagonal: np.ndarray
+    """(9 n,) by rows."""
+    v: np.ndarray
+    """(3 n,) free velocity."""
+    mu: np.ndarray
+    """(n,) friction of contacts, 0 for limits, `BILATERAL` for joints."""
+    convex: float
+    """1.0 for the ccp law, else 0.0."""
+
 
 _UNEVEN = 1e3  # largest over smallest diagonal of D above which every triple gets a unit of its own
 
@@ -382,3 +403,9 @@ def velocity(pointer, column, value, diagonal, v, r, out):
         out[i] = q0 + v[i] + diagonal[o] * x + diagonal[o + 1] * y + diagonal[o + 2] * z
         out[i + 1] = q1 + v[i + 1] + diagonal[o + 3] * x + diagonal[o + 4] * y + diagonal[o + 5] * z
         out[i + 2] = q2 + v[i + 2] + diagonal[o + 6] * x + diagonal[o + 7] * y + diagonal[o + 8] * z
+
+
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+def velocity_of(triples, v, r, out):
+    """out = D r + v, (3 n,).  triples: `Triples`."""
+    velocity(triples.pointer, triples.column, triples.value, triples.diagonal, v, r, out)

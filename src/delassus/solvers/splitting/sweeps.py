@@ -10,7 +10,7 @@ from delassus.solvers.parts.one_contact.conic import solve_conic
 from delassus.solvers.parts.one_contact.convex import solve_convex
 from delassus.solvers.parts.one_contact.projection import step_ccp, step_ncp
 from delassus.solvers.parts.one_contact.quartic import solve_quartic
-from delassus.solvers.parts.one_contact.slip import LAST, slip_at
+from delassus.solvers.parts.one_contact.slip import LAST, constants_in, slip_at
 from delassus.solvers.splitting.storage import Blocks, Bodies, Threes
 
 LOCAL = {"slip": 0, "quartic": 1, "conic": 2, "bisection": 3, "ccp": 4, "ncp": 5, "convex": 6}
@@ -127,13 +127,9 @@ def _update(first, last, order, local, term, omega, blocks, threes, bodies, x, s
             q0, q1, q2 = row_times(pointer[i // 3], pointer[i // 3 + 1], column, value, x)
         q0, q1, q2 = q0 + offset[j], q1 + offset[j + 1], q2 + offset[j + 2]
         if local == _SLIP:
-            n0, n1, n2, slip[c] = slip_at(
-                constants[c, 0], constants[c, 1], constants[c, 2], constants[c, 3], constants[c, 4], constants[c, 5],
-                constants[c, 6], constants[c, 7], constants[c, 8], constants[c, 9], constants[c, 10],
-                constants[c, 11], q0, q1, q2, mu, slip[c], LAST,
-            )  # fmt: skip
+            n0, n1, n2, slip[c] = slip_at(constants_in(constants[c]), (q0, q1, q2), mu, slip[c], LAST)
         else:
-            n0, n1, n2, slip[c] = _contact(local, term, D, at, q0, q1, q2, r0, r1, r2, mu, slip[c], work)
+            n0, n1, n2, slip[c] = _contact(local, term, (D, at, work), (q0, q1, q2), (r0, r1, r2), mu, slip[c])
         if omega != 1.0:
             n0, n1, n2 = r0 + omega * (n0 - r0), r1 + omega * (n1 - r1), r2 + omega * (n2 - r2)
         x[i], x[i + 1], x[i + 2] = n0, n1, n2
@@ -206,8 +202,12 @@ def _update_joints_and_limits(first, last, order, omega, blocks, threes, bodies,
 
 
 @njit(cache=True, error_model="numpy")
-def _contact(local, term, D, o, q0, q1, q2, r0, r1, r2, mu, slip, work):
-    """New reaction of one contact and its slip rate, by the local solver asked for."""
+def _contact(local, term, block, q, r, mu, slip):
+    """New reaction of one contact and its slip rate, by a local solver.  block: (D, where its own block begins,
+    scratch); q, r: velocity without this contact and its reaction, three numbers each."""
+    D, o, work = block
+    q0, q1, q2 = q
+    r0, r1, r2 = r
     if local == _QUARTIC:
         n0, n1, n2 = solve_quartic(D, o, q0, q1, q2, mu, work)
         return n0, n1, n2, slip

@@ -7,17 +7,18 @@ residual promises the tolerance within some more. Prices are constants: nothing 
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.solvers.parts.anderson import step
-from delassus.solvers.parts.anderson.step import NORM, begin_map, end_map
+from delassus.solvers.parts.anderson.step import NORM, Buffers, begin_map, end_map
 from delassus.solvers.parts.block_sweeps import COARSE, sweep_threes
 from delassus.solvers.parts.elimination_order import block_operations
-from delassus.solvers.parts.judged import excess_over
-from delassus.solvers.parts.threes import velocity
+from delassus.solvers.parts.judged import Judge, excess_over
+from delassus.solvers.parts.threes import Triples, velocity_of
 
 # Entries of `state` behind those of `step`. Of the judge: sweeps done, when to judge next, excess of the best point, of
 # the last one judged and ‖f‖ then; the best excess and the sweeps at the judgement before; …
@@ -59,60 +60,81 @@ def begin(state, first):
     state[NEXT], state[FIRST] = min(4.0, first) if first > 0.0 else 4.0, first
 
 
-@njit(cache=True, error_model="numpy")
-def accelerated_phase(
-    most, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip, best,
-    tols, units, place, judged_by, judgements,
-):  # fmt: skip
-    """At most so many sweeps from r, in place; how it ended. `best` holds the best point judged.
+class Sweeping(NamedTuple):
+    """What accelerated sweeps change. Python hands a plain tuple of these."""
 
-    vectors: (VECTORS, 3 n), G, F: (memory, 3 n), small: (2 memory + 3, memory), all scratch that state refers to;
-    constants, slip: of `sweep_threes`; tols, units, place, judged_by, judgements: of `excess_over`."""
-    end = state[DONE] + most
+    state: np.ndarray
+    """(STATE_SIZE,)."""
+    vectors: np.ndarray
+    """(VECTORS, 3 n) scratch that the state refers to; so are the next three."""
+    G: np.ndarray
+    """(memory, 3 n)."""
+    F: np.ndarray
+    """(memory, 3 n)."""
+    small: np.ndarray
+    """(2 memory + 3, memory)."""
+    constants: np.ndarray
+    """(n, 12) of `sweep_constants`, read."""
+    r: np.ndarray
+    """(3 n,) the point."""
+    slip: np.ndarray
+    """(n,) slip rates."""
+    best: np.ndarray
+    """(3 n,) the best point judged."""
+
+
+@njit(cache=True, error_model="numpy")
+def accelerated_phase(most, triples, sweeping, judge):
+    """At most so many sweeps, in place; how it ended.  triples, sweeping, judge: fields of `Triples`, `Sweeping` and
+    `Judge`."""
+    triples, sweeping, judge = Triples(*triples), Sweeping(*sweeping), Judge(*judge)
+    end = sweeping.state[DONE] + most
     while True:
-        how = sweep_up_to(
-            end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip, best,
-            tols, units, place, judged_by, judgements,
-        )  # fmt: skip
+        how = sweep_up_to(end, triples, sweeping, judge)
         if how != NEEDS_PRICE:
             return how
-        state[FACTOR_PRICE] = factor_price(mu, best, pointer, column)
+        sweeping.state[FACTOR_PRICE] = factor_price(triples.mu, sweeping.best, triples.pointer, triples.column)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def sweep_up_to(
-    end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip, best,
-    tols, units, place, judged_by, judgements,
-):  # fmt: skip
-    """The same up to sweep `end`, for whoever does without allocating: where a factorisation has to be priced, it ends
-    with `NEEDS_PRICE`, to be called again with state[FACTOR_PRICE] written."""
-    u, reactions, velocities = vectors[4], vectors[6][: len(place)], vectors[7][: len(place)]
-    while not is_too_dear(state, mu, convex, column):
-        if not sweep_until_due(
-            end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip,
-            COARSE,
-        ):  # fmt: skip
+def sweep_up_to(end, triples, sweeping, judge):
+    """`accelerated_phase` up to sweep `end` without allocating: where a factorisation has to be priced, it ends with
+    `NEEDS_PRICE`, to be called again with state[FACTOR_PRICE] written."""
+    state, vectors, r, rows = sweeping.state, sweeping.vectors, sweeping.r, len(judge.place)
+    u, reactions, velocities = vectors[4], vectors[6][:rows], vectors[7][:rows]
+    while not is_too_dear(state, triples.mu, triples.convex, triples.column):
+        if not sweep_until_due(end, triples, sweeping, COARSE):
             return GO_ON
-        velocity(pointer, column, value, diagonal, v, r, u)
-        excess = excess_over(tols, r, u, units, place, judged_by, reactions, velocities, state[DONE], judgements)
-        how = take_judgement(state, excess, r, best)
+        velocity_of(triples, triples.v, r, u)
+        excess = excess_over(judge, r, u, reactions, velocities, state[DONE])
+        how = take_judgement(state, excess, r, sweeping.best)
         if how != GO_ON:
             return how
     return TOO_DEAR
 
 
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
-def sweep_until_due(
-    end, state, vectors, G, F, small, pointer, column, value, diagonal, constants, v, mu, convex, r, slip, last
-):
-    """Sweeps up to number `end`, or until r should be judged: should it?  last: of `sweep_threes`, the other
-    arguments are those above. Vectors may be longer than all triples, and are zero there: of whole sixteens, loops take
-    less time."""
-    weight, memory = vectors[0], len(G)
-    buffers = (
-        weight, vectors[1], vectors[5], vectors[2], vectors[3], vectors[4], G, F, small[:memory], small[2 * memory],
-        small[2 * memory + 1], small[2 * memory + 2], small[memory : 2 * memory],
-    )  # fmt: skip
+def sweep_until_due(end, triples, sweeping, last):
+    """Sweeps up to number `end`, or until r should be judged: should it?  last: of `sweep_threes`. Vectors may be
+    longer than all triples, and are zero there: of whole sixteens, loops take less time."""
+    state, vectors, r, small = sweeping.state, sweeping.vectors, sweeping.r, sweeping.small
+    mu, diagonal = triples.mu, triples.diagonal
+    weight, memory = vectors[0], len(sweeping.G)
+    buffers = Buffers(
+        weight,
+        vectors[1],
+        vectors[5],
+        vectors[2],
+        vectors[3],
+        vectors[4],
+        sweeping.G,
+        sweeping.F,
+        small[:memory],
+        small[2 * memory],
+        small[2 * memory + 1],
+        small[2 * memory + 2],
+        small[memory : 2 * memory],
+    )
     cone = 0, 0, mu, False
     if state[DONE] == 0.0:
         for k in range(len(mu)):
@@ -123,7 +145,7 @@ def sweep_until_due(
             weight[i] = 0.0
     while state[DONE] < end:
         begin_map(state, buffers, r)
-        sweep_threes(pointer, column, value, diagonal, constants, v, mu, convex, r, slip, last)
+        sweep_threes(triples, diagonal, sweeping.constants, triples.v, r, sweeping.slip, last)
         state[DONE] += 1.0
         if not end_map(state, _RULE, cone, buffers, r):
             continue
@@ -165,7 +187,7 @@ def factor_price(mu, r, pointer, column):
 
 @njit(cache=True, **NO_REFCOUNT)
 def full_price(closed):
-    """The same of so many closed contacts, every one of which moves every other."""
+    """What a factorisation costs over so many closed contacts, every one of which moves every other [ns]."""
     return _PER_PRODUCT * closed * closed * closed / 3.0 + _PER_CLOSED * closed
 
 

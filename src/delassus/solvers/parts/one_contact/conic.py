@@ -28,12 +28,14 @@ def solve_conic(D, o, q0, q1, q2, mu, sigma, bisect, work):
     dnn = D[o]
     if q0 > 0.0 or dnn <= 0.0:
         return 0.0, 0.0, 0.0
-    inverse, d1, d2, c1, c2, s11, s12, s21, s22 = eliminate_normal(D, o)
+    own = eliminate_normal(D, o)
+    inverse, d1, d2 = own.inverse, own.d1, own.d2
+    s11, s12, s21, s22 = own.s11, own.s12, own.s21, own.s22
     if mu == 0.0:
         return -q0 * inverse, 0.0, 0.0
     # the objective's linear term on the plane: ∂r_n/∂r_t = −D_nt / D_nn carries σ
-    b1 = q1 - c1 * q0 - sigma * d1 * inverse
-    b2 = q2 - c2 * q0 - sigma * d2 * inverse
+    b1 = q1 - own.c1 * q0 - sigma * d1 * inverse
+    b2 = q2 - own.c2 * q0 - sigma * d2 * inverse
     det = s11 * s22 - s12 * s21
     if det <= 1e-14 * (s11 + s22) ** 2:
         det = (s11 + 1e-14 * dnn) * (s22 + 1e-14 * dnn) - s12 * s21
@@ -46,14 +48,17 @@ def solve_conic(D, o, q0, q1, q2, mu, sigma, bisect, work):
         return rn, r1, r2
     if q0 == 0.0:
         return _on_wedge(D, o, q1, q2, mu)
-    if bisect:
-        return _by_bisection(D, o, q0, q1, q2, mu, sigma, rn, r1, r2)
-    return _by_quartic(s11, s12, s21, s22, b1, b2, -q0 * inverse, -d1 * inverse, -d2 * inverse, mu, rn, r1, r2, D, o,
-                       q0, q1, q2, sigma, work)  # fmt: skip
+    if not bisect:
+        rn0, g1, g2 = -q0 * inverse, -d1 * inverse, -d2 * inverse
+        is_found, n, t1, t2 = _by_quartic((s11, s12, s21, s22), (b1, b2), (rn0, g1, g2), mu, work)
+        if is_found:
+            return n, t1, t2
+    # rounding can lose a root of the quartic; the angle cannot be lost
+    return _by_bisection(D, o, (q0, q1, q2), mu, sigma, (rn, r1, r2))
 
 
 @njit(cache=True, error_model="numpy")
-def _by_bisection(D, o, q0, q1, q2, mu, sigma, cn, c1, c2):
+def _by_bisection(D, o, q, mu, sigma, centre_point):
     """Angle θ of r_t at which the objective is stationary along the conic.
 
     From the unconstrained minimiser c, only the boundary points on its own side can be nearest, and on that arc the
@@ -61,6 +66,8 @@ def _by_bisection(D, o, q0, q1, q2, mu, sigma, cn, c1, c2):
     tangents from c touch it: at the angle of c_t plus and minus β, cos β = μ c_n / ‖c_t‖. With c_n = 0 this is RaiSim's
     ±90°.
     """
+    q0, q1, q2 = q
+    cn, c1, c2 = centre_point
     centre = math.atan2(c2, c1)
     ratio = mu * cn / math.sqrt(c1 * c1 + c2 * c2)
     half = math.acos(min(1.0, max(-1.0, ratio)))
@@ -95,11 +102,15 @@ def _by_bisection(D, o, q0, q1, q2, mu, sigma, cn, c1, c2):
 
 
 @njit(cache=True, error_model="numpy")
-def _by_quartic(s11, s12, s21, s22, b1, b2, rn0, g1, g2, mu, cn, c1, c2, D, o, q0, q1, q2, sigma, work):
-    """Multiplier ν > 0 of ‖r_t‖² ≤ μ² r_n², r_n = rn0 + g·r_t: (S + ν G) r_t = −b + ν μ² rn0 g, G = I − μ² g gᵀ.
+def _by_quartic(S, b, plane, mu, work):
+    """(was a root found?, r_n, r_t1, r_t2).  S: 2×2 by rows; plane: (rn0, g1, g2).
 
+    Multiplier ν > 0 of ‖r_t‖² ≤ μ² r_n², r_n = rn0 + g·r_t: (S + ν G) r_t = −b + ν μ² rn0 g, G = I − μ² g gᵀ.
     With N(ν) = adj(S + ν G)(−b + ν μ² rn0 g) and det(ν), both of degree two, ‖N‖² = μ² (rn0 det + g·N)²: a quartic.
     """
+    s11, s12, s21, s22 = S
+    b1, b2 = b
+    rn0, g1, g2 = plane
     m = mu * mu
     G11, G12, G22 = 1.0 - m * g1 * g1, -m * g1 * g2, 1.0 - m * g2 * g2
     unit = s11 + s22
@@ -135,9 +146,8 @@ def _by_quartic(s11, s12, s21, s22, b1, b2, rn0, g1, g2, mu, cn, c1, c2, D, o, q
         norm = math.sqrt(r1 * r1 + r2 * r2)
         if rn > 0.0 and norm > 0.0 and abs(mu * rn / norm - 1.0) < 1e-3:
             f = mu * rn / norm
-            return rn, f * r1, f * r2
-    # Rounding can lose a root of the quartic; the angle cannot be lost.
-    return _by_bisection(D, o, q0, q1, q2, mu, sigma, cn, c1, c2)
+            return True, rn, f * r1, f * r2
+    return False, 0.0, 0.0, 0.0
 
 
 @njit(cache=True, error_model="numpy")

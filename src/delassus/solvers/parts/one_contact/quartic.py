@@ -17,12 +17,13 @@ def solve_quartic(D, o, q0, q1, q2, mu, work):
     dnn = D[o]
     if q0 >= 0.0 or dnn <= 0.0:
         return 0.0, 0.0, 0.0
-    inverse, d1, d2, c1, c2, s11, s12, s21, s22 = eliminate_normal(D, o)
+    own = eliminate_normal(D, o)
+    inverse, d1, d2 = own.inverse, own.d1, own.d2
     if mu == 0.0:
         return -q0 * inverse, 0.0, 0.0
     unit = D[o + 4] + D[o + 8] + dnn  # s is counted in this unit, so that the roots lie around one
-    s11, s12, s21, s22 = s11 / unit, s12 / unit, s21 / unit, s22 / unit
-    b1, b2 = (q1 - c1 * q0) / unit, (q2 - c2 * q0) / unit
+    s11, s12, s21, s22 = own.s11 / unit, own.s12 / unit, own.s21 / unit, own.s22 / unit
+    b1, b2 = (q1 - own.c1 * q0) / unit, (q2 - own.c2 * q0) / unit
     trace, det = s11 + s22, s11 * s22 - s12 * s21
     a1, a2 = s22 * b1 - s12 * b2, s11 * b2 - s21 * b1  # adj(S) b
 

@@ -15,11 +15,59 @@ What depends on the block alone is computed once (`slip_constants`) and used in 
 """
 
 import math
+from typing import NamedTuple
 
 from delassus.kernel import njit
 
 SLIP_CONSTANTS = 12
 """Numbers of a block that `slip_at` reads."""
+
+
+class SlipConstants(NamedTuple):
+    """What the slip rate depends on of a block, before velocities are known."""
+
+    inverse: float
+    """1 / D_nn; 0 where D_nn is."""
+    e1: float
+    """D_nt1 / D_nn."""
+    e2: float
+    """D_nt2 / D_nn."""
+    c1: float
+    """D_t1n / D_nn."""
+    c2: float
+    """D_t2n / D_nn."""
+    s11: float
+    s12: float
+    s21: float
+    s22: float
+    """S, row by row."""
+    least: float
+    """The least s: positive where sticking reactions are not unique, or S is zero, to pick the smallest of them."""
+    det_least: float
+    """1 / det(S + s I) for that s; 0 where even that is singular."""
+    coupling: float
+    """‖D_nt‖ / D_nn."""
+
+
+class Eliminated(NamedTuple):
+    """A contact's own block without the normal reaction."""
+
+    inverse: float
+    """1 / D_nn."""
+    d1: float
+    """D_nt1."""
+    d2: float
+    """D_nt2."""
+    c1: float
+    """D_t1n / D_nn."""
+    c2: float
+    """D_t2n / D_nn."""
+    s11: float
+    s12: float
+    s21: float
+    s22: float
+    """S = D_tt − D_tn D_nt / D_nn, row by row."""
+
 
 _STEPS = 100  # Newton needs a handful; bisection alone needs 60 to exhaust the digits
 _CLOSE = 1e-12  # |g − 1| below which Newton stops; the point is put on the cone exactly afterwards
@@ -34,18 +82,17 @@ def solve_slip(D, o, q0, q1, q2, mu, slip):
     contact [m/s], slip: start for s (0 if unknown)."""
     if q0 >= 0.0 or D[o] <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
-    inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det, coupling = slip_constants(D, o)
-    return slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det, coupling, q0, q1, q2, mu, slip, LAST)
+    return slip_at(slip_constants(D, o), (q0, q1, q2), mu, slip, LAST)
 
 
 @njit(cache=True, error_model="numpy")
 def slip_constants(D, o):
-    """(1 / D_nn, D_nt1 / D_nn, D_nt2 / D_nn, D_t1n / D_nn, D_t2n / D_nn, S11, S12, S21, S22, least s, 1 / det S, ‖D_nt‖
-    / D_nn) of a block, D[o:o+9]. Where sticking reactions are not unique, or S is zero, the least s is positive and
-    picks the smallest of them, and the determinant is that of S + s I; zero where even that is singular."""
+    """`SlipConstants` of a block, D[o:o+9]."""
     if not D[o] > 0.0:
-        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    inverse, d1, d2, c1, c2, s11, s12, s21, s22 = eliminate_normal(D, o)
+        return SlipConstants(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    block = eliminate_normal(D, o)
+    inverse, c1, c2 = block.inverse, block.c1, block.c2
+    s11, s12, s21, s22 = block.s11, block.s12, block.s21, block.s22
     trace, least = s11 + s22, 0.0
     det = s11 * s22 - s12 * s21
     if det <= _SINGULAR * trace * trace:
@@ -54,15 +101,28 @@ def slip_constants(D, o):
         least = max(_SINGULAR * trace, 1e-14 * (D[o + 4] + D[o + 8] + D[o])) + 2.0 * max(0.0, -low)
         det = (s11 + least) * (s22 + least) - s12 * s21
     det = 1.0 / det if det > 0.0 else 0.0
-    e1, e2 = d1 * inverse, d2 * inverse
-    return inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det, math.sqrt(e1 * e1 + e2 * e2)
+    e1, e2 = block.d1 * inverse, block.d2 * inverse
+    return SlipConstants(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det, math.sqrt(e1 * e1 + e2 * e2))
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def constants_in(row):
+    """`SlipConstants` that were written into an array, (SLIP_CONSTANTS,)."""
+    return SlipConstants(
+        row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11]
+    )
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
-def slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det_least, coupling, q0, q1, q2, mu, slip, last):
-    """What `solve_slip` gives, from the constants of the block. A contact that slid before is tried sliding first: it
-    seldom sticks, and only where the search for s ends at the least one is sticking tested.  last: a step of Newton's
-    shorter than this part of s is the last; the point is on the cone, and without normal velocity, after any."""
+def slip_at(block, q, mu, slip, last):
+    """What `solve_slip` gives.  block: `SlipConstants`; q: velocity without this contact, three numbers; last: a step
+    of Newton's shorter than this part of s is the last; the point is on the cone, and without normal velocity, after
+    any. A contact that slid before is tried sliding first: it seldom sticks, and only where the search for s ends at
+    the least one is sticking tested."""
+    q0, q1, q2 = q
+    inverse, least, det_least = block.inverse, block.least, block.det_least
+    e1, e2, c1, c2 = block.e1, block.e2, block.c1, block.c2
+    s11, s12, s21, s22 = block.s11, block.s12, block.s21, block.s22
     if q0 >= 0.0 or inverse <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
     r0 = -q0 * inverse
@@ -106,7 +166,7 @@ def slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det_least, coupl
                     return rn, r1, r2, 0.0
             if high == math.inf:
                 # ‖r_t‖ ≤ ‖b‖ / s and r_n ≥ −(q_n + ‖D_nt‖ ‖r_t‖) / D_nn put the root below this bound
-                high = math.sqrt(b1 * b1 + b2 * b2) * (1.0 + mu * coupling) / (mu * r0)
+                high = math.sqrt(b1 * b1 + b2 * b2) * (1.0 + mu * block.coupling) / (mu * r0)
             step = 0.5 * (low + high)
         elif abs(step - s) <= last * s:
             s = step
@@ -127,7 +187,7 @@ def slip_at(inverse, e1, e2, c1, c2, s11, s12, s21, s22, least, det_least, coupl
 @njit(cache=True, error_model="numpy")
 def eliminate_normal(D, o):
     """A contact's own block with the normal reaction eliminated, what the exact one-contact solvers start from:
-    (1 / D_nn, D_nt1, D_nt2, D_t1n / D_nn, D_t2n / D_nn, S11, S12, S21, S22) with S = D_tt − D_tn D_nt / D_nn.
+    `Eliminated`.
 
     D[o:o+9]: the block, row by row [1/kg], with D_nn > 0; it need not be symmetric. With v_n = 0 the normal reaction is
     r_n = −(q_n + D_nt r_t) / D_nn, and the tangent sees S r_t + q_t − D_tn q_n / D_nn.
@@ -137,4 +197,4 @@ def eliminate_normal(D, o):
     c1, c2 = D[o + 3] * inverse, D[o + 6] * inverse
     s11, s12 = D[o + 4] - c1 * d1, D[o + 5] - c1 * d2
     s21, s22 = D[o + 7] - c2 * d1, D[o + 8] - c2 * d2
-    return inverse, d1, d2, c1, c2, s11, s12, s21, s22
+    return Eliminated(inverse, d1, d2, c1, c2, s11, s12, s21, s22)
