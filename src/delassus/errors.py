@@ -7,6 +7,9 @@ Every message is one sentence that names the culprit and says what to do about i
 class DelassusError(Exception):
     """Anything this package raises on purpose; the command line turns it into exit code 2."""
 
+    def __str__(self) -> str:
+        return printable(super().__str__())
+
 
 class DelassusWarning(UserWarning):
     """Something that is allowed, and was probably not meant: one sentence with names, sizes and what to do."""
@@ -26,6 +29,11 @@ class FileError(DelassusError):
 
 class SolveError(DelassusError):
     """Raised by `solve(..., throw=True)` in place of a returned status other than converged."""
+
+
+def printable(text: str) -> str:
+    """Without characters that control a terminal, a page or a log: names in files may hold any."""
+    return text if text.isprintable() else "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
 def nearest(name: str, known: list[str]) -> str:

@@ -11,11 +11,12 @@ from typing import Any
 
 from delassus import __version__
 from delassus.bench.peers import PEERS, find_peer
-from delassus.bench.result import ROWS, Result, Results
+from delassus.bench.result import ROWS, Result, Results, text_of
 from delassus.bench.runs import plan, run
 from delassus.bench.sample import Sample
 from delassus.bench.suites import Suite, file_samples
 from delassus.errors import FileError, SettingsError
+from delassus.io.place import put
 
 ABOUT, SAMPLES = "about.json", "samples.hdf5"
 STARTS = ("cold", "warm")
@@ -106,15 +107,12 @@ class Benchmark:
         path = self.settings.out / ABOUT
         if path.exists():
             try:
-                before = json.loads(path.read_text(encoding="utf-8"))
+                before = json.loads(text_of(path))
             except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
                 raise FileError(f"{path}: is damaged: remove it, or choose another --out") from None
             if not isinstance(before, dict) or before.get("suite") != self.settings.suite.name:
                 raise FileError(f"{self.settings.out}: holds a benchmark of another suite: choose another --out")
-        path.write_text(
-            json.dumps(self._asked() | machine(), indent=1),
-            encoding="utf-8",
-        )
+        put(path, json.dumps(self._asked() | machine(), indent=1).encode())
 
 
 def machine() -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
+from io import BytesIO
 from typing import Any, NamedTuple
 
 from delassus.bench.metrics import ACCURACY, Profile, data_profile, extended, performance_profile
@@ -135,7 +135,7 @@ def _scatter(
     return figure
 
 
-def write_profile_png(path: Path, rows: Sequence[Result], limit: float) -> None:
+def profile_png(rows: Sequence[Result], limit: float) -> bytes:
     """The performance profile as a picture."""
     from matplotlib.figure import Figure
 
@@ -148,7 +148,9 @@ def write_profile_png(path: Path, rows: Sequence[Result], limit: float) -> None:
     axes.set(xscale="log", xlabel="time over the fastest", ylabel="part of the problems solved", ylim=(-0.02, 1.02))
     figure.legend(fontsize=8, loc="outside right upper", frameon=False)
     axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=130)
+    stream = BytesIO()
+    figure.savefig(stream, dpi=130, format="png")
+    return stream.getvalue()
 
 
 def _colour_of(rows: Sequence[Result]) -> dict[str, str]:

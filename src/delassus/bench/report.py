@@ -2,6 +2,7 @@
 
 import csv
 import html
+import io
 import json
 import math
 from collections.abc import Sequence
@@ -9,11 +10,13 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from delassus.arguments import number
 from delassus.bench import figures
 from delassus.bench.metrics import Score, scores, warm_gain
 from delassus.bench.page import PAGE
-from delassus.bench.result import Result, Results, is_in_time
-from delassus.errors import FileError
+from delassus.bench.result import Result, Results, is_in_time, text_of
+from delassus.errors import FileError, printable
+from delassus.io.place import label, put
 
 
 def write_report(folder: Path, rows: Sequence[Result], about: dict[str, Any]) -> Path:
@@ -22,9 +25,11 @@ def write_report(folder: Path, rows: Sequence[Result], about: dict[str, Any]) ->
         raise FileError(f"{folder}: no rows yet: run `delassus bench` with --out there first")
     limit = float(about["time_limit"])
     ranking = scores(rows, limit)
-    _write_csv(folder / "rows.csv", [field.name for field in fields(Result)], [asdict(row) for row in rows])
-    _write_csv(folder / "scores.csv", [field.name for field in fields(Score)], [asdict(score) for score in ranking])
-    figures.write_profile_png(folder / "profile.png", rows, limit)
+    files = {
+        "rows.csv": _csv([field.name for field in fields(Result)], [asdict(row) for row in rows]),
+        "scores.csv": _csv([field.name for field in fields(Score)], [asdict(score) for score in ranking]),
+        "profile.png": figures.profile_png(rows, limit),
+    }
     page = PAGE.substitute(
         title=html.escape(f"Delassus benchmark: {about['suite']}"),
         verdict=_verdict(ranking, rows, about),
@@ -37,27 +42,32 @@ def write_report(folder: Path, rows: Sequence[Result], about: dict[str, Any]) ->
         rows=_row_table(rows, about),
         plotly=figures.plotly_script(),
     )
-    path = folder / "report.html"
-    path.write_text(page, encoding="utf-8")
-    return path
+    files["report.html"] = page.encode()
+    for name, content in files.items():
+        put(folder / name, content)
+    return folder / "report.html"
 
 
 def read_rows(folder: Path) -> tuple[list[Result], dict[str, Any]]:
     """Rows and settings of a benchmark's folder."""
     try:
-        about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        about = json.loads(text_of(folder / "about.json"))
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         raise FileError(f"{folder}: no benchmark in it: give the folder `delassus bench --out` wrote") from None
-    if not isinstance(about, dict) or not isinstance(about.get("time_limit"), int | float):
-        raise FileError(f"{folder}/about.json: does not say what was run: run the benchmark again")
+    if not (isinstance(about, dict) and isinstance(about.get("suite"), str)):
+        raise FileError(f"{label(folder)}/about.json: does not say what was run: run the benchmark again")
+    for name in ("time_limit", "tol"):
+        what = f"{label(folder)}/about.json: {name}"
+        about[name] = number(about.get(name), what, "-", positive=True, error=FileError)
     return Results(folder / "rows.jsonl").rows, about
 
 
-def _write_csv(path: Path, names: list[str], rows: list[dict[str, Any]]) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, names)
-        writer.writeheader()
-        writer.writerows(rows)
+def _csv(names: list[str], rows: list[dict[str, Any]]) -> bytes:
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, names)
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue().encode()
 
 
 def _verdict(ranking: list[Score], rows: Sequence[Result], about: dict[str, Any]) -> str:
@@ -86,7 +96,8 @@ def _starts(rows: Sequence[Result]) -> str:
 
 
 def _about(about: dict[str, Any]) -> str:
-    lines = [f"<dt>{html.escape(str(key))}</dt><dd>{html.escape(str(value))}</dd>" for key, value in about.items()]
+    said = {printable(str(key)): printable(str(value)) for key, value in about.items()}
+    lines = [f"<dt>{html.escape(key)}</dt><dd>{html.escape(value)}</dd>" for key, value in said.items()]
     return "<dl>" + "".join(lines) + "</dl>"
 
 

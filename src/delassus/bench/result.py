@@ -1,10 +1,14 @@
 """One row per run: what was asked, what was claimed, and what the judge found on the returned point."""
 
 import json
+import math
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from delassus.errors import FileError
+from delassus.io.files import regular_file
+from delassus.io.place import label, put
 
 ROWS = "rows.jsonl"
 _TIME_LIMIT_SLACK = 1.05  # factor on the time limit: solvers look at the clock between batches of iterations only
@@ -56,6 +60,29 @@ class Result:
         return self.claimed == self.solved
 
 
+_KINDS = {field.name: field.type for field in fields(Result)}
+_MOST_BYTES = 1 << 30
+_MOST = 2**53  # of whole numbers
+
+
+def _checked(value: Any, kind: Any, name: str) -> Any:
+    """A value of a row, of the kind of its field; ValueError for others."""
+    if kind is float:
+        out = float(value) if type(value) in (int, float) else math.nan
+        if type(value) not in (int, float) or (name in ("tol", "seconds") and not 0.0 <= out < math.inf):
+            raise ValueError(name)
+        return out
+    fits = type(value) is kind and (kind is not int or 0 <= value < _MOST)
+    if not fits or (kind is str and not (value.isprintable() and len(value) < 1000)):
+        raise ValueError(name)
+    return value
+
+
+def text_of(path: Path) -> str:
+    """Of a file that a benchmark wrote."""
+    return regular_file(path, label(path), _MOST_BYTES, "is larger than any benchmark").decode()
+
+
 def is_in_time(seconds: float, limit: float) -> bool:
     """Did a run that took so long keep its time limit [s]?"""
     return seconds <= _TIME_LIMIT_SLACK * limit + _TIME_LIMIT_MARGIN
@@ -85,18 +112,17 @@ class Results:
 
 def _read(path: Path) -> list[Result]:
     """All whole rows; half a line at the end, which an interruption leaves, is cut off."""
-    data = path.read_bytes()
+    data = regular_file(path, label(path), _MOST_BYTES, "is larger than any benchmark")
     whole, _, rest = data.rpartition(b"\n")
     if rest:
-        path.write_bytes(whole + b"\n" if whole else b"")
-    names = {field.name for field in fields(Result)}
+        put(path, whole + b"\n" if whole else b"")
     rows = []
     for number, line in enumerate(whole.splitlines(), 1):
         try:
             values = json.loads(line)
-            rows.append(Result(**{name: values[name] for name in names}))
-        except (json.JSONDecodeError, KeyError, TypeError, RecursionError, UnicodeDecodeError):
+            rows.append(Result(**{name: _checked(values[name], kind, name) for name, kind in _KINDS.items()}))
+        except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
             raise FileError(
-                f"{path}: line {number} is no row of a benchmark: remove it, or give another --out"
+                f"{label(path)}: line {number} is no row of a benchmark: remove it, or give another --out"
             ) from None
     return rows

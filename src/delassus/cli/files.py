@@ -14,13 +14,23 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from delassus.errors import FileError
-from delassus.io.place import place
+from delassus.io.place import put
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURES = (".png", ".pdf", ".svg")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
+_JSON = (b"{", b"[")
+_BEGINNINGS = {
+    ".png": (b"\x89PNG",),
+    ".pdf": (b"%PDF",),
+    ".svg": (b"<?xml", b"<svg"),
+    ".html": (b"<!", b"<html"),
+    ".htm": (b"<!", b"<html"),
+    ".mp4": (b"\0",),
+}
+"""How outputs begin that were written here before, by their endings; others are JSON."""
 
 
 def folder(text: str) -> Path:
@@ -78,8 +88,12 @@ def _check_output(path: Path, inputs: list[Path]) -> None:
     refuse_input(path, inputs)
     if path.exists() and not path.is_file():
         raise FileError(f"{path}: is not a regular file: choose another name")  # /dev/null must not be replaced
-    if _is_hdf5(path):  # `--json *.hdf5` makes the shell hand over a problem file as the output
+    found = _begins(path)
+    if found.startswith(_HDF5):  # `--json *.hdf5` makes the shell hand over a problem file as the output
         raise FileError(f"{path}: is an HDF5 file and would be overwritten: choose another name")
+    known = _BEGINNINGS.get(path.suffix.lower(), _JSON)
+    if found.strip() and not found.lstrip().startswith(known):  # a model, a mesh, a text: no output of ours
+        raise FileError(f"{path}: is there, and no earlier output: choose another name")
 
 
 def refuse_input(path: Path, inputs: list[Path]) -> None:
@@ -113,21 +127,14 @@ def check_distinct(paths: list[Path]) -> None:
 def write_json(path: Path, data: Any) -> None:
     """Strict JSON: NaN and the infinities, which it cannot hold, become null."""
     text = json.dumps(_finite(data), indent=2, ensure_ascii=False, allow_nan=False)
-    _put(path, (text + "\n").encode())
+    put(path, (text + "\n").encode())
 
 
 def write_figure(path: Path, figure: "Figure") -> None:
     """The figure in the format that the end of the name says, one of FIGURES."""
     stream = io.BytesIO()
     figure.savefig(stream, format=path.suffix.lower().lstrip("."))
-    _put(path, stream.getvalue())
-
-
-def _put(path: Path, content: bytes) -> None:
-    try:
-        place(path, content)
-    except OSError as error:
-        raise FileError(f"{path}: cannot be written ({error.strerror or error}): choose another place") from None
+    put(path, stream.getvalue())
 
 
 def _finite(data: Any) -> Any:
@@ -138,9 +145,10 @@ def _finite(data: Any) -> Any:
     return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
-def _is_hdf5(path: Path) -> bool:
+def _begins(path: Path) -> bytes:
+    """The first bytes of a file, none where there is none."""
     try:
         with path.open("rb") as stream:
-            return stream.read(len(_HDF5)) == _HDF5
+            return stream.read(64)
     except OSError:
-        return False
+        return b""

@@ -54,7 +54,7 @@ def info(
     except KeyboardInterrupt:
         code = console.INTERRUPTED
     _show(facts, files.short_names(paths), single=len(paths) == 1)
-    if json is not None:
+    if json is not None and facts:  # as in `solve`
         files.write_json(
             json, [{"file": str(each.path)} | each.text | each.found.as_dict() | {"plan": each.plan} for each in facts]
         )

@@ -17,7 +17,7 @@ from delassus.fem.mesh import Mesh
 from delassus.foreign.child import ask
 from delassus.foreign.files import Files
 from delassus.io.files import path_of
-from delassus.io.place import label
+from delassus.io.place import beside, label
 
 MOST_BYTES = 1 << 30  # of a file: twice that of a mesh of as many elements as are allowed, in text
 _MISSING = "meshes in files need meshio: pip install 'delassus[mesh]'"
@@ -143,7 +143,8 @@ def write_vtu(
     of_cells = {name: _flat("cell_data", name, a, element_start[-1]) for name, a in (cell_data or {}).items()}
     split = {name: np.split(array, element_start[1:-1]) for name, array in of_cells.items()}
     try:
-        meshio.Mesh(places, cells, point_data=at_points, cell_data=split).write(path)
+        with beside(path) as name:
+            meshio.Mesh(places, cells, point_data=at_points, cell_data=split).write(name)
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({error.strerror or error}): choose another place") from None
 

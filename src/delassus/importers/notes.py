@@ -1,5 +1,7 @@
 """What a file says and the model does not: said once, by name."""
 
+from delassus.errors import printable
+
 _NAMED = 3  # of many culprits
 
 
@@ -11,7 +13,7 @@ class Notes:
 
     def add(self, what: str, name: str, meaning: str) -> None:
         """what: kind of thing; name: which; meaning: what it means for the model."""
-        names = self._found.setdefault((what, meaning), [])
+        names, name = self._found.setdefault((what, meaning), []), printable(name)
         if name not in names:
             names.append(name)
 

@@ -2,7 +2,11 @@
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from delassus.errors import FileError
 
 _LONGEST = 400  # characters of a path in a message
 
@@ -33,6 +37,25 @@ def place(path: Path, content: bytes | memoryview, *, overwrite: bool = True) ->
             _rename_new(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """For who writes a file on his own: a name beside the place, from which the file is put in place in the end."""
+    temporary = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def put(path: Path, content: bytes | memoryview) -> None:
+    """`place`, with our own exception."""
+    try:
+        place(path, content)
+    except OSError as error:
+        raise FileError(f"{label(path)}: cannot be written ({error.strerror or error}): choose another place") from None
 
 
 def _rename_new(temporary: Path, path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.layout import BOX, CAPSULE, CONVEX, CYLINDER, PLANE, SPHERE, SUPPORT_ONLY, TRIANGLE
+from delassus.io.place import beside
 from delassus.model.model import Model
 from delassus.spatial import quaternion_to_matrix
 from delassus.view.extra import need_figures
@@ -54,7 +55,7 @@ def write_film(
     axes = figure.subplots()
     low, high = bounds_of(model, q, camera, nodes)
     writer = PillowWriter(fps=fps)  # type: ignore[arg-type]  # any number will do
-    with writer.saving(figure, str(path), dpi=100):
+    with beside(path) as name, writer.saving(figure, str(name), dpi=100):
         for k in range(len(q)):
             axes.clear()
             draw_state(axes, model, q[k], camera, low, high, nodes[k])

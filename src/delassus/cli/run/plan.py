@@ -76,7 +76,7 @@ def make_plan(given: RunOptions) -> RunPlan:
     if given.resume and given.overwrite:
         raise SettingsError("--resume and --overwrite contradict each other: give one of them")
     if given.json is not None:
-        check_output(given.json, [])
+        check_output(given.json, [Path(given.scene)])
     from delassus.scenes import MOST_STEPS, find
 
     if given.steps is not None and not 1 <= given.steps <= MOST_STEPS:
@@ -168,7 +168,8 @@ def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
         check_threads(given["threads"])
     settings = replace(setup.settings, **changes)
     if not 1.0 / FAR <= settings.h <= FAR:
-        raise SettingsError(f"--dt is {settings.h}: give {1.0 / FAR:g} to {FAR:g} seconds")
+        what = "--dt" if "dt" in given else "the time step of the scene or the file"
+        raise SettingsError(f"{what} is {settings.h}: give --dt from {1.0 / FAR:g} to {FAR:g} seconds")
     Limits(settings.tol, settings.velocity_factor, settings.max_iter, None)
     if settings.solver == AUTO:
         return settings

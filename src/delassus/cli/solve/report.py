@@ -44,7 +44,7 @@ def _advice(status: Status, runs: list[Run]) -> list[str]:
 
 def write_results(plan: Plan, batch: Batch) -> None:
     """The JSON file and the figure, where asked for."""
-    if plan.outputs.json is not None:
+    if plan.outputs.json is not None and batch.runs:  # what is there from before is worth more than nothing
         files.write_json(plan.outputs.json, [as_json(run) for run in batch.runs])
     if plan.outputs.plot is not None and batch.runs:
         from delassus.view.central_path import central_path

@@ -74,6 +74,9 @@ class About:
         tables = isinstance(found["parameters"], dict) and isinstance(found["settings"], dict)
         if not (texts and names and tables and type(found["goal"]) is int):
             raise damaged
+        words = [found["scene"], found["version"], *(name for key in lists for name in found[key])]
+        if not all(word.isprintable() for word in words):
+            raise FileError(f"{name}: has names with characters for control: damaged, or not a recording")
         known: dict[str, Any] = {key: tuple(value) if key in lists else value for key, value in found.items()}
         return cls(**known)
 

@@ -13,6 +13,7 @@ from delassus.joints import JOINTS
 from delassus.joints.arrays import IMPOSED, PASSIVE
 from delassus.joints.primitives import EVEN, ROTVEC
 
+_ORTHONORMAL = 1e-6  # entries of RᵀR − I
 _PER_JOINT = ("bodies", "origin", "axes", "length", "softening", "names", "kinds")
 _UNBOUNDED = ("lower", "upper", "effort")  # the only constants of joints that may be infinite
 
@@ -38,6 +39,9 @@ def check_joints(found: dict[str, Any], bodies: int) -> None:
             if is_wrong.any() and "softening" not in name:  # whose words for nothing said are no numbers
                 fail(f"joints/{name}", "holds NaN or Inf")
     within("joints/bodies", found["bodies"], -1, bodies)
+    if (found["bodies"][:, 0] == found["bodies"][:, 1]).any():
+        fail("joints/bodies", "joins a body to itself")
+    rotations("joints/axes", found["axes"])
     within("joints/row_primitive", found["row_primitive"], 0, EVEN + 1)
     within("joints/coordinate_primitive", found["coordinate_primitive"], 0, ROTVEC + 1)
     for name in ("row_base_axis", "row_follower_axis", "coordinate_axis"):
@@ -62,6 +66,7 @@ def check_shapes(said: dict[str, Any], vertices: dict[str, np.ndarray], bodies: 
     within("shapes/owner", said["owner"], 0, 2 * FIXTURES)
     if not (np.isfinite(said["local_position"]).all() and np.isfinite(said["local_rotation"]).all()):
         fail("shapes", "are placed at NaN or Inf")
+    rotations("shapes/local_rotation", said["local_rotation"])
     flat = kind == PLANE
     for name in ("half", "radius", "size"):
         if not np.isfinite(said[name][~flat]).all() or (said[name][~flat] < 0.0).any():
@@ -104,6 +109,14 @@ def starts(name: str, start: np.ndarray, count: int, total: int) -> int:
     if len(start) != count + 1 or start[0] != 0 or start[-1] != total or (np.diff(start) < 0).any():
         fail(name, f"does not divide {total} entries among {count}")
     return total
+
+
+def rotations(name: str, found: np.ndarray) -> None:
+    """Matrices (…, 3, 3) of rotations?"""
+    if not np.allclose(np.swapaxes(found, -1, -2) @ found, np.eye(3), rtol=0.0, atol=_ORTHONORMAL):
+        fail(name, "holds a matrix that is no rotation")
+    if (np.linalg.det(found) < 0.0).any():
+        fail(name, "holds a matrix that is left-handed")
 
 
 def within(name: str, values: np.ndarray, low: int, end: Any) -> None:

@@ -191,6 +191,6 @@ def taken(
 def names_of(texts: dict[str, Any], key: str) -> tuple[str, ...]:
     """A list of texts."""
     found = texts.get(key)
-    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-        fail(key, "is no list of texts")
+    if not isinstance(found, list) or not all(isinstance(name, str) and name.isprintable() for name in found):
+        fail(key, "is no list of texts, or holds characters for control")
     return tuple(found)

@@ -80,16 +80,22 @@ class Part:
         raise FileError(f"{label(self._path)}: {text}") from cause
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Name and shape of every array, one group deep."""
+        """Name and shape of every array, one group deep; `kinds` are those of their types then."""
         out: dict[str, tuple[int, ...]] = {}
+        self.kinds: dict[str, str] = {}
         for name in self._children(self._file):
             node = self._get(name)
             if isinstance(node, h5py.Group):
                 for child in self._children(node):
-                    out[f"{name}/{child}"] = self._dataset(f"{name}/{child}").shape
+                    out[f"{name}/{child}"] = self._shape(f"{name}/{child}")
             elif name != "about":
-                out[name] = self._dataset(name).shape
+                out[name] = self._shape(name)
         return out
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        dataset = self._dataset(name)
+        self.kinds[name] = dataset.dtype.kind
+        return dataset.shape
 
     def about(self) -> str:
         """The text every part carries."""

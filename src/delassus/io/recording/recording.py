@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from delassus.errors import FileError
+from delassus.errors import FileError, ProblemError
 from delassus.io.files import path_of
 from delassus.io.place import label
 from delassus.io.recording.about import About
@@ -26,9 +26,11 @@ from delassus.io.recording.by_name import (
 from delassus.io.recording.columns import JUDGED, STATUSES, is_ragged
 from delassus.io.recording.model_file import FILE, read_model
 from delassus.io.recording.parts import STEM, Part, part_paths
+from delassus.io.recording.schema import check_columns, check_values
 from delassus.io.recording.trajectory import Trajectory
 from delassus.joints import JOINTS
 from delassus.model.model import Model
+from delassus.model.state import State
 from delassus.simulation import Memory
 
 FOLDER = "recording"
@@ -116,6 +118,13 @@ class Recording(Trajectory):
             raise FileError(f"{self._label}: {FILE} is the model of another run: damaged")
         return found
 
+    def state(self, k: int) -> State:
+        """After k steps; negative: counted from the end."""
+        try:
+            return super().state(k)
+        except ProblemError as error:
+            raise FileError(f"{self._label}: after {k} steps: {error}: damaged") from None
+
     def body(self, name: str) -> BodyRecord | FlexibleRecord:
         """Where a body was, moving or flexible, how fast, and the resultant of its contacts, over all steps."""
         return flexible_record(self, name) if name in self.flexible_names else body_record(self, name)
@@ -184,6 +193,7 @@ class Recording(Trajectory):
             out = parts[0] if len(parts) == 1 else np.concatenate(parts)
         except ValueError:
             raise FileError(f"{self._label}: {name} changes its shape from part to part: damaged") from None
+        check_values(self._label, name, out, self.about)
         return self._unwrapped(out) if name == "joints/coordinate" and 1 in self._formats else out
 
     def _unwrapped(self, coordinates: np.ndarray) -> np.ndarray:
@@ -231,6 +241,7 @@ def _step_count(part: Part, shapes: dict[str, tuple[int, ...]], about: About) ->
         wanted = totals.get(name.partition("/")[0], -1) if is_ragged(name) else steps
         if not shape or shape[0] != wanted:
             part.fail(f"{name} has {shape[0] if shape else 'no'} entries, expected {wanted}: damaged")
+    check_columns(part, shapes, about)
     return steps
 
 
