@@ -156,6 +156,11 @@ class ShapeArrays:
         return tuple([getattr(self, name) for name in Placing._fields])
 
     @cached_property
+    def bounces(self) -> bool:
+        """Has any shape restitution?"""
+        return bool((self.surface[:, 2] > 0.0).any())
+
+    @cached_property
     def pace(self) -> Pace:
         """How far the shapes may move in a step before their paths are followed."""
         margin, moving = self.surface[:, 0], self.body >= 0

@@ -18,6 +18,7 @@ from delassus.collision.contacts import ContactColumns
 from delassus.collision.placement import moves_far
 from delassus.collision.sweep import APART, GRAZE, HIT, MISS, OVERLAP, Sweep, follow, pair_keys, sweep
 from delassus.dynamics.inputs import Inputs
+from delassus.dynamics.loose import Loose, bouncing_pairs
 from delassus.dynamics.rows import Rows, row_rate
 from delassus.dynamics.stabilisation import Pushing, Stabilisation, contact_bias
 from delassus.integrators import moved_each
@@ -49,10 +50,14 @@ def meeting(
     stabilisation: Stabilisation,
     flight: "Flight | None",
     threads: int = 1,
+    loose: Loose | None = None,
 ) -> Contacts:
-    """The contacts at the poses `at` (n_b, 7), less those of bodies that only pass.  flight: what `foresee` said."""
+    """The contacts at the poses `at` (n_b, 7), less those of bodies that only pass, and those that are loose.  flight:
+    what `foresee` said."""
     reach = None if flight is None else flight.reach
     contacts = detect_at(model.shapes, at, threads=threads, reach=reach)
+    if loose is not None:
+        contacts = loose.without(model, state, contacts, at, h, lead * h)
     if not len(contacts) or stabilisation.through_velocities:
         return contacts
     if flight is not None:
@@ -196,11 +201,19 @@ class Flight:
 
 
 def foresee(
-    model: Model, state: State, inputs: Inputs, at: np.ndarray, h: float, lead: float, stabilisation: Stabilisation
+    model: Model,
+    state: State,
+    inputs: Inputs,
+    at: np.ndarray,
+    h: float,
+    lead: float,
+    stabilisation: Stabilisation,
+    loose: Loose | None = None,
 ) -> Flight | None:
     """How the fast bodies of this step fly; None where there are none, which is soon found out.
 
-    at: (n_b, 7) where rows would be evaluated otherwise, after the fraction `lead` of the step h."""
+    at: (n_b, 7) where rows would be evaluated otherwise, after the fraction `lead` of the step h; loose: given, what
+    bounces is not looked at."""
     if stabilisation.through_velocities:
         return None
     shapes, pace = model.shapes, model.shapes.pace
@@ -208,7 +221,10 @@ def foresee(
     if not moves_far(shapes.body, pace.arm, pace.least, state.u, pull, h):
         return None
     path = path_of(model, state, inputs, h, lead)
-    met = _settled(model, state.q, path, sweep(shapes, state.q, path, horizon=1.0 + lead))
+    met = sweep(shapes, state.q, path, horizon=1.0 + lead)
+    if loose is not None:
+        met = met.where(~bouncing_pairs(model, met.pairs))
+    met = _settled(model, state.q, path, met)
     hit, near = met.verdict == HIT, (met.verdict != MISS) & (met.verdict != APART)
     if not near.any():
         return None  # contacts that are only passed are looked at in `meeting`
@@ -272,21 +288,22 @@ def _set_impacts(contacts, u, flight, h, pushing, first, out):
 
 
 def wait_at_obstacles(
-    model: Model, at: np.ndarray, u: np.ndarray, left: np.ndarray, contacts: Contacts, reactions: np.ndarray
+    model: Model, at: np.ndarray, ways: np.ndarray, contacts: Contacts, reactions: np.ndarray, loose: Loose | None
 ) -> np.ndarray:
-    """Times that bodies really move on from `at` with velocities u, at most `left`, (n_b,) [s]: what would run into
-    something that is not among the contacts stops there, together with what it is joined to or pressed against."""
-    path = np.zeros((len(u), 9))
-    path[:, :6] = left[:, None] * u
+    """Shares of their ways that bodies really move on from `at`, (n_b,): what would run into something that is not
+    among the contacts stops there, together with what it is joined to or pressed against.  ways: (n_b, 6) [m, rad];
+    reactions: (n_c,) along normals; loose: given, nothing waits for what bounces."""
+    path, share = np.zeros((len(ways), 9)), np.ones(len(ways))
+    path[:, :6] = ways
     met = sweep(model.shapes, at, path, known=np.unique(pair_keys(contacts.shapes)))
     hit = met.verdict == HIT
-    if not hit.any():
-        return left
-    share = np.ones(len(u))
-    bodies = model.shapes.body[met.pairs[hit]]
-    pressed = contacts.bodies[reactions > 0.0]
-    _first_hits(bodies, met.time[hit], np.concatenate([model.joints.bodies, pressed]), share)
-    return share * left
+    if loose is not None:
+        hit &= ~bouncing_pairs(model, met.pairs)
+    if hit.any():
+        bodies = model.shapes.body[met.pairs[hit]]
+        pressed = contacts.bodies[reactions > 0.0]
+        _first_hits(bodies, met.time[hit], np.concatenate([model.joints.bodies, pressed]), share)
+    return share
 
 
 @njit(cache=True, error_model="numpy")

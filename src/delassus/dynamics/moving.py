@@ -21,6 +21,7 @@ from delassus.collision.placement import moves_far
 from delassus.dynamics.coupled_closure import least_change, linearised, over_all
 from delassus.dynamics.impacts import wait_at_obstacles
 from delassus.dynamics.limit_closure import shift_into_limits
+from delassus.dynamics.loose import Loose
 from delassus.dynamics.rows import Rows, row_rate
 from delassus.dynamics.softness import Softness
 from delassus.dynamics.stabilisation import Rates, Stabilisation
@@ -75,9 +76,16 @@ class Reach(NamedTuple):
 
 
 def move_on(
-    model: Model, way: Way, h: float, rows: Rows, problem: Problem, settings: Stabilisation, reactions: np.ndarray
+    model: Model,
+    way: Way,
+    h: float,
+    rows: Rows,
+    problem: Problem,
+    settings: Stabilisation,
+    reactions: np.ndarray,
+    loose: Loose | None = None,
 ) -> np.ndarray:
-    """Poses at the end of the step, (n_b, 7).  reactions: (m,) [N s]."""
+    """Poses at the end of the step, (n_b, 7).  reactions: (m,) [N s]; loose: given, nothing waits for what bounces."""
     if settings.through_velocities:
         return moved_each(way.at, way.u, way.left)
     q, contacts, shapes, pace = np.empty_like(way.at), rows.contacts, model.shapes, model.shapes.pace
@@ -93,7 +101,8 @@ def move_on(
     reach = tuple(Reach(shapes.body, pace.arm, pace.least, shapes.radius))
     if not move_free(tuple(way), h, touching, reach, settings.rates, False, q):
         pushing = reactions[first : first + 3 * len(contacts) : 3]
-        way = way._replace(left=wait_at_obstacles(model, way.at, way.u, way.left, contacts, pushing))
+        share = wait_at_obstacles(model, way.at, way.left[:, None] * way.u, contacts, pushing, loose)
+        way = way._replace(left=share * way.left)
         move_free(tuple(way), h, touching, reach, settings.rates, True, q)
     return q
 

@@ -2,6 +2,7 @@
 89–94)."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -20,6 +21,7 @@ _RATE_OF_NODES = 0.2  # the same of penetrations of flexible surfaces
 # Gaps within this much of h² g (1e-11 m in a step of 1 ms) are none. What rests on more than three points has gaps of
 # either sign, which are closed in one step and pushed out in ten: it would rattle at this size for ever, never at rest.
 _TOUCHES = 1e-6
+_RESTS = 0.125  # of what gravity gives in a step: a contact that closes more slowly rests
 _SIZES = {
     "closure": ("m, rad", True, True),
     "penetration_margin": ("m", False, False),
@@ -53,6 +55,7 @@ class Pushing(NamedTuple):
     gravity: tuple[float, float, float]  # [m/s²]
     ahead: float  # time from the start of the step to where rows are evaluated [s]
     behind: float  # time from there to its end [s]
+    slowest_bounce: float  # of contacts [m/s]
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,8 @@ class Stabilisation:
     contact: fraction of a penetration, through the positions [-].
     penetration_margin: penetration that is left alone, δ of Tsounis et al. 2025, eq. 91a [m].
     depenetration_speed: cap on the speed of pushing out penetration and overshoot [m/s, rad/s].
-    bounce_speed: an approach slower than this does not bounce [m/s].
+    bounce_speed: an approach slower than this does not bounce [m/s], nor does a contact's that is slower than an eighth
+        of what gravity gives in a step.
     through_velocities: penetration and overshoot are pushed out through the velocities, and fast bodies are not
         followed [yes, no].
 
@@ -128,7 +132,13 @@ class Stabilisation:
         self, contact: float, push: float, gravity: tuple[float, float, float], h: float, ahead: float
     ) -> tuple[Any, ...]:
         rates = Rates(*self.rates)._replace(contact=float(contact))
-        return tuple(Pushing(*rates, float(push), gravity, float(ahead), float(h - ahead)))
+        slowest = self.slowest_bounce(gravity, h)
+        return tuple(Pushing(*rates, float(push), gravity, float(ahead), float(h - ahead), slowest))
+
+    def slowest_bounce(self, gravity: Iterable[float], h: float) -> float:
+        """The slowest approach of a contact that bounces [m/s]: slower ones would be up for less than a quarter of the
+        step h [s], gravity (3,) [m/s²]."""
+        return float(max(self.bounce_speed, _RESTS * h * math.hypot(*gravity)))
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
@@ -150,7 +160,9 @@ def contact_bias(pushing, gap, approach, restitution, h, horizon, before, after)
     pushing: fields of `Pushing`; gap [m], negative when penetrating; approach: v_n before the step [m/s]; restitution
     [-]; horizon: time until rows are evaluated again [s]; before, after: what else changes v_n in this step before and
     after the impact [m/s]. An open contact may close within the horizon and no further; a penetrating one is pushed out
-    a little (the rest through the positions, moving.py); one that closes bounces."""
+    a little (the rest through the positions, moving.py); one that closes bounces. One that separates may be pressed
+    shut by its neighbours as fast as Moreau's rule lets it, v⁺ + e v⁻ ≥ 0, and no slower than it closes in the horizon:
+    stopped short of that it would do work."""
     by = Pushing(*pushing)
     r = gap + by.penetration_margin
     g = by.gravity
@@ -158,8 +170,10 @@ def contact_bias(pushing, gap, approach, restitution, h, horizon, before, after)
     r = max(r - touching, 0.0) if r > 0.0 else min(r + touching, 0.0)
     out = r / horizon if r >= 0.0 else max(by.contact * r / h, -by.push)
     approach += before
-    if restitution > 0.0 and approach < -by.bounce_speed and r <= -approach * horizon:
+    if restitution > 0.0 and approach < -by.slowest_bounce and r <= -approach * horizon:
         return min(out, 0.0) - max(after - restitution * approach, 0.0)
+    if restitution > 0.0 and approach > by.slowest_bounce:
+        return max(out, restitution * approach - after)
     return out
 
 

@@ -180,7 +180,7 @@ def fill_contacts(contacts, motion, rule, first, out):
                         rows[r, at + 3 + k] = sign * (turn - (of.point[c, m] - motion.at[b, m]) * of.frame[c, i, j])
         speed = row_rate(of.bodies, c, rows, row, motion.u)
         before, after = 0.0, 0.0
-        if of.restitution[c] > 0.0 and speed < -by.bounce_speed:  # what rests does not bounce because it would fall
+        if of.restitution[c] > 0.0 and abs(speed) > by.slowest_bounce:  # what rests does not bounce for its weight
             weight = weight_along(by.gravity, of.bodies, c, rows, row)
             before, after = by.ahead * weight, by.behind * weight
         out.bias[row] = contact_bias(rule.pushing, of.gap[c], speed, of.restitution[c], h, h, before, after)

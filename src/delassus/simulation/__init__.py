@@ -4,6 +4,6 @@
 from delassus.simulation.equilibrium import equilibrate as equilibrate
 from delassus.simulation.many_steps import simulate as simulate
 from delassus.simulation.memory import Memory as Memory
-from delassus.simulation.one_step import StepReport as StepReport
 from delassus.simulation.one_step import step as step
+from delassus.simulation.report import StepReport as StepReport
 from delassus.simulation.settings import StepSettings as StepSettings

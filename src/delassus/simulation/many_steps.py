@@ -9,7 +9,7 @@ from delassus.errors import SettingsError
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation.memory import Memory
-from delassus.simulation.one_step import StepReport
+from delassus.simulation.report import StepReport
 from delassus.simulation.run import Asked, InputFunction, Run
 from delassus.simulation.settings import StepSettings, changed_settings, check_arguments, check_function
 

@@ -1,12 +1,11 @@
 """One step, one screen: from a state to the next, through one problem solved to a stated accuracy."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from delassus.collision import Contacts
 from delassus.dynamics import Inputs, Rows, assemble, reduce
 from delassus.dynamics.bounded import Held
 from delassus.dynamics.closure import POSES_ALONE, close_joints
@@ -14,6 +13,7 @@ from delassus.dynamics.coupled_closure import close_model
 from delassus.dynamics.forces import swung, total_energy
 from delassus.dynamics.impacts import foresee, meeting
 from delassus.dynamics.implicit_step import ImplicitStep, touching_surfaces
+from delassus.dynamics.loose import Loose
 from delassus.dynamics.moving import Way, move_on, return_to_limits
 from delassus.dynamics.penalty import Penalty, press
 from delassus.dynamics.rows import Motion, Rule
@@ -28,8 +28,9 @@ from delassus.linalg.blas_threads import one_thread
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.problem import Problem
+from delassus.simulation.impact_times import are_divided, divided
 from delassus.simulation.memory import Memory
-from delassus.simulation.report_text import report_text
+from delassus.simulation.report import StepReport
 from delassus.simulation.settings import StepSettings, check_arguments, sorted_inputs
 from delassus.simulation.signs import warnings_of
 from delassus.solvers import Solution, solve
@@ -43,47 +44,6 @@ _SAME = 10.0  # tolerances: what solves to them leave of differences
 _DEFAULT = StepSettings()
 _NOWHERE = np.zeros(0)
 _ALL = np.empty(0, bool)
-
-
-@dataclass(frozen=True, eq=False)
-class StepReport:
-    """What happened in a step; `print` shows a screen of it. energy: kinetic and potential after it [J]; drift: worst
-    error of hard joints before it [m, rad]; penetration: deepest [m]; times: seconds by stage; t: time after it and h:
-    its length [s]; held_back: coordinates whose drives are at the limits of their efforts, or whose prescribed motion
-    the joint's limits stop; warnings: sentences about what does not make sense, although solved; at: (n_b, 7) poses
-    where the rows were evaluated; solved: poses and velocities before joints were closed; rounds: how often forces were
-    linearised, once but for the integrator "iterated"."""
-
-    rows: Rows
-    problem: Problem
-    solution: Solution
-    contacts: Contacts
-    energy: tuple[float, float]
-    drift: float
-    penetration: float
-    times: dict[str, float]
-    t: float = 0.0
-    h: float = 0.0
-    held_back: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    at: np.ndarray = field(default_factory=lambda: np.zeros((0, 7)))
-    solved: tuple[np.ndarray, np.ndarray] | None = None
-    rounds: int = 1
-
-    @property
-    def ok(self) -> bool:
-        """Was the one-step problem solved, and does what came out make sense? A penalty step has no contact problem: it
-        is fine where its joints, limits and drives were solved, although it never converged."""
-        return self.solution.status in (Status.CONVERGED, Status.PENALTY) and not self.warnings
-
-    def __str__(self) -> str:
-        return report_text(self)
-
-    def __repr__(self) -> str:
-        return (
-            f"StepReport(t = {self.t:.6g} s, {self.solution.status.value}, {self.solution.iterations} iterations, "
-            f"{self.rows.contact_count} contacts, penetration {self.penetration:.2e} m, drift {self.drift:.2e})"
-        )
 
 
 @one_thread
@@ -103,6 +63,20 @@ def step(
     check_arguments(model, state, inputs, memory)
     settings = settings or _DEFAULT
     inputs = inputs or Inputs.none(model)
+    if are_divided(model, settings):
+        return divided(_taken, model, state, inputs, settings, memory)
+    return _taken(model, state, inputs, settings, memory)
+
+
+def _taken(
+    model: Model,
+    state: State,
+    inputs: Inputs,
+    settings: StepSettings,
+    memory: Memory | None,
+    loose: Loose | None = None,
+) -> tuple[State, StepReport]:
+    """A step, or a piece of one.  loose: given, contacts that bounce are left out, see impact_times.py."""
     h, scheme = settings.h, settings.scheme
     watch = _Clock()
     stabilisation = settings.stabilisation
@@ -112,7 +86,7 @@ def step(
     softness = softness_of(model, settings.softening)
     closes = softness.closed.row_count > 0 and np.isfinite(stabilisation.closure)
     at = predicted = scheme.predict(state.q, state.u, h)
-    flight = foresee(model, state, inputs, at, h, scheme.lead, stabilisation)
+    flight = foresee(model, state, inputs, at, h, scheme.lead, stabilisation, loose)
     if flight is not None:
         at = predicted = flight.at
     if closes:
@@ -120,7 +94,7 @@ def step(
         here = state.coordinates(model) if model.closes_lengths else _NOWHERE
         at, _ = _closed(model, predicted, POSES_ALONE, stabilisation.closure, softness, here)
     rotation = rotations_of(at)
-    contacts = meeting(model, state, inputs, at, h, scheme.lead, stabilisation, flight, settings.threads)
+    contacts = meeting(model, state, inputs, at, h, scheme.lead, stabilisation, flight, settings.threads, loose)
     nodes = state.nodes
     if model.flexible is not None:
         nodes = nodes + scheme.lead * h * state.node_velocity
@@ -168,7 +142,7 @@ def step(
     watch.stage("solve")
     u = swung(model, turned, solution.body_velocities[: half.size].reshape(-1, 6), 0.5 * h)
     way = Way(predicted, state.u, u, elapsed, h - elapsed)
-    q = move_on(model, way, h, rows, problem, stabilisation, solution.reactions)
+    q = move_on(model, way, h, rows, problem, stabilisation, solution.reactions, loose)
     q, coordinates = return_to_limits(model, q, way, h, rows, stabilisation, softness)
     solved = q, u
     if closes:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from delassus.simulation.one_step import StepReport
+    from delassus.simulation.report import StepReport
 
 
 def report_text(report: "StepReport") -> str:

@@ -15,7 +15,8 @@ from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation.compiled.advance import ROOM_OF_CALL, Stepper
 from delassus.simulation.memory import Memory
-from delassus.simulation.one_step import StepReport, step
+from delassus.simulation.one_step import step
+from delassus.simulation.report import StepReport
 from delassus.simulation.settings import StepSettings, inputs_at
 
 InputFunction = Callable[[float, State], Inputs | None]

@@ -151,11 +151,28 @@ def contacts_of(world: "World") -> ContactTable:
         return ContactTable([_row(world, now, k, None, None, 0) for k in range(len(now))], world.body_names)
     report = world.report
     acted, columns = report.contacts, contact_columns(report)
-    place = {key: k for k, key in enumerate(_keys(acted))}
+    place = _places(acted, columns)
     found = [place.pop(key, None) for key in _keys(now)]
     rows = [_row(world, now, k, acted, columns, was) for k, was in enumerate(found)]
     gone = [was for was in place.values() if columns["contacts/status"][was] != OPEN]
     return ContactTable(rows + [_row(world, acted, k, acted, columns, k) for k in gone], world.body_names)
+
+
+def _places(acted: Contacts, columns: dict[str, np.ndarray]) -> dict[tuple[int, bool], int]:
+    """Where each contact stands. What acted more than once in the step, at several impacts, gets the sum of its forces
+    where the largest acted."""
+    place: dict[tuple[int, bool], int] = {}
+    forces = columns["contacts/force"]
+    sizes = np.linalg.norm(forces, axis=1)
+    for k, key in enumerate(_keys(acted)):
+        known = place.get(key)
+        if known is None:
+            place[key] = k
+            continue
+        main, other = (k, known) if sizes[k] > sizes[known] else (known, k)
+        forces[main] += forces[other]
+        place[key] = main
+    return place
 
 
 def _keys(contacts: Contacts) -> list[tuple[int, bool]]:

@@ -41,6 +41,10 @@ class Sweep(NamedTuple):
         """(p,) of the pairs, ascending."""
         return pair_keys(self.pairs)
 
+    def where(self, chosen: np.ndarray) -> "Sweep":
+        """Some of them, by mask (p,)."""
+        return Sweep(*(column[chosen] for column in self))
+
 
 _NOTHING = Sweep(np.empty((0, 2), np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
 

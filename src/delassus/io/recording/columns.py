@@ -267,8 +267,11 @@ def _solved(report: StepReport, h: float) -> Arrays:
 
 def _keep_residuals(report: StepReport, row: int, room: Arrays) -> None:
     """How well each contact of a step was solved, from this row on."""
+    for part in report.pieces:
+        _keep_residuals(part, row, room)
+        row += len(part.contacts)
     solution, count = report.solution, len(report.contacts)
-    if not count:
+    if not count or report.pieces:
         return
     if solution.status is Status.PENALTY:
         room[9][row : row + count] = room[10][row : row + count] = math.nan

@@ -56,6 +56,7 @@ class SettingsData(NamedTuple):
     fall: float  # speed that gravity gives in a step [m/s]
     pull: float  # (1 − lead) h² [s²]
     through_velocities: bool
+    slowest_bounce: float  # where steps are divided at impacts [m/s], infinite where they are not
     solver: SolverData
 
 

@@ -38,6 +38,7 @@ from delassus.simulation.compiled.data import (
     StepWork,
     StepWorld,
 )
+from delassus.simulation.impact_times import are_divided
 from delassus.simulation.settings import StepSettings
 from delassus.softening import HARD
 from delassus.solvers.auto.island_loop import RULE
@@ -103,6 +104,7 @@ def _settings(model: Model, settings: StepSettings) -> SettingsData:
         h * math.sqrt(float(model.gravity @ model.gravity)),
         (1.0 - lead) * h * h,
         bool(stabilisation.through_velocities),
+        slowest_bounce(model, settings),
         SolverData(
             (float(settings.tol), _no_less(settings.velocity_factor)),
             newton.plain,
@@ -112,6 +114,13 @@ def _settings(model: Model, settings: StepSettings) -> SettingsData:
             RULE,
         ),
     )
+
+
+def slowest_bounce(model: Model, settings: StepSettings) -> float:
+    """The slowest approach at which a contact bounces in steps that are divided at impacts [m/s]; infinite: none is."""
+    if not are_divided(model, settings):
+        return math.inf
+    return settings.stabilisation.slowest_bounce(model.gravity, settings.h)
 
 
 def closes(model: Model, settings: StepSettings) -> bool:

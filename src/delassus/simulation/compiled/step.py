@@ -18,6 +18,7 @@ from delassus.cones.product import fill_block_start
 from delassus.dynamics.bounded import ALL_AT_ONCE, NOISE, Bounded, guess_sides, settle
 from delassus.dynamics.forces import swing
 from delassus.dynamics.impacts import Doubt, are_free, are_in_doubt
+from delassus.dynamics.loose import are_loose
 from delassus.dynamics.moving import Reach, lacks_of
 from delassus.dynamics.rows import RowArrays, Turning
 from delassus.dynamics.step_problem import Reduced, fill_contacts
@@ -106,7 +107,7 @@ def _meet(world, wrench, q, u, work):
             for i in range(3):
                 contacts.path[b, 6 + i] = settings.pull * (g[i] + wrench[b, i] / bodies.mass[b])
         near = _flights(world, q, 1.0 + ahead / h, work)
-        if near < 0:
+        if near < 0 or (near > 0 and settings.slowest_bounce < math.inf):
             return FAST, 0
         if near > 0:
             further = contacts.reach
@@ -126,6 +127,9 @@ def _meet(world, wrench, q, u, work):
         if near > 0 and _are_passing(world, near, count, work):
             return PASSING, 0
         found, joint_bodies = stages.contacts_of(work, count), Freedoms(*world.joints.freedoms).bodies
+        rule = h, ahead, h, settings.slowest_bounce
+        if rule[3] < math.inf and are_loose(found, poses.at, u, g, rule, Doubt(*contacts.doubt).is_doubtful):
+            return FAST, 0  # something may bounce: see impact_times.py
         if are_in_doubt(found, poses.at, u, h, joint_bodies, contacts.doubt):
             return PASSING, 0
     return TAKEN, count
