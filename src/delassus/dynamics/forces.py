@@ -95,7 +95,8 @@ def lengths_of(model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def energy_at(mass, inertia, gravity, rotation, position, u):
-    """The same, for compiled code."""
+    """Kinetic and potential energy of rigid bodies [J], see `energy_of`.  mass: (n_b,); inertia: (n_b, 3, 3), body frame;
+    rotation: (n_b, 3, 3); position: (n_b, 3) or poses (n_b, 7); u: (n_b, 6)."""
     kinetic, potential = 0.0, 0.0
     for b in range(len(mass)):
         for i in range(3):
@@ -137,7 +138,8 @@ def swung(model: Model, rotation: np.ndarray, u: np.ndarray, h: float) -> np.nda
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def swing(inertia, rotation, u, h, out):
-    """The same into out (n_b, 6).  inertia: (n_b, 3, 3), body frame; rotation: (n_b, 3, 3); u: (n_b, 6)."""
+    """Twists u (n_b, 6) after the gyroscopic moment alone has acted for a time h [s], into out (n_b, 6).  inertia:
+    (n_b, 3, 3), body frame; rotation: (n_b, 3, 3)."""
     for b in range(len(u)):
         for i in range(6):
             out[b, i] = u[b, i]

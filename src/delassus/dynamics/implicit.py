@@ -82,10 +82,19 @@ class Implicit:
         return _KNOWN[model]
 
     def linearise(
-        self, model: Model, mass: np.ndarray, configuration: Any, u: np.ndarray | None, h: float, theta: float,
-        tangent: str, predicted: Any, is_clamped: bool = False, masses: Masses | None = None,
+        self,
+        model: Model,
+        mass: np.ndarray,
+        configuration: Any,
+        u: np.ndarray | None,
+        h: float,
+        theta: float,
+        tangent: str,
+        predicted: Any,
+        is_clamped: bool = False,
+        masses: Masses | None = None,
         element_theta: float | None = None,
-    ) -> Linearised:  # fmt: skip
+    ) -> Linearised:
         """mass: (n_b, 6, 6) of the rigid bodies; configuration: where elements are evaluated; u: (n,) velocities before
         the step where that is its start, None elsewhere; tangent: of the elements, "exact", "clamped" or "warped";
         predicted: where springs and other forces are evaluated; is_clamped: leave out of H what makes it indefinite of
@@ -98,14 +107,21 @@ class Implicit:
             energy, least = self._elements(model, configuration, u, h, own, tangent, H, momentum)
         if model.forces is not None:
             groups = model.forces.groups(predicted, "clamped" if is_clamped else "exact", masses)
-            for (index, force, dq, dv), slot in zip(groups, self._slots):
-                _put_forces(index, force, dq, dv, slot, h, theta * h, H.reshape(-1), momentum)
+            for group, slot in zip(groups, self._slots):
+                _put_forces(tuple(group), slot, h, theta * h, H.reshape(-1), momentum)
         return Linearised(H, momentum, energy, least)
 
     def _elements(
-        self, model: Model, configuration: Any, u: np.ndarray | None, h: float, theta: float, tangent: str,
-        H: np.ndarray, momentum: np.ndarray,
-    ) -> tuple[float, float]:  # fmt: skip
+        self,
+        model: Model,
+        configuration: Any,
+        u: np.ndarray | None,
+        h: float,
+        theta: float,
+        tangent: str,
+        H: np.ndarray,
+        momentum: np.ndarray,
+    ) -> tuple[float, float]:
         flexible = model.flexible
         assert flexible is not None
         elements = flexible.elements
@@ -185,11 +201,12 @@ def subtract_product(indptr, indices, blocks, x, factor, out):
 
 
 @njit(cache=True, error_model="numpy")
-def _put_forces(index, force, dq, dv, slot, h, ahead, H, momentum):
+def _put_forces(group, slot, h, ahead, H, momentum):
     """momentum += h force, H −= ahead² dq + ahead dv, of which the symmetric part. What is left out of dq is
     −½[moment]× of each body, since rotations do not commute, and what damping adds where bodies turn: of the size of
     the forces, not of their stiffness. Forces themselves are exact, and H acts on u⁺ − u = O(h): an error of h³ in a
-    step."""
+    step.  group: fields of `Group`."""
+    index, force, dq, dv = group
     for c in range(len(index)):
         for i in range(index.shape[1]):
             if index[c, i] < 0:

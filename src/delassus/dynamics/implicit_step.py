@@ -77,11 +77,20 @@ class ImplicitStep:
     moment included; linear: what pushes, linearised; determinant: the least of the elements' deformations."""
 
     def __init__(
-        self, model: Model, state: State, rotation: np.ndarray, half: np.ndarray, rows: Rows, inputs: Inputs,
-        h: float, scheme: Integrator, law: Law,
-    ):  # fmt: skip
+        self,
+        model: Model,
+        state: State,
+        rotation: np.ndarray,
+        half: np.ndarray,
+        rows: Rows,
+        inputs: Inputs,
+        h: float,
+        scheme: Integrator,
+        law: Law,
+    ):
         """rotation: (n_b, 3, 3) of the masses; half: (n_b, 6) velocities after half of the gyroscopic moment."""
-        self.model, self.state, self.rows, self.inputs, self.h, self.law = model, state, rows, inputs, h, law
+        self.model, self.state, self.inputs = model, state, inputs
+        self.rows, self.h, self.law = rows, h, law
         self.theta, self.tangents = scheme.theta, scheme.tangents
         self.element_theta = self.theta
         if scheme.weight == STIFFLY and model.flexible is not None:
@@ -112,9 +121,18 @@ class ImplicitStep:
         predicted = self._state_towards(self.u if u is None else u, theta)
         for tangent, is_clamped in tried:
             linear = implicit.linearise(
-                self.model, self.mass, there, start, h, theta, tangent, predicted, is_clamped, self.masses,
+                self.model,
+                self.mass,
+                there,
+                start,
+                h,
+                theta,
+                tangent,
+                predicted,
+                is_clamped,
+                self.masses,
                 self.element_theta,
-            )  # fmt: skip
+            )
             if implicit.factor.factor(linear.H):
                 break
         else:
@@ -153,9 +171,13 @@ class ImplicitStep:
         mean = self.u + theta * (u - self.u)
         twist, velocity = mean[:rigid].reshape(-1, 6), mean[rigid:].reshape(-1, 3)
         return State(
-            moved(state.q, twist, theta * h), twist.copy(), state.t + theta * h, state.turns,
-            state.nodes + theta * h * velocity, velocity.copy(),
-        )  # fmt: skip
+            moved(state.q, twist, theta * h),
+            twist.copy(),
+            state.t + theta * h,
+            state.turns,
+            state.nodes + theta * h * velocity,
+            velocity.copy(),
+        )
 
     def _constant_impulse(self) -> np.ndarray:
         """Of gravity, wrenches and efforts on rigid bodies, and of forces on nodes, (n,) [N s]."""

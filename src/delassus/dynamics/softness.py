@@ -162,7 +162,8 @@ def soft_stop(soft, gap, speed, mobility, h, weight):
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _impedance_row(soft, residual, speed, mobility, h):
-    """The same for a `Softening` with this residual [m, rad]."""
+    """(bias [m/s], compliance [1/kg]) of a row that gives as a `Softening` does, with this residual [m, rad], speed
+    before the step [m/s] and mobility D_jj [1/kg].  soft: (WIDTH,)."""
     d = impedance(soft, residual)
     T, ratio, end = soft[1], soft[2], soft[4]
     damping = 2.0 / (end * T)

@@ -58,10 +58,13 @@ def load_model(
         raise FileError(f"{label(where)}: no importer reads {what}; {nearest(ending, list(IMPORTERS))}")
     try:
         found = IMPORTERS[ending](
-            where, folders=tuple(Path(folder) for folder in folders),
-            packages={name: Path(folder) for name, folder in (packages or {}).items()}, floating=floating, hold=hold,
+            where,
+            folders=tuple(Path(folder) for folder in folders),
+            packages={name: Path(folder) for name, folder in (packages or {}).items()},
+            floating=floating,
+            hold=hold,
             decompose=decompose,
-        )  # fmt: skip
+        )
     except FileError:
         raise
     except (DelassusError, ValueError, TypeError, LookupError, ArithmeticError) as error:

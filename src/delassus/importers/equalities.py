@@ -70,9 +70,16 @@ def _loop(made: "Mechanism", e: int, kind: int, name: str) -> None:
         made.notes.add("equality", name, "is between parts that do not move against each other")
         return
     made.builder.joint(
-        "spherical" if kind == CONNECT else "fixed", first, second, position=x, follower_position=y, name=name,
-        frame=p, follower_frame=p if kind == CONNECT else q, collide=True,
-    )  # fmt: skip
+        "spherical" if kind == CONNECT else "fixed",
+        first,
+        second,
+        position=x,
+        follower_position=y,
+        name=name,
+        frame=p,
+        follower_frame=p if kind == CONNECT else q,
+        collide=True,
+    )
 
 
 def _equal_lengths(made: "Mechanism", e: int, name: str, one: Terms, two: Terms) -> None:

@@ -60,10 +60,12 @@ def _field(a: dict[str, Any], field: int) -> Shape:
     across, along = np.meshgrid(np.linspace(-x, x, columns), np.linspace(-y, y, rows))
     vertices = np.stack([across.ravel(), along.ravel(), height], axis=1)
     corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
-    faces = np.concatenate([
-        np.stack([corner, corner + 1, corner + columns + 1], axis=1),
-        np.stack([corner, corner + columns + 1, corner + columns], axis=1),
-    ])  # fmt: skip
+    faces = np.concatenate(
+        [
+            np.stack([corner, corner + 1, corner + columns + 1], axis=1),
+            np.stack([corner, corner + columns + 1, corner + columns], axis=1),
+        ]
+    )
     return Mesh(vertices, faces)
 
 
@@ -89,7 +91,7 @@ class Touching:
         self._mask = {
             c: sum({1 << self._number[d] for d in kinds if c[0] & d[1] or d[0] & c[1] or members[d] in c[2]})
             for c in kinds
-        }  # fmt: skip
+        }
         self._only = _friction_of_pairs(a, pairs, self._class)
         for k, (one, two) in enumerate(pairs):
             mine = max(self.friction(one), self.friction(two))

@@ -58,7 +58,7 @@ class Imported:
         yield self.state
 
     def at(self, keyframe: str) -> "Imported":
-        """The same, started at a keyframe of the file, with its controls."""
+        """This file started at one of its keyframes, with the controls of that."""
         if keyframe not in self.keyframes:
             known = nearest(keyframe, list(self.keyframes)) if self.keyframes else "the file has none"
             raise SettingsError(f"{self.source}: there is no keyframe {keyframe!r}; {known}")

@@ -99,10 +99,14 @@ class Mechanism:
             link = at if last else self.after[step[-1]]
             share = 1.0 - light if last else SHARE
             body = self.builder.body(
-                name if last else self._free_name(f"{name}~{k + 1}"), position=link.position,
-                orientation=link.quaternion, mass=share * mass, inertia=share * inertia, centre=centre,
+                name if last else self._free_name(f"{name}~{k + 1}"),
+                position=link.position,
+                orientation=link.quaternion,
+                mass=share * mass,
+                inertia=share * inertia,
+                centre=centre,
                 colour=touching.colour(b),
-            )  # fmt: skip
+            )
             self.links.append((b, -1 if last else step[-1]))
             if last:
                 self.bodies[b] = body
@@ -129,10 +133,14 @@ class Mechanism:
                 )
                 continue
             self.builder.attach(
-                body, shape, position=rotate(inverse, world - there.position),
+                body,
+                shape,
+                position=rotate(inverse, world - there.position),
                 orientation=quaternion_multiply(inverse, quaternion_multiply(here.quaternion, quaternion)),
-                material=touching.friction(g), group=touching.group(g), mask=touching.mask(g),
-            )  # fmt: skip
+                material=touching.friction(g),
+                group=touching.group(g),
+                mask=touching.mask(g),
+            )
 
     def _mass(self, root: int) -> tuple[float, np.ndarray, np.ndarray]:
         """(mass, centre, inertia about it) of all that is fixed to a body, in its frame."""
@@ -172,9 +180,11 @@ class Mechanism:
         between = points[j] - points[i]
         along = abs(between @ axes[i])
         return (
-            (i, j) in self.equal and abs(axes[i] - axes[j]).max() < _PARALLEL and along < 1e-9
+            (i, j) in self.equal
+            and abs(axes[i] - axes[j]).max() < _PARALLEL
+            and along < 1e-9
             and float(np.linalg.norm(between)) > 1e-9
-        )  # fmt: skip
+        )
 
     def _crosses(self, i: int, j: int) -> bool:
         axes, points = self.a["jnt_axis"], self.a["jnt_pos"]
@@ -238,10 +248,16 @@ class Mechanism:
         is_hinge = self.a["jnt_type"][j] == HINGE
         follower = {"follower_frame": frame @ about_z(q0)} if is_hinge else {"position": at - q0 * axis}
         self.builder.joint(
-            "revolute" if is_hinge else "prismatic", base, body, frame=frame, name=name, collide=True,
-            motor=self.drives.get(j), **self._passive((j,)),
+            "revolute" if is_hinge else "prismatic",
+            base,
+            body,
+            frame=frame,
+            name=name,
+            collide=True,
+            motor=self.drives.get(j),
+            **self._passive((j,)),
             **({"position": at, "follower_position": at} | follower),
-        )  # fmt: skip
+        )
         self.freedoms[j] = Freedom(name, "angle" if is_hinge else "position")
 
     def _ball(self, j: int, base: Body | None, body: Body) -> None:
@@ -249,10 +265,18 @@ class Mechanism:
         damping, armature = float(a["dof_damping"][d]), float(a["dof_armature"][d])
         link = self.after[j]
         self.builder.joint(
-            "spherical", base, body, position=self.tree.anchor(link, j), frame=link.quaternion, name=name,
-            damping=damping, armature=armature, stiffness=float(a["jnt_stiffness"][j]),
-            friction=float(a["dof_frictionloss"][d]), collide=True,
-        )  # fmt: skip
+            "spherical",
+            base,
+            body,
+            position=self.tree.anchor(link, j),
+            frame=link.quaternion,
+            name=name,
+            damping=damping,
+            armature=armature,
+            stiffness=float(a["jnt_stiffness"][j]),
+            friction=float(a["dof_frictionloss"][d]),
+            collide=True,
+        )
         if a["jnt_limited"][j]:
             self.notes.add("ball limit", name, "is left out: only single angles have limits here")
         if damping or armature or a["dof_frictionloss"][d]:
@@ -275,12 +299,22 @@ class Mechanism:
         name, frame = self._joint_name(i), frame_about(axis, second - first)
         q0 = float(self.tree.qpos0[self.a["jnt_qposadr"][i]])
         self.builder.joint(
-            "rolling", base, body, position=first, frame=frame @ about_z(-q0), follower_position=second,
-            follower_frame=frame @ about_z(q0), name=name, collide=True,
-            limits=(max(x[0] for x in limits), min(x[1] for x in limits)), stiffness=stiffness / 4.0, rest=rest,
-            friction=sum(both["friction"]) / 2.0, damping=sum(both["damping"]) / 4.0,
+            "rolling",
+            base,
+            body,
+            position=first,
+            frame=frame @ about_z(-q0),
+            follower_position=second,
+            follower_frame=frame @ about_z(q0),
+            name=name,
+            collide=True,
+            limits=(max(x[0] for x in limits), min(x[1] for x in limits)),
+            stiffness=stiffness / 4.0,
+            rest=rest,
+            friction=sum(both["friction"]) / 2.0,
+            damping=sum(both["damping"]) / 4.0,
             armature=sum(both["armature"]) / 4.0,
-        )  # fmt: skip
+        )
         self.freedoms[i] = self.freedoms[j] = Freedom(name, "angle", 0.5)
 
     def _universal(self, pair: tuple[int, ...], base: Body | None, body: Body) -> None:
@@ -294,10 +328,18 @@ class Mechanism:
         at = self.tree.anchor(link, i)
         base_frame = frame @ _about(0, -first)
         self.builder.joint(
-            "universal", base, body, position=at, frame=base_frame, follower_position=at,
-            follower_frame=frame @ _about(1, second), name=name, collide=True,
-            motor=[self.drives.get(i), self.drives.get(j)], **both,
-        )  # fmt: skip
+            "universal",
+            base,
+            body,
+            position=at,
+            frame=base_frame,
+            follower_position=at,
+            follower_frame=frame @ _about(1, second),
+            name=name,
+            collide=True,
+            motor=[self.drives.get(i), self.drives.get(j)],
+            **both,
+        )
         self.freedoms[i], self.freedoms[j] = Freedom(name, "first"), Freedom(name, "second")
 
     def _note_free(self, j: int) -> None:

@@ -32,8 +32,13 @@ def load_shape(path: str | PathLike[str], *, decompose: bool | float = False, sc
     factor = number(scale, "scale", "m per unit of the file", positive=True)
     threshold = _THRESHOLD if isinstance(decompose, bool) else number(decompose, "decompose", "-", positive=True)
     files = Files(where)
-    request = {"main": "mesh", "ending": where.suffix[1:].lower(), "decompose": bool(decompose),
-               "threshold": threshold, "most": MOST_TRIANGLES}  # fmt: skip
+    request = {
+        "main": "mesh",
+        "ending": where.suffix[1:].lower(),
+        "decompose": bool(decompose),
+        "threshold": threshold,
+        "most": MOST_TRIANGLES,
+    }
     content = {"mesh": files.read(where, repr(label(where.name)))}
     arrays, table = ask(
         "read_mesh", label(where), request, content, seconds=_CUTTING if request["decompose"] else SECONDS

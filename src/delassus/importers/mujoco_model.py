@@ -56,9 +56,18 @@ def imported_of(
         )
     joints = {made.name("joint", j): (freedom.name, freedom.factor) for j, freedom in made.freedoms.items()}
     return Imported(
-        model, state, StepSettings(h=float(table["timestep"])), keyframes, tuple(actuators),
-        dict.fromkeys(controls, 0.0), _sites(made), joints, notes.texts, source, states.of,
-    )  # fmt: skip
+        model,
+        state,
+        StepSettings(h=float(table["timestep"])),
+        keyframes,
+        tuple(actuators),
+        dict.fromkeys(controls, 0.0),
+        _sites(made),
+        joints,
+        notes.texts,
+        source,
+        states.of,
+    )
 
 
 def _standing(arrays: dict[str, Any]) -> dict[str, Any]:
@@ -181,9 +190,10 @@ def _note_options(a: dict[str, Any], table: dict[str, Any], notes: Notes) -> Non
         if a["geom_margin"][g] or a["geom_gap"][g]:
             notes.add("geom margin and gap", name, "are left out: contacts act when they touch")
     for kind, key, what in (
-        ("joint", "jnt_stiffnesspoly", "stiffness"), ("tendon", "tendon_stiffnesspoly", "stiffness"),
+        ("joint", "jnt_stiffnesspoly", "stiffness"),
+        ("tendon", "tendon_stiffnesspoly", "stiffness"),
         ("tendon", "tendon_dampingpoly", "damping"),
-    ):  # fmt: skip
+    ):
         for k in np.flatnonzero(a.get(key, np.zeros((0, 1))).any(axis=1)):
             notes.add(f"polynomial of a {kind}'s {what}", names[kind][k], "is left out: its linear term alone acts")
     for d in np.flatnonzero(a.get("dof_dampingpoly", np.zeros((0, 1))).any(axis=1)):

@@ -26,9 +26,11 @@ def add_tendons(made: "Mechanism") -> None:
         name, given = made.name("tendon", t), tendon_terms(a, t)
         if given is None:
             made.notes.add(
-                "spatial tendon", name, "is left out: only tendons over joints are known here, nothing pulls on its "
+                "spatial tendon",
+                name,
+                "is left out: only tendons over joints are known here, nothing pulls on its "
                 "sites, and neither its limits nor its spring act",
-            )  # fmt: skip
+            )
             continue
         words, slack = _words(made, t, name), _slack(a, t)
         terms: dict[str, float] = {}
@@ -65,7 +67,7 @@ def _words(made: "Mechanism", t: int, name: str) -> dict[str, Any]:
 
 
 def _slack(a: dict[str, Any], t: int) -> dict[str, Any]:
-    """The same of a spring that pulls outside a range of lengths alone."""
+    """A spring of tendon t that pulls outside a range of lengths alone, in the words of `ModelBuilder.tendon`."""
     low, high = map(float, a["tendon_lengthspring"][t])
     k = float(a["tendon_stiffness"][t])
     return {"limits": (low, high), "limit_softening": Spring(k)} if k and low != high else {}

@@ -88,9 +88,14 @@ def drive_of(joint: dict[str, Any], axis: str) -> dict[str, float] | None:
     force = joint["mass"] * joint["length"] * (joint["length"] if turns else 1.0)
     unit = np.pi / 180.0 if turns else joint["length"]
     most = drive["most"] * force if drive["most"] < 1e30 else np.inf
-    return {"stiffness": drive["stiffness"] * force / unit, "damping": drive["damping"] * force / unit,
-            "target": drive["target"] * unit, "rate": drive["rate"] * unit, "most": most,
-            "is_acceleration": float(drive["type"] == "acceleration")}  # fmt: skip
+    return {
+        "stiffness": drive["stiffness"] * force / unit,
+        "damping": drive["damping"] * force / unit,
+        "target": drive["target"] * unit,
+        "rate": drive["rate"] * unit,
+        "most": most,
+        "is_acceleration": float(drive["type"] == "acceleration"),
+    }
 
 
 def along_z(axis: int) -> np.ndarray:

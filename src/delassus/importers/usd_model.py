@@ -72,9 +72,15 @@ class UsdModel:
             return
         mass, centre, inertia = self._mass(body, shapes, name)
         made = self.builder.body(
-            name, position=at, orientation=turn, velocity=body["velocity"], angular_velocity=body["spin"], mass=mass,
-            inertia=inertia, centre=centre,
-        )  # fmt: skip
+            name,
+            position=at,
+            orientation=turn,
+            velocity=body["velocity"],
+            angular_velocity=body["spin"],
+            mass=mass,
+            inertia=inertia,
+            centre=centre,
+        )
         self.bodies[body["path"]] = made
         for shape in shapes:
             self._shape(shape, made, body["path"])
@@ -128,10 +134,14 @@ class UsdModel:
             self.notes.add("static friction", shape["path"], "is left out: the dynamic coefficient holds for both")
         group, mask = self._bits.get(shape["path"], (1 << _LAST, 0xFFFFFFFF))
         self.builder.attach(
-            body, made, position=rotate(inverse, np.array(shape["position"]) - body.position),
+            body,
+            made,
+            position=rotate(inverse, np.array(shape["position"]) - body.position),
             orientation=quaternion_multiply(inverse, shape["quaternion"]),
-            material=Material(friction, min(max(shape["restitution"], 0.0), 1.0)), group=group, mask=mask,
-        )  # fmt: skip
+            material=Material(friction, min(max(shape["restitution"], 0.0), 1.0)),
+            group=group,
+            mask=mask,
+        )
 
     def _groups(self) -> dict[str, tuple[int, int]]:
         """(group, mask) of shapes in collision groups, by path; a shape in several is in the first."""
@@ -194,9 +204,17 @@ class UsdModel:
         R0, R1 = (quaternion_to_matrix(_unit(end["quaternion"])) @ frame for end in (a, b))
         options: dict[str, Any] = {"limits": limits, "motor": motors} if kind.axes else {}
         self.builder.joint(
-            kind.name, base, follower, position=a["position"], frame=R0, follower_position=b["position"],
-            follower_frame=R1, name=name, collide=joint["collide"], **options,
-        )  # fmt: skip
+            kind.name,
+            base,
+            follower,
+            position=a["position"],
+            frame=R0,
+            follower_position=b["position"],
+            follower_frame=R1,
+            name=name,
+            collide=joint["collide"],
+            **options,
+        )
         coordinates = [c.name for c in JOINTS[kind.name].coordinates]
         for axis, coordinate in zip(kind.axes, coordinates):
             drive = drive_of(joint, axis)
@@ -221,10 +239,16 @@ class UsdModel:
             k, d, most = drive["stiffness"], drive["damping"], drive["most"]
             is_drive = k + d > 0.0 and most > 0.0
             gain = k or d or 1.0
-            out.append(Actuator(
-                name, ((names.index(coordinate), 1.0),), gain, (0.0, -k, -d), force_range=(-most, most),
-                is_drive=is_drive,
-            ))  # fmt: skip
+            out.append(
+                Actuator(
+                    name,
+                    ((names.index(coordinate), 1.0),),
+                    gain,
+                    (0.0, -k, -d),
+                    force_range=(-most, most),
+                    is_drive=is_drive,
+                )
+            )
         return out
 
     def _name(self, path: str, among: str) -> str:

@@ -131,9 +131,14 @@ def _to_global(problem: Problem) -> FclibFile:
         mu = np.concatenate([np.zeros(problem.cone.unilateral), mu])
     bilateral: dict[str, Any] = {"G": FclibMatrix.from_sparse(J[:, :first]), "b": problem.bias[:first]} if first else {}
     return FclibFile(
-        "global", mu=mu, M=FclibMatrix.from_sparse(H), H=FclibMatrix.from_sparse(contacts), f=H @ u_f, w=bias,
+        "global",
+        mu=mu,
+        M=FclibMatrix.from_sparse(H),
+        H=FclibMatrix.from_sparse(contacts),
+        f=H @ u_f,
+        w=bias,
         **bilateral,
-    )  # fmt: skip
+    )
 
 
 def _giving(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -152,9 +157,14 @@ def _to_local(problem: Problem) -> FclibFile:
     if not first:
         return FclibFile("local", mu=mu, W=FclibMatrix.from_sparse(W), q=q)
     return FclibFile(
-        "local", mu=mu, W=FclibMatrix.from_sparse(W), q=q, V=FclibMatrix.from_sparse(spread @ D[first:, :first]),
-        R=FclibMatrix.from_sparse(D[:first, :first]), s=problem.free_velocity[:first],
-    )  # fmt: skip
+        "local",
+        mu=mu,
+        W=FclibMatrix.from_sparse(W),
+        q=q,
+        V=FclibMatrix.from_sparse(spread @ D[first:, :first]),
+        R=FclibMatrix.from_sparse(D[:first, :first]),
+        s=problem.free_velocity[:first],
+    )
 
 
 def _spread(problem: Problem) -> sp.csr_array:

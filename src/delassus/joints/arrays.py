@@ -164,7 +164,7 @@ class JointArrays:
 
     @cached_property
     def driven_rows(self) -> int:
-        """The same, without motors that have no gains: how many a step really has (dynamics/joint_rows.py)."""
+        """`drive_count` without motors that have no gains: rows that a step really has (dynamics/joint_rows.py)."""
         damped, imposed = self.passive, self.drive == IMPOSED
         pushed = (self.drive == PD) & (self.stiffness + self.rate_gain > 0.0)
         alone = damped & (imposed | np.isfinite(self.effort))

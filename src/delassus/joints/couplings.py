@@ -20,9 +20,16 @@ NOTHING = -1
 NO_PRIMITIVE = -1
 """Of lengths beside joint coordinates: nothing between two frames evaluates them."""
 NEUTRAL = {
-    "lower": 0.0, "upper": 0.0, "damping": 0.0, "friction": 0.0, "limit_restitution": 0.0, "spring": 0.0, "rest": 0.0,
-    "armature": 0.0, "limit_softening": NOT_SAID,
-}  # fmt: skip
+    "lower": 0.0,
+    "upper": 0.0,
+    "damping": 0.0,
+    "friction": 0.0,
+    "limit_restitution": 0.0,
+    "spring": 0.0,
+    "rest": 0.0,
+    "armature": 0.0,
+    "limit_softening": NOT_SAID,
+}
 """What a tendon says of its length, with what a coupling says."""
 
 
@@ -122,10 +129,14 @@ def couplings_of(
             bodies[k, : len(tied)] = tied
     shape = {name: (len(names), WIDTH) if name == "limit_softening" else (len(names),) for name in NEUTRAL}
     return Couplings(
-        tuple(names), np.cumsum([0, *(len(some) for some in terms)]).astype(np.int64),
-        np.array([d for some in terms for d, _ in some], np.int64), np.array(powers, dtype=float), bodies, wide,
+        tuple(names),
+        np.cumsum([0, *(len(some) for some in terms)]).astype(np.int64),
+        np.array([d for some in terms for d, _ in some], np.int64),
+        np.array(powers, dtype=float),
+        bodies,
+        wide,
         **{name: said.get(name, np.full(shape[name], nothing)) for name, nothing in NEUTRAL.items()},
-    )  # fmt: skip
+    )
 
 
 def with_lengths(joints: JointArrays, couplings: Couplings) -> JointArrays:
@@ -137,14 +148,25 @@ def with_lengths(joints: JointArrays, couplings: Couplings) -> JointArrays:
     n, names = len(free), tuple(couplings.names[c] for c in free)
     nothing = np.zeros(n)
     more = {name: getattr(couplings, name)[free] for name in NEUTRAL} | {
-        "names": names, "kinds": ("tendon",) * n, "bodies": couplings.bodies[free], "origin": np.zeros((n, 2, 3)),
-        "axes": np.tile(np.eye(3), (n, 2, 1, 1)), "length": nothing, "row_start": np.full(n, joints.row_start[-1]),
-        "coordinate_names": names, "coordinate_start": joints.coordinate_start[-1] + 1 + np.arange(n),
-        "coordinate_joint": joints.count + np.arange(n), "coordinate_primitive": np.full(n, NO_PRIMITIVE),
-        "coordinate_axis": np.zeros(n, np.int64), "angular": np.zeros(n, bool), "drive": np.full(n, PASSIVE),
-        "stiffness": nothing, "rate_gain": nothing, "effort": np.full(n, np.inf),
+        "names": names,
+        "kinds": ("tendon",) * n,
+        "bodies": couplings.bodies[free],
+        "origin": np.zeros((n, 2, 3)),
+        "axes": np.tile(np.eye(3), (n, 2, 1, 1)),
+        "length": nothing,
+        "row_start": np.full(n, joints.row_start[-1]),
+        "coordinate_names": names,
+        "coordinate_start": joints.coordinate_start[-1] + 1 + np.arange(n),
+        "coordinate_joint": joints.count + np.arange(n),
+        "coordinate_primitive": np.full(n, NO_PRIMITIVE),
+        "coordinate_axis": np.zeros(n, np.int64),
+        "angular": np.zeros(n, bool),
+        "drive": np.full(n, PASSIVE),
+        "stiffness": nothing,
+        "rate_gain": nothing,
+        "effort": np.full(n, np.inf),
         "softening": np.full((n, WIDTH), NOT_SAID),
-    }  # fmt: skip
+    }
     extended: dict[str, Any] = {}
     for name in (field.name for field in fields(joints)):
         own = getattr(joints, name)

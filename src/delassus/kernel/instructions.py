@@ -74,7 +74,7 @@ else:
 
     yield_core = types.ExternalFunction(  # type: ignore[assignment]
         "SwitchToThread" if sys.platform == "win32" else "sched_yield", types.int32()
-    )  # fmt: skip
+    )
 
     @intrinsic
     def load_acquire(typingctx, words, i):

@@ -96,8 +96,14 @@ class Flexible:
             digest.update(part.tobytes())
         if self.surface is not None:
             touching = self.surface
-            for part in (touching.triangles, touching.material, touching.group, touching.mask, touching.self_contact,
-                         touching.excluded):  # fmt: skip
+            for part in (
+                touching.triangles,
+                touching.material,
+                touching.group,
+                touching.mask,
+                touching.self_contact,
+                touching.excluded,
+            ):
                 digest.update(part.tobytes())
         return digest.hexdigest()[:16]
 

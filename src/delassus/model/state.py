@@ -97,7 +97,7 @@ class State:
         return values + 2.0 * np.pi * joints.turns_of(self.turns)
 
     def at(self, t: float) -> "State":
-        """The same with another time."""
+        """This state at another time."""
         return replace(self, t=t)
 
     def __repr__(self) -> str:

@@ -22,9 +22,16 @@ STIFF, ABOUT_Z, ABOUT_XY, BALL, ROLLING, FREE = range(6)
 way, as one circle rolls on another; any way and place: a floating body."""
 
 TURNING = {
-    "fixed": STIFF, "prismatic": STIFF, "cartesian": STIFF, "revolute": ABOUT_Z, "cylindrical": ABOUT_Z,
-    "planar": ABOUT_Z, "universal": ABOUT_XY, "spherical": BALL, "rolling": ROLLING,
-}  # fmt: skip
+    "fixed": STIFF,
+    "prismatic": STIFF,
+    "cartesian": STIFF,
+    "revolute": ABOUT_Z,
+    "cylindrical": ABOUT_Z,
+    "planar": ABOUT_Z,
+    "universal": ABOUT_XY,
+    "spherical": BALL,
+    "rolling": ROLLING,
+}
 """Kinds of joints that a forest may hold."""
 
 _TURNS = {STIFF: 0, ABOUT_Z: 1, ABOUT_XY: 2, BALL: 3, ROLLING: 1, FREE: 6}  # velocities beside slides
@@ -98,10 +105,27 @@ def spanning_forest(joints: JointArrays, bodies: int, may_join: np.ndarray | Non
             axis.append(int(sliding[k]) if k < slides[b] else 2)
             last[b] = len(before) - 1
     return Tree(
-        np.array(order, np.int64), base, root, joint_of, turning, first, place, slides, count, at[0], at[1], frame[0],
-        frame[1], length, np.array(axis, np.int64), np.array(of_body, np.int64), np.array(before, np.int64), last,
-        int(n_q), np.isin(np.arange(joints.count), joint_of),
-    )  # fmt: skip
+        np.array(order, np.int64),
+        base,
+        root,
+        joint_of,
+        turning,
+        first,
+        place,
+        slides,
+        count,
+        at[0],
+        at[1],
+        frame[0],
+        frame[1],
+        length,
+        np.array(axis, np.int64),
+        np.array(of_body, np.int64),
+        np.array(before, np.int64),
+        last,
+        int(n_q),
+        np.isin(np.arange(joints.count), joint_of),
+    )
 
 
 def _hung(joints: JointArrays, bodies: int, may_join: np.ndarray | None) -> tuple[np.ndarray, list[int]]:

@@ -68,7 +68,7 @@ class Memory:
         store_reactions(rows.names, order, rows.cone.block_start, reactions, self.names, self.reactions)
 
     def become(self, other: "Memory") -> None:
-        """The same as another one."""
+        """Take over what another one remembers."""
         self.names, self.reactions, self.low = other.names, other.reactions, other.low
 
     def copy(self) -> "Memory":

@@ -17,10 +17,14 @@ def report_text(report: "StepReport") -> str:
     touched = report.contacts.nodes
     soft = 0 if touched is None else int((touched >= 0).any(axis=1).sum())
     counts = (
-        (held - welded, "joint rows"), (welded // 3, "welded nodes"), (cone.bilateral_rows - held - rubbing, "drives"),
-        (cone.unilateral, "limits"), (report.rows.contact_count - soft, "contacts"),
-        (soft, "contacts of flexible bodies"), (rubbing, "joint frictions"),
-    )  # fmt: skip
+        (held - welded, "joint rows"),
+        (welded // 3, "welded nodes"),
+        (cone.bilateral_rows - held - rubbing, "drives"),
+        (cone.unilateral, "limits"),
+        (report.rows.contact_count - soft, "contacts"),
+        (soft, "contacts of flexible bodies"),
+        (rubbing, "joint frictions"),
+    )
     kinetic, potential = report.energy
     lines = {
         "status": f"{solution.status.value}, {solution.solver}, law {solution.law.value}",

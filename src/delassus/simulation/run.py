@@ -174,9 +174,14 @@ class Run:
         return tuple(room[:count] for room in self.stepper.trail)
 
     def advance(
-        self, count: int, actions: Actions, recording: Recording | None = None, after: After | None = None, *,
+        self,
+        count: int,
+        actions: Actions,
+        recording: Recording | None = None,
+        after: After | None = None,
+        *,
         are_reported: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Take so many steps.  after: called after each call of compiled code or of `step` with how many it took,
         before they are recorded; are_reported: is a report of each wanted, so that none is taken in compiled code?"""
         left = count

@@ -135,9 +135,14 @@ def _cells(row: Contact) -> tuple[str, ...]:
         return " ".join(f"{x:10.4g}" for x in shown)
 
     return (
-        " – ".join(row.bodies), " – ".join(row.shapes), numbers(row.point), numbers(row.normal), f"{row.gap:.2e}",
-        numbers(row.force), row.status,
-    )  # fmt: skip
+        " – ".join(row.bodies),
+        " – ".join(row.shapes),
+        numbers(row.point),
+        numbers(row.normal),
+        f"{row.gap:.2e}",
+        numbers(row.force),
+        row.status,
+    )
 
 
 def contacts_of(world: "World") -> ContactTable:
@@ -182,9 +187,13 @@ def _keys(contacts: Contacts) -> list[tuple[int, bool]]:
 
 
 def _row(
-    world: "World", here: Contacts, k: int, acted: Contacts | None, columns: dict[str, np.ndarray] | None,
+    world: "World",
+    here: Contacts,
+    k: int,
+    acted: Contacts | None,
+    columns: dict[str, np.ndarray] | None,
     was: int | None,
-) -> Contact:  # fmt: skip
+) -> Contact:
     """Contact k of `here`, with what contact `was` of the last step carried."""
     names, shapes = world._shape_names, here.shapes[k]
     bodies = tuple(world.body_names[names.owner[int(s)]] for s in shapes)  # flexible ones own the last of the names
@@ -193,7 +202,14 @@ def _row(
         force, slip = columns["contacts/force"][was], columns["contacts/slip"][was]
         acted_at, status = acted.point[was], int(columns["contacts/status"][was])
     return Contact(
-        (bodies[0], bodies[1]), (names[int(shapes[0])], names[int(shapes[1])]), here.point[k].copy(),
-        here.normal[k].copy(), float(here.gap[k]), force.copy(), acted_at.copy(), slip.copy(), float(here.mu[k]),
+        (bodies[0], bodies[1]),
+        (names[int(shapes[0])], names[int(shapes[1])]),
+        here.point[k].copy(),
+        here.normal[k].copy(),
+        float(here.gap[k]),
+        force.copy(),
+        acted_at.copy(),
+        slip.copy(),
+        float(here.mu[k]),
         WORDS[status],
-    )  # fmt: skip
+    )

@@ -34,8 +34,14 @@ def write_film_of(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_film(
-            path, world.model, history.q[frames], t[frames], history.nodes[frames], fps=fps, azimuth=azimuth,
+            path,
+            world.model,
+            history.q[frames],
+            t[frames],
+            history.nodes[frames],
+            fps=fps,
+            azimuth=azimuth,
             elevation=elevation,
-        )  # fmt: skip
+        )
     except OSError as error:
         raise FileError(f"{label(path)}: cannot be written ({error.strerror or error}): choose another place") from None

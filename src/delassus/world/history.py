@@ -74,9 +74,13 @@ class History:
     def _room(self, count: int) -> tuple[np.ndarray, ...]:
         b, free, n = self._bodies, self._free, self._nodes
         return (
-            np.empty(count), np.empty((count, b, 7)), np.empty((count, b, 6)), np.empty((count, free), np.int64),
-            np.empty((count, n, 3)), np.empty((count, n, 3)),
-        )  # fmt: skip
+            np.empty(count),
+            np.empty((count, b, 7)),
+            np.empty((count, b, 6)),
+            np.empty((count, free), np.int64),
+            np.empty((count, n, 3)),
+            np.empty((count, n, 3)),
+        )
 
     @property
     def _all(self) -> tuple[np.ndarray, ...]:
@@ -89,9 +93,14 @@ class History:
         self.t, self.q, self.u, self.turns, self.nodes, self.node_velocity = fresh
 
     def add(
-        self, t: float, q: np.ndarray, u: np.ndarray, turns: np.ndarray, nodes: np.ndarray = _NO_NODES,
+        self,
+        t: float,
+        q: np.ndarray,
+        u: np.ndarray,
+        turns: np.ndarray,
+        nodes: np.ndarray = _NO_NODES,
         node_velocity: np.ndarray = _NO_NODES,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Keep a state, if it is its turn."""
         self._since += 1
         if self._since < self.every and self.count:

@@ -30,10 +30,16 @@ def rows_at(joints: JointArrays, q: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 
 def loop_placed(
-    model: Model, q: np.ndarray, u: np.ndarray, turns: np.ndarray, values: dict[int, float], rates: dict[int, float],
+    model: Model,
+    q: np.ndarray,
+    u: np.ndarray,
+    turns: np.ndarray,
+    values: dict[int, float],
+    rates: dict[int, float],
     j: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """The same for a joint within a loop."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Poses, velocities and turns at these values and rates of coordinates, by number, of joint j, which is within a
+    loop that stays closed."""
     joints, asked = model.joints, np.array(sorted(values), np.int64)
     now, _ = reading.coordinates(model, q, turns)
     goal = np.array([values[d] for d in asked])

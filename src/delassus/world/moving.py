@@ -132,9 +132,13 @@ class Moving:
     def snapshot(self) -> Snapshot:
         """This moment, to `restore`: the run goes on from there with the same bits."""
         return Snapshot(
-            self.model.hash, *_copied(self._run), self.steps, self._run.memory.copy(), self._acting.copy(),
+            self.model.hash,
+            *_copied(self._run),
+            self.steps,
+            self._run.memory.copy(),
+            self._acting.copy(),
             self._run.before,
-        )  # fmt: skip
+        )
 
     def restore(self, snapshot: Snapshot) -> None:
         """Back to that moment; what the history holds of later times is dropped."""
@@ -164,9 +168,14 @@ class Moving:
 
     def _held(self) -> dict[str, Any]:
         return {
-            "model": self.model, "settings": self.settings, "scene": self.scene, "start": self._start,
-            "now": self.snapshot(), "function": self._function, "watched": self._watched.fresh(),
-        }  # fmt: skip
+            "model": self.model,
+            "settings": self.settings,
+            "scene": self.scene,
+            "start": self._start,
+            "now": self.snapshot(),
+            "function": self._function,
+            "watched": self._watched.fresh(),
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         held = self._held()

@@ -42,9 +42,13 @@ def place_joint(world: "World", j: int, values: dict[int, float], rates: dict[in
 
 
 def place_body(
-    world: "World", b: int, position: ArrayLike | None, orientation: ArrayLike | None, velocity: ArrayLike | None,
+    world: "World",
+    b: int,
+    position: ArrayLike | None,
+    orientation: ArrayLike | None,
+    velocity: ArrayLike | None,
     angular_velocity: ArrayLike | None,
-) -> None:  # fmt: skip
+) -> None:
     """Bring body b, with all that is joined to it, to a pose of its own frame and a velocity of that frame's origin."""
     model, q, u = world.model, world._q, world._u
     name = model.body_names[b]
@@ -63,8 +67,11 @@ def place_body(
     if orientation is None:  # bits stay
         there[:, 3:] = q[:, 3:]
     before = np.concatenate([reading.velocity(model, b, q, u), u[b, 3:]])
-    world._place(there, _carried_velocities(q, u, there, piece, turn, before, old_p, np.concatenate([v, w]), p),
-               world._turns.copy())  # fmt: skip
+    world._place(
+        there,
+        _carried_velocities(q, u, there, piece, turn, before, old_p, np.concatenate([v, w]), p),
+        world._turns.copy(),
+    )
 
 
 def _check_welds(model: Model, piece: np.ndarray, what: str) -> None:
@@ -130,9 +137,16 @@ def _hanging(model: Model, j: int) -> tuple[np.ndarray | None, int]:
 
 
 def _piece_placed(
-    model: Model, q: np.ndarray, u: np.ndarray, turns: np.ndarray, values: dict[int, float], rates: dict[int, float],
-    j: int, piece: np.ndarray, side: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    model: Model,
+    q: np.ndarray,
+    u: np.ndarray,
+    turns: np.ndarray,
+    values: dict[int, float],
+    rates: dict[int, float],
+    j: int,
+    piece: np.ndarray,
+    side: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Poses, velocities and turns after a piece was moved.  side: of joint j that it is on."""
     joints, one = model.joints, model.joints.only(np.arange(model.joints.count) == j)
     own = slice(int(joints.coordinate_start[j]), int(joints.coordinate_start[j + 1]))
@@ -195,9 +209,16 @@ def _carried(q: np.ndarray, piece: np.ndarray, turn: np.ndarray, shift: np.ndarr
 
 
 def _carried_velocities(
-    q: np.ndarray, u: np.ndarray, at: np.ndarray, piece: np.ndarray, turn: np.ndarray, before: np.ndarray,
-    before_at: np.ndarray, after: np.ndarray, after_at: np.ndarray,
-) -> np.ndarray:  # fmt: skip
+    q: np.ndarray,
+    u: np.ndarray,
+    at: np.ndarray,
+    piece: np.ndarray,
+    turn: np.ndarray,
+    before: np.ndarray,
+    before_at: np.ndarray,
+    after: np.ndarray,
+    after_at: np.ndarray,
+) -> np.ndarray:
     """Velocities of a piece that was carried from q to `at`: its motion against a rigid one, `before` (6,) at the point
     before_at, is turned and put on top of another, `after`."""
     out, R = u.copy(), quaternion_to_matrix(turn)

@@ -86,7 +86,10 @@ def contact_wrenches(report: StepReport) -> np.ndarray:
     out = np.zeros(6 * len(report.at))
     start = np.arange(blocks + 1) * 3
     add_response(
-        np.ascontiguousarray(rows.bodies[len(rows.bodies) - blocks :]), start, np.ascontiguousarray(rows.rows[first:]),
-        report.solution.reactions[first:] / report.h, out,
-    )  # fmt: skip
+        np.ascontiguousarray(rows.bodies[len(rows.bodies) - blocks :]),
+        start,
+        np.ascontiguousarray(rows.rows[first:]),
+        report.solution.reactions[first:] / report.h,
+        out,
+    )
     return out.reshape(-1, 6)

@@ -64,9 +64,16 @@ def steps_of(count: int | None, seconds: float | None, h: float) -> int:
 
 
 def run(
-    world: "World", count: int | None, seconds: float | None, control: Control | None, every: float | None,
-    until: Until | None, progress: bool, record: str | PathLike[str] | None, overwrite: bool,
-) -> Ran:  # fmt: skip
+    world: "World",
+    count: int | None,
+    seconds: float | None,
+    control: Control | None,
+    every: float | None,
+    until: Until | None,
+    progress: bool,
+    record: str | PathLike[str] | None,
+    overwrite: bool,
+) -> Ran:
     """`World.run`."""
     h = world.settings.h
     total = steps_of(count, seconds, h)

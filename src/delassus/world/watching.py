@@ -57,7 +57,7 @@ class Watched:
             del times[keep:], self._values[name][keep:]
 
     def fresh(self) -> "Watched":
-        """The same quantities, nothing noted yet."""
+        """A watch of these quantities with nothing noted yet."""
         out = Watched()
         out._readings = dict(self._readings)
         for name in self._readings:

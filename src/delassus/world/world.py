@@ -170,9 +170,14 @@ class World(Moving):
         self._watched.add(self, name, function)
 
     def film(
-        self, path: str | PathLike[str], *, fps: float = 25.0, speed: float = 1.0, azimuth: float = -60.0,
+        self,
+        path: str | PathLike[str],
+        *,
+        fps: float = 25.0,
+        speed: float = 1.0,
+        azimuth: float = -60.0,
         elevation: float = 20.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write what the history holds as an animated GIF.  fps: frames a second; speed: of the film over that of the
         world, 0.1 for slow motion; azimuth, elevation: where it is looked at from [degrees]."""
         write_film_of(self, path, fps, speed, azimuth, elevation)

@@ -38,9 +38,12 @@ class Geoms:
         mu = min(float(shapes.surface[s, 1]), NEVER_SLIPS)
         geom = ET.SubElement(parent, "geom", what)
         geom.attrib |= {
-            "pos": said(position), "quat": said(matrix_to_quaternion(rotation)), "contype": str(contype),
-            "conaffinity": str(conaffinity), "condim": "3" if mu > 0.0 else "1",
-        }  # fmt: skip
+            "pos": said(position),
+            "quat": said(matrix_to_quaternion(rotation)),
+            "contype": str(contype),
+            "conaffinity": str(conaffinity),
+            "condim": "3" if mu > 0.0 else "1",
+        }
         if mu > 0.0:
             geom.set("friction", said((mu, 0.005, 0.0001)))  # of twisting and rolling: MuJoCo's own, not used
         colour = self.model.colours[s]

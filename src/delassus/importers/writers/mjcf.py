@@ -91,8 +91,9 @@ class _Writer:
                 add_motor(actuator, part, self.model, self.notes)
         keys = ET.SubElement(root, "keyframe")
         ET.SubElement(keys, "key", {"name": KEYFRAME} | attributes(time=self.state.t)).attrib |= {
-            "qpos": said(self.qpos), "qvel": said(self.qvel),
-        }  # fmt: skip
+            "qpos": said(self.qpos),
+            "qvel": said(self.qvel),
+        }
         self._note_rest()
         for child in list(root):
             if not len(child) and not child.attrib:
@@ -133,9 +134,16 @@ class _Writer:
         # as principal axes: MuJoCo finds those of a full matrix to 1e-12 kg m² only
         principal, axes = np.linalg.eigh(model.inertia[b])
         axes[:, 2] *= np.sign(np.linalg.det(axes))
-        ET.SubElement(body, "inertial", attributes(
-            pos=model.centre[b], quat=matrix_to_quaternion(axes), mass=model.mass[b], diaginertia=principal,
-        ))  # fmt: skip
+        ET.SubElement(
+            body,
+            "inertial",
+            attributes(
+                pos=model.centre[b],
+                quat=matrix_to_quaternion(axes),
+                mass=model.mass[b],
+                diaginertia=principal,
+            ),
+        )
         parts = parts_of(model, node, self.joint_frames)
         if node.joint < 0:
             ET.SubElement(body, "freejoint")

@@ -18,9 +18,13 @@ Term = tuple[int, np.ndarray]
 
 
 def add_couplings(
-    tendons: ET.Element, equalities: ET.Element, couplings: Couplings, parts: list[Part], values: np.ndarray,
+    tendons: ET.Element,
+    equalities: ET.Element,
+    couplings: Couplings,
+    parts: list[Part],
+    values: np.ndarray,
     notes: Notes,
-) -> None:  # fmt: skip
+) -> None:
     """All of them.  values: (n_d,) of the coordinates."""
     by = {part.coordinate: part for part in reversed(parts)}
     for c, full_name in enumerate(couplings.names):
@@ -39,9 +43,14 @@ def add_couplings(
 
 
 def _add_equality(
-    parent: ET.Element, name: str, terms: list[Term], length: float, by: dict[int, Part], values: np.ndarray,
+    parent: ET.Element,
+    name: str,
+    terms: list[Term],
+    length: float,
+    by: dict[int, Part],
+    values: np.ndarray,
     notes: Notes,
-) -> None:  # fmt: skip
+) -> None:
     """Couplings of one or two coordinates as equalities of joints, q₁ − q₁⁰ = p(q₂ − q₂⁰).  length: held at."""
     linear = [k for k, (_, p) in enumerate(terms) if not p[2:].any() and p[1] != 0.0]
     if not linear:
@@ -62,9 +71,16 @@ def _add_equality(
 
 
 def _add_tendon(
-    parent: ET.Element, equalities: ET.Element, name: str, terms: list[Term], couplings: Couplings, c: int,
-    by: dict[int, Part], values: np.ndarray, notes: Notes,
-) -> None:  # fmt: skip
+    parent: ET.Element,
+    equalities: ET.Element,
+    name: str,
+    terms: list[Term],
+    couplings: Couplings,
+    c: int,
+    by: dict[int, Part],
+    values: np.ndarray,
+    notes: Notes,
+) -> None:
     """A length as a fixed tendon, which has no constant term: ranges and rests move by it. One that is held is so by an
     equality, which counts from where it is."""
     shift = float(sum(p[0] for _, p in terms))
@@ -87,7 +103,10 @@ def _add_tendon(
     if couplings.limit_restitution[c] > 0.0:
         notes.add("restitution at limits", name, "is not written: limits there have none")
     made.attrib |= attributes(
-        range=ends if limited else None, stiffness=stiffness or None, springlength=rests,
-        damping=couplings.damping[c] or None, frictionloss=couplings.friction[c] or None,
+        range=ends if limited else None,
+        stiffness=stiffness or None,
+        springlength=rests,
+        damping=couplings.damping[c] or None,
+        frictionloss=couplings.friction[c] or None,
         armature=couplings.armature[c] or None,
-    )  # fmt: skip
+    )

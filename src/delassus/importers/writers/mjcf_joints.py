@@ -15,10 +15,15 @@ from delassus.model.model import Model
 
 _LOOPS = {"spherical", "revolute", "fixed"}
 _AXES = {
-    "revolute": ("hinge z",), "prismatic": ("slide z",), "cylindrical": ("slide z", "hinge z"),
-    "planar": ("slide x", "slide y", "hinge z"), "cartesian": ("slide x", "slide y", "slide z"),
-    "universal": ("hinge x", "hinge follower y"), "rolling": ("hinge z", "hinge z"), "spherical": ("ball",),
-}  # fmt: skip
+    "revolute": ("hinge z",),
+    "prismatic": ("slide z",),
+    "cylindrical": ("slide z", "hinge z"),
+    "planar": ("slide x", "slide y", "hinge z"),
+    "cartesian": ("slide x", "slide y", "slide z"),
+    "universal": ("hinge x", "hinge follower y"),
+    "rolling": ("hinge z", "hinge z"),
+    "spherical": ("ball",),
+}
 """What each kind is there, one joint for each coordinate (two for the angle of a rolling one), from the base on."""
 
 
@@ -104,13 +109,17 @@ def _ball(element: ET.Element, model: Model, d: int, notes: Notes) -> None:
     joints, name = model.joints, element.get("name", "")
     three = slice(d, d + 3)
     element.attrib |= attributes(
-        damping=joints.damping[d] or None, stiffness=joints.spring[d] or None, armature=joints.armature[d] or None,
+        damping=joints.damping[d] or None,
+        stiffness=joints.spring[d] or None,
+        armature=joints.armature[d] or None,
         frictionloss=joints.friction[d] or None,
-    )  # fmt: skip
+    )
     for what, values in (
-        ("damping", joints.damping), ("spring", joints.spring), ("armature", joints.armature),
+        ("damping", joints.damping),
+        ("spring", joints.spring),
+        ("armature", joints.armature),
         ("friction", joints.friction),
-    ):  # fmt: skip
+    ):
         if np.ptp(values[three]) > 0.0:
             notes.add(f"{what} of a ball joint", name, "is that of its first coordinate in all directions there")
         elif values[d] > 0.0:
@@ -133,9 +142,11 @@ def add_motor(parent: ET.Element, part: Part, model: Model, notes: Notes) -> Non
         return
     servo = ET.SubElement(parent, "general", {"name": part.name, "joint": part.name, "biastype": "affine"})
     servo.attrib |= attributes(
-        gear=1.0 / part.scale, gainprm=k or c, biasprm=(0.0, -k, -c),
+        gear=1.0 / part.scale,
+        gainprm=k or c,
+        biasprm=(0.0, -k, -c),
         forcerange=(-limit, limit) if np.isfinite(limit) else None,
-    )  # fmt: skip
+    )
 
 
 def add_loop(
@@ -146,9 +157,12 @@ def add_loop(
     joints, name, kind = model.joints, printable(model.joints.names[j]), model.joints.kinds[j]
     if kind not in _LOOPS:
         notes.add(
-            f"{kind} joint", name, "is not written: it closes a loop, and equalities are connect and weld there"
-            if kind in _AXES else "is not written: there is none such there",
-        )  # fmt: skip
+            f"{kind} joint",
+            name,
+            "is not written: it closes a loop, and equalities are connect and weld there"
+            if kind in _AXES
+            else "is not written: there is none such there",
+        )
         return
     if says_more(model, j):
         notes.add("loop", name, "limits, drive, springs and the like are not written: equalities have none")

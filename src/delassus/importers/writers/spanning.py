@@ -93,6 +93,9 @@ def says_more(model: Model, j: int) -> bool:
         np.isin(model.couplings.coordinate, np.arange(d.start, d.stop)).any()
     )
     return coupled or bool(
-        np.isfinite(joints.lower[d]).any() or np.isfinite(joints.upper[d]).any() or (joints.drive[d] != PASSIVE).any()
-        or joints.passive[d].any() or (joints.friction[d] > 0.0).any()
-    )  # fmt: skip
+        np.isfinite(joints.lower[d]).any()
+        or np.isfinite(joints.upper[d]).any()
+        or (joints.drive[d] != PASSIVE).any()
+        or joints.passive[d].any()
+        or (joints.friction[d] > 0.0).any()
+    )

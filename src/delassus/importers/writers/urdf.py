@@ -122,9 +122,16 @@ class _Writer:
         if kind == "revolute" and low == -NO_LIMIT and high == NO_LIMIT:
             joint.set("type", "continuous")
         effort = min(float(joints.effort[d]), NO_LIMIT)
-        ET.SubElement(joint, "limit", {
-            "lower": said(low), "upper": said(high), "effort": said(effort), "velocity": said(NO_LIMIT),
-        })  # fmt: skip
+        ET.SubElement(
+            joint,
+            "limit",
+            {
+                "lower": said(low),
+                "upper": said(high),
+                "effort": said(effort),
+                "velocity": said(NO_LIMIT),
+            },
+        )
         if joints.damping[d] or joints.friction[d]:
             ET.SubElement(joint, "dynamics", {"damping": said(joints.damping[d]), "friction": said(joints.friction[d])})
         for what, values in (("spring", joints.spring), ("armature", joints.armature)):
@@ -153,10 +160,15 @@ class _Writer:
                 name = couplings.names[c]  # type: ignore[union-attr]
                 self.notes.add("coupling", name, "is not written: mimic joints have two joints and are linear")
                 continue
-            ET.SubElement(by[names[0]], "mimic", {
-                "joint": names[1], "multiplier": said(-powers[1, 1] / powers[0, 1]),
-                "offset": said(-(powers[0, 0] + powers[1, 0]) / powers[0, 1]),
-            })  # fmt: skip
+            ET.SubElement(
+                by[names[0]],
+                "mimic",
+                {
+                    "joint": names[1],
+                    "multiplier": said(-powers[1, 1] / powers[0, 1]),
+                    "offset": said(-(powers[0, 0] + powers[1, 0]) / powers[0, 1]),
+                },
+            )
 
     def _note_rest(self) -> None:
         model, shapes = self.model, self.model.shapes

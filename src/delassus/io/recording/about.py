@@ -49,9 +49,16 @@ class About:
     ) -> "About":
         """Of a run that starts from this state."""
         return cls(
-            scene, plain(parameters or {}), plain(settings), model.hash, state.hash, model.body_names,
-            model.joints.names, model.joints.coordinate_names, goal,
-        )  # fmt: skip
+            scene,
+            plain(parameters or {}),
+            plain(settings),
+            model.hash,
+            state.hash,
+            model.body_names,
+            model.joints.names,
+            model.joints.coordinate_names,
+            goal,
+        )
 
     def to_text(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)

@@ -49,9 +49,14 @@ def pack_model(model: Model) -> Packed:
     """Everything constant; of forces of the user's own, which are programs, the names alone."""
     arrays = {f"model/{name}": getattr(model, name) for name in _OF_MODEL}
     texts: dict[str, Any] = {
-        "format": _FORMAT, "hash": model.hash, "source": model.source, "body_names": model.body_names,
-        "fixed_names": model.fixed_names, "mixing": model.shapes.mixing, "given_kinds": model.shapes.support_only_kinds,
-    }  # fmt: skip
+        "format": _FORMAT,
+        "hash": model.hash,
+        "source": model.source,
+        "body_names": model.body_names,
+        "fixed_names": model.fixed_names,
+        "mixing": model.shapes.mixing,
+        "given_kinds": model.shapes.support_only_kinds,
+    }
     for field in fields(JointArrays):
         value = getattr(model.joints, field.name)
         if isinstance(value, np.ndarray):
@@ -61,8 +66,10 @@ def pack_model(model: Model) -> Packed:
     shapes = {name: getattr(model.shapes, name) for name in SAID} | dict(zip(_VERTICES, model.shapes.vertices))
     arrays |= {f"shapes/{name}": value for name, value in shapes.items() if isinstance(value, np.ndarray)}
     packs: dict[Any, Any] = {
-        pack_flexible: model.flexible, pack_forces: model.forces, pack_couplings: model.couplings,
-    }  # fmt: skip
+        pack_flexible: model.flexible,
+        pack_forces: model.forces,
+        pack_couplings: model.couplings,
+    }
     for pack, what in packs.items():
         if what is not None:
             more = pack(what)
@@ -112,10 +119,21 @@ def unpack_model(arrays: dict[str, np.ndarray], texts: dict[str, Any]) -> Model:
     flexible = flexible_from(arrays, texts, n)
     nodes = 0 if flexible is None else flexible.node_count
     return Model(
-        bodies, fixed, own["mass"], own["inertia"], own["gravity"], joints, shapes, own["centre"], own["fixed_pose"],
-        flexible, forces_from(arrays, texts, n, nodes), taken(arrays, "model/colours", nan, (shapes.count, 4)),
-        str(texts["source"]), couplings_from(arrays, texts, joints),
-    )  # fmt: skip
+        bodies,
+        fixed,
+        own["mass"],
+        own["inertia"],
+        own["gravity"],
+        joints,
+        shapes,
+        own["centre"],
+        own["fixed_pose"],
+        flexible,
+        forces_from(arrays, texts, n, nodes),
+        taken(arrays, "model/colours", nan, (shapes.count, 4)),
+        str(texts["source"]),
+        couplings_from(arrays, texts, joints),
+    )
 
 
 def _joints(arrays: dict[str, np.ndarray], texts: dict[str, Any], bodies: int) -> JointArrays:
@@ -142,9 +160,10 @@ def _shapes(arrays: dict[str, np.ndarray], texts: dict[str, Any], bodies: int) -
         if isinstance(like, np.ndarray):
             said[name] = taken(arrays, f"shapes/{name}", like, wider=name == "size")
     vertices = {
-        name: taken(arrays, f"shapes/{name}", like) for name, like in zip(_VERTICES, empty.vertices)
+        name: taken(arrays, f"shapes/{name}", like)
+        for name, like in zip(_VERTICES, empty.vertices)
         if name not in _CORNERS or f"shapes/{name}" in arrays
-    }  # fmt: skip
+    }
     if "corner" not in vertices:  # the file is older than these
         vertices |= _corners_again(said, vertices)
     check_shapes(said, vertices, bodies)
@@ -170,9 +189,14 @@ def _corners_again(said: dict[str, Any], vertices: dict[str, np.ndarray]) -> dic
 
 
 def taken(
-    arrays: dict[str, np.ndarray], name: str, like: np.ndarray, shape: tuple[int, ...] | None = None, *,
-    finite: bool = False, wider: bool = False,
-) -> np.ndarray:  # fmt: skip
+    arrays: dict[str, np.ndarray],
+    name: str,
+    like: np.ndarray,
+    shape: tuple[int, ...] | None = None,
+    *,
+    finite: bool = False,
+    wider: bool = False,
+) -> np.ndarray:
     """The array of that name, of the type of `like`, and of a shape or, but for its length, of that of `like`; wider:
     its last side may be longer."""
     if name not in arrays:

@@ -22,23 +22,27 @@ def pack_flexible(flexible: Flexible) -> tuple[dict[str, np.ndarray], dict[str, 
     elements, surface = flexible.elements, flexible.surface
     sets = [(b, name, nodes) for b, mesh in enumerate(elements.meshes) for name, nodes in mesh.sets.items()]
     arrays = {
-        "flexible/nodes": elements.rest, "flexible/node_start": elements.node_start,
+        "flexible/nodes": elements.rest,
+        "flexible/node_start": elements.node_start,
         "flexible/elements": np.concatenate([mesh.elements.ravel() for mesh in elements.meshes]),
         "flexible/sets": np.concatenate([np.zeros(0, np.int64), *(nodes for _, _, nodes in sets)]).astype(np.int64),
         "flexible/load": flexible.load,
         **{f"welds/{name}": getattr(flexible.welds, name) for name in ("node", "body", "point", "velocity")},
-    }  # fmt: skip
+    }
     if surface is not None:
         arrays |= {f"surface/{name}": getattr(surface, name) for name in (*_SKIN, "triangles", "triangle_body")}
         arrays |= {"surface/material": surface.material[:, :3], "surface/excluded": surface.excluded}
     texts = {
         "flexible": {
-            "names": flexible.names, "mass": elements.mass, "materials": [asdict(m) for m in elements.materials],
-            "element_sizes": [mesh.elements.shape for mesh in elements.meshes], "welds": flexible.welds.names,
+            "names": flexible.names,
+            "mass": elements.mass,
+            "materials": [asdict(m) for m in elements.materials],
+            "element_sizes": [mesh.elements.shape for mesh in elements.meshes],
+            "welds": flexible.welds.names,
             "sets": [[b, name, len(nodes)] for b, name, nodes in sets],
             "surface": None if surface is None else surface.names,
         }
-    }  # fmt: skip
+    }
     return arrays, texts
 
 
@@ -64,8 +68,9 @@ def flexible_from(arrays: dict[str, np.ndarray], texts: dict[str, Any], bodies: 
         fail("flexible/load", "is not one force for each node")
     sets = {
         f"{name}.{key}": elements.node_start[b] + np.asarray(nodes)
-        for b, (name, mesh) in enumerate(zip(names, meshes)) for key, nodes in mesh.sets.items()
-    }  # fmt: skip
+        for b, (name, mesh) in enumerate(zip(names, meshes))
+        for key, nodes in mesh.sets.items()
+    }
     return Flexible(names, elements, _surface(arrays, said, elements.rest), welds, sets, load)
 
 
@@ -97,18 +102,26 @@ def _surface(arrays: dict[str, np.ndarray], said: dict[str, Any], rest: np.ndarr
     found = {name: arrays[f"surface/{name}"] for name in (*_SKIN, "triangles", "triangle_body", "material", "excluded")}
     skins = [
         Skin(
-            found["triangles"][found["triangle_body"] == b], float(mu), float(restitution), int(found["group"][b]),
-            int(found["mask"][b]), float(margin), bool(found["self_contact"][b]), str(name),
+            found["triangles"][found["triangle_body"] == b],
+            float(mu),
+            float(restitution),
+            int(found["group"][b]),
+            int(found["mask"][b]),
+            float(margin),
+            bool(found["self_contact"][b]),
+            str(name),
         )
         for b, (name, (margin, mu, restitution)) in enumerate(zip(said["surface"], found["material"]))
-    ]  # fmt: skip
+    ]
     keys = found["excluded"].astype(np.int64)
     first, owner = keys >> _UPPER, keys & ((1 << _UPPER) - 1)
     pairs = list(zip(first.tolist(), owner.tolist()))
     return surface_arrays(
-        rest, skins, exclude=[pair for pair in pairs if pair[1] < FIXTURES],
+        rest,
+        skins,
+        exclude=[pair for pair in pairs if pair[1] < FIXTURES],
         exclude_fixed=[(a, b - FIXTURES) for a, b in pairs if b >= FIXTURES],
-    )  # fmt: skip
+    )
 
 
 def pack_forces(forces: Forces) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -48,9 +48,14 @@ def flexible_of(model: Model, contacts: Contacts) -> np.ndarray:
 
 
 def keep_nodes(
-    model: Model, state: State, report: StepReport, step: int, contact: int, steps: tuple[np.ndarray, ...],
+    model: Model,
+    state: State,
+    report: StepReport,
+    step: int,
+    contact: int,
+    steps: tuple[np.ndarray, ...],
     touching: tuple[np.ndarray, ...],
-) -> None:  # fmt: skip
+) -> None:
     """Write what a step did into row `step`, and its contacts from row `contact` on."""
     contacts = report.contacts
     steps[0][step], steps[1][step], steps[2][step] = state.nodes, state.node_velocity, welding(report)

@@ -249,8 +249,10 @@ def _check_nodes(part: Part, shapes: dict[str, tuple[int, ...]], steps: int) -> 
     """Nodes and velocities of flexible bodies, as many at the start as after every step."""
     each = (*shapes["start/nodes"][:1], 3)
     for name, wanted in (
-        ("start/nodes", each), ("start/node_velocity", each), ("nodes", (steps, *each)),
+        ("start/nodes", each),
+        ("start/node_velocity", each),
+        ("nodes", (steps, *each)),
         ("node_velocity", (steps, *each)),
-    ):  # fmt: skip
+    ):
         if (name.startswith("start/") or "t" in shapes) and shapes.get(name) != wanted:
             part.fail(f"{name} has shape {shapes.get(name)}, expected {wanted}: damaged")

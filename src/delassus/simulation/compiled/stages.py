@@ -50,8 +50,8 @@ def motion_of(world, u, poses):
 @njit(cache=True, inline="always")
 def contacts_of(work, count):
     """Fields of `ContactColumns`, so many contacts."""
-    bodies, shapes, point, frame, gap, mu, restitution, feature = work.contacts.columns
-    return bodies, shapes, point, frame, gap[:count], mu, restitution, feature
+    of = ContactColumns(*work.contacts.columns)
+    return of.bodies, of.shapes, of.point, of.frame, of.gap[:count], of.mu, of.restitution, of.feature
 
 
 @njit(cache=True, inline="always")
