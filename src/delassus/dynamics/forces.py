@@ -95,8 +95,8 @@ def lengths_of(model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def energy_at(mass, inertia, gravity, rotation, position, u):
-    """Kinetic and potential energy of rigid bodies [J], as `energy_of`.  mass: (n_b,); inertia: (n_b, 3, 3), body frame;
-    rotation: (n_b, 3, 3); position: (n_b, 3) or poses (n_b, 7); u: (n_b, 6)."""
+    """Kinetic and potential energy of rigid bodies [J], as `energy_of`.  mass: (n_b,); inertia: (n_b, 3, 3), body
+    frame; rotation: (n_b, 3, 3); position: (n_b, 3) or poses (n_b, 7); u: (n_b, 6)."""
     kinetic, potential = 0.0, 0.0
     for b in range(len(mass)):
         for i in range(3):
