@@ -156,7 +156,7 @@ def to_world(R, s, x, y, z):
     )
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def pair_at(shapes, pairs, dealt, p):
     """Pair p.  All numbers leave here as 64 bits: a kernel compiles once for every type it is called with."""
     kind, position = shapes.kind, shapes.position

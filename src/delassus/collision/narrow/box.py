@@ -22,7 +22,7 @@ CLIP_SLACK = 1e-6
 EDGES, CORNER = 1 << 14, 1 << 15  # feature bits
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def box_box(shapes, pair, out, scratch):
     """Boxes a and b.  Returns the number of contacts (≤ 8) written.  scratch: (≥ 2, ≥ 24, 4)."""
     position, R, size, a, b = shapes.position, shapes.rotation, shapes.size, pair.a, pair.b
@@ -96,7 +96,7 @@ def _best_edges(R, size, a, b, tx, ty, tz):
     return EdgeAxis(best, bx, by, bz, bi, bj)
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _faces(shapes, pair, axis, flip, out, work):
     """Clip the face of box b that looks at face `axis` of box a to that face; flip: with the boxes exchanged.
     (contacts written, lowest gap).
@@ -228,7 +228,7 @@ def _put_edges(shapes, pair, across, s, t, out, work):
     return 1
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _nearest_corner(shapes, pair, across, out, work):
     """Separated boxes: the nearest of all corners to the other box, and of the best pair of edges.  Returns the number
     of contacts written."""

@@ -13,7 +13,7 @@ PARALLEL = 0.02  # sine of the angle below which two capsules touch along a line
 CLOSER = 1e-6  # of the radii: the crossing of two such capsules is a third contact only where it is this much closer
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def capsule_capsule(shapes, pair, out, scratch):
     """One contact at the nearest points of the two segments; near parallel, one at each end of the overlap. Returns the
     number of contacts written."""
@@ -86,7 +86,7 @@ def _ball_pair(shapes, pair, s, t, out, k, feature):
     return gap, 1
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def box_capsule(shapes, pair, out, scratch):
     """Box a, capsule b: over a face, one contact at each end of the axis as far as it is above it; else the nearest.
     Returns the number of contacts written."""
@@ -148,7 +148,7 @@ def _slope(t, segment, half_edges):
     return ux * (x - min(max(x, -hx), hx)) + uy * (y - min(max(y, -hy), hy)) + uz * (z - min(max(z, -hz), hz))
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _nearest_on_segment(segment, half_edges):
     """The parameter |t| ≤ h of the point c + t u nearest to the box: bracket the root of the slope between its kinks,
     where the segment crosses the planes of the faces, then interpolate, which is exact."""
@@ -175,7 +175,7 @@ def _nearest_on_segment(segment, half_edges):
     return lo + (hi - lo) * (-s_lo / (s_hi - s_lo))
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _along_axis(segment, half_edges, i):
     """(middle, direction, half edge of the box) along axis i."""
     if i == 0:
@@ -198,7 +198,7 @@ def _middle(lo, segment, half_edges):
     return 0.5 * (lo + hi)
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _segment_inside(segment, half_edges):
     """A segment that cuts the box: the shortest way out, over the six faces and the three axes across segment and edge.
 

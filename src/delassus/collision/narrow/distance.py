@@ -99,10 +99,10 @@ def segments_nearest(p, q):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def point_convex(shapes, faces, s, x, y, z):
-    """(distance, ox, oy, oz) of a point in the frame of hull s."""
-    vertex, face, face_start, face_normal = shapes.vertex, faces.face, faces.face_start, faces.face_normal
-    first, begin, end = shapes.vertex_start[s], faces.shape_face[s], faces.shape_face[s + 1]
+def point_convex(vertex, first, faces, s, x, y, z):
+    """(distance, ox, oy, oz) of a point in the frame of hull s, whose first vertex is `first`."""
+    face, face_start, face_normal = faces.face, faces.face_start, faces.face_normal
+    begin, end = faces.shape_face[s], faces.shape_face[s + 1]
     best, bx, by, bz = -math.inf, 1.0, 0.0, 0.0
     for f in range(begin, end):
         nx, ny, nz = face_normal[f, 0], face_normal[f, 1], face_normal[f, 2]
@@ -130,7 +130,7 @@ def point_convex(shapes, faces, s, x, y, z):
     return d, ox / d, oy / d, oz / d
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _off_face(vertex, faces, first, f, d, x, y, z):
     """The point minus its nearest point on face f, whose plane it is d in front of."""
     face, face_start, face_normal = faces.face, faces.face_start, faces.face_normal

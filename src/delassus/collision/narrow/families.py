@@ -5,6 +5,7 @@ A family is a function of one pair: of its shapes (or all of their geometry), th
 contacts into `out` from the pair's row on, and returns their number."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -49,10 +50,10 @@ BOXES, BOX_CAPSULE, CAPSULES, SOLIDS, PLANE_SUPPORT_ONLY = range(_FIRST + 6, _FI
 
 
 def _named(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Gives a function a name of its own, which the cache of machine code knows it by."""
+    """Gives a function a name of its own, `PAIRS.` and this, by which the cache of machine code knows it."""
 
     def rename(function: Callable[..., Any]) -> Callable[..., Any]:
-        function.__name__ = function.__qualname__ = name
+        function.__name__, function.__qualname__ = name, f"PAIRS.{name}"
         return function
 
     return rename
@@ -65,7 +66,7 @@ def _family_kernel(number: int, contacts_of: Any, reads_all: bool) -> Callable[.
     reads_all: it reads Geometry, and not PosedShapes alone."""
 
     @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT, **ADDRESSED)
-    @_named(f"pairs_of_{getattr(contacts_of, 'py_func', contacts_of).__name__}")
+    @_named(contacts_of.__name__)
     def contacts_of_share(t, threads, count, pairs, dealt, geometry, out, scratch):
         """Contacts of share t of the first `count` pairs (p, 2): into `out`, their numbers into `dealt` (p, 3), see
         layout.py.  Returns the sum of these.  scratch: (threads, BLOCKS, ·, 4)."""
@@ -98,6 +99,8 @@ KERNELS = {
     number: _family_kernel(number, contacts_of, bool(READS_ALL >> number & 1))
     for number, contacts_of in sorted((_READ_SHAPES | _READ_ALL).items())
 }
+PAIRS = SimpleNamespace(**{kernel.__name__: kernel for kernel in KERNELS.values()})
+"""Kernels of families by the names of their functions of one pair."""
 
 
 def family_address(family: int) -> int:

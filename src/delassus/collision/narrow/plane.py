@@ -13,7 +13,7 @@ STANDING = 1e-4  # sine of the tilt below which a cylinder stands on its end
 HULL_POINTS = 8  # most contacts of a hull on a plane
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def plane_box(shapes, pair, out, scratch):
     """Plane a against box b: the four deepest corners, those of one face (the one facing the plane most), where they
     are near enough.  Returns the number of contacts written; so do the others."""
@@ -43,7 +43,7 @@ def plane_box(shapes, pair, out, scratch):
     return count
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def plane_round(shapes, pair, out, scratch):
     """Plane a against capsule or cylinder b."""
     if shapes.kind[pair.b] == CAPSULE:
@@ -51,7 +51,7 @@ def plane_round(shapes, pair, out, scratch):
     return _cylinder(shapes, pair, out)
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _capsule(shapes, pair, out):
     """The lowest point under each end of the axis."""
     position, R, size, b = shapes.position, shapes.rotation, shapes.size, pair.b
@@ -70,7 +70,7 @@ def _capsule(shapes, pair, out):
     return count
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _cylinder(shapes, pair, out):
     """Standing: four points of the rim, fixed to the body so that they do not wander. Otherwise the lowest point of
     each rim and two more of the lower one, 120 degrees away."""

@@ -44,7 +44,7 @@ def sphere_on_plane(position, R, a, b, sign, contacts, k):
     gap[k] = d - r
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def sphere_solid(shapes, pair, out, scratch):
     """Sphere a against box, capsule or cylinder b.  Returns the number of contacts written; so do the others."""
     size, kind, b = shapes.size, shapes.kind, pair.b
@@ -58,15 +58,16 @@ def sphere_solid(shapes, pair, out, scratch):
     return _put_at(shapes, pair, d, ox, oy, oz, out)
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def sphere_hull(geometry, pair, out, scratch):
     """Sphere a against hull b."""
-    x, y, z = _centre_in(geometry.shapes, pair)
-    d, ox, oy, oz = point_convex(geometry.shapes, geometry.faces, pair.b, x, y, z)
-    return _put_at(geometry.shapes, pair, d, ox, oy, oz, out)
+    shapes = geometry.shapes
+    x, y, z = _centre_in(shapes, pair)
+    d, ox, oy, oz = point_convex(shapes.vertex, shapes.vertex_start[pair.b], geometry.faces, pair.b, x, y, z)
+    return _put_at(shapes, pair, d, ox, oy, oz, out)
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def sphere_triangle(geometry, pair, out, scratch):
     """Sphere a against mesh triangle b."""
     shapes = geometry.shapes
@@ -77,7 +78,7 @@ def sphere_triangle(geometry, pair, out, scratch):
     return _put_at(shapes, pair, d, ox, oy, oz, out)
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _centre_in(shapes, pair):
     """The centre of a in the frame of b."""
     position, a, b = shapes.position, pair.a, pair.b
@@ -85,7 +86,7 @@ def _centre_in(shapes, pair):
     return to_local(shapes.rotation, b, x, y, z)
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _put_at(shapes, pair, d, ox, oy, oz, out):
     """The contact of sphere a whose centre is d from shape b, which lies in direction −o (in the frame of b)."""
     position, a = shapes.position, pair.a

@@ -15,7 +15,7 @@ from delassus.kernel.memory import NO_REFCOUNT
 ON_EDGE = 1e-9  # barycentric coordinates below this are zero
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def point_triangle(shapes, mesh, s, x, y, z, reach):
     """(counts, distance, ox, oy, oz) of a point in the frame of mesh triangle s; behind the surface by less than
     `reach` the distance is negative, further behind it does not count."""
@@ -55,7 +55,7 @@ def point_triangle(shapes, mesh, s, x, y, z, reach):
     return flat and counts, -d, -dx, -dy, -dz
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _is_past_neighbour(vertex, v, mesh, e, normal, point):
     """Whether a point behind triangle e has left the solid again, through a neighbour at a sharp edge.  v: first corner
     of the triangle."""
@@ -72,7 +72,7 @@ def _is_past_neighbour(vertex, v, mesh, e, normal, point):
     return False
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _edge_region(vertex, v, i, mesh, e, normal, d):
     """(triangle e reports what lies in direction d of its edge i, d leads out of the surface)."""
     edge_normal, (nx, ny, nz), (dx, dy, dz) = mesh.edge_normal, normal, d

@@ -1,6 +1,6 @@
 """Contacts on the surfaces of flexible bodies at one configuration."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,14 @@ from delassus.collision.surface.edges import STRAIGHT, edges_on_shapes
 from delassus.collision.surface.faces import corners_on_faces
 from delassus.collision.surface.hidden import mark_hidden, nearest_faces
 from delassus.collision.surface.nodes import nodes_on_shapes
-from delassus.collision.surface.pairs import near_each_other, near_shapes
+from delassus.collision.surface.pairs import BodyFilters, NearShapes, near_each_other, near_shapes
+from delassus.collision.surface.posed import PosedSurface, SurfaceTree
 from delassus.collision.surface.rows import FEATURE_A, FEATURE_B, HEIGHT, REALS, WHOLES, make_contacts
 from delassus.collision.surface.support_only import on_support_only, with_probes
 from delassus.collision.surface.tree import DEEP, widen
 from delassus.errors import ProblemError
+
+_RealWhole = tuple[np.ndarray, np.ndarray]  # contacts, as kernels write them (rows.py)
 
 
 def detect_surface(
@@ -41,7 +44,7 @@ def detect_surface(
 
     nodes: (n, 3) all nodes [m]; q: (n_b, 7) poses of the rigid bodies; reach: how far a node may move against what it
     meets before the next detection [m], a number or (n,): what is further away than that cannot be passed through;
-    shape_reach: (n_s,) the same of each shape. The result does not depend on the number of threads."""
+    shape_reach: (n_s,) how far each shape may move [m]. The result does not depend on the number of threads."""
     nodes = np.ascontiguousarray(nodes, dtype=float)
     if nodes.shape != (surface.node_count, 3):
         raise ProblemError(f"nodes are of shape {nodes.shape}, but the surfaces know {surface.node_count}: give (n, 3)")
@@ -54,107 +57,99 @@ def detect_surface(
     bad = widen(nodes, surface.triangles, surface.order, surface.levels, grow, boxes, normal)
     if bad >= 0:
         raise ProblemError(f"node {bad} is at {nodes[bad].tolist()}: it must be finite, and not beyond 1e15 m")
-    reaches = np.zeros(shapes.count) if shape_reach is None else shape_reach
-    placed = _placed(shapes, np.ascontiguousarray(q))
-    pairs = _near(surface, nodes, grow, boxes, shapes, placed, reaches, threads)
-    found, features = _on_shapes(surface, nodes, grow, boxes, normal, shapes, placed, pairs, reaches, threads)
+    scene = _Scene(
+        surface,
+        _posed(surface, nodes, grow, normal),
+        SurfaceTree(surface.order, surface.levels, boxes, surface.branch_body),
+        BodyFilters(surface.group, surface.mask, surface.excluded, surface.self_contact),
+        shapes,
+        _placed(shapes, np.ascontiguousarray(q)),
+        np.zeros(shapes.count) if shape_reach is None else shape_reach,
+        threads,
+    )
+    rows, features = _on_shapes(scene)
     if surface.body_count > 1 or surface.self_contact.any():
-        found += _each_other(surface, nodes, grow, boxes, normal, shapes.count, threads)
-    return make_contacts(surface, shapes, features, *(np.concatenate(column) for column in zip(*found)))
+        rows += _each_other(scene)
+    return make_contacts(surface, shapes, features, *(np.concatenate(column) for column in zip(*rows)))
 
 
-def _on_shapes(
-    surface: SurfaceArrays,
-    nodes: np.ndarray,
-    grow: np.ndarray,
-    boxes: np.ndarray,
-    normal: np.ndarray,
-    shapes: ShapeArrays,
-    placed: tuple[np.ndarray, np.ndarray, np.ndarray],
-    pairs: np.ndarray,
-    reach: np.ndarray,
-    threads: int,
-) -> tuple[list[tuple[np.ndarray, np.ndarray]], int]:
-    """Rows of the contacts with shapes, and how many features a shape has at most: itself, corners, edges."""
-    polyhedra = shapes.vertices
-    posed = (placed[0], placed[1], shapes.size, shapes.kind, polyhedra.vertex, polyhedra.vertex_start, shapes.supports)
-    geometry = (posed, tuple(polyhedra))
-    mesh = (surface.triangles, surface.triangle_body, surface.material, normal)
-    nodes_first, faces_first = len(surface.nodes), len(surface.nodes) + len(surface.edges)
-    corners = scratch_rows(shapes.vertices.face_start)
-    own: tuple[Any, ...] = (
-        nodes, grow, surface.nodes, surface.owned, surface.triangles, surface.triangle_body, surface.material,
-        surface.around, surface.around_start, normal,
-    )  # fmt: skip
-    on_nodes = _with_room(surface, nodes_on_shapes, threads, (pairs, own, geometry, reach))
-    of = shapes.kind[pairs[:, 0]]
+class _Scene(NamedTuple):
+    """Surfaces and shapes at one configuration."""
+
+    surface: SurfaceArrays
+    posed: PosedSurface
+    tree: SurfaceTree
+    filters: BodyFilters
+    shapes: ShapeArrays
+    placed: tuple[np.ndarray, np.ndarray, np.ndarray]  # (position, rotation, extent) of the shapes
+    reach: np.ndarray  # (n_s,) [m]
+    threads: int
+
+
+def _posed(surface: SurfaceArrays, nodes: np.ndarray, grow: np.ndarray, normal: np.ndarray) -> PosedSurface:
+    return PosedSurface(
+        nodes,
+        grow,
+        normal,
+        surface.rest,
+        surface.nodes,
+        surface.edges,
+        surface.edge_faces,
+        surface.triangles,
+        surface.triangle_body,
+        surface.material,
+        surface.around,
+        surface.around_start,
+        surface.owned,
+    )
+
+
+def _on_shapes(scene: _Scene) -> tuple[list[_RealWhole], int]:
+    """Rows of the contacts with shapes, and the most features that a shape may have: itself, corners, edges."""
+    shapes, polyhedra, (position, rotation, extent) = scene.shapes, scene.shapes.vertices, scene.placed
+    near = NearShapes(shapes.kind, shapes.owner, shapes.group, shapes.mask, position, rotation, extent, scene.reach)
+    pairs = _pairs(scene, 0, near_shapes, tuple(near))
+    posed = (position, rotation, shapes.size, shapes.kind, polyhedra.vertex, polyhedra.vertex_start, shapes.supports)
+    radius = shapes.radius - shapes.surface[:, 0]
+    own, obstacles = tuple(scene.posed), (posed, tuple(polyhedra), scene.reach, radius)
+    corners, of = scratch_rows(polyhedra.face_start), shapes.kind[pairs[:, 0]]
+    on_nodes = _rows(scene, nodes_on_shapes, pairs, own, obstacles)
     solids = pairs[of != PLANE]  # planes meet nodes alone
-    over = ((nodes, grow, *mesh, faces_first), (geometry, shapes.radius - shapes.surface[:, 0]))
-    arguments: tuple[Any, ...] = (solids, np.empty((threads, corners + 1, 3)), *over, reach)
-    on_faces = _inside(surface, nodes, boxes, *_with_room(surface, corners_on_faces, threads, arguments))
+    scratch = np.empty((scene.threads, corners + 1, 3))
+    on_faces = _inside(scene, *_rows(scene, corners_on_faces, solids, scratch, own, obstacles))
     keep = nearest_faces(*on_faces, on_faces[1][:, FEATURE_A])
-    edges = (nodes, grow, surface.edges, surface.edge_faces, *mesh, surface.owned, nodes_first)
-    arguments = (solids, corners + 2, edges, geometry, reach)
-    on_edges = _inside(surface, nodes, boxes, *_with_room(surface, edges_on_shapes, threads, arguments))
+    on_edges = _inside(scene, *_rows(scene, edges_on_shapes, solids, corners + 2, own, obstacles))
     sharp = pairs[(of == BOX) | (of == CYLINDER) | (of == CONVEX)]
-    nearest = _with_room(surface, corners_on_edges, threads, (sharp, *arguments[1:]))
-    most = max(12, int(np.diff(polyhedra.shape_edge).max(initial=0)))
-    of_meshes = _with_room(surface, mesh_corners_on_edges, threads, (pairs[of == TRIANGLE], *arguments[1:]))
-    found = [on_nodes, (on_faces[0][keep], on_faces[1][keep]), on_edges, nearest, of_meshes]
+    nearest = _rows(scene, corners_on_edges, sharp, corners + 2, own, obstacles)
+    of_meshes = _rows(scene, mesh_corners_on_edges, pairs[of == TRIANGLE], corners + 2, own, obstacles)
+    rows = [on_nodes, (on_faces[0][keep], on_faces[1][keep]), on_edges, nearest, of_meshes]
     if (of == SUPPORT_ONLY).any():
-        own = (
-            nodes, grow, surface.nodes, surface.owned, surface.edges, surface.edge_faces, surface.triangles,
-            surface.triangle_body, surface.around, surface.around_start, normal,
-        )  # fmt: skip
-        probed, scratch = with_probes(shapes, placed[0], placed[1], threads), np.empty((threads, WITNESS, 3))
-        arguments = (pairs[of == SUPPORT_ONLY], corners + 2, own, probed, reach, scratch)
-        found.append(_with_room(surface, on_support_only, threads, arguments))
-    return found, corners + 2 + STRAIGHT + most
+        probed = (with_probes(shapes, position, rotation, scene.threads), *obstacles[1:])
+        simplex = np.empty((scene.threads, WITNESS, 3))
+        rows.append(_rows(scene, on_support_only, pairs[of == SUPPORT_ONLY], corners + 2, own, probed, simplex))
+    most = max(12, int(np.diff(polyhedra.shape_edge).max(initial=0)))
+    return rows, corners + 2 + STRAIGHT + most
 
 
-def _each_other(
-    surface: SurfaceArrays,
-    nodes: np.ndarray,
-    grow: np.ndarray,
-    boxes: np.ndarray,
-    normal: np.ndarray,
-    shapes: int,
-    threads: int,
-) -> list[tuple[np.ndarray, np.ndarray]]:
+def _each_other(scene: _Scene) -> list[_RealWhole]:
     """Rows of the contacts of surfaces with each other and with themselves."""
-    triangles, body, owned, material = surface.triangles, surface.triangle_body, surface.owned, surface.material
-    own = (nodes, triangles, body, surface.order, surface.levels, grow, normal)
-    filters = (surface.group, surface.mask, surface.self_contact)
-    pairs = _pairs(surface, 2, near_each_other, threads, (own, filters, boxes, surface.branch_body))
+    surface, own, shapes = scene.surface, tuple(scene.posed), scene.shapes.count
+    pairs = _pairs(scene, 2, near_each_other)
+    real, whole = _inside(scene, *_rows(scene, nodes_on_faces, pairs, shapes, own))
     faces_first = len(surface.nodes) + len(surface.edges)
-    mesh: tuple[Any, ...] = (
-        nodes, surface.rest, grow, surface.nodes, owned, triangles, body, material, surface.around,
-        surface.around_start, normal, faces_first,
-    )  # fmt: skip
-    real, whole = _inside(surface, nodes, boxes, *_with_room(surface, nodes_on_faces, threads, (pairs, shapes, mesh)))
     node = np.where(whole[:, FEATURE_A] < faces_first, whole[:, FEATURE_A], whole[:, FEATURE_B])
     keep = nearest_faces(real, whole, node)
-    mesh = (
-        nodes, surface.rest, grow, surface.edges, surface.edge_faces, owned, triangles, body, material, normal,
-        len(surface.nodes),
-    )  # fmt: skip
-    across = _with_room(surface, edges_on_edges, threads, (pairs, shapes, mesh))
-    mesh = (
-        nodes, grow, surface.nodes, surface.edges, surface.edge_faces, owned, triangles, body, surface.around,
-        surface.around_start, normal,
-    )  # fmt: skip
-    ridges = _with_room(surface, nodes_on_ridges, threads, (pairs, shapes, mesh))
-    return [(real[keep], whole[keep]), _inside(surface, nodes, boxes, *across), ridges]
+    across = _inside(scene, *_rows(scene, edges_on_edges, pairs, shapes, own))
+    ridges = _rows(scene, nodes_on_ridges, pairs, shapes, own)
+    return [(real[keep], whole[keep]), across, ridges]
 
 
-def _inside(
-    surface: SurfaceArrays, nodes: np.ndarray, boxes: np.ndarray, real: np.ndarray, whole: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _inside(scene: _Scene, real: np.ndarray, whole: np.ndarray) -> _RealWhole:
     """Rows without those of points behind the surface that are not inside."""
     hidden, stack = np.empty(len(real), np.bool_), np.empty(DEEP, np.int64)
     if not (real[:, HEIGHT] < 0.0).any():
         return real, whole
-    mark_hidden(real, nodes, surface.triangles, boxes, surface.order, surface.levels, stack, hidden)
+    mark_hidden(real, tuple(scene.posed), tuple(scene.tree), stack, hidden)
     return real[~hidden], whole[~hidden]
 
 
@@ -168,50 +163,34 @@ def _placed(shapes: ShapeArrays, q: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     return position, rotation, extent
 
 
-def _near(
-    surface: SurfaceArrays,
-    nodes: np.ndarray,
-    grow: np.ndarray,
-    boxes: np.ndarray,
-    shapes: ShapeArrays,
-    placed: tuple[np.ndarray, np.ndarray, np.ndarray],
-    reach: np.ndarray,
-    threads: int,
-) -> np.ndarray:
-    """(p, 2) pairs of a shape and a triangle that are near each other."""
-    own = (nodes, surface.triangles, surface.triangle_body, surface.order, surface.levels, grow)
-    filters = (surface.group, surface.mask, surface.excluded)
-    others = (shapes.kind, shapes.owner, shapes.group, shapes.mask, *placed)
-    return _pairs(surface, 0, near_shapes, threads, (own, filters, boxes, others, reach))
-
-
-def _pairs(surface: SurfaceArrays, hint: int, kernel: Any, threads: int, arguments: tuple[Any, ...]) -> np.ndarray:
-    """(p, 2) what kernel(t, threads, *arguments, scratch, found, counts) finds, with as much room as it takes."""
-    scratch = (np.empty((threads, DEEP), np.int64), np.empty((threads, 6)))
+def _pairs(scene: _Scene, hint: int, kernel: Any, *arguments: Any) -> np.ndarray:
+    """(p, 2) pairs that kernel(t, threads, surface, tree, filters, *arguments, search) finds, with as many rows as it
+    takes."""
+    threads, hints = scene.threads, scene.surface.hint
+    stack, box = np.empty((threads, DEEP), np.int64), np.empty((threads, 6))
+    fixed = tuple(scene.posed), tuple(scene.tree), tuple(scene.filters)
     while True:
-        found, counts = np.empty((threads, surface.hint[hint], 2), np.int64), np.zeros(threads, np.int64)
-        share_out(kernel, threads, *arguments, scratch, found, counts)
-        if counts.max() <= found.shape[1]:
-            return np.concatenate([found[t, : counts[t]] for t in range(threads)])
-        surface.hint[hint] = int(1.2 * counts.max())
+        pairs, counts = np.empty((threads, hints[hint], 2), np.int64), np.zeros(threads, np.int64)
+        share_out(kernel, threads, *fixed, *arguments, (stack, box, pairs, counts))
+        if counts.max() <= pairs.shape[1]:
+            return np.concatenate([pairs[t, : counts[t]] for t in range(threads)])
+        hints[hint] = int(1.2 * counts.max())
 
 
-def _with_room(
-    surface: SurfaceArrays, kernel: Any, threads: int, arguments: tuple[Any, ...]
-) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that kernel(t, threads, *arguments, real, whole, counts) writes, with as much room as it takes.  The
-    first argument: the pairs; without any, nothing has to be compiled."""
-    if not len(arguments[0]):
+def _rows(scene: _Scene, kernel: Any, pairs: np.ndarray, *arguments: Any) -> _RealWhole:
+    """The rows that kernel(t, threads, pairs, *arguments, out) writes, with as many as it takes; without pairs, nothing
+    has to be compiled."""
+    threads, hints = scene.threads, scene.surface.hint
+    if not len(pairs):
         return np.empty((0, REALS)), np.empty((0, WHOLES), np.int64)
     while True:
-        room = surface.hint[1]
-        real, whole = np.empty((threads, room, REALS)), np.empty((threads, room, WHOLES), np.int64)
+        most = hints[1]
+        real, whole = np.empty((threads, most, REALS)), np.empty((threads, most, WHOLES), np.int64)
         counts = np.zeros(threads, np.int64)
-        share_out(kernel, threads, *arguments, real, whole, counts)
-        if counts.max() <= room:
-            some = range(threads)
+        share_out(kernel, threads, pairs, *arguments, (real, whole, counts))
+        if counts.max() <= most:
             return (
-                np.concatenate([real[t, : counts[t]] for t in some]),
-                np.concatenate([whole[t, : counts[t]] for t in some]),
+                np.concatenate([real[t, : counts[t]] for t in range(threads)]),
+                np.concatenate([whole[t, : counts[t]] for t in range(threads)]),
             )
-        surface.hint[1] = int(1.2 * counts.max())
+        hints[1] = int(1.2 * counts.max())

@@ -6,6 +6,7 @@ rims of cylinders where the edge comes in over the end. Where only the gap is op
 or a rim (corners.py)."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +27,8 @@ from delassus.collision.layout import (
 from delassus.collision.narrow.distance import Segment, segments_nearest
 from delassus.collision.narrow.triangle import ON_EDGE
 from delassus.collision.surface.facing import FACING, LEANING, SHALLOW, edge_allows, edge_covers, edge_normal_sum
-from delassus.collision.surface.rows import HEIGHT, NODE, put
+from delassus.collision.surface.posed import Obstacles, PosedSurface
+from delassus.collision.surface.rows import HEIGHT, put, put_node, rows_of
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
@@ -37,21 +39,30 @@ _PARALLEL = 1e-6  # sine: edges closer to parallel than this do not cross
 OUTSIDE = -1e-12  # sine: no more than rounding over a face, where balls are nearer to the face
 
 
-@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
-def edges_on_shapes(t, threads, pairs, first_rigid, surface, geometry, reach, real, whole, counts):
-    """Contacts of the edges that come with share t of the pairs (p, 2) of a shape and a triangle, into real[t] and
-    whole[t]; goes on counting when out of room.
+class Crossing(NamedTuple):
+    """A contact on an edge."""
 
-    first_rigid: the number that a shape's features here begin with; surface: (nodes (n, 3), grow (n,), edges,
-    edge_faces, triangles, triangle_body, material, normal, owned, number of the first edge among features); geometry,
-    reach: as in nodes.py."""
-    nodes, grow, edges, edge_faces, triangles, body, material, normal, owned, first = surface
-    solids = geometry_of(PosedShapes(*geometry[0]), Polyhedra(*geometry[1]))
-    posed, straight = solids.shapes, solids.edges
-    position, R, size, kind = posed.position, posed.rotation, posed.size, posed.kind
-    lines, line_start = straight.edge, straight.shape_edge
-    neighbour, triangle = solids.mesh.edge_normal, solids.mesh.triangle
-    mesh = (nodes, edges, edge_faces, normal)
+    there: bool  # whether there is one
+    nx: float  # normal
+    ny: float
+    nz: float
+    gap: float  # [m]
+    weight: float  # of the second node of the edge
+
+
+@njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
+def edges_on_shapes(t, threads, pairs, first_rigid, surface, obstacles, out):
+    """Contacts of the edges that come with share t of the pairs (p, 2) of a shape and a triangle, into the rows of
+    `out` (rows.py); goes on counting when these are full.
+
+    first_rigid: the number that a shape's features here begin with; surface, obstacles: fields of PosedSurface and
+    Obstacles."""
+    surface, obstacles, rows = PosedSurface(*surface), Obstacles(*obstacles), rows_of(out, t)
+    nodes, grow, edges, body, owned = surface.nodes, surface.grow, surface.edges, surface.body, surface.owned
+    first = len(surface.numbers)  # number of the first edge among features
+    solids = geometry_of(PosedShapes(*obstacles.shapes), Polyhedra(*obstacles.polyhedra))
+    posed, straight, mesh = solids.shapes, solids.edges, solids.mesh
+    position, R, kind, line_start = posed.position, posed.rotation, posed.kind, straight.shape_edge
     count, n, shapes = 0, len(pairs), len(kind)
     for p in range(n * t // threads, n * (t + 1) // threads):
         s, f = pairs[p, 0], pairs[p, 1]
@@ -63,42 +74,43 @@ def edges_on_shapes(t, threads, pairs, first_rigid, surface, geometry, reach, re
             if e < 0:
                 continue
             i, j = edges[e, 0], edges[e, 1]
-            limit = position[s, MARGIN] + reach[s] + max(grow[i], grow[j])
+            limit = position[s, MARGIN] + obstacles.reach[s] + max(grow[i], grow[j])
             for part in range(begin, end):
-                deep, leaning, r = material[body[f], 3], LEANING, 0.0
+                deep, leaning, r = surface.material[body[f], 3], LEANING, 0.0
                 if part < AXIS:
-                    there, nx, ny, nz, gap, w = _ball(part - BALLS, s, position, R, size, kind[s], nodes, i, j)
+                    met = _ball(posed, s, part - BALLS, nodes, i, j)
                     leaning = OUTSIDE
                 elif part == AXIS or part >= STRAIGHT:
                     line, r = _straight(posed, straight, s, part)
-                    there, nx, ny, nz, gap, w = crossing(line, r, e, mesh)
+                    met = crossing(surface, e, line, r)
                     deep += r
                 else:
-                    there, nx, ny, nz, gap, w = _rim(part - RIMS, s, position, R, size, nodes, i, j)
-                if not there or gap > limit or gap < -deep:
+                    met = _rim(posed, s, part - RIMS, nodes, i, j)
+                nx, ny, nz, gap, w = met.nx, met.ny, met.nz, met.gap, met.weight
+                if not met.there or gap > limit or gap < -deep:
                     continue
-                if gap + r < -SHALLOW * material[body[f], 3] and not edge_covers(e, -nx, -ny, -nz, edge_faces, normal):
+                shallow = SHALLOW * surface.material[body[f], 3]
+                if gap + r < -shallow and not edge_covers(surface, e, -nx, -ny, -nz):
                     continue
                 if part >= STRAIGHT:
                     x, y, z = to_local(R, s, nx, ny, nz)
                     if kind[s] == BOX:
                         if not _box_allows(part - STRAIGHT, x, y, z):
                             continue
-                    elif not _line_allows(part - STRAIGHT, x, y, z, lines, line_start[s], neighbour, triangle[s]):
+                    elif not _line_allows(straight, mesh, s, part - STRAIGHT, x, y, z):
                         continue
-                if not edge_allows(e, -nx, -ny, -nz, leaning, nodes, edges, edge_faces, triangles, normal):
+                if not edge_allows(surface, e, -nx, -ny, -nz, leaning):
                     continue
                 x = nodes[i, 0] + w * (nodes[j, 0] - nodes[i, 0])
                 y = nodes[i, 1] + w * (nodes[j, 1] - nodes[i, 1])
                 z = nodes[i, 2] + w * (nodes[j, 2] - nodes[i, 2])
-                if put(
-                    real[t], whole[t], count, s, shapes + body[f], nx, ny, nz, x, y, z, gap, first_rigid + part,
-                    first + e,
-                ):  # fmt: skip
-                    real[t, count, 7], real[t, count, 8], real[t, count, HEIGHT] = 1.0 - w, w, gap + r
-                    whole[t, count, NODE], whole[t, count, NODE + 1] = i, j
+                features = (first_rigid + part, first + e)
+                if put(rows, count, (s, shapes + body[f]), (nx, ny, nz), (x, y, z), gap, features):
+                    put_node(rows, count, 0, i, 1.0 - w)
+                    put_node(rows, count, 1, j, w)
+                    rows.real[count, HEIGHT] = gap + r
                 count += 1
-    counts[t] = count
+    out[2][t] = count
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
@@ -117,11 +129,11 @@ def _parts(kind, lines):
     return STRAIGHT, STRAIGHT
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _ball(end, s, position, R, size, kind, nodes, i, j):
-    """(there, normal, gap, weight of node j): the point of edge (i, j) nearest to a sphere or to a capsule's end."""
-    h = 0.0
-    if kind != SPHERE:
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def _ball(shapes, s, end, nodes, i, j):
+    """The point of edge (i, j) nearest to a sphere or to a capsule's end."""
+    position, R, size, h = shapes.position, shapes.rotation, shapes.size, 0.0
+    if shapes.kind[s] != SPHERE:
         h = -size[s, 1] if end == 0 else size[s, 1]
     x, y, z = position[s, 0] - nodes[i, 0], position[s, 1] - nodes[i, 1], position[s, 2] - nodes[i, 2]
     x, y, z = x + h * R[s, 0, 2], y + h * R[s, 1, 2], z + h * R[s, 2, 2]
@@ -129,10 +141,10 @@ def _ball(end, s, position, R, size, kind, nodes, i, j):
     w = (x * vx + y * vy + z * vz) / (vx * vx + vy * vy + vz * vz)
     x, y, z = w * vx - x, w * vy - y, w * vz - z
     d = math.sqrt(x * x + y * y + z * z)
-    return ON_EDGE < w < 1.0 - ON_EDGE and d > 0.0, x / d, y / d, z / d, d - size[s, 0], w
+    return Crossing(ON_EDGE < w < 1.0 - ON_EDGE and d > 0.0, x / d, y / d, z / d, d - size[s, 0], w)
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _straight(shapes, edges, s, part):
     """(a straight edge of shape s, or its axis; radius)."""
     position, R, size, vertex = shapes.position, shapes.rotation, shapes.size, shapes.vertex
@@ -155,11 +167,11 @@ def _straight(shapes, edges, s, part):
     return Segment(x + px, y + py, z + pz, ux, uy, uz, half), 0.0
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def crossing(line, radius, e, mesh):
-    """(there, normal, gap, weight of the second node) where edge e crosses a segment with a radius around.
-    The normal is against the faces at the edge, so the gap goes on below zero when the two have passed each other."""
-    nodes, edges, edge_faces, normal = mesh
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def crossing(surface, e, line, radius):
+    """Where edge e crosses a segment with a radius around.  The normal is against the faces at the edge, so the gap
+    goes on below zero when the two have passed each other."""
+    nodes, edges = surface.nodes, surface.edges
     i, j = edges[e, 0], edges[e, 1]
     vx, vy, vz = nodes[j, 0] - nodes[i, 0], nodes[j, 1] - nodes[i, 1], nodes[j, 2] - nodes[i, 2]
     length = math.sqrt(vx * vx + vy * vy + vz * vz)
@@ -168,16 +180,16 @@ def crossing(line, radius, e, mesh):
     nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
     sine = math.sqrt(nx * nx + ny * ny + nz * nz)
     if not sine > _PARALLEL:  # also of an edge without length
-        return False, 0.0, 0.0, 0.0, 0.0, 0.0
+        return Crossing(False, 0.0, 0.0, 0.0, 0.0, 0.0)
     mx, my, mz = 0.5 * (nodes[i, 0] + nodes[j, 0]), 0.5 * (nodes[i, 1] + nodes[j, 1]), 0.5 * (nodes[i, 2] + nodes[j, 2])
     a, b = segments_nearest(line, Segment(mx, my, mz, vx, vy, vz, 0.5 * length))
     there = abs(a) < line.half * (1.0 - ON_EDGE) and abs(b) < 0.5 * length * (1.0 - ON_EDGE)
-    ox, oy, oz = edge_normal_sum(e, edge_faces, normal)
+    ox, oy, oz = edge_normal_sum(surface, e)
     if nx * ox + ny * oy + nz * oz > 0.0:
         sine = -sine
     nx, ny, nz = nx / sine, ny / sine, nz / sine
     gap = nx * (mx - line.cx) + ny * (my - line.cy) + nz * (mz - line.cz) - radius
-    return there, nx, ny, nz, gap, 0.5 + b / length
+    return Crossing(there, nx, ny, nz, gap, 0.5 + b / length)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
@@ -188,11 +200,11 @@ def _box_allows(part, x, y, z):
     return (one if part & 1 else -one) >= -LEANING and (two if part & 2 else -two) >= -LEANING
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _line_allows(part, x, y, z, lines, line_start, neighbour, t):
-    """The same for edge `part` of a hull, or of triangle t of a mesh: there the edge must stick out, too, and be this
-    triangle's to report.  t: −1 for hulls."""
-    line = line_start + part
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def _line_allows(edges, mesh, s, part, x, y, z):
+    """Whether the normal (x, y, z), in the frame of shape s, leans over neither face at edge `part` of a hull, or of a
+    mesh triangle: there the edge must stick out, too, and be this triangle's to report."""
+    lines, neighbour, t, line = edges.edge, mesh.edge_normal, mesh.triangle[s], edges.shape_edge[s] + part
     ux, uy, uz = lines[line, 1], lines[line, 2], lines[line, 3]
     for c in range(4, 8, 3):
         mx, my, mz = lines[line, c], lines[line, c + 1], lines[line, c + 2]
@@ -200,7 +212,7 @@ def _line_allows(part, x, y, z, lines, line_start, neighbour, t):
         px, py, pz = my * uz - mz * uy, mz * ux - mx * uz, mx * uy - my * ux
         if x * px + y * py + z * pz > LEANING:
             return False
-    if t < 0:
+    if t < 0:  # a hull
         return True
     mx, my, mz = lines[line, 4], lines[line, 5], lines[line, 6]  # the triangle's normal
     if neighbour[t, part, 3] % 2.0 != 1.0:
@@ -211,10 +223,10 @@ def _line_allows(part, x, y, z, lines, line_start, neighbour, t):
     return ox * mx + oy * my + oz * mz > ON_EDGE and x * ox + y * oy + z * oz > -LEANING
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _rim(part, s, position, R, size, nodes, i, j):
-    """(there, normal, gap, weight of node j) where edge (i, j) comes in over the end of a cylinder, or leaves it: two
-    crossings of two ends."""
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def _rim(shapes, s, part, nodes, i, j):
+    """Where edge (i, j) comes in over the end of a cylinder, or leaves it: two crossings of two ends."""
+    position, R, size = shapes.position, shapes.rotation, shapes.size
     r, up = size[s, 0], (1.0 if part & 1 else -1.0)
     x, y, z = to_local(R, s, nodes[i, 0] - position[s, 0], nodes[i, 1] - position[s, 1], nodes[i, 2] - position[s, 2])
     vx, vy, vz = to_local(R, s, nodes[j, 0] - nodes[i, 0], nodes[j, 1] - nodes[i, 1], nodes[j, 2] - nodes[i, 2])
@@ -223,4 +235,4 @@ def _rim(part, s, position, R, size, nodes, i, j):
     w = (-b + (root if part & 2 else -root)) / a if root > 0.0 and a > 0.0 else -1.0
     height = up * (z + w * vz)
     there = ON_EDGE < w < 1.0 - ON_EDGE and height > 0.0
-    return there, up * R[s, 0, 2], up * R[s, 1, 2], up * R[s, 2, 2], height - size[s, 1], w
+    return Crossing(there, up * R[s, 0, 2], up * R[s, 1, 2], up * R[s, 2, 2], height - size[s, 1], w)

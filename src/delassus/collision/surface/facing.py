@@ -13,10 +13,11 @@ LEANING = 0.15  # sine of how far the normal of a contact on an edge may lean ov
 SHALLOW = 0.1  # of the mean length of an edge: what is less deep behind an edge has just come through it
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def node_allows(k, nx, ny, nz, around, around_start, normal):
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def node_allows(surface, k, nx, ny, nz):
     """Whether the normal n of a contact, towards surface node k, is against one of the faces around the node, or
     against their mean."""
+    around, around_start, normal = surface.around, surface.around_start, surface.normal
     mx, my, mz = 0.0, 0.0, 0.0
     for i in range(around_start[k], around_start[k + 1]):
         f = around[i]
@@ -26,10 +27,11 @@ def node_allows(k, nx, ny, nz, around, around_start, normal):
     return nx * mx + ny * my + nz * mz < -FACING * math.sqrt(mx * mx + my * my + mz * mz)
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def node_is_nearest(k, v, ox, oy, oz, nodes, triangles, around, around_start):
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def node_is_nearest(surface, k, v, ox, oy, oz):
     """Whether no face around surface node k, which is node v, is nearer to what lies along the unit vector o from it,
     but for a little leaning."""
+    nodes, triangles, around, around_start = surface.nodes, surface.triangles, surface.around, surface.around_start
     for i in range(around_start[k], around_start[k + 1]):
         for c in range(3):
             w = triangles[around[i], c]
@@ -39,20 +41,23 @@ def node_is_nearest(k, v, ox, oy, oz, nodes, triangles, around, around_start):
     return True
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def edge_normal_sum(e, edge_faces, normal):
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def edge_normal_sum(surface, e):
     """The sum of the normals of the faces at edge e."""
+    edge_faces, normal = surface.edge_faces, surface.normal
     f, g = edge_faces[e, 0], edge_faces[e, 1]
     if g < 0:
         return normal[f, 0], normal[f, 1], normal[f, 2]
     return normal[f, 0] + normal[g, 0], normal[f, 1] + normal[g, 1], normal[f, 2] + normal[g, 2]
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def edge_allows(e, ox, oy, oz, leaning, nodes, edges, edge_faces, triangles, normal):
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def edge_allows(surface, e, ox, oy, oz, leaning):
     """Whether the unit vector o, across edge e and out of the surface, leans over none of the faces at the edge by more
     than the sine `leaning`: over a ridge there are many such directions, over a flat edge hardly more than the normal,
     over a valley none. And it must look out of one of the faces."""
+    nodes, edges, edge_faces = surface.nodes, surface.edges, surface.edge_faces
+    triangles, normal = surface.triangles, surface.normal
     p, q = edges[e, 0], edges[e, 1]
     ux, uy, uz = nodes[q, 0] - nodes[p, 0], nodes[q, 1] - nodes[p, 1], nodes[q, 2] - nodes[p, 2]
     square = ux * ux + uy * uy + uz * uz
@@ -70,13 +75,14 @@ def edge_allows(e, ox, oy, oz, leaning, nodes, edges, edge_faces, triangles, nor
         out = max(out, ox * normal[f, 0] + oy * normal[f, 1] + oz * normal[f, 2])
     if out > FACING:
         return True
-    mx, my, mz = edge_normal_sum(e, edge_faces, normal)
+    mx, my, mz = edge_normal_sum(surface, e)
     return ox * mx + oy * my + oz * mz > FACING * math.sqrt(mx * mx + my * my + mz * mz)
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def edge_covers(e, ox, oy, oz, edge_faces, normal):
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def edge_covers(surface, e, ox, oy, oz):
     """Whether −o goes into the body from edge e: behind both of its faces."""
+    edge_faces, normal = surface.edge_faces, surface.normal
     f, g = edge_faces[e, 0], edge_faces[e, 1]
     if ox * normal[f, 0] + oy * normal[f, 1] + oz * normal[f, 2] < 0.0:
         return False

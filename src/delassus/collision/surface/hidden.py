@@ -1,9 +1,11 @@
 """Points of other bodies behind a surface: which of them are inside, and which surface they came through."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from delassus.collision.surface.posed import PosedSurface, SurfaceTree
 from delassus.collision.surface.rows import HEIGHT, ON_RIM, SIDE_A, SIDE_B
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
@@ -12,23 +14,39 @@ _HERE = 1e-9  # of the segment: the faces where it begins and ends do not cross 
 _ROUNDING = 1e-14  # of the coordinates and the faces' edges: nor does a face this near to its ends
 
 
+class Ray(NamedTuple):
+    """A segment from p to p + d [m]."""
+
+    px: float
+    py: float
+    pz: float
+    dx: float
+    dy: float
+    dz: float
+
+
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def mark_hidden(real, nodes, triangles, boxes, order, levels, stack, hidden):
+def mark_hidden(real, surface, tree, stack, hidden):
     """Which rows (n,) are of points behind a surface, by their HEIGHT, with more of the surface in between: those are
-    not inside, or not by this surface.  stack: (DEEP,) scratch; hidden: written."""
+    not inside, or not by this surface.  surface, tree: fields of PosedSurface and SurfaceTree; stack: (DEEP,) scratch;
+    hidden: written."""
+    surface, tree = PosedSurface(*surface), SurfaceTree(*tree)
     for k in range(len(real)):
         height = real[k, HEIGHT]
         hidden[k] = False
         if height < 0.0:
             half = 0.5 * real[k, 6]
             x, y, z = real[k, 3] + half * real[k, 0], real[k, 4] + half * real[k, 1], real[k, 5] + half * real[k, 2]
-            dx, dy, dz = -height * real[k, 0], -height * real[k, 1], -height * real[k, 2]
-            hidden[k] = _is_hidden(x, y, z, dx, dy, dz, nodes, triangles, boxes, order, levels, stack)
+            ray = Ray(x, y, z, -height * real[k, 0], -height * real[k, 1], -height * real[k, 2])
+            hidden[k] = _is_hidden(ray, surface, tree, stack)
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _is_hidden(px, py, pz, dx, dy, dz, nodes, triangles, boxes, order, levels, stack):
-    """Whether a triangle crosses the segment from p, on the surface, to p + d."""
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def _is_hidden(ray, surface, tree, stack):
+    """Whether a triangle crosses the ray, which begins on the surface."""
+    order, levels, boxes = tree.order, tree.levels, tree.boxes
+    px, py, pz = ray.px, ray.py, ray.pz
+    dx, dy, dz = ray.dx, ray.dy, ray.dz
     count, leaves, top = len(order), 1 << levels, 1
     far = max(abs(px), abs(py), abs(pz)) / math.sqrt(dx * dx + dy * dy + dz * dz)
     stack[0] = 1
@@ -36,10 +54,13 @@ def _is_hidden(px, py, pz, dx, dy, dz, nodes, triangles, boxes, order, levels, s
         top -= 1
         i = stack[top]
         if (
-            boxes[i, 0] > max(px, px + dx) or boxes[i, 3] < min(px, px + dx)
-            or boxes[i, 1] > max(py, py + dy) or boxes[i, 4] < min(py, py + dy)
-            or boxes[i, 2] > max(pz, pz + dz) or boxes[i, 5] < min(pz, pz + dz)
-        ):  # fmt: skip
+            boxes[i, 0] > max(px, px + dx)
+            or boxes[i, 3] < min(px, px + dx)
+            or boxes[i, 1] > max(py, py + dy)
+            or boxes[i, 4] < min(py, py + dy)
+            or boxes[i, 2] > max(pz, pz + dz)
+            or boxes[i, 5] < min(pz, pz + dz)
+        ):
             continue
         if i < leaves:
             stack[top], stack[top + 1] = 2 * i + 1, 2 * i
@@ -48,15 +69,17 @@ def _is_hidden(px, py, pz, dx, dy, dz, nodes, triangles, boxes, order, levels, s
         k = i - leaves
         for q in range((count * k) >> levels, (count * (k + 1)) >> levels):
             f = order[q]
-            if _crosses(f, px, py, pz, dx, dy, dz, far, nodes, triangles):
+            if _crosses(ray, f, far, surface.nodes, surface.triangles):
                 return True
     return False
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _crosses(f, px, py, pz, dx, dy, dz, far, nodes, triangles):
-    """Whether the segment from p to p + d crosses triangle f (Möller and Trumbore 1997).  far: largest coordinate of p
-    over |d|: what is a hair inside must not be told from rounding by where the face it came through seems to be."""
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def _crosses(ray, f, far, nodes, triangles):
+    """Whether a ray crosses triangle f (Möller and Trumbore 1997).  far: largest coordinate of p over |d|: for what is
+    a hair inside, the place of the face it came through is rounding."""
+    px, py, pz = ray.px, ray.py, ray.pz
+    dx, dy, dz = ray.dx, ray.dy, ray.dz
     a, b, c = triangles[f, 0], triangles[f, 1], triangles[f, 2]
     ux, uy, uz = nodes[b, 0] - nodes[a, 0], nodes[b, 1] - nodes[a, 1], nodes[b, 2] - nodes[a, 2]
     wx, wy, wz = nodes[c, 0] - nodes[a, 0], nodes[c, 1] - nodes[a, 1], nodes[c, 2] - nodes[a, 2]

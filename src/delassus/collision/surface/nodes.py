@@ -22,20 +22,21 @@ from delassus.collision.layout import (
 from delassus.collision.narrow.distance import TINY, point_box, point_capsule, point_convex, point_cylinder
 from delassus.collision.narrow.triangle import ON_EDGE, point_triangle
 from delassus.collision.surface.facing import node_allows, node_is_nearest
-from delassus.collision.surface.rows import NODE, put
+from delassus.collision.surface.posed import Obstacles, PosedSurface
+from delassus.collision.surface.rows import put, put_node, rows_of
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
-def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, counts):
-    """Contacts of the nodes that come with share t of the pairs (p, 2) of a shape and a triangle, into real[t] and
-    whole[t] (rows.py); goes on counting when out of room.
+def nodes_on_shapes(t, threads, pairs, surface, obstacles, out):
+    """Contacts of the nodes that come with share t of the pairs (p, 2) of a shape and a triangle, into the rows of
+    `out` (rows.py); goes on counting when these are full.
 
-    surface: (nodes (n, 3), grow (n,), which (S,), owned (F, 6), triangles, triangle_body, material, around,
-    around_start, normal); geometry: the fields of Geometry; reach: (n_s,) [m]."""
-    nodes, grow, which, owned, triangles, body, material, around, around_start, normal = surface
-    solids = geometry_of(PosedShapes(*geometry[0]), Polyhedra(*geometry[1]))
+    surface, obstacles: fields of PosedSurface and Obstacles."""
+    surface, obstacles, rows = PosedSurface(*surface), Obstacles(*obstacles), rows_of(out, t)
+    nodes, grow, numbers, owned, body = surface.nodes, surface.grow, surface.numbers, surface.owned, surface.body
+    solids = geometry_of(PosedShapes(*obstacles.shapes), Polyhedra(*obstacles.polyhedra))
     posed, faces, mesh = solids.shapes, solids.faces, solids.mesh
     position, rotation, kind = posed.position, posed.rotation, posed.kind
     vertex, vertex_start = posed.vertex, posed.vertex_start
@@ -46,9 +47,9 @@ def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, co
             k = owned[f, c]
             if k < 0 or kind[s] == SUPPORT_ONLY:
                 continue
-            v = which[k]
-            limit = position[s, MARGIN] + reach[s] + grow[v]
-            deep = material[body[f], 3]
+            v = numbers[k]
+            limit = position[s, MARGIN] + obstacles.reach[s] + grow[v]
+            deep = surface.material[body[f], 3]
             x, y, z = nodes[v, 0] - position[s, 0], nodes[v, 1] - position[s, 1], nodes[v, 2] - position[s, 2]
             x, y, z = to_local(rotation, s, x, y, z)
             if kind[s] == TRIANGLE:
@@ -62,24 +63,22 @@ def nodes_on_shapes(t, threads, pairs, surface, geometry, reach, real, whole, co
                 continue
             nx, ny, nz = to_world(rotation, s, ox, oy, oz)
             if kind[s] != PLANE:
-                if is_sharp and not node_is_nearest(k, v, -nx, -ny, -nz, nodes, triangles, around, around_start):
+                if is_sharp and not node_is_nearest(surface, k, v, -nx, -ny, -nz):
                     continue
-                if not node_allows(k, nx, ny, nz, around, around_start, normal):
+                if not node_allows(surface, k, nx, ny, nz):
                     if d >= 0.0 or kind[s] == TRIANGLE:
                         continue
-                    d, nx, ny, nz = _way_out(posed, faces, s, (x, y, z), k, around, around_start, normal)
+                    d, nx, ny, nz = _way_out(posed, faces, s, (x, y, z), surface, k)
                     if d < -deep:
                         continue
-            if put(
-                real[t], whole[t], count, s, shapes + body[f], nx, ny, nz, nodes[v, 0], nodes[v, 1], nodes[v, 2], d,
-                np.int64(0), k,
-            ):  # fmt: skip
-                real[t, count, 7], whole[t, count, NODE] = 1.0, v
+            point, features = (nodes[v, 0], nodes[v, 1], nodes[v, 2]), (np.int64(0), k)
+            if put(rows, count, (s, shapes + body[f]), (nx, ny, nz), point, d, features):
+                put_node(rows, count, 0, v, 1.0)
             count += 1
-    counts[t] = count
+    out[2][t] = count
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def _distance(shapes, faces, s, x, y, z):
     """(distance, where it grows, whether an edge or a corner is what is nearest) of a point in the frame of shape s."""
     kind, size = shapes.kind[s], shapes.size
@@ -100,7 +99,7 @@ def _distance(shapes, faces, s, x, y, z):
     if kind == CYLINDER:
         d, ox, oy, oz = point_cylinder(x, y, z, size[s, 0], size[s, 1])
         return d, ox, oy, oz, d > 0.0 and ON_EDGE < abs(oz) < 1.0 - ON_EDGE
-    d, ox, oy, oz = point_convex(shapes, faces, s, x, y, z)
+    d, ox, oy, oz = point_convex(shapes.vertex, shapes.vertex_start[s], faces, s, x, y, z)
     best, face_normal = -1.0, faces.face_normal
     for f in range(faces.shape_face[s], faces.shape_face[s + 1]):
         best = max(best, ox * face_normal[f, 0] + oy * face_normal[f, 1] + oz * face_normal[f, 2])
@@ -116,8 +115,8 @@ def _on_face(vertex, v, ox, oy, oz):
     return ox * nx + oy * ny + oz * nz > (1.0 - ON_EDGE) * math.sqrt(nx * nx + ny * ny + nz * nz)
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _way_out(shapes, faces, s, point, k, around, around_start, normal):
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def _way_out(shapes, faces, s, point, surface, k):
     """(signed distance, normal) of the nearest face of a box, a cylinder or a hull that surface node k, inside it, can
     have come through: one that looks at the surface there. Minus infinity without one."""
     kind, size, vertex, (x, y, z) = shapes.kind[s], shapes.size, shapes.vertex, point
@@ -149,6 +148,6 @@ def _way_out(shapes, faces, s, point, k, around, around_start, normal):
             d = ox * (x - vertex[v, 0]) + oy * (y - vertex[v, 1]) + oz * (z - vertex[v, 2])
         if d > best:
             nx, ny, nz = to_world(shapes.rotation, s, ox, oy, oz)
-            if node_allows(k, nx, ny, nz, around, around_start, normal):
+            if node_allows(surface, k, nx, ny, nz):
                 best, bx, by, bz = d, nx, ny, nz
     return best, bx, by, bz

@@ -1,6 +1,7 @@
 """What kernels write about a contact on a surface, and how the fields of Contacts are made of it."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,22 +16,40 @@ from delassus.kernel.memory import NO_REFCOUNT
 HEIGHT, REALS = 11, 12
 """Columns of `real`: normal from A to B, point [m], gap [m], four weights, and how far above the surface the other's
 point is, or the core of a round shape [m]."""
-SIDE_A, SIDE_B, NODE, FEATURE_A, FEATURE_B, ON_RIM, WHOLES = 0, 1, 2, 6, 7, 8, 9
+SIDE_A, SIDE_B, NODE = 0, 1, 2
+FEATURE_A, FEATURE_B, ON_RIM, WHOLES = 6, 7, 8, 9
 """Columns of `whole`: the two shapes, four nodes (−1: none), the feature of A and of B, and 1 where a point is above
 the rim of a face."""
 _FIRST_FEATURE = 1 << 60  # feature ids of flexible bodies begin here: beyond those of rigid pairs
 _SHAPES_MAX = 1 << 20  # shapes whose pairs have feature ids below _FIRST_FEATURE
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def put(real, whole, k, a, b, nx, ny, nz, x, y, z, gap, feature_a, feature_b):
-    """Contact k, where there is room: x, y, z is the point of B; no nodes yet.  Whether there was room."""
+class Rows(NamedTuple):
+    """The contacts that one thread writes."""
+
+    real: np.ndarray  # (·, REALS)
+    whole: np.ndarray  # (·, WHOLES)
+
+
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def rows_of(out, t):
+    """Of thread t.  out: (real (threads, ·, REALS), whole (threads, ·, WHOLES), contacts of each thread)."""
+    return Rows(out[0][t], out[1][t])
+
+
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def put(rows, k, sides, normal, point, gap, features):
+    """Contact k of two sides (A, B), where rows suffice; point: of B, its two features, no nodes yet.  Whether they
+    suffice."""
+    real, whole = rows.real, rows.whole
+    (nx, ny, nz), (x, y, z) = normal, point
     if k >= len(real):
         return False
     real[k, 0], real[k, 1], real[k, 2] = nx, ny, nz
     real[k, 3], real[k, 4], real[k, 5] = x - 0.5 * gap * nx, y - 0.5 * gap * ny, z - 0.5 * gap * nz
     real[k, 6] = gap
-    whole[k, SIDE_A], whole[k, SIDE_B], whole[k, FEATURE_A], whole[k, FEATURE_B] = a, b, feature_a, feature_b
+    whole[k, SIDE_A], whole[k, SIDE_B] = sides
+    whole[k, FEATURE_A], whole[k, FEATURE_B] = features
     real[k, HEIGHT], whole[k, ON_RIM] = gap, 0
     for c in range(4):
         real[k, 7 + c] = 0.0
@@ -38,10 +57,16 @@ def put(real, whole, k, a, b, nx, ny, nz, x, y, z, gap, feature_a, feature_b):
     return True
 
 
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def put_node(rows, k, place, node, weight):
+    """Node number `place` of contact k."""
+    rows.real[k, 7 + place], rows.whole[k, NODE + place] = weight, node
+
+
 def make_contacts(
     surface: SurfaceArrays, shapes: ShapeArrays, features: int, real: np.ndarray, whole: np.ndarray
 ) -> Contacts:
-    """The contacts, sorted.  features: how many each shape may have at most."""
+    """The contacts, sorted.  features: the most that a shape may have."""
     feature = _names(surface, shapes, features, whole)
     order = np.lexsort((feature, whole[:, SIDE_B], whole[:, SIDE_A]))
     real, whole = real[order], whole[order]

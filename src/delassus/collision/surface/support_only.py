@@ -12,7 +12,8 @@ from delassus.collision.narrow.gjk import WITNESS, signed_distance
 from delassus.collision.narrow.triangle import ON_EDGE
 from delassus.collision.surface.edges import NEAREST
 from delassus.collision.surface.facing import LEANING, edge_allows, node_allows
-from delassus.collision.surface.rows import NODE, put
+from delassus.collision.surface.posed import Obstacles, PosedSurface
+from delassus.collision.surface.rows import put, put_node, rows_of
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
@@ -32,14 +33,15 @@ def with_probes(shapes: ShapeArrays, position: np.ndarray, rotation: np.ndarray,
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
-def on_support_only(t, threads, pairs, first_rigid, surface, probed, reach, scratch, real, whole, counts):
+def on_support_only(t, threads, pairs, first_rigid, surface, obstacles, scratch, out):
     """Contacts of the nodes and edges that come with share t of the pairs (p, 2) of a SUPPORT_ONLY shape and a
-    triangle, into real[t] and whole[t]; goes on counting when out of room.
+    triangle, into the rows of `out` (rows.py); goes on counting when these are full.
 
-    first_rigid: as of `edges_on_shapes`; surface: (nodes (n, 3), grow (n,), which (S,), owned, edges, edge_faces,
-    triangles, triangle_body, around, around_start, normal); probed: `with_probes`; scratch: (threads, WITNESS, 3)."""
-    nodes, grow, which, owned, edges, edge_faces, triangles, body, around, around_start, normal = surface
-    posed = PosedShapes(*probed)
+    first_rigid: as of `edges_on_shapes`; surface, obstacles: fields of PosedSurface and, with probes, of Obstacles;
+    scratch: (threads, WITNESS, 3)."""
+    surface, obstacles, rows = PosedSurface(*surface), Obstacles(*obstacles), rows_of(out, t)
+    nodes, grow, numbers, owned = surface.nodes, surface.grow, surface.numbers, surface.owned
+    edges, body, posed = surface.edges, surface.body, PosedShapes(*obstacles.shapes)
     position, vertex = posed.position, posed.vertex
     W, count, n, shapes = scratch[t], 0, len(pairs), len(posed.kind) - threads
     probe = shapes + t
@@ -50,8 +52,8 @@ def on_support_only(t, threads, pairs, first_rigid, surface, probed, reach, scra
             k = owned[f, c]
             if k < 0:
                 continue
-            i, j = (which[k], which[k]) if c < 3 else (edges[k, 0], edges[k, 1])
-            limit = position[s, MARGIN] + reach[s] + max(grow[i], grow[j])
+            i, j = (numbers[k], numbers[k]) if c < 3 else (edges[k, 0], edges[k, 1])
+            limit = position[s, MARGIN] + obstacles.reach[s] + max(grow[i], grow[j])
             half = 0.0
             for a in range(3):
                 position[probe, a] = 0.5 * (nodes[i, a] + nodes[j, a])
@@ -63,7 +65,7 @@ def on_support_only(t, threads, pairs, first_rigid, surface, probed, reach, scra
                 continue
             w, feature = 0.0, np.int64(0)
             if c < 3:
-                if not node_allows(k, nx, ny, nz, around, around_start, normal):
+                if not node_allows(surface, k, nx, ny, nz):
                     continue
             else:
                 for a in range(3):
@@ -71,15 +73,15 @@ def on_support_only(t, threads, pairs, first_rigid, surface, probed, reach, scra
                 w /= 4.0 * half
                 if not (ON_EDGE < w < 1.0 - ON_EDGE):
                     continue
-                if not edge_allows(k, -nx, -ny, -nz, LEANING, nodes, edges, edge_faces, triangles, normal):
+                if not edge_allows(surface, k, -nx, -ny, -nz, LEANING):
                     continue
-                feature, k = np.int64(first_rigid + NEAREST), k + len(which)
+                feature, k = np.int64(first_rigid + NEAREST), k + len(numbers)
             x = nodes[i, 0] + w * (nodes[j, 0] - nodes[i, 0])
             y = nodes[i, 1] + w * (nodes[j, 1] - nodes[i, 1])
             z = nodes[i, 2] + w * (nodes[j, 2] - nodes[i, 2])
-            if put(real[t], whole[t], count, s, shapes + body[f], nx, ny, nz, x, y, z, gap, feature, k):
-                real[t, count, 7], whole[t, count, NODE] = 1.0 - w, i
+            if put(rows, count, (s, shapes + body[f]), (nx, ny, nz), (x, y, z), gap, (feature, k)):
+                put_node(rows, count, 0, i, 1.0 - w)
                 if c >= 3:
-                    real[t, count, 8], whole[t, count, NODE + 1] = w, j
+                    put_node(rows, count, 1, j, w)
             count += 1
-    counts[t] = count
+    out[2][t] = count

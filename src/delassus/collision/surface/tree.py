@@ -5,6 +5,7 @@ step only widens the boxes to where the nodes are now, bottom up. Neighbours in 
 so the tree stays good. A leaf has two to four triangles; node i has the children 2i and 2i + 1, the root is 1."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,19 @@ from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
 _LEAF = 4  # triangles of a leaf at most
-DEEP = 64  # room on the stack of a search: more than the tree has levels
+DEEP = 64  # of the stack of a search: more than the tree has levels
+
+
+class HalfSpace(NamedTuple):
+    """What lies below a plane."""
+
+    x: float  # a point of the plane [m]
+    y: float
+    z: float
+    nx: float  # its unit normal
+    ny: float
+    nz: float
+    height: float  # by which the plane is raised [m]
 
 
 def grow_tree(rest: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, int]:
@@ -65,7 +78,8 @@ def widen(nodes, triangles, order, levels, grow, boxes, normal):
                 x1, y1, z1 = max(x1, x + g), max(y1, y + g), max(z1, z + g)
             normal[t, 0], normal[t, 1], normal[t, 2] = unit_normal(nodes, triangles, t)
         i = leaves + k
-        boxes[i, 0], boxes[i, 1], boxes[i, 2], boxes[i, 3], boxes[i, 4], boxes[i, 5] = x0, y0, z0, x1, y1, z1
+        boxes[i, 0], boxes[i, 1], boxes[i, 2] = x0, y0, z0
+        boxes[i, 3], boxes[i, 4], boxes[i, 5] = x1, y1, z1
     for i in range(leaves - 1, 0, -1):
         for c in range(3):
             boxes[i, c] = min(boxes[2 * i, c], boxes[2 * i + 1, c])
@@ -102,15 +116,20 @@ def triangle_box(nodes, triangles, grow, t, box):
 def boxes_meet(boxes, i, box):
     """Whether boxes[i] and box (6,) have a point in common."""
     return (
-        boxes[i, 0] <= box[3] and boxes[i, 1] <= box[4] and boxes[i, 2] <= box[5]
-        and box[0] <= boxes[i, 3] and box[1] <= boxes[i, 4] and box[2] <= boxes[i, 5]
-    )  # fmt: skip
+        boxes[i, 0] <= box[3]
+        and boxes[i, 1] <= box[4]
+        and boxes[i, 2] <= box[5]
+        and box[0] <= boxes[i, 3]
+        and box[1] <= boxes[i, 4]
+        and box[2] <= boxes[i, 5]
+    )
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def below(box, i, x, y, z, nx, ny, nz, height):
-    """Whether box[i] reaches below the plane through (x, y, z) with unit normal n, raised by `height` [m]."""
-    d = nx * ((box[i, 0] if nx > 0.0 else box[i, 3]) - x)
-    d += ny * ((box[i, 1] if ny > 0.0 else box[i, 4]) - y)
-    d += nz * ((box[i, 2] if nz > 0.0 else box[i, 5]) - z)
-    return d <= height
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def below(box, i, space):
+    """Whether box[i] reaches into a half space."""
+    nx, ny, nz = space.nx, space.ny, space.nz
+    d = nx * ((box[i, 0] if nx > 0.0 else box[i, 3]) - space.x)
+    d += ny * ((box[i, 1] if ny > 0.0 else box[i, 4]) - space.y)
+    d += nz * ((box[i, 2] if nz > 0.0 else box[i, 5]) - space.z)
+    return d <= space.height

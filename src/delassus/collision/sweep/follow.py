@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from delassus.collision.arrays import ShapeArrays
-from delassus.collision.layout import PLANE, SPHERE, TRIANGLE, PosedShapes
+from delassus.collision.layout import PLANE, SPHERE, TRIANGLE, Placing, PosedShapes
 from delassus.collision.narrow.gjk import shape_distance
 from delassus.collision.placement import place
-from delassus.collision.sweep.swept import find_swept, swept_pairs
+from delassus.collision.sweep.swept import SweptShapes, SweptWork, find_swept, swept_pairs
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.memory import NO_REFCOUNT
 
@@ -25,7 +25,7 @@ _NEAR = 1e-7  # of the distance that counts as fast: shapes this near touch
 _STARTS = 1e-5  # … and from the start, where solving leaves gaps of its own
 _GRAZES = 1e-3  # … and at the start of what only just passes
 _SOON = 0.05  # of the path: over this time the speed of closing is measured where shapes touch from the start
-_ROUNDS = 64  # distances asked per pair; where they do not suffice the pair is taken to meet there
+_ROUNDS = 64  # distances computed per pair; where they do not suffice the pair is taken to meet there
 
 
 class Sweep(NamedTuple):
@@ -44,6 +44,28 @@ class Sweep(NamedTuple):
     def where(self, chosen: np.ndarray) -> "Sweep":
         """Some of them, by mask (p,)."""
         return Sweep(*(column[chosen] for column in self))
+
+
+class Solids(NamedTuple):
+    """Shapes whose paths are followed, fields of ShapeArrays, Pace and Polyhedra."""
+
+    kind: np.ndarray
+    body: np.ndarray
+    size: np.ndarray
+    arm: np.ndarray
+    vertex: np.ndarray
+    vertex_start: np.ndarray
+    supports: np.ndarray
+
+
+class Motion(NamedTuple):
+    """Where bodies and shapes are at the start, and how they move."""
+
+    q: np.ndarray  # (n_b, 7)
+    path: np.ndarray  # (n_b, 9), see `sweep`
+    position: np.ndarray  # (n, 8) of the shapes at the start
+    rotation: np.ndarray  # (n, 3, 3)
+    horizon: float  # at least 1, see `sweep`
 
 
 _NOTHING = Sweep(np.empty((0, 2), np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
@@ -72,15 +94,15 @@ def sweep(
         keys = pair_keys(pairs)
         new = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] != keys
         pairs, limit = pairs[new], limit[new]
-    return _judged(arrays, q, path, position, rotation, pairs, limit, horizon)
+    return _judged(arrays, Motion(q, path, position, rotation, horizon), pairs, limit)
 
 
 def follow(arrays: ShapeArrays, q: np.ndarray, path: np.ndarray, pairs: np.ndarray, horizon: float) -> Sweep:
-    """The same for these pairs (p, 2) of shapes a < b, sorted, however fast they are."""
+    """`sweep` for these pairs (p, 2) of shapes a < b, sorted, however fast they are."""
     thin, margin = arrays.pace.thin, arrays.surface[:, 0]
     position, rotation, _ = _start(arrays, q)
     limit = np.minimum(margin[pairs].sum(axis=1), thin[pairs].min(axis=1))
-    return _judged(arrays, q, path, position, rotation, pairs, limit, horizon)
+    return _judged(arrays, Motion(q, path, position, rotation, horizon), pairs, limit)
 
 
 def _start(arrays: ShapeArrays, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -91,49 +113,41 @@ def _start(arrays: ShapeArrays, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     return placed
 
 
-def _judged(
-    arrays: ShapeArrays,
-    q: np.ndarray,
-    path: np.ndarray,
-    position: np.ndarray,
-    rotation: np.ndarray,
-    pairs: np.ndarray,
-    limit: np.ndarray,
-    horizon: float,
-) -> Sweep:
-    verdict, time, vertices = np.empty(len(pairs), np.int64), np.empty(len(pairs)), arrays.vertices
-    _follow(pairs, limit, arrays.kind, arrays.size, vertices[0], vertices[1], arrays.supports, arrays.body,
-            arrays.pace.arm, q, path, position, rotation, horizon, verdict, time)  # fmt: skip
-    return Sweep(pairs, verdict, time, limit)
+def _judged(arrays: ShapeArrays, motion: Motion, pairs: np.ndarray, limit: np.ndarray) -> Sweep:
+    """Verdict and time of pairs."""
+    p = arrays.vertices
+    solids = Solids(arrays.kind, arrays.body, arrays.size, arrays.pace.arm, p.vertex, p.vertex_start, arrays.supports)
+    sweep = Sweep(pairs, np.empty(len(pairs), np.int64), np.empty(len(pairs)), limit)
+    _follow(tuple(solids), tuple(motion), tuple(sweep))
+    return sweep
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED)
 def follow_few(shapes, solids, q, path, horizon, placed, work):
-    """`sweep` among few shapes, for compiled code: how many pairs come near each other fast; shapes and verdicts are in
-    work[4] and work[6]; −1 where there is no room for so many.
+    """`sweep` among few shapes, for compiled code: the number of pairs that come near each other fast, with shapes and
+    verdicts in `work`; −1 where these are more than `work` has rows for.
 
     shapes, work: `few_swept`; solids: (size, vertex, vertex_start, supports) of `ShapeArrays`; placed: (position,
     rotation, extent) of the shapes, written; the others as in `sweep`."""
-    near, found, limit, verdict, time = find_swept(shapes, q, path, placed, work), work[4], work[5], work[6], work[7]
-    if near > len(limit):
+    near, swept, space = find_swept(shapes, q, path, placed, work), SweptShapes(*shapes), SweptWork(*work)
+    if near > len(space.limit):
         return -1
     if near:
-        size, vertex, vertex_start, supports = solids
-        _follow(
-            found[:near], limit, shapes[0][0], size, vertex, vertex_start, supports, shapes[5][0], shapes[1], q, path,
-            placed[0], placed[1], horizon, verdict, time,
-        )  # fmt: skip
+        placing, (size, vertex, vertex_start, supports) = Placing(*swept.placing), solids
+        own = Solids(placing.kind, placing.body, size, swept.arm, vertex, vertex_start, supports)
+        pairs = Sweep(space.pairs[:near], space.verdict, space.time, space.limit)
+        _follow(own, Motion(q, path, placed[0], placed[1], horizon), pairs)
     return near
 
 
 @njit(cache=True, error_model="numpy")
-def _follow(
-    pairs, limit, kind, size, vertex, vertex_start, supports, body, arm, q, path, position, rotation, horizon, verdict,
-    time,
-):  # fmt: skip
-    """Verdict and time of every pair.  horizon: at least 1, see sweep."""
-    P, R, W, M = np.empty((2, 3)), np.empty((2, 3, 3)), np.empty((4, 3)), np.empty((3, 3))
-    poses = PosedShapes(P, R, size, kind, vertex, vertex_start, supports)
+def _follow(solids, motion, sweep):
+    """Verdict and time of every pair.  solids, motion, sweep: fields of Solids, Motion and Sweep."""
+    solids, motion, sweep = Solids(*solids), Motion(*motion), Sweep(*sweep)
+    pairs, limit, kind = sweep.pairs, sweep.limit, solids.kind
+    position, path, horizon = motion.position, motion.path, motion.horizon
+    R, W, M = np.empty((2, 3, 3)), np.empty((4, 3)), np.empty((3, 3))
+    poses = PosedShapes(np.empty((2, 3)), R, solids.size, kind, solids.vertex, solids.vertex_start, solids.supports)
     one, two = np.int64(0), np.int64(1)  # literal sides would be types of their own, and `_pose` compiled for each
     for p in range(len(pairs)):
         a, b = pairs[p, 0], pairs[p, 1]
@@ -147,48 +161,49 @@ def _follow(
                 if kind[s] != PLANE:
                     reach = max(reach, abs(position[s, k]))
         near = max(_NEAR * abs(limit[p]), 1e-13 * reach)
-        t, said, since, before, begins = 0.0, HIT, 0.0, 0.0, 0.0
+        t, verdict, since, before, begins = 0.0, HIT, 0.0, 0.0, 0.0
         for rounds in range(_ROUNDS):
-            _pose(a, one, t, kind, body, q, path, position, rotation, P, R, M)
-            _pose(b, two, t, kind, body, q, path, position, rotation, P, R, M)
+            _pose(solids, motion, a, one, t, poses, M)
+            _pose(solids, motion, b, two, t, poses, M)
             d, nx, ny, nz = shape_distance(poses, a, b, W)
             if nx == 0.0 and ny == 0.0 and nz == 0.0:
-                said = OVERLAP if rounds == 0 else HIT
+                verdict = OVERLAP if rounds == 0 else HIT
                 break
             if limit[p] < 0.0:
-                said = TOUCH if d <= -limit[p] else APART
+                verdict = TOUCH if d <= -limit[p] else APART
                 break
-            most = _closing(a, b, body, arm, path, nx, ny, nz, t)
+            most = _closing(solids, path, a, b, nx, ny, nz, t)
             if d <= (_STARTS * limit[p] if rounds == 0 else near):
                 if rounds > 0:
                     most = (before - d) / (t - since)  # how fast they closed on the way, not how fast they could have
                 else:
-                    _pose(a, one, _SOON, kind, body, q, path, position, rotation, P, R, M)
-                    _pose(b, two, _SOON, kind, body, q, path, position, rotation, P, R, M)
+                    _pose(solids, motion, a, one, _SOON, poses, M)
+                    _pose(solids, motion, b, two, _SOON, poses, M)
                     then, x, y, z = shape_distance(poses, a, b, W)
                     if x != 0.0 or y != 0.0 or z != 0.0:
                         most = (d - then) / _SOON
                 # a triangle has one side only
-                behind = kind[b] == TRIANGLE and _leans(R[1], vertex, vertex_start[b], nx, ny, nz) > 1e-6
-                said = TOUCH if most <= limit[p] or behind else HIT
+                behind = kind[b] == TRIANGLE and _leans(R[1], solids.vertex, solids.vertex_start[b], nx, ny, nz) > 1e-6
+                verdict = TOUCH if most <= limit[p] or behind else HIT
                 break
-            most = max(most, _closing(a, b, body, arm, path, nx, ny, nz, horizon))
+            most = max(most, _closing(solids, path, a, b, nx, ny, nz, horizon))
             if rounds == 0:
                 begins = d
             if most <= 0.0 or t + (d - 0.5 * near) / most > horizon:
-                said = MISS if begins > _GRAZES * limit[p] else GRAZE
+                verdict = MISS if begins > _GRAZES * limit[p] else GRAZE
                 break
             since, before = t, d
             t += (d - 0.5 * near) / most
-        if t > 1.0 and said == HIT:
-            said = MISS
-        verdict[p], time[p] = said, t
+        if t > 1.0 and verdict == HIT:
+            verdict = MISS
+        sweep.verdict[p], sweep.time[p] = verdict, t
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _pose(s, side, t, kind, body, q, path, position, rotation, P, R, M):
-    """Where shape s is at time t, into P[side] and R[side]."""
-    b = body[s]
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def _pose(solids, motion, s, side, t, poses, M):
+    """Where shape s is at time t, into pose `side`.  M: (3, 3) scratch."""
+    q, path, position, rotation = motion.q, motion.path, motion.position, motion.rotation
+    P, R, b = poses.position, poses.rotation, solids.body[s]
     if b < 0:
         for i in range(3):
             P[side, i] = position[s, i]
@@ -207,15 +222,15 @@ def _pose(s, side, t, kind, body, q, path, position, rotation, P, R, M):
         P[side, i] = q[b, i] + t * (path[b, i] + t * path[b, 6 + i])
         for k in range(3):
             P[side, i] += M[i, k] * (position[s, k] - q[b, k])
-        if kind[s] != SPHERE:  # whose rotation is never written
+        if solids.kind[s] != SPHERE:  # whose rotation is never written
             for j in range(3):
                 R[side, i, j] = M[i, 0] * rotation[s, 0, j] + M[i, 1] * rotation[s, 1, j] + M[i, 2] * rotation[s, 2, j]
 
 
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _closing(a, b, body, arm, path, nx, ny, nz, t):
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def _closing(solids, path, a, b, nx, ny, nz, t):
     """How fast points of shapes a and b can approach each other along n, from a to b, at time t [m per path]."""
-    out = 0.0
+    out, body, arm = 0.0, solids.body, solids.arm
     for side in range(2):
         s, sign = (a, 1.0) if side == 0 else (b, -1.0)
         m = body[s]

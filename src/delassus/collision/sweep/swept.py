@@ -1,13 +1,13 @@
 """Which shapes come near each other along their paths: boxes that hold them all along, sorted along one axis."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.broad.pairs import Filters, may_touch
-from delassus.collision.layout import PLANE
+from delassus.collision.layout import PLANE, Placing
 from delassus.collision.placement import place
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
@@ -15,6 +15,31 @@ from delassus.kernel.memory import NO_REFCOUNT
 _ALL_BY_ALL = 64  # fast shapes up to which each is tested against everything
 _UNSORTED = 64  # shapes up to which testing all pairs is quicker than sorting them
 _IN_ORDER = np.arange(_UNSORTED)
+
+
+class SweptShapes(NamedTuple):
+    """Shapes that may move far in a step; from Python it comes as a plain tuple, which costs less."""
+
+    placing: tuple[Any, ...]  # the fields of Placing
+    arm: np.ndarray  # of Pace, as the next two
+    thin: np.ndarray
+    least: float
+    surface: np.ndarray  # of ShapeArrays
+    filters: tuple[Any, ...]  # the fields of Filters
+    order: np.ndarray  # (n,) of the shapes along an axis, or in any
+
+
+class SweptWork(NamedTuple):
+    """Swept boxes of n shapes, and p pairs whose boxes overlap."""
+
+    low: np.ndarray  # (n, 3) lowest corners [m]
+    high: np.ndarray  # (n, 3) highest corners [m]
+    turn: np.ndarray  # (n,) how far turning moves their points [m]
+    is_fast: np.ndarray  # (n,)
+    pairs: np.ndarray  # (p, 2)
+    limit: np.ndarray  # (p,) see `swept_pairs`
+    verdict: np.ndarray  # (p,) of `follow_few`
+    time: np.ndarray  # (p,)
 
 
 def swept_pairs(
@@ -25,20 +50,38 @@ def swept_pairs(
     count as touching.
 
     arrays: ShapeArrays; path: (n_b, 9), see sweep; position, rotation, extent: of the shapes at the start."""
-    n, pace = arrays.count, arrays.pace
-    low, high, turn, is_fast = np.empty((n, 3)), np.empty((n, 3)), np.empty(n), np.empty(n, np.bool_)
-    _swept_boxes(arrays.body, pace.arm, pace.least, path, position, extent, low, high, turn, is_fast)
-    axis, order = _sorted(low) if n > _UNSORTED else (-1, _IN_ORDER[:n])
-    filters = tuple(arrays.filters)
-    room = 64
+    n, most, placed = arrays.count, 64, (position, rotation, extent)
+    shapes, work = _swept_shapes(arrays, _IN_ORDER[:n]), _work(n, most)
+    _swept_boxes(tuple(shapes), path, placed, tuple(work))
+    axis = -1
+    if n > _UNSORTED:
+        axis, order = _sorted(work.low)
+        shapes = shapes._replace(order=order)
     while True:
-        found, limit = np.empty((room, 2), np.int64), np.empty(room)
-        count = _overlaps(axis, order, low, high, turn, is_fast, pace.thin, arrays.surface, path, filters,
-                          (arrays.kind, position, rotation), found, limit)  # fmt: skip
-        if count <= room:
-            break
-        room = count
-    return found[:count], limit[:count]
+        count = _overlaps(axis, tuple(shapes), path, placed, tuple(work))
+        if count <= most:
+            return work.pairs[:count], work.limit[:count]
+        most = count
+        work = work._replace(pairs=np.empty((most, 2), np.int64), limit=np.empty(most))
+
+
+def _swept_shapes(arrays: ShapeArrays, order: np.ndarray) -> SweptShapes:
+    pace = arrays.pace
+    return SweptShapes(arrays.placing, pace.arm, pace.thin, pace.least, arrays.surface, tuple(arrays.filters), order)
+
+
+def _work(shapes: int, pairs: int) -> SweptWork:
+    """For so many shapes and pairs."""
+    return SweptWork(
+        np.empty((shapes, 3)),
+        np.empty((shapes, 3)),
+        np.empty(shapes),
+        np.empty(shapes, np.bool_),
+        np.empty((pairs, 2), np.int64),
+        np.empty(pairs),
+        np.empty(pairs, np.int64),
+        np.empty(pairs),
+    )
 
 
 def _sorted(low: np.ndarray) -> tuple[int, np.ndarray]:
@@ -50,34 +93,28 @@ def _sorted(low: np.ndarray) -> tuple[int, np.ndarray]:
 
 
 def few_swept(arrays: ShapeArrays) -> tuple[tuple[Any, ...], tuple[np.ndarray, ...]]:
-    """What `find_swept` reads of few shapes, and its work space; that of `follow_few`, too."""
-    n, c, pace = arrays.count, max(len(arrays.candidates), 1), arrays.pace
-    filters = tuple(arrays.filters)
-    constants = (arrays.placing, pace.arm, pace.thin, pace.least, arrays.surface, filters, np.arange(n))
-    return constants, (
-        np.empty((n, 3)), np.empty((n, 3)), np.empty(n), np.empty(n, np.bool_), np.empty((c, 2), np.int64), np.empty(c),
-        np.empty(c, np.int64), np.empty(c),
-    )  # fmt: skip
+    """Fields of SweptShapes and of SweptWork for `find_swept` and `follow_few` among few shapes."""
+    n = arrays.count
+    return tuple(_swept_shapes(arrays, np.arange(n))), tuple(_work(n, max(len(arrays.candidates), 1)))
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def find_swept(shapes, q, path, placed, work):
-    """How many pairs `swept_pairs` would find among few shapes, in compiled code; they are in work[4].  shapes, work:
-    `few_swept`; q: (n_b, 7) at the start; placed: (position, rotation, extent) of the shapes, written."""
-    placing, arm, thin, least, surface, filters, order = shapes
+    """`swept_pairs` among few shapes, for compiled code: the number of pairs, which are in work.
+
+    shapes, work: `few_swept`; q: (n_b, 7) at the start; placed: (position, rotation, extent) of the shapes, written."""
     position, rotation, extent = placed
-    low, high, turn, is_fast, found, limit, _, _ = work
-    place(np.int64(0), np.int64(1), placing, q, position, rotation, extent)
-    _swept_boxes(filters[0], arm, least, path, position, extent, low, high, turn, is_fast)
-    return _overlaps(
-        -1, order, low, high, turn, is_fast, thin, surface, path, filters, (placing[0], position, rotation), found,
-        limit,
-    )  # fmt: skip
+    place(np.int64(0), np.int64(1), SweptShapes(*shapes).placing, q, position, rotation, extent)
+    _swept_boxes(shapes, path, placed, work)
+    return _overlaps(-1, shapes, path, placed, work)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _swept_boxes(body, arm, least, path, position, extent, low, high, turn, is_fast):
+def _swept_boxes(shapes, path, placed, work):
     """Boxes that hold the shapes all along their paths, and how far turning moves their points."""
+    shapes, work, (position, _, extent) = SweptShapes(*shapes), SweptWork(*work), placed
+    body, arm, least = Placing(*shapes.placing).body, shapes.arm, shapes.least
+    low, high, turn, is_fast = work.low, work.high, work.turn, work.is_fast
     for s in range(len(body)):
         b = body[s]
         turn[s], far = 0.0, 0.0
@@ -96,11 +133,14 @@ def _swept_boxes(body, arm, least, path, position, extent, low, high, turn, is_f
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _overlaps(axis, order, low, high, turn, is_fast, thin, surface, path, filters, poses, found, limit):
-    """Pairs of fast shapes whose swept boxes overlap; goes on counting when out of room.  axis: along which `order`
-    goes, or −1; limit: negative where they do not move fast against each other, the distance [m] at which they count as
-    touching."""
-    kind, position, rotation = poses
+def _overlaps(axis, shapes, path, placed, work):
+    """Pairs of fast shapes whose swept boxes overlap; goes on counting when there are more than `work` has rows for.
+    axis: along which the shapes are ordered, or −1."""
+    shapes, work = SweptShapes(*shapes), SweptWork(*work)
+    filters = Filters(*shapes.filters)
+    kind, position, rotation = Placing(*shapes.placing).kind, placed[0], placed[1]
+    order, thin, surface = shapes.order, shapes.thin, shapes.surface
+    low, high, turn, is_fast = work.low, work.high, work.turn, work.is_fast
     n, count, fast = len(order), 0, 0
     for s in range(n):
         fast += is_fast[s]
@@ -116,22 +156,26 @@ def _overlaps(axis, order, low, high, turn, is_fast, thin, surface, path, filter
             if a == b or not (is_fast[a] or is_fast[b]) or (few and is_fast[b] and j < i):
                 continue
             if (
-                low[a, 0] > high[b, 0] or low[b, 0] > high[a, 0] or low[a, 1] > high[b, 1] or low[b, 1] > high[a, 1]
-                or low[a, 2] > high[b, 2] or low[b, 2] > high[a, 2]
-            ):  # fmt: skip
+                low[a, 0] > high[b, 0]
+                or low[b, 0] > high[a, 0]
+                or low[a, 1] > high[b, 1]
+                or low[b, 1] > high[a, 1]
+                or low[a, 2] > high[b, 2]
+                or low[b, 2] > high[a, 2]
+            ):
                 continue
             if kind[a] == PLANE and _is_above(low, high, b, position, rotation, a):
                 continue
             if kind[b] == PLANE and _is_above(low, high, a, position, rotation, b):
                 continue
             first, second = min(a, b), max(a, b)
-            if not may_touch(first, second, Filters(*filters)):
+            if not may_touch(first, second, filters):
                 continue
             margin = surface[a, 0] + surface[b, 0]
             most = min(margin, min(thin[a], thin[b]))
-            if count < len(limit):
-                found[count, 0], found[count, 1] = first, second
-                limit[count] = most if _against(first, second, turn, path, filters[0]) > most else -margin
+            if count < len(work.limit):
+                work.pairs[count, 0], work.pairs[count, 1] = first, second
+                work.limit[count] = most if _against(first, second, turn, path, filters.body) > most else -margin
             count += 1
     return count
 
