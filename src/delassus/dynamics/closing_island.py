@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from delassus.dynamics.closing_order import Closing
-from delassus.joints.primitives import constraint_row, coordinate_row, joint_frames
+from delassus.joints.primitives import constraint_row, coordinate_row, ends_of, joint_frames
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.linalg.factor.block_cholesky import BlockPattern, factor_blocks, solve_blocks
@@ -80,16 +80,15 @@ def evaluate(closing, g, q, room):
     joint_frames(closing.pair[a:z], closing.origin[a:z], closing.axes[a:z], q, room.rotation, frames)
     worst = 0.0
     for k in range(a, z):
-        xa, A, ca = room.origin[k, 0], room.axes[k, 0], room.centre[k, 0]
-        xb, B, cb = room.origin[k, 1], room.axes[k, 1], room.centre[k, 1]
+        ends = ends_of(room, k)
         start = closing.start[k]
         for r in range(start, closing.start[k + 1]):
             kind, i, j = closing.row[r, 0], closing.row[r, 1], closing.row[r, 2]
             error = 0.0
             if r < start + closing.hard[k]:
-                error = constraint_row(kind, i, j, closing.length[k], xa, A, ca, xb, B, cb, room.rows[r])
+                error = constraint_row(kind, i, j, closing.length[k], ends, room.rows[r])
             else:
-                coordinate_row(kind, i, xa, A, ca, xb, B, cb, room.rows[r])
+                coordinate_row(kind, i, ends, room.rows[r])
             room.residual[r] = error
             if abs(error) > worst or error != error:
                 worst = abs(error)

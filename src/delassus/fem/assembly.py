@@ -7,10 +7,10 @@ from delassus.kernel import njit
 
 
 @njit(cache=True, error_model="numpy")
-def add_forces(connectivity, gradient, volume, first, count, U, slope, V, force):
-    """force (n, 3) −= Σ volume P ∇N with P = U diag(slope) Vᵀ, of elements first … first + count − 1.  U, V: (p, 3, 3),
-    slope: (p, 3), of their points; gradient: (e, Q, N, 3); volume: (e, Q)."""
-    P = np.empty((3, 3))
+def add_forces(connectivity, gradient, volume, some, U, slope, V, force):
+    """force (n, 3) −= Σ volume P ∇N with P = U diag(slope) Vᵀ, of some elements: the first and their number.  U, V:
+    (p, 3, 3), slope: (p, 3), of their points; gradient: (e, Q, N, 3); volume: (e, Q)."""
+    P, (first, count) = np.empty((3, 3)), some
     points, nodes = gradient.shape[1], gradient.shape[2]
     for e in range(first, first + count):
         for q in range(points):
@@ -30,11 +30,11 @@ def add_forces(connectivity, gradient, volume, first, count, U, slope, V, force)
 
 
 @njit(cache=True, error_model="numpy")
-def add_stiffness(slots, gradient, volume, first, count, U, V, response, stiffness):
-    """stiffness (blocks, 3, 3) += −∂force/∂x of elements first … first + count − 1.  slots: (e, N, N), the block of
-    each pair of nodes. In the principal axes, with h = Vᵀ∇N, most entries of the law's derivative vanish, and a block
-    takes fifteen products before it is turned by U."""
-    points, nodes = gradient.shape[1], gradient.shape[2]
+def add_stiffness(slots, gradient, volume, some, U, V, response, stiffness):
+    """stiffness (blocks, 3, 3) += −∂force/∂x of some elements: the first and their number. slots: (e, N, N), the block
+    of each pair of nodes. In the principal axes, with h = Vᵀ∇N, most entries of the law's derivative vanish, and a
+    block takes fifteen products before it is turned by U."""
+    points, nodes, (first, count) = gradient.shape[1], gradient.shape[2], some
     h, K, A, B = np.empty((nodes, 3)), np.empty((nodes, nodes, 3, 3)), np.empty((3, 3)), np.empty((3, 3))
     for e in range(first, first + count):
         K[:] = 0.0

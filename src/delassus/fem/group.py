@@ -58,28 +58,28 @@ class Group:
             if p < room:
                 U, sigma, V, determinant = U[:p], sigma[:p], V[:p], determinant[:p]
                 response = Response(*(array[:p] for array in response))
-            stretches(x, self.connectivity, self.gradient, first, count, U, sigma, V, determinant)
+            stretches(x, self.connectivity, self.gradient, (first, count), U, sigma, V, determinant)
             law(sigma, self.mu[first * width :][:p], self.lam[first * width :][:p], response)
             yield Points(first, count, U, sigma, V, determinant, response)
 
     def add(
         self, points: Points, force: np.ndarray | None, K: np.ndarray | None, C: np.ndarray | None, tangent: str
     ) -> None:
-        """To forces, stiffness and damping, in this order: what is known of the points is overwritten on the way."""
-        first, count, U, sigma, V, _, response = points
-        width = self.volume.shape[1]
-        at = slice(first * width, (first + count) * width)
+        """To forces, stiffness and damping, in this order: `points` are overwritten on the way."""
+        some, response = (points.first, points.elements), points.response
+        U, sigma, V, width = points.U, points.sigma, points.V, self.volume.shape[1]
+        at = slice(points.first * width, (points.first + points.elements) * width)
         if force is not None:
-            add_forces(self.connectivity, self.gradient, self.volume, first, count, U, response.slope, V, force)
+            add_forces(self.connectivity, self.gradient, self.volume, some, U, response.slope, V, force)
         if K is not None:
             if tangent == "clamped":
                 clamp(response)
             elif tangent == "warped":
                 warp(self.mu[at], self.lam[at], response)
-            add_stiffness(self.slots, self.gradient, self.volume, first, count, U, V, response, K)
+            add_stiffness(self.slots, self.gradient, self.volume, some, U, V, response, K)
         if C is not None and self.beta[at].any():
             viscosity(sigma, self.mu[at], self.lam[at], self.beta[at], V, response)
-            add_stiffness(self.slots, self.gradient, self.volume, first, count, U, V, response, C)
+            add_stiffness(self.slots, self.gradient, self.volume, some, U, V, response, C)
 
     def energies(self, points: Points, of_element: np.ndarray) -> None:
         """Fill those of all elements [J]."""
@@ -89,8 +89,7 @@ class Group:
 
     def stresses(self, points: Points, stress: np.ndarray) -> None:
         """Fill those of all elements, Cauchy's [Pa]."""
-        first, count, U, sigma, _, determinant, response = points
-        volume = self.volume[first : first + count]
-        part = np.empty((count, 3, 3))
-        cauchy_stress(volume, U, sigma, response.slope, determinant, part)
-        stress[self.number[first : first + count]] = part
+        at = slice(points.first, points.first + points.elements)
+        part = np.empty((points.elements, 3, 3))
+        cauchy_stress(self.volume[at], points.U, points.sigma, points.response.slope, points.determinant, part)
+        stress[self.number[at]] = part

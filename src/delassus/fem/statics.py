@@ -75,9 +75,15 @@ def equilibrium(
 
 
 def _line_search(
-    elements: Elements, x: np.ndarray, step: np.ndarray, outer: np.ndarray, energy: float, left: np.ndarray,
-    free: np.ndarray, inner: np.ndarray,
-) -> tuple[np.ndarray, float] | None:  # fmt: skip
+    elements: Elements,
+    x: np.ndarray,
+    step: np.ndarray,
+    outer: np.ndarray,
+    energy: float,
+    left: np.ndarray,
+    free: np.ndarray,
+    inner: np.ndarray,
+) -> tuple[np.ndarray, float] | None:
     """The next shape and its energy, forces in `inner`; None where no length of the step is downhill."""
     promise = float((left * step).sum())
     before = energy - float((outer * (x - elements.rest)).sum())

@@ -13,10 +13,10 @@ _LINE = 1e-14  # second largest stretch over the largest below which its directi
 
 
 @njit(cache=True, error_model="numpy")
-def stretches(x, connectivity, gradient, first, count, U, sigma, V, determinant):
-    """Fill U, V (p, 3, 3), sigma (p, 3) and determinant (p,) of the points of elements first … first + count − 1, one
-    after the other.  x: (n, 3) places of nodes; connectivity: (e, N); gradient: (e, Q, N, 3)."""
-    F = np.empty((3, 3))
+def stretches(x, connectivity, gradient, some, U, sigma, V, determinant):
+    """Fill U, V (p, 3, 3), sigma (p, 3) and determinant (p,) of the points of some elements, the first and their
+    number, one after the other.  x: (n, 3) places of nodes; connectivity: (e, N); gradient: (e, Q, N, 3)."""
+    F, (first, count) = np.empty((3, 3)), some
     points, nodes = gradient.shape[1], gradient.shape[2]
     for e in range(first, first + count):
         for q in range(points):

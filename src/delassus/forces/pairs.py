@@ -84,11 +84,9 @@ class Pairs:
         in a midpoint step, see `pull_pairs`."""
         n = len(self.bodies)
         force, dq, dv = np.empty((n, 12)), np.empty((n, 12, 12)), np.empty((n, 12, 12))
-        pull_pairs(
-            self.measures, (self.bodies, self.nodes, self.origin, self.axes),
-            (self.rest, self.stiffness, self.damping), (at.q, at.rotation, at.u, at.nodes, at.node_velocity), is_exact,
-            masses or NO_MASSES, (force, dq, dv),
-        )  # fmt: skip
+        ends, laws = (self.bodies, self.nodes, self.origin, self.axes), (self.rest, self.stiffness, self.damping)
+        where = (at.q, at.rotation, at.u, at.nodes, at.node_velocity)
+        pull_pairs(self.measures, ends, laws, where, is_exact, masses or NO_MASSES, (force, dq, dv))
         return force, dq, dv
 
     def energy(self, at: Configuration) -> np.ndarray:
@@ -105,10 +103,36 @@ class Pairs:
         return out
 
 
+class _Ends(NamedTuple):
+    """Two ends where they are, and one seen from the other."""
+
+    point: np.ndarray  # (2, 3) [m]
+    axes: np.ndarray  # (2, 3, 3) as columns
+    arm: np.ndarray  # (2, 3) from the centres of mass to the points [m]
+    d: np.ndarray  # (3,) from the first point to the second [m]
+    p: np.ndarray  # (4,) quaternion of the second end in the first
+    phi: np.ndarray  # (3,) its rotation vector [rad]
+
+
+class _Scratch(NamedTuple):
+    """For derivatives of measures (measures.py)."""
+
+    column: np.ndarray  # (3,)
+    G: np.ndarray  # (12, 3)
+    E: np.ndarray  # (3, 3)
+    N: np.ndarray  # (3, 3)
+
+
+@njit(cache=True)
+def _empty_ends():
+    return _Ends(np.empty((2, 3)), np.empty((2, 3, 3)), np.empty((2, 3)), np.empty(3), np.empty(4), np.empty(3))
+
+
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _place_end(ends, k, side, q, rotation, nodes, point, axes, arm):
-    """The point (3,), axes (3, 3) and arm (3,) from the centre of mass of one end."""
+def _place_end(ends, k, side, q, rotation, nodes, placed):
+    """One end of pair k, written to `placed`."""
     bodies, on_nodes, origin, local = ends
+    point, axes, arm = placed.point[side], placed.axes[side], placed.arm[side]
     b, n = bodies[k, side], on_nodes[k, side]
     for i in range(3):
         arm[i] = 0.0
@@ -129,18 +153,19 @@ def _place_end(ends, k, side, q, rotation, nodes, point, axes, arm):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _differentiate(which, axis, value, d, axes, arm, p, phi, column, G, E, N, Y, T, geometric):
+def _differentiate(which, axis, value, placed, scratch, Y, T, geometric):
     """Y (12,), T (12, 12) and, of distances, geometric (12, 12) of one measure of two placed ends, written."""
+    d, axes, arm, column = placed.d, placed.axes, placed.arm, scratch.column
     if which == DISTANCE:
-        distance(d, arm, value, G, Y, T, geometric)
+        distance(d, arm, value, scratch.G, Y, T, geometric)
     elif which == SLIDE:
         for i in range(3):
             column[i] = axes[0, i, axis]
         slide(column, d, arm, Y, T)
     elif which == ROTVEC:
-        rotation_component(axis, phi, axes[0], E, N, Y, T)
+        rotation_component(axis, placed.phi, axes[0], scratch.E, scratch.N, Y, T)
     else:
-        twist(p, axes[0], column, N, Y, T)
+        twist(placed.p, axes[0], column, scratch.N, Y, T)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
@@ -165,11 +190,11 @@ def measure_pairs(measures, ends, where, out):
     """Measures (n, m) of all pairs, written to out.  where: q, rotation, nodes."""
     which, axis = measures
     q, rotation, nodes = where
-    point, axes, arm = np.empty((2, 3)), np.empty((2, 3, 3)), np.empty((2, 3))
-    d, p, phi = np.empty(3), np.empty(4), np.empty(3)
+    placed = _empty_ends()
+    point, axes, d, p, phi = placed.point, placed.axes, placed.d, placed.p, placed.phi
     for k in range(len(out)):
         for side in range(2):
-            _place_end(ends, k, side, q, rotation, nodes, point[side], axes[side], arm[side])
+            _place_end(ends, k, side, q, rotation, nodes, placed)
         for i in range(3):
             d[i] = point[1, i] - point[0, i]
         relative_rotation(axes[0], axes[1], p)
@@ -194,16 +219,16 @@ def pull_pairs(measures, ends, laws, where, is_exact, masses, out):
     q, rotation, u, nodes, node_velocity = where
     force, dq, dv = out
     count = len(which)
-    point, axes, arm = np.empty((2, 3)), np.empty((2, 3, 3)), np.empty((2, 3))
-    d, p, phi, column = np.empty(3), np.empty(4), np.empty(3), np.empty(3)
-    G, E, N = np.empty((12, 3)), np.empty((3, 3)), np.empty((3, 3))
+    placed = _empty_ends()
+    scratch = _Scratch(np.empty(3), np.empty((12, 3)), np.empty((3, 3)), np.empty((3, 3)))
+    point, axes, d, p, phi = placed.point, placed.axes, placed.d, placed.p, placed.phi
     Y, T, geometric = np.empty((count, 12)), np.empty((count, 12, 12)), np.empty((12, 12))
     y, rate, s, own = np.empty(count), np.empty(count), np.empty(count), np.empty(12)
     bent, pulled, damped = np.empty((count, 12)), np.empty((count, 12)), np.empty((count, 12))
     ahead, behind, late = np.full(count, 0.5), np.full(count, 0.5), np.full(count, math.sqrt(0.5))  # square roots
     for k in range(len(force)):
         for side in range(2):
-            _place_end(ends, k, side, q, rotation, nodes, point[side], axes[side], arm[side])
+            _place_end(ends, k, side, q, rotation, nodes, placed)
             b, n = ends[0][k, side], ends[1][k, side]
             for i in range(6):
                 own[6 * side + i] = u[b, i] if b >= 0 else node_velocity[n, i] if n >= 0 and i < 3 else 0.0
@@ -213,9 +238,7 @@ def pull_pairs(measures, ends, laws, where, is_exact, masses, out):
         log_of(p, phi)
         for m in range(count):
             y[m] = value_of(which[m], axis[m], d, axes, p, phi)
-            _differentiate(
-                which[m], axis[m], y[m], d, axes, arm, p, phi, column, G, E, N, Y[m], T[m], geometric
-            )  # fmt: skip
+            _differentiate(which[m], axis[m], y[m], placed, scratch, Y[m], T[m], geometric)
             y[m] -= rest[k, m]
             rate[m] = 0.0
             for a in range(12):

@@ -30,6 +30,17 @@ class Frames(NamedTuple):
     centre: np.ndarray  # (n_j, 2, 3) centres of mass of the two bodies [m]
 
 
+class Ends(NamedTuple):
+    """Frames of one joint on its base and its follower."""
+
+    xa: np.ndarray  # (3,) origin on the base [m]
+    A: np.ndarray  # (3, 3) its axes as columns
+    ca: np.ndarray  # (3,) centre of mass of the base [m]
+    xb: np.ndarray
+    B: np.ndarray
+    cb: np.ndarray
+
+
 class Axes(NamedTuple):
     """What each of n_d joint coordinates measures."""
 

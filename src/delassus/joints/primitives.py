@@ -25,7 +25,7 @@ import math
 
 import numpy as np
 
-from delassus.joints.data import Axes, Frames, JointRows
+from delassus.joints.data import Axes, Ends, Frames, JointRows
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
@@ -70,16 +70,22 @@ def empty_frames(count):
 
 
 @njit(cache=True, **NO_REFCOUNT)
+def ends_of(frames, j):
+    """Of joint j."""
+    origin, axes, centre = frames.origin, frames.axes, frames.centre
+    return Ends(origin[j, 0], axes[j, 0], centre[j, 0], origin[j, 1], axes[j, 1], centre[j, 1])
+
+
+@njit(cache=True, **NO_REFCOUNT)
 def evaluate_constraints(joints, frames, residual, rows):
     """Residual (m,) [m, rad] and rows (m, 12) of every constraint of every joint, both written.  joints: fields of
     `JointRows`; frames: of `Frames`."""
-    of, (origin, axes, centre) = JointRows(*joints), frames
+    of, frames = JointRows(*joints), Frames(*frames)
     for j in range(len(of.bodies)):
-        xa, A, ca = origin[j, 0], axes[j, 0], centre[j, 0]
-        xb, B, cb = origin[j, 1], axes[j, 1], centre[j, 1]
+        ends = ends_of(frames, j)
         for r in range(of.start[j], of.start[j + 1]):
             kind, a, b = of.primitive[r], of.base_axis[r], of.follower_axis[r]
-            residual[r] = constraint_row(kind, a, b, of.length[j], xa, A, ca, xb, B, cb, rows[r])
+            residual[r] = constraint_row(kind, a, b, of.length[j], ends, rows[r])
             _ground(of.bodies[j], rows[r])
 
 
@@ -87,12 +93,10 @@ def evaluate_constraints(joints, frames, residual, rows):
 def evaluate_coordinates(of, frames, values, rows):
     """Values (n_d,) [m, rad] and rate rows (n_d, 12) of every joint coordinate, both written.  of: fields of `Axes`;
     frames: of `Frames`."""
-    of, (origin, axes, centre) = Axes(*of), frames
+    of, frames = Axes(*of), Frames(*frames)
     for d in range(len(of.joint)):
         j = of.joint[d]
-        xa, A, ca = origin[j, 0], axes[j, 0], centre[j, 0]
-        xb, B, cb = origin[j, 1], axes[j, 1], centre[j, 1]
-        values[d] = coordinate_row(of.primitive[d], of.axis[d], xa, A, ca, xb, B, cb, rows[d])
+        values[d] = coordinate_row(of.primitive[d], of.axis[d], ends_of(frames, j), rows[d])
         _ground(of.bodies[j], rows[d])
 
 
@@ -106,8 +110,10 @@ def _ground(pair, row):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def constraint_row(kind, i, j, length, xa, A, ca, xb, B, cb, row):
-    """Residual of one row; its rate is row · (u_a, u_b).  A, B: (3, 3), columns are the axes; row: (12,), written."""
+def constraint_row(kind, i, j, length, ends, row):
+    """Residual of one row; its rate is row · (u_a, u_b).  row: (12,), written."""
+    xa, A, ca = ends.xa, ends.A, ends.ca
+    xb, B, cb = ends.xb, ends.B, ends.cb
     if kind == DOT:
         axis_pair(A, i, B, j, row)
         return A[0, i] * B[0, j] + A[1, i] * B[1, j] + A[2, i] * B[2, j]
@@ -137,11 +143,12 @@ def constraint_row(kind, i, j, length, xa, A, ca, xb, B, cb, row):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def coordinate_row(kind, i, xa, A, ca, xb, B, cb, row):
+def coordinate_row(kind, i, ends, row):
     """Value of one joint coordinate [m or rad]; its rate is row · (u_a, u_b)."""
+    A, B = ends.A, ends.B
     x, y, z = np.int64(0), np.int64(1), np.int64(2)  # literals would be types of their own, compiled one by one
     if kind == SLIDE:
-        return constraint_row(np.int64(POINT), i, x, 0.0, xa, A, ca, xb, B, cb, row)
+        return constraint_row(np.int64(POINT), i, x, 0.0, ends, row)
     if kind == TURN:
         turn(A[0, 2], A[1, 2], A[2, 2], row)
         return math.atan2(_dot(B, x, A, y), _dot(B, x, A, x))
