@@ -13,6 +13,7 @@ if "DELASSUS_TRAINING" in os.environ:  # where a wheel with machine code is to b
     from delassus.cli.ahead.training import record
 
     record()
+os.environ.setdefault("DELASSUS_PROCESSES", "1")  # commands that tests run compile alone: tests run side by side
 os.environ.pop("COLUMNS", None)  # set in the processes of pytest-xdist: tables would be cut to fit a terminal
 
 TESTS = Path(__file__).parent

@@ -11,6 +11,7 @@ from numba import config, types
 
 from delassus.cli.ahead import workers
 from delassus.cli.ahead.signatures import Entered, from_json, read_list, to_json, write_list
+from delassus.errors import SettingsError
 from delassus.kernel import cache
 from delassus.kernel.argument_blocks import ArgumentBlockType
 from delassus.scenes import SCENES
@@ -77,6 +78,16 @@ def test_processes_compile_what_this_one_then_finds(tmp_path, monkeypatch):
 def test_a_process_that_dies_is_no_reason_to_wait(monkeypatch, tmp_path):
     monkeypatch.setattr(workers.sys, "executable", "/bin/false" if os.name == "posix" else "cmd")
     assert workers.compile_kernels([NORM, GONE], 2) == 0
+
+
+def test_how_many_processes_is_a_setting(monkeypatch):
+    assert workers.processors() == 1, "tests ask for it"
+    for wrong in ("0", "-1", "two", ""):
+        monkeypatch.setenv("DELASSUS_PROCESSES", wrong)
+        with pytest.raises(SettingsError, match="at least 1"):
+            workers.processors()
+    monkeypatch.delenv("DELASSUS_PROCESSES")
+    assert workers.processors() >= 1
 
 
 def test_the_command(tmp_path):

@@ -13,6 +13,7 @@ from typing import Any
 
 from delassus.cli.ahead.signatures import Entered, from_json, read_list
 from delassus.cli.console import Display
+from delassus.errors import SettingsError
 
 MOST = 8  # processes: each takes 300 MB, and the largest kernel takes as long as all others in eight
 _SECONDS = 22e-6  # per byte of machine code, with which estimates begin: two cores of an AMD EPYC
@@ -35,7 +36,12 @@ def compile_ahead(use: str) -> None:
 
 
 def processors() -> int:
-    """That this process may run on."""
+    """That this process may run on, or as many as DELASSUS_PROCESSES says."""
+    asked = os.environ.get("DELASSUS_PROCESSES")
+    if asked is not None:
+        if not asked.isdecimal() or not int(asked):
+            raise SettingsError(f"DELASSUS_PROCESSES={asked}: give a number of processes to compile with, at least 1")
+        return int(asked)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
