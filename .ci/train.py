@@ -4,7 +4,8 @@ by, and for the machine code in wheels.
     python .ci/train.py                    into build/training
     python .ci/train.py --list             and writes src/delassus/cli/ahead/kernels.json anew
     python .ci/train.py --list --dry       … of what earlier runs left there
-    python .ci/train.py --jobs 2 wall      in two processes at once; only programs with this word in their names
+    python .ci/train.py --jobs 2 wall      in two processes at once; only programs with this word in their names, of the
+                                           list only their lines
 
 Kernels that are in the user's cache are not compiled again. The tests write down theirs as well, where
 DELASSUS_TRAINING names a folder: `.ci/run` does so."""
@@ -82,12 +83,16 @@ def train(name: str, command: list[str]) -> None:
 
 
 def write_list(names: list[str]) -> str:
-    """kernels.json, of what these programs entered."""
-    from delassus.cli.ahead.signatures import Entered, write_list
+    """kernels.json, of what these programs entered; what others use stays in it."""
+    from delassus.cli.ahead.signatures import Entered, read_list, write_list
     from delassus.cli.ahead.training import read
     from delassus.kernel import cache
 
     uses, sizes = defaultdict(set), {}
+    for one in read_list():
+        if of := set(one.uses) - set(names):
+            key = json.dumps([one.module, one.name, one.arguments])
+            uses[key], sizes[key] = of, one.size
     for name in names:
         for module, kernel, entry, words in read(FOLDER / name.replace(" ", "-")):
             code = cache.read(entry)
