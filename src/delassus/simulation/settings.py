@@ -21,6 +21,10 @@ _LEAST = 1e-100  # of a step and a tolerance, and one over the largest: squares 
 _USAGE = "step(model, state, inputs, settings, memory)"
 
 
+COORDINATES = ["maximal", "joint"]
+"""What `StepSettings.coordinates` may be."""
+
+
 @dataclass(frozen=True)
 class StepSettings:
     """How a step is taken. Every value is checked here.
@@ -38,6 +42,8 @@ class StepSettings:
     theta: weight of the end of the step in everything that pushes, from 0.5 (second order) to 1, under "moreau"; None:
         the integrator's own, 0.5 for "moreau", whose springs and drives lean to the end where they are stiff, see
         docs/forces.md.
+    coordinates: what compiled steps are solved in. "maximal": velocities of bodies; "joint": those of joints, which
+        take joints of a spanning tree out of the problem, as far as the model allows, see docs/step.md.
     penalty: the springs of contacts under "penalty", see `Penalty`; None: `Penalty()`.
     stabilisation: how errors of joints, limits and contacts are removed, see `Stabilisation`.
     softening: which rows are soft, and how, where joints and materials say nothing themselves, see `Softening`; None:
@@ -59,6 +65,7 @@ class StepSettings:
     threads: int = 1
     theta: float | None = None
     penalty: Penalty | None = None
+    coordinates: str = "maximal"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "law", Law.of(self.law))
@@ -74,6 +81,8 @@ class StepSettings:
             value = getattr(self, name)
             if not isinstance(value, kind) and (name == "stabilisation" or value is not None):
                 raise SettingsError(f"{name} is {shown(value)}: give {kind.__name__}(…)")
+        if not (isinstance(self.coordinates, str) and self.coordinates in COORDINATES):
+            raise SettingsError(f"coordinates is {shown(self.coordinates)}: give {' or '.join(map(repr, COORDINATES))}")
         Limits(self.tol, self.velocity_factor, self.max_iter, None)
         integrator(self.integrator, self.theta)
         if not isinstance(self.solver, str) or self.solver != "auto":

@@ -12,6 +12,7 @@ from delassus.kernel.argument_blocks import ArgumentBlock, caller, contents
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model
 from delassus.simulation.compiled.data import Before, Keeping, Plain, StepInputs, StepMemory, Stepping
+from delassus.simulation.compiled.joint_coordinates import forest_of
 from delassus.simulation.compiled.layout import (
     first_room,
     memory_for,
@@ -49,7 +50,10 @@ class Stepper:
             self._counts = np.zeros(3, np.int64)  # what became of the last step, its iterations and contacts
             self._make_room(first_room(model))
             world, stages = world_of(model, settings), stages_of(model, settings)
-            self._world = world._replace(addresses=addresses_of(world, self._inputs, self._work, stages))
+            self.forest = forest_of(model, settings)
+            self._forest = None if self.forest is None else ArgumentBlock(self.forest)
+            addresses = addresses_of(world, self._inputs, self._work, stages, self._forest)
+            self._world = world._replace(addresses=addresses)
             self._keepers: dict[Any, int] = {}  # addresses of what keeps steps
             self._nowhere, self._kept = (ArgumentBlock(Keeping(0, nowhere())) for _ in range(2))
             self._room_kept: Plain = ()

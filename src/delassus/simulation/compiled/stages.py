@@ -25,10 +25,12 @@ from delassus.dynamics.turns import count_turns
 from delassus.joints.data import Freedoms
 from delassus.kernel import njit
 from delassus.kernel.addresses import kernel_address
+from delassus.kernel.argument_blocks import ArgumentBlock
 from delassus.linalg.factor.dense_elimination import CARRY_ROWS
 from delassus.model.model import Model
 from delassus.problem.scales import measure_rigid
 from delassus.simulation.compiled.data import Plain, StepInputs, StepWork, StepWorld
+from delassus.simulation.compiled.joint_coordinates import addresses_for
 from delassus.simulation.compiled.layout import closes, most_rows
 from delassus.simulation.settings import StepSettings
 from delassus.solvers.auto.island_loop import solve_resting
@@ -36,8 +38,9 @@ from delassus.solvers.newton.small import MOST_ROWS, solve_small
 from delassus.solvers.parts.at_once import solve_alone
 
 CLOSE, JOINTS, SOFT_JOINTS, COORDINATES, SOFT_CONTACTS, FOLLOW, SOLVE = range(7)
-TURNS, DETECT, REST, REDUCE, MEASURE, MOVE, ALONE, STAGES = range(7, 15)
-"""Numbers of the stages, and how many there are."""
+TURNS, DETECT, REST, REDUCE, MEASURE, MOVE, ALONE = range(7, 14)
+FOREST, CLOSE_FOREST, SOLVE_FOREST, STAGES = range(14, 18)
+"""Numbers of the stages, and how many there are; FOREST is where the last two find theirs."""
 
 
 @njit(cache=True, inline="always")
@@ -59,6 +62,12 @@ def to_close(world, q, u, work):
     """What `close` is called with."""
     _, _, inverse_mass, inverse_inertia, _ = world.bodies
     return world.joints.closing, (inverse_mass, inverse_inertia), world.settings.closure, q, u, work.closing
+
+
+@njit(cache=True, inline="always")
+def to_solve_forest(forest, poses, rigid, free, data, out):
+    """What `solve_forest` is called with, see `to_solve`."""
+    return forest, poses.turned, poses.half, rigid, free, data, out
 
 
 @njit(cache=True, inline="always")
@@ -201,8 +210,11 @@ def _as_given(*arguments: Any) -> Plain:
     return arguments
 
 
-def addresses_of(world: StepWorld, inputs: StepInputs, work: StepWork, needed: set[int]) -> np.ndarray:
-    """(STAGES,) of the stages that are needed, compiled now or loaded; 0 for the others."""
+def addresses_of(
+    world: StepWorld, inputs: StepInputs, work: StepWork, needed: set[int], forest: ArgumentBlock | None = None
+) -> np.ndarray:
+    """(STAGES,) of the stages that are needed, compiled now or loaded; 0 for the others.  forest: of joint
+    coordinates."""
     poses, rows, problem = work.poses, RowArrays(*work.rows.arrays), work.problem
     q, u, turns, start, reduced = poses.q, poses.u, np.zeros(0, np.int64), work.rows.start, Reduced(*problem.reduced)
     columns, solver = ContactColumns(*work.contacts.columns), world.settings.solver
@@ -232,4 +244,7 @@ def addresses_of(world: StepWorld, inputs: StepInputs, work: StepWork, needed: s
     addresses = np.zeros(STAGES, np.int64)
     for number in sorted(needed):
         addresses[number] = address_for(*calls[number])
+    if forest is not None:
+        solve = getattr(to_solve_forest, "py_func", to_solve_forest)(0, poses, rigid, (u_f, v_f), data, out)
+        addresses[FOREST:STAGES] = forest.address, *addresses_for(forest, solve[1:])
     return addresses

@@ -113,8 +113,7 @@ def _meet(world, wrench, q, u, work):
             further = contacts.reach
     _copy(poses.predicted, poses.at)
     if settings.closure > 0.0:
-        no_velocities = poses.scratch[:0]
-        call_kernel(world.addresses[stages.CLOSE], stages.to_close(world, poses.at, no_velocities, work))
+        _close(world, poses.at, poses.scratch[:0], work)
     matrices_of(poses.at, 3, poses.rotation)
     matrices_of(poses.predicted, 3, poses.turned)  # masses are those of the prediction: see one_step.py
     swing(bodies.inertia, poses.turned, u, 0.5 * h, poses.half)
@@ -133,6 +132,17 @@ def _meet(world, wrench, q, u, work):
         if are_in_doubt(found, poses.at, u, h, joint_bodies, contacts.doubt):
             return PASSING, 0
     return TAKEN, count
+
+
+@njit(cache=True, error_model="numpy", **INLINED)
+def _close(world, q, u, work):
+    """Poses, and velocities where there are any, that obey the joints, in place."""
+    addresses = world.addresses
+    forest, done = addresses[stages.FOREST], 0
+    if forest != 0:
+        done = call_kernel(addresses[stages.CLOSE_FOREST], (forest, q, u))
+    if done == 0:
+        call_kernel(addresses[stages.CLOSE], stages.to_close(world, q, u, work))
 
 
 @njit(cache=True, error_model="numpy", **INLINED)
@@ -243,7 +253,7 @@ def _solve_once(world, inputs, sizes, held, work):
         for i in range(len(u_f)):
             found[RESIDUAL_COUNT + i] = u_f[i]
         return 0
-    if m > MANY_ROWS and addresses[stages.REST] == 0:
+    if m > MANY_ROWS and addresses[stages.REST] == 0 and addresses[stages.FOREST] == 0:
         return FAILED
     rigid = (pairs, start, rows[:m], reduced.response[:m], soft)
     scale, whole, n = problem.scale[:blocks], problem.whole, len(reduced.u_f)
@@ -253,8 +263,14 @@ def _solve_once(world, inputs, sizes, held, work):
     end = RESIDUAL_COUNT + m + len(u_f)
     out = (problem.reactions[:m], found[: end + 3 * MOST_JUDGEMENTS])
     judged, most = WHOLE, solver.most
+    if addresses[stages.FOREST] != 0:
+        in_joints = stages.to_solve_forest(addresses[stages.FOREST], work.poses, rigid, (u_f, v_f), data, out)
+        judged = call_kernel(addresses[stages.SOLVE_FOREST], in_joints)
+        if judged > 0:
+            return int(found[end])
+        judged = WHOLE
     if m > MANY_ROWS:
-        if not max_abs(out[0]) > 0.0:
+        if addresses[stages.REST] == 0 or not max_abs(out[0]) > 0.0:
             return FAILED
         before, most = work.poses.half.reshape(-1), solver.most_of_rest
         given = stages.to_solve_resting(solver, rigid, (u_f, v_f), bias[:m], before, data, out, problem.islands)
@@ -309,7 +325,7 @@ def _move(world, u, sizes, work):
                 lack[d] = 0.0
             return LIMITS
     if settings.closure > 0.0:
-        call_kernel(addresses[stages.CLOSE], stages.to_close(world, poses.q, poses.u, work))
+        _close(world, poses.q, poses.u, work)
     return TAKEN
 
 
