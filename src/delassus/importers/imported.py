@@ -80,6 +80,11 @@ class Imported:
         values = self.state.coordinates(self.model)
         self.ctrl.update({a.name: a.holding(values) for a in self.actuators if a.bias[1]})
 
+    @property
+    def inputs_are_constant(self) -> bool:
+        """Do `inputs` change with the controls alone, and not with time or state?"""
+        return not any(actuator.needs_state for actuator in self.actuators if not actuator.is_drive)
+
     def inputs(self, t: float, state: State) -> Inputs:
         """What the actuators do with the present controls, as `World(…, inputs=…)` and `simulate` take it."""
         model = self.model

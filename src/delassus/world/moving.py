@@ -110,7 +110,9 @@ class Moving:
     @property
     def are_constant(self) -> bool:
         """Does the same act in all steps to come, unless somebody changes it? One of `simulation.run.Actions`."""
-        return self._function is None and self._acting.is_constant
+        of_file = self.imported is not None and self._function == self.imported.inputs
+        is_given = self._function is not None and not (of_file and self.imported.inputs_are_constant)
+        return not is_given and self._acting.is_constant
 
     def at(self, state: State) -> Inputs:
         """What acts in the step from this state."""
