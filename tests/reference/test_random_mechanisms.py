@@ -22,9 +22,10 @@ ROUNDING = 1e-9  # of the radius: depths below this are none
 COUNT = 300
 
 
-def faults(mechanism: Mechanism, h: float = H) -> list[str]:
+def faults(mechanism: Mechanism, h: float = H, coordinates: str = "maximal") -> list[str]:
     """What is wrong with a run of a mechanism, in words; empty if nothing is."""
-    audit = audited_run(*assemble(mechanism), round(STEPS * H / h), StepSettings(h=h))
+    settings = StepSettings(h=h, coordinates=coordinates)
+    audit = audited_run(*assemble(mechanism), round(STEPS * H / h), settings)
     out = []
     if audit.excess > EXCESS:
         out.append(f"energy grew by {audit.excess:.1e} of what was exchanged")
@@ -58,11 +59,18 @@ def test_random_mechanism_keeps_its_books(seed):
     assert faults(random_mechanism(seed)) == []
 
 
+@pytest.mark.parametrize("seed", [16, 33, 124])
+def test_random_mechanism_keeps_its_books_in_joint_coordinates(seed):
+    print(f"seed {seed}")
+    assert faults(random_mechanism(seed), coordinates="joint") == []
+
+
 @pytest.mark.slow
-def test_three_hundred_random_mechanisms_keep_their_books():
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_three_hundred_random_mechanisms_keep_their_books(coordinates):
     wrong = {}
     for seed in range(COUNT):
-        found = faults(random_mechanism(seed))
+        found = faults(random_mechanism(seed), coordinates=coordinates)
         if found:
             wrong[seed] = found
     print(f"{COUNT} mechanisms of {STEPS} steps: {len(wrong)} with faults")

@@ -29,6 +29,7 @@ from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.problem import Problem
 from delassus.simulation.impact_times import are_divided, divided
+from delassus.simulation.in_joints import InJoints, mechanism_for
 from delassus.simulation.memory import Memory
 from delassus.simulation.report import StepReport
 from delassus.simulation.settings import StepSettings, check_arguments, sorted_inputs
@@ -42,6 +43,8 @@ _FINE = 1e-3  # of the tolerances, where rows next to their bounds go to and fro
 _MOST_ROUNDS = 20  # of Newton's method over a step, of which three to six are taken
 _SAME = 10.0  # tolerances: what solves to them leave of differences
 _DEFAULT = StepSettings()
+First = Callable[[Problem, np.ndarray | None], Solution | None]
+"""What may solve a problem from a guess."""
 _NOWHERE = np.zeros(0)
 _ALL = np.empty(0, bool)
 
@@ -85,14 +88,19 @@ def _taken(
 
     softness = softness_of(model, settings.softening)
     closes = softness.closed.row_count > 0 and np.isfinite(stabilisation.closure)
+    made = mechanism_for(model, settings) if closes else None
+    joints = None if made is None else InJoints(made, settings)
     at = predicted = scheme.predict(state.q, state.u, h)
     flight = foresee(model, state, inputs, at, h, scheme.lead, stabilisation, loose)
     if flight is not None:
         at = predicted = flight.at
+        joints = None  # what stopped on its way is not where its joints are
     if closes:
         # off its path an over-constrained linkage is rigid, and its rows ask for the impossible
         here = state.coordinates(model) if model.closes_lengths else _NOWHERE
-        at, _ = _closed(model, predicted, POSES_ALONE, stabilisation.closure, softness, here)
+        found = joints.closed(predicted, POSES_ALONE) if joints is not None else None
+        joints = joints if found is not None else None
+        at, _ = found or _closed(model, predicted, POSES_ALONE, stabilisation.closure, softness, here)
     rotation = rotations_of(at)
     contacts = meeting(model, state, inputs, at, h, scheme.lead, stabilisation, flight, settings.threads, loose)
     nodes = state.nodes
@@ -132,7 +140,8 @@ def _taken(
     if not isinstance(solver, str) and solver.follows_contacts:
         solving = replace(settings, solver=solver.in_step(h, contacts.rod_lengths(at)))
     watch.stage("assembly")
-    problem, solution = _settled(problem, reduced, held, guess, solving)
+    first = joints.at(predicted) if joints is not None else None
+    problem, solution = _settled(problem, reduced, held, guess, solving, first)
     rounds = 1
     if scheme.is_iterated and posed is not None:
         problem, solution, rounds = _iterated(posed, problem, solution, reduced, held, solving)
@@ -147,7 +156,8 @@ def _taken(
     solved = q, u
     if closes:
         closure = settings.stabilisation.closure
-        q, u = _closed(model, q, u, closure, softness, coordinates)
+        found = joints.closed(q, u) if joints is not None else None
+        q, u = found or _closed(model, q, u, closure, softness, coordinates)
     turns = turns_after(model.joints, q, u, coordinates, rows.rates, way.left)
     if posed is None:
         after = State(q, u, state.t + h, turns)
@@ -182,12 +192,15 @@ def _settled(
     held: Held | None,
     guess: np.ndarray | None,
     settings: StepSettings,
+    first: First | None = None,
 ) -> tuple[Problem, Solution]:
-    """The problem and its solution, with bounded rows where they belong.  reduced: makes it anew of what is held."""
-    solution = _solve(problem, guess, settings)
+    """The problem and its solution, with bounded rows where they belong.  reduced: makes it anew of what is held;
+    first: what may solve it before others do."""
+    solution = _solve(problem, guess, settings, first)
     while held is not None and not held.is_done(solution, _allowed_speed(problem, settings)):
         problem = reduced()
-        spent, solution = solution.iterations, _solve(problem, solution.point, settings, held.is_late)
+        first = None if held.is_late else first
+        spent, solution = solution.iterations, _solve(problem, solution.point, settings, first, held.is_late)
         solution.iterations += spent
     if held is not None and not held.is_settled:
         solution.status = Status.STALLED
@@ -219,8 +232,17 @@ def _iterated(
     return problem, solution, _MOST_ROUNDS
 
 
-def _solve(problem: Problem, guess: np.ndarray | None, settings: StepSettings, is_fine: bool = False) -> Solution:
+def _solve(
+    problem: Problem,
+    guess: np.ndarray | None,
+    settings: StepSettings,
+    first: First | None = None,
+    is_fine: bool = False,
+) -> Solution:
     """is_fine: three digits more where they can be had, otherwise as good as the settings ask for."""
+    found = None if first is None else first(problem, guess)
+    if found is not None:
+        return found
     factor, tol, solver = settings.velocity_factor, settings.tol, settings.solver
     limits: dict[str, Any] = {"max_iter": settings.max_iter, "threads": settings.threads}
     if is_fine:

@@ -10,11 +10,9 @@ import numpy as np
 from numba import float64, typeof
 
 from delassus.dynamics.reduced.closing import close_reduced
-from delassus.dynamics.reduced.dense import Asked, asked_of
-from delassus.dynamics.reduced.mechanism import mechanism_of
+from delassus.dynamics.reduced.dense import Asked
 from delassus.dynamics.reduced.room import Room, room_for
 from delassus.dynamics.reduced.solve import solve_reduced
-from delassus.dynamics.softness import softness_of
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.addresses import kernel_address
 from delassus.kernel.argument_blocks import ArgumentBlock, ArgumentBlockType, contents
@@ -22,8 +20,8 @@ from delassus.model.model import Model
 from delassus.model.tree import Tree
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.simulation.compiled.layout import closes
+from delassus.simulation.in_joints import asked_by, mechanism_for
 from delassus.simulation.settings import StepSettings
-from delassus.solvers.newton.small import MOST_ROWS, most_iterations
 
 SOLVED, UNSOLVED, UNCLOSED = range(3)
 """Places of `Forest.tally`."""
@@ -44,14 +42,10 @@ class Forest(NamedTuple):
 
 def forest_of(model: Model, settings: StepSettings) -> Forest | None:
     """What steps under these settings need; None where they stay in coordinates of bodies."""
-    if settings.coordinates == "maximal" or not closes(model, settings):
+    made = mechanism_for(model, settings) if closes(model, settings) else None
+    if made is None:
         return None
-    made = mechanism_of(model, softness_of(model, settings.softening))
-    if made.reason is not None:
-        return None
-    factor = np.inf if settings.velocity_factor is None else float(settings.velocity_factor)
-    most = most_iterations(MOST_ROWS, 0, int(settings.max_iter))
-    asked, tol = asked_of((float(settings.tol), factor), most), float(settings.stabilisation.closure)
+    asked, tol = asked_by(settings), float(settings.stabilisation.closure)
     room, tally = room_for(made.tree, made.loops), np.zeros(3, np.int64)
     return Forest(made.tree, made.masses, made.loops.row_data, tol, asked, room, tally)
 
