@@ -16,6 +16,7 @@ from delassus.dynamics.reduced.solve import solve_reduced
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.addresses import kernel_address
 from delassus.kernel.argument_blocks import ArgumentBlock, ArgumentBlockType, contents
+from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model
 from delassus.model.tree import Tree
 from delassus.residuals import RESIDUAL_COUNT
@@ -50,7 +51,7 @@ def forest_of(model: Model, settings: StepSettings) -> Forest | None:
     return Forest(made.tree, made.masses, made.loops.row_data, tol, asked, room, tally)
 
 
-@njit(cache=True, error_model="numpy", **ADDRESSED)
+@njit(cache=True, error_model="numpy", **ADDRESSED, **NO_REFCOUNT)
 def close_forest(held, q, u):
     """`close_reduced` of the forest at an address; counted where it fails."""
     tree, masses, loops, tol, _, room, tally = contents(held)
