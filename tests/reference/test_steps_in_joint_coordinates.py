@@ -33,7 +33,7 @@ def test_two_hundred_steps_in_joint_coordinates_move_as_those_of_bodies(seed):
     """Apart by what a step of a curved path leaves, which either coordinates drop in their own way."""
     run, tally = run_of(seed, JOINT, 200)
     other, none = run_of(seed, StepSettings(), 200)
-    assert tally[0] > 150
+    assert tally[0] > 50
     assert not none.any()
     assert apart(run, other)[0] < 1e-4
     residual, _ = run.model.joints.constraints(run.model.joints.frames(run.q, run.state.rotation))

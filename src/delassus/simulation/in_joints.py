@@ -12,12 +12,14 @@ from delassus.dynamics.reduced.room import Room, room_for
 from delassus.dynamics.reduced.solve import solve_reduced
 from delassus.dynamics.softness import softness_of
 from delassus.law import Law
+from delassus.linalg.operators.delassus import ODD_MASSES
 from delassus.model.model import Model
 from delassus.problem import Problem
 from delassus.simulation.settings import StepSettings
 from delassus.solvers import Solution
 from delassus.solvers.newton.small import MOST_ROWS, most_iterations
 from delassus.solvers.parts.at_once import Attempt
+from delassus.solvers.solution import AttemptedSolution
 from delassus.spatial import rotations_of
 from delassus.status import Status
 
@@ -27,7 +29,7 @@ def mechanism_for(model: Model, settings: StepSettings) -> Mechanism | None:
     if settings.coordinates == "maximal" or settings.solver != "auto" or settings.law is not Law.NCP:
         return None
     softness = softness_of(model, settings.softening)
-    if settings.scheme.is_penalty:
+    if settings.scheme.is_penalty or model.mass.max(initial=0.0) > ODD_MASSES * model.mass.min(initial=np.inf):
         return None
     if not np.isfinite(settings.stabilisation.closure) or not softness.closed.row_count:
         return None
@@ -73,4 +75,12 @@ class InJoints:
         attempt.seconds = perf_counter() - start
         if not attempt.count or not attempt.is_within(*asked.tols):
             return None
-        return Solution.of_attempt(attempt, reactions, Status.CONVERGED, "prox-ssn", *asked.tols)
+        return AttemptedSolution(
+            attempt=attempt,
+            reactions=reactions,
+            status=Status.CONVERGED,
+            solver="prox-ssn",
+            law=problem.law,
+            tol=asked.tols[0],
+            tol_velocity=asked.tols[1],
+        )
