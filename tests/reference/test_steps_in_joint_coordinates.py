@@ -8,6 +8,7 @@ from random_mechanisms import assemble, random_mechanism
 from test_joint_coordinates import chain_of, closed, mechanism
 
 from delassus.dynamics.forces import total_energy
+from delassus.errors import SettingsError
 from delassus.simulation import Memory, StepSettings, step
 from delassus.simulation.run import Asked, Run
 
@@ -82,3 +83,8 @@ def test_energy_is_kept_to_second_order():
         loss.append(abs(sum(total_energy(model, run.state)) - energy[0]))
     assert loss[1] < 0.4 * loss[0]
     assert loss[2] < 0.4 * loss[1]
+
+
+def test_settings_name_the_coordinates_there_are():
+    with pytest.raises(SettingsError, match="coordinates is 'joints': give 'maximal' or 'joint'"):
+        StepSettings(coordinates="joints")

@@ -211,6 +211,15 @@ def test_about_names_the_first_difference():
     assert About.from_text(one.to_text(), "x") == one
 
 
+def test_recordings_without_coordinates_were_made_in_those_of_bodies():
+    setup = SCENES["wall"].build(rows=1, columns=1)
+    now = About.of(setup.model, setup.state, setup.settings)
+    before = replace(now, settings={k: v for k, v in now.settings.items() if k != "coordinates"})
+    joint = About.of(setup.model, setup.state, replace(setup.settings, coordinates="joint"))
+    assert before.difference(now) is None
+    assert before.difference(joint) == "has the setting coordinates = maximal, not joint"
+
+
 def test_rows_of_drives_are_known_before_the_first_step():
     """Motors without gains have none, damping beside a limited effort has its own."""
     builder = ModelBuilder()

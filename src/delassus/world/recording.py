@@ -63,7 +63,18 @@ def load_recording(path: Path) -> "World":
 
 def _settings(found: dict[str, Any], default: StepSettings) -> StepSettings:
     """Settings of steps as a recording keeps them, where plain values say them."""
-    words = ("h", "law", "tol", "tol_velocity", "max_iter", "integrator", "theta", "warm_start", "threads")
+    words = [
+        "h",
+        "law",
+        "tol",
+        "tol_velocity",
+        "max_iter",
+        "integrator",
+        "theta",
+        "warm_start",
+        "threads",
+        "coordinates",
+    ]
     plain = {key: found[key] for key in words if key in found}
     if isinstance(found.get("penalty"), dict):
         plain["penalty"] = Penalty(**found["penalty"])

@@ -15,6 +15,9 @@ from delassus.model.state import State
 
 FORMAT = 2
 _READ = (1, FORMAT)  # 1: without the turns of joint angles, which were then known within (−π, π] only
+_LATER = {"coordinates": "maximal"}
+"""Settings that came later, with what recordings without them were made with."""
+
 # Defaults of format 1 that are others now: (then, now). A run made with the old ones goes on with the new ones.
 _CHANGED = {"tol_velocity": (1e-6, "auto"), "stabilisation.contact": (0.1, 1.0)}
 
@@ -99,6 +102,8 @@ class About:
             ("setting", self.settings, other.settings),
         ):
             a, b = _paths(mine), _paths(yours)
+            if what == "setting":
+                a, b = _LATER | a, _LATER | b
             if self.format < other.format:
                 a, b = ({key: table[key] for key in a.keys() & b.keys()} for table in (a, b))
                 a |= {key: now for key, (then, now) in _CHANGED.items() if (a.get(key), b.get(key)) == (then, now)}
