@@ -19,10 +19,13 @@ import mujoco
 from delassus import World
 
 ROBOTS = {
-    "kuka": "kuka_iiwa_14/scene.xml", "anymal_c": "anybotics_anymal_c/scene.xml", "cassie": "agility_cassie/scene.xml",
-    "shadow hand": "shadow_hand/scene_right.xml", "2f85": "robotiq_2f85/scene.xml",
+    "kuka": "kuka_iiwa_14/scene.xml",
+    "anymal_c": "anybotics_anymal_c/scene.xml",
+    "cassie": "agility_cassie/scene.xml",
+    "shadow hand": "shadow_hand/scene_right.xml",
+    "2f85": "robotiq_2f85/scene.xml",
     "softfoot": "iit_softfoot/scene.xml",
-}  # fmt: skip
+}
 TURNS = 7
 WARM = 200  # steps before anything is measured
 SECONDS = 0.1  # of processor time that a turn should take

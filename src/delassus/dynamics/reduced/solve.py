@@ -71,7 +71,7 @@ def solve_reduced(tree, masses, rigid, free, judged_by, asked, out, room):
     iterations = 0.0
     if count > 0:
         D, speed, own = np.empty((count, count)), np.empty(count), np.empty(count)
-        _form_system(rows, index[:count], left, Y, room.p, D, speed)
+        _form_system(rows, index[:count], left, Y, room.p, (D, speed))
         for a in range(count):
             own[a] = reactions[index[a]]
         iterations = solve_dense(D, speed, own, rows, data, index[:count], asked)
@@ -158,8 +158,9 @@ def _form_rows(tree, rows, fate, index, Y, room):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _form_system(rows, index, left, Y, p, D, speed):
-    """D = Y H⁻¹ Yᵀ + E, and v without reactions."""
+def _form_system(rows, index, left, Y, p, out):
+    """D = Y H⁻¹ Yᵀ + E, and v without reactions, into `out`."""
+    D, speed = out
     for a in range(len(index)):
         for b in range(a + 1):
             g = 0.0

@@ -54,9 +54,9 @@ def forest_of(model: Model, settings: StepSettings) -> Forest | None:
 @njit(cache=True, error_model="numpy", **ADDRESSED, **NO_REFCOUNT)
 def close_forest(held, q, u):
     """`close_reduced` of the forest at an address; counted where it fails."""
-    tree, masses, loops, tol, _, room, tally = contents(held)
-    done = close_reduced(tree, masses, loops, tol, q, u, room)
-    tally[UNCLOSED] += 1 - done
+    own = contents(held)
+    done = close_reduced(own.tree, own.masses, own.loops, own.tol, q, u, own.room)
+    own.tally[UNCLOSED] += 1 - done
     return done
 
 
@@ -65,15 +65,14 @@ def solve_forest(held, rotation, half, rigid, free, judged_by, out):
     """`solve_reduced` where `close_forest` was called last: judgements, or 0, and the guess as it was, where the
     solution is not good enough.  rotation: of the masses; half: (n_b, 6); free: velocities of bodies and of rows
     without reactions; out: reactions, and `found` of an `Attempt`."""
-    tree, masses, _, _, asked, room, tally = contents(held)
-    reactions, found = out
-    guess = reactions.copy()
-    without = (free[0], half.reshape(-1), free[1])
-    judged = solve_reduced(tree, (masses[0], masses[1], rotation), rigid, without, judged_by, asked, out, room)
-    if judged > 0 and found[0] <= asked.tols[0] and found[RESIDUAL_COUNT - 1] <= asked.tols[1]:
-        tally[SOLVED] += 1
+    own = contents(held)
+    tols, masses, (reactions, found) = own.asked.tols, (own.masses[0], own.masses[1], rotation), out
+    guess, without = reactions.copy(), (free[0], half.reshape(-1), free[1])
+    judged = solve_reduced(own.tree, masses, rigid, without, judged_by, own.asked, out, own.room)
+    if judged > 0 and found[0] <= tols[0] and found[RESIDUAL_COUNT - 1] <= tols[1]:
+        own.tally[SOLVED] += 1
         return judged
-    tally[UNSOLVED] += 1
+    own.tally[UNSOLVED] += 1
     reactions[:] = guess
     return np.int64(0)
 
