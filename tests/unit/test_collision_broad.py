@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from delassus.collision import Instance, detect, shape_arrays
-from delassus.collision.broad.pairs import FEW
+from delassus.collision.broad.pairs import SMALL
 from delassus.shapes import Box, Capsule, Plane, Sphere
 
 
@@ -46,7 +46,7 @@ def test_equals_brute_force(sizes, spread):
     position[0] = [1e9, -1e9, 1e8]  # one that got away
     exclude = [(1, 2), (7, 3), (10, 20)]
     arrays = shape_arrays(instances, exclude=exclude)
-    assert arrays.count > FEW
+    assert arrays.count > SMALL
     assert len(arrays.gridded)
     contacts = detect(arrays, position, quaternion)
     expected = brute_force(instances, position, quaternion, [set(pair) for pair in exclude])

@@ -8,19 +8,20 @@ import numpy as np
 import pytest
 
 from delassus.collision import Contacts, Instance, detect, detect_at, shape_arrays
-from delassus.collision.broad.pairs import FEW
+from delassus.collision.broad.pairs import SMALL
 from delassus.collision.contacts import empty_columns
 from delassus.collision.find import (
     BAD_POSE,
-    NO_COLUMNS,
     NO_KERNEL,
-    NO_ROOM,
     PLACE,
+    TOO_FEW_ROWS,
+    TOO_SHORT_COLUMNS,
     find_contacts,
     most_contacts,
     work_for,
 )
-from delassus.collision.work import BAD, CONTACTS, MISSING, PAIR_ROOM, ROW_ROOM, Work
+from delassus.collision.narrow import families
+from delassus.collision.work import BAD, CONTACTS, MISSING, OUT_ROWS, PAIR_ROWS, Work
 from delassus.kernel import njit
 from delassus.model.model import constants
 from delassus.shapes import Box, Capsule, Convex, Cylinder, Mesh, Plane, Sphere
@@ -55,8 +56,8 @@ def test_a_heap_is_no_special_case(count):
     d = np.linalg.norm(position[:, None] - position, axis=2)
     far = tuple(int(i) for i in np.unravel_index(np.argmax(d), d.shape))
     plain, other = shape_arrays(instances), shape_arrays(instances, exclude=[far])
-    assert plain.plain
-    assert not other.plain
+    assert plain.is_heap
+    assert not other.is_heap
     contacts = detect(plain, position, quaternion)
     assert len(contacts) > count
     assert (contacts.bodies == -1).any()
@@ -65,10 +66,10 @@ def test_a_heap_is_no_special_case(count):
 
 
 def test_two_spheres_of_a_body_are_no_heap():
-    arrays = shape_arrays([Instance(Sphere(1.0), body=k // 2) for k in range(2 * FEW)])
-    assert not arrays.plain
-    position = 10.0 * np.arange(FEW)[:, None] * np.array([1.0, 0, 0])
-    assert len(detect(arrays, position, np.tile(ONE, (FEW, 1)))) == 0
+    arrays = shape_arrays([Instance(Sphere(1.0), body=k // 2) for k in range(2 * SMALL)])
+    assert not arrays.is_heap
+    position = 10.0 * np.arange(SMALL)[:, None] * np.array([1.0, 0, 0])
+    assert len(detect(arrays, position, np.tile(ONE, (SMALL, 1)))) == 0
 
 
 def mixed_scene(rng, count):
@@ -82,21 +83,21 @@ def mixed_scene(rng, count):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_few_shapes_are_no_special_case(seed):
-    instances, position, quaternion = mixed_scene(np.random.default_rng(seed), FEW // 2)
+    instances, position, quaternion = mixed_scene(np.random.default_rng(seed), SMALL // 2)
     few = shape_arrays(instances, exclude=[(1, 2), (0, 7)])
-    assert few.few
+    assert few.is_small
     contacts = detect(few, position, quaternion)
     assert len(contacts) > 10
-    assert same_bits(contacts, detect(replace(few, few=False), position, quaternion))
+    assert same_bits(contacts, detect(replace(few, is_small=False), position, quaternion))
 
 
 @njit(error_model="numpy")
 def many_times(n, shapes, q, reach, work, columns):
     """The last of n detections inside compiled code."""
-    said = 0
+    total = 0
     for _ in range(n):
-        said = find_contacts(PLACE, shapes, q, reach, work, columns)
-    return said
+        total = find_contacts(PLACE, shapes, q, reach, work, columns)
+    return total
 
 
 @pytest.mark.parametrize("far", [False, True])
@@ -107,7 +108,7 @@ def test_compiled_code_finds_the_same_contacts(far):
     reach = np.full(arrays.count, 0.05) if far else np.empty(0)
     work, columns = work_for(arrays), empty_columns(most_contacts(arrays))
     assert many_times(1, arrays.constants, q, reach, work, columns) == NO_KERNEL
-    missing = Work(*work).said[MISSING]
+    missing = Work(*work).counters[MISSING]
     assert missing
     arrays.compile_families(missing)
     total = many_times(3, arrays.constants, q, reach, work, columns)
@@ -122,12 +123,12 @@ def test_columns_without_room_are_left_alone():
     total = len(detect_at(arrays, q))
     columns, work = empty_columns(total - 1), work_for(arrays)
     columns[4][:] = 7.0
-    assert find_contacts(PLACE, arrays.constants, q, np.empty(0), work, columns) == NO_COLUMNS
-    assert Work(*work).said[CONTACTS] == total
+    assert find_contacts(PLACE, arrays.constants, q, np.empty(0), work, columns) == TOO_SHORT_COLUMNS
+    assert Work(*work).counters[CONTACTS] == total
     assert (columns[4] == 7.0).all()
     q[4, 3:] *= 2.0
     assert find_contacts(PLACE, arrays.constants, q, np.empty(0), work, columns) == BAD_POSE
-    assert Work(*work).said[BAD] == 4
+    assert Work(*work).counters[BAD] == 4
 
 
 def found_by_compiled_code(arrays, q, reach):
@@ -135,25 +136,25 @@ def found_by_compiled_code(arrays, q, reach):
     work, columns, again = work_for(arrays, 1, 1, 1), empty_columns(0), 0
     while True:
         total = find_contacts(PLACE, arrays.constants, q, reach, work, columns)
-        said = Work(*work).said
+        counters = Work(*work).counters
         if total >= 0:
             return Contacts(*[column[:total] for column in columns]), again
         if total == NO_KERNEL:
-            arrays.compile_families(said[MISSING])
+            arrays.compile_families(counters[MISSING])
             continue
         again += 1
-        if total == NO_COLUMNS:
-            columns = empty_columns(said[CONTACTS])
+        if total == TOO_SHORT_COLUMNS:
+            columns = empty_columns(counters[CONTACTS])
         else:
-            assert total == NO_ROOM
-            work = work_for(arrays, 1, max(said[PAIR_ROOM], 1), max(said[ROW_ROOM], 1))
+            assert total == TOO_FEW_ROWS
+            work = work_for(arrays, 1, max(counters[PAIR_ROWS], 1), max(counters[OUT_ROWS], 1))
 
 
 @pytest.mark.parametrize("far", [False, True])
 def test_compiled_code_finds_the_same_contacts_of_many(far):
     instances, position, quaternion = mixed_scene(np.random.default_rng(5), 300)
     arrays, q = shape_arrays(instances, exclude=[(1, 2)]), np.concatenate([position, quaternion], axis=1)
-    assert not arrays.few
+    assert not arrays.is_small
     reach = np.full(arrays.count, 0.05) if far else np.empty(0)
     contacts, again = found_by_compiled_code(arrays, q, reach)
     assert again >= 2
@@ -164,7 +165,7 @@ def test_compiled_code_finds_the_same_contacts_of_many(far):
 def test_compiled_code_finds_the_same_contacts_of_a_heap():
     instances, position, quaternion = random_heap(np.random.default_rng(7), 400)
     arrays, q = shape_arrays(instances), np.concatenate([position, quaternion], axis=1)
-    assert arrays.plain
+    assert arrays.is_heap
     contacts, _ = found_by_compiled_code(arrays, q, np.empty(0))
     assert same_bits(contacts, detect_at(arrays, q))
 
@@ -183,15 +184,15 @@ def test_detections_at_the_same_time_do_not_disturb_each_other():
 def test_detection_leaves_no_array_in_the_arrays():
     """The hash of a model is made of all its constants, and must be the same after a step."""
 
-    def said():
+    def compiled():
         return {name: pickle.dumps(value) for name, value in constants(arrays).items()}
 
     instances, position, quaternion = mixed_scene(np.random.default_rng(2), 12)
     arrays = shape_arrays(instances)
-    before = said()
+    before = compiled()
     assert "vertices" in before
     detect(arrays, position, quaternion)
-    assert said() == before
+    assert compiled() == before
 
 
 def test_one_that_got_away_takes_no_contacts_with_it():
@@ -252,3 +253,11 @@ def test_no_contact_at_the_edge_of_the_margin_is_lost(other):
             assert len(found(gap + 1e-9)) > 0
             assert len(found(gap - 1e-9)) == 0
     assert seen > 20
+
+
+def test_kernels_of_families_have_names_of_their_own():
+    """By which the cache of machine code, and the list of kernels that are compiled ahead, know them."""
+    assert len(vars(families.PAIRS)) == len(families.KERNELS)
+    for kernel in families.KERNELS.values():
+        holder, name = kernel.__qualname__.split(".")
+        assert getattr(getattr(families, holder), name) is kernel

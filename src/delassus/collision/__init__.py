@@ -4,7 +4,7 @@
     contacts = detect(arrays, position, quaternion)         every step
 
 placement (where shapes are) → broad (which pairs are near) → narrow (contacts of each pair, by the kernel of its family
-of kinds); few and many do it all in one compiled call. surface/ does the same for flexible bodies."""
+of kinds), all in one compiled call. surface/: contact of flexible bodies."""
 
 from delassus.collision.arrays import MIXING, ShapeArrays, shape_arrays
 from delassus.collision.contacts import Contacts

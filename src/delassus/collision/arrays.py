@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from delassus.collision.broad.grid import size_classes
-from delassus.collision.broad.pairs import FEW, Filters, few_candidates
+from delassus.collision.broad.pairs import SMALL, Filters, candidate_pairs
 from delassus.collision.find import compile_ends
 from delassus.collision.instances import ALL, FIXTURES, Instance
 from delassus.collision.layout import CONVEX, PLANE, SPHERE, SUPPORT_ONLY, TRIANGLE, Placing, Polyhedra
 from delassus.collision.machine import Pool
 from delassus.collision.narrow.families import FAMILIES, KERNELS, POINTS, family_address
-from delassus.collision.parts import take_apart
+from delassus.collision.parts import simple_shapes
 from delassus.collision.work import ShapeConstants
 from delassus.errors import ProblemError, SettingsError, nearest
 from delassus.shapes import SHAPES
@@ -29,7 +29,7 @@ _MADE_HERE = (
     "supports",
     "constants",
 )  # cached properties that hold memory and addresses of this process
-SAID = (
+PRIMARY = (
     "instance",
     "kind",
     "body",
@@ -48,12 +48,12 @@ SAID = (
     "excluded",
     "support_only_kinds",
 )
-"""Fields of ShapeArrays that say what the shapes are; `complete_arrays` makes the others of them."""
+"""Fields of ShapeArrays that define the shapes; `complete_arrays` makes the others of them."""
 _SLOW = 0.1  # of half its thickness: a shape that moves less in a step is well described by one configuration
 
 
 class Pace(NamedTuple):
-    """How far n shapes may move within a step before one configuration no longer tells what they meet."""
+    """How far n shapes may move within a step before contacts have to be found along their paths."""
 
     arm: np.ndarray  # (n,) how far a shape reaches from its body's centre of mass, 0 for the world [m]
     thin: np.ndarray  # (n,) a part of half its thickness [m], infinite for planes and triangles
@@ -62,7 +62,7 @@ class Pace(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShapeArrays:
-    """Shapes with compounds and meshes taken apart, one row each; n rows, made by `shape_arrays`."""
+    """Shapes with parts of compounds and triangles of meshes, one row each; n rows, made by `shape_arrays`."""
 
     instance: np.ndarray  # (n,) which of the instances
     kind: np.ndarray  # (n,) see layout.py
@@ -86,11 +86,11 @@ class ShapeArrays:
     gridded: np.ndarray  # the others, by level, finest last
     level_start: np.ndarray  # (levels + 1,) first of each level in gridded
     level_radius: np.ndarray  # (levels,) largest bounding radius [m]
-    plain: bool  # only spheres and planes, and every sphere may touch every other shape
-    few: bool  # so few shapes that no grid is worth it
+    is_heap: bool  # only spheres and planes, and every sphere may touch every other shape
+    is_small: bool  # so few shapes that no grid is worth it
     candidates: np.ndarray  # (c, 4) pairs of few shapes, see broad/pairs.py
-    hint: list[int]  # room for contacts, from the last detection; changes no result
-    spare: list[tuple[Any, ...]]  # work spaces that nobody uses now, see find.py
+    hint: list[int]  # contacts to expect, from the last detection; changes no result
+    spare: list[tuple[Any, ...]]  # work spaces that are free now, see find.py
     support_only_kinds: tuple[str, ...]  # names in SHAPES of the shapes that are SUPPORT_ONLY, in order
 
     @property
@@ -130,7 +130,7 @@ class ShapeArrays:
             candidates=self.candidates,
             searched=(self.common, self.is_common, self.gridded),
             filters=tuple(self.filters),
-            is_heap=self.plain,
+            is_heap=self.is_heap,
             levels=(self.level_start, self.level_radius),
             families=FAMILIES,
             points=POINTS,
@@ -211,7 +211,7 @@ def shape_arrays(
     if mixing not in MIXING:
         raise SettingsError(f"mixing is {mixing!r}: {nearest(mixing, list(MIXING))}")
     every = [x if isinstance(x, Instance) else Instance(*x) for x in instances]
-    parts = take_apart(every)
+    parts = simple_shapes(every)
     of, kind = parts.instance, parts.kind
     body = np.array([x.body for x in every], dtype=np.int64)[of]
     fixture = np.array([x.fixture for x in every], dtype=np.int64)[of]
@@ -245,30 +245,30 @@ def shape_arrays(
     )
 
 
-def complete_arrays(said: dict[str, Any]) -> ShapeArrays:
-    """With everything that follows from what was `said` (SAID, by name): who is looked for where and among whom."""
-    kind, body, group, mask, excluded = (said[name] for name in ("kind", "body", "group", "mask", "excluded"))
+def complete_arrays(primary: dict[str, Any]) -> ShapeArrays:
+    """The arrays of their primary fields (PRIMARY, by name): with the others, by which pairs are searched for."""
+    kind, body, group, mask, excluded = (primary[name] for name in ("kind", "body", "group", "mask", "excluded"))
     n = len(kind)
-    few = n <= FEW
-    if few or (kind == PLANE).all():
+    is_small = n <= SMALL
+    if is_small or (kind == PLANE).all():
         none = np.zeros(0, np.int64)
         common, gridded, level_start, level_radius = np.arange(n), none, np.zeros(1, np.int64), np.zeros(0)
     else:
-        common, gridded, level_start, level_radius = size_classes(kind, said["radius"])
+        common, gridded, level_start, level_radius = size_classes(kind, primary["radius"])
     is_common = np.zeros(n, bool)
     is_common[common] = True
     return ShapeArrays(
-        **said,
+        **primary,
         body_count=int(body.max(initial=-1)) + 1,
         common=common,
         is_common=is_common,
         gridded=gridded,
         level_start=level_start,
         level_radius=level_radius,
-        plain=bool((mask == ALL).all() and (group != 0).all()) and not len(excluded) and _all_may_touch(kind, body),
-        few=few,
-        candidates=few_candidates(kind, Filters(body, said["owner"], group, mask, excluded), FAMILIES, POINTS)
-        if few
+        is_heap=bool((mask == ALL).all() and (group != 0).all()) and not len(excluded) and _all_may_touch(kind, body),
+        is_small=is_small,
+        candidates=candidate_pairs(kind, Filters(body, primary["owner"], group, mask, excluded), FAMILIES, POINTS)
+        if is_small
         else np.zeros((0, 4), np.int64),
         hint=[8 * n + 64],
         spare=[],

@@ -11,17 +11,17 @@ from delassus.collision.find import (
     BAD_POSE,
     COUNT,
     NO_KERNEL,
-    NO_ROOM,
     PLACE,
+    TOO_FEW_ROWS,
     find_contacts,
     find_in_shares,
     work_for,
 )
-from delassus.collision.work import BAD, CONTACTS, MISSING, PAIR_ROOM, ROW_ROOM, Work
+from delassus.collision.work import BAD, CONTACTS, MISSING, OUT_ROWS, PAIR_ROWS, Work
 from delassus.errors import ProblemError
 
 _NO_REACH = np.empty(0)
-_MORE = 1.2  # times the room that was missing
+_MORE = 1.2  # times the rows that were missing
 
 
 def detect(arrays: ShapeArrays, position: ArrayLike, quaternion: ArrayLike, *, threads: int = 1) -> Contacts:
@@ -41,7 +41,7 @@ def detect(arrays: ShapeArrays, position: ArrayLike, quaternion: ArrayLike, *, t
 
 
 def detect_at(arrays: ShapeArrays, q: np.ndarray, *, threads: int = 1, reach: np.ndarray | None = None) -> Contacts:
-    """The same at poses q (n_b, 7): positions [m] and unit quaternions.
+    """`detect` at poses q (n_b, 7): positions [m] and unit quaternions.
 
     reach: (n,) how much further contacts of the pairs that are near are looked for [m]; None: no further."""
     if not arrays.count:
@@ -49,23 +49,23 @@ def detect_at(arrays: ShapeArrays, q: np.ndarray, *, threads: int = 1, reach: np
     if len(q) < arrays.body_count:
         raise too_few_error(arrays, len(q), len(q))
     q, reach = np.ascontiguousarray(q), _NO_REACH if reach is None else reach
-    threads = 1 if arrays.few else threads  # starting others would take longer
+    threads = 1 if arrays.is_small else threads  # starting others would take longer
     work, columns, first = _spare_work(arrays, threads), empty_columns(arrays.hint[0], arrays.pool), PLACE
     while True:
-        given = first, arrays.constants, q, reach, work, columns
-        total = find_contacts(*given) if threads == 1 else find_in_shares(threads, *given)
+        arguments = first, arrays.constants, q, reach, work, columns
+        total = find_contacts(*arguments) if threads == 1 else find_in_shares(threads, *arguments)
         if total >= 0:
             break
-        said = Work(*work).said
+        counters = Work(*work).counters
         if total == BAD_POSE:
-            raise bad_pose_error(int(said[BAD]), q)
+            raise bad_pose_error(int(counters[BAD]), q)
         if total == NO_KERNEL:
-            arrays.compile_families(int(said[MISSING]))
-        elif total == NO_ROOM:
-            pairs, rows = (int(_MORE * max(said[k], 64)) for k in (PAIR_ROOM, ROW_ROOM))
+            arrays.compile_families(int(counters[MISSING]))
+        elif total == TOO_FEW_ROWS:
+            pairs, rows = (int(_MORE * max(counters[k], 64)) for k in (PAIR_ROWS, OUT_ROWS))
             work = work_for(arrays, threads, max(pairs, len(Work(*work).pairs)), max(rows, len(Work(*work).out)))
         else:
-            columns, first = empty_columns(int(said[CONTACTS]), arrays.pool), COUNT
+            columns, first = empty_columns(int(counters[CONTACTS]), arrays.pool), COUNT
     arrays.spare.append(work)
     arrays.hint[0] = total  # as many as last time, which is right at rest
     if not total:
@@ -74,7 +74,7 @@ def detect_at(arrays: ShapeArrays, q: np.ndarray, *, threads: int = 1, reach: np
 
 
 def _spare_work(arrays: ShapeArrays, threads: int) -> tuple[Any, ...]:
-    """Work space for so many threads that nobody uses: without a lock, every call gets another one."""
+    """Free work space for so many threads: without a lock, every call gets another one."""
     try:
         work = arrays.spare.pop()
     except IndexError:

@@ -11,15 +11,15 @@ import numpy as np
 from numba import typeof, types
 
 from delassus.collision.broad.grid import RUNS, empty_grid
-from delassus.collision.broad.phase import search_few, search_many
+from delassus.collision.broad.phase import search_candidates, search_grids
 from delassus.collision.contacts import empty_columns
 from delassus.collision.layout import MARGIN, SPHERE_PLANE
 from delassus.collision.machine import share_out
 from delassus.collision.narrow.heap import write_heap
-from delassus.collision.narrow.phase import meet, write_pairs
+from delassus.collision.narrow.phase import pair_contacts, write_pairs
 from delassus.collision.narrow.scratch import BLOCKS, scratch_rows
 from delassus.collision.placement import place
-from delassus.collision.work import BAD, CONTACTS, FAMILIES, KNOWN, MISSING, SAID, STATUS, ShapeConstants, Work
+from delassus.collision.work import BAD, CONTACTS, COUNTERS, DIRECT, FAMILIES, MISSING, STATUS, ShapeConstants, Work
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.addresses import call_kernel, kernel_address
 from delassus.kernel.memory import NO_REFCOUNT
@@ -27,28 +27,28 @@ from delassus.kernel.memory import NO_REFCOUNT
 if TYPE_CHECKING:
     from delassus.collision.arrays import ShapeArrays
 
-FOUND, BAD_POSE, NO_KERNEL, NO_ROOM, NO_COLUMNS = 0, -1, -2, -3, -4
-"""What stops a detection: nothing, a pose that is none, a family of pairs that has no address yet, more pairs
-than the work space has room for, more contacts than the columns have. Then Python compiles the family or makes the
-room, and calls again."""
-PLACE, PREPARE, SEARCH, DEAL, MEET, COUNT, WRITE, PHASES = range(8)
-_SHARED = (PLACE, SEARCH, MEET, WRITE)
+DONE, BAD_POSE, NO_KERNEL, TOO_FEW_ROWS, TOO_SHORT_COLUMNS = 0, -1, -2, -3, -4
+"""What stops a detection: nothing, a pose that is none, a family of pairs that has no address yet, more pairs than the
+work space has rows, more contacts than the columns. Then Python compiles the family or allocates more, and calls
+again."""
+PLACE, PREPARE, SEARCH, DEAL, NARROW, COUNT, WRITE, PHASES = range(8)
+_SHARED = (PLACE, SEARCH, NARROW, WRITE)
 SEARCHING, WRITING = -2, -1
 """Places from the end of the addresses: after those of the families."""
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED, **NO_REFCOUNT)
 def find_contacts(first, shapes, q, reach, work, columns):
-    """How many contacts there are, or what stopped it, from this phase on.
+    """Number of contacts, or what stopped the detection, from this phase on.
 
     shapes: fields of ShapeConstants; q: (n_b, 7) poses of the bodies; reach: (n,) how much further contacts of the
     pairs that are near are looked for [m], or empty; work: fields of Work; columns: the fields of Contacts, written
-    where there is room for all."""
+    where they are long enough."""
     zero, one = np.int64(0), np.int64(1)  # literals would be types of their own
     for phase in range(first, PHASES):
         _do(zero, one, phase, shapes, q, reach, work, columns)
-    said = Work(*work).said
-    return said[CONTACTS] if said[STATUS] == FOUND else said[STATUS]
+    counters = Work(*work).counters
+    return counters[CONTACTS] if counters[STATUS] == DONE else counters[STATUS]
 
 
 def find_in_shares(threads: int, first: int, *arguments: Any) -> int:
@@ -58,70 +58,70 @@ def find_in_shares(threads: int, first: int, *arguments: Any) -> int:
             share_out(_do, threads, phase, *arguments)
         else:
             _do(0, 1, phase, *arguments)
-    said = Work(*arguments[3]).said
-    return int(said[CONTACTS] if said[STATUS] == FOUND else said[STATUS])
+    counters = Work(*arguments[3]).counters
+    return int(counters[CONTACTS] if counters[STATUS] == DONE else counters[STATUS])
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def _do(t, threads, phase, shapes, q, reach, work, columns):
     """Share t of a phase."""
     fixed, own = ShapeConstants(*shapes), Work(*work)
-    said, position = own.said, own.position
+    counters, position = own.counters, own.position
     if phase == PLACE:
         own.bad[t] = place(t, threads, fixed.placing, q, position, own.rotation, own.extent)
         return
     if phase == PREPARE:
-        said[STATUS] = FOUND
+        counters[STATUS] = DONE
         for k in range(len(own.bad)):
-            if own.bad[k] >= 0 and said[STATUS] == FOUND:
-                said[STATUS], said[BAD] = BAD_POSE, own.bad[k]
-    if phase == COUNT and said[STATUS] == NO_COLUMNS:
-        said[STATUS] = FOUND  # again, with more of them
-    if said[STATUS] != FOUND:
+            if own.bad[k] >= 0 and counters[STATUS] == DONE:
+                counters[STATUS], counters[BAD] = BAD_POSE, own.bad[k]
+    if phase == COUNT and counters[STATUS] == TOO_SHORT_COLUMNS:
+        counters[STATUS] = DONE  # again, with more of them
+    if counters[STATUS] != DONE:
         return
-    if phase <= DEAL and call_kernel(fixed.addresses[SEARCHING], (t, threads, phase, shapes, work)) != FOUND:
-        said[STATUS] = NO_ROOM
+    if phase <= DEAL and call_kernel(fixed.addresses[SEARCHING], (t, threads, phase, shapes, work)) != DONE:
+        counters[STATUS] = TOO_FEW_ROWS
         return
     if phase == DEAL:
-        said[MISSING] = 0
+        counters[MISSING] = 0
         for family in range(SPHERE_PLANE + 1, len(fixed.addresses) + SEARCHING):
-            if said[FAMILIES] >> family & 1 and fixed.addresses[family] == 0:
-                said[MISSING] |= 1 << family
-                said[STATUS] = NO_KERNEL
+            if counters[FAMILIES] >> family & 1 and fixed.addresses[family] == 0:
+                counters[MISSING] |= 1 << family
+                counters[STATUS] = NO_KERNEL
         for s in range(len(reach)):
             position[s, MARGIN] += reach[s]
-    elif phase == MEET:
-        own.met[t] = meet(t, threads, fixed, own)
+    elif phase == NARROW:
+        own.contacts[t] = pair_contacts(t, threads, fixed, own)
     elif phase == COUNT:
-        total = said[KNOWN]
-        for k in range(len(own.met)):
-            total += own.met[k]
-        said[CONTACTS] = total
+        total = counters[DIRECT]
+        for k in range(len(own.contacts)):
+            total += own.contacts[k]
+        counters[CONTACTS] = total
         if total > len(columns[4]):
-            said[STATUS] = NO_COLUMNS
+            counters[STATUS] = TOO_SHORT_COLUMNS
     elif phase == WRITE:
         call_kernel(fixed.addresses[WRITING], (t, threads, shapes, work, columns))
 
 
 def compile_ends(arrays: "ShapeArrays", shapes: tuple[Any, ...]) -> None:
     """Have the kernels compiled, or loaded, that search for pairs of these shapes and write their contacts."""
-    given: tuple[Any, ...] = (types.int64, types.int64, typeof(shapes), typeof(work_for(arrays)))
-    addresses, search = ShapeConstants(*shapes).addresses, search_few if arrays.few else search_many
-    write = write_heap if arrays.plain and not arrays.few else write_pairs
-    addresses[SEARCHING] = kernel_address(search, (*given[:2], types.int64, *given[2:]))
-    addresses[WRITING] = kernel_address(write, (*given, typeof(empty_columns(0))))
+    share: tuple[Any, ...] = (types.int64, types.int64, typeof(shapes), typeof(work_for(arrays)))
+    addresses, search = ShapeConstants(*shapes).addresses, search_candidates if arrays.is_small else search_grids
+    write = write_heap if arrays.is_heap and not arrays.is_small else write_pairs
+    addresses[SEARCHING] = kernel_address(search, (*share[:2], types.int64, *share[2:]))
+    addresses[WRITING] = kernel_address(write, (*share, typeof(empty_columns(0))))
 
 
 def work_for(arrays: "ShapeArrays", threads: int = 1, pairs: int = 0, rows: int = 0) -> tuple[Any, ...]:
     """The fields of Work for so many pairs and rows of `out`: of few shapes for all there can be, of many for a guess
-    at their number where none is given."""
+    at their number where it is 0."""
     n, scratch = arrays.count, np.empty((threads, BLOCKS, scratch_rows(arrays.vertices.face_start), 4))
-    if arrays.few:
+    if arrays.is_small:
         pairs, rows = len(arrays.candidates), int(arrays.candidates[:, 3].sum())
-        found, groups, grid = 0, 0, empty_grid(0, 0)
+        unsorted, groups, grid = 0, 0, empty_grid(0, 0)
     else:
         pairs, rows = pairs or 8 * n + 64, rows or 16 * n + 64
-        found, groups, grid = pairs // threads + 1, n, empty_grid(len(arrays.gridded), len(arrays.level_radius))
+        unsorted, groups, grid = pairs // threads + 1, n, empty_grid(len(arrays.gridded), len(arrays.level_radius))
     work = Work(
         np.empty((n, 8)),
         np.empty((n, 3, 3)),
@@ -130,11 +130,11 @@ def work_for(arrays: "ShapeArrays", threads: int = 1, pairs: int = 0, rows: int 
         np.empty((pairs, 3), np.int32),
         np.empty((rows, 8)),
         scratch,
-        said=np.zeros(SAID, np.int64),
+        counters=np.zeros(COUNTERS, np.int64),
         bad=np.empty(threads, np.int64),
-        met=np.empty(threads, np.int64),
+        contacts=np.empty(threads, np.int64),
         counts=np.zeros(threads, np.int64),
-        found=np.empty((threads, found, 2), np.int32),
+        unsorted=np.empty((threads, unsorted, 2), np.int32),
         runs=np.empty((threads, RUNS, 3), np.int64),
         end=np.empty(groups, np.int32),
         partner=np.empty(pairs if groups else 0, np.int32),

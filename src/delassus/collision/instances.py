@@ -35,7 +35,7 @@ class Instance:
     softening: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        # there may be very many instances: plain numbers are checked several times faster than small arrays
+        # there may be very many instances: numbers are checked several times faster than small arrays
         position, quaternion = np.array(self.position, dtype=float), np.array(self.quaternion, dtype=float)
         if position.shape != (3,) or not all(map(math.isfinite, position.tolist())):
             raise self._error("position", "expected three finite numbers")

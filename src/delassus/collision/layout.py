@@ -113,7 +113,7 @@ def geometry_of(shapes, polyhedra):
 
 MARGIN, MU, RESTITUTION, BODY = 4, 5, 6, 7  # columns of PosedShapes.position
 FAMILY, SLOT, COUNT = 0, 1, 2
-"""Columns of `dealt` (p, 3): which kernel a pair goes to, its first row of `out`, contacts found."""
+"""Columns of `dealt` (p, 3): which kernel a pair goes to, its first row of `out`, number of contacts."""
 SPHERES, SPHERE_PLANE = 0, 1
 """The two families (narrow/families.py has the others) that the broad phase decides: each pair is one contact, written
 at once, without a kernel and rows of `out`."""
@@ -121,11 +121,12 @@ at once, without a kernel and rows of `out`."""
 
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def deal_pair(p, a, b, family, slot, pairs, dealt):
-    """Write pair p of shapes a < b, its family and its first row of `out`; returns how many contacts are known."""
-    known = 1 if family <= SPHERE_PLANE else 0
+    """Write pair p of shapes a < b, its family and its first row of `out`; returns the number of contacts
+    that are decided so."""
+    direct = 1 if family <= SPHERE_PLANE else 0
     pairs[p, 0], pairs[p, 1] = a, b
-    dealt[p, FAMILY], dealt[p, SLOT], dealt[p, COUNT] = family, slot, known
-    return known
+    dealt[p, FAMILY], dealt[p, SLOT], dealt[p, COUNT] = family, slot, direct
+    return direct
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)

@@ -1,8 +1,8 @@
 """What the machine is good at: memory that is used again, and shares on threads.
 
-**Memory.** Every detection of a large scene fills tens of megabytes. Fresh pages from the operating system cost several
-times as much as filling them (measured: 20–80 ms against 6 ms for 3·10⁵ contacts), so buffers are kept, and handed out
-again once nobody holds an array in them any more: a result that is kept keeps its memory.
+**Memory.** Every detection of a large scene fills tens of megabytes. Fresh pages from the operating system cost
+several times as much as filling them (measured: 20–80 ms against 6 ms for 3·10⁵ contacts), so buffers are pooled, and
+handed out again once no array in them is alive: a result that lives on keeps its memory.
 
 **Threads.** Kernels release the interpreter lock, so the same compiled code serves one thread and many: Numba's own
 parallel loops would have to be compiled a second time, which takes longer than anything else here."""
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-_KEPT = 12  # buffers: the six of one detection, and those of contacts that are kept for some steps
+_BUFFERS = 12  # at most: the six of one detection, and those of contacts that live on for some steps
 _ALIGN = 64  # bytes of a cache line
 _FROM_NUMPY = 1 << 17  # bytes: less comes cheaper from NumPy
 AHEAD = 16  # rows to prefetch ahead: far enough for memory, near enough not to be forgotten
@@ -30,7 +30,7 @@ class Pool:
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy begins empty: what is in the buffers belongs to nobody else."""
+        """A copy begins empty: what is in the buffers belongs to the original."""
         return Pool, ()
 
     def take(self, *wanted: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
@@ -61,8 +61,8 @@ class Pool:
         fitting = [k for k in free if self._buffers[k].size >= total]
         if fitting:
             return self._buffers[min(fitting, key=lambda k: self._buffers[k].size)]
-        if len(self._buffers) >= _KEPT:
-            # when all are held elsewhere, forgetting one only means that it is not used again
+        if len(self._buffers) >= _BUFFERS:
+            # when all are in use, forgetting one only means that it is not used again
             del self._buffers[free[0] if free else 0]
         self._buffers.append(np.empty(total + total // 4, np.uint8))
         return self._buffers[-1]

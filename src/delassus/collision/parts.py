@@ -1,4 +1,4 @@
-"""Instances taken apart into simple shapes: a row for every solid and plane, part of a compound, triangle of a mesh."""
+"""Instances as simple shapes: a row for every solid and plane, part of a compound, triangle of a mesh."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ KINDS = {
 """Shapes with kernels of their own (narrow/families.py); of any other collision knows the support function alone."""
 
 
-class Parts(NamedTuple):
+class SimpleShapes(NamedTuple):
     """n simple shapes; arrays as in ShapeArrays, but the radius is without margin."""
 
     instance: np.ndarray
@@ -48,7 +48,7 @@ class Parts(NamedTuple):
     support_only_kinds: tuple[str, ...]
 
 
-def take_apart(instances: Sequence[Instance]) -> Parts:
+def simple_shapes(instances: Sequence[Instance]) -> SimpleShapes:
     """The simple shapes of all instances, one after the other.
 
     There may be very many: so poses are turned into matrices, and sizes are filled in, for all of a kind at once."""
@@ -62,7 +62,7 @@ def take_apart(instances: Sequence[Instance]) -> Parts:
         rows[k].append(s)
     solids = {k: rows[k] for k in (SPHERE, BOX, CAPSULE, CYLINDER, SUPPORT_ONLY) if rows[k]}
     width = max([3, *(len(shapes[s].numbers) for s in rows[SUPPORT_ONLY])])
-    parts = Parts(
+    parts = SimpleShapes(
         np.array(instance, np.int64),
         np.array(kinds, np.int8),
         size=np.zeros((n, width)),
@@ -125,7 +125,7 @@ def _kind(shape: Shape) -> int:
     return number
 
 
-def _put_solids(shapes: list[Shape], of: list[int], parts: Parts) -> None:
+def _put_solids(shapes: list[Shape], of: list[int], parts: SimpleShapes) -> None:
     """Sizes of solids of one kind, rows `of`."""
     if len({len(shape.numbers) for shape in shapes}) == 1:
         numbers = np.array([shape.numbers for shape in shapes], dtype=float)
@@ -137,7 +137,7 @@ def _put_solids(shapes: list[Shape], of: list[int], parts: Parts) -> None:
     parts.radius[of] = [shape.bounding_radius for shape in shapes]
 
 
-def _put_plane(shape: Plane, s: int, parts: Parts) -> None:
+def _put_plane(shape: Plane, s: int, parts: SimpleShapes) -> None:
     normal = parts.local_rotation[s] @ shape.normal
     parts.local_position[s] += shape.offset * normal
     parts.local_rotation[s] = axis_frame(normal)
@@ -160,17 +160,17 @@ class _PolyhedraBuilder:
         self.corners: list[np.ndarray] = []
         self.corner_counts: list[np.ndarray] = []
         self.triangles = 0
-        self.known: dict[int, tuple[Any, ...]] = {}  # hulls by identity: many bodies may share one
+        self.hulls: dict[int, tuple[Any, ...]] = {}  # hulls by identity: many bodies may share one
 
-    def add_hull(self, shape: Convex, s: int, parts: "Parts") -> None:
+    def add_hull(self, shape: Convex, s: int, parts: "SimpleShapes") -> None:
         """Shape s: its corners about the middle of its bounds, which becomes its origin."""
-        if id(shape) not in self.known:
+        if id(shape) not in self.hulls:
             lo, hi = shape.bounds
             middle = 0.5 * (lo + hi)
             local = shape.vertices - middle
             normal = _normals(local, shape.faces)
-            self.known[id(shape)] = local, middle, hi - middle, normal, _edges(local, shape.faces, normal)
-        local, middle, parts.half[s], normal, lines = self.known[id(shape)]
+            self.hulls[id(shape)] = local, middle, hi - middle, normal, _edges(local, shape.faces, normal)
+        local, middle, parts.half[s], normal, lines = self.hulls[id(shape)]
         parts.size[s, :3] = parts.half[s]
         parts.radius[s] = np.linalg.norm(local, axis=1).max()
         parts.local_position[s] += parts.local_rotation[s] @ middle
@@ -181,7 +181,7 @@ class _PolyhedraBuilder:
         self.lines.append(lines)
         self.line_count[s] = len(lines)
 
-    def add_mesh(self, shape: Mesh, s: int, parts: "Parts") -> None:
+    def add_mesh(self, shape: Mesh, s: int, parts: "SimpleShapes") -> None:
         """Shapes s … of a mesh: each triangle about the middle of its bounds."""
         m = len(shape.faces)
         rows = slice(s, s + m)

@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-STATUS, BAD, PAIRS, KNOWN, FAMILIES, MISSING, CONTACTS, ENTRIES, PAIR_ROOM, ROW_ROOM, SAID = range(11)
-"""Entries of `Work.said`: what stopped the search, the first body with a bad pose, pairs, contacts known from the broad
-phase, bits of the families of pairs that occur and of those that have no address, contacts, entries of the grid, and
-the room that pairs and rows of `out` take."""
+STATUS, BAD, PAIRS, DIRECT, FAMILIES, MISSING, CONTACTS, ENTRIES, PAIR_ROWS, OUT_ROWS, COUNTERS = range(11)
+"""Entries of `Work.counters`: what stopped the search, the first body with a bad pose, pairs, contacts that the broad
+phase decides, bits of the families of pairs that occur and of those that have no address, contacts, entries of the
+grid, and the rows that pairs and `out` take."""
 
 
 class ShapeConstants(NamedTuple):
@@ -38,11 +38,11 @@ class Work(NamedTuple):
     dealt: np.ndarray  # (p, 3)
     out: np.ndarray  # (rows, 8)
     scratch: np.ndarray  # (threads, BLOCKS, ·, 4), see narrow/scratch.py
-    said: np.ndarray  # (SAID,) see STATUS and its like
+    counters: np.ndarray  # (COUNTERS,) see STATUS and its like
     bad: np.ndarray  # (threads,) first body with a bad pose in each share, or −1
-    met: np.ndarray  # (threads,) contacts found by each share
-    counts: np.ndarray  # (threads,) pairs found by each share
-    found: np.ndarray  # (threads, ·, 2) these pairs, in any order
+    contacts: np.ndarray  # (threads,) number of contacts of each share
+    counts: np.ndarray  # (threads,) number of pairs of each share
+    unsorted: np.ndarray  # (threads, ·, 2) these pairs, in any order
     runs: np.ndarray  # (threads, RUNS, 3) scratch of the search in grids
     end: np.ndarray  # (n,) of each shape's group of partners
     partner: np.ndarray  # (p,)

@@ -28,7 +28,7 @@ NEUTRAL = {
     "armature": 0.0,
 }
 # Names that constants had when the first recordings were made: hashes go by them.
-_FIRST_NAMES = {"support_only_kinds": "given_kinds"}
+_FIRST_NAMES = {"support_only_kinds": "given_kinds", "is_heap": "plain", "is_small": "few"}
 # Where the user put frames, what things look like and where they come from: nothing moves otherwise for it, so
 # recordings resume whatever they are.
 _NOT_MECHANICS = ("centre", "fixed_pose", "colours", "source")

@@ -1,10 +1,10 @@
 """One hashed grid per size class: shapes sorted by cell, so that neighbouring cells of a row are one run of memory.
 
-Rows along x are as wide and high as the largest ball of their class, so balls that overlap are at most one row apart.
-Along x cells are COLUMNS times finer: the part of a row that a ball can reach is cut out closely. The bucket of a cell
-is its number in the bounding box of the class, modulo the table: a compact heap gets a plain grid without collisions,
-and one ball that has rolled a kilometre away costs nothing. Cells that share a bucket are told apart by recomputing the
-cell of the few balls that pass the distance test."""
+Rows along x are as wide and high as the largest ball of their class, so balls that overlap lie in the same or in
+neighbouring rows. Along x cells are COLUMNS times finer: the part of a row that a ball can reach is cut out closely.
+The bucket of a cell is its number in the bounding box of the class, modulo the table: a compact heap gets a grid
+without collisions, and one ball that has rolled a kilometre away costs nothing. Cells that share a bucket are
+distinguished by recomputing the cell of the few balls that pass the distance test."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from delassus.kernel.memory import NO_REFCOUNT
 SMALL_CLASS = 8  # a size class with so few shapes is not worth a grid: they are tested against everything, like planes
 RUNS = 20  # of items in a grid's table that may be near one: two for each of nine rows, and some
 COLUMNS = 2  # a power of two; 4 try a sixth fewer balls but look up as much more
-SLACK = 1e-7  # of a row's width: keeps rounding from putting touching balls two rows apart
+SLACK = 1e-7  # of a row's width: keeps rounding from putting two rows between touching balls
 FINEST = 2.0**-26
 """Of the bounds: the least width of a row. Rounding then moves a ball by less than SLACK of a row."""
 
@@ -59,7 +59,7 @@ class Grid(NamedTuple):
 
 
 def empty_grid(items: int, levels: int) -> Grid:
-    """Room for so many shapes."""
+    """For so many shapes."""
     return Grid(
         np.empty((levels, 3)),
         np.empty(levels),

@@ -1,5 +1,5 @@
 """The broad phase pair by pair: may two shapes touch at all, could they be in contact, and, where shapes are few, the
-list of all pairs that may touch, known beforehand.
+list of all pairs that may touch, made once.
 
 Which of the three tests is due stands in each loop: a function with branches keeps the two atomic additions that every
 array handed to it costs, ten times the test itself."""
@@ -12,7 +12,7 @@ from delassus.collision.layout import MARGIN
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
-FEW = 64  # shapes up to which every pair is tested
+SMALL = 64  # shapes up to which every pair is tested
 
 
 class Filters(NamedTuple):
@@ -76,14 +76,14 @@ def spheres_near(position, a, b):
     return x * x + y * y + z * z <= reach * reach
 
 
-def few_candidates(kind: np.ndarray, filters: Filters, families: np.ndarray, points: np.ndarray) -> np.ndarray:
+def candidate_pairs(kind: np.ndarray, filters: Filters, families: np.ndarray, points: np.ndarray) -> np.ndarray:
     """(c, 4) shapes a < b of the pairs that may touch, in order, family and rows of `out` each needs.
 
     kind: (n,); families, points: (kinds, kinds), see narrow/families.py."""
     n = len(kind)
-    room = np.empty((n * (n - 1) // 2, 4), np.int64)
-    count = _candidates(kind, tuple(filters), families, points, room)
-    return room[:count].copy()
+    candidates = np.empty((n * (n - 1) // 2, 4), np.int64)
+    count = _candidates(kind, tuple(filters), families, points, candidates)
+    return candidates[:count].copy()
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)

@@ -1,4 +1,4 @@
-"""Pairs found in any order, sorted: counting by the first shape, then the partners of each among themselves."""
+"""Pairs in any order, sorted: counting by the first shape, then the partners of each among themselves."""
 
 import numpy as np
 
@@ -8,15 +8,15 @@ from delassus.kernel.memory import NO_REFCOUNT
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def group(found, counts, end, partner):
+def group(unsorted, counts, end, partner):
     """partner (p,): second shapes of the pairs, grouped by the first; end (n,): of each shape's group, which begins
     where the one before it ends.
 
-    found: (threads, ·, 2) pairs, of which counts (threads,) in each share."""
+    unsorted: (threads, ·, 2) pairs, of which counts (threads,) in each share."""
     end[:] = 0
     for t in range(len(counts)):
         for k in range(counts[t]):
-            end[found[t, k, 0]] += 1
+            end[unsorted[t, k, 0]] += 1
     total = 0
     for s in range(len(end)):
         here = end[s]
@@ -24,9 +24,9 @@ def group(found, counts, end, partner):
         total += here
     for t in range(len(counts)):  # which moves every start to the end
         for k in range(counts[t]):
-            a = found[t, k, 0]
+            a = unsorted[t, k, 0]
             at = end[a]
-            partner[at] = found[t, k, 1]
+            partner[at] = unsorted[t, k, 1]
             end[a] = at + 1
 
 
@@ -49,7 +49,7 @@ def sort_partners(partner, begin, end):
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def deal(end, partner, kind, families, points, pairs, dealt):
     """The sorted pairs (p, 2) with their families and slots (p, 3), see layout.py.  Returns (rows of out, contacts
-    that are known, bits of the families that occur)."""
+    that the broad phase decides, bits of the families that occur)."""
     slot, direct, bits, begin = 0, 0, 0, np.int64(0)
     for a in range(len(end)):
         sort_partners(partner, begin, np.int64(end[a]))

@@ -10,7 +10,7 @@ from delassus.collision.broad.grid import COLUMNS, SLACK, Grid, cell_of, fill_gr
 from delassus.collision.broad.pairs import Filters, boxes_overlap, may_touch, over_plane, spheres_near
 from delassus.collision.broad.partners import deal, group
 from delassus.collision.layout import PLANE, SPHERE, SPHERES, Placing, deal_pair
-from delassus.collision.work import ENTRIES, FAMILIES, KNOWN, PAIR_ROOM, PAIRS, ROW_ROOM, ShapeConstants, Work
+from delassus.collision.work import DIRECT, ENTRIES, FAMILIES, OUT_ROWS, PAIR_ROWS, PAIRS, ShapeConstants, Work
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.memory import NO_REFCOUNT
 
@@ -19,13 +19,13 @@ PREPARE, SEARCH, DEAL = range(1, 4)
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED, **NO_REFCOUNT)
-def search_few(t, threads, phase, shapes, work):
+def search_candidates(t, threads, phase, shapes, work):
     """Share t of a phase, where shapes are few: the near ones of the pairs that may touch.  0."""
     if phase != SEARCH or t > 0:
         return np.int64(0)
     fixed, own = ShapeConstants(*shapes), Work(*work)
     kind, position, candidates = Placing(*fixed.placing).kind, own.position, fixed.candidates
-    count, slot, known, bits = np.int64(0), np.int64(0), 0, 0
+    count, slot, direct, bits = np.int64(0), np.int64(0), 0, 0
     for c in range(len(candidates)):
         a, b, family = candidates[c, 0], candidates[c, 1], candidates[c, 2]
         if family == SPHERES:
@@ -36,24 +36,25 @@ def search_few(t, threads, phase, shapes, work):
         else:
             near = boxes_overlap(position, own.extent, a, b)
         if near:
-            known += deal_pair(count, a, b, family, slot, own.pairs, own.dealt)
+            direct += deal_pair(count, a, b, family, slot, own.pairs, own.dealt)
             bits |= 1 << family
             slot += candidates[c, 3]
             count += 1
-    own.said[PAIRS], own.said[KNOWN], own.said[FAMILIES] = count, known, bits
+    own.counters[PAIRS], own.counters[DIRECT], own.counters[FAMILIES] = count, direct, bits
     return np.int64(0)
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED, **NO_REFCOUNT)
-def search_many(t, threads, phase, shapes, work):
-    """The same where they are many, by grids.  1 where there are more pairs than room; how much they take is said."""
+def search_grids(t, threads, phase, shapes, work):
+    """Share t of a phase, where shapes are many: near pairs by grids.  1 where there are more pairs than rows;
+    `counters` has their number."""
     fixed, own = ShapeConstants(*shapes), Work(*work)
-    said, grid, gridded, (start, largest) = own.said, Grid(*own.grid), fixed.searched[2], fixed.levels
+    counters, grid, gridded, (start, largest) = own.counters, Grid(*own.grid), fixed.searched[2], fixed.levels
     if phase == PREPARE:
         own.counts[:] = 0
         if len(gridded):
-            said[ENTRIES] = size_up(gridded, start, largest, own.position, grid)
-            fill_grid(gridded, start, own.position, fixed.radius, said[ENTRIES], grid)
+            counters[ENTRIES] = size_up(gridded, start, largest, own.position, grid)
+            fill_grid(gridded, start, own.position, fixed.radius, counters[ENTRIES], grid)
     elif phase == SEARCH:
         search_common(t, threads, fixed, own)
         if len(gridded):
@@ -63,17 +64,17 @@ def search_many(t, threads, phase, shapes, work):
         for k in range(len(own.counts)):
             count += own.counts[k]
             most = max(most, own.counts[k])
-        said[PAIRS], said[PAIR_ROOM], said[ROW_ROOM] = count, max(count, most * len(own.counts)), 0
-        if most > own.found.shape[1] or count > len(own.partner):
+        counters[PAIRS], counters[PAIR_ROWS], counters[OUT_ROWS] = count, max(count, most * len(own.counts)), 0
+        if most > own.unsorted.shape[1] or count > len(own.partner):
             return np.int64(1)
-        group(own.found, own.counts, own.end, own.partner)
+        group(own.unsorted, own.counts, own.end, own.partner)
         if fixed.is_heap:  # every pair is a contact
-            said[KNOWN], said[FAMILIES] = count, 0
+            counters[DIRECT], counters[FAMILIES] = count, 0
         else:
-            rows, said[KNOWN], said[FAMILIES] = deal(
+            rows, counters[DIRECT], counters[FAMILIES] = deal(
                 own.end, own.partner, Placing(*fixed.placing).kind, fixed.families, fixed.points, own.pairs, own.dealt
             )
-            said[ROW_ROOM] = rows
+            counters[OUT_ROWS] = rows
             return np.int64(1 if rows > len(own.out) else 0)
     return np.int64(0)
 
@@ -87,8 +88,8 @@ def search_common(t, threads, fixed, work):
         Placing(*fixed.placing).kind,
         fixed.radius,
     )
-    position, rotation, extent, found, counts = work.position, work.rotation, work.extent, work.found, work.counts
-    n, room = len(kind), found.shape[1]
+    position, rotation, extent, unsorted, counts = work.position, work.rotation, work.extent, work.unsorted, work.counts
+    n, most = len(kind), unsorted.shape[1]
     count = counts[t]
     for s in range(n * t // threads, n * (t + 1) // threads):
         for i in range(len(which)):
@@ -104,8 +105,8 @@ def search_common(t, threads, fixed, work):
             else:
                 near = boxes_overlap(position, extent, c, s)
             if near and (fixed.is_heap or may_touch(c, s, filters)):
-                if count < room:
-                    found[t, count, 0], found[t, count, 1] = min(c, s), max(c, s)
+                if count < most:
+                    unsorted[t, count, 0], unsorted[t, count, 1] = min(c, s), max(c, s)
                 count += 1
     counts[t] = count
 
@@ -121,21 +122,21 @@ def search_grid(t, threads, fixed, work, grid):
     Few of those tried are near, but too many for branches to be foretold: so every one is written down, and those that
     are not near are written over. They become pairs of shapes once an item is done."""
     (level_start, level_radius), filters, is_heap = fixed.levels, Filters(*fixed.filters), fixed.is_heap
-    kind, position, extent, found, counts = (
+    kind, position, extent, unsorted, counts = (
         Placing(*fixed.placing).kind,
         work.position,
         work.extent,
-        work.found,
+        work.unsorted,
         work.counts,
     )
     origin, inverse, shape, first, mask = grid.origin, grid.inverse, grid.shape, grid.first, grid.mask
     start, item, ball = grid.start, grid.item, grid.ball
-    m, room = len(item), found.shape[1]
+    m, most = len(item), unsorted.shape[1]
     count = counts[t]
     runs = work.runs[t]  # to try: first item, one past the last, row
     for own in range(len(level_radius)):
         for p in range(max(m * t // threads, level_start[own]), min(m * (t + 1) // threads, level_start[own + 1])):
-            x, y, z, r, begun = ball[p, 0], ball[p, 1], ball[p, 2], ball[p, 3], count
+            x, y, z, r, before = ball[p, 0], ball[p, 1], ball[p, 2], ball[p, 3], count
             for level in range(own, -1, -1):
                 # as floats: the number of cells may be beyond 64 bits
                 shared = 1.0 * shape[level, 0] * shape[level, 1] * shape[level, 2] > mask[level] + 1.0
@@ -164,28 +165,28 @@ def search_grid(t, threads, fixed, work, grid):
                     n = _rows((c0, c1), after, column, (fy, fz), reach, level, grid, runs)
                 for i in range(n):
                     begin, end, here = runs[i, 0], runs[i, 1], count
-                    if count + end - begin > room:
-                        count += end - begin  # no room: go on counting, and never come back below
+                    if count + end - begin > most:
+                        count += end - begin  # too few rows: go on counting, and never come back below
                         continue
                     for q in range(begin, end):
                         dx, dy, dz, s = ball[q, 0] - x, ball[q, 1] - y, ball[q, 2] - z, ball[q, 3] + r
-                        found[t, count, 1] = q
+                        unsorted[t, count, 1] = q
                         count += dx * dx + dy * dy + dz * dz <= s * s
                     if shared:
-                        count = _of_row(found[t], here, count, runs[i, 2], (c0, c1), level, grid)
-            if count > room:
+                        count = _of_row(unsorted[t], here, count, runs[i, 2], (c0, c1), level, grid)
+            if count > most:
                 continue
-            a, kept = np.int64(item[p]), begun
-            for h in range(begun, count):
-                b = np.int64(item[found[t, h, 1]])
+            a, left = np.int64(item[p]), before
+            for h in range(before, count):
+                b = np.int64(item[unsorted[t, h, 1]])
                 if not is_heap and not (
                     ((kind[a] == SPHERE and kind[b] == SPHERE) or boxes_overlap(position, extent, a, b))
                     and may_touch(a, b, filters)
                 ):
                     continue
-                found[t, kept, 0], found[t, kept, 1] = min(a, b), max(a, b)
-                kept += 1
-            count = kept
+                unsorted[t, left, 0], unsorted[t, left, 1] = min(a, b), max(a, b)
+                left += 1
+            count = left
     counts[t] = count
 
 
@@ -222,13 +223,13 @@ def _rows(columns, after, column, at, reach, level, grid, runs):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _of_row(found, begin, end, row, columns, level, grid):
+def _of_row(unsorted, begin, end, row, columns, level, grid):
     """Drop the items noted from begin to end that are in other cells of the same buckets; returns the new end."""
     ball = grid.ball
     for h in range(begin, end):
-        q = found[h, 1]
+        q = unsorted[h, 1]
         column, other = cell_of(ball[q, 0], ball[q, 1], ball[q, 2], level, grid)
         if other == row and columns[0] <= column <= columns[1]:
-            found[begin, 1] = q
+            unsorted[begin, 1] = q
             begin += 1
     return begin

@@ -20,12 +20,12 @@ _FEW_ROUNDS = 8  # where the result is a start for more
 CLOSE = 1e-12  # of the squared distance: no point of the difference is nearer than this says
 _ROUNDING = 4e-16  # of the size: more digits the distance of a point does not have
 _INSIDE = 1e-24  # of the squared size: the origin lies in the simplex
-_CLEAR = 1e-2  # of their sizes: overlapping shapes are moved apart by this much more than they overlap
+_CLEAR = 1e-2  # of their sizes: overlapping shapes are separated by this much more than they overlap
 _CLEARER = 0.1  # … and at last by so much more
 _BETTER = 1e-12  # of their sizes: a direction that separates shapes by less is no better
 WITNESS = 9
-"""Rows of scratch W with which nearest points are found, too: the corners of the simplex, the points of the first shape
-they come from, and its nearest point."""
+"""Rows of scratch W with which nearest points are computed, too: the corners of the simplex, the points of the first
+shape they come from, and its nearest point."""
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
@@ -65,7 +65,7 @@ def descend(shapes, a, b, nx, ny, nz, close, W):
     """(distance of the cores, unit normal) along a direction that separates overlapping cores by as little as any near
     n does; the nearest point of the core of a is in W[8].
 
-    The cores are moved apart along n by a little more than they overlap along it; where they are nearest then is the
+    The cores are separated along n by a little more than they overlap along it; where they are nearest then is the
     next direction, as long as it separates them by less. The least overlap stays where it is: faces and pairs of edges
     are found in one round, on round sides the error shrinks by the overlap over the radii each time."""
     d, reach = _core_gap(shapes, a, b, nx, ny, nz)
@@ -80,7 +80,7 @@ def descend(shapes, a, b, nx, ny, nz, close, W):
         if less > d + max(_BETTER, close) * reach:
             d, nx, ny, nz = less, mx, my, mz
         elif clear == _CLEAR and close <= CLOSE:
-            clear = _CLEARER  # directions of what is further apart have more digits
+            clear = _CLEARER  # directions between more distant cores have more digits
         else:
             break
     return d, nx, ny, nz
@@ -175,7 +175,7 @@ def core_distance(shapes, a, b, at, moved, close, W):
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _nearest(count, W):
-    """(corners kept, x, y, z): the point of the simplex W[:count] nearest to the origin; W keeps what it needs."""
+    """(corners left, x, y, z): the point of the simplex W[:count] nearest to the origin; W keeps what it needs."""
     if count == 4:
         return _nearest_of_four(W)
     l0, l1, l2 = 1.0, 0.0, 0.0
@@ -203,18 +203,18 @@ def _weights(W, i, j, k):
 def _keep(W, l0, l1, l2, i, j, k):
     """Corners i < j < k with positive weights moved to the front of W: (their number, the weighted point)."""
     x = y = z = 0.0
-    kept = 0
+    left = 0
     for n in range(3):
         c, weight = (i, l0) if n == 0 else ((j, l1) if n == 1 else (k, l2))
         if weight > 0.0:
             x, y, z = x + weight * W[c, 0], y + weight * W[c, 1], z + weight * W[c, 2]
-            W[kept, 0], W[kept, 1], W[kept, 2] = W[c, 0], W[c, 1], W[c, 2]
+            W[left, 0], W[left, 1], W[left, 2] = W[c, 0], W[c, 1], W[c, 2]
             if len(W) >= WITNESS:
                 for m in range(3):
-                    W[8, m] = weight * W[4 + c, m] + (W[8, m] if kept else 0.0)
-                    W[4 + kept, m] = W[4 + c, m]
-            kept += 1
-    return kept, x, y, z
+                    W[8, m] = weight * W[4 + c, m] + (W[8, m] if left else 0.0)
+                    W[4 + left, m] = W[4 + c, m]
+            left += 1
+    return left, x, y, z
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)

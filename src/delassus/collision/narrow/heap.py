@@ -20,7 +20,7 @@ def write_heap(t, threads, shapes, work, columns):
     """The contacts of share t of the shapes with their partners.  0."""
     fixed, own, contacts = ShapeConstants(*shapes), Work(*work), ContactColumns(*columns)
     position, rotation, end, partner = own.position, own.rotation, own.end, own.partner
-    n, last = len(end), own.said[PAIRS] - 1
+    n, last = len(end), own.counters[PAIRS] - 1
     first = n * t // threads
     begin = np.int64(end[first - 1] if first else 0)
     for a in range(first, n * (t + 1) // threads):

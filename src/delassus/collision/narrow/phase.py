@@ -25,7 +25,7 @@ from delassus.kernel.memory import NO_REFCOUNT
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
-def meet(t, threads, fixed, work):
+def pair_contacts(t, threads, fixed, work):
     """Number of contacts of share t of the pairs, by the kernels of their families; without those that the broad phase
     knows."""
     placing, polyhedra = Placing(*fixed.placing), Polyhedra(*fixed.polyhedra)
@@ -33,7 +33,7 @@ def meet(t, threads, fixed, work):
     shapes = PosedShapes(*placed, polyhedra.vertex, polyhedra.vertex_start, fixed.supports)
     geometry = geometry_of(shapes, polyhedra)
     pairs, dealt, out, scratch = work.pairs, work.dealt, work.out, work.scratch
-    total, family, left, count = np.int64(0), 0, work.said[FAMILIES], work.said[PAIRS]
+    total, family, left, count = np.int64(0), 0, work.counters[FAMILIES], work.counters[PAIRS]
     while left:
         if left & 1 and family > SPHERE_PLANE:  # pairs of the first two are contacts already
             address = fixed.addresses[family]
@@ -52,7 +52,7 @@ def write_pairs(t, threads, shapes, work, columns):
     shape to the other, tangents, bodies, materials, and the pair in the feature.  0."""
     fixed, own, contacts = ShapeConstants(*shapes), Work(*work), ContactColumns(*columns)
     kind, position, rotation = Placing(*fixed.placing).kind, own.position, own.rotation
-    pairs, dealt, out, count = own.pairs, own.dealt, own.out, own.said[PAIRS]
+    pairs, dealt, out, count = own.pairs, own.dealt, own.out, own.counters[PAIRS]
     frame, point, gap, feature = contacts.frame, contacts.point, contacts.gap, contacts.feature
     first, k = count * t // threads, np.int64(0)
     for p in range(first):

@@ -19,8 +19,8 @@ from delassus.kernel.memory import NO_REFCOUNT
 from delassus.shapes import Shape
 
 RING = 8  # directions whose support points are the corners of a face
-_TILT = 0.02  # of these directions against the normal [rad]: faces that lean by less are found
-_FINE = 1e-3  # the same around the normal of a face that was found [rad]
+_TILT = 0.02  # of these directions against the normal [rad]: faces that lean by less count
+_FINE = 1e-3  # … and around the normal of such a face [rad]
 _POINT = 0.1  # of half the shape's width across: corners nearer to each other than this are one point
 _NARROW = 0.05  # of a face's length: narrower faces are segments
 _WIDTHS = 200  # directions in which the thickness is measured
@@ -152,7 +152,7 @@ def _area(corners, count):
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _longest(corners, count):
-    """(squared distance, i, j) of the two corners that are furthest apart."""
+    """(squared distance, i, j) of the two corners that are furthest from each other."""
     far, one, two = 0.0, 0, 1
     for i in range(count):
         for k in range(i):

@@ -144,16 +144,16 @@ def _overlaps(axis, shapes, path, placed, work):
     n, count, fast = len(order), 0, 0
     for s in range(n):
         fast += is_fast[s]
-    few = fast <= _ALL_BY_ALL
+    each = fast <= _ALL_BY_ALL
     for i in range(n):
         a = order[i]
-        if few and not is_fast[a]:
+        if each and not is_fast[a]:
             continue
-        for j in range(0 if few else i + 1, n):
+        for j in range(0 if each else i + 1, n):
             b = order[j]
             if axis >= 0 and low[b, axis] > high[a, axis]:
                 break  # sorted: so are all that follow
-            if a == b or not (is_fast[a] or is_fast[b]) or (few and is_fast[b] and j < i):
+            if a == b or not (is_fast[a] or is_fast[b]) or (each and is_fast[b] and j < i):
                 continue
             if (
                 low[a, 0] > high[b, 0]

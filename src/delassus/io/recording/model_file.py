@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from delassus.builder.joint import joint_arrays
-from delassus.collision.arrays import SAID, ShapeArrays, complete_arrays, shape_arrays
+from delassus.collision.arrays import PRIMARY, ShapeArrays, complete_arrays, shape_arrays
 from delassus.collision.layout import TRIANGLE, Polyhedra
 from delassus.errors import DelassusError, FileError
 from delassus.io.files import size_of
@@ -63,7 +63,7 @@ def pack_model(model: Model) -> Packed:
             arrays[f"joints/{field.name}"] = value
         else:
             texts[f"joints/{field.name}"] = value
-    shapes = {name: getattr(model.shapes, name) for name in SAID} | dict(zip(_VERTICES, model.shapes.vertices))
+    shapes = {name: getattr(model.shapes, name) for name in PRIMARY} | dict(zip(_VERTICES, model.shapes.vertices))
     arrays |= {f"shapes/{name}": value for name, value in shapes.items() if isinstance(value, np.ndarray)}
     packs: dict[Any, Any] = {
         pack_flexible: model.flexible,
@@ -155,7 +155,7 @@ def _joints(arrays: dict[str, np.ndarray], texts: dict[str, Any], bodies: int) -
 def _shapes(arrays: dict[str, np.ndarray], texts: dict[str, Any], bodies: int) -> ShapeArrays:
     empty = shape_arrays([])
     said: dict[str, Any] = {"mixing": texts["mixing"], "support_only_kinds": names_of(texts, "given_kinds")}
-    for name in SAID:
+    for name in PRIMARY:
         like = getattr(empty, name)
         if isinstance(like, np.ndarray):
             said[name] = taken(arrays, f"shapes/{name}", like, wider=name == "size")

@@ -156,7 +156,7 @@ def first_room(model: Model) -> int:
     """Contacts that there is room for at first: all there can be among few shapes, some among many."""
     if not model.shapes.count:
         return 0
-    return most_contacts(model.shapes) if model.shapes.few else _CONTACTS_EACH * model.shapes.count
+    return most_contacts(model.shapes) if model.shapes.is_small else _CONTACTS_EACH * model.shapes.count
 
 
 def _most_blocks(model: Model, contacts: int) -> int:
