@@ -1,5 +1,7 @@
 """Distances of convex shapes by GJK, and what is said of pairs along their paths."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,28 @@ def test_pairs_that_move_together_are_not_followed():
     q = np.array([[0, 0, 0, 1.0, 0, 0, 0], [0.3, 0, 0, 1.0, 0, 0, 0]])
     path = np.tile([5.0, 0, 0, 0, 0, 0, 0, 0, 0], (2, 1))
     assert sweep(arrays, q, path).verdict.tolist() in ([], [APART])
+
+
+def test_columns_find_the_pairs_that_looking_at_all_finds(monkeypatch):
+    """Slow and fast shapes, large ones, a plane, one far away, some that may not touch: the same pairs and limits as of
+    each shape with each other."""
+    rng = np.random.default_rng(7)
+    n, swept = 260, importlib.import_module("delassus.collision.sweep.swept")
+    instances = [Instance(Sphere(rng.uniform(0.02, 0.1)), body=b, margin=0.005, group=b % 3 or 3) for b in range(n)]
+    instances += [Instance(Box((3.0, 0.1, 0.1)), body=n, margin=0.005), Instance(Plane()), Instance(Box((9, 9, 0.1)))]
+    arrays = shape_arrays(instances)
+    q = np.zeros((n + 1, 7))
+    q[:, :3], q[:, 3] = rng.uniform(-1.0, 1.0, (n + 1, 3)) * (2.0, 1.0, 0.3), 1.0
+    q[5, 0] = 1e5
+    path = np.zeros((n + 1, 9))
+    path[::2, :6] = rng.normal(size=(len(path[::2]), 6)) * rng.uniform(0.01, 1.0, (len(path[::2]), 1))
+    path[:, 8] = -1e-4
+    count = len(instances)
+    position, rotation, extent = np.empty((count, 8)), np.empty((count, 3, 3)), np.empty((count, 3))
+    place(0, 1, arrays.placing, q, position, rotation, extent)
+    pairs, limit = swept.swept_pairs(arrays, path, position, rotation, extent)
+    found = {(a, b): most for (a, b), most in zip(pairs.tolist(), limit.tolist())}
+    assert len(found) == len(pairs) > 500
+    monkeypatch.setattr(swept, "_FEW", len(instances))
+    pairs, limit = swept.swept_pairs(arrays, path, position, rotation, extent)
+    assert found == {(a, b): most for (a, b), most in zip(pairs.tolist(), limit.tolist())}

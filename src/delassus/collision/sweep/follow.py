@@ -53,6 +53,7 @@ class Solids(NamedTuple):
     body: np.ndarray
     size: np.ndarray
     arm: np.ndarray
+    radius: np.ndarray
     vertex: np.ndarray
     vertex_start: np.ndarray
     supports: np.ndarray
@@ -116,7 +117,8 @@ def _start(arrays: ShapeArrays, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 def _judged(arrays: ShapeArrays, motion: Motion, pairs: np.ndarray, limit: np.ndarray) -> Sweep:
     """Verdict and time of pairs."""
     p = arrays.vertices
-    solids = Solids(arrays.kind, arrays.body, arrays.size, arrays.pace.arm, p.vertex, p.vertex_start, arrays.supports)
+    size, arm, radius = arrays.size, arrays.pace.arm, arrays.radius
+    solids = Solids(arrays.kind, arrays.body, size, arm, radius, p.vertex, p.vertex_start, arrays.supports)
     sweep = Sweep(pairs, np.empty(len(pairs), np.int64), np.empty(len(pairs)), limit)
     _follow(tuple(solids), tuple(motion), tuple(sweep))
     return sweep
@@ -134,7 +136,7 @@ def follow_few(shapes, solids, q, path, horizon, placed, work):
         return -1
     if near:
         placing, (size, vertex, vertex_start, supports) = Placing(*swept.placing), solids
-        own = Solids(placing.kind, placing.body, size, swept.arm, vertex, vertex_start, supports)
+        own = Solids(placing.kind, placing.body, size, swept.arm, swept.radius, vertex, vertex_start, supports)
         pairs = Sweep(space.pairs[:near], space.verdict, space.time, space.limit)
         _follow(own, Motion(q, path, placed[0], placed[1], horizon), pairs)
     return near
@@ -161,6 +163,11 @@ def _follow(solids, motion, sweep):
                 if kind[s] != PLANE:
                     reach = max(reach, abs(position[s, k]))
         near = max(_NEAR * abs(limit[p]), 1e-13 * reach)
+        if kind[b] != PLANE:
+            enough = max(near, _GRAZES * limit[p]) if limit[p] > 0.0 else -limit[p]
+            if _stay_apart(solids, motion, a, b, enough + 1e-13 * reach, horizon if limit[p] > 0.0 else 0.0):
+                sweep.verdict[p], sweep.time[p] = MISS if limit[p] > 0.0 else APART, horizon
+                continue
         t, verdict, since, before, begins = 0.0, HIT, 0.0, 0.0, 0.0
         for rounds in range(_ROUNDS):
             _pose(solids, motion, a, one, t, poses, M)
@@ -197,6 +204,28 @@ def _follow(solids, motion, sweep):
         if t > 1.0 and verdict == HIT:
             verdict = MISS
         sweep.verdict[p], sweep.time[p] = verdict, t
+
+
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def _stay_apart(solids, motion, a, b, enough, horizon):
+    """Do the balls around shapes a and b stay so far from each other [m] until the horizon? Most that fly by do."""
+    start, along, speed, bend, turn = 0.0, 0.0, 0.0, 0.0, 0.0
+    body, path, position = solids.body, motion.path, motion.position
+    for k in range(3):
+        x, v, w = position[b, k] - position[a, k], 0.0, 0.0
+        if body[a] >= 0:
+            v, w = v - path[body[a], k], w - path[body[a], 6 + k]
+        if body[b] >= 0:
+            v, w = v + path[body[b], k], w + path[body[b], 6 + k]
+        start, along, speed, bend = start + x * x, along + x * v, speed + v * v, bend + w * w
+    for s in (a, b):
+        if body[s] >= 0:
+            w = path[body[s]]
+            turn += solids.arm[s] * math.sqrt(w[3] * w[3] + w[4] * w[4] + w[5] * w[5])
+    nearest = min(max(-along / speed, 0.0), horizon) if speed > 0.0 else 0.0
+    square = start + nearest * (2.0 * along + nearest * speed)
+    slack = horizon * (horizon * math.sqrt(bend) + turn) + solids.radius[a] + solids.radius[b] + enough
+    return square > slack * slack * (1.0 + 1e-9)
 
 
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)

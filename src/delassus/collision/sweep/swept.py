@@ -1,4 +1,4 @@
-"""Which shapes come near each other along their paths: boxes that hold them all along, sorted along one axis."""
+"""Which shapes come near each other along their paths: boxes that hold them, in columns where they are many."""
 
 import math
 from typing import Any, NamedTuple
@@ -9,12 +9,11 @@ from delassus.collision.arrays import ShapeArrays
 from delassus.collision.broad.pairs import Filters, may_touch
 from delassus.collision.layout import PLANE, Placing
 from delassus.collision.placement import place
+from delassus.collision.sweep.columns import Columns, along, column_key, columns_of
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
-_ALL_BY_ALL = 64  # fast shapes up to which each is tested against everything
-_UNSORTED = 64  # shapes up to which testing all pairs is quicker than sorting them
-_IN_ORDER = np.arange(_UNSORTED)
+_FEW = 200  # shapes up to which testing all pairs is quicker than sorting them into columns
 
 
 class SweptShapes(NamedTuple):
@@ -26,7 +25,7 @@ class SweptShapes(NamedTuple):
     least: float
     surface: np.ndarray  # of ShapeArrays
     filters: tuple[Any, ...]  # the fields of Filters
-    order: np.ndarray  # (n,) of the shapes along an axis, or in any
+    radius: np.ndarray  # (n,) of balls around the shapes [m]
 
 
 class SweptWork(NamedTuple):
@@ -51,23 +50,23 @@ def swept_pairs(
 
     arrays: ShapeArrays; path: (n_b, 9), see sweep; position, rotation, extent: of the shapes at the start."""
     n, most, placed = arrays.count, 64, (position, rotation, extent)
-    shapes, work = _swept_shapes(arrays, _IN_ORDER[:n]), _work(n, most)
+    shapes, work = _swept_shapes(arrays), _work(n, most)
     _swept_boxes(tuple(shapes), path, placed, tuple(work))
-    axis = -1
-    if n > _UNSORTED:
-        axis, order = _sorted(work.low)
-        shapes = shapes._replace(order=order)
+    columns = columns_of(work.low, work.high) if n > _FEW else None
     while True:
-        count = _overlaps(axis, tuple(shapes), path, placed, tuple(work))
+        if columns is None:
+            count = _overlaps(tuple(shapes), path, placed, tuple(work))
+        else:
+            count = _overlaps_in_columns(tuple(columns), tuple(shapes), path, placed, tuple(work))
         if count <= most:
             return work.pairs[:count], work.limit[:count]
         most = count
         work = work._replace(pairs=np.empty((most, 2), np.int64), limit=np.empty(most))
 
 
-def _swept_shapes(arrays: ShapeArrays, order: np.ndarray) -> SweptShapes:
-    pace = arrays.pace
-    return SweptShapes(arrays.placing, pace.arm, pace.thin, pace.least, arrays.surface, tuple(arrays.filters), order)
+def _swept_shapes(arrays: ShapeArrays) -> SweptShapes:
+    pace, filters = arrays.pace, tuple(arrays.filters)
+    return SweptShapes(arrays.placing, pace.arm, pace.thin, pace.least, arrays.surface, filters, arrays.radius)
 
 
 def _work(shapes: int, pairs: int) -> SweptWork:
@@ -84,18 +83,9 @@ def _work(shapes: int, pairs: int) -> SweptWork:
     )
 
 
-def _sorted(low: np.ndarray) -> tuple[int, np.ndarray]:
-    """The axis along which shapes are spread most, and their order along it.  low: (n, 3) corners of their boxes."""
-    with np.errstate(invalid="ignore"):
-        spread = [np.ptp(low[np.isfinite(low[:, k]), k]) for k in range(3)]
-    axis = int(np.argmax(spread))
-    return axis, np.argsort(low[:, axis], kind="stable")
-
-
 def few_swept(arrays: ShapeArrays) -> tuple[tuple[Any, ...], tuple[np.ndarray, ...]]:
     """Fields of SweptShapes and of SweptWork for `find_swept` and `follow_few` among few shapes."""
-    n = arrays.count
-    return tuple(_swept_shapes(arrays, np.arange(n))), tuple(_work(n, max(len(arrays.candidates), 1)))
+    return tuple(_swept_shapes(arrays)), tuple(_work(arrays.count, max(len(arrays.candidates), 1)))
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
@@ -106,7 +96,7 @@ def find_swept(shapes, q, path, placed, work):
     position, rotation, extent = placed
     place(np.int64(0), np.int64(1), SweptShapes(*shapes).placing, q, position, rotation, extent)
     _swept_boxes(shapes, path, placed, work)
-    return _overlaps(-1, shapes, path, placed, work)
+    return _overlaps(shapes, path, placed, work)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
@@ -133,51 +123,76 @@ def _swept_boxes(shapes, path, placed, work):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _overlaps(axis, shapes, path, placed, work):
-    """Pairs of fast shapes whose swept boxes overlap; goes on counting when there are more than `work` has rows for.
-    axis: along which the shapes are ordered, or −1."""
-    shapes, work = SweptShapes(*shapes), SweptWork(*work)
-    filters = Filters(*shapes.filters)
-    kind, position, rotation = Placing(*shapes.placing).kind, placed[0], placed[1]
-    order, thin, surface = shapes.order, shapes.thin, shapes.surface
-    low, high, turn, is_fast = work.low, work.high, work.turn, work.is_fast
-    n, count, fast = len(order), 0, 0
-    for s in range(n):
-        fast += is_fast[s]
-    each = fast <= _ALL_BY_ALL
-    for i in range(n):
-        a = order[i]
-        if each and not is_fast[a]:
+def _overlaps(shapes, path, placed, work):
+    """Pairs of shapes, one of them fast, whose swept boxes overlap; goes on counting when there are more than `work`
+    has rows for."""
+    shapes, work, count = SweptShapes(*shapes), SweptWork(*work), 0
+    is_fast = work.is_fast
+    for a in range(len(is_fast)):
+        if not is_fast[a]:
             continue
-        for j in range(0 if each else i + 1, n):
-            b = order[j]
-            if axis >= 0 and low[b, axis] > high[a, axis]:
-                break  # sorted: so are all that follow
-            if a == b or not (is_fast[a] or is_fast[b]) or (each and is_fast[b] and j < i):
-                continue
-            if (
-                low[a, 0] > high[b, 0]
-                or low[b, 0] > high[a, 0]
-                or low[a, 1] > high[b, 1]
-                or low[b, 1] > high[a, 1]
-                or low[a, 2] > high[b, 2]
-                or low[b, 2] > high[a, 2]
-            ):
-                continue
-            if kind[a] == PLANE and _is_above(low, high, b, position, rotation, a):
-                continue
-            if kind[b] == PLANE and _is_above(low, high, a, position, rotation, b):
-                continue
-            first, second = min(a, b), max(a, b)
-            if not may_touch(first, second, filters):
-                continue
-            margin = surface[a, 0] + surface[b, 0]
-            most = min(margin, min(thin[a], thin[b]))
-            if count < len(work.limit):
-                work.pairs[count, 0], work.pairs[count, 1] = first, second
-                work.limit[count] = most if _against(first, second, turn, path, filters.body) > most else -margin
-            count += 1
+        for b in range(len(is_fast)):
+            if a != b and not (is_fast[b] and b < a):
+                count += _pair(a, b, shapes, (path, placed), work, count)
     return count
+
+
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+def _overlaps_in_columns(columns, shapes, path, placed, work):
+    """`_overlaps` by columns."""
+    columns, shapes, work, count = Columns(*columns), SweptShapes(*shapes), SweptWork(*work), 0
+    is_fast, start, item, key, box = work.is_fast, columns.start, columns.item, columns.key, columns.box
+    origin, inverse, is_wide = columns.origin, columns.inverse, columns.is_wide
+    for a in range(len(is_fast)):
+        for w in range(len(columns.wide)):
+            b = columns.wide[w]
+            if a != b and (is_fast[a] or is_fast[b]) and not (is_wide[a] and b < a):
+                count += _pair(a, b, shapes, (path, placed), work, count)
+    for e in range(len(start) - 1):
+        for p in range(start[e], start[e + 1]):
+            a, y0, y1, z0, z1 = item[p], box[p, 1], box[p, 4], box[p, 2], box[p, 5]
+            for r in range(p + 1, start[e + 1]):
+                if box[r, 0] > box[p, 3]:
+                    break  # sorted: so are all that follow
+                if box[r, 1] > y1 or y0 > box[r, 4] or box[r, 2] > z1 or z0 > box[r, 5] or key[r] != key[p]:
+                    continue
+                b = item[r]
+                if not (is_fast[a] or is_fast[b]):
+                    continue
+                # in the first column of both alone
+                j, k = along(max(y0, box[r, 1]), 0, origin, inverse), along(max(z0, box[r, 2]), 1, origin, inverse)
+                if key[p] == column_key(j, k):
+                    count += _pair(a, b, shapes, (path, placed), work, count)
+    return count
+
+
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def _pair(a, b, shapes, motion, work, count):
+    """1 where the swept boxes of two shapes overlap and they may touch, then the pair and its limit are row `count` of
+    `work`, if there is one; 0 elsewhere.  motion: the path, and what is placed."""
+    low, high, kind, (path, (position, rotation, _)) = work.low, work.high, Placing(*shapes.placing).kind, motion
+    if (
+        low[a, 0] > high[b, 0]
+        or low[b, 0] > high[a, 0]
+        or low[a, 1] > high[b, 1]
+        or low[b, 1] > high[a, 1]
+        or low[a, 2] > high[b, 2]
+        or low[b, 2] > high[a, 2]
+    ):
+        return 0
+    if kind[a] == PLANE and _is_above(low, high, b, position, rotation, a):
+        return 0
+    if kind[b] == PLANE and _is_above(low, high, a, position, rotation, b):
+        return 0
+    first, second, filters = min(a, b), max(a, b), Filters(*shapes.filters)
+    if not may_touch(first, second, filters):
+        return 0
+    margin = shapes.surface[a, 0] + shapes.surface[b, 0]
+    most = min(margin, min(shapes.thin[a], shapes.thin[b]))
+    if count < len(work.limit):
+        work.pairs[count, 0], work.pairs[count, 1] = first, second
+        work.limit[count] = most if _against(first, second, work.turn, path, filters.body) > most else -margin
+    return 1
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
