@@ -64,7 +64,8 @@ def test_a_loop_that_cannot_close_says_so_at_every_step():
     for _ in range(5):
         state, report = step(model, state)
         assert not report.ok
-        assert any("joint 'right' was open by 0." in text for text in report.warnings)
+        # one of them closes: which one, the order of elimination says
+        assert any(f"joint '{name}' was open by 0." in text for text in report.warnings for name in ("left", "right"))
         assert 0.25 <= report.drift <= 0.5, "half a metre is too short, shared by both joints or not"
         assert abs(state.u).max() < 10.0, "nothing flies off"
 
