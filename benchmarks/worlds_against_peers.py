@@ -50,7 +50,7 @@ except ImportError:
 
 H = StepSettings().h  # [s]: 1 ms
 SAMPLED = 10  # steps between two poses that are measured
-FATES = {
+OUTCOMES = {
     value: name.lower()
     for name, value in vars(compiled).items()
     if name in ("FAST", "PASSING", "FAMILY", "UNSOLVED", "LIMITS", "SUSPICIOUS", "BAD", "ROOM")
@@ -137,7 +137,7 @@ class Ours:
 
         def counted(*arguments) -> None:
             stepper = run.stepper
-            self.handed["first steps" if stepper is None or stepper.reason else FATES[stepper.fate]] += 1
+            self.handed["first steps" if stepper is None or stepper.reason else OUTCOMES[stepper.outcome]] += 1
             take(*arguments)
 
         run._take_step = counted

@@ -178,14 +178,14 @@ def test_what_is_too_large_or_too_fast_is_handed_back():
     stepper = Stepper(model, StepSettings())
     stepper.put(state.q, state.u, model.joints.turns_of(state.turns), state.t, Memory())
     assert stepper.advance(Inputs.none(model), 5) == 0
-    assert stepper.fate == UNSOLVED
+    assert stepper.outcome == UNSOLVED
     builder = grounded()
     builder.body(position=(0, 0, 0.2), velocity=(0, 0, -200.0), mass=1.0, shapes=Sphere(0.1))
     model, state = builder.build()
     stepper = Stepper(model, StepSettings())
     stepper.put(state.q, state.u, model.joints.turns_of(state.turns), state.t, Memory())
     assert stepper.advance(Inputs.none(model), 5) == 0
-    assert stepper.fate == FAST
+    assert stepper.outcome == FAST
     assert stepper.q.tobytes() == state.q.tobytes()
 
 
@@ -234,7 +234,7 @@ def test_a_world_runs_compiled_with_the_bits_of_single_steps():
     for _ in range(2 * ROOM_OF_CALL):
         other.step()
     assert other.state.hash == state.hash
-    assert other._run.stepper.fate == TAKEN
+    assert other._run.stepper.outcome == TAKEN
 
 
 @pytest.mark.parametrize("what", ["push", "function"])

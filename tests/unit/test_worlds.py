@@ -138,7 +138,7 @@ def test_masses_that_are_varied_too_far_apart_go_through_step():
 
 
 def test_room_is_made_for_more_contacts_than_expected(monkeypatch):
-    monkeypatch.setattr("delassus.simulation.compiled.layout._CONTACTS_EACH", 1)
+    monkeypatch.setattr("delassus.simulation.compiled.layout.CONTACTS_EACH", 1)
     builder = ModelBuilder()
     builder.fixed("ground", shapes=Plane(), material=0.6)
     for k in range(66):

@@ -1,6 +1,7 @@
 """The contacts of one configuration."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,10 +49,11 @@ class Contacts:
     nodes: np.ndarray | None = None  # (n, 4), −1 for none; None: rigid bodies alone
     weights: np.ndarray | None = None  # (n, 4), positive on side B, negative on side A
 
-    @property
-    def data(self) -> tuple[Any, ...]:
+    @cached_property
+    def data(self) -> tuple[np.ndarray, ...]:
         """Fields of `ContactColumns`."""
-        return tuple(getattr(self, name) for name in ContactColumns._fields)
+        pairs = self.bodies, self.shapes
+        return (*pairs, self.point, self.frame, self.gap, self.mu, self.restitution, self.feature)
 
     @property
     def normal(self) -> np.ndarray:

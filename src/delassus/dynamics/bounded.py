@@ -41,10 +41,10 @@ class Held:
         assert rows.bound is not None
         assert rows.compliance is not None
         self.rows, self._velocities = rows, u.size  # of the rigid bodies: nodes come after them
-        self.index = np.flatnonzero(np.isfinite(rows.bound))
-        self.block = np.searchsorted(rows.cone.block_start, self.index, side="right") - 1
-        self.bound = rows.bound[self.index]
-        self.side = np.zeros(len(self.index), np.int64)
+        m = len(rows.bound)
+        room = Bounded(np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m), np.empty(m, np.int64))
+        count = find_bounded(rows.bound, rows.cone.block_start, tuple(room))
+        self.index, self.block, self.bound, self.side = (part[:count] for part in room)
         self.rounds, self.is_settled = 0, False
         known = np.zeros(len(rows.rows)) if guess is None else guess.reshape(-1, len(rows.rows))[0]
         guess_sides(self._bounded, self._arrays(self._bias(u.ravel())), known, u)
@@ -93,6 +93,20 @@ class Held:
         """Coordinates whose drives are at the limits of their efforts."""
         names = self.rows.names[self.block[self.side != 0]]
         return (names[names < FRICTION] & _NUMBER).astype(np.int64)
+
+
+@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
+def find_bounded(bound, start, out):
+    """How many rows have a largest reaction; which, none of them at its bound, into the fields of `Bounded`.  bound:
+    (m,), infinite for others; start: (blocks + 1,) first row of each block."""
+    out, count, block = Bounded(*out), 0, 0
+    for i in range(len(bound)):
+        while start[block + 1] <= i:
+            block += 1
+        if bound[i] < np.inf:
+            out.row[count], out.block[count], out.bound[count], out.side[count] = i, block, bound[i], 0
+            count += 1
+    return count
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)

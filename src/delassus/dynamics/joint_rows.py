@@ -28,7 +28,7 @@ from delassus.dynamics.softness import soft_stop, spring_row
 from delassus.dynamics.stabilisation import Pushing, limit_bias
 from delassus.dynamics.turns import nearest_rotations, unwrap
 from delassus.joints.arrays import IMPOSED, PD
-from delassus.joints.data import Freedoms, JointRows
+from delassus.joints.data import Angles, Freedoms, JointRows
 from delassus.joints.primitives import empty_frames, evaluate_constraints, evaluate_coordinates, joint_frames
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.memory import NO_REFCOUNT
@@ -58,13 +58,13 @@ class Targets(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy", **ADDRESSED)
-def fill_joints(joints, freedoms, before, motion, rule, out, turning, coordinates):
+def fill_joints(joints, angles, before, motion, rule, out, turning, coordinates):
     """Rows as if all joints were hard, and the joint coordinates; returns 0.
 
-    joints, freedoms: fields of `JointRows` and `Freedoms`; before: poses (n_b, 7) and turns (n_d,) at the start of the
+    joints, angles: fields of `JointRows` and `Angles`; before: poses (n_b, 7) and turns (n_d,) at the start of the
     step; motion, rule: of `Motion`, `Rule`; written: out: of `RowArrays`, compliance and bound left alone; turning: of
     `Turning`; coordinates: values (n_d,), rates and rates before (n_d, 12), of `Coordinates`."""
-    of, free, (q, turns), motion = JointRows(*joints), Freedoms(*freedoms), before, Motion(*motion)
+    of, free, (q, turns), motion = JointRows(*joints), Angles(*angles), before, Motion(*motion)
     rule, out, turning = Rule(*rule), RowArrays(*out), Turning(*turning)
     values, rates, rates_before = coordinates
     feedback, frames = Pushing(*rule.pushing).joint, empty_frames(len(of.bodies))

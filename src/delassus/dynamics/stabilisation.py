@@ -131,9 +131,9 @@ class Stabilisation:
     def _pushing(
         self, contact: float, push: float, gravity: tuple[float, float, float], h: float, ahead: float
     ) -> tuple[Any, ...]:
-        rates = Rates(*self.rates)._replace(contact=float(contact))
-        slowest = self.slowest_bounce(gravity, h)
-        return tuple(Pushing(*rates, float(push), gravity, float(ahead), float(h - ahead), slowest))
+        joint, limit, _, margin, *speeds = self.rates
+        times = float(ahead), float(h - ahead), self.slowest_bounce(gravity, h)
+        return (joint, limit, float(contact), margin, *speeds, float(push), gravity, *times)
 
     def slowest_bounce(self, gravity: Iterable[float], h: float) -> float:
         """The slowest approach of a contact that bounces [m/s]: slower ones would be up for less than a quarter of the

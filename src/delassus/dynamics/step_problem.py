@@ -19,7 +19,7 @@ from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.joint_rows import Coordinates, Targets, fill_coordinates, fill_joints
 from delassus.dynamics.lengths import Lengths, lengths_at
 from delassus.dynamics.node_rows import WeldData, fill_welds, node_rows, set_surface_biases
-from delassus.dynamics.rows import CONTACT, Motion, RowArrays, Rows, Rule, Turning, row_rate
+from delassus.dynamics.rows import CONTACT, Motion, RowArrays, Rows, Rule, row_rate
 from delassus.dynamics.softness import Softness, soften_contacts, soften_joints
 from delassus.dynamics.stabilisation import Pushing, contact_bias, weight_along
 from delassus.kernel import ADDRESSED, njit
@@ -68,11 +68,11 @@ def assemble(
     along = Coordinates(np.empty(free), np.empty((free, 12)), np.empty((free, 12)), _NO_LENGTHS)
     block, row = joints.count, joints.row_count
     if block:
-        turning = Turning(residual[:row], np.empty(row), np.empty(row))
+        turning = residual[:row], np.empty(row), np.empty(row)
         before = state.q, joints.turns_of(state.turns)
-        fill_joints(joints.row_data, joints.coordinate_data, before, at, by, arrays, tuple(turning), along[:3])
+        fill_joints(joints.row_data, joints.angle_data, before, at, by, arrays, turning, along[:3])
         if softness.hard_rows is not None:
-            soften_joints(joints.row_data, softness.joints, at, by, tuple(turning), arrays)
+            soften_joints(joints.row_data, softness.joints, at, by, turning, arrays)
             is_soft = True
     if welds is not None and welded:
         held = tuple(WeldData(welds.node, welds.body, welds.at(state.t + ahead), welds.velocity))
@@ -239,18 +239,20 @@ def reduce(
     step."""
     n, m, joints = model.body_count, len(rows.rows), model.joints
     start = rows.cone.block_start
-    out = Reduced(np.zeros((n, 6, 6)), np.zeros((n, 6, 6)), np.empty((n, 6)), np.empty((m, 12)), np.empty(m))
+    mass, inverse, u_f = np.zeros((n, 6, 6)), np.zeros((n, 6, 6)), np.empty((n, 6))
+    response, free, bias = np.empty((m, 12)), np.empty(m), rows.bias.copy()
     acting, compliance, known = rows.rows, rows.compliance, (_NONE, _NO_IMPULSE)
     if held is not None and held.side.any():
         acting, known = rows.rows.copy(), (held.index, held.side * held.bound)
         compliance = np.zeros(m) if compliance is None else compliance.copy()
     soft = _NO_IMPULSE if compliance is None else compliance
-    solved = SolvedRows(rows.bodies, start, acting, rows.bias.copy(), soft)
-    pushed = Acting(inputs.wrench, inputs.effort, joints.bodies, joints.coordinate_joint, rows.rates)
-    reduce_rows(model.body_data, rotation, u, tuple(pushed), h, tuple(solved), known, tuple(out))
-    delassus = RigidDelassus(out.mass, rows.bodies, acting, start, compliance, out.inverse, out.response)
-    fall, u_f = h * math.sqrt(float(model.gravity @ model.gravity)), out.u_f.ravel()
-    return Problem(delassus, out.free, rows.cone, law, u_f=u_f, bias=solved.bias, rest_speed=fall, before=u.ravel())
+    solved = rows.bodies, start, acting, bias, soft
+    pushed = inputs.wrench, inputs.effort, joints.bodies, joints.coordinate_joint, rows.rates
+    out = mass, inverse, u_f, response, free
+    reduce_rows(model.body_data, rotation, u, pushed, h, solved, known, out)
+    delassus = RigidDelassus(mass, rows.bodies, acting, start, compliance, inverse, response)
+    fall = h * math.sqrt(float(model.gravity @ model.gravity))
+    return Problem(delassus, free, rows.cone, law, u_f=u_f.ravel(), bias=bias, rest_speed=fall, before=u.ravel())
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)

@@ -25,12 +25,12 @@ _TURN = 2.0 * math.pi
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def unwrap(freedoms, before, rates, u, dt, values):
+def unwrap(angles, before, rates, u, dt, values):
     """Put counted angles on the branch nearest to before + dt · rate, in place.
 
-    freedoms: fields of `Freedoms`; before, values: (n_d,) [m, rad]; rates: (n_d, 12); u: (n_b, 6); dt: (n_b,) how long
-    each body moved [s]."""
-    of = Freedoms(*freedoms)
+    angles: fields of `Angles`; before, values: (n_d,) [m, rad]; rates: (n_d, 12); u: (n_b, 6); dt: (n_b,) how long each
+    body moved [s]."""
+    of = Angles(*angles)
     for d in range(len(values)):
         if of.counted[d]:
             expected = before[d] + _way(of.bodies, of.joint[d], rates, d, u, dt)

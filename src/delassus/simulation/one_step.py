@@ -118,7 +118,7 @@ def _taken(
     elapsed = np.full(model.body_count, ahead) if flight is None else flight.elapsed
     motion = Motion(at, rotation, elapsed, state.u, half, model.inverse_mass, model.inverse_inertia)
     rule = Rule(h, scheme.weight, stabilisation.pushing(model.gravity, h, ahead))
-    of_nodes = Nodes(nodes, stabilisation.pushing_nodes(h, ahead))
+    of_nodes = Nodes(nodes, () if model.flexible is None else stabilisation.pushing_nodes(h, ahead))
     rows = assemble(model, state, contacts, inputs, motion, rule, softness, of_nodes)
     if flight is not None:
         flight.set_impacts(model, state, rows, h, stabilisation)

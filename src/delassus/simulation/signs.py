@@ -47,21 +47,20 @@ def warnings_of(
     if rows.nodes is not None:  # flexible surfaces, which have no radius, come last
         rigid = int((contacts.shapes < shapes.count).all(axis=1).sum())
     compliance = _NONE if rows.compliance is None else rows.compliance
-    found = Signs(
-        *examine(
-            model.body_data,
-            h,
-            (before.q, before.u),
-            (after.q, after.u),
-            (rows.names, rows.cone.block_start, rows.bodies, rows.rows, compliance),
-            solution.reactions,
-            (contacts.gap[:rigid], contacts.shapes[:rigid], shapes.radius, shapes.surface),
-            (rows.residual[: model.joints.row_count], _ALL if hard_rows is None else hard_rows),
-        )
+    signs = examine(
+        model.body_data,
+        h,
+        (before.q, before.u),
+        (after.q, after.u),
+        (rows.names, rows.cone.block_start, rows.bodies, rows.rows, compliance),
+        solution.reactions,
+        (contacts.gap[:rigid], contacts.shapes[:rigid], shapes.radius, shapes.surface),
+        (rows.residual[: model.joints.row_count], _ALL if hard_rows is None else hard_rows),
     )
-    out: list[str] = []
-    if not is_suspicious(tuple(found), closes, h):
+    if not is_suspicious(signs, closes, h):
         return ()
+    out: list[str] = []
+    found = Signs(*signs)
     if found.gained > found.bearable:
         out.append(
             f"energy grew by {found.gained:.3g} J that no drive, force or fall put in, most of it through "

@@ -130,7 +130,7 @@ class Worlds:
 
     def _prepare(self) -> None:
         model, n = self.model, self.count
-        self._left, self._done, self._fate = (np.zeros(n, np.int64) for _ in range(3))
+        self._left, self._done, self._outcome = (np.zeros(n, np.int64) for _ in range(3))
         self._no_time = np.full((n, 1), np.nan)  # targets are for the start of each step
         self._work: list[ArgumentBlock] = []
         self._fill_varied()
@@ -158,7 +158,7 @@ class Worlds:
         states = StepState(self.q, self.u, self.turns, self._time)
         memories = StepMemory(self._names, self._reactions, self._known)
         what = self._world, self._varied, self._inputs, states, memories
-        return AllWorlds(*what, self._left, self._done, self._fate, self.contact_wrench)
+        return AllWorlds(*what, self._left, self._done, self._outcome, self.contact_wrench)
 
     q, u, turns = _array("q"), _array("u"), _array("turns")
     wrench, effort = _array("wrench"), _array("effort")
@@ -274,7 +274,7 @@ class Worlds:
 
     def _advance(self, left: np.ndarray) -> np.ndarray:
         """(n,) steps taken in compiled code, of at most `left`."""
-        self._left[:], self._done[:], self._fate[:] = left, 0, self.status
+        self._left[:], self._done[:], self._outcome[:] = left, 0, self.status
         shares = -(-self.count // SHARE)
 
         def advance(thread: int) -> None:
@@ -291,7 +291,7 @@ class Worlds:
             if self._pool is None or self._pool[0] != threads:
                 self._pool = threads, ThreadPoolExecutor(threads)
             list(self._pool[1].map(advance, range(threads)))
-        if (self._fate == ROOM).any():
+        if (self._outcome == ROOM).any():
             self._make_room(2 * self._contacts)
         return self._done
 

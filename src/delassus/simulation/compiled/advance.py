@@ -75,7 +75,7 @@ class Stepper:
         """Begin here; can it? Not with reactions of two doubles."""
         if memory.low is not None:
             return False
-        if self.fate == ROOM or len(memory.names) > len(self._memory.names):
+        if self.outcome == ROOM or len(memory.names) > len(self._memory.names):
             self._counts[0] = TAKEN
             self._make_room(2 * max(self._contacts, len(memory.names)))
             self._hold()
@@ -108,7 +108,7 @@ class Stepper:
         return self._kept
 
     @property
-    def fate(self) -> int:
+    def outcome(self) -> int:
         """What became of the last step: see step.py."""
         return int(self._counts[0])
 
@@ -154,9 +154,9 @@ def take_steps(held, keeping, count):
     for k in range(count):
         if k == count - 1:
             _keep(state, of.memory, of.before)
-        fate, iterations, contacts = take_step(of.world, of.inputs, state, of.memory, of.work)
-        of.counts[0], of.counts[1], of.counts[2] = fate, iterations, contacts
-        if fate != TAKEN:
+        outcome, iterations, contacts = take_step(of.world, of.inputs, state, of.memory, of.work)
+        of.counts[0], of.counts[1], of.counts[2] = outcome, iterations, contacts
+        if outcome != TAKEN:
             return np.int64(k)
         if kept.address != 0:
             call_kernel(kept.address, to_keep(of.world, state, iterations, contacts, of.work, kept.room))

@@ -46,7 +46,8 @@ from delassus.solvers.newton.prox_ssn import ProxSsn
 from delassus.solvers.newton.small import MOST_ROWS, most_iterations
 from delassus.solvers.parts.at_once import MOST_JUDGEMENTS
 
-_CONTACTS_EACH = 8  # per shape, where shapes are many: more room is made when it is needed
+CONTACTS_EACH = 8
+"""Room per shape, where shapes are many: more is made when it is needed."""
 
 
 def why_not(model: Model, settings: StepSettings) -> str | None:
@@ -156,7 +157,7 @@ def first_room(model: Model) -> int:
     """Contacts that there is room for at first: all there can be among few shapes, some among many."""
     if not model.shapes.count:
         return 0
-    return most_contacts(model.shapes) if model.shapes.is_small else _CONTACTS_EACH * model.shapes.count
+    return most_contacts(model.shapes) if model.shapes.is_small else CONTACTS_EACH * model.shapes.count
 
 
 def _most_blocks(model: Model, contacts: int) -> int:

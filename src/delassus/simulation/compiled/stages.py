@@ -75,7 +75,7 @@ def to_fill_joints(world, q, u, turns, work):
     """What `fill_joints` is called with."""
     of, rows, (values, rates, rates_before, _) = world.joints, work.rows, work.rows.coordinates
     at, coordinates = motion_of(world, u, work.poses), (values, rates, rates_before)
-    return of.rows, of.freedoms, (q, turns), at, world.settings.rule, rows.arrays, rows.turning, coordinates
+    return of.rows, of.angles, (q, turns), at, world.settings.rule, rows.arrays, rows.turning, coordinates
 
 
 @njit(cache=True, inline="always")

@@ -15,7 +15,7 @@ from delassus.collision.find import BAD_POSE, NO_KERNEL
 from delassus.collision.placement import moves_far
 from delassus.collision.sweep.follow import APART, GRAZE, HIT, MISS, OVERLAP
 from delassus.cones.product import fill_block_start
-from delassus.dynamics.bounded import ALL_AT_ONCE, NOISE, Bounded, guess_sides, settle
+from delassus.dynamics.bounded import ALL_AT_ONCE, NOISE, Bounded, find_bounded, guess_sides, settle
 from delassus.dynamics.forces import swing
 from delassus.dynamics.impacts import Doubt, are_free, are_in_doubt
 from delassus.dynamics.loose import are_loose
@@ -57,16 +57,16 @@ def take_step(world, inputs, state, memory, work):
 
     world, inputs, state, memory, work: `StepWorld`, `StepInputs`, `StepState`, `StepMemory`, `StepWork`."""
     poses = work.poses
-    fate, count = _meet(world, inputs.wrench, state.q, state.u, work)
-    if fate != TAKEN:
-        return fate, 0, 0
+    outcome, count = _meet(world, inputs.wrench, state.q, state.u, work)
+    if outcome != TAKEN:
+        return outcome, 0, 0
     sizes = _fill_rows(world, inputs, state, count, work)
     iterations = _solve(world, inputs, memory, sizes, work)
     if iterations == FAILED:
         return UNSOLVED, 0, 0
-    fate = _move(world, state.u, sizes, work)
-    if fate != TAKEN:
-        return fate, 0, 0
+    outcome = _move(world, state.u, sizes, work)
+    if outcome != TAKEN:
+        return outcome, 0, 0
     if first_wrong(poses.q, poses.u) != FINE:
         return BAD, 0, 0
     if _is_odd(world, state, sizes, work):
@@ -190,9 +190,7 @@ def _solve(world, inputs, memory, sizes, work):
     index, block, bound, side = problem.bounded
     held = 0
     if sizes.is_soft:
-        held = _bounded(rows.bound[:m], start, index, block, bound)
-        for k in range(held):
-            side[k] = 0
+        held = find_bounded(rows.bound[:m], start, problem.bounded)
         guess_sides((index[:held], block, bound, side), rows, reactions, half)
     iterations, rounds = 0, 0
     while True:
@@ -208,19 +206,6 @@ def _solve(world, inputs, memory, sizes, work):
         u = found[RESIDUAL_COUNT + m : RESIDUAL_COUNT + m + 6 * len(half)].reshape(-1, 6)
         if settle((index[:held], block, bound, side), rows, reactions, u, (NOISE * found[1], 0.0), False):
             return iterations
-
-
-@njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _bounded(bound, start, index, owner, most):
-    """Rows with a largest reaction, their blocks and bounds; how many."""
-    count, block = 0, 0
-    for i in range(len(bound)):
-        while start[block + 1] <= i:
-            block += 1
-        if bound[i] < np.inf:
-            index[count], owner[count], most[count] = i, block, bound[i]
-            count += 1
-    return count
 
 
 @njit(cache=True, error_model="numpy", **INLINED)

@@ -50,7 +50,7 @@ class AllWorlds(NamedTuple):
     memories: StepMemory
     left: np.ndarray  # (n,) steps to be taken
     done: np.ndarray  # (n,) steps that were
-    fate: np.ndarray  # (n,) what became of the last one; worlds below 0 stand still
+    outcome: np.ndarray  # (n,) what became of the last one; worlds below 0 stand still
     pushed: np.ndarray  # (n, n_b, 6) force and moment of all contacts on each body in the last step [N, N m]
 
 
@@ -59,18 +59,18 @@ def advance_worlds(held, working, share):
     """A share of the worlds by as many steps each as they have left, as far as that goes; returns 0.  held: where
     `AllWorlds` lies; working: where the work space of a thread does, in a tuple."""
     all_worlds, (work,) = contents(held), contents(working)
-    fate, states, inputs, memories = all_worlds.fate, all_worlds.states, all_worlds.inputs, all_worlds.memories
-    for w in range(SHARE * share, min(SHARE * (share + 1), len(fate))):
+    outcome, states, inputs, memories = all_worlds.outcome, all_worlds.states, all_worlds.inputs, all_worlds.memories
+    for w in range(SHARE * share, min(SHARE * (share + 1), len(outcome))):
         all_worlds.done[w] = 0
-        if fate[w] < 0:
+        if outcome[w] < 0:
             continue
         world = _world_at(all_worlds.world, all_worlds.varied, w)
         given = StepInputs(inputs.wrench[w], inputs.effort[w], inputs.target[w], inputs.target_rate[w], inputs.time[w])
         state = StepState(states.q[w], states.u[w], states.turns[w], states.time[w])
         memory = StepMemory(memories.names[w], memories.reactions[w], memories.filled[w])
         for _ in range(all_worlds.left[w]):
-            fate[w], _, contacts = take_step(world, given, state, memory, work)
-            if fate[w] != TAKEN:
+            outcome[w], _, contacts = take_step(world, given, state, memory, work)
+            if outcome[w] != TAKEN:
                 break
             all_worlds.done[w] += 1
             _sum_pushes(world.settings.h, contacts, work, all_worlds.pushed[w])
