@@ -110,7 +110,7 @@ def test_room_ends_exactly_at_the_boundary(tresca):
                 return max(-y[0], np.hypot(y[1], y[2]) - RADIUS)
             return np.linalg.norm(y - cone.project(y))
 
-        a = faces.step_inside(tresca, MU, RADIUS, *x, *p)
+        a = faces.step_inside(tresca, MU, RADIUS, tuple(x), tuple(p))
         if a == np.inf:
             assert outside(1e6) <= 1e-9
         else:

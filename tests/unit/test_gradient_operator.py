@@ -14,7 +14,7 @@ from delassus.law import Law
 from delassus.problem import Problem
 from delassus.problem.random import random_dual, random_rigid
 from delassus.solvers.gradient.jacobi import Jacobi, JacobiMethod
-from delassus.solvers.gradient.step import project_contact
+from delassus.solvers.gradient.step import project_without_branches
 from delassus.solvers.parts.parallel.operator import Operator
 from delassus.solvers.parts.parallel.spectrum import largest_eigenvalue, working_scale
 
@@ -142,7 +142,7 @@ def test_projection_without_branches_is_the_projection():
     ]
     for mu in (0.0, 0.5, 3.0):
         for point in points:
-            assert project_contact(*point, mu) == project_coulomb(*point, mu)
+            assert project_without_branches(*point, mu) == project_coulomb(*point, mu)
 
 
 def test_scale_is_the_inverse_mean_diagonal():

@@ -127,11 +127,8 @@ def to_solve_alone(solver, most, rigid, free, data, out):
 def to_solve_resting(solver, rigid, free, bias, before, data, out, islands):
     """What `solve_resting` is called with, see `to_solve`.  bias: of the rows; before: velocities (6 n_b,) before the
     impulses."""
-    u_f, v_f = free
-    reactions, found = out
-    bodies, most, rule = len(before) // 6, solver.max_iter, solver.islands
-    rows = (bias, before, data, solver.tols, most, rule, solver.newton, 1.0)
-    return rigid, bodies, u_f, v_f, *rows, reactions, islands, found
+    how = (solver.tols, solver.max_iter, solver.islands, solver.newton, 1.0)
+    return rigid, len(before) // 6, free, (bias, before), data, how, out, islands
 
 
 @njit(cache=True, inline="always")

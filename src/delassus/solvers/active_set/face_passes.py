@@ -14,8 +14,10 @@ from delassus.solvers.parts.parallel.team import add_up
 
 
 @njit(cache=True, error_model="numpy")
-def form_faces(t, meeting, parts, data, sets, x, g, face, sums):
-    """Write own faces; (how many changed, whether all bind) for the whole team. Collective."""
+def form_faces(team, data, sets, x, g, face, sums):
+    """Write own faces; (how many changed, whether all bind) for the whole team. Collective.  team: (t, meeting,
+    parts) of `add_up`."""
+    t, meeting, parts = team
     own = passes.own_units(t, data)
     tresca, mu, radius = sets
     sums[:] = 0.0
@@ -47,9 +49,7 @@ def descend(t, data, sets, g, face, d):
     for k in range(own.contact, own.contact_end):
         i = own.singles + 3 * k
         its = face[own.singles + k]
-        d[i], d[i + 1], d[i + 2], _ = descent(
-            int(its[0]), tresca, mu[k], its[1], its[2], g[i], g[i + 1], g[i + 2]
-        )  # fmt: skip
+        d[i], d[i + 1], d[i + 2], _ = descent(int(its[0]), tresca, mu[k], its[1], its[2], g[i], g[i + 1], g[i + 2])
 
 
 @njit(cache=True, error_model="numpy")
@@ -63,9 +63,7 @@ def along(t, data, sets, face, y, out):
         i = own.singles + 3 * k
         its = face[own.singles + k]
         soft = 1.0 / np.sqrt(1.0 + its[3])
-        out[i], out[i + 1], out[i + 2] = along_face(
-            int(its[0]), mu[k], its[1], its[2], soft, y[i], y[i + 1], y[i + 2]
-        )  # fmt: skip
+        out[i], out[i + 1], out[i + 2] = along_face(int(its[0]), mu[k], its[1], its[2], soft, y[i], y[i + 1], y[i + 2])
 
 
 @njit(cache=True, error_model="numpy")

@@ -108,8 +108,11 @@ def descent(face, tresca, mu, e1, e2, g0, g1, g2):
 
 
 @njit(cache=True, error_model="numpy")
-def step_inside(tresca, mu, radius, x0, x1, x2, p0, p1, p2):
-    """The largest a with x − a p in the set, for x in its interior (of the disc alone where x₀ and p₀ are zero)."""
+def step_inside(tresca, mu, radius, x, p):
+    """The largest a with x − a p in the set, for x in its interior (of the disc alone where x₀ and p₀ are zero).
+    x, p: three numbers each."""
+    x0, x1, x2 = x
+    p0, p1, p2 = p
     a = math.inf
     if p0 > 0.0:
         a = x0 / p0

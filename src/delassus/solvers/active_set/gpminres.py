@@ -18,7 +18,7 @@ J. Sci. 17, 2012), in less memory, and it stays defined on singular systems. An 
 """
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -69,10 +69,9 @@ class GpminresMethod(ActiveSetMethod):
 
     def run(self, count: int, pause: bool = False) -> tuple[int, bool]:
         """See `ActiveSetMethod`; with `pause` fewer, where MINRES would begin."""
-        self.program.run(
-            _advance, self.program.data, self.program.sets, count, self.target, pause, self.limits, self.state,
-            self.vectors, self.face, self.image,
-        )  # fmt: skip
+        store = self.state, self.vectors, self.face, self.image
+        rule = self.target, pause, *self.limits
+        self.program.run(_advance, self.program.data, self.program.sets, count, rule, store)
         return int(self.state[USED]), bool(self.state[SOLVED])
 
     def restart(self) -> None:
@@ -89,12 +88,50 @@ class GpminresMethod(ActiveSetMethod):
         return int(self.state[FACES])
 
 
+class _Rule(NamedTuple):
+    """When to stop what."""
+
+    target: float
+    """‖x − P(x − g)‖ at which the program is solved."""
+    pause: bool
+    """Stop where MINRES is to begin?"""
+    decrease: float
+    """This and the others: of `Gpminres`."""
+    slow_gradient: float
+    slow_minres: float
+    gradient_steps: int
+    minres_steps: int
+
+
+class _Vectors(NamedTuple):
+    """Vectors (m,)."""
+
+    x: np.ndarray
+    """The point."""
+    g: np.ndarray
+    """Its gradient."""
+    d: np.ndarray
+    """What is multiplied next."""
+    q: np.ndarray
+    """A d."""
+    trial: np.ndarray
+    w: np.ndarray
+    """Of MINRES: the step so far, its residual, the direction and A times that."""
+    r: np.ndarray
+    p: np.ndarray
+    ap: np.ndarray
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def _advance(t, meeting, parts, data, sets, count, target, pause, limits, kept, vectors, face, image):
+def _advance(t, meeting, parts, data, sets, count, rule, store):
     """`count` products of one team member; fewer where ‖x − P(x − g)‖ falls to `target`, and with `pause` where MINRES
-    is to begin. Each pass prepares a vector d for the phase at hand, multiplies it, and digests the product."""
-    x, g, d, q, trial, w, r, p, ap = vectors
-    decrease, slow_gradient, slow_minres, gradient_steps, minres_steps = limits
+    is to begin. Each pass prepares a vector d for the phase at hand, multiplies it, and digests the product.  rule:
+    fields of `_Rule`; store: (state, vectors, face, image), written."""
+    kept, vectors, face, image = store
+    rule, own, team = _Rule(*rule), _Vectors(*vectors), (t, meeting, parts)
+    x, g, d, q, trial, w = own.x, own.g, own.d, own.q, own.trial, own.w
+    target, pause = rule.target, rule.pause
+    decrease, slow_gradient = rule.decrease, rule.slow_gradient
     first, last = passes.own_rows(t, data)
     s, sums = np.empty(len(kept)), np.zeros(3)
     for i in range(len(kept)):
@@ -102,7 +139,7 @@ def _advance(t, meeting, parts, data, sets, count, target, pause, limits, kept, 
     s[SOLVED] = 0
     used = 0
     while used < count and not (pause and s[PHASE] == RESTART):
-        _prepare(t, meeting, parts, data, sets, limits, s, vectors, face, sums)
+        _prepare(team, data, sets, rule, s, own, face, sums)
         passes.image_of(t, meeting, data, d, image)
         passes.velocity_units(t, data, d, image, False, q)
         used += 1
@@ -117,7 +154,7 @@ def _advance(t, meeting, parts, data, sets, count, target, pause, limits, kept, 
             s[_AGE] = 0
         elif phase == KRYLOV:  # d = T r
             s[MINRES] += 1
-            if _residual_step(t, meeting, parts, data, sets, s, face, sums, q, w, r, p, ap):
+            if _residual_step(team, data, sets, s, face, sums, own):
                 s[ALPHA], s[HALVED], s[PHASE] = 1.0, 0, SEARCH
         else:  # d: the projected gradient, or trial − x
             sums[:] = 0.0
@@ -142,16 +179,16 @@ def _advance(t, meeting, parts, data, sets, count, target, pause, limits, kept, 
             else:  # no decrease this way
                 s[PHASE] = RESTART if phase == TRY else CYCLE
         if moved or phase == NEW:
-            changed, binding = form_faces(t, meeting, parts, data, sets, x, g, face, sums)
+            changed, binding = form_faces(team, data, sets, x, g, face, sums)
             s[PHASE] = CYCLE
             if phase == TRY:
                 s[_STEPS] += 1
-                slow = changed == 0.0 or -change <= slow_gradient * s[_DROP] or s[_STEPS] >= gradient_steps
+                slow = changed == 0.0 or -change <= slow_gradient * s[_DROP] or s[_STEPS] >= rule.gradient_steps
                 s[PHASE] = RESTART if slow else SLOPE
                 s[_DROP] = max(s[_DROP], -change)
             elif phase == SEARCH and binding:  # maybe the last face: go on, more strictly
                 s[_ETA] *= s[_ETA]
-                s[_LIMIT] += minres_steps
+                s[_LIMIT] += rule.minres_steps
                 s[PHASE] = RESTART
                 if s[_WHOLE] and s[HALVED] == 0 and not pause:  # the residual and its directions are still those of x
                     s[PHASE] = KRYLOV
@@ -169,12 +206,14 @@ def _advance(t, meeting, parts, data, sets, count, target, pause, limits, kept, 
 
 
 @njit(cache=True, error_model="numpy")
-def _prepare(t, meeting, parts, data, sets, limits, s, vectors, face, sums):
+def _prepare(team, data, sets, rule, s, own, face, sums):
     """d for the phase at hand."""
-    x, g, d, q, trial, w, r, p, ap = vectors
+    t, meeting, parts = team
+    x, g, d, q, trial = own.x, own.g, own.d, own.q, own.trial
+    w, r, p, ap = own.w, own.r, own.p, own.ap
     first, last = passes.own_rows(t, data)
     if s[PHASE] == CYCLE:
-        s[_STEPS], s[_DROP], s[_ETA], s[_LIMIT], s[PHASE] = 0, 0.0, limits[2], limits[4], SLOPE
+        s[_STEPS], s[_DROP], s[_ETA], s[_LIMIT], s[PHASE] = 0, 0.0, rule.slow_minres, rule.minres_steps, SLOPE
     elif s[PHASE] == RESTART:
         s[_INNER], s[_GAIN], s[_RAR], s[PHASE] = 0, 0.0, 0.0, KRYLOV
         s[FACES] += 1
@@ -202,8 +241,10 @@ def _prepare(t, meeting, parts, data, sets, limits, s, vectors, face, sums):
 
 
 @njit(cache=True, error_model="numpy")
-def _residual_step(t, meeting, parts, data, sets, s, face, sums, q, w, r, p, ap):
+def _residual_step(team, data, sets, s, face, sums, own):
     """One step of conjugate residuals on (T A T + C) w = −T g, from q = A T r; whether it was the last."""
+    t, meeting, parts = team
+    q, w, r, p, ap = own.q, own.w, own.r, own.p, own.ap
     first, last = passes.own_rows(t, data)
     along(t, data, sets, face, q, q)
     add_bending(t, data, face, r, q)

@@ -62,10 +62,9 @@ class KuceraMethod(ActiveSetMethod):
         self.state = np.zeros(4, dtype=np.int64)
 
     def run(self, count: int) -> tuple[int, bool]:
-        self.program.run(
-            _advance, self.program.data, self.program.sets, count, self.target, self.step, self.release, self.state,
-            self.vectors, self.free, self.least, self.image,
-        )  # fmt: skip
+        store = self.state, self.vectors, self.free, self.least, self.image
+        rule = self.target, self.step, self.release
+        self.program.run(_advance, self.program.data, self.program.sets, count, rule, store)
         return int(self.state[_USED]), bool(self.state[_SOLVED])
 
     def restart(self) -> None:
@@ -73,8 +72,11 @@ class KuceraMethod(ActiveSetMethod):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _advance(t, meeting, parts, data, sets, count, target, step, release, kept, vectors, free, least, image):
-    """`count` products of one team member, fewer where ‖g̃‖ falls to `target`."""
+def _advance(t, meeting, parts, data, sets, count, rule, store):
+    """`count` products of one team member, fewer where ‖g̃‖ falls to `target`.  rule: (target, step, release); store:
+    (state, vectors, free, least, image), written."""
+    target, step, release = rule
+    kept, vectors, free, least, image = store
     x, g, d, q, p = vectors
     first, last = passes.own_rows(t, data)
     phase, age, used, solved = kept[_PHASE], kept[_AGE], 0, 0
@@ -118,10 +120,10 @@ def _advance(t, meeting, parts, data, sets, count, target, step, release, kept, 
                 for i in range(first, last):
                     x[i] -= room * d[i]
                     g[i] -= room * q[i]
-                _project_part(t, data, sets, step, True, free, x, g, d)
+                _project_part(t, data, sets, step, True, free, (x, g, d))
                 phase = _CHANGE
                 continue
-        _split(t, meeting, parts, data, sets, step, x, g, q, free, sums)
+        _split((t, meeting, parts), data, sets, step, (x, g, q), free, sums)
         rho = sums[2] / curved if curved > 0.0 else 0.0
         if target > 0.0 and sums[0] + sums[1] <= (target * step) ** 2:
             phase, solved = _NEW, 1
@@ -134,7 +136,7 @@ def _advance(t, meeting, parts, data, sets, count, target, step, release, kept, 
                 d[i] = p[i]
         else:
             phase = _CHANGE
-            _project_part(t, data, sets, step, False, free, x, g, d)
+            _project_part(t, data, sets, step, False, free, (x, g, d))
     if t == 0:
         kept[_PHASE], kept[_AGE], kept[_USED], kept[_SOLVED] = phase, age, used, solved
 
@@ -151,15 +153,15 @@ def _room(t, data, sets, x, p):
     for k in range(own.contact, own.contact_end):
         i = own.singles + 3 * k
         if p[i] != 0.0 or p[i + 1] != 0.0 or p[i + 2] != 0.0:
-            out = min(
-                out, step_inside(tresca, mu[k], radius[k], x[i], x[i + 1], x[i + 2], p[i], p[i + 1], p[i + 2])
-            )  # fmt: skip
+            at, way = (x[i], x[i + 1], x[i + 2]), (p[i], p[i + 1], p[i + 2])
+            out = min(out, step_inside(tresca, mu[k], radius[k], at, way))
     return out
 
 
 @njit(cache=True, error_model="numpy")
-def _project_part(t, data, sets, step, of_free, free, x, g, d):
-    """x ← x − step φ̃ (of_free) or x − step β̃ on own rows; d: the change."""
+def _project_part(t, data, sets, step, of_free, free, vectors):
+    """x ← x − step φ̃ (of_free) or x − step β̃ on own rows; d: the change.  vectors: (x, g, d)."""
+    x, g, d = vectors
     own = passes.own_units(t, data)
     tresca, mu, radius = sets
     for i in range(own.row, own.row_end):
@@ -171,9 +173,8 @@ def _project_part(t, data, sets, step, of_free, free, x, g, d):
             d[i], x[i] = y - x[i], y
     for k in range(own.contact, own.contact_end):
         i = own.singles + 3 * k
-        z0, z1, z2 = project_contact(
-            tresca, mu[k], radius[k], x[i] - step * g[i], x[i + 1] - step * g[i + 1], x[i + 2] - step * g[i + 2]
-        )  # fmt: skip
+        y0, y1, y2 = x[i] - step * g[i], x[i + 1] - step * g[i + 1], x[i + 2] - step * g[i + 2]
+        z0, z1, z2 = project_contact(tresca, mu[k], radius[k], y0, y1, y2)
         d[i] = d[i + 1] = d[i + 2] = 0.0
         if free[i] == of_free:
             d[i], x[i] = z0 - x[i], z0
@@ -183,8 +184,10 @@ def _project_part(t, data, sets, step, of_free, free, x, g, d):
 
 
 @njit(cache=True, error_model="numpy")
-def _split(t, meeting, parts, data, sets, step, x, g, q, free, sums):
-    """Which own rows are free; sums: ‖step φ̃‖², ‖step β̃‖² and φᵀq. Collective."""
+def _split(team, data, sets, step, vectors, free, sums):
+    """Which own rows are free; sums: ‖step φ̃‖², ‖step β̃‖² and φᵀq. Collective.  vectors: (x, g, q)."""
+    t, meeting, parts = team
+    x, g, q = vectors
     own = passes.own_units(t, data)
     tresca, mu, radius = sets
     sums[:] = 0.0
@@ -197,9 +200,8 @@ def _split(t, meeting, parts, data, sets, step, x, g, q, free, sums):
         face = face_of(tresca, mu[k], radius[k], x[i], x[i + 1], x[i + 2])[0]
         free[i] = face in (OPEN, NORMAL, NORMAL_RIM)
         free[i + 1] = free[i + 2] = face in (OPEN, DISC)
-        z0, z1, z2 = project_contact(
-            tresca, mu[k], radius[k], x[i] - step * g[i], x[i + 1] - step * g[i + 1], x[i + 2] - step * g[i + 2]
-        )  # fmt: skip
+        y0, y1, y2 = x[i] - step * g[i], x[i + 1] - step * g[i + 1], x[i + 2] - step * g[i + 2]
+        z0, z1, z2 = project_contact(tresca, mu[k], radius[k], y0, y1, y2)
         _add(free[i], x[i] - z0, g[i], q[i], sums)
         _add(free[i + 1], x[i + 1] - z1, g[i + 1], q[i + 1], sums)
         _add(free[i + 2], x[i + 2] - z2, g[i + 2], q[i + 2], sums)

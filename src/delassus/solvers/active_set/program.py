@@ -96,13 +96,14 @@ class Program:
 
     def _enter(self, x: np.ndarray) -> float:
         """x ← P x, and ‖x − P(x − g)‖ there."""
-        self.run(_enter, self.data, self.sets, x, self._image, self._vectors[0], self._out)
+        self.run(_enter, self.data, self.sets, (x, self._vectors[0]), self._image, self._out)
         return float(np.sqrt(self._out[0]))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _enter(t, meeting, parts, data, sets, x, image, g, out):
-    """x ← P x, g = A x + b, out[0] = ‖x − P(x − g)‖²."""
+def _enter(t, meeting, parts, data, sets, vectors, image, out):
+    """x ← P x, g = A x + b, out[0] = ‖x − P(x − g)‖².  vectors: (x, g)."""
+    x, g = vectors
     move(t, data, sets, x, 0.0, x, x)
     passes.image_of(t, meeting, data, x, image)
     passes.velocity_units(t, data, x, image, True, g)

@@ -3,13 +3,15 @@ solves of bodies most of which rest. Islands do not see each other: neither thei
 a difference."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.operators.matrix import fill_blocks_of_full
+from delassus.problem.data import ProblemData
 from delassus.residuals import RESIDUAL_COUNT
-from delassus.solvers.auto.rest import FINISHED, ITERATIONS, KEPT, LEFT, ROWS, SOLVED, look_at_bodies
+from delassus.solvers.auto.rest import FINISHED, ITERATIONS, KEPT, LEFT, ROWS, SOLVED, Islands, look_at_bodies
 from delassus.solvers.newton.small import solve_small
 from delassus.solvers.parts.at_once import APART, finish_rigid, judgements_in
 
@@ -25,17 +27,44 @@ WHOLE = -1
 _WIDEST = 6  # rows of a block at most
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def solve_each(
-    chosen, first, members, rigid, body_count, matrix, free, judged_by, tols, most, rule, plain, takes_least, action,
-    reactions, table,
-):  # fmt: skip
-    """The islands `chosen`, each as a problem of its own that is judged as a part of the whole.
+class Operator(NamedTuple):
+    """D in the storage that it has; the other one is empty. Python hands plain tuples of this and the next two."""
 
-    first, members: of `group`; rigid, matrix: of the operator that is there, the other one empty; tols: (tol,
-    tol_velocity) of an island; most: iterations; rule: see above; plain, takes_least: of `solve_small`; reactions:
-    (m,), overwritten where an island got better."""
-    mu, start, joints, _, limits, _, scale, is_exact, step, free_speed = judged_by
+    rigid: tuple[np.ndarray, ...]
+    """`RigidDelassus.plain`."""
+    body_count: int
+    matrix: tuple[np.ndarray, ...]
+    """Compressed rows: (pointer, column, value)."""
+    free: np.ndarray
+    """v_f (m,)."""
+
+
+class How(NamedTuple):
+    """How islands are solved."""
+
+    tols: tuple[float, float]
+    """(tol, tol_velocity) of an island."""
+    most: int
+    """Iterations."""
+    rule: tuple[float, ...]
+    """RULE."""
+    newton: tuple[float, ...]
+    """Fields of Newton's `Rule`."""
+    takes_least: float
+    """Of `solve_small`."""
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def solve_each(chosen, islands, operator, data, how, reactions):
+    """The islands `chosen`, each as a problem of its own that is judged as a part of the whole.  islands, operator,
+    data, how: fields of `Islands`, `Operator`, `ProblemData` and `How`; reactions: (m,), overwritten where an island
+    got better."""
+    islands, operator, data, how = Islands(*islands), Operator(*operator), ProblemData(*data), How(*how)
+    first, members, table, action = islands.first, islands.members, islands.table, islands.action
+    rigid, body_count, matrix, free = operator.rigid, operator.body_count, operator.matrix, operator.free
+    mu, start, scale = data.mu, data.block_start, data.velocity_scale
+    joints, limits = data.joint_count, data.limit_count
+    tols, rule = how.tols, how.rule
     rows, blocks, is_rigid = 0, 0, len(rigid[0]) > 0
     for g in chosen:
         rows, blocks = max(rows, int(table[g, ROWS])), max(blocks, first[g + 1] - first[g])
@@ -65,7 +94,7 @@ def solve_each(
                 v_f[bounds[q] + a], r[bounds[q] + a] = free[start[k] + a], reactions[start[k] + a]
         inside, own_bodies = bounds[: n + 1], 0
         if is_rigid:
-            own_bodies = _gather_bodies(mine, start, rigid, bounds, number, pairs, J, response, soft)
+            own_bodies = _gather_bodies(mine, start, rigid, bounds, number, (pairs, J, response, soft))
             _fill_areas(inside, J, response, soft[: m if len(rigid[4]) else 0], area)
             full = D.reshape(0, 0)
         else:
@@ -73,18 +102,36 @@ def solve_each(
             _gather_matrix(mine, start, matrix, bounds, number, full)
             fill_blocks_of_full(full, inside, area)
         judged_here = (
-            friction[:contacts], inside, blocks_of_joints, bilateral, blocks_of_limits, area, own[:n], is_exact, step,
-            free_speed * math.sqrt(m / len(free)),
-        )  # fmt: skip
+            friction[:contacts],
+            inside,
+            blocks_of_joints,
+            bilateral,
+            blocks_of_limits,
+            area,
+            own[:n],
+            data.is_exact,
+            data.rho,
+            data.free_speed * math.sqrt(m / len(free)),
+        )
         bodies_here = (pairs[:n], inside, J[:m], response[:m], soft[: m if is_rigid and len(rigid[4]) else 0])
         found = room[: APART + m + (6 * own_bodies if is_rigid else m)]
         is_last = action[g] == FINISHED
         factor = min(max(rule[FINE], rule[FINEST] / tols[0]), 1.0) if is_last else 1.0
-        iterations = min(most, int(rule[MOST_FINISHING] if is_last else rule[MOST]))
+        iterations = min(how.most, int(rule[MOST_FINISHING] if is_last else rule[MOST]))
+        asked = (factor * tols[0], factor * tols[1])
         count = solve_small(
-            full, bodies_here, nothing, v_f[:m], judged_here, (factor * tols[0], factor * tols[1]), iterations, plain,
-            takes_least, r[:m], found,
-        )  # fmt: skip
+            full,
+            bodies_here,
+            nothing,
+            v_f[:m],
+            judged_here,
+            asked,
+            iterations,
+            how.newton,
+            how.takes_least,
+            r[:m],
+            found,
+        )
         if count == 0:
             continue
         table[g, ITERATIONS] = judgements_in(found)[0, count - 1]
@@ -111,9 +158,10 @@ def _fill_areas(bounds, J, response, compliance, area):
 
 
 @njit(cache=True, error_model="numpy")
-def _gather_bodies(mine, start, rigid, bounds, number, pairs, J, response, soft):
+def _gather_bodies(mine, start, rigid, bounds, number, out):
     """Rows of an island, over bodies numbered as they come; how many bodies.  number: −1 everywhere, and again at the
-    end."""
+    end; out: (bodies, rows of J, H⁻¹ Jᵀ by rows, compliance), written."""
+    pairs, J, response, soft = out
     bodies, _, rows, pushed, compliance = rigid
     found = 0
     for q in range(len(mine)):
@@ -158,54 +206,55 @@ def _gather_matrix(mine, start, matrix, bounds, number, full):
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED)
-def solve_resting(
-    rigid, body_count, u_f, free, bias, before, judged_by, tols, most, rule, plain, takes_least, reactions, told, found
-):  # fmt: skip
+def solve_resting(rigid, body_count, free, step, data, how, out, counts):
     """A whole solve of rigid bodies from a guess, island by island: how many judgements were made, none where others
     have to take over and the reactions are as they were; WHOLE where one large island is most of what moves.
 
-    bias, before: of `look_at_bodies`; tols: (tol, tol_velocity) of the whole; told: (4,), written: islands, those kept,
-    those solved, those about to rest; the rest is as in `solve_small`."""
+    free: (u_f, v_f); step: of `look_at_bodies`; how: fields of `How`, with the tolerances of the whole; out:
+    (reactions, found) of `solve_small`; counts: (4,), written: islands, those left as they are, those solved, those
+    about to rest."""
+    u_f, v_f = free
+    reactions, found = out
+    how = How(*how)
+    tols, rule, before = how.tols, how.rule, step[1]
     blocks, judgements = len(rigid[0]), judgements_in(found)
     island, first, members = np.empty(blocks, np.int64), np.empty(blocks + 1, np.int64), np.empty(blocks, np.int64)
     table, action, own = np.empty((blocks, 4)), np.empty(blocks, np.int64), (tols[0] / math.sqrt(2.0), tols[1])
-    count, relative, worst = look_at_bodies(
-        rigid, body_count, free, bias, before, judged_by, own, reactions, island, first, members, table, action
-    )
+    islands = Islands(island, first, members, table, action)
+    count, relative, worst = look_at_bodies(rigid, body_count, v_f, step, data, own, reactions, islands)
     todo, large, is_step = 0, 0.0, len(before) > 0
     has_large = False
     if count == 1 and not is_step:
         return WHOLE
     is_good = not is_step and relative <= tols[0] and worst <= tols[1]
-    told[0], told[1], told[2], told[3] = count, 0, 0, 0
+    counts[0], counts[1], counts[2], counts[3] = count, 0, 0, 0
     for g in range(count):
         if action[g] == KEPT or is_good:
-            told[1] += 1
+            counts[1] += 1
             continue
         if table[g, ROWS] > rule[SMALL]:
             has_large, large = True, large + (table[g, ROWS] if action[g] == SOLVED else 0.0)
             continue
-        told[2] += 1
-        told[3] += 1 if action[g] == FINISHED else 0
+        counts[2] += 1
+        counts[3] += 1 if action[g] == FINISHED else 0
         island[todo] = g  # labels are not needed any more
         todo += 1
     if has_large:
-        return WHOLE if large > rule[SHARE] * len(free) else 0
+        return WHOLE if large > rule[SHARE] * len(v_f) else 0
     judgements[0, 0], judgements[1, 0], judgements[2, 0] = 0.0, relative, worst
     iterations = 0.0
     if todo:
-        guess, matrix = reactions.copy(), (first[:1], first[:0], free[:0])
-        solve_each(
-            island[:todo], first, members, rigid, body_count, matrix, free, judged_by, own, most, rule, plain,
-            takes_least, action, reactions, table,
-        )  # fmt: skip
+        guess = reactions.copy()
+        operator = Operator(rigid, body_count, (first[:1], first[:0], v_f[:0]), v_f)
+        within = How(own, how.most, rule, how.newton, how.takes_least)
+        solve_each(island[:todo], islands, operator, data, within, reactions)
         for p in range(todo):
             iterations = max(iterations, table[island[p], ITERATIONS])
             if not table[island[p], LEFT] <= 1.0:
                 for i in range(len(guess)):
                     reactions[i] = guess[i]
                 return 0
-    finish_rigid(rigid, free, u_f, reactions, judged_by, found)
+    finish_rigid(rigid, v_f, u_f, reactions, data, found)
     if iterations == 0.0:
         return 1
     judgements[0, 1], judgements[1, 1], judgements[2, 1] = iterations, found[0], found[RESIDUAL_COUNT - 1]

@@ -53,14 +53,14 @@ class Found(NamedTuple):
 
 
 class Resting(Attempt):
-    """An attempt at bodies most of which rest.  told: (4,) numbers of islands, see `solve_resting`."""
+    """An attempt at bodies most of which rest.  counts: (4,) of islands, see `solve_resting`."""
 
-    __slots__ = ("told",)
-    told: np.ndarray
+    __slots__ = ("counts",)
+    counts: np.ndarray
 
     @property
     def words(self) -> list[str]:
-        count, kept, small, finished = self.told.tolist()
+        count, kept, small, finished = self.counts.tolist()
         return [_told(count, kept, small, finished, self.iterations)]
 
 
@@ -80,12 +80,11 @@ def attempt_resting(problem: Problem, guess: np.ndarray, limits: Limits) -> Rest
         return None
     rigid = problem.delassus.rigid
     attempt, is_step, least = Resting(problem), problem.before is not None, problem.law is Law.NCP
-    attempt.told = np.empty(4, np.int64)
-    attempt.count = solve_resting(
-        rigid.plain, len(rigid.mass), problem.u_f, problem.free_velocity, problem.bias if is_step else _NONE,
-        problem.before if is_step else _NONE, problem.judged_by, (limits.tol, limits.tol_velocity), limits.max_iter,
-        RULE, _newton(least), float(least), guess, attempt.told, attempt.found,
-    )  # fmt: skip
+    attempt.counts = np.empty(4, np.int64)
+    step = (problem.bias, problem.before) if is_step else (_NONE, _NONE)
+    how = (limits.tol, limits.tol_velocity), limits.max_iter, RULE, _newton(least), float(least)
+    free, out = (problem.u_f, problem.free_velocity), (guess, attempt.found)
+    attempt.count = solve_resting(rigid.plain, len(rigid.mass), free, step, problem.data, how, out, attempt.counts)
     return attempt if attempt.count else None
 
 
@@ -135,7 +134,7 @@ class _Islands:
     first, members: blocks of each, see `group`; action, table: (islands,) and (islands, 4), see `rest`."""
 
     def __init__(self, problem: Problem, label: np.ndarray, count: int, reactions: np.ndarray, limits: Limits):
-        self.problem, self.reactions, self.limits = problem, reactions, limits
+        self.problem, self.label, self.reactions, self.limits = problem, label, reactions, limits
         self.tols = limits.tol / math.sqrt(2.0), limits.tol_velocity
         self.first, self.members = np.empty(count + 1, np.int64), np.empty(len(label), np.int64)
         self.action, self.table = np.empty(count, np.int64), np.empty((count, 4))
@@ -143,7 +142,7 @@ class _Islands:
         v = problem.constraint_velocity(reactions)
         motion = _motion(problem, reactions, v)
         self.measure = residuals.Measure(
-            *judge_guess(label, v, reactions, problem.judged_by, self.tols, motion, self.table, self.action)
+            *judge_guess(label, v, reactions, problem.data, self.tols, motion, self.table, self.action)
         )
 
     def attempt_small(self, threads: int) -> np.ndarray:
@@ -162,16 +161,16 @@ class _Islands:
             bodies, count = _NO_BODIES, 0
             matrix = D.indptr.astype(np.int64), D.indices.astype(np.int64), D.data
         least = delassus.has_bodies and problem.law is Law.NCP
-        given = (
-            self.first, self.members, bodies, count, matrix, problem.free_velocity, problem.judged_by, self.tols,
-            self.limits.max_iter, RULE, _newton(least), float(least), self.action, self.reactions, self.table,
-        )  # fmt: skip
+        islands = self.label, self.first, self.members, self.table, self.action
+        operator = bodies, count, matrix, problem.free_velocity
+        how = self.tols, self.limits.max_iter, RULE, _newton(least), float(least)
+        arguments = islands, operator, problem.data, how, self.reactions
         if threads == 1 or len(small) <= _CHUNK:
-            solve_each(small, *given)
+            solve_each(small, *arguments)
         else:
             chunks = [small[k : k + _CHUNK] for k in range(0, len(small), _CHUNK)]
             with ThreadPoolExecutor(threads) as team:
-                list(team.map(lambda chosen: solve_each(chosen, *given), chunks))
+                list(team.map(lambda chosen: solve_each(chosen, *arguments), chunks))
         return np.concatenate([todo[~is_small], small[self.table[small, LEFT] > 1.0]])
 
     def solve_alone(self, chosen: np.ndarray, apart: Apart, threads: int) -> list[Solution]:

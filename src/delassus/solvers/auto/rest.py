@@ -1,12 +1,14 @@
 """Which islands rest: a guess judged island by island, in compiled code."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from delassus.kernel import njit
 from delassus.linalg.operators.islands import fill_islands_of_bodies
 from delassus.linalg.operators.rigid import multiply_rows, rigid_velocities
+from delassus.problem.data import ProblemData
 from delassus.residuals import measure_islands
 
 KEPT, SOLVED, FINISHED = 0, 1, 2
@@ -24,6 +26,21 @@ _WAKES_UP, _STEPS_ASLEEP = 1e-4, 3.0  # the same of what has slept for some step
 _MOVES = 10.0  # velocities from here on are meant, not errors
 _NEARLY = 10.0  # excess of a guess up to which nothing new happens: the island is finished, and the next steps keep it
 _BY_ERRORS = 2.0  # largest velocity before the step, over that of the tolerance, that a solve leaves of what rests
+
+
+class Islands(NamedTuple):
+    """Islands, and what is done with each; with room for as many as there are blocks."""
+
+    label: np.ndarray
+    """(block_count,) the island of each block."""
+    first: np.ndarray
+    """(islands + 1,) where the blocks of each begin in `members`."""
+    members: np.ndarray
+    """(block_count,) blocks, island by island."""
+    table: np.ndarray
+    """(islands, 4), columns as above."""
+    action: np.ndarray
+    """(islands,) KEPT, SOLVED or FINISHED."""
 
 
 @njit(cache=True)
@@ -46,13 +63,14 @@ def group(island, block_start, first, members, table):
 
 
 @njit(cache=True, error_model="numpy")
-def judge_guess(island, v, reactions, judged_by, tols, motion, table, action):
+def judge_guess(island, v, reactions, data, tols, motion, table, action):
     """What to do with each island, into `action`, and excesses into `table`; (relative natural map, relative worst
     velocity) of all.  motion: (speed, gain), (m,) each: velocities of the rows without bias, and what the reactions
     add to those before the step, or empty."""
-    step, free_speed, scale, block_start = judged_by[8], judged_by[9], judged_by[6], judged_by[1]
+    data = ProblemData(*data)
+    step, free_speed = data.rho, data.free_speed
     measured = np.empty((len(table), 3))
-    measure_islands(reactions, v, island, judged_by, measured)
+    measure_islands(reactions, v, island, data, measured)
     square = length = worst = 0.0
     for g in range(len(table)):
         own = free_speed * math.sqrt(table[g, ROWS] / max(len(v), 1))
@@ -64,17 +82,18 @@ def judge_guess(island, v, reactions, judged_by, tols, motion, table, action):
         action[g] = KEPT if excess <= 1.0 else SOLVED
         square, length, worst = square + measured[g, 0], length + measured[g, 1], max(worst, measured[g, 2])
     if len(motion[0]):
-        _look_for_rest(island, reactions, block_start, judged_by[2], scale, tols[1], motion, measured, table, action)
+        _look_for_rest(island, reactions, data, tols[1], motion, measured, table, action)
     size = max(step * free_speed, math.sqrt(length))
     return math.sqrt(square) / size if square > 0.0 else 0.0, worst
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def _look_for_rest(island, reactions, block_start, joints, scale, tol, motion, measured, table, action):
+def _look_for_rest(island, reactions, data, tol, motion, measured, table, action):
     """In a step only islands at rest are kept, and those that are about to rest are finished. What moved before the
     step by more than errors does not come to rest by being finished, which takes several times a solve to the
     tolerances: a pile that creeps would pay for it in every step."""
     speed, gain = motion
+    block_start, joints, scale = data.block_start, data.joint_count, data.velocity_scale
     for g in range(len(table)):
         measured[g, 0] = measured[g, 1] = measured[g, 2] = 0.0
     for k in range(len(island)):
@@ -110,23 +129,22 @@ def motion_of(rigid, bias, before, reactions, v, speed, gain):
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def look_at_bodies(
-    rigid, body_count, free, bias, before, judged_by, tols, reactions, island, first, members, table, action
-):
+def look_at_bodies(rigid, body_count, free, step, data, tols, reactions, islands):
     """Islands of rigid bodies, and what to do with them, in one call: (how many, relative natural map, relative worst
     velocity) of the guess.
 
-    bias: (m,) and before: (n,) of the `Problem`, both empty where no step is taken; island … action: with room for as
-    many islands as there are blocks, written as above."""
-    count = fill_islands_of_bodies(rigid[0], body_count, island)
-    group(island, rigid[1], first[: count + 1], members, table[:count])
+    step: (bias (m,), velocities before it (n,)) of the `Problem`, both empty where no step is taken; islands:
+    `Islands`, written."""
+    bias, before = step
+    label, first, members = islands.label, islands.first, islands.members
+    count = fill_islands_of_bodies(rigid[0], body_count, label)
+    group(label, rigid[1], first[: count + 1], members, islands.table[:count])
     u, v = np.empty(6 * body_count), np.empty(len(free))
     rigid_velocities(rigid, reactions, free, u, v)
     rows = len(free) if len(before) else 0
     speed, gain = np.empty(rows), np.empty(rows)
     if rows:
         motion_of(rigid, bias, before, reactions, v, speed, gain)
-    relative, worst = judge_guess(
-        island, v, reactions, judged_by, tols, (speed, gain), table[:count], action[:count]
-    )  # fmt: skip
+    table, action = islands.table[:count], islands.action[:count]
+    relative, worst = judge_guess(label, v, reactions, data, tols, (speed, gain), table, action)
     return count, relative, worst

@@ -96,7 +96,7 @@ def step_units(t, data, step, points, image, values):
         s, c = scale[k], stretch[k]  # in the metric, tangents are c times as long, and the cone is one with c μ
         h, r = step * s, 1.0 / c
         ht = h * r * r
-        z0, z1, z2 = project_contact(y0 - h * v0, c * (y1 - ht * v1), c * (y2 - ht * v2), c * mu[k])
+        z0, z1, z2 = project_without_branches(y0 - h * v0, c * (y1 - ht * v1), c * (y2 - ht * v2), c * mu[k])
         z1, z2 = r * z1, r * z2
         if relax != 1.0:
             z0, z1, z2 = y0 + relax * (z0 - y0), y1 + relax * (z1 - y1), y2 + relax * (z2 - y2)
@@ -121,7 +121,7 @@ def _triples(x, first, size):
 
 
 @njit(cache=True, error_model="numpy")
-def project_contact(xn, x1, x2, mu):
+def project_without_branches(xn, x1, x2, mu):
     """`project_coulomb` without branches: a processor guesses wrongly which case comes next, and that costs more than
     computing all of them, a quarter of the whole pass."""
     xt = math.sqrt(x1 * x1 + x2 * x2)

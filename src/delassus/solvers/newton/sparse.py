@@ -41,10 +41,8 @@ class SparseSystem:
             return step
         self._gather(closed)
         right = np.empty(3 * len(self.members))
-        _fill(  # type: ignore[call-arg]
-            *self.blocks, A, self.rho, weight, F, self.members, self.is_member, self.spot, self.own, self.starts,
-            self.factor.values, right, np.empty_like(F),
-        )  # fmt: skip
+        pattern = self.members, self.is_member, self.spot, self.own, self.starts, self.factor.values
+        _fill(self.blocks, A, self.rho, weight, F, pattern, right, np.empty_like(F))
         if not self.factor.factor():
             return None
         rows = (3 * self.members[:, None] + np.arange(3)).ravel()
@@ -131,11 +129,13 @@ def _pattern(pointer, column, members, number, spot, own, starts, places):
 
 
 @njit(cache=True, error_model="numpy")
-def _fill(
-    pointer, column, value, diagonal, A, rho, weight, F, members, is_member, spot, own, starts, values, right, outside
-):
+def _fill(blocks, A, rho, weight, F, pattern, right, outside):
     """Values and right side of (I − A (I − ρ (D + α I))) d = −F for the members; all others are open, move by −F and
-    enter the right side."""
+    enter the right side.  blocks: D in triples, (pointer, column, value, diagonal); pattern: (members, is_member, spot,
+    own, starts, values); outside: (3 n,) scratch."""
+    pointer, column, value, diagonal = blocks
+    members, is_member = pattern[0], pattern[1]
+    spot, own, starts, values = pattern[2], pattern[3], pattern[4], pattern[5]
     for k in range(len(is_member)):
         for i in range(3 * k, 3 * k + 3):
             outside[i] = 0.0 if is_member[k] else F[i]

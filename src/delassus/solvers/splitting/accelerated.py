@@ -6,24 +6,24 @@ from delassus.solvers.splitting.sweeps import sweep_in_order
 
 
 @njit(cache=True, error_model="numpy")
-def accelerated_sweeps(
-    count, left, stride, state, rule, cone, buffers,
-    local, term, omega, blocks, threes, bodies, reactions, slip, work, order,
-):  # fmt: skip
+def accelerated_sweeps(count, left, stride, acceleration, solver, omega, parts, sweeping):
     """At most `count` sweeps, `stride` to a map of which `left` are still to be done; (sweeps done, left).
 
-    The other arguments are those of `begin_map`, `end_map` and `sweep_in_order`."""
+    acceleration: (state, rule, cone, buffers) of `begin_map` and `end_map`; solver, parts: of `sweep_in_order`;
+    sweeping: its (iterate, order)."""
+    state, rule, cone, buffers = acceleration
+    iterate, order = sweeping
     done = 0
     while done < count:
         if left == 0:
-            begin_map(state, buffers, reactions)
+            begin_map(state, buffers, iterate[0])
             left = stride
         batch = min(count - done, left)
-        sweep_in_order(batch, local, term, omega, 1.0, omega, blocks, threes, bodies, reactions, slip, work, order)
+        sweep_in_order(batch, solver, (omega, 1.0, omega), parts, iterate, order)
         left -= batch
         done += batch
         if left == 0:
-            end_map(state, rule, cone, buffers, reactions)
+            end_map(state, rule, cone, buffers, iterate[0])
             if may_be_met(state):
                 break
     return done, left

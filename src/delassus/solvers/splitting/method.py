@@ -115,12 +115,11 @@ class SplittingMethod(Method):
         one_omega = settings.omega_decay == 1.0 and (settings.omega == 1.0 or not self.plain_sweeps)
         return self._accelerated if one_omega and settings.threads == 1 and not settings.early_stop else None
 
-    def _accelerated(self, *acceleration: Any) -> tuple[int, int]:
+    def _accelerated(self, count: int, left: int, stride: int, *acceleration: Any) -> tuple[int, int]:
         """See `accelerated_sweeps`."""
-        done, left = accelerated_sweeps(  # type: ignore[call-arg]
-            *acceleration, self.local, self.term, self.omega, *self.plain, self.reactions, self.slip, self.work,
-            *self.order,
-        )  # fmt: skip
+        sweeping = (self.reactions, self.slip, self.work), self.order[0]
+        solver = self.local, self.term
+        done, left = accelerated_sweeps(count, left, stride, acceleration, solver, self.omega, self.plain, sweeping)
         self.sweep_count += done
         return done, left
 
@@ -134,10 +133,8 @@ class SplittingMethod(Method):
 
     def _sweep(self, count: int, omega: float, decay: float, omega_min: float) -> float:
         """`count` sweeps in one compiled call; returns the relaxation reached."""
-        return self.sweep(
-            count, self.local, self.term, omega, decay, omega_min,
-            *self.plain, self.reactions, self.slip, self.work, *self.order,
-        )  # fmt: skip
+        iterate = self.reactions, self.slip, self.work
+        return self.sweep(count, (self.local, self.term), (omega, decay, omega_min), self.plain, iterate, *self.order)
 
 
 def start_splitting(problem: Problem, settings: Settings, reactions: np.ndarray) -> SplittingMethod:

@@ -20,50 +20,54 @@ _SLIP, _QUARTIC, _CONIC, _BISECTION, _CCP, _NCP, _CONVEX = range(7)
 
 
 @njit(cache=True, error_model="numpy")
-def sweep_in_order(count, local, term, omega, decay, omega_min, blocks, threes, bodies, reactions, slip, work, order):
+def sweep_in_order(count, solver, relaxation, parts, iterate, order):
     """`count` sweeps, block after block: reactions, slip and bodies.u change in place; returns the relaxation reached.
 
-    blocks, threes, bodies: the fields of `Blocks`, `Threes` and `Bodies` as plain tuples; work: (1, 7, n) scratch;
-    order: (block_count,) the blocks as they come."""
-    x = _begin(blocks, threes, bodies, reactions)
+    solver: (number of the local solver, with De Saxcé's term?); relaxation: (ω, what it is multiplied by after each
+    sweep, least); parts: the fields of `Blocks`, `Threes` and `Bodies`, three plain tuples; iterate: (reactions, slip,
+    (1, 7, n) scratch); order: (block_count,) the blocks as they come."""
+    omega, decay, omega_min = relaxation
+    reactions, slip, work = iterate
+    x = _begin(parts, reactions)
     for _ in range(count):
-        _update(0, len(order), order, local, term, omega, blocks, threes, bodies, x, slip, work[0])
+        _update(0, len(order), order, solver, omega, parts, (x, slip, work[0]))
         if omega > omega_min:
             omega = max(omega_min, omega * decay)
-    _end(blocks, threes, reactions)
+    _end(parts, reactions)
     return omega
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def sweep_by_colour(
-    count, local, term, omega, decay, omega_min, blocks, threes, bodies, reactions, slip, work, order, colour_start
-):
-    """The same, colour by colour: blocks of one colour share no body, so threads may update them at the same time and
-    the result does not depend on how they are dealt out.
+def sweep_by_colour(count, solver, relaxation, parts, iterate, order, colour_start):
+    """`sweep_in_order`, colour by colour: blocks of one colour share no body, so threads may update them at the same
+    time and the result does not depend on how they are dealt out.
 
     order: blocks sorted by colour; colour_start: first position of each colour and, twice last, of the blocks that are
-    updated one after the other and the end; work: (threads, 7, n) scratch."""
+    updated one after the other and the end; scratch: (threads, 7, n)."""
+    omega, decay, omega_min = relaxation
+    reactions, slip, work = iterate
+    blocks, threes, bodies = parts
     threads = len(work)
-    x = _begin(blocks, threes, bodies, reactions)
+    x = _begin(parts, reactions)
     for _ in range(count):
         for colour in range(len(colour_start) - 2):
             first, size = colour_start[colour], colour_start[colour + 1] - colour_start[colour]
             for t in prange(threads):
                 low, high = first + size * t // threads, first + size * (t + 1) // threads
-                _update(low, high, order, local, term, omega, blocks, threes, bodies, x, slip, work[t])
+                _update(low, high, order, solver, omega, (blocks, threes, bodies), (x, slip, work[t]))
         first, last = colour_start[-2], colour_start[-1]
-        _update(first, last, order, local, term, omega, blocks, threes, bodies, x, slip, work[0])
+        _update(first, last, order, solver, omega, parts, (x, slip, work[0]))
         if omega > omega_min:
             omega = max(omega_min, omega * decay)
-    _end(blocks, threes, reactions)
+    _end(parts, reactions)
     return omega
 
 
 @njit(cache=True, error_model="numpy")
-def _begin(blocks, threes, bodies, reactions):
+def _begin(parts, reactions):
     """The array to sweep over: reactions, or a padded copy. In body space the velocities that belong to it, anew at
     each batch, so that rounding cannot pile up."""
-    blocks, bodies, padded = Blocks(*blocks), Bodies(*bodies), Threes(*threes).padded
+    blocks, bodies, padded = Blocks(*parts[0]), Bodies(*parts[2]), Threes(*parts[1]).padded
     start, place = blocks.start, blocks.place
     if blocks.matrix_free:
         pair, response, u_f, u = bodies.pair, bodies.response, bodies.u_f, bodies.u
@@ -88,9 +92,9 @@ def _begin(blocks, threes, bodies, reactions):
 
 
 @njit(cache=True, error_model="numpy")
-def _end(blocks, threes, reactions):
+def _end(parts, reactions):
     """Copy padded reactions back."""
-    start, place, padded = Blocks(*blocks).start, Blocks(*blocks).place, Threes(*threes).padded
+    start, place, padded = Blocks(*parts[0]).start, Blocks(*parts[0]).place, Threes(*parts[1]).padded
     if len(padded):
         for k in range(len(place)):
             for j in range(start[k], start[k + 1]):
@@ -98,14 +102,16 @@ def _end(blocks, threes, reactions):
 
 
 @njit(cache=True, error_model="numpy")
-def _update(first, last, order, local, term, omega, blocks, threes, bodies, x, slip, work):
+def _update(first, last, order, solver, omega, parts, iterate):
     """Blocks order[first:last], among which contacts come last: solve each with everything else fixed, relax, and let
     the bodies feel the change.
 
     Both loops are written out with plain arrays. Functions per block that take arrays count references to them, and
     named tuples more so: sweeps were three to six times slower."""
-    first = _update_joints_and_limits(first, last, order, omega, blocks, threes, bodies, x, work)
-    blocks, threes, bodies = Blocks(*blocks), Threes(*threes), Bodies(*bodies)
+    local, term = solver
+    x, slip, work = iterate
+    first = _update_joints_and_limits(first, last, order, omega, parts, x, work)
+    blocks, threes, bodies = Blocks(*parts[0]), Threes(*parts[1]), Bodies(*parts[2])
     before, place, constants = blocks.joint_count + blocks.limit_count, blocks.place, blocks.constants
     start, diagonal_start, D, friction = blocks.start, blocks.diagonal_start, blocks.diagonal, blocks.mu
     offset, matrix_free = blocks.offset, blocks.matrix_free
@@ -145,11 +151,11 @@ def _update(first, last, order, local, term, omega, blocks, threes, bodies, x, s
 
 
 @njit(cache=True, error_model="numpy")
-def _update_joints_and_limits(first, last, order, omega, blocks, threes, bodies, x, work):
+def _update_joints_and_limits(first, last, order, omega, parts, x, work):
     """Those of order[first:last]; the position of the first contact.
 
     A joint's rows are solved at once, λ_k ← λ_k − ω D_kk⁺ v_k; a limit is λ_k ← max(0, λ_k − v_k / D_kk), relaxed."""
-    blocks, threes, bodies = Blocks(*blocks), Threes(*threes), Bodies(*bodies)
+    blocks, threes, bodies = Blocks(*parts[0]), Threes(*parts[1]), Bodies(*parts[2])
     joints, before, place = blocks.joint_count, blocks.joint_count + blocks.limit_count, blocks.place
     start, diagonal_start, D, inverse = blocks.start, blocks.diagonal_start, blocks.diagonal, blocks.joint_inverse
     offset, matrix_free = blocks.offset, blocks.matrix_free
