@@ -99,7 +99,7 @@ def pin(threads: int) -> None:
     cores = sorted(os.sched_getaffinity(0))
     everybody = Barrier(threads)
 
-    def bind(t, meeting, parts):
+    def bind(t, barrier, parts):
         os.sched_setaffinity(0, {cores[t % len(cores)]})
         everybody.wait()  # so that no thread takes two shares
 
@@ -124,9 +124,9 @@ class Stream:
 
 
 @njit(cache=True, nogil=True)
-def _stream(t, meeting, parts, count, read, write, sums):
+def _stream(t, barrier, parts, count, read, write, sums):
     """Sum what is read, fill what is written. Integers, which compilers may add in any order: in vectors."""
-    threads = len(meeting)
+    threads = len(barrier)
     read = read[len(read) * t // threads : len(read) * (t + 1) // threads]
     write = write[len(write) * t // threads : len(write) * (t + 1) // threads]
     total = 0

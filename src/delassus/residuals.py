@@ -229,7 +229,7 @@ def measure_at(reactions, v, data):
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def measure_dense(D, free, reactions, data, v, out):
     """What a solve is called by, where D is at hand in full, as `evaluate` finds it.  D: (m, m); v: (m,), written; out:
-    as in `_fill_residuals`, of which NATURAL_MAP becomes NaN, and stays so until somebody asks for the others."""
+    as in `_fill_residuals`, of which NATURAL_MAP becomes NaN, and stays so until the others are read."""
     exact_times_plus(D, reactions, free, v)
     out[0], out[1], out[10] = _measures(reactions, v, _NO_GAPS, data)
     out[NATURAL_MAP] = math.nan

@@ -97,7 +97,7 @@ def test_full_warm_start_uses_the_solution_directly():
     partial = started(before(problem, cold.interior.u), cold.reactions, warm="partial", own_tol=1e-10)
     assert np.array_equal(partial.interior.u, cold.interior.u)
     partial.advance(60)
-    assert len(partial.told) > 3
+    assert len(partial.batches) > 3
 
 
 def test_a_warm_start_outside_the_cones_falls_back():

@@ -25,7 +25,7 @@ class Orthant:
         return np.maximum(np.asarray(x, dtype=float), 0.0)
 
     def project_dual(self, x: ArrayLike) -> np.ndarray:
-        """The same: the orthant is self-dual."""
+        """Projection onto the dual cone, which is the orthant itself."""
         return self.project(x)
 
     def distance(self, x: ArrayLike) -> np.ndarray:

@@ -51,7 +51,7 @@ class ProductCone:
 
     @classmethod
     def trusted(cls, bilateral: np.ndarray, unilateral: int, mu: np.ndarray) -> "ProductCone":
-        """The same from arrays known to be sound: a step builds one of these, and checking costs more than building."""
+        """A cone from arrays known to be sound: a step builds one of these, and checking costs more than building."""
         out = cls.__new__(cls)
         out._fill(bilateral, unilateral, mu)
         return out
@@ -62,17 +62,24 @@ class ProductCone:
         bilateral_rows, block_area = fill_block_start(bilateral, unilateral, block_start)
         contact_start = bilateral_rows + unilateral
         self.__dict__.update(
-            bilateral=bilateral, unilateral=unilateral, mu=mu, bilateral_rows=bilateral_rows,
-            contact_count=contact_count, contact_start=contact_start, row_count=contact_start + 3 * contact_count,
-            block_count=block_count, block_start=block_start, block_area=block_area,
-        )  # fmt: skip
+            bilateral=bilateral,
+            unilateral=unilateral,
+            mu=mu,
+            bilateral_rows=bilateral_rows,
+            contact_count=contact_count,
+            contact_start=contact_start,
+            row_count=contact_start + 3 * contact_count,
+            block_count=block_count,
+            block_start=block_start,
+            block_area=block_area,
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
         return (self.row_count,)
 
     def with_friction(self, mu: ArrayLike) -> "ProductCone":
-        """The same rows with other friction coefficients."""
+        """A copy with other friction coefficients."""
         return ProductCone(self.bilateral, self.unilateral, mu)
 
     def contains(self, x: ArrayLike, tol: float = 0.0) -> bool:

@@ -11,9 +11,14 @@ from delassus.problem.problem import Problem
 from delassus.problem.spectrum import Spectrum, rank_of, spectrum_of
 
 CATEGORIES = (
-    "independent joints", "redundant joints", "dense joints", "single contact", "sparse contacts", "dense contacts",
+    "independent joints",
+    "redundant joints",
+    "dense joints",
+    "single contact",
+    "sparse contacts",
+    "dense contacts",
     "dense constraints",
-)  # fmt: skip
+)
 """Of Tsounis, Grandia and Bächer, §VII-C, from joints alone to everything at once."""
 
 
@@ -87,8 +92,8 @@ def describe(problem: Problem) -> Description:
 
 
 def joint_rows(problem: Problem) -> np.ndarray:
-    """Which bilateral rows count as joints, (bilateral rows,), where nobody names them: those that do not give. Motors,
-    dampers, springs and dry friction are bilateral rows with compliance, and constrain nothing."""
+    """Which bilateral rows count as joints, (bilateral rows,), where they are not named: those that do not give.
+    Motors, dampers, springs and dry friction are bilateral rows with compliance, and constrain nothing."""
     delassus, count = problem.delassus, problem.cone.bilateral_rows
     if not delassus.has_bodies or delassus.compliance is None:
         return np.ones(count, bool)

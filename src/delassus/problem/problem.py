@@ -261,9 +261,16 @@ class Problem:
         joints = cone.bilateral.size if cone.bilateral_rows < self.row_count else 0
         kind = 4 * _LAWS[self.law] + 2 * (cone.bilateral_rows > 0) + (cone.unilateral > 0)
         rho, speed = _pack(
-            kind, self.delassus.full, self.free_velocity, self.mu, self.velocity_scale, cone.block_start, joints,
-            blocks, out,
-        )  # fmt: skip
+            kind,
+            self.delassus.full,
+            self.free_velocity,
+            self.mu,
+            self.velocity_scale,
+            cone.block_start,
+            joints,
+            blocks,
+            out,
+        )
         return out, blocks, rho, speed
 
     def constraint_velocity(self, reactions: np.ndarray) -> np.ndarray:
@@ -296,11 +303,11 @@ class Problem:
         return self.rho
 
     def with_law(self, law: Law | str) -> "Problem":
-        """The same data judged by another law."""
+        """A copy judged by another law."""
         return self.shifted(self.free_velocity, self.bias, law)
 
     def shifted(self, free_velocity: np.ndarray, bias: np.ndarray | None, law: Law | str) -> "Problem":
-        """The same bodies and rows with another v_f and b, (m,) [m/s], judged by the velocity scales of this one."""
+        """A copy with another v_f and b, (m,) [m/s], judged by the velocity scales of this one."""
         out = Problem.__new__(Problem)
         kept = {"velocity_scale": self.velocity_scale, **self.__dict__}
         out.__dict__.update({name: kept[name] for name in kept if name not in _OF_V_F})

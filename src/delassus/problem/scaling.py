@@ -57,9 +57,14 @@ def scale(problem: Problem, scaling: Scaling) -> Problem:
     if delassus.is_primal and problem.u_f is not None and problem.bias is not None:
         u_f, bias = problem.u_f / beta, s * problem.bias / beta
     return Problem(
-        delassus, s * problem.free_velocity / beta, problem.cone, problem.law, u_f=u_f, bias=bias,
+        delassus,
+        s * problem.free_velocity / beta,
+        problem.cone,
+        problem.law,
+        u_f=u_f,
+        bias=bias,
         rest_speed=problem.rest_speed / beta,
-    )  # fmt: skip
+    )
 
 
 def scale_dense(D: np.ndarray, v_f: np.ndarray, limits: int) -> tuple[np.ndarray, np.ndarray, Scaling]:

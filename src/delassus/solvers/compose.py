@@ -37,7 +37,7 @@ class Composed(Settings):
         return replace(self, base=self.base.changed(**base), modifier=self.modifier.changed(**own))
 
     def parsed(self, texts: dict[str, str]) -> "Composed":
-        """The same with settings given as text."""
+        """A copy with settings given as text."""
         base, own = self._dealt(texts)
         return replace(self, base=self.base.parsed(base), modifier=self.modifier.parsed(own))
 

@@ -68,14 +68,14 @@ class Solver:
     ignores_guess: bool = False  # starts from a point of its own: see `Method`
     also: Callable[[Problem], bool] = lambda problem: True  # what else a problem must be for the method to take it
     at_once: Callable[[Problem, Settings, np.ndarray, tuple[float, float], int, np.ndarray], int] | None = None
-    """A first attempt at small problems, begun, iterated and judged in one compiled call, where the calls of the
+    """A first attempt at small problems, started, iterated and judged in one compiled call, where the calls of the
     ordinary loop would take longer than the work: (problem, settings, reactions, (tol, tol_velocity), max_iter, found)
     -> how many judgements it made, none where it has to give up. Overwrites the reactions; in `found`, laid out by
     `parts/at_once.py`, it leaves its judgements and what the judge says of the reactions it returns."""
     fits_at_once: Callable[[Problem, Settings], bool] = lambda problem, settings: True
     """Is the problem one for that attempt?"""
     batch_at_once: Callable[[Batch, Settings, tuple[float, float], int], Kernel] | None = None
-    """The same attempt at many problems in one call, of which each gets the bits that `at_once` gives it: (batch,
+    """`at_once` for many problems in one call, of which each gets the bits that `at_once` gives it: (batch,
     settings, (tol, tol_velocity), max_iter) -> what `Batch.attempt` calls."""
     ends_least: bool = False  # does that attempt, of many reactions of rigid bodies, return the least?
     hands_on: Callable[[Settings], bool] | None = None  # may two doubles go on where masses are far apart? None: no
@@ -157,7 +157,7 @@ class Limits:
         self.time_limit = math.inf if time_limit is None else float(time_limit)
 
     def within(self, max_iter: int, spent: float, fine: float = 1.0) -> "Limits":
-        """The same tolerances, times `fine`, with at most max_iter iterations and the time left after `spent` [s]."""
+        """These tolerances, times `fine`, with at most max_iter iterations and the time left after `spent` [s]."""
         out = copy(self)
         out.tol, out.tol_velocity = fine * self.tol, fine * self.tol_velocity
         out.max_iter, out.time_limit = min(max_iter, self.max_iter), max(self.time_limit - spent, 1e-9)

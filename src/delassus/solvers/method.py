@@ -50,8 +50,8 @@ class Method:
     when another phase of the method pays, never to call a point good."""
 
     expects_end: bool = False
-    """It has measured its reactions to be within `tols`: the judge then evaluates all residuals at once, and whoever
-    returns them need not ask again. Nothing is called good for it."""
+    """It has measured its reactions to be within `tols`: the judge then evaluates all residuals at once, which
+    spares another evaluation of the point that is returned. Nothing is called good for it."""
 
     reactions_low: np.ndarray | None = None
     """What the reactions lack to a second double each, (m,) [N s], where it knows."""

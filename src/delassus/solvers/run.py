@@ -213,7 +213,7 @@ def _solve_by_islands(
 
 
 def _continued(trace: Tracer, iterations: int, seconds: float) -> Tracer:
-    """The same trace after this many iterations and seconds: one count and one clock over all stages."""
+    """The trace from this many iterations and seconds on: one count and one clock over all stages."""
     if not callable(trace) or not iterations:
         return trace
     return lambda iteration, time, *measure: trace(iterations + iteration, seconds + time, *measure)

@@ -24,7 +24,7 @@ TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0":
 """How yes and no may be written on a command line."""
 
 MOST = 10**9
-"""Largest whole number given as text: compiled code has no larger ones than 2⁶³, and nobody means them."""
+"""Largest whole number given as text: compiled code has no larger ones than 2⁶³, and no setting needs them."""
 
 
 class Range:

@@ -113,8 +113,8 @@ class Published(Interior):
 
     def is_below(self, tol: float) -> bool:
         """Is the published rule met?"""
-        told = self.details
-        return "tau" in told and max(told["r_p"], told["r_joint"], told["r_d"]) < tol and self.tau < TAU_OVER_TOL * tol
+        last = self.details
+        return "tau" in last and max(last["r_p"], last["r_joint"], last["r_d"]) < tol and self.tau < TAU_OVER_TOL * tol
 
 
 def _per_row(x: np.ndarray) -> float:
@@ -164,7 +164,7 @@ class ThesisMethod(Explained):
             if self.finished:
                 return
             works, details = self.interior.step(), self.interior.details
-            self.told.append((tuple(details), np.array([list(details.values())])))
+            self.batches.append((tuple(details), np.array([list(details.values())])))
             reactions = self.standard.reactions(self.interior.x)
             point = self.scaled.from_reactions(reactions)
             size = float(np.abs(point).max(initial=0.0))

@@ -15,9 +15,9 @@ from delassus.solvers.parts.parallel.team import add_up
 
 @njit(cache=True, error_model="numpy")
 def form_faces(team, data, sets, x, g, face, sums):
-    """Write own faces; (how many changed, whether all bind) for the whole team. Collective.  team: (t, meeting,
+    """Write own faces; (how many changed, whether all bind) for the whole team. Collective.  team: (t, barrier,
     parts) of `add_up`."""
-    t, meeting, parts = team
+    t, barrier, parts = team
     own = passes.own_units(t, data)
     tresca, mu, radius = sets
     sums[:] = 0.0
@@ -35,7 +35,7 @@ def form_faces(team, data, sets, x, g, face, sums):
         sums[1] += not binds
         its[0], its[1], its[2] = now, e1, e2
         its[3] = curvature(now, mu[k], e1, e2, length, g[i], g[i + 1], g[i + 2])
-    add_up(t, meeting, parts, sums)
+    add_up(t, barrier, parts, sums)
     return sums[0], sums[1] == 0.0
 
 

@@ -84,7 +84,7 @@ class GpminresMethod(ActiveSetMethod):
 
     @property
     def face_count(self) -> int:
-        """Faces on which MINRES was begun."""
+        """Faces on which MINRES was started."""
         return int(self.state[FACES])
 
 
@@ -123,12 +123,12 @@ class _Vectors(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _advance(t, meeting, parts, data, sets, count, rule, store):
+def _advance(t, barrier, parts, data, sets, count, rule, store):
     """`count` products of one team member; fewer where ‖x − P(x − g)‖ falls to `target`, and with `pause` where MINRES
     is to begin. Each pass prepares a vector d for the phase at hand, multiplies it, and digests the product.  rule:
     fields of `_Rule`; store: (state, vectors, face, image), written."""
     kept, vectors, face, image = store
-    rule, own, team = _Rule(*rule), _Vectors(*vectors), (t, meeting, parts)
+    rule, own, team = _Rule(*rule), _Vectors(*vectors), (t, barrier, parts)
     x, g, d, q, trial, w = own.x, own.g, own.d, own.q, own.trial, own.w
     target, pause = rule.target, rule.pause
     decrease, slow_gradient = rule.decrease, rule.slow_gradient
@@ -140,7 +140,7 @@ def _advance(t, meeting, parts, data, sets, count, rule, store):
     used = 0
     while used < count and not (pause and s[PHASE] == RESTART):
         _prepare(team, data, sets, rule, s, own, face, sums)
-        passes.image_of(t, meeting, data, d, image)
+        passes.image_of(t, barrier, data, d, image)
         passes.velocity_units(t, data, d, image, False, q)
         used += 1
         s[_AGE] += 1
@@ -162,7 +162,7 @@ def _advance(t, meeting, parts, data, sets, count, rule, store):
                 sums[0] += g[i] * d[i]
                 sums[1] += d[i] * q[i]
                 sums[2] += abs(g[i] * x[i])
-            add_up(t, meeting, parts, sums)
+            add_up(t, barrier, parts, sums)
             change = sums[0] + 0.5 * sums[1]
             noise = _ROUNDING * sums[2]
             if phase == SLOPE:  # the exact minimiser along d is the first length tried
@@ -196,7 +196,7 @@ def _advance(t, meeting, parts, data, sets, count, rule, store):
                         w[i] = 0.0
             if moved and s[_AGE] > _REFRESH:
                 s[PHASE] = NEW
-            if moved and target > 0.0 and gap(t, meeting, parts, data, sets, x, g, sums) <= target * target:
+            if moved and target > 0.0 and gap(t, barrier, parts, data, sets, x, g, sums) <= target * target:
                 s[SOLVED] = 1
                 break
     if t == 0:
@@ -208,7 +208,7 @@ def _advance(t, meeting, parts, data, sets, count, rule, store):
 @njit(cache=True, error_model="numpy")
 def _prepare(team, data, sets, rule, s, own, face, sums):
     """d for the phase at hand."""
-    t, meeting, parts = team
+    t, barrier, parts = team
     x, g, d, q, trial = own.x, own.g, own.d, own.q, own.trial
     w, r, p, ap = own.w, own.r, own.p, own.ap
     first, last = passes.own_rows(t, data)
@@ -236,14 +236,14 @@ def _prepare(team, data, sets, rule, s, own, face, sums):
         sums[0] = 0.0 if move(t, data, sets, x, step, way, trial) else 1.0
         for i in range(first, last):
             d[i] = trial[i] - x[i]
-        add_up(t, meeting, parts, sums)
+        add_up(t, barrier, parts, sums)
         s[_WHOLE] = sums[0] == 0.0
 
 
 @njit(cache=True, error_model="numpy")
 def _residual_step(team, data, sets, s, face, sums, own):
     """One step of conjugate residuals on (T A T + C) w = −T g, from q = A T r; whether it was the last."""
-    t, meeting, parts = team
+    t, barrier, parts = team
     q, w, r, p, ap = own.q, own.w, own.r, own.p, own.ap
     first, last = passes.own_rows(t, data)
     along(t, data, sets, face, q, q)
@@ -252,7 +252,7 @@ def _residual_step(team, data, sets, s, face, sums, own):
     for i in range(first, last):
         sums[0] += r[i] * q[i]
         sums[1] += r[i] * r[i]
-    add_up(t, meeting, parts, sums)
+    add_up(t, barrier, parts, sums)
     rar = sums[0]
     beta = rar / s[_RAR] if s[_INNER] > 0 else 0.0
     sums[:] = 0.0
@@ -262,7 +262,7 @@ def _residual_step(team, data, sets, s, face, sums, own):
         sums[0] += ap[i] * ap[i]
         sums[1] += r[i] * p[i]
         sums[2] += p[i] * ap[i]
-    add_up(t, meeting, parts, sums)
+    add_up(t, barrier, parts, sums)
     s[_RAR] = rar
     if not (rar > 0.0 and sums[0] > 0.0):  # nothing left that A can reduce
         return True

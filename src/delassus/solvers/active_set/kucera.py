@@ -72,7 +72,7 @@ class KuceraMethod(ActiveSetMethod):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _advance(t, meeting, parts, data, sets, count, rule, store):
+def _advance(t, barrier, parts, data, sets, count, rule, store):
     """`count` products of one team member, fewer where ‖g̃‖ falls to `target`.  rule: (target, step, release); store:
     (state, vectors, free, least, image), written."""
     target, step, release = rule
@@ -85,7 +85,7 @@ def _advance(t, meeting, parts, data, sets, count, rule, store):
         if phase == _NEW:
             for i in range(first, last):
                 d[i] = x[i]
-        passes.image_of(t, meeting, data, d, image)
+        passes.image_of(t, barrier, data, d, image)
         passes.velocity_units(t, data, d, image, False, q)
         used += 1
         age += 1
@@ -104,7 +104,7 @@ def _advance(t, meeting, parts, data, sets, count, rule, store):
                 sums[0] += g[i] * d[i]
                 sums[1] += d[i] * q[i]
             least[t, 0] = _room(t, data, sets, x, d)
-            add_up(t, meeting, parts, sums)
+            add_up(t, barrier, parts, sums)
             room = least[0, 0]
             for other in range(1, len(least)):
                 room = min(room, least[other, 0])
@@ -123,7 +123,7 @@ def _advance(t, meeting, parts, data, sets, count, rule, store):
                 _project_part(t, data, sets, step, True, free, (x, g, d))
                 phase = _CHANGE
                 continue
-        _split((t, meeting, parts), data, sets, step, (x, g, q), free, sums)
+        _split((t, barrier, parts), data, sets, step, (x, g, q), free, sums)
         rho = sums[2] / curved if curved > 0.0 else 0.0
         if target > 0.0 and sums[0] + sums[1] <= (target * step) ** 2:
             phase, solved = _NEW, 1
@@ -186,7 +186,7 @@ def _project_part(t, data, sets, step, of_free, free, vectors):
 @njit(cache=True, error_model="numpy")
 def _split(team, data, sets, step, vectors, free, sums):
     """Which own rows are free; sums: ‖step φ̃‖², ‖step β̃‖² and φᵀq. Collective.  vectors: (x, g, q)."""
-    t, meeting, parts = team
+    t, barrier, parts = team
     x, g, q = vectors
     own = passes.own_units(t, data)
     tresca, mu, radius = sets
@@ -205,7 +205,7 @@ def _split(team, data, sets, step, vectors, free, sums):
         _add(free[i], x[i] - z0, g[i], q[i], sums)
         _add(free[i + 1], x[i + 1] - z1, g[i + 1], q[i + 1], sums)
         _add(free[i + 2], x[i + 2] - z2, g[i + 2], q[i + 2], sums)
-    add_up(t, meeting, parts, sums)
+    add_up(t, barrier, parts, sums)
 
 
 @njit(cache=True, error_model="numpy", inline="always")

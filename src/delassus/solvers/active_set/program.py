@@ -101,13 +101,13 @@ class Program:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _enter(t, meeting, parts, data, sets, vectors, image, out):
+def _enter(t, barrier, parts, data, sets, vectors, image, out):
     """x ← P x, g = A x + b, out[0] = ‖x − P(x − g)‖².  vectors: (x, g)."""
     x, g = vectors
     move(t, data, sets, x, 0.0, x, x)
-    passes.image_of(t, meeting, data, x, image)
+    passes.image_of(t, barrier, data, x, image)
     passes.velocity_units(t, data, x, image, True, g)
-    total = gap(t, meeting, parts, data, sets, x, g, np.zeros(1))
+    total = gap(t, barrier, parts, data, sets, x, g, np.zeros(1))
     if t == 0:
         out[0] = total
 
@@ -134,7 +134,7 @@ def move(t, data, sets, x, step, d, out):
 
 
 @njit(cache=True, error_model="numpy")
-def gap(t, meeting, parts, data, sets, x, g, sums):
+def gap(t, barrier, parts, data, sets, x, g, sums):
     """‖x − P(x − g)‖². Collective."""
     own = passes.own_units(t, data)
     tresca, mu, radius = sets
@@ -146,5 +146,5 @@ def gap(t, meeting, parts, data, sets, x, g, sums):
         i = own.singles + 3 * k
         z0, z1, z2 = project_contact(tresca, mu[k], radius[k], x[i] - g[i], x[i + 1] - g[i + 1], x[i + 2] - g[i + 2])
         sums[0] += (x[i] - z0) ** 2 + (x[i + 1] - z1) ** 2 + (x[i + 2] - z2) ** 2
-    add_up(t, meeting, parts, sums)
+    add_up(t, barrier, parts, sums)
     return sums[0]

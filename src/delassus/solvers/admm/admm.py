@@ -92,12 +92,21 @@ class Admm(PublishedStop):
         """For compiled code."""
         return tuple(
             PlainSettings(
-                moves=self.penalty != "fixed", is_spectral=self.penalty == "spectral", rho=float(self.rho),
-                eta=float(self.eta), omega=float(self.omega), ratio=float(self.ratio), factor=float(self.factor),
-                power=float(self.power), power_step=float(self.power_step), every=float(self.every),
-                patience=float(self.patience), moved=float(self.moved), depth=int(self.anderson),
+                moves=self.penalty != "fixed",
+                is_spectral=self.penalty == "spectral",
+                rho=float(self.rho),
+                eta=float(self.eta),
+                omega=float(self.omega),
+                ratio=float(self.ratio),
+                factor=float(self.factor),
+                power=float(self.power),
+                power_step=float(self.power_step),
+                every=float(self.every),
+                patience=float(self.patience),
+                moved=float(self.moved),
+                depth=int(self.anderson),
             )
-        )  # fmt: skip
+        )
 
 
 class AdmmMethod(Method):

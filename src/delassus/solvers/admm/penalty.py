@@ -54,8 +54,8 @@ def power_start(size: int) -> np.ndarray:
 
 @njit(cache=True, error_model="numpy")
 def largest_eigenvalue_dense(D, x, work):
-    """The same for a full matrix (in fact of Dᵀ, which has the same eigenvalues), from the start x.  x, work: (m,),
-    overwritten."""
+    """Largest eigenvalue of a full matrix (in fact of Dᵀ, which has the same eigenvalues), from the start x.  x,
+    work: (m,), overwritten."""
     L = 0.0
     for _ in range(_STEPS):
         square = 0.0

@@ -61,7 +61,7 @@ class Resting(Attempt):
     @property
     def words(self) -> list[str]:
         count, kept, small, finished = self.counts.tolist()
-        return [_told(count, kept, small, finished, self.iterations)]
+        return [_sentence(count, kept, small, finished, self.iterations)]
 
 
 def has_islands(problem: Problem) -> bool:
@@ -106,7 +106,7 @@ def solve_islands(problem: Problem, guess: np.ndarray, limits: Limits, threads: 
     if rows[(found.action == SOLVED) & (rows > RULE[SMALL])].sum() > RULE[SHARE] * problem.row_count:
         return None
     left = found.attempt_small(threads)
-    words = [found.told()]
+    words = [found.sentence()]
     for solution in found.solve_alone(left, apart, threads):
         words += [f"an island of {len(solution.reactions)} rows: {each}" for each in solution.trace.words]
     return Found(guess, int(found.table[:, ITERATIONS].max()), words, found.measure)
@@ -120,12 +120,12 @@ def _newton(least: bool) -> tuple[float, ...]:
     return settings.changed(least=least).plain
 
 
-def _told(count: int, kept: int, small: int, finished: int, most: int) -> str:
+def _sentence(count: int, kept: int, small: int, finished: int, most: int) -> str:
     """What was done, in a sentence."""
-    told = f"{count} islands: {kept} kept as they were"
+    words = f"{count} islands: {kept} kept as they were"
     if small:
-        told += f", {small} solved in one compiled loop, at most {most} iterations"
-    return told + (f", {finished} about to rest" if finished else "")
+        words += f", {small} solved in one compiled loop, at most {most} iterations"
+    return words + (f", {finished} about to rest" if finished else "")
 
 
 class _Islands:
@@ -201,11 +201,11 @@ class _Islands:
         table[g, ITERATIONS] = max(table[g, ITERATIONS], solution.iterations)
         return solution
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """What was done in the compiled loop, in a sentence."""
         kept, finished = int((self.action == KEPT).sum()), int((self.action == FINISHED).sum())
         most = int(self.table[self.small, ITERATIONS].max(initial=0.0))
-        return _told(len(self.action), kept, len(self.small), finished, most)
+        return _sentence(len(self.action), kept, len(self.small), finished, most)
 
 
 def _motion(problem: Problem, reactions: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -100,7 +100,7 @@ def _newton_to_least() -> Solver:
 
 
 def _from_zero(start: Callable[[Problem, Settings, np.ndarray], Method]) -> Callable[..., Method]:
-    """A method begun at zero: what led the one before it astray may have been where it began."""
+    """A method started at zero: what led the one before it astray may have been where it began."""
     return lambda problem, settings, reactions: start(problem, settings, np.zeros_like(reactions))
 
 

@@ -78,7 +78,7 @@ class Shift(Family):
 
 class Slip(Family):
     """De Saxcé's term s₀ + (1 − t) (‖v_t‖ − s₀), t from 1 to 0: from a convex problem with one solution to the exact
-    law, so that by degree the path, once begun, has another end at t = 0.  s0: (n,), the slips of a point nearby."""
+    law, so that by degree the path, once started, has another end at t = 0.  s0: (n,), the slips of a point nearby."""
 
     def __init__(self, system: System, eps: float, s0: np.ndarray):
         super().__init__(system, eps)

@@ -35,7 +35,7 @@ class Found:
         self.reactions, self.x = reactions, system.from_reactions(reactions)
         self.relative, _ = measure(problem, reactions)
         self.excess = self._excess(reactions)
-        self.told: list[str] = []
+        self.past: list[str] = []
         self.name = ""
         self.path: Path | None = None  # under way
 
@@ -43,8 +43,8 @@ class Found:
     def words(self) -> list[str]:
         """What was done so far, a sentence for each path."""
         if self.path is None or not self.path.systems:
-            return self.told
-        return [*self.told, f"{self.name}: {self.path.words}"]
+            return self.past
+        return [*self.past, f"{self.name}: {self.path.words}"]
 
     def offer(self, x: np.ndarray) -> None:
         """Keep this point if it is the best."""
@@ -57,7 +57,7 @@ class Found:
         """Follow a path, and tell of it."""
         self.name, self.path = name, path
         yield from path.follow()
-        self.told, self.path = self.words, None
+        self.past, self.path = self.words, None
         if path.landed:
             self.offer(path.x)
 
@@ -104,7 +104,7 @@ def _slip(found: Found, settings: Homotopy, x: np.ndarray, slip: np.ndarray, eps
 
 
 def _fall(found: Found, settings: Homotopy, x: np.ndarray, eps: float) -> Steps:
-    """The smoothing towards zero; whoever drives it stops where the point is good enough."""
+    """The smoothing towards zero; the driver stops where the point is good enough."""
     t, t_end, family = math.log(eps), math.log(settings.eps_min), Smooth(found.system)
     t_most = t + T_MOST_SMOOTH
     while t > t_end:

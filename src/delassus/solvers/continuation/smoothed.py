@@ -78,7 +78,7 @@ def by_velocity(R, change, out):
 
 @njit(cache=True, error_model="numpy")
 def by_normal(R, change, out):
-    """The same of a change (n,) of the normal components alone."""
+    """The derivative times a change (n,) of the normal components alone."""
     for k in range(len(R)):
         for i in range(3):
             out[3 * k + i] = R[k, i, 0] * change[k]

@@ -4,7 +4,7 @@ Predictor: the tangent. Corrector: Newton's method in the hyperplane normal to i
 each, in the metric ‖dx‖² / ‖x‖² + θ² dt². Which way the tangent points follows from the sign of det ∂F/∂x, which
 changes where t turns: angles alone reversed paths in sharp turns.
 
-`Path.follow` yields before every linear system, so that whoever drives it may stop there and go on later.
+`Path.follow` yields before every linear system, so that the caller may stop there and go on later.
 """
 
 import math
@@ -65,10 +65,10 @@ class Path:
     @property
     def words(self) -> str:
         """What was done so far."""
-        told = f"{self.systems} systems, {self.steps} steps, {self.failed} failed, {self.folds} folds"
+        counts = f"{self.systems} systems, {self.steps} steps, {self.failed} failed, {self.folds} folds"
         if self.landed:
-            return f"{told}, landed"
-        return f"{told}, {'lost' if self.is_over else 'left'} at t = {self.t:.3g}"
+            return f"{counts}, landed"
+        return f"{counts}, {'lost' if self.is_over else 'left'} at t = {self.t:.3g}"
 
     def follow(self) -> Steps:
         """Until it has landed, is lost, or has taken as many systems as it may."""

@@ -48,7 +48,7 @@ class Bodies:
         self.S = np.zeros((self.row_count, 3, 2))
 
     def repose(self, problem: Problem) -> None:
-        """The same bodies and rows with another bias."""
+        """A copy with another bias."""
         self.bias = pair_array(problem.bias)
         self.speed = float(problem.velocity_scale.max(initial=0.0)) or 1.0
 

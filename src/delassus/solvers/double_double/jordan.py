@@ -87,8 +87,13 @@ def apply_weights(kind, S, a, out):
     for i in range(len(kind)):
         if kind[i] == CONE:
             for b in range(3):
-                put(out, i + b, _dot3(get(S[i + b], 0), get(S[i + b], 1), get(S[i + b], 2),
-                                      get(a, i), get(a, i + 1), get(a, i + 2)))  # fmt: skip
+                put(
+                    out,
+                    i + b,
+                    _dot3(
+                        get(S[i + b], 0), get(S[i + b], 1), get(S[i + b], 2), get(a, i), get(a, i + 1), get(a, i + 2)
+                    ),
+                )
         elif kind[i] != NONE:
             put(out, i, mul(get(S[i], 0), get(a, i)))
 

@@ -39,9 +39,17 @@ class Polish:
         """g(u), (n, 2); `reactions` and their derivative `weights` are those of u."""
         bodies = self.bodies
         _project(
-            bodies.start, bodies.joints, bodies.limits, bodies.mu, bodies.soft, self.rho, self.centre,
-            bodies.velocity(u), self.reactions, self.weights,
-        )  # fmt: skip
+            bodies.start,
+            bodies.joints,
+            bodies.limits,
+            bodies.mu,
+            bodies.soft,
+            self.rho,
+            self.centre,
+            bodies.velocity(u),
+            self.reactions,
+            self.weights,
+        )
         return bodies.momentum_error(u, self.reactions)
 
     def step(self) -> bool:

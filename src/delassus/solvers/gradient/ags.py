@@ -73,9 +73,13 @@ class AgsMethod(Method):
     def advance(self, count: int) -> None:
         coloured = self.coloured
         coloured.run(
-            _advance, coloured.data, coloured.blocks, count, (self.convex, self.settings.momentum, self.excess),
+            _advance,
+            coloured.data,
+            coloured.blocks,
+            count,
+            (self.convex, self.settings.momentum, self.excess),
             (self.state, self.points, self.images, self.slip, self.sums, self.work),
-        )  # fmt: skip
+        )
         self.reactions[coloured.rows] = self.points[int(self.state[3])]
         self.words = [f"{int(self.state[4])} sweeps with momentum, dropped {self.restarts} times"]
 
@@ -116,7 +120,7 @@ class _Iterate(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _advance(t, meeting, parts, data, blocks, count, rule, iterate):
+def _advance(t, barrier, parts, data, blocks, count, rule, iterate):
     """`count` sweeps of one team member; `parts`, sums by member, stay unused: see `coloured`.
 
     rule: (the convex law?, momentum?, excess)."""
@@ -130,11 +134,11 @@ def _advance(t, meeting, parts, data, blocks, count, rule, iterate):
     for _ in range(count):
         x, out = points[turn], points[1 - turn]
         if rigid and done % _REFRESH == 0:
-            _refresh(t, meeting, data, blocks, images, x, work)
+            _refresh(t, barrier, data, blocks, images, x, work)
         elif not rigid:
             extrapolate_rows(first, last, beta, x, out)
-            wait(t, meeting)
-        _sweep(t, meeting, data, blocks, Sweep(convex, beta, images[0], x, out, now.slip, work), sums)
+            wait(t, barrier)
+        _sweep(t, barrier, data, blocks, Sweep(convex, beta, images[0], x, out, now.slip, work), sums)
         slope = square = along = 0.0
         for p in range(pieces):
             slope, square, along = slope + sums[p, 0], square + sums[p, 1], along + sums[p, 2]
@@ -145,7 +149,7 @@ def _advance(t, meeting, parts, data, blocks, count, rule, iterate):
             theta, beta, least, restarts = 1.0, 0.0, np.inf, restarts + 1.0
         if rigid:
             _extrapolate_image(t, data, beta, images)
-        wait(t, meeting)
+        wait(t, barrier)
         turn, done = 1 - turn, done + 1
     if t == 0:
         state[0], state[1], state[2] = theta, beta, least
@@ -153,18 +157,18 @@ def _advance(t, meeting, parts, data, blocks, count, rule, iterate):
 
 
 @njit(cache=True, error_model="numpy")
-def _sweep(t, meeting, data, blocks, sweep, sums):
+def _sweep(t, barrier, data, blocks, sweep, sums):
     """Own pieces of every group, in turn with the others; the last wait ends the sweep."""
     block = Blocks(*blocks)
     for g in range(len(block.group) - 1):
-        low, high = _own_pieces(t, len(meeting), block.group[g], block.group[g + 1], block.serial[g])
+        low, high = _own_pieces(t, len(barrier), block.group[g], block.group[g + 1], block.serial[g])
         for p in range(low, high):
             sums[p, 0], sums[p, 1], sums[p, 2] = sweep_piece(p, data, blocks, sweep)
-        wait(t, meeting)
+        wait(t, barrier)
 
 
 @njit(cache=True, error_model="numpy")
-def _refresh(t, meeting, data, blocks, images, x, work):
+def _refresh(t, barrier, data, blocks, images, x, work):
     """Replace the image of x by that of its reactions, and mend the image of y by as much.
 
     The order of additions is that of the colours, so that the bits do not depend on the number of threads."""
@@ -173,16 +177,16 @@ def _refresh(t, meeting, data, blocks, images, x, work):
     first, last = Data(*data).image_share[t], Data(*data).image_share[t + 1]
     for i in range(first, last):
         fresh[i] = 0.0
-    wait(t, meeting)
+    wait(t, barrier)
     for g in range(len(block.group) - 1):
-        low, high = _own_pieces(t, len(meeting), block.group[g], block.group[g + 1], block.serial[g])
+        low, high = _own_pieces(t, len(barrier), block.group[g], block.group[g + 1], block.serial[g])
         for p in range(low, high):
             push_piece(p, data, blocks, fresh, x, work)
-        wait(t, meeting)
+        wait(t, barrier)
     for i in range(first, last):
         of_y[i] += fresh[i] - of_x[i]
         of_x[i] = fresh[i]
-    wait(t, meeting)
+    wait(t, barrier)
 
 
 @njit(cache=True, error_model="numpy")

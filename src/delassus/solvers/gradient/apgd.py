@@ -97,7 +97,7 @@ class _Images(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def advance(t, meeting, parts, data, count, rule, iterate):
+def advance(t, barrier, parts, data, count, rule, iterate):
     """`count` steps of one team member; those taken back count, since they cost the same.
 
     rule: (growth, shrink, refuse) of `Apgd`; iterate: (state, points, images) of `ApgdMethod`."""
@@ -110,14 +110,14 @@ def advance(t, meeting, parts, data, count, rule, iterate):
         seen = _Images(x=images[side], y=images[2 + side], out=images[1 - side], next=images[3 - side])
         values[0] = values[1] = values[2] = 0.0
         step_units(t, data, Step(step, beta, 1.0, False), now, seen.y, values)
-        add_up(t, meeting, parts, values)
+        add_up(t, barrier, parts, values)
         following = 0.5 * theta * (np.sqrt(theta * theta + 4.0) - theta)
         momentum = theta * (1.0 - theta) / (theta * theta + following)
         if values[1] > 0.0:  # the step went uphill: forget the momentum (O'Donoghue and Candès' gradient scheme)
             following, momentum = 1.0, 0.0
         passes.form_image(t, data, now.out, seen.out)
         curvature[0] = _extrapolate(t, data, beta, momentum, now, seen)
-        add_up(t, meeting, parts, curvature)
+        add_up(t, barrier, parts, curvature)
         bent = curvature[0] + values[2]
         long = step * bent > (1.0 + _SLACK) * values[0] and step > _STEP_MIN
         step = min(step, shrink * values[0] / bent) if long else growth * step

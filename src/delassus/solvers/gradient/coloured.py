@@ -62,12 +62,18 @@ class Coloured:
         squares = sizes[order] ** 2
         self.blocks = tuple(
             Blocks(
-                joints, limits, np.concatenate([[0], np.cumsum(sizes[order])]), diagonal, np.cumsum(squares) - squares,
+                joints,
+                limits,
+                np.concatenate([[0], np.cumsum(sizes[order])]),
+                diagonal,
+                np.cumsum(squares) - squares,
                 _own(diagonal[len(diagonal) - 9 * len(contacts) :].reshape(-1, 9)),
                 joint_inverses(problem)[_gathered(start, order[:joints])],
-                piece, group, colour[order][piece[group[:-1]]] < 0,
+                piece,
+                group,
+                colour[order][piece[group[:-1]]] < 0,
             )
-        )  # fmt: skip
+        )
 
 
 def _reordered(operator: Operator, rows: np.ndarray, contacts: np.ndarray) -> passes.Data:

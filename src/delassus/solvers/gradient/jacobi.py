@@ -50,19 +50,23 @@ class JacobiMethod(GradientMethod):
 
     def advance(self, count: int) -> None:
         self.operator.run(
-            _advance, self.operator.data, count, (self.omega, 0.0, self.settings.damping, self.gamma), self.image,
+            _advance,
+            self.operator.data,
+            count,
+            (self.omega, 0.0, self.settings.damping, self.gamma),
+            self.image,
             self.reactions,
-        )  # fmt: skip
+        )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _advance(t, meeting, parts, data, count, step, image, x):
+def _advance(t, barrier, parts, data, count, step, image, x):
     """`count` iterations of one team member from x, which others may have changed since.  step: a plain `Step`; image:
     scratch."""
     values = np.zeros(3)
-    passes.image_of(t, meeting, data, x, image)
+    passes.image_of(t, barrier, data, x, image)
     for _ in range(count):
         step_units(t, data, Step(*step), Points(x, x, x), image, values)
-        wait(t, meeting)
+        wait(t, barrier)
         passes.form_image(t, data, x, image)
-        wait(t, meeting)
+        wait(t, barrier)

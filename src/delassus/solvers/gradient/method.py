@@ -12,9 +12,14 @@ class GradientMethod(Method):
     """A method whose iterations are passes of a team of threads over `operator`; its settings have `threads`."""
 
     def __init__(
-        self, problem: Problem, settings: Settings, reactions: np.ndarray, *, by_direction: bool = False,
+        self,
+        problem: Problem,
+        settings: Settings,
+        reactions: np.ndarray,
+        *,
+        by_direction: bool = False,
         scaled: bool = True,
-    ):  # fmt: skip
+    ):
         """by_direction, scaled: see `Operator`."""
         super().__init__(problem, settings, reactions)
         self.operator = Operator(problem, self.settings.threads, by_direction, scaled)

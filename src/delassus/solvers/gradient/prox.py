@@ -71,9 +71,13 @@ class ProxMethod(GradientMethod):
         # start each batch from the image that belongs to λ, so that rounding cannot pile up
         self.operator.image(self.reactions, self.image)
         self.operator.run(
-            _advance, self.operator.data, count, (settings.omega, settings.step_min, settings.shrink), self.order,
+            _advance,
+            self.operator.data,
+            count,
+            (settings.omega, settings.step_min, settings.shrink),
+            self.order,
             (self.sweeps, self.contacts, self.image, self.reactions),
-        )  # fmt: skip
+        )
 
 
 def _largest_eigenvalues(blocks: np.ndarray) -> np.ndarray:
@@ -116,11 +120,11 @@ class _Iterate(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _advance(t, meeting, parts, data, count, rule, order, iterate):
+def _advance(t, barrier, parts, data, count, rule, order, iterate):
     """`count` sweeps of one team member, which has its part of each colour; the last, uncoloured blocks belong to the
     first member. Blocks of a colour share no body, so members do not disturb each other."""
     colour_start, sweeps = _Order(*order).colour_start, _Iterate(*iterate).sweeps
-    threads = len(meeting)
+    threads = len(barrier)
     total = np.empty(1)
     for _ in range(count):
         total[0] = 0.0
@@ -131,11 +135,11 @@ def _advance(t, meeting, parts, data, count, rule, order, iterate):
                 low, high = start, (start + size if t == 0 else start)
             total[0] += _sweep(low, high, data, rule, order, iterate)
             if colour < len(colour_start) - 2:
-                wait(t, meeting)
-        add_up(t, meeting, parts, total)
+                wait(t, barrier)
+        add_up(t, barrier, parts, total)
         if t == 0:
             sweeps[0], sweeps[1] = total[0], 1.0 if total[0] > sweeps[0] else 0.0
-        wait(t, meeting)
+        wait(t, barrier)
 
 
 @njit(cache=True, error_model="numpy")

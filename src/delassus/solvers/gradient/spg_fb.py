@@ -59,9 +59,12 @@ class SpgFbMethod(GradientMethod):
 
     def advance(self, count: int) -> None:
         self.operator.run(
-            _advance, self.operator.data, count, (self.settings.armijo, self.step),
+            _advance,
+            self.operator.data,
+            count,
+            (self.settings.armijo, self.step),
             (self.state, self.past, self.points, self.images, self.reactions),
-        )  # fmt: skip
+        )
 
     def restart(self) -> None:
         """Go on from the best point; α is kept."""
@@ -75,7 +78,7 @@ class SpgFbMethod(GradientMethod):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _advance(t, meeting, parts, data, count, rule, iterate):
+def _advance(t, barrier, parts, data, count, rule, iterate):
     """`count` iterations of one team member; numbers in brackets are the lines of the printed algorithm. It is cut
     where the velocities of an iterate are known, which every quantity but the step needs.
 
@@ -93,7 +96,7 @@ def _advance(t, meeting, parts, data, count, rule, iterate):
         v, before = points[2 + iteration % 2], points[3 - iteration % 2]
         passes.velocity_units(t, data, x, of_x, True, v)
         _compare(t, data, tau, x, v, before, values)
-        add_up(t, meeting, parts, values)
+        add_up(t, barrier, parts, values)
         change, gap, objective = values
         if iteration > 0 and bent > 0.0:  # (19) – (23)
             alpha = theta * theta * bent / change if iteration % 2 else weighted / bent
@@ -105,14 +108,14 @@ def _advance(t, meeting, parts, data, count, rule, iterate):
                 reactions[i] = x[i]
         slope[0] = slope[1] = slope[2] = 0.0
         step_units(t, data, Step(alpha, 0.0, 1.0, False), Points(x, x, trial), of_x, slope)  # (4), (5)
-        add_up(t, meeting, parts, slope)
+        add_up(t, barrier, parts, slope)
         passes.form_image(t, data, trial, of_trial)
         curvature[0] = passes.curvature_part(t, data, x, trial, of_x, of_trial)
-        add_up(t, meeting, parts, curvature)
+        add_up(t, barrier, parts, curvature)
         weighted, bent = slope[0], curvature[0] + slope[2]
         theta = line_search(objective, slope[1], bent, kept, armijo)
         passes.move(t, data, theta, x, trial, of_x, of_trial)
-        wait(t, meeting)
+        wait(t, barrier)
         iteration += 1
     if t == 0:
         state[0], state[1], state[2] = iteration, weighted, bent

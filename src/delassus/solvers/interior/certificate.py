@@ -31,7 +31,7 @@ from delassus.law import Law
 from delassus.linalg.factor.symmetric import factorisation, pattern_of
 from delassus.problem import Problem
 
-_BEYOND = 1e8  # times max|v_f|: a speed that nobody means. Walls at 1e-4 rad of each other let a body escape at 1e4
+_BEYOND = 1e8  # times max|v_f|: an absurd speed. Walls at 1e-4 rad of each other let a body escape at 1e4
 _PROMISING = 1e1  # times max|v_f|: below, purifying is a waste of time
 _ROUNDING = 2.0**-53
 _EXTRA_TERMS = 8  # roundings of projecting and scaling d
@@ -71,7 +71,7 @@ class Certificate:
         return needed
 
     def _speed(self, d: np.ndarray) -> float:
-        """The same for d in K."""
+        """The certificate for d in K."""
         reference = np.abs(self.problem.free_velocity).max(initial=0.0)
         size = np.abs(d)
         push = -float(d @ self.problem.free_velocity)
@@ -92,8 +92,8 @@ class Certificate:
         return d
 
     def _purified_speed(self, d: np.ndarray) -> float:
-        """The largest V nearby. A proof and ordinary reactions mixed into it are told apart by their size, and nobody
-        knows where to cut; what is left is balanced."""
+        """The largest V nearby. A proof and ordinary reactions mixed into it differ in size, but where to cut is not
+        known; what is left is balanced."""
         cone = self.problem.cone
         size = np.repeat(np.sqrt(np.add.reduceat(d * d, cone.block_start[:-1])), np.diff(cone.block_start))
         size[: cone.bilateral_rows] = np.inf

@@ -45,7 +45,7 @@ from delassus.solvers.interior.weights import WeightArrays
 from delassus.solvers.parts.at_once import (
     MOST_JUDGEMENTS,
     Batches,
-    Told,
+    Detailed,
     are_few_joints,
     finish_rigid,
     joints_at_once,
@@ -199,7 +199,7 @@ def dense_at_once(
     (tol, tol_velocity); found: of an `Attempt`."""
     assert isinstance(settings, Ipm)
     done, count = 0, 1
-    told: Batches = []
+    batches: Batches = []
     if problem.cone.bilateral_rows == problem.row_count:
         return joints_at_once(problem, settings, reactions, tols, max_iter, found)
     space = dense_space(problem, settings)
@@ -218,7 +218,7 @@ def dense_at_once(
             outcome = space.interior(left, goal, goal_velocity)
         else:
             outcome = space.polish(left, goal, goal_velocity, PATIENCE)
-        told.append((outcome.names, outcome.values))
+        batches.append((outcome.names, outcome.values))
         if outcome.is_suspicious:
             break
         done += max(1, outcome.done)
@@ -233,7 +233,7 @@ def dense_at_once(
                 break
             space.begin_polish()
         goal, goal_velocity = outcome.closer(max(relative / tols[0], velocity / tols[1]), goal, goal_velocity)
-    return Told.of(count, told)
+    return Detailed.of(count, batches)
 
 
 def dense_space(problem: Problem, settings: Ipm) -> DenseSpace | None:

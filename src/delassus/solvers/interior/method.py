@@ -33,7 +33,7 @@ class Explained(Method):
 
     def __init__(self, problem: Problem, settings: InteriorSettings, reactions: np.ndarray):
         super().__init__(problem, settings, reactions)
-        self.told: Batches = []
+        self.batches: Batches = []
 
     @cached_property
     def infeasibility(self) -> Infeasibility:
@@ -63,7 +63,7 @@ class Explained(Method):
     @property
     def details(self) -> dict[str, list[float]]:  # type: ignore[override]
         """One entry per iteration in every list; NaN where a phase has none."""
-        return details_of(self.told)
+        return details_of(self.batches)
 
 
 class InteriorPoint(Explained):
@@ -111,7 +111,7 @@ class InteriorPoint(Explained):
             patience = _DOUBT if self.may_return else PATIENCE
             outcome = space.polish(count, self.goal, self.goal_velocity, patience)
         self.outcome = outcome
-        self.told.append((outcome.names, outcome.values))
+        self.batches.append((outcome.names, outcome.values))
         if self.may_offer(outcome):
             space.write_reactions(outcome.x, self.reactions)
         if not self.finished:

@@ -45,7 +45,7 @@ class _Frictional(Standard):
 
 
 def interior_start(problem: Problem, reactions: np.ndarray) -> np.ndarray:
-    """Reactions (m,) [N s] near those of exact friction, begun near the given ones."""
+    """Reactions (m,) [N s] near those of exact friction, started near the given ones."""
     standard, settings = _Frictional(problem), Ipm(solver="ipm")
     free, limits = standard.free, standard.limits
     near = standard.from_reactions(reactions)

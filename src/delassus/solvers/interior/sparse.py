@@ -50,7 +50,7 @@ class SparseSpace:
         start = forecast(self.problem, reactions, self.settings.presolve)
         self._build(start.kept)
         x = self._nearer(reactions, start.reactions)
-        self.begun = self.standard.reactions(x)
+        self.start_point = self.standard.reactions(x)
         self.interior_point = self._near(x, 0.0, _SLOW if start.is_slow else 0.0)
         if self.standard.cone.degree == 0:
             self.begin_polish()
@@ -112,7 +112,7 @@ class SparseSpace:
 
     def as_usual(self, x: np.ndarray) -> None:
         """Where it began, with the τ of a start that knows nothing: the small one of a good guess was too small."""
-        self.newton, self.interior_point = None, self._near(self.standard.from_reactions(self.begun), 1.0)
+        self.newton, self.interior_point = None, self._near(self.standard.from_reactions(self.start_point), 1.0)
 
     def from_above(self, x: np.ndarray) -> None:
         """From above the reactions of all blocks alone."""

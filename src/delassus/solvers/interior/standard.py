@@ -185,7 +185,7 @@ class SparseRows:
         if not is_all:
             standard.is_exact = False
             self.own = SparseDelassus(self.H, self.J)
-        self.D: np.ndarray | None = None  # in full, where somebody asked for it
+        self.D: np.ndarray | None = None  # in full, once it was needed
 
     def product(self, x: np.ndarray) -> np.ndarray:
         if self.D is not None:

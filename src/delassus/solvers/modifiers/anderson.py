@@ -49,7 +49,7 @@ from delassus.solvers.parts.anderson.step import (
     first_state,
     forget,
     may_be_met,
-)  # fmt: skip
+)
 from delassus.solvers.settings import AtLeastOne, Count, Range, Settings
 
 _LEAST_BATCH = 64  # iterations between two judgements, unless ‖f‖ says that the tolerance may be met
@@ -141,11 +141,14 @@ def _start(problem: Problem, settings: Composed, reactions: np.ndarray, line: So
 
 
 ANDERSON = Modifier(
-    Anderson(solver="anderson"), "Walker and Ni 2011",
+    Anderson(solver="anderson"),
+    "Walker and Ni 2011",
     "several times fewer iterations where the method converges slowly, above all towards 1e-8",
     objection=lambda line: None if line.is_map else "it does not iterate one fixed map that could be accelerated",
-    laws=lambda laws: laws, start=_start, prepare=lambda settings: settings.for_acceleration(),
-)  # fmt: skip
+    laws=lambda laws: laws,
+    start=_start,
+    prepare=lambda settings: settings.for_acceleration(),
+)
 
 
 def _energy_weight(problem: Problem) -> np.ndarray:

@@ -115,11 +115,13 @@ def _start(problem: Problem, settings: Composed, reactions: np.ndarray, line: So
 
 
 DESAXCE = Modifier(
-    DeSaxce(solver="desaxce"), "Tsounis et al. 2025, §VI-B",
+    DeSaxce(solver="desaxce"),
+    "Tsounis et al. 2025, §VI-B",
     "exact Coulomb friction by a method of the convex law; no proof of convergence, good where friction is moderate",
     objection=lambda line: None if Law.CCP in line.laws else "it does not solve the convex law (ccp)",
-    laws=lambda laws: (Law.NCP,), start=_start,
-)  # fmt: skip
+    laws=lambda laws: (Law.NCP,),
+    start=_start,
+)
 
 
 def _shifted(problem: Problem, normals: np.ndarray, s: np.ndarray) -> Problem:

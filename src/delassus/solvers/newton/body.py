@@ -52,14 +52,22 @@ class BodySystem:
         return step
 
     def _direction(self, weight: np.ndarray, F: np.ndarray) -> np.ndarray | None:
-        """The same by rows of the problem, (m,)."""
+        """Newton's step by rows of the problem, (m,)."""
         D, single = self.D, self.single
         inverse, stiffness = self.eliminated
         _eliminate(self.blocks, self.rho, self.compliance + weight, single, inverse, stiffness)
         _assemble(
-            D.mass, D.bodies, D.block_start, D.rows, single, stiffness, self.places, self.starts, self.own,
+            D.mass,
+            D.bodies,
+            D.block_start,
+            D.rows,
+            single,
+            stiffness,
+            self.places,
+            self.starts,
+            self.own,
             self.factor.values,
-        )  # fmt: skip
+        )
         if not self.factor.factor():
             return None
         d, left = np.zeros_like(F), -F

@@ -34,14 +34,14 @@ SCRATCH = 22  # numbers per triple, of sweeps on the regularised problem
 # to reach with ρ = 1; …
 ALPHA, FAILED, RESIDUAL, MODE, TRY, STEPS, SMOOTHED, STUCK, NORM, GOAL = range(10)
 # … systems solved, outer iterations, excess of the best point; what a step waits for; where the inner loop is
-# (see below), has anything begun; the last weight of the path, or of a guess that needs none; sweeps to do on the
-# regularised problem; were joints made exact, or is there no room for it (see below); …
-SYSTEMS, OUTER, BEST, WAITS, INNER, BEGUN, LAST, SWEEPS, EXACT = range(10, 19)
+# (see below), has the iteration started; the last weight of the path, or of a guess that needs none; sweeps to do on
+# the regularised problem; were joints made exact, or is there no room for it (see below); …
+SYSTEMS, OUTER, BEST, WAITS, INNER, STARTED, LAST, SWEEPS, EXACT = range(10, 19)
 # … sweeps before the second try of an inner loop; its last steps in a row that gained next to nothing.
 SECOND_TRY, IDLE = 19, 20
 STATE_SIZE = 21
 
-_NOT_BEGUN, _POSED_AGAIN, _BEGUN = 0.0, 1.0, 2.0  # where the inner loop is
+_NOT_STARTED, _POSED_AGAIN, _STARTED = 0.0, 1.0, 2.0  # where the inner loop is
 
 _NOT_WAITING, _WAITS_FOR_STEP, _WAITS_FOR_ORDER = 0.0, 1.0, 2.0  # of a step: solved outside, or when order is made
 
@@ -249,7 +249,7 @@ def phase_up_to(end, rule, newton, system, triples, judge):
     order, starts, lower = index[at : at + count], index[at + n :], index[at + 2 * n + 1 :]
     seat, is_member = index[at + 3 * n + 2 :], index[_HEAD : _HEAD + n]
     columns, left = _columns_of(index, n, blocks)
-    if state[BEGUN] == 0.0:
+    if state[STARTED] == 0.0:
         _start(rule, newton, triples)
     at = 12 * fill + PADDING
     U, inverse, at = factors[:at], factors[at:], at + 12 * count + PADDING
@@ -281,7 +281,7 @@ def _iterate(end, rule, newton, is_member, factors, triples, judge):
         if state[WAITS] == _NOT_WAITING:
             if state[SWEEPS] > 0.0:
                 return _NEEDS_SWEEPS
-            if state[INNER] == _NOT_BEGUN:
+            if state[INNER] == _NOT_STARTED:
                 velocity_of(triples, v, r, u)
                 excess = excess_over(judge, r, u, reactions, velocities, before + state[SYSTEMS])
                 if excess < state[BEST]:
@@ -300,7 +300,7 @@ def _iterate(end, rule, newton, is_member, factors, triples, judge):
                     return STUCK_FOR_GOOD
                 elif state[SYSTEMS] >= end:
                     return GO_ON
-            if state[INNER] != _BEGUN:
+            if state[INNER] != _STARTED:
                 _begin_inner(rule, newton, triples)
             limit = rule.newton_steps
             if state[MODE] == CORRECTION:  # joints are linear: one step makes them as exact as they get
@@ -437,7 +437,7 @@ def _start(rule, newton, triples):
     """Residual of the first centre, and whether it is one to begin at."""
     state, vectors, v, mu = newton.state, newton.vectors, triples.v, triples.mu
     r, x = vectors[CENTRE], vectors[ITERATE]
-    state[BEGUN] = 1.0
+    state[STARTED] = 1.0
     state[RESIDUAL] = _error(vectors, r, triples)
     if state[MODE] == PATH:
         size = 0.0
@@ -470,7 +470,7 @@ def _begin_inner(rule, newton, triples):
         state[OUTER] += 1.0
         for i in range(len(r)):
             x[i] = r[i]
-    state[INNER], state[STEPS], state[SMOOTHED], state[STUCK], state[IDLE] = _BEGUN, 0.0, 0.0, 0.0, 0.0
+    state[INNER], state[STEPS], state[SMOOTHED], state[STUCK], state[IDLE] = _STARTED, 0.0, 0.0, 0.0, 0.0
     most = _JOINT_WEIGHT_PROXIMAL if mode == PROXIMAL and state[FAILED] > 0.0 else _JOINT_WEIGHT
     size = norm = 0.0
     for i in range(len(r)):
@@ -500,7 +500,7 @@ def _end_inner(is_solved, rule, newton, triples):
     if not is_solved and mode == PROXIMAL and state[TRY] == 0.0 and state[BEST] > 1.0:
         state[TRY], state[SWEEPS], state[INNER] = 1.0, state[SECOND_TRY], _POSED_AGAIN
         return
-    state[INNER], state[TRY] = _NOT_BEGUN, 0.0
+    state[INNER], state[TRY] = _NOT_STARTED, 0.0
     if mode == PATH:
         if not is_solved:
             state[MODE], state[ALPHA] = PROXIMAL, min(_ALPHA_AFTER_PATH * alpha, rule.alpha)
@@ -584,5 +584,5 @@ def _sweep(newton, scratch, triples):
     for _ in range(int(state[SWEEPS])):
         sweep_threes(triples, own, constants, shifted, x, slip, COARSE)
     state[SWEEPS] = 0.0
-    if state[INNER] == _NOT_BEGUN:
+    if state[INNER] == _NOT_STARTED:
         _take(r, x, state, _error(vectors, x, triples))

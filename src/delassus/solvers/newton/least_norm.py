@@ -275,7 +275,7 @@ def _add_contact(A, P, i, a, b, p, q, H):
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _add_rows(A, P, i, end, a, b, p, q, H):
-    """The same of rows that do not share a set, from i to before `end`."""
+    """Add rows that do not share a set, from i to before `end`."""
     for c in range(6):
         for d in range(c if p == q else 0, 6):
             value = 0.0

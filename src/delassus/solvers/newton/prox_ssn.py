@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -96,11 +96,9 @@ class ProxSsn(Settings):
         )
 
 
-class Borrowed(NamedTuple):
-    """What other families lend: the table of solvers hands it in, since families do not import each other."""
-
-    interior_start: Callable[[Problem, np.ndarray], np.ndarray]
-    """(problem, reactions) → reactions (m,) [N s] near those of exact friction, from an interior point."""
+InteriorStart = Callable[[Problem, np.ndarray], np.ndarray]
+"""(problem, reactions) → reactions (m,) [N s] near those of exact friction, from an interior point. The table of
+solvers hands it in, since families do not import each other."""
 
 
 class ProxSsnMethod(Method):
@@ -109,9 +107,9 @@ class ProxSsnMethod(Method):
     is_compiled = True
     batch_min = 10**9  # it knows itself when to be judged
 
-    def __init__(self, problem: Problem, settings: ProxSsn, reactions: np.ndarray, borrowed: Borrowed):
+    def __init__(self, problem: Problem, settings: ProxSsn, reactions: np.ndarray, interior_start: InteriorStart):
         super().__init__(problem, settings, reactions)
-        self.borrowed = borrowed
+        self.interior_start = interior_start
         self.has_jumped = False  # to an interior start
         self.done = self.swept = 0  # iterations, and how many of them were sweeps
         self.convex = 0.0 if problem.law is Law.NCP else 1.0
@@ -138,23 +136,23 @@ class ProxSsnMethod(Method):
         else:
             self._begin_newton(self.r, settings.alpha)
 
-    def _told(self) -> list[str]:
+    def _words(self) -> list[str]:
         """Sweeps, and why they ended; systems, how they were solved, and the weights."""
-        told = []
+        words = []
         if self.swept:
-            told.append(f"{self.swept} accelerated sweeps")
+            words.append(f"{self.swept} accelerated sweeps")
         if not self.sweeping:
             if self.swept:
-                told[0] += f", until a factorisation of about {self.price / 1e6:.2g} ms promised more"
+                words[0] += f", until a factorisation of about {self.price / 1e6:.2g} ms promised more"
             kind = "blocks of three" if self.outside is None else self.outside.words
             systems, outer = self.done - self.swept, int(self.newton[iteration.OUTER])
             weight = f"last weight {self.newton[iteration.ALPHA]:.0e}"
-            told.append(f"{systems} Newton systems in {outer} proximal steps, by {kind}, {weight}")
+            words.append(f"{systems} Newton systems in {outer} proximal steps, by {kind}, {weight}")
             if self._follows:
-                told[-1] += ", along the path to the least reactions"
+                words[-1] += ", along the path to the least reactions"
         if self.has_jumped:
-            told.append("an interior point gave another start")
-        return told
+            words.append("an interior point gave another start")
+        return words
 
     @property
     def _follows(self) -> bool:
@@ -195,7 +193,7 @@ class ProxSsnMethod(Method):
         if not self.sweeping and self.done - before < count:
             self._newton(count - (self.done - before))
         unpose(self.units[0], self.best, self.place, self.reactions)
-        self.words = self._told()
+        self.words = self._words()
         return max(self.done - before, 1)
 
     @property
@@ -285,7 +283,7 @@ class ProxSsnMethod(Method):
         if self.problem.cone.bilateral_rows == self.problem.row_count:
             return False  # joints alone that cannot be held: an interior point is inside of nothing
         reactions = (self.units[0] * self.best)[self.place]
-        start = self.borrowed.interior_start(self.problem, reactions)
+        start = self.interior_start(self.problem, reactions)
         if not np.isfinite(start).all():
             return False
         r = np.zeros(len(self.v))
@@ -303,16 +301,16 @@ class JointsAlone(Method):
 
     batch_min = 10**9  # it is done in one
 
-    def __init__(self, problem: Problem, settings: ProxSsn, reactions: np.ndarray, borrowed: Borrowed):
+    def __init__(self, problem: Problem, settings: ProxSsn, reactions: np.ndarray, interior_start: InteriorStart):
         super().__init__(problem, settings, reactions)
-        self.borrowed = borrowed
+        self.interior_start = interior_start
 
     def advance(self, count: int) -> int:
         """The one solve there is: the best of what was found."""
         self.finished = True
         done, best, least = 0, self.reactions.copy(), self._excess(self.reactions)
         if count > 1 and self.problem.delassus.has_bodies:
-            systems = ProxSsnMethod(self.problem, _without_sweeps(self.settings), self.reactions, self.borrowed)
+            systems = ProxSsnMethod(self.problem, _without_sweeps(self.settings), self.reactions, self.interior_start)
             systems.tols = self.tols
             done = systems.advance(min(count - 1, _MOST_JOINT_SYSTEMS))
             if systems.newton[iteration.BEST] <= 1.0:
@@ -360,12 +358,14 @@ def are_joints_alone(problem: Problem) -> bool:
     return problem.cone.bilateral_rows == problem.row_count <= _DENSE_ROWS
 
 
-def start_prox_ssn(problem: Problem, settings: Settings, reactions: np.ndarray, borrowed: Borrowed) -> Method:
+def start_prox_ssn(
+    problem: Problem, settings: Settings, reactions: np.ndarray, interior_start: InteriorStart
+) -> Method:
     """The method at the given starting point."""
     assert isinstance(settings, ProxSsn)
     if are_joints_alone(problem):
-        return JointsAlone(problem, settings, reactions, borrowed)
-    return ProxSsnMethod(problem, settings, reactions, borrowed)
+        return JointsAlone(problem, settings, reactions, interior_start)
+    return ProxSsnMethod(problem, settings, reactions, interior_start)
 
 
 def fits_at_once(problem: Problem, settings: Settings) -> bool:
@@ -395,7 +395,7 @@ def least_at_once(
     max_iter: int,
     found: np.ndarray,
 ) -> int:
-    """The same, and of many reactions that give the motion the least, whatever path was followed."""
+    """`prox_ssn_at_once`, and of many reactions that give the motion the least, whatever path was followed."""
     assert isinstance(settings, ProxSsn)
     return small_at_once(problem, settings.plain, 1.0, reactions, tols, max_iter, found)
 

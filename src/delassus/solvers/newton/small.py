@@ -1,4 +1,4 @@
-"""Accelerated sweeps and proximal Newton on a small problem, begun, iterated and judged in one compiled call: the
+"""Accelerated sweeps and proximal Newton on a small problem: started, iterated and judged in one compiled call: the
 batches of `ProxSsnMethod` would cost more than the work."""
 
 from typing import Any, NamedTuple
@@ -49,7 +49,8 @@ MOST_ROWS = 90
 _RIGID_MORE = 2  # times as many rows of rigid bodies, among which D is sparse
 _MOST_ITERATIONS_BEYOND = 24  # of those
 MOST_JOINT_ROWS = 4 * MOST_ROWS
-"""The same where most of them are of joints: a mechanism is nearly a tree, and 340 rows are factorised in 100 µs."""
+"""Up to which it is small where most rows are of joints: a mechanism is nearly a tree, and 340 rows are factorised in
+100 µs."""
 
 MOST_ITERATIONS = 150
 """In one call, which looks at no clock: up to 10 ms."""
@@ -140,8 +141,8 @@ def asked_of(tols: tuple[float, float], max_iter: int, plain: tuple[float, ...])
 
 @njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED)
 def solve_small(full, rigid, u_f, v_f, judged_by, tols, most, plain, takes_least, reactions, found):
-    """A whole solve, for whoever is compiled too: how many judgements were made, none where others have to take over.
-    Converged is what `found` says is within the tolerances.
+    """Solve a small problem; called by compiled code. Returns the number of judgements, 0 where another method is
+    needed. It has converged where the residuals in `found` are within the tolerances.
 
     full: (m, m) D, empty for rigid bodies, and None for rigid bodies that are more than joints and whose path is
     followed, which is what steps ask for: by the type Numba knows what need not be compiled (a fifth of a first solve);
@@ -168,8 +169,8 @@ def solve_small(full, rigid, u_f, v_f, judged_by, tols, most, plain, takes_least
 
 @njit(cache=True, error_model="numpy")
 def _take_least(rigid, v_f, u_f, judged_by, tols, count, reactions, found):
-    """The same motion by the least reactions, finished, where others would do it too and the judge finds the tolerances
-    kept; else False. A guess that was taken as it is has been through this before."""
+    """Replace the reactions by the least with their motion, finished, where others would do it too and the judge finds
+    the tolerances met; else False. A guess that was taken as it is has been through this before."""
     error = _error_to_keep(rigid, v_f, tols, count, reactions, found)
     if error < 0.0:
         return False

@@ -1,4 +1,4 @@
-"""Accelerated sweeps on a small problem without allocating: in arrays that whoever calls brings, or on the stack.
+"""Accelerated sweeps on a small problem without allocating: in arrays of the caller, or on the stack.
 
 Most problems of a few contacts are solved by less than ten sweeps, in one to five microseconds. Twenty arrays for
 these, and the references to them that Numba counts, would take as long again.
@@ -39,7 +39,7 @@ def _few_of(memory: int) -> int:
 
 
 few_of = njit(cache=True, **NO_REFCOUNT)(_few_of)
-"""The same for compiled code."""
+"""`_few_of` for compiled code."""
 
 
 @njit(cache=True, inline="always")

@@ -1,4 +1,4 @@
-"""An attempt at a small problem in one compiled call: begun, iterated, judged along the way, and judged at its end.
+"""An attempt at a small problem in one compiled call: started, iterated, judged along the way, and judged at its end.
 
 A family brings the iteration, which overwrites the reactions and writes down its judgements. At the end of the same
 call `finish_dense` or `finish_rigid` lets `residuals` judge the point that is returned. All of it goes into one
@@ -12,7 +12,7 @@ array, `found`, since allocating, passing and slicing each costs more than a swe
 | 3 MOST_JUDGEMENTS | iterations, relative natural maps and relative worst velocities of the judgements |
 
 Without rigid bodies, `finish_dense` writes only those residuals that a solve is called by; the others, which take as
-long again, are evaluated when somebody asks.
+long again, are evaluated when they are read.
 
 The attempt that several families share is here too: mechanisms that touch nothing, whose step is one linear system.
 """
@@ -97,7 +97,7 @@ class Attempt:
     @property
     def details(self) -> dict[str, list[float]]:
         """What the method told of every iteration, where it did."""
-        return details_of(self.count.told) if isinstance(self.count, Told) else {}
+        return details_of(self.count.batches) if isinstance(self.count, Detailed) else {}
 
     @property
     def words(self) -> list[str]:
@@ -112,23 +112,23 @@ class Attempt:
         return [int(k) for k in done], [each * k for k in done], relative, velocity
 
 
-class Told(int):
+class Detailed(int):
     """A number of judgements, from a method that also tells what its iterations did."""
 
-    told: Batches
+    batches: Batches
 
     @classmethod
-    def of(cls, count: int, told: Batches) -> "Told":
+    def of(cls, count: int, batches: Batches) -> "Detailed":
         out = cls(count)
-        out.told = told
+        out.batches = batches
         return out
 
 
-def details_of(told: Batches) -> dict[str, list[float]]:
+def details_of(batches: Batches) -> dict[str, list[float]]:
     """One list per name, with an entry for every iteration; NaN where a batch has none."""
-    names = list(dict.fromkeys(name for batch, _ in told for name in batch))
+    names = list(dict.fromkeys(name for batch, _ in batches for name in batch))
     out: dict[str, list[float]] = {name: [] for name in names}
-    for batch, values in told:
+    for batch, values in batches:
         for name, series in out.items():
             series.extend(values[:, batch.index(name)].tolist() if name in batch else [math.nan] * len(values))
     return out
@@ -145,7 +145,7 @@ def room_for_judgements(found: np.ndarray) -> np.ndarray:
 
 
 judgements_in = njit(cache=True, inline="always")(room_for_judgements)
-"""The same for compiled code; an array that it returns to Python takes longer to make than NumPy's."""
+"""`room_for_judgements` for compiled code; an array that it returns to Python takes longer to make than NumPy's."""
 
 
 @njit(cache=True, forceinline=True, **NO_REFCOUNT)
@@ -161,8 +161,8 @@ def finish_dense(D, v_f, reactions, judged_by, found):
 
 @njit(cache=True, **NO_REFCOUNT)
 def finish_rigid(rigid, v_f, u_f, reactions, judged_by, found):
-    """The same for rigid bodies, whose velocities are written too.  rigid: `RigidDelassus.plain`; u_f: (n,), or empty
-    where it is not known."""
+    """`finish_dense` for rigid bodies, whose velocities are written too.  rigid: `RigidDelassus.plain`; u_f: (n,), or
+    empty where it is not known."""
     at = RESIDUAL_COUNT + len(v_f)
     u, v = found[at : len(found) - 3 * MOST_JUDGEMENTS], found[RESIDUAL_COUNT:at]
     judge_rigid(rigid, v_f, u_f, reactions, judged_by, u, v, found[:RESIDUAL_COUNT])
@@ -194,7 +194,7 @@ def joints_at_once(
 
 @njit(cache=True, error_model="numpy", nogil=True, **ADDRESSED)
 def solve_alone(rigid, v_f, u_f, judged_by, tols, most, reactions, found):
-    """The same for whoever is compiled too."""
+    """`joints_at_once`, called by compiled code."""
     room, order = np.empty(joints_room(len(v_f))), np.empty(len(v_f), np.int64)
     count = solve_joints(rigid, v_f, judged_by, tols, most, reactions, found, room, order)
     if count > 0:

@@ -7,7 +7,7 @@ from delassus.solvers.parts.one_contact.convex import solve_convex
 from delassus.solvers.parts.one_contact.slip import SLIP_CONSTANTS, constants_in, slip_at, slip_constants
 
 COARSE = 0.1
-"""For sweeps whose slip rates are begun with in the next: what is left of a step that short is the square of it, and
+"""For sweeps whose slip rates start the next one: what is left of a step that short is the square of it, and
 vanishes faster than what the sweeps are after. Half the steps, and as many sweeps (57 problems of 2 to 9 contacts)."""
 
 _SOFT = 1e-12  # of a joint's mean diagonal, added to it: redundant rows then share their load

@@ -96,11 +96,17 @@ def cut_matrix(indptr, indices, data, place, n):
                 j, q, s = int(indices[_at(p)]), p + length, p + 2 * length
                 other = place[_at(j)] // 3
                 if not (
-                    indices[_at(p + 1)] == j + 1 and indices[_at(p + 2)] == j + 2
-                    and indices[_at(q)] == j and indices[_at(q + 1)] == j + 1 and indices[_at(q + 2)] == j + 2
-                    and indices[_at(s)] == j and indices[_at(s + 1)] == j + 1 and indices[_at(s + 2)] == j + 2
-                    and place[_at(j)] == 3 * other and place[_at(j + 2)] == 3 * other + 2
-                ):  # fmt: skip
+                    indices[_at(p + 1)] == j + 1
+                    and indices[_at(p + 2)] == j + 2
+                    and indices[_at(q)] == j
+                    and indices[_at(q + 1)] == j + 1
+                    and indices[_at(q + 2)] == j + 2
+                    and indices[_at(s)] == j
+                    and indices[_at(s + 1)] == j + 1
+                    and indices[_at(s + 2)] == j + 2
+                    and place[_at(j)] == 3 * other
+                    and place[_at(j + 2)] == 3 * other + 2
+                ):
                     is_whole[k] = False
                     break
                 count += other != k
@@ -160,7 +166,7 @@ def cut_matrix(indptr, indices, data, place, n):
 
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
 def fill_dense(D, place, n, row_of, pointer, column, value, diagonal):
-    """The same of D in full, without blocks of zeros, into arrays that are long enough for all; how many blocks there
+    """Blocks of D in full, but those of zeros, into arrays that are long enough for all; how many blocks there
     are.  row_of: (3 n,) scratch."""
     for i in range(3 * n):
         row_of[i] = -1
@@ -200,7 +206,8 @@ def fill_dense(D, place, n, row_of, pointer, column, value, diagonal):
 
 @njit(cache=True, error_model="numpy")
 def cut_rigid(rigid, body_count, place, n):
-    """The same of rigid bodies, D_kl = Σ over common bodies of rows_k response_lᵀ.  rigid: `RigidDelassus.plain`."""
+    """(pointer, column, value, diagonal) of rigid bodies, D_kl = Σ over common bodies of
+    rows_k response_lᵀ.  rigid: `RigidDelassus.plain`."""
     pointer, scratch = np.empty(n + 1, np.int64), np.empty(rigid_scratch(len(rigid[0]), body_count), np.int64)
     count = count_rigid(rigid, body_count, place, pointer, scratch)
     column, value, diagonal = np.empty(count, np.int64), np.empty(9 * count + PADDING), np.empty(9 * n)

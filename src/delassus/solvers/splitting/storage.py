@@ -81,15 +81,23 @@ def storage(problem: Problem, by_slip: bool, matrix_free: bool | None = None) ->
     _contact_constants(problem.diagonal_blocks, constants)
     sizes = np.diff(cone.block_start)
     blocks = Blocks(
-        cone.block_start, place, cone.bilateral.size, cone.unilateral, problem.mu, problem.diagonal_blocks,
-        np.cumsum(sizes * sizes) - sizes * sizes, joint_inverses(problem) if cone.bilateral.size else np.zeros(0),
-        constants, problem.bias if matrix_free else problem.free_velocity, matrix_free,
-    )  # fmt: skip
+        cone.block_start,
+        place,
+        cone.bilateral.size,
+        cone.unilateral,
+        problem.mu,
+        problem.diagonal_blocks,
+        np.cumsum(sizes * sizes) - sizes * sizes,
+        joint_inverses(problem) if cone.bilateral.size else np.zeros(0),
+        constants,
+        problem.bias if matrix_free else problem.free_velocity,
+        matrix_free,
+    )
     return blocks, threes, bodies
 
 
 def reposed(problem: Problem, parts: tuple[Blocks, Threes, Bodies]) -> tuple[Blocks, Threes, Bodies]:
-    """The same for a problem that differs in its free velocity only."""
+    """What `storage` gives, for a problem that differs in its free velocity only."""
     blocks, threes, bodies = parts
     if blocks.matrix_free:
         return blocks._replace(offset=problem.bias), threes, bodies._replace(u_f=problem.u_f)

@@ -78,10 +78,24 @@ class Operator:
             matrix = D.indptr.astype(np.int64), D.indices.astype(np.int64), np.ascontiguousarray(D.data, dtype=float)
         self.data = tuple(
             passes.Data(
-                problem.delassus.has_bodies, cone.bilateral_rows, singles, problem.mu, self.scale, stretch, self.offset,
-                unit_share, image_share, pair, rows, skew, compliance, pushed, reach, *matrix,
+                problem.delassus.has_bodies,
+                cone.bilateral_rows,
+                singles,
+                problem.mu,
+                self.scale,
+                stretch,
+                self.offset,
+                unit_share,
+                image_share,
+                pair,
+                rows,
+                skew,
+                compliance,
+                pushed,
+                reach,
+                *matrix,
             )
-        )  # fmt: skip
+        )
         self._image = np.zeros(self.image_size)
         self._sum = np.zeros(1)
 
@@ -111,7 +125,7 @@ class Operator:
         return data._replace(pointer=A.indptr.astype(np.int64), column=A.indices.astype(np.int64), value=A.data)
 
     def run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
-        """Let the team run kernel(t, meeting, parts, *arguments)."""
+        """Let the team run kernel(t, barrier, parts, *arguments)."""
         self.team.run(kernel, *arguments)
 
     def image(self, x: np.ndarray, out: np.ndarray) -> None:
@@ -237,23 +251,23 @@ def _rows_times_half(bodies, block_start, rows, half, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _image(t, meeting, parts, data, x, out):
-    passes.image_of(t, meeting, data, x, out)
+def _image(t, barrier, parts, data, x, out):
+    passes.image_of(t, barrier, data, x, out)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _velocity(t, meeting, parts, data, x, image, with_offset, out):
-    passes.image_of(t, meeting, data, x, image)
+def _velocity(t, barrier, parts, data, x, image, with_offset, out):
+    passes.image_of(t, barrier, data, x, image)
     passes.velocity_units(t, data, x, image, with_offset, out)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _project(t, meeting, parts, data, x, out):
+def _project(t, barrier, parts, data, x, out):
     passes.project_units(t, data, x, out)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _dot(t, meeting, parts, data, x, y, out):
-    total = passes.dot(t, meeting, parts, data, x, y)
+def _dot(t, barrier, parts, data, x, y, out):
+    total = passes.dot(t, barrier, parts, data, x, y)
     if t == 0:
         out[0] = total

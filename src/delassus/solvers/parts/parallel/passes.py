@@ -4,13 +4,13 @@ Functions named `…_units` touch the member's own units only. `image_of`, `form
 members must call them. A member may read what others wrote (an image, mostly) only after a barrier; `image_of` ends
 with one, `form_image` does not.
 
-    image_of(t, meeting, data, x, image)                 image of x, complete when it returns
+    image_of(t, barrier, data, x, image)                 image of x, complete when it returns
     velocity_units(t, data, x, image, with_offset, v)    v = D x (+ offset) on own rows
     project_units(t, data, x, out)                       out = P_K x on own rows
     form_image(t, data, x, image)                        own part of the image of x, after all have pushed and waited
     curvature_part(t, data, x, y, of_x, of_y)            own part of (y − x)ᵀ D (y − x)
     move(t, data, theta, x, y, of_x, of_y)               x ← x + θ (y − x), image included
-    dot(t, meeting, parts, data, x, y)                   xᵀ y, the same bits for all members
+    dot(t, barrier, parts, data, x, y)                   xᵀ y, the same bits for all members
     own_rows(t, data)                                    first and last + 1 of the member's rows
     own_units(t, data)                                   first and last + 1 of its single rows and of its contacts
 
@@ -84,13 +84,13 @@ def row_of(unit, singles):
 
 
 @njit(cache=True, error_model="numpy")
-def dot(t, meeting, parts, data, x, y):
+def dot(t, barrier, parts, data, x, y):
     """xᵀ y. Collective."""
     first, last = own_rows(t, data)
     values = np.zeros(1)
     for i in range(first, last):
         values[0] += x[i] * y[i]
-    add_up(t, meeting, parts, values)
+    add_up(t, barrier, parts, values)
     return values[0]
 
 
@@ -114,8 +114,13 @@ def velocity_units(t, data, x, image, with_offset, v):
     """v = D x, plus the offset if asked, on own rows.  image: of x, complete."""
     data = Data(*data)
     rigid, singles, offset, pair, rows, compliance = (
-        data.rigid, data.singles, data.offset, data.pair, data.rows, data.compliance,
-    )  # fmt: skip
+        data.rigid,
+        data.singles,
+        data.offset,
+        data.pair,
+        data.rows,
+        data.compliance,
+    )
     soft = len(compliance) > 0
     for k in range(data.unit_share[t], data.unit_share[t + 1]):
         i, size = k, 1
@@ -175,12 +180,12 @@ def form_image(t, data, x, image):
 
 
 @njit(cache=True, error_model="numpy")
-def image_of(t, meeting, data, x, image):
+def image_of(t, barrier, data, x, image):
     """The image of x, complete on return. Collective."""
     push_units(t, data, x)
-    wait(t, meeting)
+    wait(t, barrier)
     form_image(t, data, x, image)
-    wait(t, meeting)
+    wait(t, barrier)
 
 
 @njit(cache=True, error_model="numpy")

@@ -50,7 +50,7 @@ def working_scale(operator: Operator) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _lanczos(t, meeting, parts, data, root, vectors, image, diagonal, beside, count):
+def _lanczos(t, barrier, parts, data, root, vectors, image, diagonal, beside, count):
     """The tridiagonal form of S^½ D S^½ from the unit vector vectors[0]; vectors: (4, m), the others scratch."""
     first, last = passes.own_rows(t, data)
     q, before, x, v = vectors[0], vectors[1], vectors[2], vectors[3]
@@ -59,19 +59,19 @@ def _lanczos(t, meeting, parts, data, root, vectors, image, diagonal, beside, co
     for k in range(len(diagonal)):
         for i in range(first, last):
             x[i] = root[i] * q[i]
-        passes.image_of(t, meeting, data, x, image)
+        passes.image_of(t, barrier, data, x, image)
         passes.velocity_units(t, data, x, image, False, v)
         values[0] = 0.0
         for i in range(first, last):
             v[i] = root[i] * v[i] - beta * before[i]
             values[0] += q[i] * v[i]
-        add_up(t, meeting, parts, values)
+        add_up(t, barrier, parts, values)
         alpha = values[0]
         values[0] = 0.0
         for i in range(first, last):
             v[i] -= alpha * q[i]
             values[0] += v[i] * v[i]
-        add_up(t, meeting, parts, values)
+        add_up(t, barrier, parts, values)
         beta = np.sqrt(values[0])
         largest = max(largest, abs(alpha))
         if t == 0:
