@@ -53,7 +53,7 @@ def run_plan(
     solution.tol, solution.tol_velocity = limits.tol, limits.tol_velocity
     if solution.status not in _FINAL and limits.reached(solution.residuals.measure):
         solution.status = Status.CONVERGED
-    if plan.takes_least and whole is None:
+    if plan.takes_least and whole is None and not solution.is_least:
         take_least_reactions(problem, solution, limits)
     return solution
 

@@ -25,7 +25,18 @@ class Trace:
     natural_map_relative: list[float] = field(default_factory=list)
     worst_velocity_relative: list[float] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
-    plan: list[str] = field(default_factory=list)
+    _plan: list[str] | Callable[[], list[str]] = field(default_factory=list, repr=False)
+
+    @property
+    def plan(self) -> list[str]:
+        """Made when it is looked at."""
+        if callable(self._plan):
+            self._plan = self._plan()
+        return self._plan
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Words in place of what makes them, which cannot be pickled."""
+        return self.__dict__ | {"_plan": self.plan}
 
     def __repr__(self) -> str:
         ends = [f"{self.natural_map_relative[k]:.2e}" for k in (0, -1)] if self.natural_map_relative else ["nothing"]
@@ -85,7 +96,7 @@ class Solution:
 
     def note_plan(self, words: Callable[[], list[str]]) -> None:
         """Put into the trace what was planned.  words: makes its lines."""
-        self.trace.plan = words()
+        self.trace._plan = words
 
     @property
     def point(self) -> np.ndarray:
@@ -160,7 +171,7 @@ def _trace_of(solution: Any) -> Trace:
     if not attempt.is_traced:
         return Trace()
     iterations, seconds, relative, velocity = attempt.judgements()
-    return Trace(iterations, seconds, relative, velocity, attempt.words, solution._plan())
+    return Trace(iterations, seconds, relative, velocity, attempt.words, solution._plan)
 
 
 _LATER: dict[str, Callable[[Any], Any]] = {

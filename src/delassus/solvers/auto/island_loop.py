@@ -9,6 +9,7 @@ import numpy as np
 
 from delassus.kernel import ADDRESSED, njit
 from delassus.linalg.operators.matrix import fill_blocks_of_full
+from delassus.linalg.operators.rigid import fill_diagonal_blocks
 from delassus.problem.data import ProblemData
 from delassus.residuals import RESIDUAL_COUNT
 from delassus.solvers.auto.rest import FINISHED, ITERATIONS, KEPT, LEFT, ROWS, SOLVED, Islands, look_at_bodies
@@ -95,7 +96,7 @@ def solve_each(chosen, islands, operator, data, how, reactions):
         inside, own_bodies = bounds[: n + 1], 0
         if is_rigid:
             own_bodies = _gather_bodies(mine, start, rigid, bounds, number, (pairs, J, response, soft))
-            _fill_areas(inside, J, response, soft[: m if len(rigid[4]) else 0], area)
+            fill_diagonal_blocks(inside, J, response, soft[: m if len(rigid[4]) else 0], area)
             full = D.reshape(0, 0)
         else:
             full = D[: m * m].reshape(m, m)
@@ -141,20 +142,6 @@ def solve_each(chosen, islands, operator, data, how, reactions):
             for q in range(n):
                 for a in range(bounds[q + 1] - bounds[q]):
                     reactions[start[mine[q]] + a] = r[bounds[q] + a]
-
-
-@njit(cache=True, error_model="numpy")
-def _fill_areas(bounds, J, response, compliance, area):
-    """Diagonal blocks of D, one behind the other."""
-    at = 0
-    for k in range(len(bounds) - 1):
-        for i in range(bounds[k], bounds[k + 1]):
-            for j in range(bounds[k], bounds[k + 1]):
-                value = compliance[i] if i == j and len(compliance) else 0.0
-                for a in range(12):
-                    value += J[i, a] * response[j, a]
-                area[at] = value
-                at += 1
 
 
 @njit(cache=True, error_model="numpy")

@@ -22,8 +22,8 @@ def least_reactions(problem: Problem, reactions: np.ndarray, velocities: np.ndar
 
 def take_least_reactions(problem: Problem, solution: Solution, limits: Limits) -> None:
     """Give the solution the least reactions, where the judge finds the tolerances met by them too. A guess that was
-    returned as it is has been through this before, and so have attempts that end with it."""
-    if solution.is_least or not (solution.converged and solution.iterations) or solution.reactions_low is not None:
+    returned as it is has been through this before."""
+    if not (solution.converged and solution.iterations) or solution.reactions_low is not None:
         return
     with one_thread:
         start, error = clock(), solution.residuals.worst_velocity_relative

@@ -14,6 +14,7 @@ import numpy as np
 from delassus.kernel import njit
 from delassus.kernel.four_wide import add_products
 from delassus.kernel.memory import NO_REFCOUNT
+from delassus.solvers.parts.three_by_three import adjugate
 
 
 class Factors(NamedTuple):
@@ -125,13 +126,9 @@ def _back_substitute(order, starts, columns, A, U, inverse, b, d):
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _invert(B, out, o):
     """Inverse of the block B[o:o+12], three columns of four, at the same place of `out`; its determinant."""
-    a, d, g = B[o], B[o + 1], B[o + 2]
-    b, e, h = B[o + 4], B[o + 5], B[o + 6]
-    c, f, k = B[o + 8], B[o + 9], B[o + 10]
-    x, y, z = e * k - f * h, f * g - d * k, d * h - e * g
-    det = a * x + b * y + c * z
+    parts, det = adjugate((B[o], B[o + 4], B[o + 8], B[o + 1], B[o + 5], B[o + 9], B[o + 2], B[o + 6], B[o + 10]))
     s = 1.0 / det
-    out[o], out[o + 1], out[o + 2] = x * s, y * s, z * s
-    out[o + 4], out[o + 5], out[o + 6] = (c * h - b * k) * s, (a * k - c * g) * s, (b * g - a * h) * s
-    out[o + 8], out[o + 9], out[o + 10] = (b * f - c * e) * s, (c * d - a * f) * s, (a * e - b * d) * s
+    for c in range(3):
+        for a in range(3):
+            out[o + 4 * c + a] = parts[3 * a + c] * s
     return det

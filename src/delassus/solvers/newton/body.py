@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from delassus.kernel import njit
 from delassus.linalg.factor.structural import structural_factor
 from delassus.linalg.operators.rigid import RigidDelassus, add_response, multiply_rows
+from delassus.solvers.parts.three_by_three import adjugate
 
 _REFINEMENTS = 2  # at most, of the linear system's solution
 _EXACT_ENOUGH = 1e-8  # relative residual of the linear system at which refinement ends
@@ -143,17 +144,12 @@ def _eliminate(A, rho, soft, single, inverse, stiffness):
             for b in range(3):
                 B[a, b] = A[i + a, b] * (rho * soft[i + b] - 1.0)
             B[a, a] += 1.0
-        c00 = B[1, 1] * B[2, 2] - B[1, 2] * B[2, 1]
-        c10 = B[1, 2] * B[2, 0] - B[1, 0] * B[2, 2]
-        c20 = B[1, 0] * B[2, 1] - B[1, 1] * B[2, 0]
-        det = 1.0 / (B[0, 0] * c00 + B[0, 1] * c10 + B[0, 2] * c20)
-        inverse[i, 0], inverse[i + 1, 0], inverse[i + 2, 0] = det * c00, det * c10, det * c20
-        inverse[i, 1] = det * (B[0, 2] * B[2, 1] - B[0, 1] * B[2, 2])
-        inverse[i + 1, 1] = det * (B[0, 0] * B[2, 2] - B[0, 2] * B[2, 0])
-        inverse[i + 2, 1] = det * (B[0, 1] * B[2, 0] - B[0, 0] * B[2, 1])
-        inverse[i, 2] = det * (B[0, 1] * B[1, 2] - B[0, 2] * B[1, 1])
-        inverse[i + 1, 2] = det * (B[0, 2] * B[1, 0] - B[0, 0] * B[1, 2])
-        inverse[i + 2, 2] = det * (B[0, 0] * B[1, 1] - B[0, 1] * B[1, 0])
+        rows = B[0, 0], B[0, 1], B[0, 2], B[1, 0], B[1, 1], B[1, 2], B[2, 0], B[2, 1], B[2, 2]
+        parts, det = adjugate(rows)
+        det = 1.0 / det
+        for a in range(3):
+            for b in range(3):
+                inverse[i + a, b] = det * parts[3 * a + b]
         for a in range(3):
             for b in range(3):
                 value = 0.0

@@ -5,6 +5,7 @@ from delassus.kernel.four_wide import row_times
 from delassus.kernel.memory import NO_REFCOUNT
 from delassus.solvers.parts.one_contact.convex import solve_convex
 from delassus.solvers.parts.one_contact.slip import SLIP_CONSTANTS, constants_in, slip_at, slip_constants
+from delassus.solvers.parts.three_by_three import adjugate
 
 COARSE = 0.1
 """For sweeps whose slip rates start the next one: what is left of a step that short is the square of it, and
@@ -30,14 +31,11 @@ def sweep_constants(diagonal, mu, out):
 def _invert(B, o, out):
     """Inverse of the 3×3 block B[o:o+9] by rows, softened a little."""
     soft = _SOFT * (B[o] + B[o + 4] + B[o + 8]) / 3.0
-    a, e, i = B[o] + soft, B[o + 4] + soft, B[o + 8] + soft
-    b, c, d, f, g, h = B[o + 1], B[o + 2], B[o + 3], B[o + 5], B[o + 6], B[o + 7]
-    A, D, G = e * i - f * h, f * g - d * i, d * h - e * g
-    det = a * A + b * D + c * G
+    first, second, third = B[o] + soft, B[o + 4] + soft, B[o + 8] + soft
+    parts, det = adjugate((first, B[o + 1], B[o + 2], B[o + 3], second, B[o + 5], B[o + 6], B[o + 7], third))
     det = 1.0 / det if abs(det) > 0.0 else 0.0
-    out[0], out[1], out[2] = A * det, (c * h - b * i) * det, (b * f - c * e) * det
-    out[3], out[4], out[5] = D * det, (a * i - c * g) * det, (c * d - a * f) * det
-    out[6], out[7], out[8] = G * det, (b * g - a * h) * det, (a * e - b * d) * det
+    for t in range(9):
+        out[t] = parts[t] * det
 
 
 @njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
