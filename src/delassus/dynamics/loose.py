@@ -22,17 +22,20 @@ from delassus.model.state import State
 
 MEETS = 1e-6  # of the way in a step at the speed of approach: contacts this near touch
 _LATER = 0.01, 0.05, 0.25  # of a path: when pairs that touch from the start are looked at again
+_REACH = 1.5  # times the way that a contact closes in a piece: what is nearer may meet
 _ROUNDING = 1e-13  # of the coordinates of a contact [m]
 
 
 @dataclass
 class Loose:
     """What is left out of a piece of a step.  least_speed: approaches slower than this do not bounce [m/s]; h: the
-    whole step [s]; any: was anything left out of the last piece?"""
+    whole step [s]; any: was anything left out of the last piece?
+    meets: did any of it touch at its start, and approach?"""
 
     least_speed: float
     h: float
     any: bool = False
+    meets: bool = False
 
     @classmethod
     def of(cls, model: Model, stabilisation: Stabilisation, h: float) -> "Loose":
@@ -44,7 +47,8 @@ class Loose:
         """Without those that bounce in a piece of h [s], or already did.  at: (n_b, 7) where contacts were found, a
         time ahead [s] after the state."""
         bounces, rule = np.empty(len(contacts), np.bool_), (h, ahead, self.h, self.least_speed)
-        self.any = are_loose(contacts.data, at, state.u, model.gravity, rule, bounces)
+        found = are_loose(contacts.data, at, state.u, model.gravity, rule, bounces)
+        self.any, self.meets = found > 0, found == 2
         return contacts.where(~bounces) if self.any else contacts
 
     def first_impact(self, model: Model, before: State, after: State, ends_there: bool) -> float | None:
@@ -121,14 +125,14 @@ def _touches_within(contacts, c, speed, h):
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def are_loose(contacts, at, u, gravity, rule, bounces):
-    """Which contacts bounce in a piece of a step: (n,) is written; are there any?
+    """Which contacts may bounce in a piece of a step: (n,) is written. 0: none; 2: some touch at its start; else 1.
 
     contacts: fields of `ContactColumns`; at: (n_b, 7) where they were found; rule: times of the piece,
     from its start to there, and of the whole step [s], and the slowest bounce [m/s]."""
     of = ContactColumns(*contacts)
     bodies, frame, gap, restitution = of.bodies, of.frame, of.gap, of.restitution
     h, ahead, whole, least_speed = rule
-    found = False
+    found, meets = False, False
     for c in range(len(gap)):
         bounces[c] = False
         if restitution[c] <= 0.0:
@@ -138,14 +142,13 @@ def are_loose(contacts, at, u, gravity, rule, bounces):
             if bodies[c, side] >= 0:
                 for i in range(3):
                     pull += (2.0 * side - 1.0) * frame[c, 0, i] * gravity[i]
-        rests = abs(speed) <= least_speed
-        if rests:
-            is_open = gap[c] - ahead * speed > _touches_within(contacts, c, least_speed, whole)
-            bounces[c] = is_open and speed + h * pull < -least_speed
-        else:
-            bounces[c] = True
+        now, closes = gap[c] - ahead * speed, max(-(speed * h + 0.5 * pull * h * h), 0.0)
+        touches = now <= _touches_within(contacts, c, max(abs(speed), least_speed), whole)
+        rests, meets_now = touches and abs(speed) <= least_speed, touches and speed < -least_speed
+        may_meet = not rests and speed + h * min(pull, 0.0) < -least_speed and now <= _REACH * closes
+        bounces[c], meets = meets_now or may_meet, meets or meets_now
         found = found or bounces[c]
-    return found
+    return (2 if meets else 1) if found else 0
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)

@@ -12,7 +12,10 @@ from delassus.shapes.base import Shape
 
 @dataclass(frozen=True)
 class Cylinder(Shape):
-    """radius [m]; length from end to end [m].  Axis z, centred."""
+    """radius [m]; length from end to end [m].  Axis z, centred.
+
+    On its end it touches along its rim: spinning there it is slowed by μ m g r, as a ring is. Where a disc's
+    2/3 μ m g r matters, stand the body on a cylinder of two thirds of the radius (a `Compound` holds both)."""
 
     radius: float
     length: float

@@ -58,34 +58,40 @@ def divided(
     pieces, jumps, h = list[StepReport](), 0, settings.h
     end = state.t + h
     exact = min(_PIECES, _BODY_PIECES // model.body_count)
-    if inputs.time is None:
-        inputs = replace(inputs, time=state.t)
     loose = Loose.of(model, settings.stabilisation, h)
     windows = min(_WINDOWS, _BODY_WINDOWS // model.body_count)
+    is_clear = True  # nothing touches and approaches, as far as is known
     while True:
-        touching, bounces = loose.meeting_now(model, state)
         late = len(pieces) >= exact
-        if bounces.any() and not (late and (jumps or not windows)):
-            meeting = touching, bounces
-            state, report = _jump(model, state, inputs, settings, meeting, _IN_TURN if late else jumps)
-            pieces.append(report)
-            jumps += 1
-            continue
+        if not is_clear:
+            meeting = loose.meeting_now(model, state)
+            if meeting[1].any() and not (late and (jumps or not windows)):
+                state, report = _jump(model, state, inputs, settings, meeting, _IN_TURN if late else jumps)
+                pieces.append(report)
+                jumps += 1
+                continue
         left = length = end - state.t
         for attempt in range(_ATTEMPTS):
             trial = None if memory is None else memory.copy()
             left_out = None if late and not windows else loose
             after, report = take(model, state, inputs, _shortened(settings, length), trial, left_out)
+            if is_clear and left_out is not None and loose.meets:
+                break
             first = None if left_out is None else loose.first_impact(model, state, after, attempt > 0)
             if first is not None and late:
                 first = max(first, h / windows)
             if first is None or first >= length:
                 break
             length = first if first > MEETS * h else _NEARER * length
+        if is_clear and left_out is not None and loose.meets:
+            is_clear = False
+            continue
         if memory is not None and trial is not None:
             memory.become(trial)
         pieces.append(report)
-        state, jumps = after, 0
+        if inputs.time is None and length < left:
+            inputs = replace(inputs, time=state.t)  # targets go on from the start of the step
+        state, jumps, is_clear = after, 0, False
         if length >= left:
             break
     if len(pieces) == 1:

@@ -127,7 +127,7 @@ def _meet(world, wrench, q, u, work):
             return PASSING, 0
         found, joint_bodies = stages.contacts_of(work, count), Freedoms(*world.joints.freedoms).bodies
         rule = h, ahead, h, settings.slowest_bounce
-        if rule[3] < math.inf and are_loose(found, poses.at, u, g, rule, Doubt(*contacts.doubt).is_doubtful):
+        if rule[3] < math.inf and are_loose(found, poses.at, u, g, rule, Doubt(*contacts.doubt).is_doubtful) != 0:
             return FAST, 0  # something may bounce: see impact_times.py
         if are_in_doubt(found, poses.at, u, h, joint_bodies, contacts.doubt):
             return PASSING, 0
