@@ -29,6 +29,16 @@ STEPS = 40  # of a scene: enough for contacts, and for the steps that compiled c
 FEW_STEPS = {"three-point-bending": 3, "strip-through-rollers": 8}  # of scenes that take seconds for each
 _PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
+_ENVIRONMENTS = """
+import gymnasium
+import delassus.envs
+for name in [name for name in gymnasium.registry if name.startswith("delassus/")]:
+    env = gymnasium.make(name)
+    env.reset(seed=0)
+    for _ in range(10):
+        env.step(env.action_space.sample())
+"""
+
 
 def main() -> None:
     """Fails where a program does."""
@@ -52,7 +62,7 @@ def main() -> None:
 
 
 def programs(place: Path) -> dict[str, list[str]]:
-    """Commands by name: the scenes, the README's blocks of Python, the examples, problem files."""
+    """Commands by name: the scenes, the README's blocks of Python, problem files, environments."""
     from delassus.scenes import SCENES
 
     out = {"run four-bar-free": ["delassus", "run", "four-bar-free", "--out", str(place / "four-bar-free")]}
@@ -62,6 +72,8 @@ def programs(place: Path) -> dict[str, list[str]]:
     for name, texts in (("README world", blocks[:1]), ("README solve", blocks[1:])):
         (place / f"{name}.py").write_text("".join(texts))
         out[name] = [str(place / f"{name}.py")]
+    (place / "environments.py").write_text(_ENVIRONMENTS)
+    out["environments"] = [str(place / "environments.py")]
     for name in sorted(set(SCENES) - {"four-bar-free"}):
         steps = str(FEW_STEPS.get(name, STEPS))
         out[f"run {name}"] = ["delassus", "run", name, "--steps", steps, "--out", str(place / name)]
