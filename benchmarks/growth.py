@@ -1,13 +1,14 @@
 """How the cost of a step grows with the scene: piles, beds, chains, trees, mechanisms, walls, elements, fast swarms.
 
     python benchmarks/growth.py [--cases chain,bed] [--sizes 3,30] [--steps 30] [--threads 1,default] [--out DIR]
+    python benchmarks/growth.py --small
 
 Each case of each size runs in a process of its own: steps as `World.run` takes them, one by one, and then as `step`
-does, which says the time of its phases. Printed: processor time [ms] per step (median, worst) and of each phase, wall
-time, drift of joints, contacts, peak memory, and the exponent of growth between neighbouring sizes. With --out, a
-picture for each case; with MuJoCo installed, its line for cases of spheres, boxes and hinges.
+does, which says the time of its phases. Printed: processor time [ms] per step (median, worst) and wall time, wall time
+of each phase, iterations, contacts, drift of joints, peak memory, steps that did not converge, and the exponent of
+growth between neighbouring sizes. With --out, a picture for each case.
 
-It fails where a case is dearer than one of twice its size or more, by half, or where a step is not converged.
+It fails where a case is dearer, by half, than one of twice its size or more, or does not run.
 """
 
 import argparse
@@ -160,6 +161,7 @@ CASES: dict[str, tuple[Callable[[int], Any], tuple[int, ...]]] = {
     "elements": (elements, (27, 216, 1000, 4096)),
     "swarm": (swarm, (30, 100, 300, 1000, 3000, 10000)),
 }
+ALL = {case: sizes for case, (_, sizes) in CASES.items()}
 SMALL = {"chain": (3, 10, 30), "four-bars": (1, 3, 10), "bed": (10, 30), "elements": (8, 27), "swarm": (10, 30)}
 """What a test runs."""
 
@@ -237,6 +239,34 @@ def in_child(case: str, n: int, steps: int, threads: str, source: Path) -> dict[
     return out
 
 
+def cliffs(rows: list[dict[str, Any]]) -> list[str]:
+    """Sizes that cost more than twice as many and more."""
+    return [
+        f"{few['n']} take {few['ms']:.3g} ms a step, {many['n']} only {many['ms']:.3g}"
+        for few in rows
+        for many in rows
+        if many["n"] >= 2 * few["n"] and few["ms"] > DEARER * many["ms"]
+    ]
+
+
+def draw(case: str, lines: dict[str, list[dict[str, Any]]], folder: Path) -> None:
+    """Milliseconds per step over the size, a line for each number of threads."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    for threads, rows in lines.items():
+        axes.loglog([row["n"] for row in rows], [row["ms"] for row in rows], "o-", label=f"{threads} thread(s)")
+        axes.loglog([row["n"] for row in rows], [row["worst"] for row in rows], "_", label=f"{threads}: worst")
+    axes.set(xlabel="n [-]", ylabel="processor time of a step [ms]", title=case)
+    axes.legend()
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / f"{case}.svg")
+    plt.close(figure)
+
+
 def show(row: dict[str, Any], before: dict[str, Any] | None) -> str:
     exponent = math.nan
     if before is not None:
@@ -261,23 +291,34 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--threads", default="1,default")
     parser.add_argument("--source", type=Path, default=ROOT / "src")
-    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--small", action="store_true", help="a minute, one thread")
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--child", nargs=3)
     given = parser.parse_args()
     if given.child:
         case, n, steps = given.child
         print(json.dumps(measure(case, int(n), int(steps))))
         return
-    for threads in given.threads.split(","):
-        for case in given.cases.split(","):
-            sizes = tuple(map(int, given.sizes.split(","))) if given.sizes else CASES[case][1]
+    cases, kinds = (list(SMALL), ["1"]) if given.small else (given.cases.split(","), given.threads.split(","))
+    found: list[str] = []
+    for case in cases:
+        lines: dict[str, list[dict[str, Any]]] = {}
+        for threads in kinds:
+            sizes = tuple(map(int, given.sizes.split(","))) if given.sizes else (SMALL if given.small else ALL)[case]
             print(f"\n{case}, threads {threads}\n{HEAD}", flush=True)
-            before = None
+            rows = lines[threads] = []
             for n in sizes:
                 row = in_child(case, n, given.steps, threads, given.source)
-                if row is not None:
-                    print(show(row, before), flush=True)
-                    before = row
+                if row is None:
+                    found.append(f"{case} {n}, threads {threads}: no figures")
+                    continue
+                print(show(row, rows[-1] if rows else None), flush=True)
+                rows.append(row)
+            found += [f"{case}, threads {threads}: {each}" for each in cliffs(rows)]
+        if given.out is not None:
+            draw(case, lines, given.out)
+    if found:
+        sys.exit("\n".join(found))
 
 
 if __name__ == "__main__":
