@@ -5,7 +5,7 @@ import math
 import sys
 from collections.abc import Collection
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ _LEAST, _MOST = 1e-100, 1e100  # numbers that are not zero: squares and cubes be
 _LEAST_SIZE, _MOST_SIZE = 1e-50, 1e50  # of sizes, whose fifth powers are inertia [m]
 _REAL = "biuf"  # kinds of NumPy's types that are real numbers
 
+Given = TypeVar("Given")
 Kind = type[DelassusError]
 """Of the complaint."""
 
@@ -80,6 +81,13 @@ def word(value: Any, what: str, known: Collection[str], *, error: Kind = Problem
     """One of some names."""
     if not isinstance(value, str) or value not in known:
         raise error(f"unknown {what} {shown(value)}; {nearest(str(value)[:100], list(known))}")
+    return value
+
+
+def instance(value: Any, kind: type[Given], what: str) -> Given:
+    """An object of that class."""
+    if not isinstance(value, kind):
+        raise ProblemError(f"{what} is {shown(value)}: give a {kind.__name__}")
     return value
 
 

@@ -3,12 +3,15 @@
 Every message is one sentence that names the culprit and says what to do about it.
 """
 
+_LONGEST = 2000  # characters of a message: arrays that are shown in it may have many
+
 
 class DelassusError(Exception):
     """Anything this package raises on purpose; the command line turns it into exit code 2."""
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        text = super().__str__()
+        return text if text.isprintable() and len(text) <= _LONGEST else printable(" ".join(text[:_LONGEST].split()))
 
 
 class DelassusWarning(UserWarning):
@@ -40,5 +43,6 @@ def nearest(name: str, known: list[str]) -> str:
     """'did you mean …?' for an unknown name, or the list of what there is."""
     import difflib
 
+    name = str(name)[:100]
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.arguments import numbers, shown
+from delassus.arguments import number, numbers, shown
 from delassus.errors import ProblemError
 from delassus.kernel import njit
 
@@ -38,7 +38,7 @@ class Coulomb:
 
     def contains(self, x: ArrayLike, tol: float = 0.0) -> bool:
         """Is the distance of every triple to its cone at most tol?"""
-        return bool(np.all(self.distance(x) <= tol))
+        return bool(np.all(self.distance(x) <= number(tol, "tol", "-")))
 
     def project(self, x: ArrayLike) -> np.ndarray:
         """Nearest point of K_μ, per contact (Tsounis et al. 2025, eq. 150)."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.arguments import real, shown, whole
+from delassus.arguments import number, real, shown, whole
 from delassus.cones.coulomb import check_friction, project_coulomb, project_coulomb_dual
 from delassus.errors import ProblemError
 from delassus.kernel import njit
@@ -84,7 +84,7 @@ class ProductCone:
 
     def contains(self, x: ArrayLike, tol: float = 0.0) -> bool:
         """Is the distance of every block to its cone at most tol?"""
-        return bool(np.all(self.distance(x) <= tol))
+        return bool(np.all(self.distance(x) <= number(tol, "tol", "-")))
 
     def project(self, x: ArrayLike) -> np.ndarray:
         """P_K x, (m,)."""

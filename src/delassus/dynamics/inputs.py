@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.arguments import numbers
+from delassus.arguments import instance, numbers
 from delassus.errors import ProblemError, nearest
 from delassus.joints.arrays import PASSIVE
 from delassus.kernel import njit
@@ -69,6 +69,7 @@ class Inputs:
         body's wrench, {"hinge": 0.5} or {"slide.position": 0.5} for a joint's coordinate; {"beam": (fx, fy, fz)} shares
         a force among the nodes of a flexible body by their masses, {"beam.tip": (fx, fy, fz)} equally among those of
         its set, and either takes an array of one force per node."""
+        model = instance(model, Model, "Inputs.of: model")
         bodies, coordinates = model.body_names, model.joints.coordinate_names
         out = cls(
             _array(wrench, "wrench", bodies, (6,)),
@@ -107,7 +108,7 @@ class Inputs:
     @classmethod
     def none(cls, model: Model) -> "Inputs":
         """Nothing acts: made once for a model, most steps have none."""
-        if model not in _NOTHING:
+        if instance(model, Model, "Inputs.none: model") not in _NOTHING:
             _NOTHING[model] = cls.of(model)
         return _NOTHING[model]
 

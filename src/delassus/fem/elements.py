@@ -186,6 +186,8 @@ def _check_output(name: str, array: np.ndarray | None, shape: tuple[int, ...]) -
 
 
 def _checked(meshes: Sequence[Mesh], materials: Sequence[Elastic]) -> tuple[list[Mesh], list[Elastic]]:
+    if not (isinstance(meshes, Sequence) and isinstance(materials, Sequence)):
+        raise ProblemError("Elements: give a list of meshes and one of materials, one for each body")
     meshes, materials = list(meshes), list(materials)
     if len(meshes) != len(materials):
         raise ProblemError(f"Elements: {len(meshes)} meshes and {len(materials)} materials, give one for each body")

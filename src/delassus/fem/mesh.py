@@ -66,6 +66,8 @@ class Mesh:
 
     def nodes_where(self, chosen: Callable[[np.ndarray], ArrayLike]) -> np.ndarray:
         """Numbers of the nodes for which chosen(places (n, 3)) → (n,) is true."""
+        if not callable(chosen):
+            raise ProblemError(f"nodes_where: {shown(chosen)} is no function: give one of places (n, 3) → (n,) of bool")
         mask = np.asarray(chosen(self.nodes))
         if mask.shape != (len(self.nodes),) or mask.dtype != bool:
             raise ProblemError(

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from delassus.arguments import instance, numbers
 from delassus.errors import ProblemError
 from delassus.fem.check import checked_set
 from delassus.fem.elements import Elements
@@ -45,8 +46,9 @@ def equilibrium(
 
     Steps are those of Newton's method on the potential energy: of the exact stiffness where it is positive definite, of
     the clamped one elsewhere, shortened until the energy falls."""
-    x = elements.rest.copy() if start is None else np.array(start, dtype=float, order="C")
-    outer = np.zeros_like(elements.rest) if load is None else np.array(load, dtype=float, order="C")
+    instance(elements, Elements, "equilibrium: elements")
+    x = elements.rest.copy() if start is None else numbers(start)
+    outer = np.zeros_like(elements.rest) if load is None else numbers(load)
     for name, array in (("start", x), ("load", outer)):
         if array.shape != elements.rest.shape or not np.isfinite(array).all():
             raise ProblemError(f"equilibrium: {name} must be finite numbers of shape {elements.rest.shape}")
@@ -144,6 +146,7 @@ class _System:
 
 def fixed_mask(elements: Elements, fixed: Any) -> np.ndarray:
     """(n, 3) of bool, from such a mask or numbers of nodes."""
+    instance(elements, Elements, "elements")
     given = np.asarray(fixed)
     if given.dtype == bool and given.shape == elements.rest.shape:
         return given

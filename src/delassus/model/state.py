@@ -7,7 +7,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.arguments import numbers, real, shown
+from delassus.arguments import instance, numbers, real, shown
 from delassus.errors import ProblemError
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
@@ -92,7 +92,7 @@ class State:
 
     def coordinates(self, model: Model) -> np.ndarray:
         """Joint coordinates (n_d,) [m, rad] in the order of `model.joints.coordinate_names`, turns counted."""
-        joints = model.joints
+        joints = instance(model, Model, "State.coordinates: model").joints
         values, _ = joints.coordinates(joints.frames(self.q, self.rotation))
         return values + 2.0 * np.pi * joints.turns_of(self.turns)
 

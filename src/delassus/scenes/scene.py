@@ -8,6 +8,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from delassus.arguments import instance, numbers, shown
 from delassus.dynamics import Inputs
 from delassus.errors import SettingsError, nearest
 from delassus.io.recording import Columns, Trajectory
@@ -16,6 +17,7 @@ from delassus.model.state import State
 from delassus.simulation import Memory, StepSettings
 from delassus.simulation.many_steps import Watcher
 from delassus.simulation.run import Asked, Run
+from delassus.simulation.settings import changed_settings
 from delassus.solvers.settings import TRUTH
 
 MOST_STEPS = 10**9
@@ -85,10 +87,11 @@ class Setup:
 
     def steps(self, duration: float | None = None, settings: StepSettings | None = None) -> int:
         """Steps that a duration [s] takes, the last one perhaps going a little beyond."""
-        wanted = self.duration if duration is None else duration
-        if not (math.isfinite(wanted) and wanted > 0):
-            raise SettingsError(f"duration is {wanted}: give a positive number of seconds")
-        h = (settings or self.settings).h
+        found = numbers(self.duration if duration is None else duration)
+        if found.shape != () or not (np.isfinite(found) and found > 0):
+            raise SettingsError(f"duration is {shown(duration)}: give a positive number of seconds")
+        wanted = float(found)
+        h = changed_settings(settings or self.settings, {}, "Setup").h
         if wanted / h > MOST_STEPS:
             raise SettingsError(
                 f"{wanted:g} s in steps of {h:g} s are {wanted / h:.3g} steps, at most {MOST_STEPS} are taken: give a "
@@ -106,10 +109,10 @@ class Setup:
         watch: Watcher | None = None,
     ) -> Trajectory:
         """Take the steps and keep them in memory. watch: called with (number, state, report, memory) after each."""
-        settings = settings or self.settings
+        settings = changed_settings(settings or self.settings, {}, "Setup.run")
         count = self.steps(duration, settings) if steps is None else steps
         columns, numbers = Columns(self.model, self.state, settings.h), iter(range(count))
-        memory = Memory() if memory is None else memory
+        memory = Memory() if memory is None else instance(memory, Memory, "Setup.run: memory")
         run = Run(self.model, self.state, settings, memory)
 
         def after(_: int) -> None:
@@ -165,6 +168,7 @@ class Scene:
     def parsed(self, texts: dict[str, str]) -> dict[str, Any]:
         """Parameters given as text (`{"mu": "0.3"}`), converted to the types of their defaults."""
         known = self.parameters
+        need(isinstance(texts, dict), f"scene {self.name!r}: give a table of texts, name → value")
         for name in texts:
             if name not in known:
                 raise SettingsError(f"scene {self.name!r} has no parameter {name!r}; {nearest(name, list(known))}")

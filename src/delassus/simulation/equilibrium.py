@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from delassus.arguments import whole
 from delassus.dynamics import Inputs
 from delassus.errors import ProblemError
 from delassus.model.model import Model
 from delassus.model.state import State
 from delassus.simulation.memory import Memory
 from delassus.simulation.one_step import step
-from delassus.simulation.settings import StepSettings
+from delassus.simulation.settings import StepSettings, check_arguments, sorted_inputs
 
 _GROWTH = 2.0  # of steps, as long as they gain little: the longer they are, the less do tolerances of velocity say
 _LITTLE = 0.2  # of the motion in the step before: less is a gain
@@ -34,6 +35,9 @@ def equilibrate(
         model, state = builder.build()
         state = equilibrate(model, state)
     """
+    check_arguments(model, state, None, None)
+    inputs, settings = sorted_inputs(model, inputs, settings)
+    most = whole(most, "equilibrate: most", 1)
     given = replace(settings or StepSettings(), integrator="euler", theta=None)
     try:
         return _rest(model, state, inputs, given, most)

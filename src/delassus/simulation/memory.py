@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.arguments import numbers
+from delassus.arguments import instance, numbers
 from delassus.cones import ProductCone
 from delassus.errors import SettingsError
 from delassus.kernel import njit
@@ -69,6 +69,7 @@ class Memory:
 
     def become(self, other: "Memory") -> None:
         """Take over what another one remembers."""
+        instance(other, Memory, "Memory.become")
         self.names, self.reactions, self.low = other.names, other.reactions, other.low
 
     def copy(self) -> "Memory":

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from delassus.arguments import instance
 from delassus.dynamics import Inputs
 from delassus.errors import ProblemError, SettingsError
 from delassus.io.recording import Recorder
@@ -116,6 +117,7 @@ class Moving:
 
     def at(self, state: State) -> Inputs:
         """What acts in the step from this state."""
+        instance(state, State, "World.at: state")
         time = state.t + self.settings.scheme.lead * self.settings.h
         return self._acting.inputs(state.q, self.settings.h, inputs_at(self._function, time, state, "World"))
 

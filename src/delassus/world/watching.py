@@ -30,8 +30,8 @@ class Watched:
     def __len__(self) -> int:
         return len(self._readings)
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._readings
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._readings
 
     def add(self, world: "World", name: str, function: Reading | None) -> None:
         """Note `name` from now on: a word of a handle, or what a function of the world returns."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from delassus.arguments import numbers
+from delassus.arguments import numbers, real, shown
 from delassus.dynamics import Inputs
 from delassus.errors import DelassusError, ProblemError, SettingsError, nearest
 from delassus.kernel.argument_blocks import ArgumentBlock, caller
@@ -354,9 +354,11 @@ class Worlds:
         """Put worlds back to where they began, all or those of a mask (n,); states: to another place, one for all of
         them, or arrays {"q": (k, n_b, 7), "u": (k, n_b, 6), "nodes": (k, n_n, 3), …} for each. What is remembered of
         the last solve goes; what acts stays."""
-        chosen = np.ones(self.count, bool) if mask is None else np.asarray(mask)
-        if chosen.shape != (self.count,) or chosen.dtype != np.bool_:
-            raise SettingsError(f"reset: the mask is {mask!r}: give True or False for each of the {self.count} worlds")
+        chosen = np.ones(self.count, bool) if mask is None else real(mask)
+        if chosen is None or chosen.shape != (self.count,) or chosen.dtype != np.bool_:
+            raise SettingsError(
+                f"reset: the mask is {shown(mask)}: give True or False for each of the {self.count} worlds"
+            )
         start = states if isinstance(states, State) else self.start
         given: Mapping[str, Any] = states if isinstance(states, Mapping) else {}
         places: dict[str, np.ndarray] = {}

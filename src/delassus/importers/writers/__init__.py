@@ -5,6 +5,7 @@ Each writer returns one sentence for whatever the model has and the file cannot 
 from collections.abc import Callable
 from os import PathLike
 
+from delassus.arguments import instance
 from delassus.errors import FileError, nearest
 from delassus.importers.writers.mjcf import write_mjcf as write_mjcf
 from delassus.importers.writers.urdf import write_urdf as write_urdf
@@ -25,6 +26,9 @@ def save_model(
     Returns what could not be said there, one sentence each: read them once. A file that is there is kept, unless
     overwrite."""
     path = path_of(path, "save_model")
+    instance(model, Model, "save_model: model")
+    if state is not None:
+        instance(state, State, "save_model: state")
     ending = path.suffix.lower()
     if ending not in WRITERS:
         what = ending or "files without an ending"

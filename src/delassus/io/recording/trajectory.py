@@ -3,11 +3,13 @@
 from collections.abc import Callable, Container
 from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from delassus.arguments import shown
 from delassus.errors import FileError, SettingsError, nearest
 from delassus.io.recording.columns import STAGES, STATUSES, Columns, start_arrays
 from delassus.io.recording.vtu import write_series
@@ -192,13 +194,13 @@ class Trajectory:
 
     def state(self, k: int) -> State:
         """After k steps; negative: counted from the end."""
-        k = range(self.step_count + 1)[k]
+        k = _among(k, self.step_count + 1, "state")
         nodes = (self._nodes_at("nodes", k), self._nodes_at("node_velocity", k)) if self.node_count else ()
         return State(self.q[k], self.u[k], float(self.t[k]), self.turns[k], *nodes)
 
     def contacts(self, k: int) -> StepContacts:
         """Of step k (the one that leads from state k to k + 1)."""
-        k = range(self.step_count)[k]
+        k = _among(k, self.step_count, "step")
         part = slice(self._contact_start[k], self._contact_start[k + 1])
         return StepContacts.of(lambda name: self._load(name)[part], self.names)
 
@@ -261,7 +263,7 @@ class Trajectory:
 
     def exact_reactions(self, k: int) -> np.ndarray | None:
         """λ of step k as two doubles a row, (2, m) [N s], as `solve` takes a guess; None where one was enough."""
-        k = range(self.step_count)[k]
+        k = _among(k, self.step_count, "step")
         counts = self._column("exact/count")
         counts = np.concatenate([np.zeros(self.step_count - len(counts)), counts]).astype(
             np.int64
@@ -291,3 +293,11 @@ class Trajectory:
             f"{self.q.shape[1]} bodies{nodes}, {int(self.contact_counts.max(initial=0))} contacts at most, "
             f"{failed} steps not converged)"
         )
+
+
+def _among(k: Any, count: int, what: str) -> int:
+    """A number from 0 on; negative ones count from the end."""
+    number = int(k) if isinstance(k, Integral) else count
+    if not -count <= number < count:
+        raise SettingsError(f"{what} {shown(k)} is not there: give a whole number from {-count} to {count - 1}")
+    return number % count
