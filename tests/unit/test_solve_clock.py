@@ -114,6 +114,8 @@ class _Screen(io.StringIO):
 def wait(monkeypatch, seconds):
     """Numba compiles two kernels, the first of which has a part, for so long each."""
     event.unregister("numba:compile", waiting.waiting)
+    if waiting.waiting._teller is not None:  # of what tests before compiled
+        waiting.waiting._teller.join(timeout=30.0)
     told = waiting.Waiting()
     monkeypatch.setattr(logging.getLogger("delassus.compiling"), "disabled", False)
     monkeypatch.setattr(waiting, "PERIOD", 0.01)
