@@ -367,3 +367,21 @@ def test_mutated_files_are_models_or_one_sentence(tmp_path):
 @pytest.mark.slow
 def test_a_thousand_mutated_files(tmp_path):
     assert try_mutations(tmp_path, 1000, 2) > 300
+
+
+def test_controls_act_in_all_steps_of_a_call_until_they_change(tmp_path):
+    path = tmp_path / "servo.xml"
+    path.write_text(
+        '<mujoco><worldbody><body pos="0 0 1"><joint name="turn" axis="0 1 0"/><geom type="box" size=".1 .02 .02"/>'
+        '</body></worldbody><actuator><position name="servo" joint="turn" kp="2" kv="0.1"/></actuator></mujoco>'
+    )
+    together, single = delassus.World.load(path), delassus.World.load(path)
+    for target in (0.5, -0.3):
+        for world in (together, single):
+            world.imported.set_ctrl({"servo": target})
+        assert together.copy().are_constant
+        together.run(60)
+        for _ in range(60):
+            single.run(1)
+        assert together.state.hash == single.state.hash
+    assert together.state.coordinates(together.model)[0] < 0.0 < 0.5

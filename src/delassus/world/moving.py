@@ -111,9 +111,10 @@ class Moving:
     @property
     def are_constant(self) -> bool:
         """Does the same act in all steps to come, unless somebody changes it? One of `simulation.run.Actions`."""
-        of_file = self.imported is not None and self._function == self.imported.inputs
-        is_given = self._function is not None and not (of_file and self.imported.inputs_are_constant)
-        return not is_given and self._acting.is_constant
+        owner = getattr(self._function, "__self__", None)  # what was loaded from a file, whose controls may change
+        of_file = owner is not None and getattr(owner, "inputs", None) == self._function
+        changes = self._function is not None and not (of_file and getattr(owner, "inputs_are_constant", False))
+        return not changes and self._acting.is_constant
 
     def at(self, state: State) -> Inputs:
         """What acts in the step from this state."""
