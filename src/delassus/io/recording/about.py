@@ -19,7 +19,11 @@ _LATER = {"coordinates": "maximal"}
 """Settings that came later, with what recordings without them were made with."""
 
 # Defaults of format 1 that are others now: (then, now). A run made with the old ones goes on with the new ones.
-_CHANGED = {"tol_velocity": (1e-6, "auto"), "stabilisation.contact": (0.1, 1.0)}
+_CHANGED = {
+    "tol_velocity": (1e-6, "auto"),
+    "stabilisation.contact": (0.1, 1.0),
+    "stabilisation.closure": (1e-9, 1e-12),
+}
 
 
 @dataclass(frozen=True)
