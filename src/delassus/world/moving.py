@@ -34,13 +34,15 @@ class Moving:
     """A world without its names. steps: how many were taken; scene: name and parameters, where it is one; trouble: what
     did not converge or make sense."""
 
+    imported: Any = None
+    """What `load_model` returned, where it is from a file; not of a copy."""
+
     def __init__(self, model: Model, state: State, settings: StepSettings, inputs: InputFunction | None):
         check_arguments(model, state, None, None)
         check_function(inputs, "World")
         self.model = model
         self._settings = settings
         self.scene: tuple[str, dict[str, Any]] | None = None
-        self.imported: Any = None  # what `load_model` returned, where it is from a file
         self._function = inputs
         self._run = Run(model, state, settings)
         self._run.put(*_copied(self._run))
