@@ -27,14 +27,14 @@ def random_scene(rng, count, sizes, spread):
 
 
 def brute_force(instances, position, quaternion, exclude):
-    """Features, gaps of every pair detected by itself, pair by pair."""
+    """Gaps and normals of every pair detected by itself, pair by pair."""
     found = {}
     for a, b in itertools.combinations(range(len(instances)), 2):
         if {instances[a].body, instances[b].body} in exclude:
             continue
         contacts = detect(shape_arrays([instances[a], instances[b]]), position, quaternion)
         if len(contacts):
-            found[a, b] = np.sort(contacts.gap)
+            found[a, b] = np.sort(contacts.gap), contacts.normal[0]
     return found
 
 
@@ -52,9 +52,16 @@ def test_equals_brute_force(sizes, spread):
     expected = brute_force(instances, position, quaternion, [set(pair) for pair in exclude])
     pairs = {tuple(pair) for pair in contacts.shapes.tolist()}
     assert pairs == set(expected)
-    for (a, b), gaps in expected.items():
-        mine = contacts.gap[(contacts.shapes == [a, b]).all(axis=1)]
-        np.testing.assert_array_equal(np.sort(mine), gaps)
+    turned = 0
+    for (a, b), (gaps, normal) in expected.items():
+        mine = (contacts.shapes == [a, b]).all(axis=1)
+        if (contacts.normal[mine][0] == normal).all():
+            np.testing.assert_array_equal(np.sort(contacts.gap[mine]), gaps)
+        else:  # a neighbour keeps them apart along another axis (narrow/neighbours.py), where they are nearer
+            turned += 1
+            assert len(gaps) == mine.sum()
+            assert (contacts.gap[mine] <= gaps).all()
+    assert turned <= 0.1 * len(expected)
 
 
 def test_threads_do_not_change_a_bit():

@@ -1,10 +1,12 @@
 """Hulls that stand face on face, as blocks of masonry do."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from delassus.collision import Instance, detect, shape_arrays
-from delassus.shapes import Box, Convex
+from delassus.shapes import Box, Convex, Cylinder
 from delassus.spatial import quaternion_to_matrix, rotate, rotation_exp
 
 SEED = 5
@@ -97,3 +99,15 @@ def test_uneven_hulls_touch_where_both_of_them_are():
         # no point of the box is deeper than the deepest contact says
         corners = rotate(turn, 0.01 * np.array([(x, y, -1.0) for x in (-1, 1) for y in (-1, 1)])) + at
         assert found.gap.min() == pytest.approx((corners[:, 2] - 0.005).min(), abs=1e-5)
+
+
+def test_what_lies_beside_a_hull_meets_it_at_its_edge():
+    """Their faces are flush and do not overlap: too near for GJK to tell a direction, and the point is where they meet,
+    not at a far corner of the hull."""
+    corners = np.array(list(itertools.product((-1.0, 1.0), (-1.0, 1.0), (-0.5, 0.5))))
+    shapes = [Instance(Convex(corners)), Instance(Cylinder(0.1, 0.2), body=0, margin=0.01)]
+    for x in (0.0, 1e-9, 1e-8, 1e-7):
+        lying = [np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0]
+        contacts = detect(shape_arrays(shapes), [[1.0 + x, 0.03, 0.6 + x]], [lying])
+        assert len(contacts)
+        assert np.abs(contacts.point - [1.0, 0.03, 0.5]).max() < 0.11

@@ -125,7 +125,7 @@ class ShapeArrays:
             radius=self.radius,
             polyhedra=tuple(self.vertices),
             supports=self.supports,
-            addresses=np.zeros(FAMILIES.max() + 3, np.int64),
+            addresses=np.zeros(FAMILIES.max() + 4, np.int64),
             mixing=self.mixing,
             candidates=self.candidates,
             searched=(self.common, self.is_common, self.gridded),

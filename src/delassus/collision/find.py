@@ -13,9 +13,10 @@ from numba import typeof, types
 from delassus.collision.broad.grid import RUNS, empty_grid
 from delassus.collision.broad.phase import search_candidates, search_grids
 from delassus.collision.contacts import empty_columns
-from delassus.collision.layout import MARGIN, SPHERE_PLANE
+from delassus.collision.layout import MARGIN, PLANE, SPHERE_PLANE
 from delassus.collision.machine import share_out
 from delassus.collision.narrow.heap import write_heap
+from delassus.collision.narrow.neighbours import link_pairs, turn_to_neighbours
 from delassus.collision.narrow.phase import pair_contacts, write_pairs
 from delassus.collision.narrow.scratch import BLOCKS, scratch_rows
 from delassus.collision.placement import place
@@ -31,9 +32,9 @@ DONE, BAD_POSE, NO_KERNEL, TOO_FEW_ROWS, TOO_SHORT_COLUMNS = 0, -1, -2, -3, -4
 """What stops a detection: nothing, a pose that is none, a family of pairs that has no address yet, more pairs than the
 work space has rows, more contacts than the columns. Then Python compiles the family or allocates more, and calls
 again."""
-PLACE, PREPARE, SEARCH, DEAL, NARROW, COUNT, WRITE, PHASES = range(8)
-_SHARED = (PLACE, SEARCH, NARROW, WRITE)
-SEARCHING, WRITING = -2, -1
+PLACE, PREPARE, SEARCH, DEAL, NARROW, LINK, TURN, COUNT, WRITE, PHASES = range(10)
+_SHARED = (PLACE, SEARCH, NARROW, TURN, WRITE)
+TURNING, SEARCHING, WRITING = -3, -2, -1
 """Places from the end of the addresses: after those of the families."""
 
 
@@ -84,7 +85,7 @@ def _do(t, threads, phase, shapes, q, reach, work, columns):
         return
     if phase == DEAL:
         counters[MISSING] = 0
-        for family in range(SPHERE_PLANE + 1, len(fixed.addresses) + SEARCHING):
+        for family in range(SPHERE_PLANE + 1, len(fixed.addresses) + TURNING):
             if counters[FAMILIES] >> family & 1 and fixed.addresses[family] == 0:
                 counters[MISSING] |= 1 << family
                 counters[STATUS] = NO_KERNEL
@@ -92,6 +93,13 @@ def _do(t, threads, phase, shapes, q, reach, work, columns):
             position[s, MARGIN] += reach[s]
     elif phase == NARROW:
         own.contacts[t] = pair_contacts(t, threads, fixed, own)
+    elif phase < COUNT:
+        if counters[FAMILIES] >> SPHERE_PLANE + 1 == 0:
+            return  # spheres and planes alone: nothing to be turned
+        if phase == LINK:
+            link_pairs(own)
+        else:
+            call_kernel(fixed.addresses[TURNING], (t, threads, shapes, work))
     elif phase == COUNT:
         total = counters[DIRECT]
         for k in range(len(own.contacts)):
@@ -109,6 +117,8 @@ def compile_ends(arrays: "ShapeArrays", shapes: tuple[Any, ...]) -> None:
     addresses, search = ShapeConstants(*shapes).addresses, search_candidates if arrays.is_small else search_grids
     write = write_heap if arrays.is_heap and not arrays.is_small else write_pairs
     addresses[SEARCHING] = kernel_address(search, (*share[:2], types.int64, *share[2:]))
+    if (arrays.kind > PLANE).any():
+        addresses[TURNING] = kernel_address(turn_to_neighbours, share)
     addresses[WRITING] = kernel_address(write, (*share, typeof(empty_columns(0))))
 
 
@@ -129,6 +139,9 @@ def work_for(arrays: "ShapeArrays", threads: int = 1, pairs: int = 0, rows: int 
         np.empty((pairs, 2), np.int32),
         np.empty((pairs, 3), np.int32),
         np.empty((rows, 8)),
+        np.empty((pairs, 4)),
+        np.empty(n + 1, np.int32),
+        np.empty(2 * pairs, np.int32),
         scratch,
         counters=np.zeros(COUNTERS, np.int64),
         bad=np.empty(threads, np.int64),

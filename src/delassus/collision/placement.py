@@ -2,7 +2,7 @@
 
 import math
 
-from delassus.collision.layout import CAPSULE, CYLINDER, PLANE, SPHERE, Placing
+from delassus.collision.layout import CAPSULE, CYLINDER, PLANE, SPHERE, Placing, Polyhedra, PosedShapes
 from delassus.kernel import njit
 from delassus.kernel.memory import NO_REFCOUNT
 
@@ -70,6 +70,14 @@ def place(t, threads, shapes, q, position, rotation, extent):
         for c in range(4):
             position[s, 4 + c] = surface[s, c]
     return bad
+
+
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def posed(fixed, work):
+    """The shapes of a detection where they are."""
+    placing, polyhedra = Placing(*fixed.placing), Polyhedra(*fixed.polyhedra)
+    placed = (work.position, work.rotation, placing.size, placing.kind)
+    return PosedShapes(*placed, polyhedra.vertex, polyhedra.vertex_start, fixed.supports)
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)

@@ -37,6 +37,9 @@ class Work(NamedTuple):
     pairs: np.ndarray  # (p, 2)
     dealt: np.ndarray  # (p, 3)
     out: np.ndarray  # (rows, 8)
+    turned: np.ndarray  # (p, 4) see narrow/neighbours.py, as the next two
+    link_start: np.ndarray  # (n + 1,)
+    link: np.ndarray  # (2 p,)
     scratch: np.ndarray  # (threads, BLOCKS, ·, 4), see narrow/scratch.py
     counters: np.ndarray  # (COUNTERS,) see STATUS and its like
     bad: np.ndarray  # (threads,) first body with a bad pose in each share, or −1

@@ -16,7 +16,19 @@ import numpy as np
 from delassus.collision import Contacts, detect_at
 from delassus.collision.contacts import ContactColumns
 from delassus.collision.placement import moves_far
-from delassus.collision.sweep import APART, GRAZE, HIT, MISS, OVERLAP, Sweep, follow, pair_keys, sweep
+from delassus.collision.sweep import (
+    APART,
+    GRAZE,
+    HIT,
+    MISS,
+    OVERLAP,
+    TOUCH,
+    Sweep,
+    follow,
+    kept_apart,
+    pair_keys,
+    sweep,
+)
 from delassus.dynamics.inputs import Inputs
 from delassus.dynamics.loose import Loose, bouncing_pairs
 from delassus.dynamics.rows import Rows, row_rate
@@ -27,7 +39,6 @@ from delassus.kernel.memory import NO_REFCOUNT
 from delassus.model.model import Model
 from delassus.model.state import State
 
-_SIDEWAYS = 1.0 + 1e-4  # square of speed over that of its normal part: what moves more straight on really meets
 _SLACK = 1e-6  # more than free motion needs, against rounding
 _SHORTEST = 1e-6  # of a step: least time in which an open contact may close
 _ITERATED = 2e-6  # error of gaps that are found by iteration [m]
@@ -117,8 +128,13 @@ def are_in_doubt(contacts, at, u, h, joint_bodies, doubt):
     if not _would_act(of, at, u, h, doubt.speed):
         return False
     for c in range(len(of.gap)):
-        doubt.is_doubtful[c] = doubt.speed[c] < 0.0
-    return are_free(of.bodies, joint_bodies, doubt.is_touched, doubt.is_doubtful[: len(of.gap)])
+        doubt.is_doubtful[c] = doubt.speed[c] != 0.0  # what stays open holds nothing
+    if not are_free(of.bodies, joint_bodies, doubt.is_touched, doubt.is_doubtful[: len(of.gap)]):
+        return False
+    found = False
+    for c in range(len(of.gap)):
+        found = found or (doubt.is_doubtful[c] and doubt.speed[c] < 0.0)
+    return found
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
@@ -147,15 +163,15 @@ def are_free(bodies, joint_bodies, is_touched, passing):
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
 def _would_act(of, at, u, h, speed):
-    """Normal speeds [m/s] of the open contacts that act although their bodies move along rather than towards each
-    other, zero for the others; whether there are any. The nearest points of a corner and of what flies past it approach
-    each other, and yet they may never meet."""
+    """Normal speeds [m/s] of the open contacts that would close in this step, zero for closed ones, infinite for those
+    that stay open; whether there are any that would close. The nearest points of a corner and of what flies past it
+    approach each other, and yet they may never meet."""
     bodies, point, frame, gap, found = of.bodies, of.point, of.frame, of.gap, False
     for c in range(len(gap)):
         speed[c] = 0.0
         if gap[c] <= 0.0:
             continue
-        normal, square = 0.0, 0.0
+        normal = 0.0
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
             v = 0.0
@@ -164,8 +180,9 @@ def _would_act(of, at, u, h, speed):
                 if b >= 0:
                     turn = u[b, 3 + j] * (point[c, k] - at[b, k]) - u[b, 3 + k] * (point[c, j] - at[b, j])
                     v += (2.0 * side - 1.0) * (u[b, i] + turn)
-            normal, square = normal + frame[c, 0, i] * v, square + v * v
-        if -h * normal > gap[c] and square > _SIDEWAYS * normal * normal:
+            normal += frame[c, 0, i] * v
+        speed[c] = math.inf
+        if -h * normal > gap[c]:
             speed[c], found = normal, True
     return found
 
@@ -224,7 +241,7 @@ def foresee(
     met = sweep(shapes, state.q, path, horizon=1.0 + lead)
     if loose is not None:
         met = met.where(~bouncing_pairs(model, met.pairs))
-    met = _settled(model, state.q, path, met)
+    met = _over_neighbours(model, state.q, _settled(model, state.q, path, met))
     hit, near = met.verdict == HIT, (met.verdict != MISS) & (met.verdict != APART)
     if not near.any():
         return None  # contacts that are only passed are looked at in `meeting`
@@ -242,6 +259,17 @@ def foresee(
     turn = np.linalg.norm(path[:, 3:6], axis=1)
     reach[near] = motion[shapes.body[near]] + pace.arm[near] * turn[shapes.body[near]]
     return Flight(at, h * share, met, reach, path[:, 6:] / ((1.0 - lead) * h * h), lead)
+
+
+def _over_neighbours(model: Model, q: np.ndarray, met: Sweep) -> Sweep:
+    """With those that a flush neighbour keeps apart judged as touching: what slides to the joint of two tiles falls
+    freely on its path, and would hit the side of the second one."""
+    hit = np.flatnonzero((met.verdict == HIT) & (met.time > 0.0))
+    if not len(hit):
+        return met
+    verdict = met.verdict.copy()
+    verdict[hit[kept_apart(model.shapes, q, met.pairs[hit])]] = TOUCH
+    return met._replace(verdict=verdict)
 
 
 def _settled(model: Model, q: np.ndarray, path: np.ndarray, met: Sweep) -> Sweep:

@@ -12,7 +12,7 @@ import numpy as np
 from delassus.collision import Contacts, detect_at
 from delassus.collision.contacts import ContactColumns
 from delassus.collision.placement import moves_far
-from delassus.collision.sweep import HIT, OVERLAP, TOUCH, follow, sweep
+from delassus.collision.sweep import HIT, OVERLAP, TOUCH, follow, kept_apart, sweep
 from delassus.dynamics.stabilisation import Stabilisation
 from delassus.integrators import moved
 from delassus.kernel import njit
@@ -83,7 +83,9 @@ def _first_on(model: Model, q: np.ndarray, path: np.ndarray) -> float:
     What touches from the start is looked at again later, when it may have parted: it could come back."""
     met = sweep(model.shapes, q, path)
     bounces = bouncing_pairs(model, met.pairs)
-    first = float(met.time[bounces & (met.verdict == HIT)].min(initial=math.inf))
+    hit = np.flatnonzero(bounces & (met.verdict == HIT))
+    hit = hit[~((met.time[hit] > 0.0) & kept_apart(model.shapes, q, met.pairs[hit]))] if len(hit) else hit
+    first = float(met.time[hit].min(initial=math.inf))
     pairs = met.pairs[bounces & ((met.verdict == TOUCH) | (met.verdict == OVERLAP))]
     for share in _LATER if len(pairs) else ():
         rest = (1.0 - share) * path
@@ -162,16 +164,18 @@ def first_meeting(contacts, at, velocities, h, whole, least_speed):
         if restitution[c] <= 0.0 or gap[c] >= 0.0:
             continue
         ends, began = normal_speed(contacts, c, at, after), normal_speed(contacts, c, at, before)
-        if gap[c] >= -_touches_within(contacts, c, max(abs(ends), least_speed), whole):
+        # what was closed already meets where it comes back to where it began: else it would sink further at each bounce
+        below = gap[c] - min(gap[c] - 0.5 * (began + ends) * h, 0.0)
+        if below >= -_touches_within(contacts, c, max(abs(ends), least_speed), whole):
             continue
-        # the gap as a parabola back from the end, g + v s + a s²/2; where it last went below zero
+        # the gap as a parabola back from the end, g + v s + a s²/2; where it last went below
         bend = (ends - began) / h
-        square = ends * ends - 2.0 * bend * gap[c]
+        square = ends * ends - 2.0 * bend * below
         s = -math.inf
         if square >= 0.0:
             root = math.sqrt(square)
             if ends - root < 0.0:  # speeds at the roots are ±root; it went in where that is negative
-                s = 2.0 * gap[c] / (root - ends)
+                s = 2.0 * below / (root - ends)
         if s >= -h:
             first = min(first, h + s)
         elif began < -least_speed:

@@ -15,7 +15,9 @@ THIN = 1e-9  # area of a triangle over the square of its longest edge below whic
 
 @dataclass(frozen=True, eq=False)
 class Mesh(StaticShape):
-    """vertices: (n, 3) [m]; faces: (m, 3) vertex numbers, anticlockwise seen from the side bodies are on."""
+    """vertices: (n, 3) [m]; faces: (m, 3) vertex numbers, anticlockwise seen from the side bodies are on.
+
+    Vertices at the same place are one, as in files that list three for every triangle: faces are numbered anew."""
 
     vertices: np.ndarray
     faces: np.ndarray
@@ -39,7 +41,7 @@ class Mesh(StaticShape):
                 f"mesh: faces[{int(np.argmax(bad))}] is degenerate (its corners lie on one line), remove such triangles"
             )
         _check_sides(faces)
-        faces = faces.astype(np.int64)
+        faces = _merged(vertices, faces.astype(np.int64))
         faces.flags.writeable = False
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "faces", faces)
@@ -114,6 +116,20 @@ class Mesh(StaticShape):
         rows[is_first] = normals[np.argsort(first)]
         rows[~is_first] = np.concatenate([ahead, back]).reshape(-1, 3)[edge[order]]
         return rows, count.reshape(-1, 3)
+
+
+def _merged(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """The faces with one number for all vertices at the same place, without which bodies would feel the edges between
+    them.  Where triangles then face opposite sides they are not of one surface, and stay as they were."""
+    _, first, which = np.unique(vertices, axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(vertices):
+        return faces
+    merged = first[which.ravel()][faces]
+    try:
+        _check_sides(merged)
+    except ProblemError:
+        return faces
+    return merged
 
 
 def _check_sides(faces: np.ndarray) -> None:

@@ -12,12 +12,13 @@ from delassus.collision.layout import (
     SPHERES,
     Placing,
     Polyhedra,
-    PosedShapes,
     geometry_of,
 )
 from delassus.collision.narrow.families import READS_ALL
 from delassus.collision.narrow.frames import put_pair
+from delassus.collision.narrow.neighbours import NONE
 from delassus.collision.narrow.sphere import sphere_on_plane, sphere_sphere
+from delassus.collision.placement import posed
 from delassus.collision.work import FAMILIES, PAIRS, ShapeConstants, Work
 from delassus.kernel import ADDRESSED, njit
 from delassus.kernel.addresses import call_kernel
@@ -28,10 +29,8 @@ from delassus.kernel.memory import NO_REFCOUNT
 def pair_contacts(t, threads, fixed, work):
     """Number of contacts of share t of the pairs, by the kernels of their families; without those that the broad phase
     knows."""
-    placing, polyhedra = Placing(*fixed.placing), Polyhedra(*fixed.polyhedra)
-    placed = (work.position, work.rotation, placing.size, placing.kind)
-    shapes = PosedShapes(*placed, polyhedra.vertex, polyhedra.vertex_start, fixed.supports)
-    geometry = geometry_of(shapes, polyhedra)
+    shapes = posed(fixed, work)
+    geometry = geometry_of(shapes, Polyhedra(*fixed.polyhedra))
     pairs, dealt, out, scratch = work.pairs, work.dealt, work.out, work.scratch
     total, family, left, count = np.int64(0), 0, work.counters[FAMILIES], work.counters[PAIRS]
     while left:
@@ -70,10 +69,13 @@ def write_pairs(t, threads, shapes, work, columns):
             feature[k] = 0
         else:
             sign, slot = -1.0 if kind[a] > kind[b] else 1.0, dealt[p, SLOT]  # kernels see the lower kind first
+            is_turned = own.turned[p, 3] < NONE
             for c in range(number):
                 for i in range(3):
-                    frame[k + c, 0, i], point[k + c, i] = sign * out[slot + c, i], out[slot + c, 3 + i]
-                gap[k + c], feature[k + c] = out[slot + c, 6], np.uint64(out[slot + c, 7])
+                    n = own.turned[p, i] if is_turned else out[slot + c, i]
+                    frame[k + c, 0, i], point[k + c, i] = sign * n, out[slot + c, 3 + i]
+                gap[k + c] = own.turned[p, 3] if is_turned else out[slot + c, 6]
+                feature[k + c] = np.uint64(out[slot + c, 7])
         for _ in range(number):
             put_pair(k, a, b, feature[k], position, fixed.mixing, contacts)
             k += 1

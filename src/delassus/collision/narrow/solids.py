@@ -9,7 +9,9 @@ import math
 
 from delassus.collision.layout import CAPSULE, CYLINDER, SUPPORT_ONLY, TRIANGLE, to_world
 from delassus.collision.narrow.axes import along, best_edges, best_face, edge_of, has_many_edges
+from delassus.collision.narrow.between_faces import between_faces
 from delassus.collision.narrow.distance import segments_nearest
+from delassus.collision.narrow.faces import looking_face
 from delassus.collision.narrow.gjk import CLOSE, WITNESS, core_distance, core_point, descend, signed_distance, skin
 from delassus.collision.narrow.manifold import manifold
 from delassus.collision.narrow.patch import Touch
@@ -73,7 +75,7 @@ def solid_solid(geometry, pair, out, scratch):
                 # another axis is as good. The faces of triangles are as flat as they say.
                 is_known = kind[b] == TRIANGLE
         else:
-            gap = _exact_gap(shapes, pair, gap, is_round, work)
+            gap = _exact_gap(geometry, pair, gap, is_round, work)
             is_known = True
         if gap > limit:
             return 0
@@ -100,9 +102,9 @@ def _edges_cross(shapes, edges, pair, across, work):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def _exact_gap(shapes, pair, gap, is_round, work):
+def _exact_gap(geometry, pair, gap, is_round, work):
     """The gap of solids a and b, and normal and point of `work`, from the axis that separates them best."""
-    a, b, n = pair.a, pair.b, work.normal
+    shapes, a, b, n = geometry.shapes, pair.a, pair.b, work.normal
     if gap <= 0.0:
         if is_round:
             _look_around(shapes, pair, work)
@@ -110,7 +112,12 @@ def _exact_gap(shapes, pair, gap, is_round, work):
         gap -= skin(a, shapes.kind, shapes.size)
         _between(shapes, a, gap, work)
     if gap > 0.0:
+        work.point[0] = math.nan
         gap = max(gap, _separation(shapes, pair, work))
+        if math.isnan(work.point[0]):  # too near for GJK to tell a direction: the axis has to do
+            one, _ = looking_face(shapes, geometry.faces, a, n[0], n[1], n[2], work.corners[0])
+            two, _ = looking_face(shapes, geometry.faces, b, -n[0], -n[1], -n[2], work.corners[1])
+            between_faces(work.corners[0, :one], work.corners[1, :two], n, work.point)
     return gap
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from delassus.collision.arrays import ShapeArrays
 from delassus.collision.contacts import Contacts
 from delassus.collision.detect import bad_pose_error, too_few_error
-from delassus.collision.layout import BOX, CONVEX, CYLINDER, PLANE, SUPPORT_ONLY, TRIANGLE
+from delassus.collision.layout import BOX, CONVEX, CYLINDER, PLANE, SUPPORT_ONLY, TRIANGLE, PosedShapes
 from delassus.collision.machine import share_out
 from delassus.collision.narrow.gjk import WITNESS
 from delassus.collision.narrow.scratch import scratch_rows
@@ -18,10 +18,11 @@ from delassus.collision.surface.corners import corners_on_edges, mesh_corners_on
 from delassus.collision.surface.edges import STRAIGHT, edges_on_shapes
 from delassus.collision.surface.faces import corners_on_faces
 from delassus.collision.surface.hidden import mark_hidden, nearest_faces
+from delassus.collision.surface.neighbours import turn_rows
 from delassus.collision.surface.nodes import nodes_on_shapes
 from delassus.collision.surface.pairs import BodyFilters, NearShapes, near_each_other, near_shapes
 from delassus.collision.surface.posed import PosedSurface, SurfaceTree
-from delassus.collision.surface.rows import FEATURE_A, FEATURE_B, HEIGHT, REALS, WHOLES, make_contacts
+from delassus.collision.surface.rows import FEATURE_A, FEATURE_B, HEIGHT, REALS, SIDE_A, WHOLES, make_contacts
 from delassus.collision.surface.support_only import on_support_only, with_probes
 from delassus.collision.surface.tree import DEEP, widen
 from delassus.errors import ProblemError
@@ -70,7 +71,10 @@ def detect_surface(
     rows, features = _on_shapes(scene)
     if surface.body_count > 1 or surface.self_contact.any():
         rows += _each_other(scene)
-    return make_contacts(surface, shapes, features, *(np.concatenate(column) for column in zip(*rows)))
+    real, whole = (np.concatenate(column) for column in zip(*rows))
+    if len(np.unique(whole[whole[:, SIDE_A] < shapes.count, SIDE_A])) > 1:
+        turn_rows(_posed_shapes(scene), shapes.radius, nodes, real, whole)
+    return make_contacts(surface, shapes, features, real, whole)
 
 
 class _Scene(NamedTuple):
@@ -104,12 +108,18 @@ def _posed(surface: SurfaceArrays, nodes: np.ndarray, grow: np.ndarray, normal: 
     )
 
 
+def _posed_shapes(scene: _Scene) -> PosedShapes:
+    shapes, polyhedra, (position, rotation, _) = scene.shapes, scene.shapes.vertices, scene.placed
+    vertex, start = polyhedra.vertex, polyhedra.vertex_start
+    return PosedShapes(position, rotation, shapes.size, shapes.kind, vertex, start, shapes.supports)
+
+
 def _on_shapes(scene: _Scene) -> tuple[list[_RealWhole], int]:
     """Rows of the contacts with shapes, and the most features that a shape may have: itself, corners, edges."""
     shapes, polyhedra, (position, rotation, extent) = scene.shapes, scene.shapes.vertices, scene.placed
     near = NearShapes(shapes.kind, shapes.owner, shapes.group, shapes.mask, position, rotation, extent, scene.reach)
     pairs = _pairs(scene, 0, near_shapes, tuple(near))
-    posed = (position, rotation, shapes.size, shapes.kind, polyhedra.vertex, polyhedra.vertex_start, shapes.supports)
+    posed = tuple(_posed_shapes(scene))
     radius = shapes.radius - shapes.surface[:, 0]
     own, obstacles = tuple(scene.posed), (posed, tuple(polyhedra), scene.reach, radius)
     corners, of = scratch_rows(polyhedra.face_start), shapes.kind[pairs[:, 0]]

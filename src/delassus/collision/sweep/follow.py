@@ -10,8 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from delassus.collision.arrays import ShapeArrays
+from delassus.collision.detect import detect_at
 from delassus.collision.layout import PLANE, SPHERE, TRIANGLE, Placing, PosedShapes
 from delassus.collision.narrow.gjk import shape_distance
+from delassus.collision.narrow.neighbours import mark_kept_apart
 from delassus.collision.placement import place
 from delassus.collision.sweep.swept import SweptShapes, SweptWork, find_swept, swept_pairs
 from delassus.kernel import ADDRESSED, njit
@@ -104,6 +106,18 @@ def follow(arrays: ShapeArrays, q: np.ndarray, path: np.ndarray, pairs: np.ndarr
     position, rotation, _ = _start(arrays, q)
     limit = np.minimum(margin[pairs].sum(axis=1), thin[pairs].min(axis=1))
     return _judged(arrays, Motion(q, path, position, rotation, horizon), pairs, limit)
+
+
+def kept_apart(arrays: ShapeArrays, q: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Which of these pairs (p, 2) of shapes a flush neighbour of one of them keeps apart at poses q (n_b, 7), see
+    narrow/neighbours.py."""
+    contacts, (position, rotation, _) = detect_at(arrays, q), _start(arrays, q)
+    vertex, start = arrays.vertices.vertex, arrays.vertices.vertex_start
+    shapes = PosedShapes(position, rotation, arrays.size, arrays.kind, vertex, start, arrays.supports)
+    apart = np.empty(len(pairs), np.bool_)
+    touching = contacts.shapes.astype(np.int64), np.ascontiguousarray(contacts.normal), contacts.gap
+    mark_kept_apart(shapes, arrays.radius, touching, np.ascontiguousarray(pairs, np.int64), apart)
+    return apart
 
 
 def _start(arrays: ShapeArrays, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
