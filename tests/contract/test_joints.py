@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from delassus.joints import JOINTS
+from delassus.joints.data import Ends
 from delassus.joints.primitives import constraint_row, coordinate_row
 from delassus.spatial import quaternion_multiply, quaternion_to_matrix, rotation_exp
 
@@ -45,7 +46,7 @@ class Pair:
 def evaluate_rows(kind, frames, length=0.7):
     rows, residuals = np.full((len(kind.rows), 12), np.nan), []
     for r, row in zip(kind.rows, rows):
-        residuals.append(constraint_row(r.primitive, r.base_axis, r.follower_axis, length, *frames, row))
+        residuals.append(constraint_row(r.primitive, r.base_axis, r.follower_axis, length, Ends(*frames), row))
     return np.array(residuals), rows
 
 
@@ -68,7 +69,7 @@ def leave_the_start(kind, pair, rng):
 def evaluate_coordinates(kind, frames):
     rows, values = np.full((len(kind.coordinates), 12), np.nan), []
     for c, row in zip(kind.coordinates, rows):
-        values.append(coordinate_row(c.primitive, c.axis, *frames, row))
+        values.append(coordinate_row(c.primitive, c.axis, Ends(*frames), row))
     return np.array(values), rows
 
 

@@ -244,18 +244,6 @@ def test_interruption_keeps_what_is_finished(place, monkeypatch):
     assert (place / "race.png").exists()
 
 
-def test_compilation_is_announced_once(place, monkeypatch, capsys):
-    from numba.core import event
-
-    from delassus.cli.console import Display
-
-    with Display(1):
-        for _ in range(2):
-            with event.trigger_event("numba:compile"):
-                pass
-    assert capsys.readouterr().err.count("compiling kernels") == 1
-
-
 def test_defaults_are_those_of_the_library():
     assert command.DEFAULT_TOL == solve_problem.DEFAULT_TOL
     assert command.DEFAULT_MAX_ITER == solve_problem.DEFAULT_MAX_ITER

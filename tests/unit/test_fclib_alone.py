@@ -28,7 +28,9 @@ def test_reading_a_file_loads_neither_bodies_nor_solvers(data_dir):
     assert loaded("from delassus.io import load_problem; load_problem(sys.argv[1])", file) == set()
 
 
-@pytest.mark.parametrize(("command", "expected"), [("solve", {"solvers"}), ("info", set())])
+@pytest.mark.parametrize(
+    ("command", "expected"), [("solve", {"solvers"}), ("info", {"solvers"})]
+)  # info prints the plan of a solve
 def test_commands_on_files_load_no_bodies(command, expected, data_dir):
     assert loaded(COMMAND, command, data_dir / "Example-GFC3D-1.hdf5") == expected
 

@@ -153,6 +153,28 @@ def test_a_plank_in_a_corner_stands_on_the_floor_and_leans_on_the_wall():
     assert corners[:, 0].max() < 1e-5
 
 
+def test_two_flush_boxes_of_one_body_tip_over_an_edge():
+    """The one beyond the edge is not held by what the other stands on."""
+    builder = ModelBuilder()
+    builder.fixed("table", shapes=Box((1.0, 1.0, 1.0)), position=(-0.5, 0.0, -0.5))
+    halves = [(Box((x, 0.2, 0.1)), (at, 0.0, 0.0)) for x, at in ((0.1, -0.05), (0.2, 0.1))]
+    builder.body("plank", shapes=halves, density=500.0, position=(0.0, 0.0, 0.05))
+    world = World(*builder.build(), StepSettings(h=H))
+    world.run(150)
+    assert world.body("plank").position[2] < -0.05
+
+
+def test_a_ball_falls_beside_a_table_on_which_another_rests():
+    builder = ModelBuilder()
+    builder.fixed("table", shapes=Box((1.0, 1.0, 1.0)), position=(0.0, 0.0, -0.5))
+    builder.body("resting", shapes=Sphere(0.1), density=500.0, position=(0.38, 0.0, 0.1))
+    builder.body("falling", shapes=Sphere(0.1), density=500.0, position=(0.602, 0.0, 0.1))
+    world = World(*builder.build(), StepSettings(h=H))
+    world.run(100)
+    fall = 0.5 * 9.81 * (100 * H) ** 2
+    np.testing.assert_allclose(world.body("falling").position[2], 0.1 - fall, rtol=1e-3)
+
+
 def past_an_edge(slider: str, tile: Shape, clearance: float, speed: float, yaw: float) -> World:
     """Without gravity, something flies over a fixed block of height 1 at a clearance [m]."""
     builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))

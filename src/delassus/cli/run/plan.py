@@ -166,10 +166,11 @@ def _settings(setup: "Setup", given: dict[str, Any]) -> "StepSettings":
         changes["tol_velocity"] = velocity_tolerance(changes["tol_velocity"])
     if "threads" in given:
         check_threads(given["threads"])
-    settings = replace(setup.settings, **changes)
-    if not 1.0 / FAR <= settings.h <= FAR:
+    h = given.get("dt", setup.settings.h)
+    if h > 0.0 and not 1.0 / FAR <= h <= FAR:
         what = "--dt" if "dt" in given else "the time step of the scene or the file"
-        raise SettingsError(f"{what} is {settings.h}: give --dt from {1.0 / FAR:g} to {FAR:g} seconds")
+        raise SettingsError(f"{what} is {h}: give --dt from {1.0 / FAR:g} to {FAR:g} seconds")
+    settings = replace(setup.settings, **changes)
     Limits(settings.tol, settings.velocity_factor, settings.max_iter, None)
     if settings.solver == AUTO:
         return settings

@@ -3,16 +3,19 @@
 A box that slides towards the joint of two flush tiles is nearest to the side of the next one, and a row along that
 side's normal would stop it, although it never meets that side: the tile it is on holds it above both. Of separating
 axes all are true, but only one will still separate the two when they get there. So where shape A touches a
-neighbour along an axis that separates A from B as well, A and B meet along this axis: their gap is what it says, and
-they never overlap."""
+neighbour of B, on the same body, along an axis that separates A from B as well, A and B meet along this axis: their gap
+is what it says, and they never overlap. Neighbours on bodies of their own say nothing: a ball on a table does not keep
+another one from falling beside it."""
 
 import math
 
 import numpy as np
 
+from delassus.collision.broad.pairs import Filters
 from delassus.collision.layout import (
     BOX,
     CAPSULE,
+    CONVEX,
     COUNT,
     CYLINDER,
     FAMILY,
@@ -21,6 +24,7 @@ from delassus.collision.layout import (
     SPHERE,
     SPHERE_PLANE,
     SUPPORT_ONLY,
+    TRIANGLE,
     Placing,
     to_local,
     to_world,
@@ -71,6 +75,7 @@ def turn_to_neighbours(t, threads, shapes, work):
     where they are then; an infinite gap where none does.  0."""
     fixed, own = ShapeConstants(*shapes), Work(*work)
     placed, body, count = posed(fixed, own), Placing(*fixed.placing).body, own.counters[PAIRS]
+    owner = Filters(*fixed.filters).owner
     for p in range(count * t // threads, count * (t + 1) // threads):
         own.turned[p, 3] = NONE
         if own.dealt[p, FAMILY] <= SPHERE_PLANE or own.dealt[p, COUNT] == 0:
@@ -78,20 +83,28 @@ def turn_to_neighbours(t, threads, shapes, work):
         nearest = NONE
         for side in range(2):
             a, b = np.int64(own.pairs[p, side]), np.int64(own.pairs[p, 1 - side])
-            if placed.kind[b] == PLANE or own.link_start[a + 1] - own.link_start[a] < 2:
+            if not is_polyhedron(placed.kind[b]) or own.link_start[a + 1] - own.link_start[a] < 2:
                 continue
-            gap = _ask_neighbours(placed, own, p, (a, b), FLUSH * min(fixed.radius[a], fixed.radius[b]), nearest)
+            flush = FLUSH * min(fixed.radius[a], fixed.radius[b])
+            gap = _ask_neighbours(placed, own, p, (a, b, body, owner), flush, nearest)
             if gap < nearest:
                 nearest = gap
-                _move_points(placed, own, p, (a, b), (body[a] >= 0, fixed.radius))
+                _move_points(placed, own, p, (a, b), fixed.radius[a])
     return np.int64(0)
+
+
+@njit(cache=True, error_model="numpy", forceinline=True, **NO_REFCOUNT)
+def is_polyhedron(kind):
+    """Whether shapes of this kind may be pieces of a floor."""
+    return kind in (BOX, CONVEX, TRIANGLE)
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
 def _ask_neighbours(shapes, work, p, pair, flush, nearest):
     """Let the neighbours of shape a, nearer than `nearest` [m], say along which axis a and b of pair p meet.  Returns
-    the gap to the neighbour that did, or `nearest`.  pair: (a, b)."""
-    (a, b), kind, R = pair, shapes.kind, shapes.rotation
+    the gap to the neighbour that did, or `nearest`.  pair: (a, b, body (n,), owner (n,) of
+    the shapes: triangles of one mesh know their neighbours)."""
+    (a, b, body, owner), kind, R = pair, shapes.kind, shapes.rotation
     pairs, dealt, out, turned = work.pairs, work.dealt, work.out, work.turned
     slot, towards = dealt[p, SLOT], _sign(kind, a, b)
     if out[slot, 6] < -flush:
@@ -102,6 +115,8 @@ def _ask_neighbours(shapes, work, p, pair, flush, nearest):
         c = np.int64(pairs[q, 0]) if pairs[q, 1] == a else np.int64(pairs[q, 1])
         if q == p or dealt[q, FAMILY] < SPHERE_PLANE or (dealt[q, FAMILY] == SPHERE_PLANE and kind[c] != PLANE):
             continue  # spheres bound no floor
+        if body[b] != body[c] or (kind[b] == TRIANGLE and kind[c] == TRIANGLE and owner[b] == owner[c]):
+            continue
         sign, before = _sign(kind, a, c), NONE
         for row in range(dealt[q, SLOT], dealt[q, SLOT] + dealt[q, COUNT]):
             if dealt[q, FAMILY] == SPHERE_PLANE:
@@ -132,15 +147,14 @@ def _sign(kind, a, b):
 
 
 @njit(cache=True, error_model="numpy", nogil=True, **NO_REFCOUNT)
-def _move_points(shapes, work, p, pair, of):
-    """Put the contacts of a turned pair where its gap is: beside the lowest point of a wheel its surface moves up or
-    down.  pair: (a, b); of: (whether a moves, radius (n,) of the shapes)."""
-    (a, b), (a_moves, radius), slot, out = pair, of, work.dealt[p, SLOT], work.out
-    sign, gap = _sign(shapes.kind, a, b), work.turned[p, 3]
-    s, sign = (a, -sign) if a_moves else (b, sign)  # towards the other shape
+def _move_points(shapes, work, p, pair, radius):
+    """Put the contacts of a turned pair where its gap is, at shape a: beside the lowest point of a wheel its surface
+    moves up or down.  pair: (a, b); radius: of a [m]."""
+    (a, b), slot, out = pair, work.dealt[p, SLOT], work.out
+    sign, gap = -_sign(shapes.kind, a, b), work.turned[p, 3]  # towards b
     nx, ny, nz = sign * work.turned[p, 0], sign * work.turned[p, 1], sign * work.turned[p, 2]
     for row in range(slot, slot + work.dealt[p, COUNT]):
-        x, y, z = _furthest_near(shapes, s, (nx, ny, nz), (out[row, 3], out[row, 4], out[row, 5]), radius[s])
+        x, y, z = _furthest_near(shapes, a, (nx, ny, nz), (out[row, 3], out[row, 4], out[row, 5]), radius)
         out[row, 3], out[row, 4], out[row, 5] = x + 0.5 * gap * nx, y + 0.5 * gap * ny, z + 0.5 * gap * nz
 
 
@@ -189,18 +203,24 @@ def _of_side(direction, place, half):
 
 
 @njit(cache=True, error_model="numpy", **NO_REFCOUNT)
-def mark_kept_apart(shapes, radius, contacts, pairs, apart):
+def mark_kept_apart(shapes, of, contacts, pairs, apart):
     """Mark which of these pairs (p, 2) of shapes, however far from each other, a closed contact of one of the two keeps
     apart.  shapes: PosedShapes; radius: (n,); contacts: (shapes (n_c, 2), normals (n_c, 3), gaps (n_c,)); apart: (p,),
     written."""
-    touching, normal, gap = contacts
+    (touching, normal, gap), (radius, body) = contacts, of
     for p in range(len(pairs)):
         apart[p] = False
         for c in range(len(gap)):
             for side in range(2):
                 for end in range(2):
                     a, b = pairs[p, side], pairs[p, 1 - side]
-                    if touching[c, end] != a or touching[c, 1 - end] == b or shapes.kind[b] == PLANE:
+                    other = touching[c, 1 - end]
+                    if (
+                        touching[c, end] != a
+                        or other == b
+                        or body[other] != body[b]
+                        or not is_polyhedron(shapes.kind[b])
+                    ):
                         continue
                     flush, sign = FLUSH * min(radius[a], radius[b]), 2.0 * end - 1.0  # normals lead to the second
                     nx, ny, nz = sign * normal[c, 0], sign * normal[c, 1], sign * normal[c, 2]

@@ -73,7 +73,7 @@ def detect_surface(
         rows += _each_other(scene)
     real, whole = (np.concatenate(column) for column in zip(*rows))
     if len(np.unique(whole[whole[:, SIDE_A] < shapes.count, SIDE_A])) > 1:
-        turn_rows(_posed_shapes(scene), shapes.radius, nodes, real, whole)
+        turn_rows(_posed_shapes(scene), (shapes.radius, shapes.body, shapes.owner), nodes, real, whole)
     return make_contacts(surface, shapes, features, real, whole)
 
 

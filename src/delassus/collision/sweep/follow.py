@@ -69,6 +69,7 @@ class Motion(NamedTuple):
     position: np.ndarray  # (n, 8) of the shapes at the start
     rotation: np.ndarray  # (n, 3, 3)
     horizon: float  # at least 1, see `sweep`
+    end: float  # from when on a hit is none: what comes after the step is met in the next
 
 
 _NOTHING = Sweep(np.empty((0, 2), np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
@@ -97,7 +98,7 @@ def sweep(
         keys = pair_keys(pairs)
         new = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] != keys
         pairs, limit = pairs[new], limit[new]
-    return _judged(arrays, Motion(q, path, position, rotation, horizon), pairs, limit)
+    return _judged(arrays, Motion(q, path, position, rotation, horizon, 1.0), pairs, limit)
 
 
 def follow(arrays: ShapeArrays, q: np.ndarray, path: np.ndarray, pairs: np.ndarray, horizon: float) -> Sweep:
@@ -105,7 +106,7 @@ def follow(arrays: ShapeArrays, q: np.ndarray, path: np.ndarray, pairs: np.ndarr
     thin, margin = arrays.pace.thin, arrays.surface[:, 0]
     position, rotation, _ = _start(arrays, q)
     limit = np.minimum(margin[pairs].sum(axis=1), thin[pairs].min(axis=1))
-    return _judged(arrays, Motion(q, path, position, rotation, horizon), pairs, limit)
+    return _judged(arrays, Motion(q, path, position, rotation, horizon, horizon), pairs, limit)
 
 
 def kept_apart(arrays: ShapeArrays, q: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -116,7 +117,7 @@ def kept_apart(arrays: ShapeArrays, q: np.ndarray, pairs: np.ndarray) -> np.ndar
     shapes = PosedShapes(position, rotation, arrays.size, arrays.kind, vertex, start, arrays.supports)
     apart = np.empty(len(pairs), np.bool_)
     touching = contacts.shapes.astype(np.int64), np.ascontiguousarray(contacts.normal), contacts.gap
-    mark_kept_apart(shapes, arrays.radius, touching, np.ascontiguousarray(pairs, np.int64), apart)
+    mark_kept_apart(shapes, (arrays.radius, arrays.body), touching, np.ascontiguousarray(pairs, np.int64), apart)
     return apart
 
 
@@ -152,7 +153,7 @@ def follow_few(shapes, solids, q, path, horizon, placed, work):
         placing, (size, vertex, vertex_start, supports) = Placing(*swept.placing), solids
         own = Solids(placing.kind, placing.body, size, swept.arm, swept.radius, vertex, vertex_start, supports)
         pairs = Sweep(space.pairs[:near], space.verdict, space.time, space.limit)
-        _follow(own, Motion(q, path, placed[0], placed[1], horizon), pairs)
+        _follow(own, Motion(q, path, placed[0], placed[1], horizon, 1.0), pairs)
     return near
 
 
@@ -215,7 +216,7 @@ def _follow(solids, motion, sweep):
                 break
             since, before = t, d
             t += (d - 0.5 * near) / most
-        if t > 1.0 and verdict == HIT:
+        if t > motion.end and verdict == HIT:
             verdict = MISS
         sweep.verdict[p], sweep.time[p] = verdict, t
 
